@@ -1,0 +1,27 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small helpers for messages and names that several rooms need.
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tfd {
+
+/// The candidate nearest to `word` by edit distance, if it is near enough to be what was meant.
+std::optional<std::string> find_nearest(std::string_view word, std::span<const std::string> candidates);
+/// ", did you mean 'x'?" or nothing.
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
+
+/// "a, b and c".
+std::string join_words(std::span<const std::string> words);
+/// Pieces between separators, empty ones included; one empty piece for an empty text.
+std::vector<std::string> split(std::string_view text, char separator);
+/// Control characters (escape sequences of terminals) replaced by '?': for everything that came from elsewhere.
+std::string printable(std::string_view text);
+/// `*` matches any run of characters, everything else itself: for "enc/*".
+bool matches_glob(std::string_view pattern, std::string_view text);
+
+}  // namespace tfd

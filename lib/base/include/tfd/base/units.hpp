@@ -1,0 +1,32 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Durations and sizes as people type them: "250ms", "30s", "1m30s", "2h"; "65536", "256KiB", "1GB".
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+
+namespace tfd {
+
+/// A sum of numbers with units ns, us, ms, s, m, h, d; a bare number is seconds; "0" is zero. kInvalidArgument otherwise.
+Result<Duration> parse_duration(std::string_view text);
+/// "1m30s", "250ms": the shortest form that parse_duration() reads back.
+std::string format_duration(Duration duration);
+
+/// A number of bytes; a type of its own so that no bare integer stands for one.
+struct Bytes {
+  std::uint64_t count = 0;
+  friend auto operator<=>(Bytes, Bytes) = default;
+};
+/// A number with an optional unit B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024).
+Result<Bytes> parse_bytes(std::string_view text);
+/// "256KiB" where it divides evenly, else the bare number.
+std::string format_bytes(Bytes bytes);
+
+/// A whole decimal integer in [least, most], nothing before or after it. kInvalidArgument says which bound it broke.
+Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least, std::int64_t most);
+
+}  // namespace tfd

@@ -1,0 +1,122 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tool as data: its options are a table from which parsing, --help, the OPTIONS block of its man page and the three
+// completions come. run_tool() does what all tools share: usage errors -> one line and 64, --help and --version -> stdout
+// and 0, an Error -> "tool: message" (and "hint: …") and its exit code, an uncaught exception -> 70, SIGPIPE default.
+// No tool includes CLI11. Thread rule: main thread.
+//
+//   struct Asked { std::string cluster; bool wait = false; };
+//   int main(int argc, char** argv) {
+//     Asked asked;
+//     return tfd::cli::run_tool({.name = "tfd-status", .summary = "show what every task of a cluster is doing",
+//                                .options = options(asked), .run = [&](Io& io) { return run(asked, io); }}, argc, argv);
+//   }
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tfd/base/environment.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/base/log.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::cli {
+
+/// tfd-exit(7). Also: 126/127 child not runnable/not found, 128+N child died of signal N.
+enum class ExitCode : int {
+  kDone = 0,
+  kNo = 1,               // the honest "no": not ready, not found, differs, a closure failed
+  kUsage = 64,
+  kBadInput = 65,
+  kUnavailable = 69,
+  kBug = 70,
+  kSystem = 71,
+  kTryAgain = 75,        // deadline passed or interrupted; the same command may succeed
+  kProtocol = 76,
+  kNotPermitted = 77,
+  kConfiguration = 78,
+  kSomeFailed = 123,
+};
+/// Which code a tool ends with for an Error.
+ExitCode exit_code_of(const Error& error);
+/// "75", and what it means: for man pages and tests.
+std::vector<std::pair<int, std::string>> exit_code_table();
+
+/// A descriptor or, in tests, a string. Line writes are flushed at once.
+class Output {
+ public:
+  explicit Output(int fd) : fd_(fd) {}
+  explicit Output(std::string* text) : text_(text) {}
+  /// kUnavailable when the reader is gone (EPIPE; only where SIGPIPE is ignored), kSystem or kResourceExhausted otherwise.
+  Result<void> write(std::string_view text);
+  int fd() const { return fd_; }  // -1 for a string
+  bool is_terminal() const;
+
+ private:
+  int fd_ = -1;
+  std::string* text_ = nullptr;  // borrowed from the test
+};
+
+struct Io {
+  int in_fd = 0;
+  Output out{1};
+  Output err{2};
+  Environment env;
+  Log log;                           // to stderr, by -v, -q and TFD_LOG
+  bool color = false;                // of stderr
+  bool quiet = false;
+  std::vector<std::string> command;  // what follows "--", for tools that take a command
+};
+
+/// What an option fills in. A bool option takes no value ("--no-x" where `negatable`); vectors may be repeated.
+using Target = std::variant<bool*, int*, std::int64_t*, std::string*, std::optional<std::string>*,
+                            std::optional<std::int64_t>*, std::vector<std::string>*, Duration*, std::optional<Duration>*,
+                            std::optional<Bytes>*>;
+
+struct Option {
+  std::string names;             // "--cluster" or "-k,--keep-order"; a positional has a name without dashes: "KIND"
+  std::string placeholder;       // "FILE|-"; empty for a switch
+  std::string help;              // one sentence, without the default
+  Target target;
+  std::vector<std::string> choices = {};
+  std::string env = {};          // "TFD_TIMEOUT": used where the option isn't given
+  std::string shown_default = {};  // printed as (default: …)
+  bool required = false;         // positionals
+  bool hidden = false;
+  bool negatable = false;
+  std::string complete = {};     // what completions offer: "file", "dir", "command", or a command line that lists values
+};
+
+struct Example {
+  std::string command;
+  std::string what;
+};
+
+struct Tool {
+  std::string name;
+  std::string summary;                  // one line, lower case, no full stop; also NAME of the man page
+  std::string usage = {};               // "KIND [OPTIONS] [-- CMD …]"; made from the options where empty
+  std::vector<Option> options;
+  std::vector<Example> examples = {};   // three, shown by --help
+  bool takes_command = false;           // "-- CMD ARG…"
+  bool ignores_sigpipe = false;         // servers
+  std::string group = "tools";          // for `tfd help`
+  std::function<Result<ExitCode>(Io&)> run;
+  /// Where the exit code is a child's, or 128+N: run_exit_code wins over run when set.
+  std::function<Result<int>(Io&)> run_raw = {};
+};
+
+/// Adds -v, -q, --color, --version, --help and the hidden --dump-cli to the tool's own options.
+int run_tool(const Tool& tool, int argc, char** argv);
+/// The same for tests: arguments without argv[0], an Io of the test's own. Never exits, never touches signals.
+int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, Io& io);
+
+/// "tfd-serve: cannot bind 0.0.0.0:2222: address already in use\n", control characters stripped; `hint: …` on a second line
+/// where the message holds "\nhint: ".
+std::string error_line(std::string_view tool, const Error& error);
+
+}  // namespace tfd::cli

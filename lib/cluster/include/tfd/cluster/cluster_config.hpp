@@ -1,0 +1,32 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tools pass to each other: a cluster spec and who one is in it. A superset of TF_CONFIG; unknown keys are kept.
+// Thread rule: plain value.
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tfd/cluster/cluster_spec.hpp"
+
+namespace tfd::cluster {
+
+struct ClusterConfig {
+  ClusterSpec cluster;
+  std::optional<TaskId> task;  // absent when it can't be known
+  std::optional<std::string> rpc_layer;
+  std::optional<std::string> environment;
+  std::optional<std::string> master;
+  std::map<std::string, int> num_accelerators;
+  std::optional<std::string> resolver;  // which one said so
+  std::string extra = "{}";             // a JSON object: the keys that tfd doesn't know, in their order
+};
+
+/// Reads one JSON document. kInvalidArgument names `source` and the JSON path: "TF_CONFIG: cluster.worker[2]: port …".
+/// Addresses are not validated here (TensorFlow doesn't), only their types.
+Result<ClusterConfig> cluster_config_from_json(std::string_view text, std::string_view source);
+/// One line, keys in design order, then the unknown ones. With a final newline when `pretty` (two spaces) or not.
+std::string cluster_config_to_json(const ClusterConfig& config, bool pretty = false);
+
+}  // namespace tfd::cluster

@@ -1,0 +1,28 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A ClusterConfig in the forms that other programs read. Thread rule: pure functions.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/base/environment.hpp"
+#include "tfd/cluster/cluster_config.hpp"
+
+namespace tfd::cluster {
+
+enum class Format { kJson, kTfConfig, kEnv, kEnvFile, kHosts, kTable };
+/// "json", "tf-config", "env", "env-file", "hosts", "table".
+std::vector<std::string> format_names();
+Result<Format> parse_format(std::string_view name);
+
+/// Ends with a newline. kInvalidArgument where the form needs a task and there is none ("no task here: …").
+Result<std::string> render(const ClusterConfig& config, Format format);
+/// The TF_CONFIG document alone, on one line.
+std::string tf_config(const ClusterConfig& config);
+/// What `tfd-resolve KIND -- CMD` puts into the child's environment: TF_CONFIG, and CUDA_VISIBLE_DEVICES where known.
+Environment child_environment(const ClusterConfig& config);
+/// A value bare: "cluster.worker[1]", "task.index", "master". kNotFound names the part of the path that isn't there.
+Result<std::string> get_path(const ClusterConfig& config, std::string_view path);
+
+}  // namespace tfd::cluster

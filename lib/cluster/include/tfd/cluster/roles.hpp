@@ -1,0 +1,22 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What chief, worker, ps and evaluator mean. Source: tensorflow/python/distribute/multi_worker_util.py, 2.21.
+// Thread rule: pure functions.
+#include <optional>
+#include <string>
+
+#include "tfd/cluster/cluster_spec.hpp"
+
+namespace tfd::cluster {
+
+/// Jobs among chief, worker, ps, evaluator; at most one chief and one evaluator; the task is there (an evaluator needn't
+/// be). kInvalidArgument in TensorFlow's order of checks.
+Result<void> validate_roles(const ClusterSpec& spec, const std::optional<TaskId>& task);
+bool is_chief(const ClusterSpec& spec, const TaskId& task);
+/// chief and workers together; the evaluators for an evaluator; kInvalidArgument for a ps.
+Result<int> worker_count(const ClusterSpec& spec, const std::string& job);
+/// The chief is 0, worker i follows the chiefs; kInvalidArgument for a ps.
+Result<int> id_in_cluster(const ClusterSpec& spec, const TaskId& task);
+
+}  // namespace tfd::cluster

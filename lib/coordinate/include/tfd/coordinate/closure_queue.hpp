@@ -1,0 +1,53 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules of ClusterCoordinator's queue as a pure state machine: no lock, clock or socket.
+// Source: tensorflow/python/distribute/coordinator/cluster_coordinator.py (_CoordinatedClosureQueue), 2.21: one FIFO, the
+// first error wins and cancels what has not run, a function put back goes to the end, after the raise it is clean again.
+// Thread rule: thread-compatible.
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd::coordinate {
+
+using ClosureId = std::uint64_t;
+
+class ClosureQueue {
+ public:
+  static constexpr std::size_t kDefaultCapacity = std::size_t{256} * 1024;  // TensorFlow's
+  explicit ClosureQueue(std::size_t capacity = kDefaultCapacity, bool keep_going = false)
+      : capacity_(capacity), keep_going_(keep_going) {}
+
+  bool full() const { return capacity_ > 0 && queued_.size() >= capacity_; }
+  void put(ClosureId closure);
+  /// The next to run, now in flight; nullopt when there is none or an error is pending.
+  std::optional<ClosureId> take();
+  void finished(ClosureId closure);
+  /// The first error is kept, later ones are dropped; with keep_going it only counts as finished.
+  void failed(ClosureId closure, Error error);
+  /// To the end of the queue; cancelled instead (returned true) while an error is pending.
+  bool put_back(ClosureId closure);
+
+  bool has_error() const { return error_.has_value(); }
+  bool idle() const { return queued_.empty() && in_flight_.empty(); }
+  std::size_t queued() const { return queued_.size(); }
+  std::size_t in_flight() const { return in_flight_.size(); }
+  /// When an error is pending and nothing is in flight: everything queued is cancelled (returned in `cancelled`), the
+  /// error is returned once, and the queue is clean.
+  std::optional<Error> raise(std::vector<ClosureId>* cancelled);
+
+ private:
+  std::size_t capacity_;
+  bool keep_going_;
+  std::deque<ClosureId> queued_;
+  std::map<ClosureId, bool> in_flight_;
+  std::optional<Error> error_;
+};
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,115 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// ClusterCoordinator: schedules functions of a program on the workers of a cluster, variables on its parameter servers.
+// Closures of a worker that fails are migrated; the worker is used again, its iterators rebuilt, when it returns. A lost
+// parameter server is kUnavailable, with Error::task set, from everything that follows.
+// Source: tf.distribute.coordinator.ClusterCoordinator, 2.21.
+// Thread rule: thread-safe; one thread of the caller blocks in schedule(), join() and fetch().
+//
+//   auto coordinator = TFD_TRY(ClusterCoordinator::connect(program, config, options));
+//   RemoteValue value = TFD_TRY(coordinator->schedule({.function = "worker_fn", .args = {iterator}}));
+//   TFD_TRY(coordinator->join(Deadline::after(60s)));
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/base/log.hpp"
+#include "tfd/cluster/cluster_config.hpp"
+#include "tfd/coordinate/closure_queue.hpp"
+#include "tfd/program/program.hpp"
+#include "tfd/runtime/task_client.hpp"
+#include "tfd/runtime/task_server.hpp"
+
+namespace tfd::coordinate {
+
+/// A dataset on every worker: passed as an argument it is the executing worker's own iterator.
+struct PerWorkerDataset {
+  std::string id;
+};
+using Argument = std::variant<tensor::Tensor, PerWorkerDataset>;
+
+struct Call {
+  std::string function;
+  std::vector<Argument> args = {};
+  std::vector<std::pair<std::string, Argument>> kwargs = {};
+  std::int64_t step = 0;
+};
+
+enum class ClosureState { kNotReady, kReady, kError, kCancelled };
+
+/// What a scheduled function will have returned. Copies share it. Thread-safe.
+class RemoteValue {
+ public:
+  struct Shared;
+  explicit RemoteValue(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  ClosureState state() const;
+  ClosureId id() const;
+  /// Waits until it is no longer kNotReady. The function's Error; kCancelled; kDeadlineExceeded names whom it waits for.
+  Result<runtime::ClosureOutcome> fetch(Deadline deadline) const;
+
+ private:
+  std::shared_ptr<Shared> shared_;  // with the coordinator, which fills it
+};
+
+struct WorkerChange {
+  std::string task;  // "worker:1"
+  bool lost = false;  // else it is back
+  std::string reason;
+};
+
+struct CoordinatorOptions {
+  runtime::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  Duration connect_timeout = std::chrono::seconds(30);
+  std::size_t queue_capacity = ClosureQueue::kDefaultCapacity;
+  std::size_t window = 64;   // closures that a worker holds at a time
+  bool keep_going = false;
+  bool keep_servers = false;
+  std::function<void(const WorkerChange&)> on_worker = {};      // on the I/O thread
+  std::function<void(ClosureId, ClosureState)> on_closure = {};  // on the I/O thread, in completion order
+  Log log = {};
+};
+
+class ClusterCoordinator {
+ public:
+  virtual ~ClusterCoordinator() = default;  // tells the tasks to stop, unless keep_servers
+
+  /// Connects to every ps and worker of the spec and gives them the program. Waits for all ps and at least one worker.
+  /// kInvalidArgument: no worker or no ps (when the program has variables) in the spec. kDeadlineExceeded names the missing.
+  static Result<std::unique_ptr<ClusterCoordinator>> connect(const program::Program& program,
+                                                             const cluster::ClusterConfig& config,
+                                                             CoordinatorOptions options);
+
+  /// Blocks only while the queue is full. kInvalidArgument for an unknown function or arguments that don't fit, without
+  /// scheduling anything. Raises a pending error as join() does (and the call given here is cancelled with the rest).
+  virtual Result<RemoteValue> schedule(Call call, Deadline deadline = Deadline::never()) = 0;
+  /// Until nothing is queued or in flight. The first error of a closure is returned once; what had not run is cancelled.
+  virtual Result<void> join(Deadline deadline) = 0;
+  /// True when nothing is queued or in flight; returns errors as join() does.
+  virtual Result<bool> done() = 0;
+
+  virtual Result<PerWorkerDataset> create_per_worker_dataset(const std::string& dataset, Deadline deadline) = 0;
+  virtual Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) = 0;
+  virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) = 0;
+  /// One full pass of the function's dataset, split over the workers that are there; exact though workers die.
+  virtual Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
+                                                                       std::optional<std::int64_t> steps, Deadline deadline) = 0;
+  /// The variables, their slots and counters of all parameter servers.
+  virtual Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) = 0;
+  virtual Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline) = 0;
+
+  virtual std::size_t queued() const = 0;
+  virtual std::size_t in_flight() const = 0;
+  virtual int workers_up() const = 0;
+  /// Tells every task to stop and waits for their answers.
+  virtual Result<void> shutdown_tasks(Deadline deadline) = 0;
+};
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,58 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Something that takes tensors and returns tensors, and the engine that makes it from a module: XLA behind the PJRT C API.
+// The plug-in is loaded by the first make_engine() only; everything that needs none works without one.
+// Thread rule: thread-safe; calls run on the caller's thread (XLA uses threads of its own beside).
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tfd/base/environment.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/function/module.hpp"
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::function {
+
+class Function {
+ public:
+  virtual ~Function() = default;
+  virtual const Signature& signature() const = 0;
+  /// Arguments are checked first (check_arguments). 64-byte aligned host tensors go in without a copy; results of another
+  /// call go in as the device buffers they are; results are read in place. Arguments are never donated: variables that a
+  /// worker caches stay valid. kInvalidArgument, kInternal with the plug-in's text, kResourceExhausted.
+  virtual Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) = 0;
+};
+
+struct EngineOptions {
+  std::string plugin;           // path of the shared object; see find_plugin()
+  std::string cache_directory;  // compiled executables; empty: none
+  int device_count = 1;
+};
+
+struct PluginInfo {
+  std::string path;
+  std::string platform;  // "cpu"
+  int api_major = 0, api_minor = 0;
+  std::vector<std::int64_t> stablehlo_current;  // e.g. {1, 20, 0}
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const PluginInfo& plugin() const = 0;
+  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features: facts, pjrt section 7).
+  /// kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
+  virtual Result<std::shared_ptr<Function>> compile(const Module& module) = 0;
+};
+
+/// TFD_PJRT_PLUGIN, else the plug-in that this build was configured with. kFailedPrecondition with a hint when there is none.
+Result<std::string> find_plugin(const Environment& env);
+/// TFD_CACHE_DIR, else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty when none of them is there.
+std::string find_cache_directory(const Environment& env);
+/// Loads the plug-in and makes its client. kFailedPrecondition: no such file, not a PJRT plug-in, too old an API.
+Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options);
+
+}  // namespace tfd::function

@@ -1,0 +1,51 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A StableHLO module and the signature of its @main: read from the text, or from a sidecar for portable bytecode.
+// Thread rule: plain values.
+//
+//   Module module = TFD_TRY(make_module("train_step.mlir", code, std::nullopt));
+//   module.signature.arguments[0].spec  // f32[64, 10]
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::function {
+
+struct Parameter {
+  std::string name;  // from loc("x") or jax.result_info or the sidecar; "arg0", "result0" where there is none
+  tensor::TensorSpec spec;
+  std::optional<int> aliases_output;  // tf.aliasing_output: donated to that result
+};
+
+struct Signature {
+  std::vector<Parameter> arguments;
+  std::vector<Parameter> results;
+};
+/// "(x: f32[64, 8], y: s32[64]) -> (f32[])".
+std::string format_signature(const Signature& signature);
+
+struct Module {
+  std::string name;  // where it came from, for messages and the cache
+  std::string code;  // StableHLO text or portable bytecode ("ML\xefR…")
+  bool is_text = true;
+  Signature signature;
+};
+
+/// kInvalidArgument: no public @main, a type that tfd has no dtype for, dynamic shapes ("tensor<?xf32>"), bytecode without
+/// a sidecar ("… needs train_step.sig beside it"), a sidecar line that isn't one (named by its number).
+/// Sidecar lines: "arg f32 64,10 w", "result f32 - loss" ("-" for a scalar).
+Result<Module> make_module(std::string name, std::string code, const std::optional<std::string>& sidecar);
+/// Where the sidecar of a module is looked for: "train_step.mlirbc" -> "train_step.sig".
+std::string sidecar_path(const std::string& module_path);
+bool is_bytecode(std::string_view code);
+
+/// Every argument's count, dtype and shape against the signature; kInvalidArgument names the first that doesn't fit:
+/// "argument 1 (y) is f32[64], the module takes s32[64]". The plug-in checks only byte sizes (facts: pjrt, section 5).
+Result<void> check_arguments(const Signature& signature, const std::vector<tensor::Tensor>& arguments);
+
+}  // namespace tfd::function

@@ -1,0 +1,65 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting and watching child processes. A child never inherits a descriptor above 2 that isn't named, gets /dev/null as
+// stdin unless told otherwise, and dies with its parent (PR_SET_PDEATHSIG) however that dies.
+// Thread rule: a Child lives on one thread; the thread that starts it must live as long as the child (PDEATHSIG is per thread).
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/environment.hpp"
+#include "tfd/base/error.hpp"
+
+namespace tfd::process {
+
+struct ChildOptions {
+  std::vector<std::string> argv;          // argv[0] is looked up in PATH of `environment`
+  Environment environment;
+  std::string directory = {};             // empty: the parent's
+  int stdin_fd = -1;                      // -1: /dev/null
+  int stdout_fd = -1;                     // -1: /dev/null; 1 to share the parent's
+  int stderr_fd = 2;
+  std::vector<std::pair<int, int>> keep = {};  // (parent's descriptor, number in the child)
+  bool new_group = true;                  // a process group of its own (so that Ctrl-C reaches only the parent)
+  int death_signal = 9;                   // sent when the parent dies; 0: none
+};
+
+struct ExitStatus {
+  int code = 0;    // 0..255, or 128 + signal
+  int signal = 0;  // 0: it exited by itself
+};
+
+class Child {
+ public:
+  /// kNotFound (exit 127 for the caller) and kPermissionDenied (126) when the program can't be run, kSystem otherwise.
+  static Result<Child> start(const ChildOptions& options);
+  Child(Child&&) noexcept;
+  Child& operator=(Child&&) noexcept;
+  ~Child();  // SIGKILL and reap, if it still runs
+
+  pid_t pid() const { return pid_; }
+  int pidfd() const { return pidfd_; }  // readable once it has ended
+  bool running() const { return pid_ > 0 && !status_; }
+  void signal(int number) const;        // harmless after the end
+  /// nullopt while it runs; reaps at the first call after the end.
+  std::optional<ExitStatus> poll();
+  /// kDeadlineExceeded when it still runs.
+  Result<ExitStatus> wait(Deadline deadline);
+
+ private:
+  Child() = default;
+  pid_t pid_ = -1;
+  int pidfd_ = -1;
+  std::optional<ExitStatus> status_;
+};
+
+/// "died of signal 9 (killed)", "exited with 3".
+std::string describe(const ExitStatus& status);
+
+}  // namespace tfd::process

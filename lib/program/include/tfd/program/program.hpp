@@ -1,0 +1,137 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program file: what a Python script would build under strategy.scope(). Read, and checked whole before anything runs:
+// every name, shape, dtype and binding against the modules' real signatures. An error names the JSON path.
+// Thread rule: a Program is immutable and thread-safe after it was made.
+//
+//   Program program = TFD_TRY(load_program("examples/digits/program.json", {"train.steps=10"}));
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/data/dataset.hpp"
+#include "tfd/function/module.hpp"
+#include "tfd/tensor/tensor.hpp"
+#include "tfd/variable/optimizer.hpp"
+
+namespace tfd::program {
+
+struct VariableDef {
+  std::string name;
+  tensor::TensorSpec spec;
+  std::string init;  // the JSON of its initializer, checked
+  bool trainable = true;
+};
+
+enum class InputKind { kVariable, kDataset, kArg, kKwarg, kStep, kLearningRate, kReplicaId, kNumReplicas };
+
+/// What one module argument is bound to.
+struct InputBinding {
+  InputKind kind = InputKind::kArg;
+  std::string name;                  // of the variable, the dataset, the kwarg
+  int index = 0;                     // of the arg
+  std::optional<std::string> field;  // of the dataset's element, or of the iterator that the arg or kwarg is
+};
+
+enum class OutputKind { kResult, kMetric, kGradient, kAssign, kAssignAdd, kAssignSub };
+enum class Reduce { kMean, kSum };
+enum class Part { kWhole, kNumerator, kDenominator };
+
+/// What one module result is bound to.
+struct OutputBinding {
+  OutputKind kind = OutputKind::kResult;
+  std::string name;  // of the metric or variable
+  int index = 0;     // of the result
+  Reduce reduce = Reduce::kMean;
+  Part part = Part::kWhole;
+};
+
+struct FunctionDef {
+  std::string name;
+  /// The same function for several batch sizes; at least one. All have the same number of arguments and results.
+  std::vector<function::Module> modules;
+  std::vector<InputBinding> inputs;    // one per module argument
+  std::vector<OutputBinding> outputs;  // one per module result
+  std::vector<std::string> returns;    // variables read after the updates
+  int arg_count = 0;                   // positional arguments that a call passes
+  std::vector<std::string> kwargs;     // names that a call passes
+
+  /// Variables among the inputs, each once, in order of first use.
+  std::vector<std::string> variables_read() const;
+  bool has_updates() const;
+};
+
+struct CheckpointDef {
+  std::string directory;          // absolute, or relative to the working directory of the coordinator
+  std::int64_t every_steps = 0;   // 0: not by steps
+  std::optional<Duration> every_time;
+  int keep = 3;
+  bool resume = true;             // "resume": "auto" (default) or false
+};
+
+struct EvaluateDef {
+  std::string function;
+  std::int64_t every_steps = 0;   // 0: only at the end
+  std::optional<std::int64_t> steps;  // batches; absent: one full pass
+};
+
+struct TrainDef {
+  std::string function;
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> epochs;
+  std::optional<Duration> max_time;
+  std::int64_t log_every = 100;   // steps between `step` events
+  std::optional<CheckpointDef> checkpoint;
+  std::optional<EvaluateDef> evaluate;
+};
+
+struct Program {
+  std::string path;       // of the file, for messages
+  std::string directory;  // relative paths start here (absolute)
+  std::string document;   // the JSON after --set, for sending to the tasks
+  std::vector<VariableDef> variables;  // in creation order
+  std::string optimizer;               // its JSON; empty if there is none
+  std::map<std::string, std::string> datasets;  // name -> the JSON of its pipeline, checked
+  std::map<std::string, data::ElementSpec> dataset_specs;
+  std::vector<FunctionDef> functions;
+  std::optional<TrainDef> train;
+  /// Files that the document refers to (modules and sidecars), by the path in it: what a task needs besides the document.
+  std::map<std::string, std::string> files;
+
+  const VariableDef* find_variable(std::string_view name) const;
+  const FunctionDef* find_function(std::string_view name) const;
+};
+
+/// How a file that the program names is read: from disk on the coordinator, from the message on a task.
+using FileReader = std::function<Result<std::string>(const std::string& path_in_document)>;
+
+struct ProgramOptions {
+  std::vector<std::string> overrides;  // "train.steps=10", "optimizer.adam.learning_rate=0.01": PATH=JSON or PATH=text
+  /// Look at data files (npy headers, whether csv files exist): on the coordinator only where they are there.
+  bool look_at_files = true;
+};
+
+/// Reads and checks. kNotFound, kInvalidArgument with "FILE: JSON.PATH: what".
+Result<Program> load_program(const std::string& path, const ProgramOptions& options);
+/// The same from a document: `directory` is where relative data paths start, modules come from `read_file`.
+Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
+                              const FileReader& read_file, const ProgramOptions& options);
+
+/// The dataset of that name, opened relative to `directory`; maps call `find_function`.
+Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
+                                                          const data::DatasetContext& context);
+
+/// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is missing:
+/// "eval_step: no module takes a batch of 40 (there are 64 and 1)".
+Result<const function::Module*> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments);
+
+}  // namespace tfd::program

@@ -1,0 +1,65 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cluster resolvers: who is in the cluster and who am I. Each is a function of the environment and its options; one file
+// per resolver. Thread rule: pure functions (a device lister may start nvidia-smi).
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/environment.hpp"
+#include "tfd/cluster/cluster_config.hpp"
+
+namespace tfd::resolve {
+
+/// Where TensorFlow 2.21 differs from the documentation or the real system (design: "Faithful, and right").
+enum class Compat { kNone, kTensorflow };
+
+/// Job name -> number of tasks, in the order given: "chief=1,worker=3". kInvalidArgument says what is wrong with which.
+using JobCounts = std::vector<std::pair<std::string, int>>;
+Result<JobCounts> parse_job_counts(std::string_view text);
+
+/// `resolver` of the result says which one it was.
+struct SimpleOptions {
+  std::vector<std::pair<std::string, std::vector<std::string>>> jobs;  // job -> addresses
+  std::optional<cluster::TaskId> task;
+  std::string master;
+  std::string environment;
+  std::optional<std::string> rpc_layer;
+  std::map<std::string, int> num_accelerators;
+};
+Result<cluster::ClusterConfig> resolve_simple(const SimpleOptions& options);
+/// counts tasks on 127.0.0.1, port 0: tfd-serve picks free ones.
+Result<cluster::ClusterConfig> resolve_local(const JobCounts& jobs, const std::optional<cluster::TaskId>& task);
+
+struct TfConfigOptions {
+  std::optional<std::string> task_type;
+  std::optional<int> task_id;
+  std::optional<std::string> rpc_layer;
+  std::optional<std::string> environment;
+  Compat compat = Compat::kNone;
+};
+/// From the variable TF_CONFIG. kNotFound when it is unset and not asked to be TensorFlow's (an empty cluster there).
+Result<cluster::ClusterConfig> resolve_tf_config(const Environment& env, const TfConfigOptions& options);
+
+/// What `nvidia-smi --list-gpus` says, or nullopt when there is none; kFailedPrecondition with its output when it fails.
+using GpuLister = std::function<Result<std::optional<int>>()>;
+
+struct SlurmOptions {
+  JobCounts jobs;  // empty: all tasks are workers
+  std::optional<int> port_base;
+  std::optional<int> gpus_per_node;
+  std::optional<int> gpus_per_task;
+  std::optional<std::variant<int, std::vector<std::pair<std::string, int>>>> tasks_per_node;
+  bool auto_set_gpu = true;
+  std::string rpc_layer = "grpc";
+  Compat compat = Compat::kNone;
+};
+Result<cluster::ClusterConfig> resolve_slurm(const Environment& env, const SlurmOptions& options, const GpuLister& gpus);
+
+}  // namespace tfd::resolve

@@ -1,0 +1,140 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a coordinator (or a worker, of its parameter servers) asks of tasks: the client half of the task protocol.
+// Thread rule: thread-safe; callbacks run on the endpoint's I/O thread and must not block.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/cluster/task_id.hpp"
+#include "tfd/program/program.hpp"
+#include "tfd/tensor/tensor.hpp"
+#include "tfd/transport/endpoint.hpp"
+#include "tfd/variable/store.hpp"
+
+namespace tfd::runtime {
+
+/// An iterator that create_iterator() made on the worker that gets the call.
+struct IteratorRef {
+  std::string id;
+};
+using ArgumentValue = std::variant<tensor::Tensor, IteratorRef>;
+
+/// One execution of a function of the program on one worker.
+struct ClosureCall {
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;  // dense; the same for every attempt: updates of an applied sequence are dropped
+  std::uint32_t attempt = 0;
+  std::string function;
+  std::vector<ArgumentValue> args;
+  std::vector<std::pair<std::string, ArgumentValue>> kwargs;
+  std::int64_t step = 0;       // what an input bound to "step" gets
+};
+
+struct Metric {
+  std::string name;
+  program::Reduce reduce = program::Reduce::kMean;
+  program::Part part = program::Part::kWhole;
+  double value = 0;
+  double weight = 1;  // examples that a mean stands for
+};
+
+struct ClosureOutcome {
+  std::vector<tensor::Tensor> results;  // by result index, then the `returns` of the function
+  std::vector<Metric> metrics;
+};
+
+/// Metrics of many calls put together: means weighted by examples, sums added, ratios numerator / denominator.
+class MetricAccumulator {
+ public:
+  void add(const std::vector<Metric>& metrics);
+  std::vector<std::pair<std::string, double>> values() const;  // in order of first appearance
+  bool empty() const { return sums_.empty(); }
+  void clear() { sums_.clear(); }
+
+ private:
+  struct Sum {
+    std::string name;
+    program::Reduce reduce;
+    bool ratio = false;
+    double numerator = 0;
+    double denominator = 0;
+  };
+  std::vector<Sum> sums_;
+};
+
+struct TaskStatus {
+  cluster::TaskId task;
+  transport::Incarnation incarnation = 0;
+  std::int64_t uptime_ms = 0;
+  std::uint64_t closures_done = 0;
+  std::uint64_t closures_waiting = 0;
+  std::uint64_t variables = 0;
+  std::uint64_t variable_bytes = 0;
+  std::uint64_t epoch = 0;  // of the program it holds; 0: none
+};
+
+/// Which parameter server holds which variable, and where they are: sent to every task with the program.
+struct Placement {
+  std::vector<std::pair<std::string, std::string>> ps;  // ("ps:0", "127.0.0.1:4123"), ascending
+  std::map<std::string, int> variables;                 // name -> position in `ps`
+};
+Placement place_variables(const program::Program& program, std::vector<std::pair<std::string, std::string>> ps);
+
+class TaskClient {
+ public:
+  template <class T>
+  using Callback = std::function<void(Result<T>)>;
+
+  TaskClient(transport::Endpoint& endpoint, transport::PeerId peer, std::string name)
+      : endpoint_(endpoint), peer_(peer), name_(std::move(name)) {}
+  transport::PeerId peer() const { return peer_; }
+  const std::string& name() const { return name_; }
+
+  /// Gives the task the program and, on a worker, compiles its functions and connects to the parameter servers; on a
+  /// parameter server makes its variables with their initial values (unless it has those of this epoch already).
+  /// An older epoch than the task has seen is kPermissionDenied: a newer coordinator is there.
+  void load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
+                    Callback<void> done);
+
+  // Workers.
+  void create_iterator(const std::string& id, const std::string& dataset, Deadline deadline, Callback<void> done);
+  void drop_iterator(const std::string& id, Deadline deadline, Callback<void> done);
+  /// kOutOfRange at the end of an iterator's data. The function's own errors have the task set. kUnavailable: this worker
+  /// is gone; when Error::task is a ps ("ps:1"), that parameter server is.
+  void run(const ClosureCall& call, Deadline deadline, Callback<ClosureOutcome> done);
+  /// One pass over elements index, index + count, … of the function's dataset (at most `steps` of them), variables read once.
+  /// Idempotent: a lost part is run again elsewhere.
+  void evaluate(const std::string& function, std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps,
+                std::uint64_t epoch, Deadline deadline, Callback<std::vector<Metric>> done);
+
+  // Parameter servers.
+  void read(const std::vector<std::string>& variables, Deadline deadline, Callback<std::vector<tensor::Tensor>> done);
+  /// All updates of one closure to this parameter server, at once; true if applied, false if this sequence had been.
+  void update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
+              Callback<bool> done);
+  void assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline, Callback<void> done);
+  void export_state(Deadline deadline, Callback<std::vector<std::pair<std::string, tensor::Tensor>>> done);
+  void import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline, Callback<void> done);
+
+  // All.
+  void status(Deadline deadline, Callback<TaskStatus> done);
+  /// Ends the task: it answers, then exits 0.
+  void shutdown(Deadline deadline, Callback<void> done);
+
+ private:
+  transport::Endpoint& endpoint_;
+  transport::PeerId peer_;
+  std::string name_;
+};
+
+}  // namespace tfd::runtime

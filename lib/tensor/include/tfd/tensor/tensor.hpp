@@ -1,0 +1,117 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A dense, row-major tensor: dtype, shape and a shared, 64-byte aligned buffer. Copying a Tensor shares the buffer; there
+// are no strides and no views but whole leading rows (slice_rows).
+// Thread rule: immutable once shared. Writing is for the sole owner only (mutable_data), which is what lets a parameter
+// server update in place when nobody is reading or sending the old value.
+//
+//   Tensor t = Tensor::zeros(DType::kF32, {64, 10});
+//   t.mutable_as<float>()[0] = 1;        // asserts that t is the sole owner
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tfd/tensor/dtype.hpp"
+
+namespace tfd::tensor {
+
+/// Dimensions, outermost first; empty for a scalar. Never negative.
+using Shape = std::vector<std::int64_t>;
+/// "[64, 10]"; "[]" for a scalar.
+std::string format_shape(const Shape& shape);
+/// Product of the dimensions; 1 for a scalar. The caller has checked overflow (see checked_byte_size).
+std::int64_t element_count(const Shape& shape);
+/// Bytes of a tensor; kInvalidArgument for a negative dimension or more than 2^48 bytes.
+Result<std::size_t> checked_byte_size(DType dtype, const Shape& shape);
+
+inline constexpr std::size_t kAlignment = 64;
+
+/// What holds a tensor's bytes: host memory, a received message, a PJRT buffer. The pointer is valid and stable for the
+/// lifetime of the object. Rooms above derive from it to keep device buffers (function/pjrt).
+class Storage {
+ public:
+  Storage() = default;
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  virtual ~Storage() = default;
+  virtual const std::byte* data() const = 0;
+  /// Null where the bytes may not be written.
+  virtual std::byte* writable() { return nullptr; }
+};
+
+/// Aligned host memory, not initialised. Empty sizes get a valid, aligned pointer too.
+std::shared_ptr<Storage> make_host_storage(std::size_t bytes);
+
+struct TensorSpec {
+  DType dtype = DType::kF32;
+  Shape shape;
+  friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
+};
+/// "f32[64, 10]".
+std::string format_spec(const TensorSpec& spec);
+
+class Tensor {
+ public:
+  /// An f32 scalar without storage: only to be assigned to.
+  Tensor() = default;
+  Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, std::size_t offset = 0);
+  static Tensor uninitialized(DType dtype, Shape shape);
+  static Tensor zeros(DType dtype, Shape shape);
+  template <class T>
+  static Tensor scalar(DType dtype, T value) {
+    assert(sizeof(T) == dtype_size(dtype));
+    Tensor out = uninitialized(dtype, {});
+    *out.mutable_as<T>() = value;
+    return out;
+  }
+
+  bool has_value() const { return storage_ != nullptr; }
+  DType dtype() const { return spec_.dtype; }
+  const Shape& shape() const { return spec_.shape; }
+  const TensorSpec& spec() const { return spec_; }
+  std::int64_t size() const { return element_count(spec_.shape); }
+  std::size_t byte_size() const { return static_cast<std::size_t>(size()) * dtype_size(spec_.dtype); }
+  const std::byte* data() const { return storage_->data() + offset_; }
+  std::span<const std::byte> bytes() const { return {data(), byte_size()}; }
+  template <class T>
+  std::span<const T> as() const {
+    assert(sizeof(T) == dtype_size(dtype()));
+    return {reinterpret_cast<const T*>(data()), static_cast<std::size_t>(size())};
+  }
+
+  /// Whether this is the only Tensor with this buffer and the buffer may be written.
+  bool is_sole_owner() const { return storage_ && storage_.use_count() == 1 && storage_->writable() != nullptr; }
+  std::byte* mutable_data() {
+    assert(is_sole_owner());
+    return storage_->writable() + offset_;
+  }
+  template <class T>
+  T* mutable_as() {
+    assert(sizeof(T) == dtype_size(dtype()));
+    return reinterpret_cast<T*>(mutable_data());
+  }
+  /// The same elements in a buffer of their own (this one, where it is already the sole owner's).
+  Tensor unshared() const;
+  /// Rows [first, first + count) of dimension 0, sharing the buffer (so perhaps not 64-byte aligned). Rank >= 1.
+  Tensor slice_rows(std::int64_t first, std::int64_t count) const;
+  /// The same elements in another shape of the same size.
+  Tensor reshaped(Shape shape) const;
+
+  const std::shared_ptr<Storage>& storage() const { return storage_; }
+  std::size_t offset() const { return offset_; }
+
+ private:
+  TensorSpec spec_;
+  std::shared_ptr<Storage> storage_;  // shared: readers and senders of a variable hold the old value while it is replaced
+  std::size_t offset_ = 0;            // in bytes
+};
+
+/// Same dtype, shape and bytes (so NaNs compare by their bits).
+bool same_bytes(const Tensor& a, const Tensor& b);
+
+}  // namespace tfd::tensor

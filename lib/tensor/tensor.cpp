@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/tensor/tensor.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace tfd::tensor {
+namespace {
+
+class HostStorage final : public Storage {
+ public:
+  explicit HostStorage(std::size_t bytes)
+      : bytes_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment))) {
+    if (bytes_ == nullptr) throw std::bad_alloc();
+  }
+  ~HostStorage() override { std::free(bytes_); }
+  const std::byte* data() const override { return bytes_; }
+  std::byte* writable() override { return bytes_; }
+
+ private:
+  std::byte* bytes_;
+};
+
+}  // namespace
+
+std::shared_ptr<Storage> make_host_storage(std::size_t bytes) { return std::make_shared<HostStorage>(bytes); }
+
+std::string format_shape(const Shape& shape) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) out += fmt::format("{}{}", i > 0 ? ", " : "", shape[i]);
+  return out + "]";
+}
+
+std::string format_spec(const TensorSpec& spec) {
+  return fmt::format("{}{}", dtype_name(spec.dtype), format_shape(spec.shape));
+}
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t dimension : shape) count *= dimension;
+  return count;
+}
+
+Result<std::size_t> checked_byte_size(DType dtype, const Shape& shape) {
+  constexpr std::size_t kMost = std::size_t{1} << 48;
+  std::size_t bytes = dtype_size(dtype);
+  bool empty = false;
+  for (const std::int64_t dimension : shape) {
+    if (dimension < 0) return fail(Code::kInvalidArgument, "shape {} has a negative dimension", format_shape(shape));
+    if (dimension == 0) empty = true;
+    else if (static_cast<std::size_t>(dimension) > kMost / bytes)
+      return fail(Code::kInvalidArgument, "a tensor of shape {} is too large", format_shape(shape));
+    else bytes *= static_cast<std::size_t>(dimension);
+  }
+  return empty ? 0 : bytes;
+}
+
+Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, std::size_t offset)
+    : spec_{dtype, std::move(shape)}, storage_(std::move(storage)), offset_(offset) {}
+
+Tensor Tensor::uninitialized(DType dtype, Shape shape) {
+  const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * dtype_size(dtype);
+  return Tensor(dtype, std::move(shape), make_host_storage(bytes));
+}
+
+Tensor Tensor::zeros(DType dtype, Shape shape) {
+  Tensor out = uninitialized(dtype, std::move(shape));
+  std::memset(out.mutable_data(), 0, out.byte_size());
+  return out;
+}
+
+Tensor Tensor::unshared() const {
+  if (is_sole_owner()) return *this;
+  Tensor out = uninitialized(dtype(), shape());
+  std::memcpy(out.mutable_data(), data(), byte_size());
+  return out;
+}
+
+Tensor Tensor::slice_rows(std::int64_t first, std::int64_t count) const {
+  assert(!shape().empty() && first >= 0 && count >= 0 && first + count <= shape()[0]);
+  Shape rows = shape();
+  rows[0] = count;
+  Shape row(rows.begin() + 1, rows.end());
+  const std::size_t stride = static_cast<std::size_t>(element_count(row)) * dtype_size(dtype());
+  return Tensor(dtype(), std::move(rows), storage_, offset_ + static_cast<std::size_t>(first) * stride);
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  assert(element_count(shape) == size());
+  return Tensor(dtype(), std::move(shape), storage_, offset_);
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  return a.spec() == b.spec() && std::memcmp(a.data(), b.data(), a.byte_size()) == 0;
+}
+
+}  // namespace tfd::tensor

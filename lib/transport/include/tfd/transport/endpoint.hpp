@@ -1,0 +1,137 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Requests and replies between the tasks of a cluster. An Endpoint serves requests (if it is bound) and asks other
+// endpoints (peers). It does not know what the messages mean.
+// Thread rule: an Endpoint owns one I/O thread. request(), call(), post() and Responder::reply() may be called from any
+// thread; handlers and callbacks run on the I/O thread and must not block.
+//
+//   auto endpoint = TFD_TRY(make_zmq_endpoint({.handler = serve}));
+//   PeerId ps = endpoint->add_peer("ps:0", "127.0.0.1:41234");
+//   Message answer = TFD_TRY(endpoint->call(ps, std::move(question), Deadline::after(5s)));
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/base/log.hpp"
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::transport {
+
+/// Grows with every start of a task: tells a restarted one from its predecessor. 0 is unknown.
+using Incarnation = std::uint64_t;
+/// Time-ordered and unique per process start.
+Incarnation make_incarnation();
+
+struct Message {
+  std::uint16_t kind = 0;               // the application's
+  std::string meta;                     // small: CBOR of the application's, at most 1 MiB
+  std::vector<tensor::Tensor> tensors;  // sent without copying, received 64-byte aligned
+};
+
+enum class PeerId : std::uint32_t {};
+
+enum class PeerState {
+  kConnecting,  // never been up: requests wait for it until their deadline
+  kUp,          // said hello
+  kLost,        // was up and is gone (connection reset, heartbeats missed, goodbye): requests fail at once until it is up again
+};
+
+struct PeerEvent {
+  PeerId peer{};
+  std::string name;  // as given to add_peer
+  PeerState state = PeerState::kConnecting;
+  Incarnation incarnation = 0;  // of the task that is up now, or was
+  std::string reason;           // for kLost: "connection reset", "no heartbeat for 2s"
+};
+
+/// Who asks: the name that the asking endpoint gave itself, and its incarnation.
+struct Caller {
+  std::string name;
+  Incarnation incarnation = 0;
+};
+
+/// Answers one request, once, from any thread. Dropped without an answer it replies kInternal. An answer to somebody who is
+/// gone by now goes nowhere.
+class Responder {
+ public:
+  class Impl {
+   public:
+    virtual ~Impl() = default;
+    virtual void reply(Result<Message> answer) = 0;
+  };
+  explicit Responder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  Responder(Responder&&) noexcept = default;
+  Responder& operator=(Responder&&) noexcept = default;
+  ~Responder();
+  void reply(Result<Message> answer);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+using Handler = std::function<void(const Caller& caller, Message request, Responder responder)>;
+using ReplyCallback = std::function<void(Result<Message> answer)>;
+
+struct EndpointOptions {
+  std::string name;             // "worker:1", "coordinator": what peers see
+  Incarnation incarnation = 0;  // 0: make_incarnation()
+  Handler handler = {};         // empty: serves nothing
+  std::function<void(const PeerEvent&)> on_peer = {};
+  /// Where to listen; empty: nowhere. "127.0.0.1:0", "[::1]:2222" or "ipc:///path".
+  std::string bind = {};
+  int listen_fd = -1;           // a listening socket that somebody else bound (ZMQ_USE_FD); then `bind` says its address
+  Duration heartbeat_interval = std::chrono::milliseconds(500);
+  Duration heartbeat_timeout = std::chrono::seconds(2);
+  Log log = {};
+};
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  /// Where it really listens ("127.0.0.1:41234"); empty if nowhere.
+  virtual std::string address() const = 0;
+  virtual Incarnation incarnation() const = 0;
+
+  /// Starts connecting, never blocks. Adding a name again with the same address gives the same peer; with another address
+  /// it reconnects.
+  virtual PeerId add_peer(const std::string& name, const std::string& address) = 0;
+  virtual void remove_peer(PeerId peer) = 0;
+  virtual PeerState state(PeerId peer) const = 0;
+  virtual Incarnation incarnation_of(PeerId peer) const = 0;
+
+  /// `callback` is called exactly once, on the I/O thread: with the answer, with the remote handler's Error (task set), with
+  /// kUnavailable when the peer is lost (at once if it is, or while the request is in flight), with kDeadlineExceeded.
+  /// Small requests to one peer that are queued together travel in one message.
+  virtual void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) = 0;
+  /// Blocks; not for the I/O thread.
+  Result<Message> call(PeerId peer, Message message, Deadline deadline);
+  /// Until all are up; kDeadlineExceeded names those that aren't and why: "waited 30s for worker:1 (connection refused)".
+  virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) = 0;
+
+  /// Runs `action` on the I/O thread, soon or at a time. Dropped at destruction.
+  virtual void post(std::function<void()> action) = 0;
+  virtual void post_at(Clock::time_point when, std::function<void()> action) = 0;
+};
+
+/// ZeroMQ over TCP or ipc, as in the design, "The wire". kSystem when it can't bind.
+Result<std::unique_ptr<Endpoint>> make_zmq_endpoint(EndpointOptions options);
+
+/// In-process twin for tests: endpoints that share a network find each other by their bind address; each still has a thread.
+class InprocNetwork {
+ public:
+  virtual ~InprocNetwork() = default;
+  virtual Result<std::unique_ptr<Endpoint>> make_endpoint(EndpointOptions options) = 0;
+  /// Fault injection: from now on messages to and from the endpoint at `address` are lost (as a cut cable), or the
+  /// endpoint is gone (as SIGKILL: peers see it lost at once).
+  virtual void cut(const std::string& address, bool is_cut) = 0;
+};
+std::unique_ptr<InprocNetwork> make_inproc_network();
+
+}  // namespace tfd::transport

@@ -1,0 +1,82 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The variables of one parameter server, and which updates they have seen. Updates are exactly once: every update has a
+// (epoch, sequence) and one that was applied is acknowledged and dropped.
+// Thread rule: thread-compatible; lives on its task's I/O thread, so there is no lock.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+#include "tfd/tensor/tensor.hpp"
+#include "tfd/variable/optimizer.hpp"
+
+namespace tfd::variable {
+
+enum class UpdateKind : std::uint8_t { kGradient, kAssign, kAssignAdd, kAssignSub };
+
+struct Update {
+  UpdateKind kind = UpdateKind::kAssign;
+  std::string variable;
+  tensor::Tensor value;
+};
+
+/// Which sequence numbers were applied: everything below `low`, and those in `above`. Compact as long as they come
+/// roughly in order.
+class AppliedSet {
+ public:
+  bool contains(std::uint64_t sequence) const { return sequence < low_ || above_.contains(sequence); }
+  void insert(std::uint64_t sequence);
+  std::uint64_t low() const { return low_; }
+  const std::set<std::uint64_t>& above() const { return above_; }
+
+ private:
+  std::uint64_t low_ = 0;
+  std::set<std::uint64_t> above_;
+};
+
+class VariableStore {
+ public:
+  /// kAlreadyExists when the name is taken.
+  Result<void> create(std::string name, tensor::Tensor value);
+  void set_optimizer(std::shared_ptr<const Optimizer> optimizer) { optimizer_ = std::move(optimizer); }
+  void clear();
+
+  /// kNotFound names the variable. The tensor shares the store's buffer: an update while it is held goes into a new one.
+  Result<tensor::Tensor> read(std::string_view name) const;
+  /// All updates of one closure, or none: everything is checked before the first is applied. True if applied, false if
+  /// this sequence number had been applied before. kInvalidArgument for a dtype or shape that doesn't fit, kNotFound,
+  /// kFailedPrecondition for a gradient without an optimizer.
+  Result<bool> apply(std::uint64_t sequence, const std::vector<Update>& updates);
+  /// One write outside of any closure (the coordinator's).
+  Result<void> assign(const Update& update);
+
+  std::vector<std::string> names() const;  // in creation order
+  std::size_t byte_size() const;           // values and slots
+  /// Closures whose updates were applied: Keras' iterations, as far as this parameter server sees them.
+  std::int64_t iterations() const { return iterations_; }
+
+  /// Everything for a checkpoint: "w", and its slots "w/.optimizer/momentum"; counters as s64 scalars
+  /// "w/.optimizer/updates", ".iterations".
+  std::vector<std::pair<std::string, tensor::Tensor>> export_state() const;
+  /// The inverse, for variables that exist; names of others are ignored. kInvalidArgument for another dtype or shape,
+  /// kNotFound when a variable's value is missing. All or nothing.
+  Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state);
+
+ private:
+  std::vector<VariableState> variables_;
+  std::map<std::string, std::size_t, std::less<>> index_;
+  std::shared_ptr<const Optimizer> optimizer_;  // shared with the program it was parsed with
+  AppliedSet applied_;
+  std::int64_t iterations_ = 0;
+};
+
+/// Round-robin over `ps_count` parameter servers in creation order. Source: tf.distribute ParameterServerStrategyV2.
+int place_variable(std::size_t creation_index, int ps_count);
+
+}  // namespace tfd::variable

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+using namespace tfd;
+using namespace std::chrono_literals;
+
+namespace {
+Result<std::unique_ptr<int>> half_of(int value) {
+  if (value % 2 != 0) return fail(Code::kInvalidArgument, "{} is odd", value);
+  return std::make_unique<int>(value / 2);
+}
+Result<int> quarter_of(int value) {
+  const auto half = TFD_TRY(half_of(value), "first half");
+  return *TFD_TRY(half_of(*half));
+}
+}  // namespace
+
+TEST_CASE("error: TFD_TRY passes values on, and errors with their context") {
+  CHECK(*quarter_of(8) == 2);
+  CHECK(quarter_of(7).error().message == "first half: 7 is odd");
+  CHECK(quarter_of(6).error().message == "3 is odd");
+  CHECK(quarter_of(6).error().code == Code::kInvalidArgument);
+}
+
+TEST_CASE("error: every code has a name that reads back") {
+  for (int i = 0; i <= static_cast<int>(Code::kProtocolMismatch); ++i)
+    CHECK(parse_code(code_name(static_cast<Code>(i))) == static_cast<Code>(i));
+  CHECK(parse_code("NO_SUCH_CODE") == Code::kUnknown);
+}
+
+TEST_CASE("error: errno becomes a code and a lower-case text") {
+  const Result<> gone = fail_errno(ENOENT, "cannot open x");
+  CHECK(gone.error().code == Code::kNotFound);
+  CHECK(gone.error().message == "cannot open x: no such file or directory");
+  CHECK(Result<>(fail_errno(ENOSPC, "x")).error().code == Code::kResourceExhausted);
+}
+
+TEST_CASE("units: durations") {
+  CHECK(*parse_duration("30s") == 30s);
+  CHECK(*parse_duration("1m30s") == 90s);
+  CHECK(*parse_duration("250ms") == 250ms);
+  CHECK(*parse_duration("1.5h") == 90min);
+  CHECK(*parse_duration("2") == 2s);
+  CHECK(*parse_duration("0") == 0s);
+  for (const char* bad : {"", "s", "-1s", "1x", "1m30", "nan", "1e3s", "999999999d"}) CHECK_FALSE(parse_duration(bad));
+  CHECK(format_duration(90s) == "1m30s");
+  CHECK(format_duration(250ms) == "250ms");
+  CHECK(format_duration(0s) == "0s");
+  CHECK(*parse_duration(format_duration(90061001ms)) == 90061001ms);
+}
+
+TEST_CASE("units: sizes") {
+  CHECK(parse_bytes("256KiB")->count == 262144);
+  CHECK(parse_bytes("1GB")->count == 1000000000);
+  CHECK(parse_bytes("17")->count == 17);
+  for (const char* bad : {"", "KiB", "-1", "1KiBs", "1e30TB"}) CHECK_FALSE(parse_bytes(bad));
+  CHECK(format_bytes(Bytes{262144}) == "256KiB");
+  CHECK(format_bytes(Bytes{1000}) == "1000");
+  CHECK(format_bytes(Bytes{0}) == "0");
+}
+
+TEST_CASE("units: integers") {
+  CHECK(*parse_integer("42", 0, 100) == 42);
+  CHECK(parse_integer("70000", 0, 65535).error().message == "70000 is out of range (0 to 65535)");
+  CHECK(parse_integer("99999999999999999999", 0, 65535).error().message.find("out of range") != std::string::npos);
+  for (const char* bad : {"", "1x", " 1", "0x10", "1.0"}) CHECK_FALSE(parse_integer(bad, 0, 100));
+}
+
+TEST_CASE("deadline: never, passed, and the earlier of two") {
+  CHECK(Deadline::never().poll_ms() == -1);
+  CHECK_FALSE(Deadline::never().expired());
+  CHECK(Deadline::after(Duration::max()).is_never());
+  CHECK(Deadline::after(-1s).expired());
+  CHECK(Deadline::after(-1s).poll_ms() == 0);
+  CHECK(Deadline::after(1h).earlier_of(Deadline::never()) != Deadline::never());
+}
+
+TEST_CASE("text: the nearest name, if it is near enough") {
+  const std::vector<std::string> known{"learning_rate", "momentum", "nesterov"};
+  CHECK(did_you_mean("learning_rat", known) == ", did you mean 'learning_rate'?");
+  CHECK(did_you_mean("xyz", known).empty());
+  CHECK(join_words(known) == "learning_rate, momentum and nesterov");
+}
+
+TEST_CASE("text: globs, splitting, and what a terminal must not see") {
+  CHECK(matches_glob("enc/*", "enc/w"));
+  CHECK(matches_glob("*", ""));
+  CHECK(matches_glob("a*b*c", "aXXbYYc"));
+  CHECK_FALSE(matches_glob("enc/*", "dec/w"));
+  CHECK(split("a,,b", ',') == std::vector<std::string>{"a", "", "b"});
+  CHECK(printable("a\x1b[31mb\n") == "a?[31mb ");
+}
