@@ -80,11 +80,15 @@ inline Error add_context(Error&& error, std::string_view where) { return std::mo
 }  // namespace tfd
 
 // The value of a Result, or return its error (with a context in front, if one is given) from the enclosing function.
-#define TFD_TRY(expression, ...)                                                                          \
-  __extension__({                                                                                         \
-    auto tfd_result = (expression);                                                                       \
-    if (!tfd_result)                                                                                      \
-      return ::tl::unexpected<::tfd::Error>(                                                              \
-          ::tfd::detail::add_context(std::move(tfd_result).error() __VA_OPT__(, ) __VA_ARGS__));          \
-    ::tfd::detail::take(std::move(tfd_result));                                                           \
+// The counter keeps the names of nested uses apart.
+#define TFD_TRY(expression, ...) TFD_TRY_NAMED(TFD_TRY_JOIN(tfd_result_, __COUNTER__), expression __VA_OPT__(, ) __VA_ARGS__)
+#define TFD_TRY_JOIN(a, b) TFD_TRY_JOIN_EXPANDED(a, b)
+#define TFD_TRY_JOIN_EXPANDED(a, b) a##b
+#define TFD_TRY_NAMED(name, expression, ...)                                                 \
+  __extension__({                                                                            \
+    auto name = (expression);                                                                \
+    if (!name)                                                                               \
+      return ::tl::unexpected<::tfd::Error>(                                                 \
+          ::tfd::detail::add_context(std::move(name).error() __VA_OPT__(, ) __VA_ARGS__));   \
+    ::tfd::detail::take(std::move(name));                                                    \
   })

@@ -58,6 +58,8 @@ class MetricAccumulator {
  public:
   void add(const std::vector<Metric>& metrics);
   std::vector<std::pair<std::string, double>> values() const;  // in order of first appearance
+  /// What was added, as few metrics as possible: add()ed elsewhere they count the same.
+  std::vector<Metric> parts() const;
   bool empty() const { return sums_.empty(); }
   void clear() { sums_.clear(); }
 

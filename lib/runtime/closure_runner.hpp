@@ -1,0 +1,61 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs one function of a program once: binds its inputs, calls the module, binds its outputs.
+// Thread rule: one thread (the worker's executor).
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "remote_variables.hpp"
+#include "tfd/data/dataset.hpp"
+#include "worker_program.hpp"
+
+namespace tfd::runtime {
+
+/// An iterator of this worker and what its elements look like.
+struct WorkerIterator {
+  std::string dataset;
+  data::ElementSpec spec;
+  std::unique_ptr<data::Iterator> iterator;
+};
+
+/// What a function's results become.
+struct BoundOutputs {
+  ClosureOutcome outcome;
+  std::vector<variable::Update> updates;
+};
+
+/// The elements that one call takes: one per iterator, however many inputs use its fields.
+class ElementTable {
+ public:
+  void put(const std::string& iterator, const data::ElementSpec& spec, data::Element element);
+  bool has(const std::string& iterator) const { return elements_.contains(iterator); }
+  /// kInvalidArgument: no such field, or none named where there are several.
+  Result<tensor::Tensor> field(const std::string& iterator, const std::optional<std::string>& name) const;
+  /// Rows of the first field of the first element: what a mean is weighted by. 1 where there is none.
+  double examples() const { return examples_; }
+
+ private:
+  std::map<std::string, std::pair<data::ElementSpec, data::Element>> elements_;
+  double examples_ = 1;
+};
+
+/// Values that are bound by name in any call.
+struct CallContext {
+  const ClosureCall* call = nullptr;
+  const ElementTable* elements = nullptr;
+  const std::map<std::string, tensor::Tensor>* variables = nullptr;
+  double learning_rate = 0;
+};
+
+/// The iterators that a call of `function` takes an element from: ids, each once. The program's own datasets are
+/// "dataset:NAME"; others come as arguments.
+Result<std::vector<std::string>> iterators_of(const program::FunctionDef& function, const ClosureCall& call);
+std::string own_iterator_id(const std::string& dataset);
+
+/// Binds, calls, binds.
+Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context);
+
+}  // namespace tfd::runtime

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol.hpp"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace tfd::runtime {
+namespace {
+
+using nlohmann::json;
+using transport::Message;
+
+Message make_message(Kind kind, const json& meta, std::vector<tensor::Tensor> tensors = {}) {
+  Message out{static_cast<std::uint16_t>(kind), {}, std::move(tensors)};
+  json::to_cbor(meta, out.meta);
+  return out;
+}
+
+/// Runs `read` on the decoded metadata; whatever is missing or of another type there is one error.
+template <class T, class Read>
+Result<T> decode(const Message& message, const char* what, Read read) {
+  try {
+    return read(json::from_cbor(message.meta));
+  } catch (const json::exception&) {
+    return fail(Code::kInvalidArgument, "malformed {} message", what);
+  }
+}
+
+tensor::Tensor bytes_tensor(std::string_view bytes) {
+  auto out = tensor::Tensor::uninitialized(tensor::DType::kU8, {static_cast<std::int64_t>(bytes.size())});
+  std::memcpy(out.mutable_data(), bytes.data(), bytes.size());
+  return out;
+}
+
+std::string text_of(const tensor::Tensor& tensor) {
+  return {reinterpret_cast<const char*>(tensor.data()), tensor.byte_size()};
+}
+
+/// An argument is the position of its tensor, or the id of an iterator.
+json argument_to_json(const ArgumentValue& value, std::vector<tensor::Tensor>& tensors) {
+  if (const auto* iterator = std::get_if<IteratorRef>(&value)) return iterator->id;
+  tensors.push_back(std::get<tensor::Tensor>(value));
+  return tensors.size() - 1;
+}
+
+ArgumentValue argument_from_json(const json& value, const std::vector<tensor::Tensor>& tensors) {
+  if (value.is_string()) return IteratorRef{value.get<std::string>()};
+  const auto position = value.get<std::size_t>();
+  if (position >= tensors.size()) throw json::other_error::create(500, "tensor missing", nullptr);
+  return tensors[position];
+}
+
+}  // namespace
+
+Message encode(const LoadProgram& load) {
+  std::vector<tensor::Tensor> contents;
+  json names = json::array();
+  for (const auto& [name, content] : load.files) {
+    names.push_back(name);
+    contents.push_back(bytes_tensor(content));
+  }
+  return make_message(Kind::kLoadProgram,
+                      {load.epoch, load.path, load.directory, load.document, names, load.placement.ps, load.placement.variables},
+                      std::move(contents));
+}
+
+Result<LoadProgram> decode_load_program(const Message& message) {
+  return decode<LoadProgram>(message, "load program", [&](const json& meta) -> Result<LoadProgram> {
+    LoadProgram out;
+    meta.at(0).get_to(out.epoch);
+    meta.at(1).get_to(out.path);
+    meta.at(2).get_to(out.directory);
+    meta.at(3).get_to(out.document);
+    const json& names = meta.at(4);
+    if (names.size() != message.tensors.size()) return fail(Code::kInvalidArgument, "malformed load program message");
+    for (std::size_t i = 0; i < names.size(); ++i) out.files[names[i].get<std::string>()] = text_of(message.tensors[i]);
+    meta.at(5).get_to(out.placement.ps);
+    meta.at(6).get_to(out.placement.variables);
+    return out;
+  });
+}
+
+Message encode(const CreateIterator& create) { return make_message(Kind::kCreateIterator, {create.id, create.dataset}); }
+
+Result<CreateIterator> decode_create_iterator(const Message& message) {
+  return decode<CreateIterator>(message, "create iterator", [](const json& meta) -> Result<CreateIterator> {
+    return CreateIterator{meta.at(0).get<std::string>(), meta.at(1).get<std::string>()};
+  });
+}
+
+Message encode(const ClosureCall& call) {
+  std::vector<tensor::Tensor> tensors;
+  json args = json::array();
+  for (const ArgumentValue& value : call.args) args.push_back(argument_to_json(value, tensors));
+  json kwargs = json::array();
+  for (const auto& [name, value] : call.kwargs) kwargs.push_back({name, argument_to_json(value, tensors)});
+  return make_message(
+      Kind::kRun,
+      {call.epoch, call.sequence, call.attempt, call.function, call.step, std::move(args), std::move(kwargs)},
+      std::move(tensors));
+}
+
+Result<ClosureCall> decode_call(const Message& message) {
+  return decode<ClosureCall>(message, "run", [&](const json& meta) -> Result<ClosureCall> {
+    ClosureCall out;
+    meta.at(0).get_to(out.epoch);
+    meta.at(1).get_to(out.sequence);
+    meta.at(2).get_to(out.attempt);
+    meta.at(3).get_to(out.function);
+    meta.at(4).get_to(out.step);
+    for (const json& value : meta.at(5)) out.args.push_back(argument_from_json(value, message.tensors));
+    for (const json& pair : meta.at(6))
+      out.kwargs.emplace_back(pair.at(0).get<std::string>(), argument_from_json(pair.at(1), message.tensors));
+    return out;
+  });
+}
+
+Message encode(const ClosureOutcome& outcome) {
+  json metrics = json::array();
+  for (const Metric& metric : outcome.metrics)
+    metrics.push_back({metric.name, metric.reduce, metric.part, metric.value, metric.weight});
+  return make_message(Kind::kRun, metrics, outcome.results);
+}
+
+Result<ClosureOutcome> decode_outcome(const Message& message) {
+  return decode<ClosureOutcome>(message, "outcome", [&](const json& meta) -> Result<ClosureOutcome> {
+    ClosureOutcome out{message.tensors, {}};
+    for (const json& metric : meta)
+      out.metrics.push_back({metric.at(0).get<std::string>(), metric.at(1).get<program::Reduce>(),
+                             metric.at(2).get<program::Part>(), metric.at(3).get<double>(), metric.at(4).get<double>()});
+    return out;
+  });
+}
+
+Message encode(const Evaluate& evaluate) {
+  return make_message(Kind::kEvaluate, {evaluate.function, evaluate.count, evaluate.index,
+                                        evaluate.steps ? json(*evaluate.steps) : json(nullptr), evaluate.epoch});
+}
+
+Result<Evaluate> decode_evaluate(const Message& message) {
+  return decode<Evaluate>(message, "evaluate", [](const json& meta) -> Result<Evaluate> {
+    Evaluate out{meta.at(0).get<std::string>(), meta.at(1).get<std::int64_t>(), meta.at(2).get<std::int64_t>(), {},
+                 meta.at(4).get<std::uint64_t>()};
+    if (!meta.at(3).is_null()) out.steps = meta.at(3).get<std::int64_t>();
+    if (out.count < 1 || out.index < 0 || out.index >= out.count)
+      return fail(Code::kInvalidArgument, "part {} of {} is no part", out.index, out.count);
+    return out;
+  });
+}
+
+Message encode(const UpdateRequest& request) {
+  std::vector<tensor::Tensor> tensors;
+  json updates = json::array();
+  for (const variable::Update& update : request.updates) {
+    updates.push_back({update.kind, update.variable});
+    tensors.push_back(update.value);
+  }
+  return make_message(Kind::kUpdate, {request.epoch, request.sequence, std::move(updates)}, std::move(tensors));
+}
+
+Result<UpdateRequest> decode_update(const Message& message) {
+  return decode<UpdateRequest>(message, "update", [&](const json& meta) -> Result<UpdateRequest> {
+    UpdateRequest out{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>(), {}};
+    const json& updates = meta.at(2);
+    if (updates.size() != message.tensors.size()) return fail(Code::kInvalidArgument, "malformed update message");
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      const auto kind = updates[i].at(0).get<std::uint8_t>();
+      if (kind > static_cast<std::uint8_t>(variable::UpdateKind::kAssignSub))
+        return fail(Code::kInvalidArgument, "malformed update message");
+      out.updates.push_back({static_cast<variable::UpdateKind>(kind), updates[i].at(1).get<std::string>(), message.tensors[i]});
+    }
+    return out;
+  });
+}
+
+Message encode(const TaskStatus& status) {
+  return make_message(Kind::kStatus,
+                      {status.task.job, status.task.index, status.incarnation, status.uptime_ms, status.closures_done,
+                       status.closures_waiting, status.variables, status.variable_bytes, status.epoch});
+}
+
+Result<TaskStatus> decode_status(const Message& message) {
+  return decode<TaskStatus>(message, "status", [](const json& meta) -> Result<TaskStatus> {
+    TaskStatus out;
+    meta.at(0).get_to(out.task.job);
+    meta.at(1).get_to(out.task.index);
+    meta.at(2).get_to(out.incarnation);
+    meta.at(3).get_to(out.uptime_ms);
+    meta.at(4).get_to(out.closures_done);
+    meta.at(5).get_to(out.closures_waiting);
+    meta.at(6).get_to(out.variables);
+    meta.at(7).get_to(out.variable_bytes);
+    meta.at(8).get_to(out.epoch);
+    return out;
+  });
+}
+
+Message encode_names(Kind kind, const std::vector<std::string>& names) { return make_message(kind, names); }
+
+Result<std::vector<std::string>> decode_names(const Message& message) {
+  return decode<std::vector<std::string>>(message, "names", [](const json& meta) -> Result<std::vector<std::string>> {
+    return meta.get<std::vector<std::string>>();
+  });
+}
+
+Message encode_named(Kind kind, const NamedTensors& named) {
+  json names = json::array();
+  std::vector<tensor::Tensor> tensors;
+  for (const auto& [name, value] : named) {
+    names.push_back(name);
+    tensors.push_back(value);
+  }
+  return make_message(kind, names, std::move(tensors));
+}
+
+Result<NamedTensors> decode_named(const Message& message) {
+  return decode<NamedTensors>(message, "state", [&](const json& meta) -> Result<NamedTensors> {
+    if (meta.size() != message.tensors.size()) return fail(Code::kInvalidArgument, "malformed state message");
+    NamedTensors out;
+    for (std::size_t i = 0; i < meta.size(); ++i) out.emplace_back(meta[i].get<std::string>(), message.tensors[i]);
+    return out;
+  });
+}
+
+Message encode_empty(Kind kind) { return Message{static_cast<std::uint16_t>(kind), {}, {}}; }
+
+Message encode_flag(Kind kind, bool flag) { return make_message(kind, flag); }
+
+Result<bool> decode_flag(const Message& message) {
+  return decode<bool>(message, "flag", [](const json& meta) -> Result<bool> { return meta.get<bool>(); });
+}
+
+}  // namespace tfd::runtime

@@ -1,0 +1,88 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The messages between coordinator, workers and parameter servers: kinds, and their metadata as CBOR arrays (RFC 8949).
+// Tensors travel beside the metadata, which refers to them by position. Private to the room: callers use TaskClient.
+// Thread rule: pure functions.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tfd/program/program.hpp"
+#include "tfd/runtime/task_client.hpp"
+#include "tfd/transport/endpoint.hpp"
+#include "tfd/variable/store.hpp"
+
+namespace tfd::runtime {
+
+enum class Kind : std::uint16_t {
+  kLoadProgram = 1,
+  kCreateIterator = 2,
+  kDropIterator = 3,
+  kRun = 4,
+  kEvaluate = 5,
+  kRead = 6,
+  kUpdate = 7,
+  kAssign = 8,
+  kExportState = 9,
+  kImportState = 10,
+  kStatus = 11,
+  kShutdown = 12,
+};
+
+using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
+
+struct LoadProgram {
+  std::uint64_t epoch = 0;
+  std::string path;
+  std::string directory;
+  std::string document;
+  std::map<std::string, std::string> files;
+  Placement placement;
+};
+struct CreateIterator {
+  std::string id;
+  std::string dataset;
+};
+struct Evaluate {
+  std::string function;
+  std::int64_t count = 1;
+  std::int64_t index = 0;
+  std::optional<std::int64_t> steps;
+  std::uint64_t epoch = 0;
+};
+struct UpdateRequest {
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;
+  std::vector<variable::Update> updates;
+};
+
+// decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
+transport::Message encode(const LoadProgram& load);
+Result<LoadProgram> decode_load_program(const transport::Message& message);
+transport::Message encode(const CreateIterator& create);
+Result<CreateIterator> decode_create_iterator(const transport::Message& message);
+transport::Message encode(const ClosureCall& call);
+Result<ClosureCall> decode_call(const transport::Message& message);
+transport::Message encode(const ClosureOutcome& outcome);
+Result<ClosureOutcome> decode_outcome(const transport::Message& message);
+transport::Message encode(const Evaluate& evaluate);
+Result<Evaluate> decode_evaluate(const transport::Message& message);
+transport::Message encode(const UpdateRequest& request);
+Result<UpdateRequest> decode_update(const transport::Message& message);
+transport::Message encode(const TaskStatus& status);
+Result<TaskStatus> decode_status(const transport::Message& message);
+
+/// Messages that are names with or without a tensor each.
+transport::Message encode_names(Kind kind, const std::vector<std::string>& names);
+Result<std::vector<std::string>> decode_names(const transport::Message& message);
+transport::Message encode_named(Kind kind, const NamedTensors& tensors);
+Result<NamedTensors> decode_named(const transport::Message& message);
+
+/// An empty message: a request without arguments, or a "done".
+transport::Message encode_empty(Kind kind);
+transport::Message encode_flag(Kind kind, bool flag);
+Result<bool> decode_flag(const transport::Message& message);
+
+}  // namespace tfd::runtime

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ps_service.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "tfd/variable/initializer.hpp"
+#include "worker_program.hpp"
+
+namespace tfd::runtime {
+namespace {
+
+Result<variable::VariableStore> make_store(const program::Program& program, const Placement& placement, int position) {
+  variable::VariableStore store;
+  if (!program.optimizer.empty())
+    store.set_optimizer(TFD_TRY(variable::make_optimizer(nlohmann::ordered_json::parse(program.optimizer)), "optimizer"));
+  for (const program::VariableDef& variable : program.variables) {
+    const auto placed = placement.variables.find(variable.name);
+    if (placed == placement.variables.end() || placed->second != position) continue;
+    auto value = TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec),
+                         "variables." + variable.name);
+    TFD_TRY(store.create(variable.name, std::move(value)));
+  }
+  return store;
+}
+
+int position_of(const Placement& placement, const std::string& name) {
+  for (std::size_t i = 0; i < placement.ps.size(); ++i)
+    if (placement.ps[i].first == name) return static_cast<int>(i);
+  return -1;
+}
+
+}  // namespace
+
+Result<void> PsService::load_program(const LoadProgram& load) {
+  if (load.epoch < epoch_)
+    return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, this one has {})", name_, epoch_, load.epoch);
+  if (load.epoch == epoch_) return {};
+  const int position = position_of(load.placement, name_);
+  if (position < 0) return fail(Code::kInvalidArgument, "{} is not among the parameter servers of this program", name_);
+  const program::Program program = TFD_TRY(parse_loaded(load));
+  store_ = TFD_TRY(make_store(program, load.placement, position));
+  epoch_ = load.epoch;
+  return {};
+}
+
+Result<transport::Message> PsService::read(const transport::Message& request) const {
+  const auto names = TFD_TRY(decode_names(request));
+  transport::Message answer = encode_empty(Kind::kRead);
+  for (const std::string& name : names) answer.tensors.push_back(TFD_TRY(store_.read(name)));
+  return answer;
+}
+
+Result<transport::Message> PsService::update(const transport::Message& request) {
+  const UpdateRequest update = TFD_TRY(decode_update(request));
+  if (update.epoch != epoch_)
+    return fail(Code::kPermissionDenied, "{} belongs to another coordinator (epoch {}, the update has {})", name_, epoch_, update.epoch);
+  ++updates_;
+  return encode_flag(Kind::kUpdate, TFD_TRY(store_.apply(update.sequence, update.updates)));
+}
+
+Result<void> PsService::assign(const transport::Message& request) {
+  for (auto& [name, value] : TFD_TRY(decode_named(request)))
+    TFD_TRY(store_.assign({variable::UpdateKind::kAssign, name, value}));
+  return {};
+}
+
+Result<transport::Message> PsService::export_state() const { return encode_named(Kind::kExportState, store_.export_state()); }
+
+Result<void> PsService::import_state(const transport::Message& request) {
+  return store_.import_state(TFD_TRY(decode_named(request)));
+}
+
+void PsService::fill(TaskStatus& status) const {
+  status.variables = store_.names().size();
+  status.variable_bytes = store_.byte_size();
+  status.closures_done = updates_;
+  status.epoch = epoch_;
+}
+
+}  // namespace tfd::runtime

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/runtime/task_client.hpp"
+
+#include "protocol.hpp"
+
+namespace tfd::runtime {
+namespace {
+
+/// Turns a callback for a value into one for the message that holds it.
+template <class T, class Decode>
+transport::ReplyCallback decoded(TaskClient::Callback<T> done, Decode decode) {
+  return [done = std::move(done), decode = std::move(decode)](Result<transport::Message> answer) {
+    if (!answer) return done(fail(std::move(answer).error()));
+    done(decode(*answer));
+  };
+}
+
+transport::ReplyCallback acknowledged(TaskClient::Callback<void> done) {
+  return [done = std::move(done)](Result<transport::Message> answer) {
+    if (!answer) return done(fail(std::move(answer).error()));
+    done({});
+  };
+}
+
+}  // namespace
+
+void TaskClient::load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch,
+                              Deadline deadline, Callback<void> done) {
+  const LoadProgram load{epoch, program.path, program.directory, program.document, program.files, placement};
+  endpoint_.request(peer_, encode(load), deadline, acknowledged(std::move(done)));
+}
+
+void TaskClient::create_iterator(const std::string& id, const std::string& dataset, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode(CreateIterator{id, dataset}), deadline, acknowledged(std::move(done)));
+}
+
+void TaskClient::drop_iterator(const std::string& id, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode_names(Kind::kDropIterator, {id}), deadline, acknowledged(std::move(done)));
+}
+
+void TaskClient::run(const ClosureCall& call, Deadline deadline, Callback<ClosureOutcome> done) {
+  endpoint_.request(peer_, encode(call), deadline, decoded(std::move(done), decode_outcome));
+}
+
+void TaskClient::evaluate(const std::string& function, std::int64_t count, std::int64_t index,
+                          std::optional<std::int64_t> steps, std::uint64_t epoch, Deadline deadline,
+                          Callback<std::vector<Metric>> done) {
+  endpoint_.request(peer_, encode(Evaluate{function, count, index, steps, epoch}), deadline,
+                    decoded(std::move(done), [](const transport::Message& answer) -> Result<std::vector<Metric>> {
+                      return TFD_TRY(decode_outcome(answer)).metrics;
+                    }));
+}
+
+void TaskClient::read(const std::vector<std::string>& variables, Deadline deadline,
+                      Callback<std::vector<tensor::Tensor>> done) {
+  endpoint_.request(peer_, encode_names(Kind::kRead, variables), deadline,
+                    [done = std::move(done), count = variables.size()](Result<transport::Message> answer) {
+                      if (!answer) return done(fail(std::move(answer).error()));
+                      if (answer->tensors.size() != count)
+                        return done(fail(Code::kInternal, "asked for {} variables, got {}", count, answer->tensors.size()));
+                      done(std::move(answer->tensors));
+                    });
+}
+
+void TaskClient::update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
+                        Deadline deadline, Callback<bool> done) {
+  endpoint_.request(peer_, encode(UpdateRequest{epoch, sequence, updates}), deadline, decoded(std::move(done), decode_flag));
+}
+
+void TaskClient::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode_named(Kind::kAssign, {{variable, value}}), deadline, acknowledged(std::move(done)));
+}
+
+void TaskClient::export_state(Deadline deadline, Callback<NamedTensors> done) {
+  endpoint_.request(peer_, encode_empty(Kind::kExportState), deadline, decoded(std::move(done), decode_named));
+}
+
+void TaskClient::import_state(const NamedTensors& state, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode_named(Kind::kImportState, state), deadline, acknowledged(std::move(done)));
+}
+
+void TaskClient::status(Deadline deadline, Callback<TaskStatus> done) {
+  endpoint_.request(peer_, encode_empty(Kind::kStatus), deadline, decoded(std::move(done), decode_status));
+}
+
+void TaskClient::shutdown(Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode_empty(Kind::kShutdown), deadline, acknowledged(std::move(done)));
+}
+
+}  // namespace tfd::runtime

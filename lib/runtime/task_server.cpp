@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/runtime/task_server.hpp"
+
+#include "protocol.hpp"
+#include "ps_service.hpp"
+#include "worker_service.hpp"
+
+namespace tfd::runtime {
+namespace {
+
+class Server final : public TaskServer {
+ public:
+  explicit Server(TaskServerOptions options)
+      : options_(std::move(options)), started_(Clock::now()), ps_(cluster::format_task(options_.task)) {}
+
+  ~Server() override {
+    if (worker_) worker_->stop();  // answers what is queued through the endpoint, which must still be there
+    endpoint_.reset();             // after this no handler runs
+  }
+
+  Result<void> start() {
+    transport::EndpointOptions endpoint;
+    endpoint.name = cluster::format_task(options_.task);
+    endpoint.bind = options_.bind;
+    endpoint.listen_fd = options_.listen_fd;
+    endpoint.log = options_.log.for_room("transport");
+    endpoint.handler = [this](const transport::Caller&, transport::Message request, transport::Responder responder) {
+      handle(std::move(request), std::move(responder));
+    };
+    ready_ = false;
+    endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
+    if (options_.task.job != "ps") worker_ = std::make_unique<WorkerService>(*endpoint_, options_);
+    ready_ = true;
+    return {};
+  }
+
+  std::string address() const override { return endpoint_->address(); }
+  transport::Incarnation incarnation() const override { return endpoint_->incarnation(); }
+
+ private:
+  // On the I/O thread.
+  void handle(transport::Message request, transport::Responder responder) {
+    if (!ready_) return responder.reply(fail(Code::kUnavailable, "{} is starting", ps_name()));
+    switch (static_cast<Kind>(request.kind)) {
+      case Kind::kStatus: return responder.reply(encode(status()));
+      case Kind::kShutdown:
+        responder.reply(encode_empty(Kind::kShutdown));
+        if (options_.on_shutdown) options_.on_shutdown();
+        return;
+      default: break;
+    }
+    if (worker_) return worker_->submit(std::move(request), std::move(responder));
+    responder.reply(answer_as_ps(request));
+  }
+
+  Result<transport::Message> answer_as_ps(const transport::Message& request) {
+    switch (static_cast<Kind>(request.kind)) {
+      case Kind::kLoadProgram:
+        TFD_TRY(ps_.load_program(TFD_TRY(decode_load_program(request))));
+        return encode_empty(Kind::kLoadProgram);
+      case Kind::kRead: return ps_.read(request);
+      case Kind::kUpdate: return ps_.update(request);
+      case Kind::kAssign: TFD_TRY(ps_.assign(request)); return encode_empty(Kind::kAssign);
+      case Kind::kExportState: return ps_.export_state();
+      case Kind::kImportState: TFD_TRY(ps_.import_state(request)); return encode_empty(Kind::kImportState);
+      default: return fail(Code::kUnimplemented, "a parameter server doesn't answer requests of kind {}", request.kind);
+    }
+  }
+
+  TaskStatus status() const {
+    TaskStatus out;
+    out.task = options_.task;
+    out.incarnation = endpoint_->incarnation();
+    out.uptime_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count();
+    if (worker_) worker_->fill(out);
+    else ps_.fill(out);
+    return out;
+  }
+
+  std::string ps_name() const { return cluster::format_task(options_.task); }
+
+  TaskServerOptions options_;
+  Clock::time_point started_;
+  PsService ps_;
+  std::atomic<bool> ready_{false};  // requests may come before start() has returned
+  std::unique_ptr<WorkerService> worker_;
+  std::unique_ptr<transport::Endpoint> endpoint_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TaskServer>> start_task_server(TaskServerOptions options) {
+  auto server = std::make_unique<Server>(std::move(options));
+  TFD_TRY(server->start());
+  return server;
+}
+
+}  // namespace tfd::runtime

@@ -1,0 +1,55 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program as a task holds it: parsed from what the coordinator sent, and on a worker with its functions compiled.
+// Thread rule: immutable once made; compiled functions are thread-safe.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol.hpp"
+#include "tfd/data/dataset.hpp"
+#include "tfd/function/function.hpp"
+#include "tfd/program/program.hpp"
+
+namespace tfd::runtime {
+
+/// The program of the message: modules come from the message, data files are not looked at.
+Result<program::Program> parse_loaded(const LoadProgram& load);
+
+struct CompiledFunction {
+  const program::FunctionDef* def = nullptr;                   // the program's
+  std::vector<std::shared_ptr<function::Function>> variants;  // one per module of the definition
+
+  /// The variant that takes arguments of these shapes. kInvalidArgument names the batch size that is missing.
+  Result<function::Function*> choose(const std::vector<tensor::TensorSpec>& arguments) const;
+};
+
+class WorkerProgram {
+ public:
+  /// Compiles every module. `directory` is where relative data paths start.
+  static Result<std::unique_ptr<WorkerProgram>> make(program::Program program, std::string directory,
+                                                     const std::shared_ptr<function::Engine>& engine);
+  WorkerProgram(const WorkerProgram&) = delete;
+  WorkerProgram& operator=(const WorkerProgram&) = delete;
+
+  const program::Program& program() const { return program_; }
+  /// kNotFound names it.
+  Result<const CompiledFunction*> find_function(const std::string& name) const;
+  /// Opened once and shared; its maps call this program's functions.
+  Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name);
+
+ private:
+  WorkerProgram(program::Program program, std::string directory)
+      : program_(std::move(program)), directory_(std::move(directory)) {}
+  Result<data::MapFunction> make_map(const std::string& name, const data::ElementSpec& input,
+                                     const std::vector<std::string>& fields) const;
+
+  program::Program program_;
+  std::string directory_;
+  std::map<std::string, CompiledFunction, std::less<>> functions_;
+  std::map<std::string, std::shared_ptr<const data::Dataset>, std::less<>> datasets_;
+};
+
+}  // namespace tfd::runtime
