@@ -1,9 +1,14 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting and watching child processes. A child never inherits a descriptor above 2 that isn't named, gets /dev/null as
-// stdin unless told otherwise, and dies with its parent (PR_SET_PDEATHSIG) however that dies.
-// Thread rule: a Child lives on one thread; the thread that starts it must live as long as the child (PDEATHSIG is per thread).
+// Starting and watching child processes. A child never inherits a descriptor above 2 that isn't named, gets /dev/null
+// as stdin unless told otherwise, has no signal blocked and SIGPIPE at its default, and dies with its parent
+// (PR_SET_PDEATHSIG) however that dies.
+// Thread rule: a Child lives on one thread; the thread that starts it must live as long as the child (PDEATHSIG is per
+// thread).
+//
+//   Child child = TFD_TRY(Child::start({.argv = {"nvidia-smi", "-L"}, .environment = env, .stdout_fd =
+//   pipe.write.get()})); const ExitStatus status = TFD_TRY(child.wait(Deadline::after(5s)));
 #include <sys/types.h>
 
 #include <map>
@@ -19,25 +24,28 @@
 namespace tfd::process {
 
 struct ChildOptions {
-  std::vector<std::string> argv;          // argv[0] is looked up in PATH of `environment`
+  std::vector<std::string> argv;  // argv[0] is looked up in PATH of `environment`
   Environment environment;
-  std::string directory = {};             // empty: the parent's
-  int stdin_fd = -1;                      // -1: /dev/null
-  int stdout_fd = -1;                     // -1: /dev/null; 1 to share the parent's
+  std::string directory = {};  // empty: the parent's
+  int stdin_fd = -1;           // -1: /dev/null; 0 to share the parent's
+  int stdout_fd = -1;          // -1: /dev/null; 1 to share the parent's
   int stderr_fd = 2;
-  std::vector<std::pair<int, int>> keep = {};  // (parent's descriptor, number in the child)
-  bool new_group = true;                  // a process group of its own (so that Ctrl-C reaches only the parent)
-  int death_signal = 9;                   // sent when the parent dies; 0: none
+  std::vector<std::pair<int, int>> keep = {};  // (parent's descriptor, number in the child, 3 or more)
+  bool new_group = true;                       // a process group of its own (so that Ctrl-C reaches only the parent)
+  int death_signal = 9;                        // sent when the parent dies; 0: none
+  std::string program = {};                    // what is executed, as it is, where argv[0] is to be only a name
 };
 
 struct ExitStatus {
   int code = 0;    // 0..255, or 128 + signal
   int signal = 0;  // 0: it exited by itself
+  friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
 };
 
 class Child {
  public:
-  /// kNotFound (exit 127 for the caller) and kPermissionDenied (126) when the program can't be run, kSystem otherwise.
+  /// kNotFound (exit 127 for the caller) and kPermissionDenied (126) when the program can't be run, kInvalidArgument
+  /// when argv is empty or a descriptor of `keep` isn't open, kSystem otherwise. Returns once the program is running.
   static Result<Child> start(const ChildOptions& options);
   Child(Child&&) noexcept;
   Child& operator=(Child&&) noexcept;
@@ -46,7 +54,7 @@ class Child {
   pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_; }  // readable once it has ended
   bool running() const { return pid_ > 0 && !status_; }
-  void signal(int number) const;        // harmless after the end
+  void signal(int number) const;  // harmless after the end
   /// nullopt while it runs; reaps at the first call after the end.
   std::optional<ExitStatus> poll();
   /// kDeadlineExceeded when it still runs.
@@ -54,10 +62,14 @@ class Child {
 
  private:
   Child() = default;
+  void end();
   pid_t pid_ = -1;
   int pidfd_ = -1;
   std::optional<ExitStatus> status_;
 };
+
+/// What a shell would report for an Error of Child::start: 127 not found, 126 not runnable, else 71.
+int exit_code_of_start_error(const Error& error);
 
 /// "died of signal 9 (killed)", "exited with 3".
 std::string describe(const ExitStatus& status);
