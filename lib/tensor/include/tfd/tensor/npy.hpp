@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NumPy's .npy files, versions 1.0 to 3.0, C order, little endian.
-// Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. bf16 is written as |V2, as ml_dtypes does.
+// Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. bf16 is written as |V2
+// and read as that or as the <V2 of ml_dtypes.
 #include <string>
 
 #include "tfd/tensor/tensor.hpp"

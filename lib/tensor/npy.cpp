@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/tensor/npy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include "contents.hpp"
+#include "tfd/base/names.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+static_assert(std::endian::native == std::endian::little, "the file formats are little endian and are read in place");
+
+namespace tfd::tensor {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::uint32_t kMostHeader = 1 << 20;
+
+constexpr NameTable<DType, 13> kDescriptors{{{{DType::kBool, "|b1"},
+                                              {DType::kS8, "|i1"},
+                                              {DType::kS16, "<i2"},
+                                              {DType::kS32, "<i4"},
+                                              {DType::kS64, "<i8"},
+                                              {DType::kU8, "|u1"},
+                                              {DType::kU16, "<u2"},
+                                              {DType::kU32, "<u4"},
+                                              {DType::kU64, "<u8"},
+                                              {DType::kF16, "<f2"},
+                                              {DType::kBF16, "|V2"},
+                                              {DType::kF32, "<f4"},
+                                              {DType::kF64, "<f8"}}}};
+
+struct Header {
+  TensorSpec spec;
+  std::uint64_t data_offset = 0;
+};
+
+/// The header is a Python dictionary literal of three known keys; this reads no more of Python than that.
+class HeaderParser {
+ public:
+  explicit HeaderParser(std::string_view text) : text_(text) {}
+
+  Result<TensorSpec> parse() {
+    std::optional<std::string> descriptor;
+    std::optional<bool> fortran_order;
+    std::optional<Shape> shape;
+    TFD_TRY(expect('{'));
+    while (!accept('}')) {
+      const std::string key = TFD_TRY(parse_string());
+      TFD_TRY(expect(':'));
+      if (key == "descr") {
+        if (peek() != '\'' && peek() != '"') return fail(Code::kInvalidArgument, "records (structured dtypes) are not supported");
+        descriptor = TFD_TRY(parse_string());
+      } else if (key == "fortran_order") {
+        fortran_order = TFD_TRY(parse_bool());
+      } else if (key == "shape") {
+        shape = TFD_TRY(parse_shape());
+      } else {
+        return fail(Code::kInvalidArgument, "unknown key '{}' in the header", printable(key));
+      }
+      if (!accept(',') && peek() != '}') return broken();
+    }
+    if (peek() != '\0') return broken();
+    if (!descriptor || !fortran_order || !shape) return fail(Code::kInvalidArgument, "the header lacks descr, fortran_order or shape");
+    const DType dtype = TFD_TRY(parse_descriptor(*descriptor));
+    // With at most one dimension that isn't 1 both orders are the same bytes.
+    const auto wide = std::count_if(shape->begin(), shape->end(), [](std::int64_t dimension) { return dimension != 1; });
+    if (*fortran_order && wide > 1) return fail(Code::kInvalidArgument, "Fortran order is not supported: save numpy.ascontiguousarray(x)");
+    return TensorSpec{dtype, std::move(*shape)};
+  }
+
+ private:
+  static Result<DType> parse_descriptor(std::string_view descriptor) {
+    if (const auto dtype = kDescriptors.find(descriptor)) return *dtype;
+    if (descriptor == "<V2") return DType::kBF16;  // what numpy.save makes of an ml_dtypes.bfloat16 array
+    if (descriptor.starts_with('>')) return fail(Code::kInvalidArgument, "big endian ('{}') is not supported", printable(descriptor));
+    return fail(Code::kInvalidArgument, "dtype '{}' is not supported (known: {})", printable(descriptor), join_words(kDescriptors.names()));
+  }
+  tl::unexpected<Error> broken() const {
+    return fail(Code::kInvalidArgument, "the header is not a dictionary of descr, fortran_order and shape (at its byte {})", at_);
+  }
+  /// The next character that isn't white space; '\0' at the end.
+  char peek() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool accept(char wanted) {
+    if (peek() != wanted || at_ == text_.size()) return false;
+    ++at_;
+    return true;
+  }
+  Result<void> expect(char wanted) {
+    if (!accept(wanted)) return broken();
+    return {};
+  }
+  Result<std::string> parse_string() {
+    const char quote = peek();
+    if (quote != '\'' && quote != '"') return broken();
+    const std::size_t end = text_.find(quote, at_ + 1);
+    if (end == std::string_view::npos) return broken();
+    std::string out(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return out;
+  }
+  Result<bool> parse_bool() {
+    peek();
+    for (const std::string_view word : {"True", "False"}) {
+      if (!text_.substr(at_).starts_with(word)) continue;
+      at_ += word.size();
+      return word == "True";
+    }
+    return broken();
+  }
+  Result<Shape> parse_shape() {
+    Shape shape;
+    TFD_TRY(expect('('));
+    while (!accept(')')) {
+      peek();
+      const std::size_t end = std::min(text_.find_first_not_of("0123456789", at_), text_.size());
+      const std::string_view digits = text_.substr(at_, end - at_);
+      if (digits.empty() || shape.size() >= 64) return broken();
+      shape.push_back(TFD_TRY(parse_integer(digits, 0, std::int64_t{1} << 48), "shape"));
+      at_ = end;
+      accept('L');  // Python 2 wrote long integers so
+      if (!accept(',') && peek() != ')') return broken();
+    }
+    return shape;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+Result<Header> read_header(const InputFile& file) {
+  std::array<std::uint8_t, 12> start{};
+  const std::size_t start_size = std::min<std::uint64_t>(start.size(), file.size());
+  TFD_TRY(file.read_at(0, std::as_writable_bytes(std::span(start)).first(start_size)));
+  if (start_size < kMagic.size() || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0)
+    return fail(Code::kInvalidArgument, "{} is not a .npy file", file.path());
+  const int major = start[6];
+  if (start_size >= 8 && (major < 1 || major > 3))
+    return fail(Code::kInvalidArgument, "{}: .npy version {}.{} is not supported", file.path(), major, start[7]);
+  const std::size_t length_size = major == 1 ? 2 : 4;
+  if (start_size < 8 + length_size) return fail(Code::kDataLoss, "{} is cut off within its header", file.path());
+  std::uint32_t length = 0;
+  std::memcpy(&length, start.data() + 8, length_size);
+  if (length > kMostHeader) return fail(Code::kInvalidArgument, "{}: a header of {} bytes is too long", file.path(), length);
+  Header header;
+  header.data_offset = 8 + length_size + length;
+  if (header.data_offset > file.size()) return fail(Code::kDataLoss, "{} is cut off within its header", file.path());
+  std::string text(length, '\0');
+  TFD_TRY(file.read_at(8 + length_size, std::as_writable_bytes(std::span(text))));
+  header.spec = TFD_TRY(HeaderParser(text).parse(), file.path());
+  const std::size_t bytes = TFD_TRY(checked_byte_size(header.spec.dtype, header.spec.shape), file.path());
+  if (bytes > file.size() - header.data_offset)
+    return fail(Code::kDataLoss, "{} is cut off: {} takes {} bytes, {} are there", file.path(), format_spec(header.spec), bytes,
+                file.size() - header.data_offset);
+  return header;
+}
+
+std::string format_header(const TensorSpec& spec) {
+  std::string shape = "(";
+  for (const std::int64_t dimension : spec.shape) shape += fmt::format("{}, ", dimension);
+  if (spec.shape.size() > 1) shape.resize(shape.size() - 2);   // (64, 10)
+  if (spec.shape.size() == 1) shape.resize(shape.size() - 1);  // (64,)
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", kDescriptors.name(spec.dtype), shape);
+  const std::size_t unpadded = 10 + text.size() + 1;
+  text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  text += '\n';
+  std::string out = std::string(kMagic) + std::string("\x01\x00", 2);
+  out += static_cast<char>(text.size() & 0xff);
+  out += static_cast<char>(text.size() >> 8);
+  return out + text;
+}
+
+}  // namespace
+
+Result<Tensor> read_tensor(const InputFile& file, std::uint64_t offset, const TensorSpec& spec) {
+  Tensor tensor = Tensor::uninitialized(spec.dtype, spec.shape);
+  const std::span<std::byte> bytes(tensor.mutable_data(), tensor.byte_size());
+  TFD_TRY(file.read_at(offset, bytes));
+  if (spec.dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
+    return fail(Code::kDataLoss, "{} holds a bool that is neither 0 nor 1", file.path());
+  return tensor;
+}
+
+Result<Tensor> load_npy(const std::string& path) {
+  const InputFile file = TFD_TRY(InputFile::open(path));
+  const Header header = TFD_TRY(read_header(file));
+  return read_tensor(file, header.data_offset, header.spec);
+}
+
+Result<TensorSpec> load_npy_spec(const std::string& path) {
+  const InputFile file = TFD_TRY(InputFile::open(path));
+  return TFD_TRY(read_header(file)).spec;
+}
+
+Result<void> save_npy(const std::string& path, const Tensor& tensor) {
+  const std::string header = format_header(tensor.spec());
+  const std::array<std::span<const std::byte>, 2> pieces{std::as_bytes(std::span(header)), tensor.bytes()};
+  return write_file_atomically(path, pieces);
+}
+
+}  // namespace tfd::tensor

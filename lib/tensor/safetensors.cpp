@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/tensor/safetensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "contents.hpp"
+#include "tfd/base/names.hpp"
+#include "tfd/base/text.hpp"
+
+static_assert(std::endian::native == std::endian::little, "the file formats are little endian and are read in place");
+
+namespace tfd::tensor {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::uint64_t kMostHeader = 100 << 20;
+
+constexpr NameTable<DType, 13> kDTypes{{{{DType::kBool, "BOOL"},
+                                         {DType::kS8, "I8"},
+                                         {DType::kS16, "I16"},
+                                         {DType::kS32, "I32"},
+                                         {DType::kS64, "I64"},
+                                         {DType::kU8, "U8"},
+                                         {DType::kU16, "U16"},
+                                         {DType::kU32, "U32"},
+                                         {DType::kU64, "U64"},
+                                         {DType::kF16, "F16"},
+                                         {DType::kBF16, "BF16"},
+                                         {DType::kF32, "F32"},
+                                         {DType::kF64, "F64"}}}};
+
+struct Entry {
+  std::string name;
+  TensorSpec spec;
+  std::uint64_t begin = 0, end = 0;  // within the data that follows the header
+};
+
+struct Header {
+  std::vector<Entry> entries;  // by begin
+  std::map<std::string, std::string> metadata;
+};
+
+// Not ordered_json: it searches its keys one by one, which a header of many keys would make last for hours. The order of
+// the tensors comes from their offsets.
+Result<json> parse_json(const std::string& text) {
+  std::set<std::string> seen;
+  std::string repeated;
+  const auto find_repeated = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::key && depth == 1 && !seen.insert(parsed.get<std::string>()).second)
+      repeated = parsed.get<std::string>();
+    return true;
+  };
+  json header = json::parse(text, find_repeated, /*allow_exceptions=*/false);
+  if (!header.is_object()) return fail(Code::kInvalidArgument, "not a safetensors file: its header is not a JSON object");
+  if (!repeated.empty()) return fail(Code::kInvalidArgument, "two tensors are called '{}'", printable(repeated));
+  return header;
+}
+
+Result<Entry> parse_entry(const std::string& name, const json& value) {
+  const auto dtype = value.find("dtype");
+  const auto shape = value.find("shape");
+  const auto offsets = value.find("data_offsets");
+  if (dtype == value.end() || shape == value.end() || offsets == value.end() || !dtype->is_string() || !shape->is_array() ||
+      !offsets->is_array() || offsets->size() != 2)
+    return fail(Code::kInvalidArgument, "needs dtype, shape and two data_offsets");
+  Entry entry{name, {}, 0, 0};
+  const auto known = kDTypes.find(dtype->get_ref<const std::string&>());
+  if (!known) return fail(Code::kInvalidArgument, "dtype '{}' is not supported", printable(dtype->get_ref<const std::string&>()));
+  entry.spec.dtype = *known;
+  for (const auto& dimension : *shape) {
+    if (!dimension.is_number_unsigned() || dimension.get<std::uint64_t>() > (std::uint64_t{1} << 48))
+      return fail(Code::kInvalidArgument, "a dimension of its shape is not a size");
+    entry.spec.shape.push_back(dimension.get<std::int64_t>());
+  }
+  if (!(*offsets)[0].is_number_unsigned() || !(*offsets)[1].is_number_unsigned())
+    return fail(Code::kInvalidArgument, "data_offsets are not two positions");
+  entry.begin = (*offsets)[0].get<std::uint64_t>();
+  entry.end = (*offsets)[1].get<std::uint64_t>();
+  const std::size_t bytes = TFD_TRY(checked_byte_size(entry.spec.dtype, entry.spec.shape));
+  if (entry.begin > entry.end || entry.end - entry.begin != bytes)
+    return fail(Code::kDataLoss, "{} takes {} bytes, its data_offsets are {} to {}", format_spec(entry.spec), bytes, entry.begin,
+                entry.end);
+  return entry;
+}
+
+Result<Header> parse_header(const std::string& text, std::uint64_t data_size) {
+  const json document = TFD_TRY(parse_json(text));
+  Header header;
+  for (const auto& [name, value] : document.items()) {
+    if (name == "__metadata__") {
+      if (!value.is_object()) return fail(Code::kInvalidArgument, "__metadata__ is not an object");
+      for (const auto& [key, entry] : value.items()) {
+        if (!entry.is_string()) return fail(Code::kInvalidArgument, "__metadata__.{} is not a string", printable(key));
+        header.metadata[key] = entry.get<std::string>();
+      }
+      continue;
+    }
+    header.entries.push_back(TFD_TRY(parse_entry(name, value), "tensor '" + printable(name) + "'"));
+  }
+  std::stable_sort(header.entries.begin(), header.entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  std::uint64_t covered = 0;
+  for (const Entry& entry : header.entries) {
+    if (entry.begin < covered) return fail(Code::kDataLoss, "tensor '{}' overlaps another", printable(entry.name));
+    if (entry.end > data_size)
+      return fail(Code::kDataLoss, "cut off: tensor '{}' ends at byte {} of the data, {} are there", printable(entry.name), entry.end, data_size);
+    covered = entry.end;
+  }
+  return header;
+}
+
+Result<std::string> format_header(const SafetensorsFile& file) {
+  ordered_json header = ordered_json::object();
+  if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
+  std::uint64_t offset = 0;
+  std::set<std::string_view> seen;
+  for (const auto& [name, tensor] : file.tensors) {
+    if (name == "__metadata__" || !seen.insert(name).second)
+      return fail(Code::kInvalidArgument, "two tensors are called '{}'", printable(name));
+    const std::uint64_t end = offset + tensor.byte_size();
+    ordered_json entry = ordered_json::object();
+    entry["dtype"] = kDTypes.name(tensor.dtype());
+    entry["shape"] = tensor.shape();
+    entry["data_offsets"] = {offset, end};
+    // Not operator[]: an ordered_json object searches its keys one by one, and these are known to be new.
+    header.get_ref<ordered_json::object_t&>().emplace_back(name, std::move(entry));
+    offset = end;
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const ordered_json::exception&) {
+    return fail(Code::kInvalidArgument, "a name or its metadata is not UTF-8");
+  }
+  text.append((8 - text.size() % 8) % 8, ' ');
+  if (text.size() > kMostHeader) return fail(Code::kInvalidArgument, "a header of {} bytes is too long", text.size());
+  return text;
+}
+
+}  // namespace
+
+const Tensor* SafetensorsFile::find(std::string_view name) const {
+  for (const auto& [key, tensor] : tensors)
+    if (key == name) return &tensor;
+  return nullptr;
+}
+
+Result<SafetensorsFile> load_safetensors(const std::string& path) {
+  const InputFile file = TFD_TRY(InputFile::open(path));
+  std::uint64_t length = 0;
+  if (file.size() < sizeof(length)) return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", path, file.size());
+  TFD_TRY(file.read_at(0, std::as_writable_bytes(std::span(&length, 1))));
+  if (length > kMostHeader) return fail(Code::kInvalidArgument, "{} is not a safetensors file: a header of {} bytes", path, length);
+  if (length > file.size() - sizeof(length)) return fail(Code::kDataLoss, "{} is cut off within its header", path);
+  std::string text(length, '\0');
+  TFD_TRY(file.read_at(sizeof(length), std::as_writable_bytes(std::span(text))));
+  const std::uint64_t data_offset = sizeof(length) + length;
+  Header header = TFD_TRY(parse_header(text, file.size() - data_offset), path);
+  SafetensorsFile out;
+  out.metadata = std::move(header.metadata);
+  out.tensors.reserve(header.entries.size());
+  for (Entry& entry : header.entries) {
+    Tensor tensor = TFD_TRY(read_tensor(file, data_offset + entry.begin, entry.spec));
+    out.tensors.emplace_back(std::move(entry.name), std::move(tensor));
+  }
+  return out;
+}
+
+Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file) {
+  const std::string header = TFD_TRY(format_header(file), "cannot write " + path);
+  const std::uint64_t length = header.size();
+  std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(&length, 1)), std::as_bytes(std::span(header))};
+  for (const auto& [name, tensor] : file.tensors) pieces.push_back(tensor.bytes());
+  return write_file_atomically(path, pieces);
+}
+
+}  // namespace tfd::tensor

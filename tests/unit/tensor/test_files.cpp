@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+#include "tfd/tensor/file.hpp"
+#include "tfd/tensor/npy.hpp"
+#include "tfd/tensor/safetensors.hpp"
+
+#include "temporary_directory.hpp"
+
+using namespace tfd;
+using namespace tfd::tensor;
+
+namespace {
+
+constexpr DType kAll[] = {DType::kBool, DType::kS8,  DType::kS16, DType::kS32,  DType::kS64, DType::kU8, DType::kU16,
+                          DType::kU32,  DType::kU64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
+
+Tensor counting(DType dtype, Shape shape) {
+  Tensor tensor = Tensor::zeros(dtype, std::move(shape));
+  for (std::size_t i = 0; i < tensor.byte_size(); ++i)
+    tensor.mutable_data()[i] = static_cast<std::byte>(dtype == DType::kBool ? i % 2 : i * 37 % 251);
+  return tensor;
+}
+
+void write_raw(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+std::string npy_bytes(const std::string& header, std::size_t data_size) {
+  std::string out("\x93NUMPY\x01\x00", 8);
+  out += static_cast<char>(header.size() & 0xff);
+  out += static_cast<char>(header.size() >> 8);
+  return out + header + std::string(data_size, '\0');
+}
+
+std::string safetensors_bytes(const std::string& header, std::size_t data_size) {
+  std::uint64_t length = header.size();
+  std::string out(8, '\0');
+  std::memcpy(out.data(), &length, 8);
+  return out + header + std::string(data_size, '\1');
+}
+
+}  // namespace
+
+TEST_CASE("npy: every dtype and rank comes back as it was") {
+  const test::TemporaryDirectory directory;
+  for (const DType dtype : kAll)
+    for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 5}, Shape{0, 4}, Shape{2, 1, 3, 2}}) {
+      const Tensor tensor = counting(dtype, shape);
+      REQUIRE(save_npy(directory / "x.npy", tensor));
+      const Result<Tensor> back = load_npy(directory / "x.npy");
+      REQUIRE(back);
+      CHECK(same_bytes(*back, tensor));
+      CHECK(reinterpret_cast<std::uintptr_t>(back->data()) % kAlignment == 0);
+      CHECK(load_npy_spec(directory / "x.npy").value() == tensor.spec());
+    }
+  CHECK(directory.names() == std::vector<std::string>{"x.npy"});
+}
+
+TEST_CASE("npy: the header is NumPy's, and the data starts aligned") {
+  const test::TemporaryDirectory directory;
+  REQUIRE(save_npy(directory / "x.npy", counting(DType::kF32, {3})));
+  const std::string bytes = load_file(directory / "x.npy", 1 << 20).value();
+  CHECK(bytes.find("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }") == 10);
+  CHECK(bytes.size() == 128 + 12);
+  CHECK(bytes[127] == '\n');
+}
+
+TEST_CASE("npy: what tfd can't read is refused with the file's name and the reason") {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "x.npy";
+  const auto error = [&](const std::string& bytes) {
+    write_raw(path, bytes);
+    const Result<Tensor> tensor = load_npy(path);
+    REQUIRE_FALSE(tensor);
+    CHECK(tensor.error().message.find(path) != std::string::npos);
+    return std::string(code_name(tensor.error().code)) + " " + tensor.error().message.substr(path.size());
+  };
+  CHECK(error("{'descr': '<f4'") == "INVALID_ARGUMENT  is not a .npy file");
+  CHECK(error("") == "INVALID_ARGUMENT  is not a .npy file");
+  CHECK(error(npy_bytes("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", 8)) == "INVALID_ARGUMENT : big endian ('>f4') is not supported");
+  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", 16)).find("Fortran order") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }", 16)).find("dtype '<c8' is not supported") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", 8)).find("records") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<f4', 'shape': (2,), }", 8)).find("lacks") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7)) == "DATA_LOSS  is cut off: f32[2] takes 8 bytes, 7 are there");
+  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }", 7)).find("too large") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2), ", 7)).find("not a dictionary") != std::string::npos);
+  CHECK(error(std::string("\x93NUMPY\x09\x00\x10\x00", 10)).find("version 9.0") != std::string::npos);
+  std::string bad_bool = npy_bytes("{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }", 0) + "\7";
+  CHECK(error(bad_bool).find("neither 0 nor 1") != std::string::npos);
+  CHECK(load_npy(directory / "none.npy").error().code == Code::kNotFound);
+  CHECK(load_npy(directory.path()).error().message.find("not a regular file") != std::string::npos);
+  REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
+  CHECK(load_npy(directory / "fifo").error().code == Code::kInvalidArgument);
+}
+
+TEST_CASE("npy: a Fortran-ordered vector and a version 2 header are the same bytes") {
+  const test::TemporaryDirectory directory;
+  write_raw(directory / "x.npy", npy_bytes("{'descr': '<i2', 'fortran_order': True, 'shape': (1, 3), }", 6));
+  CHECK(load_npy(directory / "x.npy").value().shape() == Shape{1, 3});
+  const std::string header = "{\"shape\": (2L,), 'fortran_order': False, 'descr': '<V2'}\n";
+  write_raw(directory / "y.npy", std::string("\x93NUMPY\x02\x00", 8) + std::string{static_cast<char>(header.size()), 0, 0, 0} + header + "abcd");
+  CHECK(load_npy(directory / "y.npy").value().spec() == TensorSpec{DType::kBF16, {2}});
+}
+
+TEST_CASE("npy, safetensors: a file cut at any byte is an error, never a crash") {
+  const test::TemporaryDirectory directory;
+  REQUIRE(save_npy(directory / "x.npy", counting(DType::kF32, {2, 3})));
+  REQUIRE(save_safetensors(directory / "x.st", {{{"w", counting(DType::kF32, {2, 3})}, {"b", counting(DType::kS8, {3})}}, {{"step", "7"}}}));
+  for (const char* name : {"x.npy", "x.st"}) {
+    const std::string whole = load_file(directory / name, 1 << 20).value();
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      write_raw(directory / "cut", whole.substr(0, size));
+      CHECK_FALSE(load_npy(directory / "cut"));
+      CHECK_FALSE(load_safetensors(directory / "cut"));
+    }
+  }
+}
+
+TEST_CASE("safetensors: tensors come back in file order with their metadata") {
+  const test::TemporaryDirectory directory;
+  SafetensorsFile file;
+  file.metadata["step"] = "200";
+  for (const DType dtype : kAll) file.tensors.emplace_back(fmt::format("z/{}", 99 - static_cast<int>(dtype)), counting(dtype, {3, 2}));
+  file.tensors.emplace_back("scalar", counting(DType::kF64, {}));
+  REQUIRE(save_safetensors(directory / "x.st", file));
+  const Result<SafetensorsFile> back = load_safetensors(directory / "x.st");
+  REQUIRE(back);
+  CHECK(back->metadata == file.metadata);
+  REQUIRE(back->tensors.size() == file.tensors.size());
+  for (std::size_t i = 0; i < file.tensors.size(); ++i) {
+    CHECK(back->tensors[i].first == file.tensors[i].first);
+    CHECK(same_bytes(back->tensors[i].second, file.tensors[i].second));
+    CHECK(back->tensors[i].second.is_sole_owner());
+  }
+  CHECK(back->find("scalar") != nullptr);
+  CHECK(back->find("none") == nullptr);
+}
+
+TEST_CASE("safetensors: what isn't one, or lies about its offsets, is refused") {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "x.st";
+  const auto error = [&](const std::string& bytes) {
+    write_raw(path, bytes);
+    const Result<SafetensorsFile> file = load_safetensors(path);
+    REQUIRE_FALSE(file);
+    CHECK(file.error().message.find(path) != std::string::npos);
+    return std::string(code_name(file.error().code)) + " " + file.error().message.substr(path.size());
+  };
+  const std::string w = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+  CHECK(error(safetensors_bytes(w + "}", 7)).find("DATA_LOSS : cut off: tensor 'w' ends at byte 8 of the data, 7 are there") == 0);
+  CHECK(error(safetensors_bytes(w + R"(,"v":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8)) == "DATA_LOSS : tensor 'v' overlaps another");
+  CHECK(error(safetensors_bytes(w + R"(,"w":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12)) == "INVALID_ARGUMENT : two tensors are called 'w'");
+  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8)).find("f32[3] takes 12 bytes") != std::string::npos);
+  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]}})", 8)).find("dtype 'F8_E4M3' is not supported") != std::string::npos);
+  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[-3],"data_offsets":[0,8]}})", 8)).find("not a size") != std::string::npos);
+  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[281474976710656,281474976710656],"data_offsets":[0,8]}})", 8)).find("too large") != std::string::npos);
+  CHECK(error(safetensors_bytes("[1]", 0)).find("not a JSON object") != std::string::npos);
+  CHECK(error(safetensors_bytes("{", 0)).find("not a JSON object") != std::string::npos);
+  CHECK(error(std::string(8, '\xff')).find("is not a safetensors file") != std::string::npos);
+  CHECK(error("PK").find("cut off") != std::string::npos);
+  CHECK_FALSE(save_safetensors(path, {{{"w", counting(DType::kS8, {})}, {"w", counting(DType::kS8, {})}}, {}}));
+  CHECK_FALSE(save_safetensors(path, {{{"\xff", counting(DType::kS8, {})}}, {}}));
+}
+
+TEST_CASE("file: a full disk leaves the old file as it was and nothing else") {
+  const test::TemporaryDirectory directory;
+  // In a child: a file size limit binds the whole process. A mounted tmpfs of 64 KiB would need root.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Tensor small = counting(DType::kF32, {16});
+    if (!save_safetensors(directory / "x.st", {{{"w", small}}, {}})) ::_exit(1);
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{65536, 65536};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(2);
+    if (save_safetensors(directory / "x.st", {{{"w", counting(DType::kF32, {1 << 20})}}, {}})) ::_exit(3);
+    if (save_npy(directory / "y.npy", counting(DType::kF32, {1 << 20}))) ::_exit(4);
+    if (!same_bytes(load_safetensors(directory / "x.st").value().tensors[0].second, small)) ::_exit(5);
+    ::_exit(directory.names() == std::vector<std::string>{"x.st"} ? 0 : 6);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("file: no space left on a real file system is RESOURCE_EXHAUSTED") {
+  const test::TemporaryDirectory directory;
+  if (::mount("none", directory.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
+    MESSAGE("skipped: mounting a small tmpfs needs root");
+    return;
+  }
+  const Tensor small = counting(DType::kF32, {16});
+  CHECK(save_safetensors(directory / "x.st", {{{"w", small}}, {}}));
+  const Result<void> saved = save_safetensors(directory / "x.st", {{{"w", counting(DType::kF32, {1 << 20})}}, {}});
+  REQUIRE_FALSE(saved);
+  CHECK(saved.error().code == Code::kResourceExhausted);
+  CHECK(saved.error().message.find("cannot write " + directory / "x.st") == 0);
+  CHECK(same_bytes(load_safetensors(directory / "x.st").value().tensors[0].second, small));
+  CHECK(directory.names() == std::vector<std::string>{"x.st"});
+  CHECK(::umount(directory.path().c_str()) == 0);
+}
+
+TEST_CASE("file: a directory that isn't there, and a limit on what is read") {
+  const test::TemporaryDirectory directory;
+  CHECK(write_file_atomically(directory / "no/x", "abc").error().code == Code::kNotFound);
+  REQUIRE(write_file_atomically(directory / "x", "abc"));
+  CHECK(load_file(directory / "x", 3).value() == "abc");
+  CHECK(load_file(directory / "x", 2).error().code == Code::kResourceExhausted);
+}
