@@ -12,7 +12,9 @@
 //     return tfd::cli::run_tool({.name = "tfd-status", .summary = "show what every task of a cluster is doing",
 //                                .options = options(asked), .run = [&](Io& io) { return run(asked, io); }}, argc, argv);
 //   }
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -69,13 +71,14 @@ struct Io {
   Log log;                           // to stderr, by -v, -q and TFD_LOG
   bool color = false;                // of stderr
   bool quiet = false;
-  std::vector<std::string> command;  // what follows "--", for tools that take a command
+  std::vector<std::string> command;  // what follows "--" (or the first positional), for tools that take a command
 };
 
 /// What an option fills in. A bool option takes no value ("--no-x" where `negatable`); vectors may be repeated.
+/// What the target holds before parsing is the default, and --help shows it (unless it is empty, zero or unset).
 using Target = std::variant<bool*, int*, std::int64_t*, std::string*, std::optional<std::string>*,
                             std::optional<std::int64_t>*, std::vector<std::string>*, Duration*, std::optional<Duration>*,
-                            std::optional<Bytes>*>;
+                            std::optional<Bytes>*, Bytes*, double*>;
 
 struct Option {
   std::string names;             // "--cluster" or "-k,--keep-order"; a positional has a name without dashes: "KIND"
@@ -84,11 +87,14 @@ struct Option {
   Target target;
   std::vector<std::string> choices = {};
   std::string env = {};          // "TFD_TIMEOUT": used where the option isn't given
-  std::string shown_default = {};  // printed as (default: …)
-  bool required = false;         // positionals
+  std::string shown_default = {};  // printed as (default: …) instead of the target's value
+  bool required = false;
   bool hidden = false;
   bool negatable = false;
-  std::string complete = {};     // what completions offer: "file", "dir", "command", or a command line that lists values
+  std::string complete = {};     // what completions offer: "file", "dir", "command", or a command line that lists values;
+                                 // where empty, "file" or "dir" by the placeholder ("FILE|-", "DIR")
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();  // integers: the range that is accepted
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
 struct Example {
@@ -103,14 +109,16 @@ struct Tool {
   std::vector<Option> options;
   std::vector<Example> examples = {};   // three, shown by --help
   bool takes_command = false;           // "-- CMD ARG…"
-  bool ignores_sigpipe = false;         // servers
+  bool command_is_positional = false;   // "CMD ARG…" without "--": the first positional ends the options ("tfd NAME ARG…")
+  bool ignores_sigpipe = false;         // servers; children inherit it, so their spawner has to reset it
   std::string group = "tools";          // for `tfd help`
   std::function<Result<ExitCode>(Io&)> run;
   /// Where the exit code is a child's, or 128+N: run_exit_code wins over run when set.
   std::function<Result<int>(Io&)> run_raw = {};
 };
 
-/// Adds -v, -q, --color, --version, --help and the hidden --dump-cli to the tool's own options.
+/// Adds -v, -q, --color, --version, --help and the hidden --dump-cli to the tool's own options. A command line gives the
+/// value of an option the last time it names it; else its environment variable does (if set and not empty); else the default.
 int run_tool(const Tool& tool, int argc, char** argv);
 /// The same for tests: arguments without argv[0], an Io of the test's own. Never exits, never touches signals.
 int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, Io& io);
@@ -118,5 +126,9 @@ int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, I
 /// "tfd-serve: cannot bind 0.0.0.0:2222: address already in use\n", control characters stripped; `hint: …` on a second line
 /// where the message holds "\nhint: ".
 std::string error_line(std::string_view tool, const Error& error);
+
+/// "0.1.0", and "0.1.0 (git describe)" where that was known when tfd was configured.
+std::string version();
+std::string long_version();
 
 }  // namespace tfd::cli

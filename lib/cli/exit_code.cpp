@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "tfd/base/text.hpp"
+#include "tfd/cli/tool.hpp"
+
+namespace tfd::cli {
+
+ExitCode exit_code_of(const Error& error) {
+  switch (error.code) {
+    case Code::kUsage: return ExitCode::kUsage;
+    case Code::kInvalidArgument:
+    case Code::kNotFound:
+    case Code::kAlreadyExists:
+    case Code::kOutOfRange:
+    case Code::kDataLoss:
+    case Code::kUnimplemented: return ExitCode::kBadInput;
+    case Code::kUnavailable: return ExitCode::kUnavailable;
+    case Code::kInternal:
+    case Code::kUnknown: return ExitCode::kBug;
+    case Code::kSystem:
+    case Code::kResourceExhausted: return ExitCode::kSystem;
+    case Code::kDeadlineExceeded:
+    case Code::kAborted:
+    case Code::kCancelled: return ExitCode::kTryAgain;
+    case Code::kProtocolMismatch: return ExitCode::kProtocol;
+    case Code::kPermissionDenied: return ExitCode::kNotPermitted;
+    case Code::kFailedPrecondition: return ExitCode::kConfiguration;
+  }
+  return ExitCode::kBug;
+}
+
+std::vector<std::pair<int, std::string>> exit_code_table() {
+  return {{0, "done"},
+          {1, "no: not ready, not found, differs, or a closure failed"},
+          {64, "usage: the command line is wrong"},
+          {65, "bad input: a file, a spec or a program is wrong or missing"},
+          {69, "unavailable: a task is gone or refuses"},
+          {70, "a bug in tfd"},
+          {71, "the operating system refused"},
+          {75, "try again: a deadline passed, or the run was interrupted and can be resumed"},
+          {76, "protocol: the other side speaks another version"},
+          {77, "not permitted: a key, a mode, or fenced off by a newer coordinator"},
+          {78, "configuration: the system isn't in the state that this needs"},
+          {123, "some of many commands failed"},
+          {126, "the command could not be run"},
+          {127, "the command was not found"}};
+}
+
+std::string error_line(std::string_view tool, const Error& error) {
+  std::string_view message = error.message;
+  std::string hint;
+  const std::size_t at = message.find("\nhint: ");
+  if (at != std::string_view::npos) {
+    hint = fmt::format("hint: {}\n", printable(message.substr(at + 7)));
+    message = message.substr(0, at);
+  }
+  const std::string task = error.task.empty() ? "" : printable(error.task) + ": ";
+  // The task is often part of the message already; say it once.
+  const bool said = !error.task.empty() && message.find(error.task) != std::string_view::npos;
+  return fmt::format("{}: {}{}\n{}", tool, said ? "" : task, printable(message), hint);
+}
+
+}  // namespace tfd::cli

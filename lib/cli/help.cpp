@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --help: at most 80 columns, two aligned columns for options.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "internal.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::cli {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kWidestLabel = 26;  // a longer one gets a line of its own
+
+/// Columns on a terminal: code points, since help texts use no wide or combining ones.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// Words filled into lines that start at column `indent`; the first line is already filled up to `column`.
+std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end = "") {
+  const std::size_t last = kColumns - line_end.size();
+  std::string out;
+  bool first = true;
+  for (const std::string& word : split(text, ' ')) {
+    if (word.empty()) continue;
+    const std::size_t width = width_of(word);
+    if (!first && column + 1 + width > last) {
+      out += fmt::format("{}\n{}", line_end, std::string(indent, ' '));
+      column = indent;
+    } else if (!first) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += width;
+    first = false;
+  }
+  return out + "\n";
+}
+
+std::string label_of(const Option& option) {
+  if (is_positional(option)) return option.names + (is_repeatable(option) ? " …" : "");
+  std::string shorts, longs;
+  for (const std::string& name : names_of(option)) {
+    std::string& list = name.starts_with("--") ? longs : shorts;
+    list += list.empty() ? "" : ", ";
+    list += option.negatable && name.starts_with("--") ? "--[no-]" + name.substr(2) : name;
+  }
+  std::string label = shorts.empty() ? "    " + longs : longs.empty() ? shorts : shorts + ", " + longs;
+  if (!option.placeholder.empty()) label += " " + option.placeholder;
+  return label;
+}
+
+std::string paragraph_of(const Option& option) {
+  std::string text = option.help;
+  if (!option.choices.empty()) text += fmt::format(" ({})", fmt::join(option.choices, ", "));
+  if (const std::string shown = default_of(option); !shown.empty()) text += fmt::format(" (default: {})", shown);
+  if (is_repeatable(option) && !is_positional(option)) text += " (repeatable)";
+  if (!option.env.empty()) text += fmt::format(" [{}]", option.env);
+  return text;
+}
+
+std::string section(std::string_view title, std::span<const Option> options, bool positional, std::size_t column) {
+  std::string out;
+  for (const Option& option : options) {
+    if (option.hidden || is_positional(option) != positional) continue;
+    const std::string label = "  " + label_of(option);
+    const std::size_t width = width_of(label);
+    out += label;
+    out += width + 2 <= column ? std::string(column - width, ' ') : "\n" + std::string(column, ' ');
+    out += fill(paragraph_of(option), column, column);
+  }
+  return out.empty() ? out : fmt::format("\n{}:\n{}", title, out);
+}
+
+std::string examples_of(const Tool& tool) {
+  if (tool.examples.empty()) return "";
+  std::string out = "\nExamples:\n";
+  for (const Example& example : tool.examples)
+    out += "  " + fill(example.command, 6, 2, " \\") + "      " + fill(example.what, 6, 6);
+  return out;
+}
+
+}  // namespace
+
+std::string usage_line(const Tool& tool) {
+  if (!tool.usage.empty()) return tool.usage;
+  std::string line = "[OPTIONS]";
+  for (const Option& option : tool.options) {
+    if (option.hidden) continue;
+    if (!is_positional(option)) {
+      if (option.required) line += fmt::format(" {} {}", title_of(option), option.placeholder);
+      continue;
+    }
+    const std::string name = option.names + (is_repeatable(option) ? "…" : "");
+    line += option.required ? " " + name : " [" + name + "]";
+  }
+  if (tool.command_is_positional) return line + " CMD [ARG…]";
+  return tool.takes_command ? line + " [-- CMD [ARG…]]" : line;
+}
+
+std::string help_text(const Tool& tool, std::span<const Option> common) {
+  std::size_t widest = 0;
+  const auto widen = [&](const Option& option) {
+    const std::size_t width = width_of(label_of(option));
+    if (!option.hidden && width <= kWidestLabel) widest = std::max(widest, width);
+  };
+  std::for_each(tool.options.begin(), tool.options.end(), widen);
+  std::for_each(common.begin(), common.end(), widen);
+  const std::size_t column = widest + 4;
+
+  const std::string usage = fmt::format("Usage: {} ", tool.name);
+  std::string out = fill(fmt::format("{}: {}", tool.name, tool.summary), 2, 0) + "\n";
+  out += usage + fill(usage_line(tool), usage.size(), usage.size());
+  out += section("Arguments", tool.options, true, column);
+  out += section("Options", tool.options, false, column);
+  out += section("Options of every tool", common, false, column);
+  out += examples_of(tool);
+  out += fmt::format("\nMore: man {}; exit codes: man tfd-exit\n", tool.name);
+  return out;
+}
+
+}  // namespace tfd::cli

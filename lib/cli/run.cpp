@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// run_tool(): what all tools do between main() and their own run().
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <new>
+
+#include "internal.hpp"
+
+namespace tfd::cli {
+namespace {
+
+/// Values of the options that every tool has.
+struct Common {
+  bool verbose = false;
+  bool quiet = false;
+  bool version = false;
+  bool help = false;
+  bool dump = false;
+  std::string color = "auto";
+};
+
+/// A name that the tool uses for itself is the tool's: "-q" of a tool leaves "--quiet" to the common one.
+std::string without_taken(const std::string& names, const Tool& tool) {
+  std::string kept;
+  for (const std::string& name : names_of(Option{names, "", "", static_cast<bool*>(nullptr)})) {
+    const bool taken = std::any_of(tool.options.begin(), tool.options.end(), [&](const Option& option) {
+      const auto own = names_of(option);
+      return std::find(own.begin(), own.end(), name) != own.end();
+    });
+    if (!taken) kept += (kept.empty() ? "" : ",") + name;
+  }
+  return kept;
+}
+
+std::vector<Option> common_options(Common& common, const Tool& tool) {
+  std::vector<Option> options{
+      {"-v,--verbose", "", "Say more on stderr: -v what happens, -vv every detail", &common.verbose},
+      {"-q,--quiet", "", "Say nothing but errors", &common.quiet},
+      {.names = "--color", .placeholder = "WHEN", .help = "Colour on stderr", .target = &common.color,
+       .choices = {"auto", "always", "never"}},
+      {"--version", "", "Print the version and exit", &common.version},
+      {"-h,--help", "", "Print this help and exit", &common.help},
+      {.names = "--dump-cli", .help = "Print this interface as JSON and exit", .target = &common.dump, .hidden = true}};
+  for (Option& option : options) option.names = without_taken(option.names, tool);
+  std::erase_if(options, [](const Option& option) { return option.names.empty(); });
+  return options;
+}
+
+CommandForm form_of(const Tool& tool) {
+  if (tool.command_is_positional) return CommandForm::kFirstPositional;
+  return tool.takes_command ? CommandForm::kAfterSeparator : CommandForm::kNone;
+}
+
+Result<void> assign_positionals(const Tool& tool, const std::vector<std::string>& words) {
+  std::size_t next = 0;
+  for (const Option& option : tool.options) {
+    if (!is_positional(option)) continue;
+    const std::size_t left = words.size() - next;
+    if (left == 0) {
+      if (option.required) return fail(Code::kUsage, "{} is missing", option.names);
+      continue;
+    }
+    const std::size_t count = is_repeatable(option) ? left : 1;
+    TFD_TRY(assign(option, option.names, std::span(words).subspan(next, count)));
+    next += count;
+  }
+  if (next < words.size()) return fail(Code::kUsage, "unexpected argument '{}'", words[next]);
+  return {};
+}
+
+/// Flag > environment variable > default.
+Result<void> assign_options(std::span<const Option> table, const Line& line, const Environment& env) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const Option& option = table[i];
+    if (is_positional(option)) continue;
+    if (!line.values[i].empty()) {
+      TFD_TRY(assign(option, title_of(option), line.values[i]));
+    } else if (const std::string value = option.env.empty() ? "" : env.get(option.env); !value.empty()) {
+      TFD_TRY(assign(option, option.env, std::span(&value, 1)));
+    } else if (option.required) {
+      return fail(Code::kUsage, "{} is missing: {} {}", title_of(option), title_of(option), option.placeholder);
+    }
+  }
+  return {};
+}
+
+Error usage_error(const Tool& tool, Error error) {
+  const std::size_t end = std::min(error.message.find('\n'), error.message.size());
+  error.message.insert(end, fmt::format(" (see {} --help)", tool.name));
+  return error;
+}
+
+int report(const Tool& tool, Io& io, Error error) {
+  if (error.code == Code::kUsage) error = usage_error(tool, std::move(error));
+  (void)io.err.write(error_line(tool.name, error));  // nobody is left to tell
+  return static_cast<int>(exit_code_of(error));
+}
+
+Result<int> print(Io& io, const std::string& text) {
+  TFD_TRY(io.out.write(text));
+  return 0;
+}
+
+Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& arguments, Io& io) {
+  Common asked;
+  const std::vector<Option> common = common_options(asked, tool);
+  std::vector<Option> table = tool.options;
+  table.insert(table.end(), common.begin(), common.end());
+
+  const Line line = TFD_TRY(parse_line(table, arguments, form_of(tool)));
+  const auto given = [&](const bool* target) {
+    for (std::size_t i = 0; i < table.size(); ++i)
+      if (const auto* const* own = std::get_if<bool*>(&table[i].target); own != nullptr && *own == target)
+        return line.values[i].size();
+    return std::size_t{0};
+  };
+  if (given(&asked.help) > 0) return print(io, help_text(tool, common));
+  if (given(&asked.version) > 0) return print(io, fmt::format("{} {}\n", tool.name, long_version()));
+  if (given(&asked.dump) > 0) return print(io, dump_text(tool, common));
+
+  TFD_TRY(assign_options(table, line, io.env));
+  TFD_TRY(assign_positionals(tool, line.positionals));
+  if (line.separator && tool.takes_command && line.command.empty())
+    return fail(Code::kUsage, "a command is missing after --");
+  io.command = line.command;
+  io.quiet = asked.quiet;
+  io.color = asked.color == "always" ||
+             (asked.color == "auto" && io.err.is_terminal() && io.env.get("NO_COLOR").empty() && io.env.get("TERM") != "dumb");
+  io.log = make_log(tool.name, io.err, static_cast<int>(given(&asked.verbose)), io.quiet, io.color, io.env.get("TFD_LOG"));
+  if (tool.run_raw) return tool.run_raw(io);
+  return static_cast<int>(TFD_TRY(tool.run(io)));
+}
+
+/// A descriptor 0, 1 or 2 that is closed would be taken by the next file or socket that is opened.
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) (void)::open("/dev/null", O_RDWR);  // takes the lowest free one
+}
+
+}  // namespace
+
+int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, Io& io) {
+  try {
+    Result<int> code = parse_and_run(tool, arguments, io);
+    return code ? *code : report(tool, io, std::move(code).error());
+  } catch (const std::bad_alloc&) {
+    return report(tool, io, Error{Code::kSystem, "out of memory", {}});
+  } catch (const std::exception& error) {
+    return report(tool, io, Error{Code::kInternal, fmt::format("bug: {}", error.what()), {}});
+  } catch (...) {
+    return report(tool, io, Error{Code::kInternal, "bug: unknown exception", {}});
+  }
+}
+
+int run_tool(const Tool& tool, int argc, char** argv) {
+  open_standard_descriptors();
+  (void)std::signal(SIGPIPE, tool.ignores_sigpipe ? SIG_IGN : SIG_DFL);
+  Io io;
+  io.env = Environment::of_process();
+  return run_tool_with(tool, std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), io);
+}
+
+}  // namespace tfd::cli
