@@ -130,6 +130,16 @@ Result<Program> parse_program(std::string_view document, const std::string& path
 Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
                                                           const data::DatasetContext& context);
 
+/// How a function of the program serves a dataset's map: {"arg": 0, "field": "image"} is the element's field of that name,
+/// {"arg": i} its i-th field; result i makes the i-th of the new fields.
+struct MapPlan {
+  data::ElementSpec spec;            // of the elements it makes
+  std::vector<std::size_t> inputs;   // per module argument: which field of the element
+  std::vector<std::size_t> outputs;  // per field it makes: which module result
+};
+/// kInvalidArgument: a function that does anything else than fields in, results out; fields that don't fit.
+Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& input, const std::vector<std::string>& fields);
+
 /// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is missing:
 /// "eval_step: no module takes a batch of 40 (there are 64 and 1)".
 Result<const function::Module*> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments);

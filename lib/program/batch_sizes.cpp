@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PJRT has no dynamic shapes: a function has one module per batch size. Which sizes can come is checked where it can be
+// known, and the module is chosen by the shapes that did come.
+#include <algorithm>
+
+#include "draft.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::program {
+namespace {
+
+std::string there_are(std::vector<std::int64_t> sizes) {
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  std::vector<std::string> words;
+  for (const std::int64_t size : sizes) words.push_back(std::to_string(size));
+  return fmt::format("there {} {}", words.size() == 1 ? "is" : "are", join_words(words));
+}
+
+/// First dimensions of argument `i` over all modules.
+std::vector<std::int64_t> sizes_of(const FunctionDef& def, std::size_t i) {
+  std::vector<std::int64_t> sizes;
+  for (const function::Module& module : def.modules)
+    if (!module.signature.arguments[i].spec.shape.empty()) sizes.push_back(module.signature.arguments[i].spec.shape[0]);
+  return sizes;
+}
+
+struct Bound {
+  std::size_t input;
+  const data::FieldSpec* field;
+};
+
+/// The function's inputs that come from `dataset` and have a first dimension.
+std::vector<Bound> bound_to(const FunctionDef& def, const std::string& dataset, const data::ElementSpec& fields) {
+  std::vector<Bound> bound;
+  for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+    if (def.inputs[i].kind != InputKind::kDataset || def.inputs[i].name != dataset) continue;
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == def.inputs[i].field; });
+    if (field != fields.end() && !field->shape.empty()) bound.push_back({i, &*field});
+  }
+  return bound;
+}
+
+bool some_module_takes(const FunctionDef& def, const std::vector<Bound>& bound, std::int64_t size) {
+  return std::any_of(def.modules.begin(), def.modules.end(), [&](const function::Module& module) {
+    return std::all_of(bound.begin(), bound.end(), [&](const Bound& b) {
+      const std::int64_t wanted = b.field->shape[0] < 0 ? size : b.field->shape[0];
+      return module.signature.arguments[b.input].spec.shape[0] == wanted;
+    });
+  });
+}
+
+Result<void> check_dataset(const FunctionDraft& draft, const std::string& dataset, const std::vector<Bound>& bound,
+                           const DatasetFacts& facts) {
+  const auto varying = std::find_if(bound.begin(), bound.end(), [](const Bound& b) { return b.field->shape[0] < 0; });
+  if (varying == bound.end()) {
+    if (bound.empty() || some_module_takes(draft.def, bound, 0)) return {};
+    for (const Bound& b : bound) {
+      const auto sizes = sizes_of(draft.def, b.input);
+      if (std::find(sizes.begin(), sizes.end(), b.field->shape[0]) != sizes.end() && &b != &bound.back()) continue;
+      const function::Module& module = draft.def.modules.front();
+      const function::Parameter& argument = module.signature.arguments[b.input];
+      return draft.inputs[b.input].fail("field '{}' of dataset '{}' is {}, but argument '{}' of {} is {}", b.field->name,
+                                        dataset, format_field(*b.field), argument.name, module.name,
+                                        format_spec(argument.spec));
+    }
+  }
+  for (const auto& size : {facts.full_batch, facts.remainder}) {
+    if (!size || some_module_takes(draft.def, bound, *size)) continue;
+    return draft.node.fail("no module takes a batch of {} of dataset '{}' ({})", *size, dataset,
+                           there_are(sizes_of(draft.def, varying->input)));
+  }
+  return {};
+}
+
+bool fits(const function::Module& module, const std::vector<tensor::TensorSpec>& arguments) {
+  const auto& parameters = module.signature.arguments;
+  return std::equal(parameters.begin(), parameters.end(), arguments.begin(), arguments.end(),
+                    [](const function::Parameter& parameter, const tensor::TensorSpec& spec) { return parameter.spec == spec; });
+}
+
+}  // namespace
+
+Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& program, const Facts& facts) {
+  for (const auto& [dataset, fields] : program.dataset_specs)
+    TFD_TRY(check_dataset(draft, dataset, bound_to(draft.def, dataset, fields), facts.at(dataset)));
+  return {};
+}
+
+Result<const function::Module*> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments) {
+  for (const function::Module& module : function.modules)
+    if (fits(module, arguments)) return &module;
+  const auto& parameters = function.modules.front().signature.arguments;
+  if (arguments.size() != parameters.size())
+    return fail(Code::kInvalidArgument, "{}: {} argument(s), the module takes {}", function.name, arguments.size(),
+                parameters.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const tensor::TensorSpec& given = arguments[i];
+    const tensor::TensorSpec& taken = parameters[i].spec;
+    const auto sizes = sizes_of(function, i);
+    if (given == taken) continue;
+    const bool only_batch = given.dtype == taken.dtype && !given.shape.empty() && given.shape.size() == taken.shape.size() &&
+                            std::equal(given.shape.begin() + 1, given.shape.end(), taken.shape.begin() + 1);
+    if (!only_batch)
+      return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, the module takes {}", function.name, i,
+                  parameters[i].name, format_spec(given), format_spec(taken));
+    if (std::find(sizes.begin(), sizes.end(), given.shape[0]) != sizes.end()) continue;  // another one is the odd one
+    return fail(Code::kInvalidArgument, "{}: no module takes a batch of {} ({})", function.name, given.shape[0],
+                there_are(sizes));
+  }
+  return fail(Code::kInvalidArgument, "{}: the arguments' batch sizes differ, and no module takes them so", function.name);
+}
+
+}  // namespace tfd::program

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "draft.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::program {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// "datasets.train" and "[3].batch.size: must be positive" -> "datasets.train[3].batch.size: must be positive".
+tl::unexpected<Error> at_pipeline(Error error, const std::string& path) {
+  if (!error.message.starts_with('[')) return fail(std::move(error).within(path));
+  error.message.insert(0, path);
+  return fail(std::move(error));
+}
+
+/// For the check nothing is called: a map only has to say what it makes.
+data::DatasetContext check_context(const Program& program, bool look_at_files, const std::vector<FunctionDraft>& functions) {
+  data::DatasetContext context;
+  context.directory = program.directory;
+  context.look_at_files = look_at_files;
+  context.find_function = [&functions](const std::string& name, const data::ElementSpec& input,
+                                       const std::vector<std::string>& fields) -> Result<data::MapFunction> {
+    std::vector<std::string> names;
+    for (const FunctionDraft& draft : functions) {
+      names.push_back(draft.def.name);
+      if (draft.def.name != name) continue;
+      data::MapFunction map;
+      map.spec = TFD_TRY(plan_map(draft.def, input, fields)).spec;
+      map.call = [name](const data::Element&) -> Result<data::Element> {
+        return fail(Code::kFailedPrecondition, "'{}' is only being checked", name);
+      };
+      return map;
+    }
+    return fail(Code::kInvalidArgument, "{}", unknown_text("function", name, names));
+  };
+  return context;
+}
+
+/// The last batch of the pipeline decides the sizes, if nothing after it takes elements out.
+Result<void> find_batch_sizes(const Json& pipeline, const data::DatasetContext& context, DatasetFacts& facts) {
+  constexpr std::array<std::string_view, 4> kKeepsElements{"repeat", "prefetch", "shuffle", "map"};
+  std::size_t at = pipeline.size();
+  bool all_kept = true;
+  while (at > 0 && !pipeline[at - 1].contains("batch")) {
+    --at;
+    const std::string key = pipeline[at].begin().key();
+    all_kept = all_kept && std::find(kKeepsElements.begin(), kKeepsElements.end(), key) != kKeepsElements.end();
+  }
+  if (at == 0) return {};
+  const Json& batch = pipeline[at - 1]["batch"];
+  const auto size = batch.is_object() ? batch.value("size", std::int64_t{0}) : batch.get<std::int64_t>();
+  if (size <= 0 || at < 2) return {};
+  const auto before = TFD_TRY(data::make_dataset(Json(pipeline.begin(), pipeline.begin() + static_cast<std::ptrdiff_t>(at - 1)), context));
+  const auto count = before->cardinality();
+  const bool ends = count && *count != data::Dataset::kInfinite;
+  if (!ends || *count >= size) facts.full_batch = size;
+  if (ends && all_kept && *count % size != 0) facts.remainder = *count % size;
+  return {};
+}
+
+Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, const data::DatasetContext& context,
+                                   Program& program) {
+  if (name.empty()) return node.fail("a dataset needs a name");
+  auto dataset = data::make_dataset(node.json(), context);
+  if (!dataset) return at_pipeline(std::move(dataset).error(), node.path());
+  DatasetFacts facts;
+  facts.cardinality = (*dataset)->cardinality();
+  const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
+  const data::ElementSpec& spec = (*dataset)->spec();
+  if (std::any_of(spec.begin(), spec.end(), varies)) {
+    auto found = find_batch_sizes(node.json(), context, facts);
+    if (!found) return at_pipeline(std::move(found).error(), node.path());
+  }
+  program.datasets[name] = node.dump();
+  program.dataset_specs[name] = spec;
+  return facts;
+}
+
+}  // namespace
+
+Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions, Program& program) {
+  if (!node.is_object()) return node.fail_type("an object");
+  const data::DatasetContext context = check_context(program, look_at_files, functions);
+  Facts facts;
+  for (const auto& [name, child] : node.members()) facts[name] = TFD_TRY(parse_dataset(name, child, context, program));
+  return facts;
+}
+
+Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
+                                                          const data::DatasetContext& context) {
+  const auto found = program.datasets.find(name);
+  if (found == program.datasets.end()) {
+    std::vector<std::string> names;
+    for (const auto& [known, json] : program.datasets) names.push_back(known);
+    return fail(Code::kNotFound, "{}", unknown_text("dataset", name, names));
+  }
+  data::DatasetContext placed = context;
+  if (placed.directory.empty()) placed.directory = program.directory;
+  auto dataset = data::make_dataset(Json::parse(found->second), placed);
+  if (!dataset) return at_pipeline(std::move(dataset).error(), "datasets." + name);
+  return dataset;
+}
+
+}  // namespace tfd::program

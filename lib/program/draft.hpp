@@ -1,0 +1,70 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of a program between reading and checking, one function per part. Order: variables; functions (their modules
+// and the form of their bindings); datasets, whose maps call functions; then functions against all of these; then train.
+// Thread rule: pure functions.
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "node.hpp"
+#include "tfd/program/program.hpp"
+
+namespace tfd::program {
+
+// variables.cpp
+Result<std::vector<VariableDef>> parse_variables(const Node& node);
+
+// bindings.cpp: the form of one binding; names, dtypes and shapes are checked later.
+Result<InputBinding> parse_input(const Node& node);
+Result<OutputBinding> parse_output(const Node& node);
+
+/// A function, and where in the document its bindings are.
+struct FunctionDraft {
+  FunctionDef def;
+  Node node;
+  std::vector<Node> inputs;   // one per module argument
+  std::vector<Node> outputs;  // one per module result
+};
+
+// functions.cpp
+/// Reads the modules (their text goes into `files`, by the path in the document) and the bindings.
+Result<FunctionDraft> parse_function(const std::string& name, const Node& node, const FileReader& read_file,
+                                     std::map<std::string, std::string>& files);
+
+// datasets.cpp
+/// What is known of a dataset without reading its data.
+struct DatasetFacts {
+  std::optional<std::int64_t> cardinality;  // data::Dataset::kInfinite for one that never ends
+  // Of elements whose first dimension varies: the sizes that a batch can have.
+  std::optional<std::int64_t> full_batch;
+  std::optional<std::int64_t> remainder;
+};
+using Facts = std::map<std::string, DatasetFacts>;
+/// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and dataset_specs.
+Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions, Program& program);
+
+// check.cpp
+/// Names, dtypes and shapes against the program's variables, optimizer and datasets (all of them in `program`). Fills in
+/// the field of a dataset that has only one.
+Result<void> check_function(FunctionDraft& draft, const Program& program, const Facts& facts);
+/// "f32[?, 64]".
+std::string format_field(const data::FieldSpec& field);
+/// dtype, rank and all but the first dimension, which the batch size decides.
+bool fits_but_for_batch(const data::FieldSpec& field, const tensor::TensorSpec& spec);
+
+// batch_sizes.cpp
+/// Every size that the function's datasets can give has its module.
+Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& program, const Facts& facts);
+
+// train.cpp
+Result<TrainDef> parse_train(const Node& node, const Program& program, const Facts& facts);
+
+std::vector<std::string> names_of(const std::vector<VariableDef>& variables);
+std::vector<std::string> names_of(const std::vector<FunctionDef>& functions);
+std::vector<std::string> names_of(const data::ElementSpec& fields);
+
+}  // namespace tfd::program

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "draft.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::program {
+namespace {
+
+Result<function::Module> read_module(const Node& node, const FileReader& read_file, std::map<std::string, std::string>& files) {
+  const std::string path = TFD_TRY(node.text());
+  std::string code = TFD_TRY(read_file(path), node.path());
+  std::optional<std::string> sidecar;
+  if (function::is_bytecode(code)) {
+    const std::string beside = function::sidecar_path(path);
+    auto text = read_file(beside);
+    if (!text && text.error().code != Code::kNotFound) return fail(std::move(text).error().within(node.path()));
+    if (text) files[beside] = *text;
+    if (text) sidecar = *std::move(text);
+  }
+  files[path] = code;
+  auto module = function::make_module(path, std::move(code), sidecar);
+  if (module) return module;
+  // The module's own message may or may not begin with its name.
+  Error error = std::move(module).error();
+  if (!error.message.starts_with(path)) error = std::move(error).within(path);
+  return fail(std::move(error).within(node.path()));
+}
+
+/// All modules of a function are the same function for other batch sizes.
+Result<void> check_alike(const function::Module& first, const function::Module& other, const Node& node) {
+  const auto& a = first.signature;
+  const auto& b = other.signature;
+  const bool counts = a.arguments.size() == b.arguments.size() && a.results.size() == b.results.size();
+  const auto alike = [](const function::Parameter& x, const function::Parameter& y) {
+    return x.spec.dtype == y.spec.dtype && x.spec.shape.size() == y.spec.shape.size();
+  };
+  if (!counts || !std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), alike) ||
+      !std::equal(a.results.begin(), a.results.end(), b.results.begin(), alike))
+    return node.fail("is another function: {}, but {} is {}", function::format_signature(b), first.name,
+                     function::format_signature(a));
+  return {};
+}
+
+Result<std::vector<function::Module>> parse_modules(const Node& node, const FileReader& read_file,
+                                                    std::map<std::string, std::string>& files) {
+  if (!node.is_text() && !node.is_list()) return node.fail_type("a path or a list of paths");
+  std::vector<function::Module> modules;
+  if (node.is_text()) {
+    modules.push_back(TFD_TRY(read_module(node, read_file, files)));
+    return modules;
+  }
+  for (const Node& element : node.elements()) {
+    function::Module module = TFD_TRY(read_module(element, read_file, files));
+    if (!modules.empty()) TFD_TRY(check_alike(modules.front(), module, element));
+    for (const function::Module& other : modules)
+      if (other.name == module.name) return element.fail("'{}' is there twice", module.name);
+    modules.push_back(std::move(module));
+  }
+  if (modules.empty()) return node.fail("must not be empty");
+  return modules;
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// A list, one for each argument; or an object by the module's own names for them.
+Result<std::vector<Node>> order_inputs(const Node& function, const std::vector<function::Parameter>& arguments,
+                                       const std::string& signature) {
+  const auto node = function.find("inputs");
+  if (!node && arguments.empty()) return std::vector<Node>{};
+  if (!node) return function.fail("needs 'inputs': the module takes {}", signature);
+  if (node->is_list()) {
+    std::vector<Node> inputs = node->elements();
+    if (inputs.size() != arguments.size())
+      return node->fail("{}, but the module takes {}: {}", counted(inputs.size(), "binding"),
+                        counted(arguments.size(), "argument"), signature);
+    return inputs;
+  }
+  if (!node->is_object()) return node->fail_type("a list, or an object by argument name");
+  std::vector<std::string> names;
+  for (const function::Parameter& argument : arguments) names.push_back(argument.name);
+  for (const auto& [name, child] : node->members())
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return node->fail_text(Code::kInvalidArgument,
+                             fmt::format("the module has no argument '{}'{}{}", name, did_you_mean(name, names),
+                                         find_nearest(name, names) ? "" : ": it takes " + signature));
+  std::vector<Node> inputs;
+  for (const std::string& name : names) {
+    const auto input = node->find(name);
+    if (!input) return node->fail("the module's argument '{}' is not bound", name);
+    inputs.push_back(*input);
+  }
+  return inputs;
+}
+
+Result<std::vector<Node>> order_outputs(const Node& function, std::size_t count, const std::string& signature) {
+  const auto node = function.find("outputs");
+  if (!node && count == 0) return std::vector<Node>{};
+  if (!node) return function.fail("needs 'outputs': the module is {}", signature);
+  if (!node->is_list()) return node->fail_type("a list");
+  std::vector<Node> outputs = node->elements();
+  if (outputs.size() != count)
+    return node->fail("{}, but the module has {}: {}", counted(outputs.size(), "binding"), counted(count, "result"), signature);
+  return outputs;
+}
+
+/// What a call passes: positions 0, 1, … without a gap, each either a tensor or an iterator throughout.
+Result<void> count_arguments(FunctionDraft& draft) {
+  std::map<std::string, bool> is_iterator;  // by "arg 0", "kwarg 'x'"
+  std::set<int> positions;
+  for (std::size_t i = 0; i < draft.inputs.size(); ++i) {
+    const InputBinding& binding = draft.def.inputs[i];
+    if (binding.kind != InputKind::kArg && binding.kind != InputKind::kKwarg) continue;
+    const bool positional = binding.kind == InputKind::kArg;
+    const std::string label = positional ? fmt::format("arg {}", binding.index) : fmt::format("kwarg '{}'", binding.name);
+    const auto [entry, fresh] = is_iterator.emplace(label, binding.field.has_value());
+    if (!fresh && entry->second != binding.field.has_value())
+      return draft.inputs[i].fail("{} is bound with a field and without one", label);
+    if (positional) positions.insert(binding.index);
+    if (!positional && fresh) draft.def.kwargs.push_back(binding.name);
+  }
+  int next = 0;
+  for (const int position : positions)
+    if (position != next++) return draft.node.fail("arg {} is bound, but arg {} is not", position, next - 1);
+  draft.def.arg_count = next;
+  return {};
+}
+
+}  // namespace
+
+Result<FunctionDraft> parse_function(const std::string& name, const Node& node, const FileReader& read_file,
+                                     std::map<std::string, std::string>& files) {
+  if (name.empty()) return node.fail("a function needs a name");
+  TFD_TRY(node.expect_object({"module", "inputs", "outputs", "returns"},
+                             {{"plugin", "plugin functions"}, {"command", "command functions"}}));
+  FunctionDraft draft{{}, node, {}, {}};
+  draft.def.name = name;
+  draft.def.modules = TFD_TRY(parse_modules(TFD_TRY(node.member("module")), read_file, files));
+  const function::Signature& signature = draft.def.modules.front().signature;
+  const std::string text = function::format_signature(signature);
+  draft.inputs = TFD_TRY(order_inputs(node, signature.arguments, text));
+  for (const Node& input : draft.inputs) draft.def.inputs.push_back(TFD_TRY(parse_input(input)));
+  draft.outputs = TFD_TRY(order_outputs(node, signature.results.size(), text));
+  for (const Node& output : draft.outputs) draft.def.outputs.push_back(TFD_TRY(parse_output(output)));
+  TFD_TRY(count_arguments(draft));
+  if (const auto returns = node.find("returns")) {
+    if (!returns->is_list()) return returns->fail_type("a list of variables");
+    for (const Node& variable : returns->elements()) draft.def.returns.push_back(TFD_TRY(variable.text()));
+  }
+  return draft;
+}
+
+}  // namespace tfd::program

@@ -1,0 +1,79 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A place in the program document: a JSON value with the path that led to it, so that every error says where. Everything
+// that touches nlohmann/json is behind it (and in document.cpp), which keeps the header out of the other files.
+// Thread rule: a plain view; the document outlives it.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd::program {
+
+/// A key that the design has and this version hasn't: said as such, not as unknown.
+struct LaterKey {
+  std::string_view key;
+  std::string_view what;  // plural: "plugin functions"
+};
+
+class Node {
+ public:
+  Node(const nlohmann::ordered_json& json, std::string path) : json_(&json), path_(std::move(path)) {}
+
+  const nlohmann::ordered_json& json() const { return *json_; }
+  const std::string& path() const { return path_; }
+  std::string dump() const;
+
+  bool is_object() const;
+  bool is_list() const;
+  bool is_text() const;
+  bool is_number() const;
+  bool is_bool() const;
+  bool has(std::string_view key) const;
+
+  /// kInvalidArgument with the path in front.
+  template <class... Args>
+  tl::unexpected<Error> fail(fmt::format_string<Args...> format, Args&&... args) const {
+    return fail_text(Code::kInvalidArgument, fmt::format(format, std::forward<Args>(args)...));
+  }
+  tl::unexpected<Error> fail_text(Code code, std::string text) const;
+  /// kUnimplemented: "PATH: not supported yet: WHAT need a newer tfd".
+  tl::unexpected<Error> fail_later(std::string_view what) const;
+
+  /// An object with none but these keys; the nearest known one is named. Every `required` key is there.
+  Result<void> expect_object(std::span<const std::string_view> known, std::span<const LaterKey> later = {}) const;
+  Result<void> expect_object(std::initializer_list<std::string_view> known, std::initializer_list<LaterKey> later = {}) const {
+    return expect_object(std::span(known.begin(), known.size()), std::span(later.begin(), later.size()));
+  }
+  /// "must be a WHAT, not a number".
+  tl::unexpected<Error> fail_type(std::string_view what) const;
+
+  std::optional<Node> find(std::string_view key) const;
+  /// The error is at this node: "PATH: needs 'KEY'".
+  Result<Node> member(std::string_view key) const;
+  std::vector<std::pair<std::string, Node>> members() const;  // of an object, in order
+  std::vector<Node> elements() const;                         // of a list
+
+  Result<std::string> text() const;  // not empty
+  Result<std::int64_t> integer(std::int64_t least) const;
+  Result<bool> boolean() const;
+
+ private:
+  const nlohmann::ordered_json* json_;
+  std::string path_;
+};
+
+/// "dataset 'trian' is unknown, did you mean 'train'?", or, where nothing is near, "… is unknown (there are 'a' and 'b')".
+std::string unknown_text(std::string_view what, std::string_view name, std::span<const std::string> known);
+
+}  // namespace tfd::program

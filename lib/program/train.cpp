@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "draft.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::program {
+namespace {
+
+/// The function that train or evaluate runs: there, and callable without arguments.
+Result<const FunctionDef*> parse_target(const Node& parent, const Program& program) {
+  const Node node = TFD_TRY(parent.member("function"));
+  const std::string name = TFD_TRY(node.text());
+  const FunctionDef* def = program.find_function(name);
+  if (def == nullptr)
+    return node.fail_text(Code::kInvalidArgument, unknown_text("function", name, names_of(program.functions)));
+  if (def->arg_count > 0 || !def->kwargs.empty())
+    return node.fail("'{}' takes arguments, and here nothing passes any: bind its inputs to a dataset", name);
+  return def;
+}
+
+std::vector<std::string> datasets_of(const FunctionDef& def) {
+  std::set<std::string> names;
+  for (const InputBinding& binding : def.inputs)
+    if (binding.kind == InputKind::kDataset) names.insert(binding.name);
+  return {names.begin(), names.end()};
+}
+
+bool is_endless(const Facts& facts, const std::string& dataset) {
+  const auto found = facts.find(dataset);
+  return found != facts.end() && found->second.cardinality == data::Dataset::kInfinite;
+}
+
+Result<Duration> parse_time(const Node& node) {
+  const Duration time = TFD_TRY(parse_duration(TFD_TRY(node.text())), node.path());
+  if (time <= Duration::zero()) return node.fail("must be positive");
+  return time;
+}
+
+Result<CheckpointDef> parse_checkpoint(const Node& node) {
+  TFD_TRY(node.expect_object({"dir", "every", "keep", "resume"}, {{"keep_best", "best checkpoints"}}));
+  CheckpointDef checkpoint;
+  checkpoint.directory = TFD_TRY(TFD_TRY(node.member("dir")).text());
+  if (const auto every = node.find("every")) {
+    if (every->is_number())
+      checkpoint.every_steps = TFD_TRY(every->integer(1));
+    else if (every->is_text())
+      checkpoint.every_time = TFD_TRY(parse_time(*every));
+    else
+      return every->fail_type("a number of steps or a duration like \"10m\"");
+  }
+  if (const auto keep = node.find("keep")) {
+    const auto count = TFD_TRY(keep->integer(0));
+    if (count > 1'000'000) return keep->fail("{} is too large", count);
+    checkpoint.keep = static_cast<int>(count);
+  }
+  if (const auto resume = node.find("resume")) {
+    const bool automatic = resume->is_text() && TFD_TRY(resume->text()) == "auto";
+    if (!automatic && !(resume->is_bool() && !TFD_TRY(resume->boolean()))) return resume->fail("must be \"auto\" or false");
+    checkpoint.resume = automatic;
+  }
+  return checkpoint;
+}
+
+Result<EvaluateDef> parse_evaluate(const Node& node, const Program& program, const Facts& facts) {
+  TFD_TRY(node.expect_object({"function", "every", "steps"}));
+  const FunctionDef* def = TFD_TRY(parse_target(node, program));
+  const Node function = TFD_TRY(node.member("function"));
+  EvaluateDef evaluate;
+  evaluate.function = def->name;
+  if (def->has_updates()) return function.fail("'{}' updates variables, and an evaluation must not", def->name);
+  bool measures = false;
+  for (const OutputBinding& binding : def->outputs) measures = measures || binding.kind == OutputKind::kMetric;
+  if (!measures) return function.fail("'{}' has no metric", def->name);
+  const auto datasets = datasets_of(*def);
+  if (datasets.size() != 1)
+    return function.fail("'{}' must read one dataset, not {}", def->name, datasets.empty() ? "none" : "several");
+  if (const auto every = node.find("every")) evaluate.every_steps = TFD_TRY(every->integer(1));
+  if (const auto steps = node.find("steps")) evaluate.steps = TFD_TRY(steps->integer(1));
+  if (!evaluate.steps && is_endless(facts, datasets.front()))
+    return node.fail("dataset '{}' never ends: state 'steps'", datasets.front());
+  return evaluate;
+}
+
+Result<void> check_end(const Node& node, const TrainDef& train, const std::vector<std::string>& datasets,
+                       const Facts& facts) {
+  if (train.steps && train.epochs) return node.fail("has both 'steps' and 'epochs'");
+  if (train.epochs && datasets.size() != 1)
+    return TFD_TRY(node.member("epochs")).fail("'{}' must read one dataset, not {}", train.function,
+                                               datasets.empty() ? "none" : "several");
+  if (!train.epochs && (train.steps || train.max_time)) return {};
+  bool ends = false;
+  for (const std::string& dataset : datasets) {
+    const bool endless = is_endless(facts, dataset);
+    if (endless && train.epochs) return TFD_TRY(node.member("epochs")).fail("dataset '{}' never ends: state 'steps'", dataset);
+    ends = ends || !endless;
+  }
+  if (!ends)
+    return node.fail("needs 'steps': {}", datasets.empty() ? fmt::format("'{}' reads no dataset", train.function)
+                                                           : fmt::format("dataset '{}' never ends", datasets.front()));
+  return {};
+}
+
+}  // namespace
+
+Result<TrainDef> parse_train(const Node& node, const Program& program, const Facts& facts) {
+  TFD_TRY(node.expect_object({"function", "steps", "epochs", "max_time", "log_every", "checkpoint", "evaluate"},
+                             {{"stop", "early stops"}}));
+  TrainDef train;
+  const FunctionDef* def = TFD_TRY(parse_target(node, program));
+  train.function = def->name;
+  if (const auto steps = node.find("steps")) train.steps = TFD_TRY(steps->integer(1));
+  if (const auto epochs = node.find("epochs")) train.epochs = TFD_TRY(epochs->integer(1));
+  if (const auto time = node.find("max_time")) train.max_time = TFD_TRY(parse_time(*time));
+  if (const auto every = node.find("log_every")) train.log_every = TFD_TRY(every->integer(1));
+  if (const auto checkpoint = node.find("checkpoint")) train.checkpoint = TFD_TRY(parse_checkpoint(*checkpoint));
+  if (const auto evaluate = node.find("evaluate")) train.evaluate = TFD_TRY(parse_evaluate(*evaluate, program, facts));
+  TFD_TRY(check_end(node, train, datasets_of(*def), facts));
+  return train;
+}
+
+}  // namespace tfd::program
