@@ -1,0 +1,92 @@
+module @jit_eval_step attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<64x64xf32> loc("w1"), %arg1: tensor<64xf32> loc("b1"), %arg2: tensor<64x10xf32> loc("w2"), %arg3: tensor<10xf32> loc("b2"), %arg4: tensor<35x64xf32> loc("image"), %arg5: tensor<35xi32> loc("label")) -> (tensor<f32> {jax.result_info = "result[0]"}, tensor<f32> {jax.result_info = "result[1]"}, tensor<f32> {jax.result_info = "result[2]"}) {
+    %cst = stablehlo.constant dense<3.500000e+01> : tensor<f32>
+    %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %cst_1 = stablehlo.constant dense<1.600000e+01> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<35x64xf32>
+    %1 = stablehlo.divide %arg4, %0 : tensor<35x64xf32>
+    %2 = stablehlo.dot_general %1, %arg0, contracting_dims = [1] x [0] : (tensor<35x64xf32>, tensor<64x64xf32>) -> tensor<35x64xf32>
+    %3 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<64xf32>) -> tensor<1x64xf32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : (tensor<1x64xf32>) -> tensor<35x64xf32>
+    %5 = stablehlo.add %2, %4 : tensor<35x64xf32>
+    %6 = call @relu(%5) : (tensor<35x64xf32>) -> tensor<35x64xf32>
+    %7 = stablehlo.dot_general %6, %arg2, contracting_dims = [1] x [0] : (tensor<35x64xf32>, tensor<64x10xf32>) -> tensor<35x10xf32>
+    %8 = stablehlo.broadcast_in_dim %arg3, dims = [1] : (tensor<10xf32>) -> tensor<1x10xf32>
+    %9 = stablehlo.broadcast_in_dim %8, dims = [0, 1] : (tensor<1x10xf32>) -> tensor<35x10xf32>
+    %10 = stablehlo.add %7, %9 : tensor<35x10xf32>
+    %11 = call @argmax(%10) : (tensor<35x10xf32>) -> tensor<35xi32>
+    %12 = stablehlo.compare EQ, %11, %arg5, SIGNED : (tensor<35xi32>, tensor<35xi32>) -> tensor<35xi1>
+    %13 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<35x64xf32>
+    %14 = stablehlo.divide %arg4, %13 : tensor<35x64xf32>
+    %15 = stablehlo.dot_general %14, %arg0, contracting_dims = [1] x [0] : (tensor<35x64xf32>, tensor<64x64xf32>) -> tensor<35x64xf32>
+    %16 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<64xf32>) -> tensor<1x64xf32>
+    %17 = stablehlo.broadcast_in_dim %16, dims = [0, 1] : (tensor<1x64xf32>) -> tensor<35x64xf32>
+    %18 = stablehlo.add %15, %17 : tensor<35x64xf32>
+    %19 = call @relu(%18) : (tensor<35x64xf32>) -> tensor<35x64xf32>
+    %20 = stablehlo.dot_general %19, %arg2, contracting_dims = [1] x [0] : (tensor<35x64xf32>, tensor<64x10xf32>) -> tensor<35x10xf32>
+    %21 = stablehlo.broadcast_in_dim %arg3, dims = [1] : (tensor<10xf32>) -> tensor<1x10xf32>
+    %22 = stablehlo.broadcast_in_dim %21, dims = [0, 1] : (tensor<1x10xf32>) -> tensor<35x10xf32>
+    %23 = stablehlo.add %20, %22 : tensor<35x10xf32>
+    %24 = call @log_softmax(%23) : (tensor<35x10xf32>) -> tensor<35x10xf32>
+    %25 = call @_one_hot(%arg5) : (tensor<35xi32>) -> tensor<35x10xf32>
+    %26 = stablehlo.multiply %25, %24 : tensor<35x10xf32>
+    %27 = stablehlo.reduce(%26 init: %cst_0) applies stablehlo.add across dimensions = [1] : (tensor<35x10xf32>, tensor<f32>) -> tensor<35xf32>
+    %28 = stablehlo.reduce(%27 init: %cst_0) applies stablehlo.add across dimensions = [0] : (tensor<35xf32>, tensor<f32>) -> tensor<f32>
+    %29 = stablehlo.divide %28, %cst : tensor<f32>
+    %30 = stablehlo.negate %29 : tensor<f32>
+    %31 = stablehlo.convert %12 : (tensor<35xi1>) -> tensor<35xf32>
+    %32 = stablehlo.reduce(%31 init: %cst_0) applies stablehlo.add across dimensions = [0] : (tensor<35xf32>, tensor<f32>) -> tensor<f32>
+    return %30, %32, %cst : tensor<f32>, tensor<f32>, tensor<f32>
+  }
+  func.func private @relu(%arg0: tensor<35x64xf32>) -> tensor<35x64xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<35x64xf32>
+    %1 = stablehlo.maximum %arg0, %0 : tensor<35x64xf32>
+    return %1 : tensor<35x64xf32>
+  }
+  func.func private @argmax(%arg0: tensor<35x10xf32>) -> tensor<35xi32> {
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = stablehlo.iota dim = 1 : tensor<35x10xi32>
+    %1:2 = stablehlo.reduce(%arg0 init: %cst), (%0 init: %c) across dimensions = [1] : (tensor<35x10xf32>, tensor<35x10xi32>, tensor<f32>, tensor<i32>) -> (tensor<35xf32>, tensor<35xi32>)
+     reducer(%arg1: tensor<f32>, %arg3: tensor<f32>) (%arg2: tensor<i32>, %arg4: tensor<i32>)  {
+      %2 = stablehlo.compare GT, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %3 = stablehlo.compare NE, %arg1, %arg1, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %4 = stablehlo.or %2, %3 : tensor<i1>
+      %5 = stablehlo.compare EQ, %arg1, %arg3, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %6 = stablehlo.compare LT, %arg2, %arg4, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %7 = stablehlo.and %5, %6 : tensor<i1>
+      %8 = stablehlo.or %4, %7 : tensor<i1>
+      %9 = stablehlo.select %4, %arg1, %arg3 : tensor<i1>, tensor<f32>
+      %10 = stablehlo.select %8, %arg2, %arg4 : tensor<i1>, tensor<i32>
+      stablehlo.return %9, %10 : tensor<f32>, tensor<i32>
+    }
+    return %1#1 : tensor<35xi32>
+  }
+  func.func private @log_softmax(%arg0: tensor<35x10xf32>) -> tensor<35x10xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = stablehlo.reduce(%arg0 init: %cst_0) applies stablehlo.maximum across dimensions = [1] : (tensor<35x10xf32>, tensor<f32>) -> tensor<35xf32>
+    %1 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<35xf32>
+    %2 = stablehlo.maximum %1, %0 : tensor<35xf32>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<35xf32>) -> tensor<35x1xf32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : (tensor<35x1xf32>) -> tensor<35x10xf32>
+    %5 = stablehlo.subtract %arg0, %4 : tensor<35x10xf32>
+    %6 = stablehlo.exponential %5 : tensor<35x10xf32>
+    %7 = stablehlo.reduce(%6 init: %cst) applies stablehlo.add across dimensions = [1] : (tensor<35x10xf32>, tensor<f32>) -> tensor<35xf32>
+    %8 = stablehlo.broadcast_in_dim %7, dims = [0] : (tensor<35xf32>) -> tensor<35x1xf32>
+    %9 = stablehlo.log %8 : tensor<35x1xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [0, 1] : (tensor<35x1xf32>) -> tensor<35x10xf32>
+    %11 = stablehlo.subtract %5, %10 : tensor<35x10xf32>
+    return %11 : tensor<35x10xf32>
+  }
+  func.func private @_one_hot(%arg0: tensor<35xi32>) -> tensor<35x10xf32> {
+    %0 = stablehlo.broadcast_in_dim %arg0, dims = [0] : (tensor<35xi32>) -> tensor<35x1xi32>
+    %1 = stablehlo.iota dim = 1 : tensor<1x10xi32>
+    %2 = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<35x1xi32>) -> tensor<35x10xi32>
+    %3 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<1x10xi32>) -> tensor<35x10xi32>
+    %4 = stablehlo.compare EQ, %2, %3, SIGNED : (tensor<35x10xi32>, tensor<35x10xi32>) -> tensor<35x10xi1>
+    %5 = stablehlo.convert %4 : (tensor<35x10xi1>) -> tensor<35x10xf32>
+    return %5 : tensor<35x10xf32>
+  }
+}
