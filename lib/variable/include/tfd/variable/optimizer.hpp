@@ -30,7 +30,8 @@ class Optimizer {
   virtual void prepare(VariableState& state) const = 0;
   /// One update; counts it. The gradient has the value's dtype (f32 or f64) and shape: kInvalidArgument otherwise.
   /// Writes in place where nobody else holds the buffers, else into fresh ones.
-  /// Source: keras/src/optimizers/{sgd,adam}.py, 3.x; within 2 ulp in float32.
+  /// Source: keras/src/optimizers/{sgd,adam}.py, 3.x; within 2 ulp in float32. An f64 variable gets the settings as f64
+  /// (Keras rounds the learning rate to float32 first).
   virtual Result<void> apply(VariableState& state, const tensor::Tensor& gradient) const = 0;
   virtual double learning_rate() const = 0;
 };

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tfd/base/error.hpp"
@@ -42,10 +43,15 @@ class AppliedSet {
 
 class VariableStore {
  public:
-  /// kAlreadyExists when the name is taken.
+  /// kAlreadyExists when the name is taken; kInvalidArgument for one that export_state() could not tell apart (empty, with
+  /// a leading '.', or with "/.optimizer/" in it). A value that is a part of a larger buffer is copied out of it.
   Result<void> create(std::string name, tensor::Tensor value);
   void set_optimizer(std::shared_ptr<const Optimizer> optimizer) { optimizer_ = std::move(optimizer); }
+  /// As new: no variables, no optimizer, nothing applied.
   void clear();
+  /// Keeps the variables, forgets which sequence numbers were applied: a new epoch counts from 0 again.
+  void begin_epoch() { applied_ = AppliedSet(); }
+  const AppliedSet& applied() const { return applied_; }
 
   /// kNotFound names the variable. The tensor shares the store's buffer: an update while it is held goes into a new one.
   Result<tensor::Tensor> read(std::string_view name) const;
@@ -65,10 +71,13 @@ class VariableStore {
   /// "w/.optimizer/updates", ".iterations".
   std::vector<std::pair<std::string, tensor::Tensor>> export_state() const;
   /// The inverse, for variables that exist; names of others are ignored. kInvalidArgument for another dtype or shape,
-  /// kNotFound when a variable's value is missing. All or nothing.
+  /// kNotFound when a variable's value is missing. All or nothing. A state of values only starts slots and counters afresh;
+  /// of several ".iterations" (the parameter servers' states put together) the largest counts. What was applied stays.
   Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state);
 
  private:
+  Result<std::size_t> find(std::string_view name) const;
+
   std::vector<VariableState> variables_;
   std::map<std::string, std::size_t, std::less<>> index_;
   std::shared_ptr<const Optimizer> optimizer_;  // shared with the program it was parsed with
