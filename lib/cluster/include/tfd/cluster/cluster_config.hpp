@@ -20,12 +20,20 @@ struct ClusterConfig {
   std::optional<std::string> master;
   std::map<std::string, int> num_accelerators;
   std::optional<std::string> resolver;  // which one said so
-  std::string extra = "{}";             // a JSON object: the keys that tfd doesn't know, in their order
+  std::string extra = "{}";             // a JSON object: the keys that tfd doesn't know, in their order; those of "task" under it
+
+  // Of this process alone, never in the JSON:
+  std::optional<std::string> visible_devices = {};  // what CUDA_VISIBLE_DEVICES should be here
+  std::string no_task_reason = {};                  // why `task` is absent, for those who need it
 };
 
 /// Reads one JSON document. kInvalidArgument names `source` and the JSON path: "TF_CONFIG: cluster.worker[2]: port …".
 /// Addresses are not validated here (TensorFlow doesn't), only their types.
 Result<ClusterConfig> cluster_config_from_json(std::string_view text, std::string_view source);
+/// Only the jobs: {"worker": ["h1:8888"], "ps": {"3": "h3:8888"}}. Errors as above, TensorFlow's TypeErrors among them.
+Result<ClusterSpec> cluster_spec_from_json(std::string_view text, std::string_view source);
+/// A job is a list where it is dense, else an object; one without tasks is {} (TensorFlow's as_dict).
+std::string cluster_spec_to_json(const ClusterSpec& spec);
 /// One line, keys in design order, then the unknown ones. With a final newline when `pretty` (two spaces) or not.
 std::string cluster_config_to_json(const ClusterConfig& config, bool pretty = false);
 

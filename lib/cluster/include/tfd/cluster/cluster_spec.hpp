@@ -8,6 +8,7 @@
 //   spec.add_task("worker", 0, "h1:8888");
 //   for (const Task& task : spec.tasks()) …
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,9 @@ class ClusterSpec {
   Result<std::vector<int>> task_indices(std::string_view job) const;
   /// kNotFound: "No task with index 5 in job 'ps'".
   Result<std::string> task_address(std::string_view job, int index) const;
+  /// By index, with holes where a sparse job has none. kNotFound as above; kInvalidArgument for a job without tasks;
+  /// kOutOfRange for an index below 0 or of a million and more.
+  Result<std::vector<std::optional<std::string>>> job_tasks(std::string_view job) const;
   /// Index -> address, ascending; nullptr for a job that isn't there.
   const std::map<int, std::string>* find_job(std::string_view job) const;
   /// Indices are exactly 0..n-1 and there is at least one.
@@ -57,5 +61,8 @@ class ClusterSpec {
  private:
   std::vector<std::pair<std::string, std::map<int, std::string>>> jobs_;
 };
+
+/// As TensorFlow prints it, jobs by name: "ClusterSpec({'ps': ['p0:1'], 'worker': {1: 'w1:1'}})".
+std::string describe(const ClusterSpec& spec);
 
 }  // namespace tfd::cluster

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/cluster/cluster_spec.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "tfd/base/text.hpp"
+
+namespace tfd::cluster {
+namespace {
+
+constexpr int kMostHoles = 1 << 20;  // job_tasks() is dense: one absurd index must not eat the memory
+
+tl::unexpected<Error> no_such_job(std::string_view job) {
+  return fail(Code::kNotFound, "No such job in cluster: '{}'", printable(job));
+}
+
+std::string python_quoted(std::string_view text) {
+  const bool single = text.find('\'') == std::string_view::npos || text.find('"') != std::string_view::npos;
+  std::string out(1, single ? '\'' : '"');
+  for (const char c : text) {
+    if (c == '\\' || (c == '\'' && single)) out += '\\';
+    out += c;
+  }
+  return out += single ? '\'' : '"';
+}
+
+}  // namespace
+
+void ClusterSpec::add_job(std::string_view job) {
+  if (find_job(job) == nullptr) jobs_.emplace_back(job, std::map<int, std::string>{});
+}
+
+void ClusterSpec::add_task(std::string_view job, int index, std::string address) {
+  auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& entry) { return entry.first == job; });
+  if (found == jobs_.end()) found = jobs_.emplace(jobs_.end(), job, std::map<int, std::string>{});
+  found->second.insert_or_assign(found->second.end(), index, std::move(address));
+}
+
+std::vector<std::string> ClusterSpec::jobs() const {
+  std::vector<std::string> names;
+  names.reserve(jobs_.size());
+  for (const auto& [job, tasks] : jobs_) names.push_back(job);
+  return names;
+}
+
+bool ClusterSpec::has_task(const TaskId& task) const {
+  const auto* tasks = find_job(task.job);
+  return tasks != nullptr && tasks->contains(task.index);
+}
+
+Result<int> ClusterSpec::num_tasks(std::string_view job) const {
+  const auto* tasks = find_job(job);
+  if (tasks == nullptr) return no_such_job(job);
+  return static_cast<int>(tasks->size());
+}
+
+Result<std::vector<int>> ClusterSpec::task_indices(std::string_view job) const {
+  const auto* tasks = find_job(job);
+  if (tasks == nullptr) return no_such_job(job);
+  std::vector<int> indices;
+  indices.reserve(tasks->size());
+  for (const auto& [index, address] : *tasks) indices.push_back(index);
+  return indices;
+}
+
+Result<std::string> ClusterSpec::task_address(std::string_view job, int index) const {
+  const auto* tasks = find_job(job);
+  if (tasks == nullptr) return no_such_job(job);
+  const auto found = tasks->find(index);
+  if (found == tasks->end())
+    return fail(Code::kNotFound, "No task with index {} in job '{}'", index, printable(job));
+  return found->second;
+}
+
+Result<std::vector<std::optional<std::string>>> ClusterSpec::job_tasks(std::string_view job) const {
+  const auto* tasks = find_job(job);
+  if (tasks == nullptr) return no_such_job(job);
+  if (tasks->empty()) return fail(Code::kInvalidArgument, "job '{}' has no tasks", printable(job));
+  const int last = tasks->rbegin()->first;
+  if (tasks->begin()->first < 0 || last >= kMostHoles)
+    return fail(Code::kOutOfRange, "job '{}' has the index {}, 0..{} can be listed", printable(job),
+                last >= kMostHoles ? last : tasks->begin()->first, kMostHoles - 1);
+  std::vector<std::optional<std::string>> out(static_cast<std::size_t>(last) + 1);
+  for (const auto& [index, address] : *tasks) out[static_cast<std::size_t>(index)] = address;
+  return out;
+}
+
+const std::map<int, std::string>* ClusterSpec::find_job(std::string_view job) const {
+  for (const auto& [name, tasks] : jobs_)
+    if (name == job) return &tasks;
+  return nullptr;
+}
+
+bool ClusterSpec::is_dense(std::string_view job) const {
+  const auto* tasks = find_job(job);
+  return tasks != nullptr && !tasks->empty() && tasks->begin()->first == 0 &&
+         tasks->rbegin()->first == static_cast<int>(tasks->size()) - 1;
+}
+
+std::vector<Task> ClusterSpec::tasks() const {
+  std::vector<Task> all;
+  all.reserve(static_cast<std::size_t>(size()));
+  for (const auto& [job, tasks] : jobs_)
+    for (const auto& [index, address] : tasks) all.push_back({{job, index}, address});
+  return all;
+}
+
+int ClusterSpec::size() const {
+  std::size_t count = 0;
+  for (const auto& [job, tasks] : jobs_) count += tasks.size();
+  return static_cast<int>(count);
+}
+
+Result<void> ClusterSpec::validate() const {
+  std::unordered_map<std::string, TaskId> seen;
+  for (const auto& [job, tasks] : jobs_) {
+    if (job.empty()) return fail(Code::kInvalidArgument, "cluster: a job has an empty name");
+    for (const auto& [index, text] : tasks) {
+      const std::string where = fmt::format("cluster.{}[{}]", printable(job), index);
+      if (index < 0) return fail(Code::kInvalidArgument, "{}: an index counts from 0", where);
+      const Address address = TFD_TRY(parse_address(text), where);
+      if (address.port == 0) continue;
+      const auto [other, fresh] = seen.try_emplace(format_address(address), TaskId{job, index});
+      if (!fresh)
+        return fail(Code::kInvalidArgument, "{}: {} is the address of {} too", where, text, format_task(other->second));
+    }
+  }
+  return {};
+}
+
+bool operator==(const ClusterSpec& a, const ClusterSpec& b) {
+  if (a.jobs_.size() != b.jobs_.size()) return false;
+  return std::all_of(a.jobs_.begin(), a.jobs_.end(), [&](const auto& entry) {
+    const auto* other = b.find_job(entry.first);
+    return other != nullptr && *other == entry.second;
+  });
+}
+
+std::string describe(const ClusterSpec& spec) {
+  std::vector<std::string> jobs = spec.jobs();
+  std::sort(jobs.begin(), jobs.end());
+  std::string out = "ClusterSpec({";
+  for (const std::string& job : jobs) {
+    if (out.back() != '{') out += ", ";
+    const bool dense = spec.is_dense(job);
+    out += python_quoted(job) + (dense ? ": [" : ": {");
+    bool first = true;
+    for (const auto& [index, address] : *spec.find_job(job)) {
+      if (!std::exchange(first, false)) out += ", ";
+      if (!dense) out += fmt::format("{}: ", index);
+      out += python_quoted(address);
+    }
+    out += dense ? "]" : "}";
+  }
+  return out += "})";
+}
+
+}  // namespace tfd::cluster
