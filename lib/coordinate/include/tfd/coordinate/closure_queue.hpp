@@ -5,11 +5,13 @@
 // Source: tensorflow/python/distribute/coordinator/cluster_coordinator.py (_CoordinatedClosureQueue), 2.21: one FIFO, the
 // first error wins and cancels what has not run, a function put back goes to the end, after the raise it is clean again.
 // Thread rule: thread-compatible.
+//
+//   queue.put(7);  queue.take() == 7;  queue.failed(7, error);
+//   queue.raise(&cancelled) == error;  queue.raise(&cancelled) == nullopt
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
-#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "tfd/base/error.hpp"
@@ -21,16 +23,19 @@ using ClosureId = std::uint64_t;
 class ClosureQueue {
  public:
   static constexpr std::size_t kDefaultCapacity = std::size_t{256} * 1024;  // TensorFlow's
+  /// capacity 0: unbounded.
   explicit ClosureQueue(std::size_t capacity = kDefaultCapacity, bool keep_going = false)
       : capacity_(capacity), keep_going_(keep_going) {}
 
   bool full() const { return capacity_ > 0 && queued_.size() >= capacity_; }
-  void put(ClosureId closure);
+  void put(ClosureId closure) { queued_.push_back(closure); }
   /// The next to run, now in flight; nullopt when there is none or an error is pending.
   std::optional<ClosureId> take();
-  void finished(ClosureId closure);
-  /// The first error is kept, later ones are dropped; with keep_going it only counts as finished.
-  void failed(ClosureId closure, Error error);
+  bool is_in_flight(ClosureId closure) const { return in_flight_.contains(closure); }
+  /// False, and nothing changes, for a closure that isn't in flight: an answer that came too late.
+  bool finished(ClosureId closure);
+  /// The first error is kept, later ones are dropped; with keep_going it only counts as finished. False as finished().
+  bool failed(ClosureId closure, Error error);
   /// To the end of the queue; cancelled instead (returned true) while an error is pending.
   bool put_back(ClosureId closure);
 
@@ -41,12 +46,14 @@ class ClosureQueue {
   /// When an error is pending and nothing is in flight: everything queued is cancelled (returned in `cancelled`), the
   /// error is returned once, and the queue is clean.
   std::optional<Error> raise(std::vector<ClosureId>* cancelled);
+  /// Everything, queued first: what a lost parameter server ends. Afterwards the queue is empty.
+  std::vector<ClosureId> clear();
 
  private:
   std::size_t capacity_;
   bool keep_going_;
   std::deque<ClosureId> queued_;
-  std::map<ClosureId, bool> in_flight_;
+  std::unordered_set<ClosureId> in_flight_;
   std::optional<Error> error_;
 };
 

@@ -36,13 +36,6 @@ struct PerWorkerDataset {
 };
 using Argument = std::variant<tensor::Tensor, PerWorkerDataset>;
 
-struct Call {
-  std::string function;
-  std::vector<Argument> args = {};
-  std::vector<std::pair<std::string, Argument>> kwargs = {};
-  std::int64_t step = 0;
-};
-
 enum class ClosureState { kNotReady, kReady, kError, kCancelled };
 
 /// What a scheduled function will have returned. Copies share it. Thread-safe.
@@ -54,13 +47,32 @@ class RemoteValue {
   ClosureId id() const;
   /// Waits until it is no longer kNotReady. The function's Error; kCancelled; kDeadlineExceeded names whom it waits for.
   Result<runtime::ClosureOutcome> fetch(Deadline deadline) const;
+  /// Without copying: only where state() is kReady; valid as long as this RemoteValue.
+  const runtime::ClosureOutcome& outcome() const;
+  /// Only where state() is kError or kCancelled.
+  const Error& error() const;
+  /// Where it was cancelled: whose error did it.
+  std::optional<ClosureId> cause() const;
 
  private:
   std::shared_ptr<Shared> shared_;  // with the coordinator, which fills it
 };
 
+struct Call {
+  std::string function;
+  std::vector<Argument> args = {};
+  std::vector<std::pair<std::string, Argument>> kwargs = {};
+  std::int64_t step = 0;  // what an input bound to "step" gets
+  /// Called once when the value is there or never will be, in completion order, on the I/O thread (so it must not block).
+  /// join() may return a moment before.
+  std::function<void(const RemoteValue&)> on_done = {};
+};
+
+/// Whether the program has such a function and takes these arguments: what schedule() checks before anything else.
+Result<void> check_call(const program::Program& program, const Call& call);
+
 struct WorkerChange {
-  std::string task;  // "worker:1"
+  std::string task;   // "worker:1"
   bool lost = false;  // else it is back
   std::string reason;
 };
@@ -69,17 +81,18 @@ struct CoordinatorOptions {
   runtime::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   Duration connect_timeout = std::chrono::seconds(30);
   std::size_t queue_capacity = ClosureQueue::kDefaultCapacity;
-  std::size_t window = 64;   // closures that a worker holds at a time
+  std::size_t window = 64;   // closures that a worker holds at a time, at most: less where they take long
   bool keep_going = false;
   bool keep_servers = false;
-  std::function<void(const WorkerChange&)> on_worker = {};      // on the I/O thread
-  std::function<void(ClosureId, ClosureState)> on_closure = {};  // on the I/O thread, in completion order
+  Duration stall_after = std::chrono::seconds(10);  // of silence, until the log says who waits for whom
+  std::function<void(const WorkerChange&)> on_worker = {};  // on the I/O thread
   Log log = {};
 };
 
 class ClusterCoordinator {
  public:
-  virtual ~ClusterCoordinator() = default;  // tells the tasks to stop, unless keep_servers
+  /// Tells the tasks to stop, unless keep_servers, or a parameter server was lost (what is left is for the next coordinator).
+  virtual ~ClusterCoordinator() = default;
 
   /// Connects to every ps and worker of the spec and gives them the program. Waits for all ps and at least one worker.
   /// kInvalidArgument: no worker or no ps (when the program has variables) in the spec. kDeadlineExceeded names the missing.

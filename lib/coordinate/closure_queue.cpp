@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/coordinate/closure_queue.hpp"
+
+#include <utility>
+
+namespace tfd::coordinate {
+
+std::optional<ClosureId> ClosureQueue::take() {
+  if (error_ || queued_.empty()) return std::nullopt;
+  const ClosureId closure = queued_.front();
+  queued_.pop_front();
+  in_flight_.insert(closure);
+  return closure;
+}
+
+bool ClosureQueue::finished(ClosureId closure) { return in_flight_.erase(closure) == 1; }
+
+bool ClosureQueue::failed(ClosureId closure, Error error) {
+  if (!finished(closure)) return false;
+  if (!keep_going_ && !error_) error_ = std::move(error);
+  return true;
+}
+
+bool ClosureQueue::put_back(ClosureId closure) {
+  if (!finished(closure)) return false;
+  if (error_) return true;
+  queued_.push_back(closure);
+  return false;
+}
+
+std::optional<Error> ClosureQueue::raise(std::vector<ClosureId>* cancelled) {
+  if (!error_ || !in_flight_.empty()) return std::nullopt;
+  cancelled->assign(queued_.begin(), queued_.end());
+  queued_.clear();
+  return std::exchange(error_, std::nullopt);
+}
+
+std::vector<ClosureId> ClosureQueue::clear() {
+  std::vector<ClosureId> all(queued_.begin(), queued_.end());
+  all.insert(all.end(), in_flight_.begin(), in_flight_.end());
+  queued_.clear();
+  in_flight_.clear();
+  error_.reset();
+  return all;
+}
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connecting, and what a caller's thread does: schedule, join, done, goodbye.
+#include "tfd/coordinate/cluster_coordinator.hpp"
+
+#include <algorithm>
+
+#include "coordinator.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+constexpr Duration kGoodbye = std::chrono::seconds(3);
+
+std::vector<std::string> names_of(const std::vector<program::FunctionDef>& functions) {
+  std::vector<std::string> names;
+  for (const auto& function : functions) names.push_back(function.name);
+  return names;
+}
+
+/// One argument against the module arguments that are bound to it. `where` is "argument 0" or "argument 'x'".
+Result<void> check_argument(const program::FunctionDef& function, const std::string& where, const Argument& argument,
+                            const std::function<bool(const program::InputBinding&)>& is_bound) {
+  const auto* value = std::get_if<tensor::Tensor>(&argument);
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    if (!is_bound(function.inputs[i])) continue;
+    if (value == nullptr) continue;  // an iterator: the worker looks for its fields
+    if (function.inputs[i].field)
+      return fail(Code::kInvalidArgument, "{}: {} must be an iterator, its field '{}' is used", function.name, where,
+                  *function.inputs[i].field);
+    const auto fits = [&](const function::Module& module) { return module.signature.arguments[i].spec == value->spec(); };
+    if (std::ranges::any_of(function.modules, fits)) continue;
+    return fail(Code::kInvalidArgument, "{}: {} is {}, the function takes {}", function.name, where,
+                tensor::format_spec(value->spec()),
+                tensor::format_spec(function.modules.front().signature.arguments[i].spec));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_call(const program::Program& program, const Call& call) {
+  const program::FunctionDef* function = program.find_function(call.function);
+  if (function == nullptr)
+    return fail(Code::kInvalidArgument, "no function '{}'{}", call.function,
+                did_you_mean(call.function, names_of(program.functions)));
+  if (call.args.size() != static_cast<std::size_t>(function->arg_count))
+    return fail(Code::kInvalidArgument, "{}: takes {} argument{}, got {}", function->name, function->arg_count,
+                function->arg_count == 1 ? "" : "s", call.args.size());
+  for (std::size_t i = 0; i < call.args.size(); ++i)
+    TFD_TRY(check_argument(*function, fmt::format("argument {}", i), call.args[i], [&](const program::InputBinding& input) {
+      return input.kind == program::InputKind::kArg && static_cast<std::size_t>(input.index) == i;
+    }));
+  for (std::size_t i = 0; i < call.kwargs.size(); ++i) {
+    const auto& name = call.kwargs[i].first;
+    if (std::ranges::find(function->kwargs, name) == function->kwargs.end())
+      return fail(Code::kInvalidArgument, "{}: no argument '{}'{}", function->name, name, did_you_mean(name, function->kwargs));
+    for (std::size_t j = 0; j < i; ++j)
+      if (call.kwargs[j].first == name) return fail(Code::kInvalidArgument, "{}: argument '{}' twice", function->name, name);
+    TFD_TRY(check_argument(*function, fmt::format("argument '{}'", name), call.kwargs[i].second,
+                           [&](const program::InputBinding& input) {
+                             return input.kind == program::InputKind::kKwarg && input.name == name;
+                           }));
+  }
+  for (const std::string& name : function->kwargs)
+    if (std::ranges::find(call.kwargs, name, &std::pair<std::string, Argument>::first) == call.kwargs.end())
+      return fail(Code::kInvalidArgument, "{}: argument '{}' is missing", function->name, name);
+  return {};
+}
+
+Result<std::unique_ptr<ClusterCoordinator>> ClusterCoordinator::connect(const program::Program& program,
+                                                                        const cluster::ClusterConfig& config,
+                                                                        CoordinatorOptions options) {
+  auto coordinator = std::make_unique<Coordinator>(program, std::move(options));
+  TFD_TRY(coordinator->open(config));
+  return coordinator;
+}
+
+Coordinator::Coordinator(const program::Program& program, CoordinatorOptions options)
+    : program_(program),
+      options_(std::move(options)),
+      epoch_(transport::make_incarnation()),
+      board_(std::make_shared<FetchBoard>()),
+      queue_(options_.queue_capacity, options_.keep_going) {
+  board_->describe = [this] { return describe(Lock(mutex_)); };
+}
+
+Coordinator::~Coordinator() {
+  {
+    const std::scoped_lock lock(board_->describe_mutex);
+    board_->describe = {};
+  }
+  bool goodbye = opened_ && !options_.keep_servers;
+  {
+    const Lock lock(mutex_);
+    goodbye = goodbye && !fatal_ && !closing_;
+  }
+  if (goodbye) (void)shutdown_tasks(Deadline::after(kGoodbye));
+  {
+    const Lock lock(mutex_);
+    closing_ = true;
+  }
+  endpoint_.reset();  // after this no callback runs
+  const Error ended{Code::kCancelled, "the coordinator has ended", {}};
+  for (const auto& [id, closure] : closures_) closure->value->set_cancelled(ended, std::nullopt);
+}
+
+Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
+  for (const cluster::Task& task : config.cluster.tasks()) {
+    const std::string name = cluster::format_task(task.id);
+    if (task.id.job != "ps" && task.id.job != "worker") continue;
+    const auto address = cluster::parse_address(task.address);
+    if (!address) return fail(Error(address.error()).within("cluster." + name));
+    if (address->port == 0)
+      return fail(Code::kInvalidArgument, "cluster.{}: port 0 can't be connected to\nhint: nobody serves this spec yet: … | tfd-serve | tfd-coordinate …", name);
+    if (task.id.job == "ps") {
+      servers_.emplace_back().name = name;
+      servers_.back().address = task.address;
+    } else {
+      workers_.emplace_back().name = name;
+      workers_.back().address = task.address;
+      workers_.back().window = Window(options_.window);
+    }
+  }
+  if (workers_.empty()) return fail(Code::kInvalidArgument, "the cluster spec has no worker");
+  if (servers_.empty() && !program_.variables.empty())
+    return fail(Code::kInvalidArgument, "the cluster spec has no ps, but the program has {} variables",
+                program_.variables.size());
+  return {};
+}
+
+Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
+  TFD_TRY(read_spec(config));
+  const Deadline deadline = Deadline::after(options_.connect_timeout);
+  transport::EndpointOptions endpoint;
+  endpoint.name = "coordinator";
+  endpoint.on_peer = [this](const transport::PeerEvent& event) { on_peer(event); };
+  endpoint.log = options_.log.for_room("transport");
+  endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
+  std::vector<std::pair<std::string, std::string>> ps;
+  for (Server& server : servers_) {
+    server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address), server.name);
+    ps.emplace_back(server.name, server.address);
+  }
+  for (Worker& worker : workers_)
+    worker.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address), worker.name);
+  placement_ = runtime::place_variables(program_, std::move(ps));
+  TFD_TRY(load_servers(deadline));
+  servers_ready_ = true;
+  opened_ = true;
+  // Workers that are up by now; later ones come as events. On the I/O thread, where workers change.
+  endpoint_->post([this] {
+    for (const Server& server : servers_)
+      if (endpoint_->state(server.client->peer()) != transport::PeerState::kUp) return server_lost(server, "it went away");
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      const transport::PeerId peer = workers_[i].client->peer();
+      if (endpoint_->state(peer) == transport::PeerState::kUp) worker_up(i, endpoint_->incarnation_of(peer));
+    }
+    watch();
+  });
+  return wait_for_worker(deadline);
+}
+
+Result<void> Coordinator::wait_for_worker(Deadline deadline) {
+  const auto decided = [this] { return any_ready_ || load_error_ || fatal_; };
+  const auto is_loading = [this] { return std::ranges::count(workers_, WorkerState::kLoading, &Worker::state) > 0; };
+  Lock lock(mutex_);
+  // The deadline is for reaching one; one that was reached may need longer to compile.
+  while (!decided() && !(deadline.expired() && !is_loading())) {
+    const bool reached = is_loading();
+    wait(lock, changed_, reached ? Deadline::after(kLoadTimeout) : deadline,
+         [&] { return decided() || is_loading() != reached; });
+  }
+  if (fatal_) return fail(*fatal_);
+  if (any_ready_) return {};
+  if (load_error_) return fail(*load_error_);
+  const std::string waiting = describe(lock);
+  lock.unlock();
+  std::vector<transport::PeerId> peers;
+  for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
+  auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // says why each isn't
+  if (!up) return fail(Code::kDeadlineExceeded, "no worker within {}: {}", format_duration(options_.connect_timeout), up.error().message);
+  return fail(Code::kDeadlineExceeded, "no worker within {}: waiting for {}", format_duration(options_.connect_timeout), waiting);
+}
+
+bool Coordinator::wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready) {
+  if (!deadline.is_never()) return changed.wait_until(lock, deadline.when(), ready);
+  changed.wait(lock, ready);
+  return true;
+}
+
+Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
+  TFD_TRY(check_call(program_, call));
+  auto closure = std::make_shared<Closure>();  // with the table and whoever sends it
+  closure->call.epoch = epoch_;
+  closure->call.step = call.step;
+  closure->on_done = std::move(call.on_done);
+  const auto to_value = [](Argument& argument) -> runtime::ArgumentValue {
+    if (const auto* dataset = std::get_if<PerWorkerDataset>(&argument)) return runtime::IteratorRef{dataset->id};
+    return std::get<tensor::Tensor>(std::move(argument));
+  };
+  for (Argument& argument : call.args) closure->call.args.push_back(to_value(argument));
+  for (auto& [name, argument] : call.kwargs) closure->call.kwargs.emplace_back(std::move(name), to_value(argument));
+  closure->updates = program_.find_function(call.function)->has_updates();
+  closure->call.function = std::move(call.function);
+
+  Lock lock(mutex_);
+  const bool decided = wait(lock, room_, deadline, [this] {
+    return fatal_ || (queue_.has_error() ? queue_.in_flight() == 0 : !queue_.full());
+  });
+  if (!decided)
+    return fail(Code::kDeadlineExceeded, "the queue is full ({} closures): waiting for {}", queue_.queued(), describe(lock));
+  if (fatal_ || queue_.has_error()) return raise(std::move(lock)).map([]() -> RemoteValue { return RemoteValue(nullptr); });
+  closure->id = next_id_++;
+  closure->value = std::make_shared<RemoteValue::Shared>(closure->id, board_);
+  closures_.emplace(closure->id, closure);
+  queue_.put(closure->id);
+  post_dispatch(lock);
+  return RemoteValue(closure->value);
+}
+
+Result<void> Coordinator::join(Deadline deadline) {
+  Lock lock(mutex_);
+  const bool decided = wait(lock, idle_, deadline, [this] {
+    return fatal_ || (queue_.in_flight() == 0 && (queue_.queued() == 0 || queue_.has_error()));
+  });
+  if (!decided)
+    return fail(Code::kDeadlineExceeded, "{} closures have not finished: waiting for {}",
+                queue_.in_flight() + queue_.queued(), describe(lock));
+  return raise(std::move(lock));
+}
+
+Result<bool> Coordinator::done() {
+  Lock lock(mutex_);
+  if (!fatal_ && !queue_.has_error()) return queue_.idle();
+  // When it raises nothing is executing any more.
+  wait(lock, idle_, Deadline::never(), [this] { return fatal_ || queue_.in_flight() == 0; });
+  TFD_TRY(raise(std::move(lock)));
+  return true;
+}
+
+Result<void> Coordinator::raise(Lock lock) {
+  if (fatal_) return fail(*fatal_);
+  std::vector<ClosureId> ids;
+  auto error = queue_.raise(&ids);
+  if (!error) return {};
+  const auto cause = std::exchange(failed_id_, std::nullopt);
+  std::vector<ClosurePtr> cancelled;
+  for (const ClosureId id : ids) {
+    const auto found = closures_.find(id);
+    found->second->value->set_cancelled(*error, cause);
+    cancelled.push_back(found->second);
+    closures_.erase(found);
+  }
+  lock.unlock();
+  room_.notify_all();
+  if (!cancelled.empty()) endpoint_->post([cancelled] { call_back(cancelled); });
+  return fail(std::move(*error));
+}
+
+Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::string& dataset, Deadline deadline) {
+  if (!program_.datasets.contains(dataset)) {
+    std::vector<std::string> names;
+    for (const auto& [name, pipeline] : program_.datasets) names.push_back(name);
+    return fail(Code::kInvalidArgument, "no dataset '{}'{}", dataset, did_you_mean(dataset, names));
+  }
+  Lock lock(mutex_);
+  if (fatal_) return fail(*fatal_);
+  const std::size_t number = iterators_.size();
+  const std::string id = fmt::format("{}#{}", dataset, number);
+  iterators_.push_back({id, dataset, {}});
+  endpoint_->post([this] {
+    std::vector<std::pair<std::size_t, std::uint64_t>> ready;
+    {
+      const Lock inner(mutex_);
+      for (std::size_t i = 0; i < workers_.size(); ++i)
+        if (workers_[i].state == WorkerState::kReady) ready.emplace_back(i, workers_[i].generation);
+    }
+    for (const auto& [index, generation] : ready) make_iterators(index, generation);
+  });
+  // Every worker that is there has it, and at least one is there; others get it before their first closure.
+  const auto made = [this, number] {
+    bool any = false;
+    for (const Worker& worker : workers_) {
+      if (worker.state != WorkerState::kReady) continue;
+      if (worker.iterators_made <= number) return false;
+      any = true;
+    }
+    return any;
+  };
+  const bool decided = wait(lock, changed_, deadline, [&] { return fatal_ || iterators_[number].error || made(); });
+  if (fatal_) return fail(*fatal_);
+  if (iterators_[number].error) return fail(*iterators_[number].error);
+  if (!decided) {
+    Error late{Code::kDeadlineExceeded, fmt::format("dataset '{}' is not on all workers: waiting for {}", dataset, describe(lock)), {}};
+    iterators_[number].error = late;  // nobody will use it
+    return fail(std::move(late));
+  }
+  return PerWorkerDataset{id};
+}
+
+std::size_t Coordinator::queued() const {
+  const Lock lock(mutex_);
+  return queue_.queued();
+}
+
+std::size_t Coordinator::in_flight() const {
+  const Lock lock(mutex_);
+  return queue_.in_flight();
+}
+
+int Coordinator::workers_up() const {
+  const Lock lock(mutex_);
+  return static_cast<int>(std::ranges::count(workers_, WorkerState::kReady, &Worker::state));
+}
+
+Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
+  {
+    const Lock lock(mutex_);
+    closing_ = true;
+  }
+  std::vector<runtime::TaskClient*> tasks;
+  for (const Worker& worker : workers_) tasks.push_back(worker.client.get());
+  for (const Server& server : servers_) tasks.push_back(server.client.get());
+  std::erase_if(tasks, [this](const auto* task) { return endpoint_->state(task->peer()) != transport::PeerState::kUp; });
+  struct Goodbyes {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t left = 0;
+    std::vector<std::string> silent;
+  };
+  const auto goodbyes = std::make_shared<Goodbyes>();  // with the callbacks
+  goodbyes->left = tasks.size();
+  for (runtime::TaskClient* task : tasks)
+    task->shutdown(deadline, [goodbyes, name = task->name()](Result<void> answer) {
+      const std::scoped_lock lock(goodbyes->mutex);
+      if (!answer && answer.error().code == Code::kDeadlineExceeded) goodbyes->silent.push_back(name);
+      if (--goodbyes->left == 0) goodbyes->changed.notify_all();
+    });
+  std::unique_lock lock(goodbyes->mutex);
+  goodbyes->changed.wait(lock, [&] { return goodbyes->left == 0; });
+  if (goodbyes->silent.empty()) return {};
+  return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(goodbyes->silent));
+}
+
+}  // namespace tfd::coordinate

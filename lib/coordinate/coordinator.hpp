@@ -1,0 +1,239 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ClusterCoordinator behind the public interface. One lock guards all that is known of closures and tasks; requests are
+// sent and callbacks of the caller are called without it. Split by concept: cluster_coordinator.cpp (connecting, schedule,
+// join), dispatch.cpp (closures to workers and back), workers.cpp (their coming and going), servers.cpp (variables),
+// evaluation.cpp, watchdog.cpp.
+// Thread rule: public functions from any thread but the I/O thread; the private ones say where they run.
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "remote_value.hpp"
+#include "tfd/coordinate/cluster_coordinator.hpp"
+
+namespace tfd::coordinate {
+
+/// Loading compiles every function: minutes for a large one. A task that dies meanwhile is seen by its heartbeats.
+inline constexpr Duration kLoadTimeout = std::chrono::minutes(10);
+
+/// A scheduled function until its value is there.
+struct Closure {
+  ClosureId id = 0;
+  runtime::ClosureCall call;
+  bool updates = false;    // whether it needs a sequence number of those that parameter servers remember
+  bool sequenced = false;  // it has one
+  std::shared_ptr<RemoteValue::Shared> value;  // with the caller's RemoteValue
+  std::function<void(const RemoteValue&)> on_done;
+};
+
+enum class WorkerState {
+  kAway,     // connecting, lost, or unable to load the program
+  kWaiting,  // up, while the parameter servers aren't ready yet
+  kLoading,  // gets the program and its iterators
+  kReady,
+};
+
+/// How many closures a worker should hold: about 20 ms of work, so that little has to be migrated and nobody starves.
+class Window {
+ public:
+  explicit Window(std::size_t most) : most_(most), size_(std::min<std::size_t>(most, 8)) {}
+  std::size_t size() const { return size_; }
+  void idle() { counted_ = 0; }  // the time that follows says nothing about the worker
+  void answered(Clock::time_point now);
+
+ private:
+  std::size_t most_;
+  std::size_t size_;
+  std::uint64_t counted_ = 0;
+  Clock::time_point start_{};
+};
+
+struct Worker {
+  std::string name;
+  std::string address;
+  std::unique_ptr<runtime::TaskClient> client;
+  WorkerState state = WorkerState::kAway;
+  std::uint64_t generation = 0;  // grows with every loss: answers to what was asked before are ignored
+  transport::Incarnation incarnation = 0;
+  std::unordered_set<ClosureId> held;
+  Window window{1};
+  std::size_t iterators_made = 0;
+  bool making_iterator = false;
+  bool paused = false;  // it couldn't reach a parameter server, which is being asked
+  bool was_ready = false;
+  Clock::time_point since{};                  // of the last answer, or of the state
+  Clock::time_point server_trouble_since{};   // it can't reach a parameter server that is there
+  Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
+  std::string reason = "not reached yet";      // why it is away
+};
+
+struct Server {
+  std::string name;
+  std::string address;
+  std::unique_ptr<runtime::TaskClient> client;
+  transport::Incarnation incarnation = 0;  // of the one that has our variables
+};
+
+struct IteratorDef {
+  std::string id;
+  std::string dataset;
+  std::optional<Error> error;
+};
+
+/// One pass in parts: which are to do, who does which, what came back.
+struct Evaluation {
+  std::string function;
+  std::optional<std::int64_t> steps;
+  std::deque<std::int64_t> pending;
+  std::map<std::int64_t, std::size_t> running;  // part -> worker
+  std::vector<std::vector<runtime::Metric>> metrics;
+  std::size_t left = 0;
+  std::optional<Error> error;
+
+  bool runs_on(std::size_t worker) const;
+  std::optional<std::int64_t> steps_of(std::int64_t part) const;
+  bool ended() const { return error.has_value() || left == 0; }
+};
+
+class Coordinator final : public ClusterCoordinator {
+ public:
+  Coordinator(const program::Program& program, CoordinatorOptions options);
+  ~Coordinator() override;
+  Result<void> open(const cluster::ClusterConfig& config);
+
+  Result<RemoteValue> schedule(Call call, Deadline deadline) override;
+  Result<void> join(Deadline deadline) override;
+  Result<bool> done() override;
+  Result<PerWorkerDataset> create_per_worker_dataset(const std::string& dataset, Deadline deadline) override;
+  Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) override;
+  Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) override;
+  Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function, std::optional<std::int64_t> steps,
+                                                               Deadline deadline) override;
+  Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) override;
+  Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline) override;
+  std::size_t queued() const override;
+  std::size_t in_flight() const override;
+  int workers_up() const override;
+  Result<void> shutdown_tasks(Deadline deadline) override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  using ClosurePtr = std::shared_ptr<Closure>;  // with the queue's table, while it is being sent without the lock
+  struct Dispatched {
+    std::size_t worker;
+    std::uint64_t generation;
+    ClosurePtr closure;
+  };
+
+  // cluster_coordinator.cpp
+  Result<void> read_spec(const cluster::ClusterConfig& config);
+  Result<void> wait_for_worker(Deadline deadline);
+  Result<void> raise(Lock lock);  // whatever is pending; the lock is released
+  static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
+
+  // dispatch.cpp: on the I/O thread
+  void post_dispatch(const Lock& lock);
+  void dispatch();
+  std::vector<Dispatched> take_closures();
+  void send(const Dispatched& one);
+  void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
+  void complete(const Lock& lock, const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
+  void put_back(const Lock& lock, ClosureId id, std::vector<ClosurePtr>& cancelled);
+  void announce_idle(const Lock& lock);
+  static void call_back(const std::vector<ClosurePtr>& closures);
+
+  // workers.cpp: on the I/O thread
+  void on_peer(const transport::PeerEvent& event);
+  void worker_up(std::size_t index, transport::Incarnation incarnation);
+  void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason);
+  void load_worker(std::size_t index, std::uint64_t generation);
+  void load_failed(std::size_t index, std::uint64_t generation, Error error);
+  void make_iterators(std::size_t index, std::uint64_t generation);
+  void iterator_made(std::size_t index, std::uint64_t generation, Result<void> made);
+  void worker_ready(std::size_t index);
+  void retry_worker_after(std::size_t index, Duration pause);
+  void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
+  bool is_server(const std::string& task) const;
+
+  // servers.cpp
+  Result<void> load_servers(Deadline deadline);
+  void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
+  void end_all(Error error);                                          // on the I/O thread
+  Result<std::size_t> find_server(const std::string& variable) const;
+  template <class T, class Ask>
+  Result<T> ask(const Ask& question);
+
+  // evaluation.cpp: on the I/O thread
+  void dispatch_evaluation();
+  void evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,
+                 std::uint64_t generation, Result<std::vector<runtime::Metric>> metrics);
+  void return_part(const Lock& lock, std::size_t worker);
+
+  // watchdog.cpp
+  std::string describe(const Lock& lock) const;
+  void watch();  // on the I/O thread
+
+  const program::Program program_;
+  const CoordinatorOptions options_;
+  const std::uint64_t epoch_;
+  const std::shared_ptr<FetchBoard> board_;  // with the values
+  runtime::Placement placement_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error pending)
+  std::condition_variable room_;     // the queue isn't full any more, or an error may be raised
+  std::condition_variable changed_;  // workers, iterators, evaluations
+  ClosureQueue queue_;
+  std::unordered_map<ClosureId, ClosurePtr> closures_;
+  ClosureId next_id_ = 1;
+  std::uint64_t next_sequence_ = 0;
+  std::optional<ClosureId> failed_id_;  // whose error is pending
+  std::optional<Error> fatal_;          // a parameter server was lost: the answer to everything
+  std::vector<Worker> workers_;
+  std::vector<Server> servers_;
+  std::size_t next_worker_ = 0;
+  std::vector<IteratorDef> iterators_;
+  std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
+  std::optional<Error> load_error_;         // the first, while no worker was ready yet
+  bool any_ready_ = false;
+  bool dispatch_posted_ = false;
+  bool closing_ = false;
+  std::uint64_t progress_ = 0;  // answers so far
+  std::uint64_t seen_progress_ = 0;
+  Clock::time_point progress_at_{};
+  Duration stall_limit_{};
+
+  std::atomic<bool> opened_{false};         // peer events before that are looked up by open() itself
+  std::atomic<bool> servers_ready_{false};
+  bool dispatching_ = false;                // I/O thread only
+  bool dispatch_again_ = false;             // I/O thread only
+  std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses all of the above
+};
+
+/// Asks one task and waits for the answer, which always comes (the deadline is the request's).
+template <class T, class Ask>
+Result<T> Coordinator::ask(const Ask& question) {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable there;
+    std::optional<Result<T>> result;
+  };
+  const auto answer = std::make_shared<Answer>();  // with the callback
+  question([answer](Result<T> result) {
+    const std::scoped_lock lock(answer->mutex);
+    answer->result.emplace(std::move(result));
+    answer->there.notify_all();
+  });
+  std::unique_lock lock(answer->mutex);
+  answer->there.wait(lock, [&] { return answer->result.has_value(); });
+  return std::move(*answer->result);
+}
+
+}  // namespace tfd::coordinate

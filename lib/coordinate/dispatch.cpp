@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Closures to workers and back. Everything here runs on the endpoint's I/O thread, but post_dispatch().
+#include <cmath>
+
+#include "coordinator.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+constexpr Duration kWindowWork = std::chrono::milliseconds(20);  // how much work a worker should have at hand
+constexpr Duration kWindowSlice = std::chrono::milliseconds(5);  // how long its speed is measured for
+constexpr std::size_t kLeastWindow = 2;                          // the next closure is there when one ends
+
+/// Closures without updates need no place among those that parameter servers remember, who like them dense.
+constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
+
+}  // namespace
+
+void Window::answered(Clock::time_point now) {
+  if (counted_++ == 0) {
+    start_ = now;
+    return;
+  }
+  const auto elapsed = now - start_;
+  if (elapsed < kWindowSlice) return;
+  const double per_closure = std::chrono::duration<double>(elapsed).count() / static_cast<double>(counted_ - 1);
+  const double wanted = std::ceil(std::chrono::duration<double>(kWindowWork).count() / per_closure);
+  size_ = std::clamp(wanted < static_cast<double>(most_) ? static_cast<std::size_t>(wanted) : most_,
+                     std::min(kLeastWindow, most_), most_);
+  counted_ = 1;
+  start_ = now;
+}
+
+void Coordinator::post_dispatch(const Lock&) {
+  if (dispatch_posted_) return;
+  dispatch_posted_ = true;
+  endpoint_->post([this] {
+    {
+      const Lock lock(mutex_);
+      dispatch_posted_ = false;
+    }
+    dispatch();
+  });
+}
+
+void Coordinator::dispatch() {
+  // A request may be answered while it is being made (the worker is lost), and that dispatches again.
+  dispatch_again_ = true;
+  if (dispatching_) return;
+  dispatching_ = true;
+  while (std::exchange(dispatch_again_, false))
+    for (const Dispatched& one : take_closures()) send(one);
+  dispatching_ = false;
+}
+
+std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
+  std::vector<Dispatched> taken;
+  const Lock lock(mutex_);
+  if (fatal_) return taken;
+  const bool was_full = queue_.full();
+  std::size_t passed_over = 0;
+  while (passed_over < workers_.size()) {
+    const std::size_t index = next_worker_;
+    Worker& worker = workers_[index];
+    next_worker_ = (next_worker_ + 1) % workers_.size();
+    if (worker.state != WorkerState::kReady || worker.paused || worker.held.size() >= worker.window.size()) {
+      ++passed_over;
+      continue;
+    }
+    const auto id = queue_.take();
+    if (!id) {
+      next_worker_ = index;
+      break;
+    }
+    passed_over = 0;
+    const ClosurePtr& closure = closures_.at(*id);
+    if (!closure->sequenced) {
+      closure->sequenced = true;
+      closure->call.sequence = closure->updates ? next_sequence_++ : kWithoutUpdates | *id;
+    }
+    if (worker.held.empty()) {
+      worker.since = Clock::now();
+      worker.window.idle();
+    }
+    worker.held.insert(*id);
+    taken.push_back({index, worker.generation, closure});
+  }
+  if (was_full && !queue_.full()) room_.notify_all();
+  return taken;
+}
+
+void Coordinator::send(const Dispatched& one) {
+  workers_[one.worker].client->run(one.closure->call, Deadline::never(),
+                                   [this, one](Result<runtime::ClosureOutcome> outcome) { ran(one, std::move(outcome)); });
+}
+
+void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
+  if (!outcome && outcome.error().code == Code::kUnavailable) {
+    const Error& error = outcome.error();
+    if (error.task.empty() || error.task == workers_[one.worker].name)
+      return worker_lost(one.worker, one.generation, error.message);
+    if (is_server(error.task)) {
+      {
+        const Lock lock(mutex_);
+        Worker& worker = workers_[one.worker];
+        if (worker.generation != one.generation || worker.held.erase(one.closure->id) == 0) return;
+        std::vector<ClosurePtr> cancelled;
+        put_back(lock, one.closure->id, cancelled);
+        announce_idle(lock);
+        if (!cancelled.empty()) endpoint_->post([cancelled] { call_back(cancelled); });
+      }
+      return server_reported(one.worker, one.generation, error);
+    }
+  }
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[one.worker];
+    if (worker.generation != one.generation || worker.held.erase(one.closure->id) == 0) return;  // it was migrated
+    const auto now = Clock::now();
+    worker.since = now;
+    worker.window.answered(now);
+    worker.server_trouble_since = {};
+    ++progress_;
+    complete(lock, one, std::move(outcome));
+    announce_idle(lock);
+  }
+  call_back({one.closure});
+  dispatch();
+}
+
+void Coordinator::complete(const Lock&, const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
+  Closure& closure = *one.closure;
+  if (outcome) {
+    closure.value->set_outcome(std::move(*outcome));
+    queue_.finished(closure.id);
+  } else {
+    Error error = std::move(outcome).error();
+    if (error.task.empty()) error.task = workers_[one.worker].name;
+    closure.value->set_error(error);
+    const bool first = !queue_.has_error();
+    queue_.failed(closure.id, std::move(error));
+    if (first && queue_.has_error()) failed_id_ = closure.id;
+  }
+  closures_.erase(closure.id);
+}
+
+void Coordinator::put_back(const Lock&, ClosureId id, std::vector<ClosurePtr>& cancelled) {
+  const auto found = closures_.find(id);
+  if (queue_.put_back(id)) {
+    found->second->value->set_cancelled({Code::kCancelled, "its worker was lost meanwhile", {}}, failed_id_);
+    cancelled.push_back(found->second);
+    closures_.erase(found);
+    return;
+  }
+  ++found->second->call.attempt;
+}
+
+void Coordinator::announce_idle(const Lock&) {
+  if (queue_.in_flight() != 0) return;
+  if (queue_.queued() == 0 || queue_.has_error()) idle_.notify_all();
+  if (queue_.has_error()) room_.notify_all();
+}
+
+void Coordinator::call_back(const std::vector<ClosurePtr>& closures) {
+  for (const ClosurePtr& closure : closures)
+    if (closure->on_done) closure->on_done(RemoteValue(closure->value));
+}
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "remote_value.hpp"
+
+#include <cassert>
+
+namespace tfd::coordinate {
+
+void RemoteValue::Shared::publish(ClosureState value) {
+  state.store(value);
+  // A fetch counts itself before it looks at the state, so either it sees this one or it is seen here.
+  if (board->waiting.load() == 0) return;
+  const std::scoped_lock lock(board->mutex);
+  board->changed.notify_all();
+}
+
+void RemoteValue::Shared::set_outcome(runtime::ClosureOutcome value) {
+  outcome = std::move(value);
+  publish(ClosureState::kReady);
+}
+
+void RemoteValue::Shared::set_error(Error value) {
+  error = std::move(value);
+  publish(ClosureState::kError);
+}
+
+void RemoteValue::Shared::set_cancelled(const Error& because, std::optional<ClosureId> closure) {
+  error = Error{Code::kCancelled, "cancelled, since another closure failed: " + because.message, because.task};
+  cause = closure;
+  publish(ClosureState::kCancelled);
+}
+
+ClosureState RemoteValue::state() const { return shared_->state.load(); }
+ClosureId RemoteValue::id() const { return shared_->id; }
+
+const runtime::ClosureOutcome& RemoteValue::outcome() const {
+  assert(state() == ClosureState::kReady);
+  return shared_->outcome;
+}
+
+const Error& RemoteValue::error() const {
+  assert(state() == ClosureState::kError || state() == ClosureState::kCancelled);
+  return shared_->error;
+}
+
+std::optional<ClosureId> RemoteValue::cause() const {
+  return state() == ClosureState::kCancelled ? shared_->cause : std::nullopt;
+}
+
+Result<runtime::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
+  const auto there = [this] { return state() != ClosureState::kNotReady; };
+  FetchBoard& board = *shared_->board;
+  if (!there()) {
+    std::unique_lock lock(board.mutex);
+    ++board.waiting;
+    if (deadline.is_never()) board.changed.wait(lock, there);
+    else board.changed.wait_until(lock, deadline.when(), there);
+    --board.waiting;
+  }
+  switch (state()) {
+    case ClosureState::kReady: return shared_->outcome;
+    case ClosureState::kError:
+    case ClosureState::kCancelled: return fail(shared_->error);
+    case ClosureState::kNotReady: break;
+  }
+  const std::scoped_lock lock(board.describe_mutex);
+  return fail(Code::kDeadlineExceeded, "closure {} is not ready: waiting for {}", id(),
+              board.describe ? board.describe() : "a coordinator that has ended");
+}
+
+}  // namespace tfd::coordinate

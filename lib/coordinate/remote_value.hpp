@@ -1,0 +1,46 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a RemoteValue shares with the coordinator that fills it. Private to the room.
+// Thread rule: thread-safe; everything but `state` is written once, before `state`.
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "tfd/coordinate/cluster_coordinator.hpp"
+
+namespace tfd::coordinate {
+
+/// Where the fetches of one coordinator wait: one for all its values, since a condition variable each would be most of
+/// the memory of a small closure.
+struct FetchBoard {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<int> waiting{0};
+  std::mutex describe_mutex;               // never taken by those who fill values
+  std::function<std::string()> describe;   // whom the coordinator waits for; empty after its end
+};
+
+struct RemoteValue::Shared {
+  Shared(ClosureId closure, std::shared_ptr<FetchBoard> fetch_board) : id(closure), board(std::move(fetch_board)) {}
+
+  void set_outcome(runtime::ClosureOutcome value);
+  void set_error(Error value);
+  void set_cancelled(const Error& because, std::optional<ClosureId> closure);
+
+  const ClosureId id;
+  const std::shared_ptr<FetchBoard> board;  // with the coordinator and its other values
+  std::atomic<ClosureState> state{ClosureState::kNotReady};
+  runtime::ClosureOutcome outcome;
+  Error error;
+  std::optional<ClosureId> cause;
+
+ private:
+  void publish(ClosureState value);
+};
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The coming and going of workers: a worker that comes up gets the program, then its iterators, then closures; what a lost
+// one held is put back. Everything here runs on the endpoint's I/O thread.
+#include <algorithm>
+
+#include "coordinator.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+constexpr Duration kMostBackoff = std::chrono::seconds(30);
+constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
+constexpr Duration kServerAnswer = std::chrono::seconds(5);
+constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
+
+}  // namespace
+
+bool Coordinator::is_server(const std::string& task) const {
+  return std::ranges::any_of(servers_, [&](const Server& server) { return server.name == task; });
+}
+
+void Coordinator::on_peer(const transport::PeerEvent& event) {
+  if (!opened_) return;
+  for (const Server& server : servers_) {
+    if (server.name != event.name || !servers_ready_) continue;
+    if (event.state == transport::PeerState::kLost) return server_lost(server, event.reason);
+    if (event.state == transport::PeerState::kUp && event.incarnation != server.incarnation)
+      return server_lost(server, "it was restarted and has lost its variables");
+    return;
+  }
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    if (workers_[i].name != event.name) continue;
+    if (event.state == transport::PeerState::kUp) worker_up(i, event.incarnation);
+    if (event.state == transport::PeerState::kLost) worker_lost(i, std::nullopt, event.reason);
+  }
+}
+
+void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnation) {
+  Worker& worker = workers_[index];
+  bool replaced = false;
+  {
+    const Lock lock(mutex_);
+    replaced = worker.state != WorkerState::kAway && worker.incarnation != incarnation;
+  }
+  if (replaced) worker_lost(index, std::nullopt, "it was restarted");
+  std::uint64_t generation = 0;
+  {
+    const Lock lock(mutex_);
+    if (fatal_ || closing_) return;
+    if (worker.state == WorkerState::kWaiting && servers_ready_) worker.state = WorkerState::kAway;
+    if (worker.state != WorkerState::kAway) return;
+    worker.incarnation = incarnation;
+    worker.state = servers_ready_ ? WorkerState::kLoading : WorkerState::kWaiting;
+    worker.since = Clock::now();
+    generation = ++worker.generation;
+    changed_.notify_all();
+    if (worker.state == WorkerState::kWaiting) return;
+  }
+  load_worker(index, generation);
+}
+
+void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
+  workers_[index].client->load_program(program_, placement_, epoch_, Deadline::after(kLoadTimeout),
+                                       [this, index, generation](Result<void> loaded) {
+                                         if (!loaded) return load_failed(index, generation, std::move(loaded).error());
+                                         {
+                                           const Lock lock(mutex_);
+                                           if (workers_[index].generation != generation) return;
+                                           workers_[index].iterators_made = 0;
+                                         }
+                                         make_iterators(index, generation);
+                                       });
+}
+
+void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error error) {
+  Worker& worker = workers_[index];
+  Duration pause{};
+  bool is_news = false;
+  {
+    const Lock lock(mutex_);
+    if (worker.generation != generation) return;
+    ++worker.generation;
+    worker.state = WorkerState::kAway;
+    worker.since = Clock::now();
+    worker.reason = error.message;
+    pause = worker.backoff;
+    worker.backoff = std::min(worker.backoff * 2, kMostBackoff);
+    const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
+    if (error.task.empty()) error.task = worker.name;
+    if (!any_ready_ && !may_pass && !load_error_) load_error_ = error;
+    changed_.notify_all();
+    is_news = any_ready_ && !closing_ && !may_pass;
+  }
+  if (is_news)
+    options_.log.warning("{} can't be used, trying again in {}: {}", worker.name, format_duration(pause), error.message);
+  retry_worker_after(index, pause);
+}
+
+void Coordinator::retry_worker_after(std::size_t index, Duration pause) {
+  endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(pause), [this, index] {
+    const transport::PeerId peer = workers_[index].client->peer();
+    if (endpoint_->state(peer) == transport::PeerState::kUp) worker_up(index, endpoint_->incarnation_of(peer));
+  });
+}
+
+// The iterators that it lacks, one after the other, in the order in which they were asked for; then it is ready.
+void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
+  IteratorDef next;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (worker.generation != generation || worker.making_iterator) return;
+    while (worker.iterators_made < iterators_.size() && iterators_[worker.iterators_made].error) ++worker.iterators_made;
+    if (worker.iterators_made < iterators_.size()) {
+      next = iterators_[worker.iterators_made];
+      worker.making_iterator = true;
+    }
+    changed_.notify_all();
+  }
+  if (next.id.empty()) return worker_ready(index);
+  workers_[index].client->create_iterator(
+      next.id, next.dataset, Deadline::after(kLoadTimeout),
+      [this, index, generation](Result<void> made) { iterator_made(index, generation, std::move(made)); });
+}
+
+void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, Result<void> made) {
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (worker.generation != generation) return;
+    worker.making_iterator = false;
+    if (made || made.error().code == Code::kAlreadyExists) {  // kept from before the connection was lost
+      ++worker.iterators_made;
+      ++progress_;
+    } else if (made.error().code != Code::kUnavailable && worker.state == WorkerState::kReady) {
+      IteratorDef& iterator = iterators_[worker.iterators_made];  // nobody has it yet: its creation fails
+      iterator.error = made.error();
+      if (iterator.error->task.empty()) iterator.error->task = worker.name;
+      changed_.notify_all();
+    }
+  }
+  if (!made && made.error().code != Code::kAlreadyExists) {
+    if (made.error().code == Code::kUnavailable) return worker_lost(index, generation, made.error().message);
+    const bool loading = [&] {
+      const Lock lock(mutex_);
+      return workers_[index].state == WorkerState::kLoading;
+    }();
+    if (loading) return load_failed(index, generation, std::move(made).error());
+  }
+  make_iterators(index, generation);
+}
+
+void Coordinator::worker_ready(std::size_t index) {
+  bool is_back = false;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (worker.state != WorkerState::kLoading) return;
+    worker.state = WorkerState::kReady;
+    worker.paused = false;
+    worker.server_trouble_since = {};
+    worker.window = Window(options_.window);
+    worker.backoff = std::chrono::seconds(1);
+    worker.since = Clock::now();
+    is_back = std::exchange(worker.was_ready, true);
+    any_ready_ = true;
+    ++progress_;
+    changed_.notify_all();
+  }
+  if (is_back) {
+    options_.log.info("{} is back", workers_[index].name);
+    if (options_.on_worker) options_.on_worker({workers_[index].name, false, {}});
+  }
+  dispatch();
+  dispatch_evaluation();
+}
+
+void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason) {
+  Worker& worker = workers_[index];
+  std::vector<ClosurePtr> cancelled;
+  std::size_t migrated = 0;
+  bool was_used = false;
+  {
+    const Lock lock(mutex_);
+    if (worker.state == WorkerState::kAway || (generation && worker.generation != *generation)) return;
+    ++worker.generation;
+    was_used = worker.state == WorkerState::kReady && !closing_ && !fatal_;
+    worker.state = WorkerState::kAway;
+    worker.making_iterator = false;
+    worker.since = Clock::now();
+    worker.reason = reason;
+    std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
+    std::ranges::sort(held);
+    worker.held.clear();
+    for (const ClosureId id : held) put_back(lock, id, cancelled);
+    migrated = held.size() - cancelled.size();
+    return_part(lock, index);
+    announce_idle(lock);
+    changed_.notify_all();
+  }
+  if (was_used) {
+    options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
+    if (options_.on_worker) options_.on_worker({worker.name, true, reason});
+  }
+  call_back(cancelled);
+  dispatch();
+  dispatch_evaluation();
+  retry_worker_after(index, kReconnectPause);  // where only a request failed: it is up, and no event will say so
+}
+
+// One worker says that a parameter server is gone. If it is there for us, it is that worker's trouble, and passes or not.
+void Coordinator::server_reported(std::size_t index, std::uint64_t generation, const Error& error) {
+  const auto server = std::ranges::find(servers_, error.task, &Server::name);
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (fatal_ || worker.generation != generation || worker.paused) return;
+    worker.paused = true;
+    if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
+  }
+  options_.log.info("{} can't reach {} ({}), asking it", workers_[index].name, error.task, error.message);
+  server->client->status(Deadline::after(kServerAnswer), [this, index, generation, server, error](Result<runtime::TaskStatus> status) {
+    if (!status) return server_lost(*server, status.error().message);
+    if (status->incarnation != server->incarnation || status->epoch != epoch_)
+      return server_lost(*server, "it has lost its variables");
+    bool gave_up = false;
+    {
+      const Lock lock(mutex_);
+      gave_up = workers_[index].generation == generation &&
+                Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
+    }
+    if (gave_up) return server_lost(*server, workers_[index].name + " can't reach it: " + error.message);
+    endpoint_->post_at(Clock::now() + kReconnectPause, [this, index, generation] {
+      {
+        const Lock lock(mutex_);
+        if (workers_[index].generation != generation) return;
+        workers_[index].paused = false;
+      }
+      dispatch();
+      dispatch_evaluation();
+    });
+  });
+}
+
+}  // namespace tfd::coordinate
