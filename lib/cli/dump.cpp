@@ -36,6 +36,8 @@ std::string dump_text(const Tool& tool, std::span<const Option> common) {
   json["options"] = Json::array();
   for (const Option& option : tool.options) json["options"].push_back(option_json(option, false));
   for (const Option& option : common) json["options"].push_back(option_json(option, true));
+  json["environment"] = Json::array();
+  for (const auto& [name, what] : tool.environment) json["environment"].push_back({{"name", name}, {"what", what}});
   json["examples"] = Json::array();
   for (const Example& example : tool.examples)
     json["examples"].push_back({{"command", example.command}, {"what", example.what}});

@@ -77,6 +77,17 @@ std::string section(std::string_view title, std::span<const Option> options, boo
   return out.empty() ? out : fmt::format("\n{}:\n{}", title, out);
 }
 
+std::string environment_of(const Tool& tool, std::size_t column) {
+  if (tool.environment.empty()) return "";
+  std::string out = "\nEnvironment:\n";
+  for (const auto& [name, what] : tool.environment) {
+    out += "  " + name;
+    out += name.size() + 4 <= column ? std::string(column - name.size() - 2, ' ') : "\n" + std::string(column, ' ');
+    out += fill(what, column, column);
+  }
+  return out;
+}
+
 std::string examples_of(const Tool& tool) {
   if (tool.examples.empty()) return "";
   std::string out = "\nExamples:\n";
@@ -119,6 +130,7 @@ std::string help_text(const Tool& tool, std::span<const Option> common) {
   out += section("Arguments", tool.options, true, column);
   out += section("Options", tool.options, false, column);
   out += section("Options of every tool", common, false, column);
+  out += environment_of(tool, column);
   out += examples_of(tool);
   out += fmt::format("\nMore: man {}; exit codes: man tfd-exit\n", tool.name);
   return out;

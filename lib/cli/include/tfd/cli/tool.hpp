@@ -111,7 +111,8 @@ struct Tool {
   bool takes_command = false;           // "-- CMD ARG…"
   bool command_is_positional = false;   // "CMD ARG…" without "--": the first positional ends the options ("tfd NAME ARG…")
   bool ignores_sigpipe = false;         // servers; children inherit it, so their spawner has to reset it
-  std::string group = "tools";          // for `tfd help`
+  std::string group = "tools";          // for `tfd help`: "cluster", "training", "files", "general"
+  std::vector<std::pair<std::string, std::string>> environment = {};  // variables it reads beside its options' own
   std::function<Result<ExitCode>(Io&)> run;
   /// Where the exit code is a child's, or 128+N: run_exit_code wins over run when set.
   std::function<Result<int>(Io&)> run_raw = {};

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tfd NAME ARG…: becomes tfd-NAME, found beside this executable or in PATH. `tfd help` asks each tool what it is for.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tfd/base/text.hpp"
+#include "tfd/cli/tool.hpp"
+#include "tfd/process/child.hpp"
+#include "tfd/process/fd.hpp"
+
+namespace {
+
+using namespace tfd;
+namespace fs = std::filesystem;
+using cli::ExitCode;
+using cli::Io;
+
+constexpr std::string_view kPrefix = "tfd-";
+constexpr auto kAnswerTime = std::chrono::seconds(5);  // for --dump-cli of whatever is called tfd-* in PATH
+
+fs::path own_directory() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : self.parent_path();
+}
+
+/// "serve" -> ".../tfd-serve": what stands beside this executable wins over PATH, and earlier entries over later ones.
+std::map<std::string, fs::path> find_tools(const Environment& env) {
+  std::vector<std::string> directories = split(env.get("PATH"), ':');
+  directories.insert(directories.begin(), own_directory().string());
+  std::map<std::string, fs::path> tools;
+  for (const std::string& directory : directories) {
+    if (directory.empty()) continue;
+    std::error_code error;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string file = entry->path().filename().string();
+      std::error_code ignored;
+      if (!file.starts_with(kPrefix) || file.find_first_of(".~ ") != std::string::npos) continue;
+      if (!entry->is_regular_file(ignored) || ::access(entry->path().c_str(), X_OK) != 0) continue;
+      tools.emplace(file.substr(kPrefix.size()), entry->path());
+    }
+  }
+  return tools;
+}
+
+Result<fs::path> find_tool(const std::string& name, const Environment& env) {
+  const auto tools = find_tools(env);
+  if (const auto found = tools.find(name); found != tools.end()) return found->second;
+  std::vector<std::string> names{"help"};
+  for (const auto& [known, path] : tools) names.push_back(known);
+  return fail(Code::kUsage, "unknown command '{}'{}", printable(name), did_you_mean(name, names));
+}
+
+/// Becomes another program; returns only where that failed.
+int become(const std::string& path, std::vector<std::string> arguments, Io& io) {
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execvp(path.c_str(), argv.data());
+  const int error = errno;
+  const Error failure = fail_errno(error, fmt::format("cannot run {}", path)).value();
+  (void)io.err.write(cli::error_line("tfd", failure));
+  return error == ENOENT ? 127 : 126;
+}
+
+/// What a program prints on stdout; nothing where it fails.
+std::optional<std::string> output_of(std::vector<std::string> argv, const Environment& env) {
+  auto pipe = process::make_pipe();
+  const process::Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (!pipe || !null) return std::nullopt;
+  auto child = process::Child::start({.argv = std::move(argv), .environment = env, .stdout_fd = pipe->write.get(),
+                                      .stderr_fd = null.get()});
+  pipe->write.reset();
+  if (!child) return std::nullopt;
+  const Deadline deadline = Deadline::after(kAnswerTime);
+  auto text = process::read_all(pipe->read.get(), deadline, std::size_t{1} << 20);
+  const auto status = child->wait(deadline);
+  if (!text || !status || status->code != 0) return std::nullopt;
+  return *std::move(text);
+}
+
+struct Listed {
+  std::string name;
+  std::string summary;
+};
+
+/// The tools by group, each as it describes itself.
+std::map<std::string, std::vector<Listed>> describe_tools(const Environment& env) {
+  std::map<std::string, std::vector<Listed>> groups;
+  for (const auto& [name, path] : find_tools(env)) {
+    const std::string text = output_of({path.string(), "--dump-cli"}, env).value_or("");
+    const auto dump = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (dump.is_object() && dump.value("name", "") == fmt::format("{}{}", kPrefix, name)) {
+      groups[dump.value("group", "other")].push_back({name, dump.value("summary", "")});
+    } else {
+      groups["other"].push_back({name, "(" + path.string() + " doesn't describe itself)"});
+    }
+  }
+  return groups;
+}
+
+Result<ExitCode> list_tools(Io& io) {
+  std::string text = "tfd: TensorFlow's tf.distribute for the shell\n\nUsage: tfd COMMAND [ARG…]   the same as tfd-COMMAND [ARG…]\n";
+  const auto groups = describe_tools(io.env);
+  std::size_t widest = 0;
+  for (const auto& [group, tools] : groups)
+    for (const Listed& tool : tools) widest = std::max(widest, tool.name.size());
+  for (const auto& [group, tools] : groups) {
+    text += fmt::format("\n{}:\n", printable(group));
+    for (const Listed& tool : tools)
+      text += fmt::format("  {:<{}}  {}\n", printable(tool.name), widest, printable(tool.summary));
+  }
+  if (groups.empty()) text += fmt::format("\nNo tfd-* tool is installed beside {} or in PATH.\n", own_directory().string());
+  text += "\nMore: tfd help COMMAND; man tfd; exit codes: man tfd-exit\n";
+  TFD_TRY(io.out.write(text));
+  return ExitCode::kDone;
+}
+
+/// The man page where stdout is a terminal and there is one: that of the build folder, else the installed one.
+void show_manual(const std::string& name, Io& io) {
+  if (!io.out.is_terminal()) return;
+  const std::string page = fmt::format("{}{}", kPrefix, name);
+  for (const char section : {'1', '5', '7'}) {
+    const fs::path built = own_directory().parent_path() / "man" / fmt::format("{}.{}", page, section);
+    std::error_code ignored;
+    if (fs::exists(built, ignored) && output_of({"man", "--version"}, io.env))
+      (void)become("man", {"man", "-l", built.string()}, io);
+  }
+  if (output_of({"man", "-w", page}, io.env)) (void)become("man", {"man", page}, io);
+}
+
+Result<int> help(const std::vector<std::string>& names, Io& io) {
+  if (names.empty()) return static_cast<int>(TFD_TRY(list_tools(io)));
+  if (names.size() > 1) return fail(Code::kUsage, "unexpected argument '{}'", printable(names[1]));
+  std::string name = names.front();
+  if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
+  show_manual(name, io);
+  const fs::path path = TFD_TRY(find_tool(name, io.env));
+  return become(path.string(), {path.string(), "--help"}, io);
+}
+
+Result<int> run(Io& io) {
+  if (io.command.empty()) return fail(Code::kUsage, "a command is missing");
+  const std::string name = io.command.front();
+  if (name == "help") return help({io.command.begin() + 1, io.command.end()}, io);
+  const fs::path path = TFD_TRY(find_tool(name, io.env));
+  std::vector<std::string> argv{path.string()};
+  argv.insert(argv.end(), io.command.begin() + 1, io.command.end());
+  return become(path.string(), std::move(argv), io);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string command;  // only for the table: what follows the options comes as Io::command
+  return cli::run_tool(
+      {.name = "tfd",
+       .summary = "run a tfd tool, or list them",
+       .usage = "[OPTIONS] COMMAND [ARG…]",
+       .options = {{.names = "COMMAND", .help = "The tool to run: serve means tfd-serve; help [COMMAND] explains",
+                    .target = &command}},
+       .examples = {{"tfd help", "the tools by group, with what they are for"},
+                    {"tfd help serve", "the man page of tfd-serve"},
+                    {"tfd resolve local --jobs worker=2,ps=1 | tfd serve | tfd coordinate program.json",
+                     "the same as with tfd-resolve, tfd-serve and tfd-coordinate"}},
+       .command_is_positional = true,
+       .group = "general",
+       .run_raw = run},
+      argc, argv);
+}
