@@ -40,7 +40,7 @@ std::string without_taken(const std::string& names, const Tool& tool) {
 
 std::vector<Option> common_options(Common& common, const Tool& tool) {
   std::vector<Option> options{
-      {"-v,--verbose", "", "Say more on stderr: -v what happens, -vv all; by room: TFD_LOG=ROOM=LEVEL,…", &common.verbose},
+      {"-v,--verbose", "", "Say more on stderr: -v what happens, -vv all; by room: TFD_LOG=ROOM=LEVEL", &common.verbose},
       {"-q,--quiet", "", "Say nothing but errors", &common.quiet},
       {.names = "--color", .placeholder = "WHEN", .help = "Colour on stderr; auto heeds NO_COLOR", .target = &common.color,
        .choices = {"auto", "always", "never"}},
