@@ -11,13 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "datasets.train" and "[3].batch.size: must be positive" -> "datasets.train[3].batch.size: must be positive".
-tl::unexpected<Error> at_pipeline(Error error, const std::string& path) {
-  if (!error.message.starts_with('[')) return fail(std::move(error).within(path));
-  error.message.insert(0, path);
-  return fail(std::move(error));
-}
-
 /// For the check nothing is called: a map only has to say what it makes.
 data::DatasetContext check_context(const Program& program, bool look_at_files, const std::vector<FunctionDraft>& functions) {
   data::DatasetContext context;
@@ -67,14 +60,14 @@ Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, co
                                    Program& program) {
   if (name.empty()) return node.fail("a dataset needs a name");
   auto dataset = data::make_dataset(node.json(), context);
-  if (!dataset) return at_pipeline(std::move(dataset).error(), node.path());
+  if (!dataset) return fail(continue_path(node.path(), std::move(dataset).error()));
   DatasetFacts facts;
   facts.cardinality = (*dataset)->cardinality();
   const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
   const data::ElementSpec& spec = (*dataset)->spec();
   if (std::any_of(spec.begin(), spec.end(), varies)) {
     auto found = find_batch_sizes(node.json(), context, facts);
-    if (!found) return at_pipeline(std::move(found).error(), node.path());
+    if (!found) return fail(continue_path(node.path(), std::move(found).error()));
   }
   program.datasets[name] = node.dump();
   program.dataset_specs[name] = spec;
@@ -102,7 +95,7 @@ Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program
   data::DatasetContext placed = context;
   if (placed.directory.empty()) placed.directory = program.directory;
   auto dataset = data::make_dataset(Json::parse(found->second), placed);
-  if (!dataset) return at_pipeline(std::move(dataset).error(), "datasets." + name);
+  if (!dataset) return fail(continue_path("datasets." + name, std::move(dataset).error()));
   return dataset;
 }
 

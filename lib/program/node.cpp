@@ -2,6 +2,7 @@
 #include "node.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -113,6 +114,17 @@ Result<std::int64_t> Node::integer(std::int64_t least) const {
 Result<bool> Node::boolean() const {
   if (!json_->is_boolean()) return fail_type("true or false");
   return json_->get<bool>();
+}
+
+Error continue_path(const std::string& path, Error error) {
+  const std::string_view text = error.message;
+  const auto end = std::find_if(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) == 0 && c != '_' && c != '.' && c != '[' && c != ']';
+  });
+  const bool goes_on = end != text.begin() && text.substr(static_cast<std::size_t>(end - text.begin())).starts_with(": ");
+  const std::string_view joint = text.starts_with('[') && goes_on ? "" : goes_on ? "." : ": ";
+  error.message = fmt::format("{}{}{}", path, joint, text);
+  return error;
 }
 
 std::string unknown_text(std::string_view what, std::string_view name, std::span<const std::string> known) {

@@ -73,6 +73,10 @@ class Node {
   std::string path_;
 };
 
+/// Puts `path` before an error of another room, whose message may go on with the path: "optimizer" and "adam.beta_3: unknown"
+/// -> "optimizer.adam.beta_3: unknown"; "[3].batch.size: …" -> "datasets.train[3].batch.size: …"; else "optimizer: …".
+Error continue_path(const std::string& path, Error error);
+
 /// "dataset 'trian' is unknown, did you mean 'train'?", or, where nothing is near, "… is unknown (there are 'a' and 'b')".
 std::string unknown_text(std::string_view what, std::string_view name, std::span<const std::string> known);
 

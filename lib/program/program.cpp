@@ -41,13 +41,7 @@ Result<void> check_version(const Node& root) {
 Result<void> parse_optimizer(const Node& node, Program& program) {
   if (node.has("module")) return node.fail_later("optimizers of one's own");
   auto optimizer = variable::make_optimizer(node.json());
-  if (!optimizer) {
-    // "adam.beta_3: unknown …" continues the path.
-    Error error = std::move(optimizer).error();
-    const bool is_path = error.message.find(": ") != std::string::npos && error.message.find(' ') > error.message.find(':');
-    error.message.insert(0, is_path ? "optimizer." : "optimizer: ");
-    return fail(std::move(error));
-  }
+  if (!optimizer) return fail(continue_path(node.path(), std::move(optimizer).error()));
   program.optimizer = node.dump();
   return {};
 }

@@ -43,7 +43,8 @@ Result<VariableDef> parse_variable(const std::string& name, const Node& node) {
   TFD_TRY(tensor::checked_byte_size(variable.spec.dtype, variable.spec.shape), shape.path());
 
   const Node init = TFD_TRY(node.member("init"));
-  TFD_TRY(variable::check_initializer(init.json(), variable.spec), init.path());
+  auto checked = variable::check_initializer(init.json(), variable.spec);
+  if (!checked) return fail(continue_path(init.path(), std::move(checked).error()));
   variable.init = init.dump();
 
   variable.trainable = tensor::is_floating(variable.spec.dtype);

@@ -1,2 +1,166 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+
+#include "programs.hpp"
+
+namespace tfd::program {
+namespace {
+
+using tensor::DType;
+using tensor::TensorSpec;
+using test::parse;
+using test::parse_variant;
+
+Program good(std::vector<std::string> overrides = {}) {
+  auto program = parse_variant(std::move(overrides));
+  if (!program) FAIL(program.error().message);
+  return *std::move(program);
+}
+
+TEST_CASE("program: a whole program is read, in order of creation") {
+  const Program program = good();
+  REQUIRE(program.variables.size() == 4);
+  CHECK(program.variables[0].name == "w");
+  CHECK(program.variables[0].spec == TensorSpec{DType::kF32, {8, 2}});
+  CHECK(program.variables[0].init == R"({"glorot_uniform":{"seed":1}})");
+  CHECK(program.variables[0].trainable);
+  CHECK_FALSE(program.variables[2].trainable);  // an integer
+  CHECK_FALSE(program.variables[3].trainable);
+  CHECK(program.optimizer == R"({"adam":{"learning_rate":0.001}})");
+  REQUIRE(program.functions.size() == 3);
+  CHECK(program.functions[1].name == "eval_step");
+  CHECK(program.find_function("count") == &program.functions[2]);
+  CHECK(program.find_variable("nothing") == nullptr);
+  CHECK(program.dataset_specs.at("train")[0].shape == std::vector<std::int64_t>{4, 8});
+  CHECK(program.dataset_specs.at("test")[0].shape == std::vector<std::int64_t>{-1, 8});
+  CHECK(program.files.size() == 4);
+  CHECK(program.files.contains("eval_2.mlir"));
+}
+
+TEST_CASE("program: bindings by position and by the module's names are the same") {
+  const Program program = good();
+  const FunctionDef& eval = *program.find_function("eval_step");
+  REQUIRE(eval.inputs.size() == 4);
+  CHECK(eval.inputs[0].kind == InputKind::kVariable);
+  CHECK(eval.inputs[0].name == "w");
+  CHECK(eval.inputs[3].kind == InputKind::kDataset);
+  CHECK(eval.inputs[3].field == "label");
+  CHECK(eval.outputs[1].part == Part::kNumerator);
+  CHECK(eval.outputs[0].reduce == Reduce::kMean);
+  CHECK_FALSE(eval.has_updates());
+  CHECK(eval.variables_read() == std::vector<std::string>{"w", "b"});
+
+  const FunctionDef& count = *program.find_function("count");
+  CHECK(count.inputs[3].kind == InputKind::kStep);
+  CHECK(count.inputs[4].kind == InputKind::kLearningRate);
+  CHECK(count.arg_count == 1);
+  CHECK(count.kwargs == std::vector<std::string>{"by"});
+  CHECK(count.returns == std::vector<std::string>{"n"});
+  CHECK(count.has_updates());
+}
+
+TEST_CASE("program: train, checkpoint and evaluate") {
+  const Program program = good();
+  REQUIRE(program.train);
+  CHECK(program.train->steps == 20);
+  CHECK(program.train->log_every == 100);
+  REQUIRE(program.train->checkpoint);
+  CHECK(program.train->checkpoint->every_steps == 5);
+  CHECK(program.train->checkpoint->keep == 2);
+  CHECK(program.train->checkpoint->resume);
+  REQUIRE(program.train->evaluate);
+  CHECK(program.train->evaluate->every_steps == 10);
+  CHECK_FALSE(program.train->evaluate->steps);
+
+  const Program timed = good({"train.checkpoint.every=10m", "train.checkpoint.resume=false", "train.steps=null", "train.max_time=1h"});
+  CHECK(timed.train->checkpoint->every_steps == 0);
+  CHECK(timed.train->checkpoint->every_time == std::chrono::minutes(10));
+  CHECK_FALSE(timed.train->checkpoint->resume);
+  CHECK_FALSE(timed.train->steps);
+  CHECK(timed.train->max_time == std::chrono::hours(1));
+
+  CHECK_FALSE(good({"train=null"}).train);
+  CHECK_FALSE(good({"train.checkpoint=null"}).train->checkpoint);
+}
+
+TEST_CASE("program: what a task gets parses to the same program") {
+  const Program program = good({"train.steps=7"});
+  ProgramOptions options;
+  options.look_at_files = false;
+  const auto again = parse_program(program.document, program.path, program.directory, test::memory_reader(program.files), options);
+  REQUIRE(again);
+  CHECK(again->document == program.document);
+  CHECK(again->train->steps == 7);
+  CHECK(again->variables.size() == program.variables.size());
+}
+
+TEST_CASE("program: --set changes values, adds keys, takes them away and keeps text as text") {
+  CHECK(good({"train.steps=10"}).train->steps == 10);
+  CHECK(good({"train.log_every=5"}).train->log_every == 5);
+  CHECK(good({"train.checkpoint=null", "train.checkpoint.dir=x=y"}).train->checkpoint->directory == "x=y");
+  CHECK(good({R"(train.checkpoint.dir="2000")"}).train->checkpoint->directory == "2000");
+  CHECK(good({"optimizer={\"sgd\": {\"learning_rate\": 0.5}}"}).optimizer == R"({"sgd":{"learning_rate":0.5}})");
+  CHECK(good({"datasets.train[2].batch.drop_remainder=true"}).datasets.at("train").find("drop_remainder") != std::string::npos);
+  // The longest key that is there, so that names may have dots.
+  const std::string dotted = R"({"v": 1, "variables": {"a.b": {"shape": [], "init": {"zeros": {}}}}})";
+  const auto program = parse(dotted, {"variables.a.b.trainable=false", "variables.a.b.dtype=f64"});
+  REQUIRE(program);
+  CHECK(program->variables[0].spec.dtype == DType::kF64);
+  CHECK_FALSE(program->variables[0].trainable);
+}
+
+TEST_CASE("program: the module is chosen by the shapes that come") {
+  const Program program = good();
+  const FunctionDef& eval = *program.find_function("eval_step");
+  const auto specs = [](std::int64_t batch) {
+    return std::vector<TensorSpec>{
+        {DType::kF32, {8, 2}}, {DType::kF32, {2}}, {DType::kF32, {batch, 8}}, {DType::kS32, {batch}}};
+  };
+  REQUIRE(choose_module(eval, specs(4)));
+  CHECK((*choose_module(eval, specs(4)))->name == "eval.mlir");
+  CHECK((*choose_module(eval, specs(2)))->name == "eval_2.mlir");
+  CHECK(choose_module(eval, specs(3)).error().message == "eval_step: no module takes a batch of 3 (there are 4 and 2)");
+  auto mixed = specs(4);
+  mixed[3].shape = {2};
+  CHECK(choose_module(eval, mixed).error().message ==
+        "eval_step: the arguments' batch sizes differ, and no module takes them so");
+  auto wrong = specs(4);
+  wrong[3].dtype = DType::kF32;
+  CHECK(choose_module(eval, wrong).error().message == "eval_step: argument 3 (y) is f32[4], the module takes s32[4]");
+  wrong.pop_back();
+  CHECK(choose_module(eval, wrong).error().message == "eval_step: 3 argument(s), the module takes 4");
+}
+
+TEST_CASE("program: a dataset's map is a function of the program") {
+  const Program program =
+      good({R"(functions.double={"module": "double.mlir", "inputs": [{"arg": 0, "field": "a"}], "outputs": [{"result": 0}]})",
+            R"(datasets.doubled=[{"tensor_slices": {"a": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}, {"map": {"function": "double", "fields": ["twice"]}}])"});
+  const data::ElementSpec& spec = program.dataset_specs.at("doubled");
+  REQUIRE(spec.size() == 1);
+  CHECK(spec[0].name == "twice");
+  CHECK(spec[0].shape == std::vector<std::int64_t>{8});
+
+  const auto plan = plan_map(*program.find_function("double"), {{"b", DType::kS32, {}}, {"a", DType::kF32, {8}}}, {"twice"});
+  REQUIRE(plan);
+  CHECK(plan->inputs == std::vector<std::size_t>{1});
+  CHECK(plan->outputs == std::vector<std::size_t>{0});
+}
+
+TEST_CASE("program: a dataset is made by its name") {
+  const Program program = good();
+  auto dataset = make_dataset(program, "test", {});
+  REQUIRE(dataset);
+  CHECK((*dataset)->cardinality() == 2);
+  CHECK(make_dataset(program, "tset", {}).error().message == "dataset 'tset' is unknown, did you mean 'test'?");
+}
+
+TEST_CASE("program: a dataset of one field needs no name for it") {
+  const std::string document = R"({"v": 1, "datasets": {"d": [{"tensor_slices": {"x": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}]},
+      "functions": {"f": {"module": "double.mlir", "inputs": [{"dataset": "d"}], "outputs": [{"result": 0}]}}})";
+  const auto program = parse(document);
+  REQUIRE(program);
+  CHECK(program->functions[0].inputs[0].field == "x");
+}
+
+}  // namespace
+}  // namespace tfd::program

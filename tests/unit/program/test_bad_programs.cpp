@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every way that a program can be wrong, and the one line that says so.
+#include <doctest/doctest.h>
+
+#include "programs.hpp"
+
+namespace tfd::program {
+namespace {
+
+struct Bad {
+  std::vector<std::string> overrides;  // of the program that is right
+  std::string message;                 // after "p.json: "
+  Code code = Code::kInvalidArgument;
+};
+
+void check_all(const std::vector<Bad>& table) {
+  for (const Bad& bad : table) {
+    INFO(bad.overrides.empty() ? "" : bad.overrides.back());
+    const auto program = test::parse_variant(bad.overrides);
+    REQUIRE_FALSE(program);
+    CHECK(program.error().message == "p.json: " + bad.message);
+    CHECK(code_name(program.error().code) == code_name(bad.code));
+  }
+}
+
+TEST_CASE("bad program: text that isn't one JSON document") {
+  const std::vector<std::pair<std::string, std::string>> table{
+      {"", "not JSON: line 1, column 1: syntax error while parsing value - unexpected end of input; expected '[', '{', or a literal"},
+      {"{\n  \"v\": 1,\n}", "not JSON: line 3, column 1: syntax error while parsing object key - unexpected '}'; expected string literal"},
+      {"[]", "must be an object, not a list"},
+      {R"({"v": 1, "variables": {}, "variables": {}})", "key 'variables' is there twice"},
+      {R"({"v": 1, "functions": {"f": {"module": "a", "module": "b"}}})", "functions.f: key 'module' is there twice"},
+      {"{}", "needs 'v'"},
+      {R"({"v": 2})", "v: this tfd reads version 1, not 2"},
+      {R"({"v": "1"})", "v: must be a whole number, not a string"},
+      {R"({"v": 1, "functoins": {}})", "functoins: unknown key, did you mean 'functions'?"},
+  };
+  for (const auto& [text, message] : table) {
+    const auto program = test::parse(text);
+    REQUIRE_FALSE(program);
+    CHECK(program.error().message == "p.json: " + message);
+  }
+}
+
+TEST_CASE("bad program: --set") {
+  const std::vector<std::pair<std::string, std::string>> table{
+      {"train.steps", "--set train.steps: must be PATH=VALUE"},
+      {"=1", "--set =1: must be PATH=VALUE"},
+      {"datasets.train[9].x=1", "--set datasets.train[9].x=1: 'datasets.train' has 3 elements"},
+      {"datasets.train.x=1", "--set datasets.train.x=1: 'datasets.train' is a list: state [0] to [2]"},
+      {"train[0]=1", "--set train[0]=1: 'train' is not a list"},
+      {"train.steps.x=1", "--set train.steps.x=1: 'train.steps' is not an object"},
+      {"datasets.train[0=1", "--set datasets.train[0=1: ']' is missing"},
+      {"train..steps=1", "--set train..steps=1: a key is missing"},
+      {"train.stesp=1", "p.json: train.stesp: unknown key, did you mean 'steps'?"},
+      {"nothing.at.all=1", "p.json: nothing: unknown key"},
+  };
+  for (const auto& [change, message] : table) {
+    const auto program = test::parse_variant({change});
+    REQUIRE_FALSE(program);
+    CHECK(program.error().message == message);
+  }
+}
+
+TEST_CASE("bad program: variables and the optimizer") {
+  check_all({
+      {{"variables=3"}, "variables: must be an object, not a number"},
+      {{"variables.w=[]"}, "variables.w: must be an object, not a list"},
+      {{"variables.w.shap=[]"}, "variables.w.shap: unknown key, did you mean 'shape'?"},
+      {{"variables.w.shape=null"}, "variables.w: needs 'shape'"},
+      {{"variables.w.shape=8"}, "variables.w.shape: must be a list of dimensions, not a number"},
+      {{"variables.w.shape=[8,-2]"}, "variables.w.shape[1]: must be at least 0, not -2"},
+      {{"variables.w.shape=[8,2.5]"}, "variables.w.shape[1]: must be a whole number, not 2.5"},
+      {{"variables.w.dtype=f31"}, "variables.w.dtype: unknown dtype 'f31', did you mean 'f32'?"},
+      {{"variables.w.init=null"}, "variables.w: needs 'init'"},
+      {{"variables.w.init={\"glorot_unifrom\": {}}"}, "variables.w.init.glorot_unifrom: no such initializer, did you mean 'glorot_uniform'?"},
+      {{"variables.n.trainable=true"}, "variables.n.trainable: an s64 variable cannot be trainable"},
+      {{"variables.w.trainable=1"}, "variables.w.trainable: must be true or false, not a number"},
+      {{"variables.x*={}"}, "variables.x*: a variable's name has no '*' and no control characters"},
+      {{"variables.w/.x={}"}, "variables.w/.x: no part of a variable's name may start with '.'"},
+      {{"variables.w.partitioner={}"}, "variables.w.partitioner: not supported yet: partitioned variables need a newer tfd", Code::kUnimplemented},
+      {{"weights=w.safetensors"}, "weights: not supported yet: initial weights from one file need a newer tfd", Code::kUnimplemented},
+      {{"optimizer.adam.beta_3=1"}, "optimizer.adam.beta_3: unknown, did you mean 'beta_2'?"},
+      {{"optimizer={\"module\": \"update.mlir\"}"}, "optimizer: not supported yet: optimizers of one's own need a newer tfd", Code::kUnimplemented},
+  });
+}
+
+TEST_CASE("bad program: datasets") {
+  check_all({
+      {{"datasets.train[2].batch.size=0"}, "datasets.train[2].batch.size: must be positive"},
+      {{"functions.train_step.inputs[2].dataset=trian"}, "functions.train_step.inputs[2]: dataset 'trian' is unknown, did you mean 'train'?"},
+      {{"functions.train_step.inputs[2].field=imag"}, "functions.train_step.inputs[2]: dataset 'train': field 'imag' is unknown, did you mean 'image'?"},
+      {{"functions.train_step.inputs[2].field=null"}, "functions.train_step.inputs[2]: dataset 'train' has several fields: state 'field' (image, label)"},
+      {{"functions.train_step.inputs[2].field=label"}, "functions.train_step.inputs[2]: field 'label' of dataset 'train' is s32[4], but argument 'x' of step.mlir is f32[4, 8]"},
+      {{"datasets.train[2].batch.size=5"}, "functions.train_step.inputs[2]: field 'image' of dataset 'train' is f32[5, 8], but argument 'x' of step.mlir is f32[4, 8]"},
+      {{"functions.eval_step.module=eval.mlir"}, "functions.eval_step: no module takes a batch of 2 of dataset 'test' (there is 4)"},
+      {{"datasets.test[1].batch.size=5"}, "functions.eval_step: no module takes a batch of 5 of dataset 'test' (there are 4 and 2)"},
+      {{R"(datasets.train[1]={"map": {"function": "contu", "fields": ["x"]}})"}, "datasets.train[1].map.function: function 'contu' is unknown, did you mean 'count'?"},
+  });
+}
+
+TEST_CASE("bad program: functions and their modules") {
+  check_all({
+      {{"functions=[]"}, "functions: must be an object, not a list"},
+      {{"functions.train_step.modul=x"}, "functions.train_step.modul: unknown key, did you mean 'module'?"},
+      {{"functions.train_step.module=null"}, "functions.train_step: needs 'module'"},
+      {{"functions.train_step.module=3"}, "functions.train_step.module: must be a path or a list of paths, not a number"},
+      {{"functions.train_step.module=[]"}, "functions.train_step.module: must not be empty"},
+      {{"functions.train_step.module=stpe.mlir"}, "functions.train_step.module: cannot read stpe.mlir: no such file or directory", Code::kNotFound},
+      {{"functions.eval_step.module[1]=step.mlir"}, "functions.eval_step.module[1]: is another function: (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], f32[8, 2], f32[2]), but eval.mlir is (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], f32[], f32[])"},
+      {{"functions.eval_step.module[1]=eval.mlir"}, "functions.eval_step.module[1]: 'eval.mlir' is there twice"},
+      {{R"(functions.x={"plugin": "x.so"})"}, "functions.x.plugin: not supported yet: plugin functions need a newer tfd", Code::kUnimplemented},
+      {{R"(functions.x={"command": ["sort"]})"}, "functions.x.command: not supported yet: command functions need a newer tfd", Code::kUnimplemented},
+  });
+}
+
+TEST_CASE("bad program: inputs") {
+  check_all({
+      {{"functions.train_step.inputs=null"}, "functions.train_step: needs 'inputs': the module takes (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], f32[8, 2], f32[2])"},
+      {{R"(functions.train_step.inputs=[{"variable": "w"}])"}, "functions.train_step.inputs: 1 binding, but the module takes 4 arguments: (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], f32[8, 2], f32[2])"},
+      {{"functions.eval_step.inputs.x=null"}, "functions.eval_step.inputs: the module's argument 'x' is not bound"},
+      {{R"(functions.eval_step.inputs.image={"dataset": "test"})"}, "functions.eval_step.inputs: the module has no argument 'image': it takes (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], f32[], f32[])"},
+      {{"functions.eval_step.inputs.w.variable=W2"}, "functions.eval_step.inputs.w: variable 'W2' is unknown (there are 'w', 'b', 'n' and 'fixed')"},
+      {{"functions.train_step.inputs[1].variable=w"}, "functions.train_step.inputs[1]: variable 'w' is f32[8, 2], but argument 'b' of step.mlir is f32[2]"},
+      {{"functions.train_step.inputs[0]=[]"}, "functions.train_step.inputs[0]: must be an object or a string, not a list"},
+      {{"functions.train_step.inputs[0]={}"}, "functions.train_step.inputs[0]: must have one of variable, dataset, arg and kwarg"},
+      {{R"(functions.train_step.inputs[0]={"variabel": "w"})"}, "functions.train_step.inputs[0].variabel: unknown key, did you mean 'variable'?"},
+      {{R"(functions.train_step.inputs[0]={"variable": "w", "arg": 0})"}, "functions.train_step.inputs[0]: has both 'variable' and 'arg'"},
+      {{R"(functions.train_step.inputs[0]={"variable": "w", "field": "x"})"}, "functions.train_step.inputs[0].field: unknown key"},
+      {{R"(functions.train_step.inputs[0]={"variables": "enc/*"})"}, "functions.train_step.inputs[0].variables: not supported yet: groups of variables need a newer tfd", Code::kUnimplemented},
+      {{R"(functions.train_step.inputs[0]={"rng": {}})"}, "functions.train_step.inputs[0].rng: not supported yet: random number inputs need a newer tfd", Code::kUnimplemented},
+      {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})"}, "functions.train_step.inputs[0].sharding: not supported yet: shardings over logical devices need a newer tfd", Code::kUnimplemented},
+      {{"functions.train_step.inputs[0]=stpe"}, "functions.train_step.inputs[0]: input 'stpe' is unknown, did you mean 'step'?"},
+      {{"functions.train_step.inputs[0]=rng"}, "functions.train_step.inputs[0]: not supported yet: random number inputs need a newer tfd", Code::kUnimplemented},
+      {{"functions.train_step.inputs[0]=step"}, "functions.train_step.inputs[0]: needs a scalar s32, s64, u32 or u64, but argument 'w' of step.mlir is f32[8, 2]"},
+      {{"functions.count.inputs[3]=learning_rate"}, "functions.count.inputs[3]: needs a scalar f32 or f64, but argument 'step' of count.mlir is s64[]"},
+      {{"functions.count.inputs[1].arg=-1"}, "functions.count.inputs[1].arg: must be at least 0, not -1"},
+      {{"functions.count.inputs[1].arg=1"}, "functions.count: arg 1 is bound, but arg 0 is not"},
+      {{R"(functions.count.inputs[2]={"arg": 0, "field": "x"})"}, "functions.count.inputs[2]: arg 0 is bound with a field and without one"},
+      {{R"(functions.count.inputs[2]={"kwarg": ""})"}, "functions.count.inputs[2].kwarg: must not be empty"},
+  });
+}
+
+TEST_CASE("bad program: outputs") {
+  check_all({
+      {{"functions.train_step.outputs=null"}, "functions.train_step: needs 'outputs': the module is (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], f32[8, 2], f32[2])"},
+      {{"functions.train_step.outputs={}"}, "functions.train_step.outputs: must be a list, not an object"},
+      {{"functions.train_step.outputs=[]"}, "functions.train_step.outputs: 0 bindings, but the module has 3 results: (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], f32[8, 2], f32[2])"},
+      {{R"(functions.train_step.outputs[0]={"metrik": "loss"})"}, "functions.train_step.outputs[0].metrik: unknown key, did you mean 'metric'?"},
+      {{"functions.train_step.outputs[0].reduce=max"}, "functions.train_step.outputs[0].reduce: must be mean or sum, not 'max'"},
+      {{"functions.eval_step.outputs[1].part=upper"}, "functions.eval_step.outputs[1].part: must be numerator or denominator, not 'upper'"},
+      {{"functions.eval_step.outputs[1].reduce=sum"}, "functions.eval_step.outputs[1]: has both 'reduce' and 'part': the parts of a ratio are summed"},
+      {{R"(functions.train_step.outputs[1]={"metric": "w"})"}, "functions.train_step.outputs[1]: a metric is a scalar number, but result 'result1' of step.mlir is f32[8, 2]"},
+      {{R"(functions.eval_step.outputs[2]={"metric": "loss"})"}, "functions.eval_step.outputs[1]: metric 'accuracy' has no denominator"},
+      {{R"(functions.eval_step.outputs[2]={"metric": "accuracy", "part": "numerator"})"}, "functions.eval_step.outputs[2]: metric 'accuracy' is there twice"},
+      {{"functions.train_step.outputs[1].gradient=b"}, "functions.train_step.outputs[1]: variable 'b' is f32[2], but result 'result1' of step.mlir is f32[8, 2]"},
+      {{"functions.train_step.outputs[2].gradient=fixed"}, "functions.train_step.outputs[2]: variable 'fixed' is not trainable"},
+      {{"functions.train_step.outputs[2].gradient=bb"}, "functions.train_step.outputs[2]: variable 'bb' is unknown, did you mean 'b'?"},
+      {{"functions.count.inputs[4]={\"arg\": 1}", "optimizer=null"}, "functions.train_step.outputs[1]: a gradient needs an optimizer, and the program has none"},
+      {{"optimizer=null", "functions.train_step=null", "train=null"}, "functions.count.inputs[4]: the program has no optimizer"},
+      {{R"(functions.count.outputs[1]={"result": 1})"}, "functions.count.outputs[1]: result 1 is bound, but result 0 is not"},
+      {{R"(functions.count.outputs[0]={"result": 0})"}, "functions.count.outputs[1]: result 0 is there twice"},
+      {{"variables.b2={\"shape\": [2], \"init\": {\"zeros\": {}}}", "functions.eval_step.outputs=[{\"result\": 0}, {\"assign\": \"n\"}, {\"result\": 1}]"}, "functions.eval_step.outputs[1]: variable 'n' is s64[], but result 'result1' of eval.mlir is f32[]"},
+      {{R"(functions.train_step.outputs[0]={"gradients": "enc/*"})"}, "functions.train_step.outputs[0].gradients: not supported yet: groups of gradients need a newer tfd", Code::kUnimplemented},
+      {{"functions.count.returns=n"}, "functions.count.returns: must be a list of variables, not a string"},
+      {{"functions.count.returns=[\"m\"]"}, "functions.count.returns[0]: variable 'm' is unknown (there are 'w', 'b', 'n' and 'fixed')"},
+      {{"functions.count.returns=[\"n\", \"n\"]"}, "functions.count.returns[1]: variable 'n' is there twice"},
+  });
+}
+
+TEST_CASE("bad program: train") {
+  check_all({
+      {{"train.function=null"}, "train: needs 'function'"},
+      {{"train.function=train_stpe"}, "train.function: function 'train_stpe' is unknown, did you mean 'train_step'?"},
+      {{"train.function=count"}, "train.function: 'count' takes arguments, and here nothing passes any: bind its inputs to a dataset"},
+      {{"train.steps=0"}, "train.steps: must be positive, not 0"},
+      {{"train.steps=many"}, "train.steps: must be a whole number, not a string"},
+      {{"train.steps=1e3"}, "train.steps: must be a whole number, not 1000.0"},
+      {{"train.steps=18446744073709551615"}, "train.steps: 18446744073709551615 is too large"},
+      {{"train.epochs=2"}, "train: has both 'steps' and 'epochs'"},
+      {{"train.steps=null"}, "train: needs 'steps': dataset 'train' never ends"},
+      {{"train.steps=null", "train.epochs=2"}, "train.epochs: dataset 'train' never ends: state 'steps'"},
+      {{"train.max_time=soon"}, "train.max_time: 'soon' is not a duration such as 250ms, 30s or 1m30s"},
+      {{"train.max_time=0s"}, "train.max_time: must be positive"},
+      {{"train.stop={}"}, "train.stop: not supported yet: early stops need a newer tfd", Code::kUnimplemented},
+      {{"train.checkpoint.dir=null"}, "train.checkpoint: needs 'dir'"},
+      {{"train.checkpoint.every=0"}, "train.checkpoint.every: must be positive, not 0"},
+      {{"train.checkpoint.every=true"}, "train.checkpoint.every: must be a number of steps or a duration like \"10m\", not a bool"},
+      {{"train.checkpoint.resume=yes"}, "train.checkpoint.resume: must be \"auto\" or false"},
+      {{"train.checkpoint.keep=-1"}, "train.checkpoint.keep: must be at least 0, not -1"},
+      {{"train.checkpoint.keep_best=loss"}, "train.checkpoint.keep_best: not supported yet: best checkpoints need a newer tfd", Code::kUnimplemented},
+      {{"train.evaluate.function=eval_stpe"}, "train.evaluate.function: function 'eval_stpe' is unknown, did you mean 'eval_step'?"},
+      {{"train.evaluate.function=train_step"}, "train.evaluate.function: 'train_step' updates variables, and an evaluation must not"},
+      {{"train.evaluate.every=0"}, "train.evaluate.every: must be positive, not 0"},
+      {{R"(datasets.test=[{"range": 4}, {"repeat": {}}, {"batch": {"size": 4}}])", R"(functions.eval_step={"module": "eval.mlir", "inputs": [{"variable": "w"}, {"variable": "b"}, {"dataset": "train", "field": "image"}, {"dataset": "train", "field": "label"}], "outputs": [{"metric": "a"}, {"metric": "b"}, {"metric": "c"}]})"},
+       "train.evaluate: dataset 'train' never ends: state 'steps'"},
+      {{R"(functions.eval_step.outputs=[{"result": 0}, {"result": 1}, {"result": 2}])"}, "train.evaluate.function: 'eval_step' has no metric"},
+  });
+}
+
+}  // namespace
+}  // namespace tfd::program
