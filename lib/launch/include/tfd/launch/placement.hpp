@@ -1,0 +1,38 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which tasks of a cluster are served on this host, and where each one binds. Source: design, "Which tasks".
+// Thread rule: pure functions; a LocalLookup may ask the name service and block.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tfd/cluster/cluster_config.hpp"
+
+namespace tfd::launch {
+
+/// What a host of an address means here: nullopt when it isn't this host; else the address to bind it to.
+using LocalLookup = std::function<std::optional<std::string>(const std::string& host)>;
+/// By the addresses of this host's interfaces, its name, and the name service. A host name that leads only to loopback
+/// (Debian's 127.0.1.1) is bound to all interfaces, for others reach it from outside.
+Result<LocalLookup> make_local_lookup();
+
+struct Placed {
+  cluster::TaskId id;
+  cluster::Address bind;  // numeric host; port 0: any
+};
+
+struct Placement {
+  std::vector<Placed> served;
+  std::vector<Placed>
+      reserved;  // chief and evaluator of this host with port 0: they get a free port, nobody serves them
+};
+
+/// `config.task`: that one (bound to all interfaces where its address isn't local). Else every worker and ps of this
+/// host. `bind_host` replaces the host to bind to where it isn't empty. kInvalidArgument: an address that isn't one, no
+/// such task, port 0 of a worker or ps that isn't started here, a task that tfd doesn't serve (the chief).
+/// kFailedPrecondition: no task is on this host.
+Result<Placement> place_tasks(const cluster::ClusterConfig& config, const LocalLookup& lookup,
+                              const std::string& bind_host);
+
+}  // namespace tfd::launch

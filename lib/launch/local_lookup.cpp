@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Is a host this one? Interfaces, our own name, the name service.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include "tfd/launch/placement.hpp"
+
+namespace tfd::launch {
+namespace {
+
+std::string numeric(const sockaddr* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* from = nullptr;
+  if (address->sa_family == AF_INET) from = &reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+  if (address->sa_family == AF_INET6) from = &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+  if (from == nullptr || ::inet_ntop(address->sa_family, from, text.data(), text.size()) == nullptr) return "";
+  return text.data();
+}
+
+/// The canonical text of a numeric address; empty for a name.
+std::string numeric_form(const std::string& host) {
+  in6_addr six{};
+  in_addr four{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (::inet_pton(AF_INET, host.c_str(), &four) == 1) return ::inet_ntop(AF_INET, &four, text.data(), text.size());
+  if (::inet_pton(AF_INET6, host.c_str(), &six) == 1) return ::inet_ntop(AF_INET6, &six, text.data(), text.size());
+  return "";
+}
+
+Result<std::set<std::string>> interface_addresses() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return fail_errno(errno, "cannot list the network interfaces");
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, ::freeifaddrs);
+  std::set<std::string> out;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next)
+    if (entry->ifa_addr != nullptr) out.insert(numeric(entry->ifa_addr));
+  out.erase("");
+  return out;
+}
+
+/// IPv4 first: that is what peers try first for a name.
+std::vector<std::string> resolved(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return {};
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, ::freeaddrinfo);
+  std::vector<std::string> four, six;
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next)
+    (entry->ai_family == AF_INET ? four : six).push_back(numeric(entry->ai_addr));
+  four.insert(four.end(), six.begin(), six.end());
+  return four;
+}
+
+bool is_loopback_text(const std::string& address) { return address == "::1" || address.starts_with("127."); }
+
+bool is_wildcard(const std::string& address) { return address == "0.0.0.0" || address == "::"; }
+
+}  // namespace
+
+Result<LocalLookup> make_local_lookup() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return [addresses = TFD_TRY(interface_addresses()),
+          own = std::string(name.data())](const std::string& host) -> std::optional<std::string> {
+    if (const std::string plain = numeric_form(host); !plain.empty()) {
+      const bool ours = is_loopback_text(plain) || is_wildcard(plain) || addresses.count(plain) > 0;
+      return ours ? std::optional(plain) : std::nullopt;
+    }
+    if (host == "localhost") return "127.0.0.1";
+    bool ours = host == own || host == own.substr(0, own.find('.')) || host.starts_with(own + ".");
+    for (const std::string& address : resolved(host)) {
+      if (!is_loopback_text(address) && addresses.count(address) > 0) return address;
+      ours = ours || is_loopback_text(address);
+    }
+    return ours ? std::optional<std::string>("0.0.0.0") : std::nullopt;
+  };
+}
+
+}  // namespace tfd::launch

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/process/event_loop.hpp"
+
+#include <poll.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace tfd::process {
+
+void EventLoop::watch(int fd, short events, std::function<void(short)> callback) {
+  watches_[fd] = Watch{events, next_++, std::move(callback)};
+}
+
+void EventLoop::forget(int fd) { watches_.erase(fd); }
+
+EventLoop::TimerId EventLoop::at(Clock::time_point when, std::function<void()> action) {
+  const TimerId id = next_++;
+  timers_.emplace(std::pair{when, id}, std::move(action));
+  return id;
+}
+
+void EventLoop::cancel(TimerId timer) {
+  for (auto entry = timers_.begin(); entry != timers_.end(); ++entry) {
+    if (entry->first.second != timer) continue;
+    timers_.erase(entry);
+    return;
+  }
+}
+
+Result<void> EventLoop::turn(Deadline deadline) {
+  if (!timers_.empty()) deadline = deadline.earlier_of(Deadline::at(timers_.begin()->first.first));
+  std::vector<pollfd> polled;
+  std::vector<std::uint64_t> generations;
+  for (const auto& [fd, watch] : watches_) {
+    polled.push_back({fd, watch.events, 0});
+    generations.push_back(watch.generation);
+  }
+  if (::poll(polled.data(), polled.size(), deadline.poll_ms()) < 0 && errno != EINTR)
+    return fail_errno(errno, "cannot wait for events");
+  for (std::size_t i = 0; i < polled.size(); ++i) {
+    if (polled[i].revents == 0) continue;
+    const auto found = watches_.find(polled[i].fd);
+    if (found == watches_.end() || found->second.generation != generations[i]) continue;  // forgotten meanwhile
+    const auto callback = found->second.callback;  // a copy: it may forget itself
+    callback(polled[i].revents);
+  }
+  const auto now = Clock::now();
+  while (!timers_.empty() && timers_.begin()->first.first <= now) {
+    const auto action = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    action();
+  }
+  return {};
+}
+
+}  // namespace tfd::process
