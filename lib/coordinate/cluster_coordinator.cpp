@@ -20,6 +20,28 @@ std::vector<std::string> names_of(const std::vector<program::FunctionDef>& funct
   return names;
 }
 
+/// Tells them all to stop; done when each has answered, or is gone.
+Result<void> dismiss(std::vector<runtime::TaskClient>& tasks, Deadline deadline) {
+  struct Goodbyes {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t left = 0;
+    std::vector<std::string> silent;
+  };
+  const auto goodbyes = std::make_shared<Goodbyes>();  // with the callbacks
+  goodbyes->left = tasks.size();
+  for (runtime::TaskClient& task : tasks)
+    task.shutdown(deadline, [goodbyes, name = task.name()](const Result<void>& answer) {
+      const std::scoped_lock lock(goodbyes->mutex);
+      if (!answer && answer.error().code == Code::kDeadlineExceeded) goodbyes->silent.push_back(name);
+      if (--goodbyes->left == 0) goodbyes->changed.notify_all();
+    });
+  std::unique_lock lock(goodbyes->mutex);
+  goodbyes->changed.wait(lock, [&] { return goodbyes->left == 0; });
+  if (goodbyes->silent.empty()) return {};
+  return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(goodbyes->silent));
+}
+
 /// One argument against the module arguments that are bound to it. `where` is "argument 0" or "argument 'x'".
 Result<void> check_argument(const program::FunctionDef& function, const std::string& where, const Argument& argument,
                             const std::function<bool(const program::InputBinding&)>& is_bound) {
@@ -76,6 +98,20 @@ Result<std::unique_ptr<ClusterCoordinator>> ClusterCoordinator::connect(const pr
   auto coordinator = std::make_unique<Coordinator>(program, std::move(options));
   TFD_TRY(coordinator->open(config));
   return coordinator;
+}
+
+Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint,
+                         Deadline deadline) {
+  transport::EndpointOptions options;
+  options.name = "coordinator";
+  const auto endpoint = TFD_TRY(make_endpoint(std::move(options)));
+  std::vector<runtime::TaskClient> tasks;
+  for (const cluster::Task& task : config.cluster.tasks()) {
+    if (task.id.job != "ps" && task.id.job != "worker") continue;
+    const std::string name = cluster::format_task(task.id);
+    tasks.emplace_back(*endpoint, endpoint->add_peer(name, task.address), name);
+  }
+  return dismiss(tasks, deadline);
 }
 
 Coordinator::Coordinator(const program::Program& program, CoordinatorOptions options)
@@ -207,8 +243,8 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->call.function = std::move(call.function);
 
   Lock lock(mutex_);
-  const bool decided = wait(lock, room_, deadline, [this] {
-    return fatal_ || (queue_.has_error() ? queue_.in_flight() == 0 : !queue_.full());
+  const bool decided = wait(lock, room_, deadline, [&] {
+    return fatal_ || (queue_.has_error() ? !is_executing(lock) : !queue_.full());
   });
   if (!decided)
     return fail(Code::kDeadlineExceeded, "the queue is full ({} closures): waiting for {}", queue_.queued(), describe(lock));
@@ -223,8 +259,8 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
 
 Result<void> Coordinator::join(Deadline deadline) {
   Lock lock(mutex_);
-  const bool decided = wait(lock, idle_, deadline, [this] {
-    return fatal_ || (queue_.in_flight() == 0 && (queue_.queued() == 0 || queue_.has_error()));
+  const bool decided = wait(lock, idle_, deadline, [&] {
+    return fatal_ || (!is_executing(lock) && (queue_.queued() == 0 || queue_.has_error()));
   });
   if (!decided)
     return fail(Code::kDeadlineExceeded, "{} closures have not finished: waiting for {}",
@@ -234,9 +270,9 @@ Result<void> Coordinator::join(Deadline deadline) {
 
 Result<bool> Coordinator::done() {
   Lock lock(mutex_);
-  if (!fatal_ && !queue_.has_error()) return queue_.idle();
+  if (!fatal_ && !queue_.has_error()) return queue_.idle() && !is_executing(lock);
   // When it raises nothing is executing any more.
-  wait(lock, idle_, Deadline::never(), [this] { return fatal_ || queue_.in_flight() == 0; });
+  wait(lock, idle_, Deadline::never(), [&] { return fatal_ || !is_executing(lock); });
   TFD_TRY(raise(std::move(lock)));
   return true;
 }
@@ -321,28 +357,13 @@ Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
     const Lock lock(mutex_);
     closing_ = true;
   }
-  std::vector<runtime::TaskClient*> tasks;
-  for (const Worker& worker : workers_) tasks.push_back(worker.client.get());
-  for (const Server& server : servers_) tasks.push_back(server.client.get());
-  std::erase_if(tasks, [this](const auto* task) { return endpoint_->state(task->peer()) != transport::PeerState::kUp; });
-  struct Goodbyes {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::size_t left = 0;
-    std::vector<std::string> silent;
+  std::vector<runtime::TaskClient> tasks;
+  const auto add_if_up = [&](const runtime::TaskClient& task) {
+    if (endpoint_->state(task.peer()) == transport::PeerState::kUp) tasks.push_back(task);
   };
-  const auto goodbyes = std::make_shared<Goodbyes>();  // with the callbacks
-  goodbyes->left = tasks.size();
-  for (runtime::TaskClient* task : tasks)
-    task->shutdown(deadline, [goodbyes, name = task->name()](Result<void> answer) {
-      const std::scoped_lock lock(goodbyes->mutex);
-      if (!answer && answer.error().code == Code::kDeadlineExceeded) goodbyes->silent.push_back(name);
-      if (--goodbyes->left == 0) goodbyes->changed.notify_all();
-    });
-  std::unique_lock lock(goodbyes->mutex);
-  goodbyes->changed.wait(lock, [&] { return goodbyes->left == 0; });
-  if (goodbyes->silent.empty()) return {};
-  return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(goodbyes->silent));
+  for (const Worker& worker : workers_) add_if_up(*worker.client);
+  for (const Server& server : servers_) add_if_up(*server.client);
+  return dismiss(tasks, deadline);
 }
 
 }  // namespace tfd::coordinate

@@ -90,7 +90,7 @@ struct IteratorDef {
 /// One pass in parts: which are to do, who does which, what came back.
 struct Evaluation {
   std::string function;
-  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> steps;  // of the whole pass
   std::deque<std::int64_t> pending;
   std::map<std::int64_t, std::size_t> running;  // part -> worker
   std::vector<std::vector<runtime::Metric>> metrics;
@@ -98,7 +98,6 @@ struct Evaluation {
   std::optional<Error> error;
 
   bool runs_on(std::size_t worker) const;
-  std::optional<std::int64_t> steps_of(std::int64_t part) const;
   bool ended() const { return error.has_value() || left == 0; }
 };
 
@@ -147,6 +146,9 @@ class Coordinator final : public ClusterCoordinator {
   void complete(const Lock& lock, const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   void put_back(const Lock& lock, ClosureId id, std::vector<ClosurePtr>& cancelled);
   void announce_idle(const Lock& lock);
+  bool is_executing(const Lock&) const { return queue_.in_flight() != 0 || fences_ != 0; }
+  void raise_fence(const Lock& lock, const Closure& closure);
+  void send_fences();
   static void call_back(const std::vector<ClosurePtr>& closures);
 
   // workers.cpp: on the I/O thread
@@ -194,6 +196,8 @@ class Coordinator final : public ClusterCoordinator {
   std::unordered_map<ClosureId, ClosurePtr> closures_;
   ClosureId next_id_ = 1;
   std::uint64_t next_sequence_ = 0;
+  std::vector<std::uint64_t> unsent_fences_;  // sequence numbers that no parameter server may apply any more
+  std::size_t fences_ = 0;                    // not yet acknowledged
   std::optional<ClosureId> failed_id_;  // whose error is pending
   std::optional<Error> fatal_;          // a parameter server was lost: the answer to everything
   std::vector<Worker> workers_;

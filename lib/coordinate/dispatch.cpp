@@ -96,9 +96,9 @@ void Coordinator::send(const Dispatched& one) {
 }
 
 void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
-  if (!outcome && outcome.error().code == Code::kUnavailable) {
-    const Error& error = outcome.error();
-    if (error.task.empty() || error.task == workers_[one.worker].name)
+  if (!outcome && (outcome.error().code == Code::kUnavailable || outcome.error().code == Code::kCancelled)) {
+    const Error& error = outcome.error();  // cancelled: a worker that is stopping says so of what it hadn't begun
+    if (error.code == Code::kCancelled || error.task.empty() || error.task == workers_[one.worker].name)
       return worker_lost(one.worker, one.generation, error.message);
     if (is_server(error.task)) {
       {
@@ -110,6 +110,7 @@ void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> out
         announce_idle(lock);
         if (!cancelled.empty()) endpoint_->post([cancelled] { call_back(cancelled); });
       }
+      send_fences();
       return server_reported(one.worker, one.generation, error);
     }
   }
@@ -125,11 +126,12 @@ void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> out
     complete(lock, one, std::move(outcome));
     announce_idle(lock);
   }
+  send_fences();
   call_back({one.closure});
   dispatch();
 }
 
-void Coordinator::complete(const Lock&, const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
+void Coordinator::complete(const Lock& lock, const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
   Closure& closure = *one.closure;
   if (outcome) {
     closure.value->set_outcome(std::move(*outcome));
@@ -140,15 +142,17 @@ void Coordinator::complete(const Lock&, const Dispatched& one, Result<runtime::C
     closure.value->set_error(error);
     const bool first = !queue_.has_error();
     queue_.failed(closure.id, std::move(error));
+    raise_fence(lock, closure);
     if (first && queue_.has_error()) failed_id_ = closure.id;
   }
   closures_.erase(closure.id);
 }
 
-void Coordinator::put_back(const Lock&, ClosureId id, std::vector<ClosurePtr>& cancelled) {
+void Coordinator::put_back(const Lock& lock, ClosureId id, std::vector<ClosurePtr>& cancelled) {
   const auto found = closures_.find(id);
   if (queue_.put_back(id)) {
     found->second->value->set_cancelled({Code::kCancelled, "its worker was lost meanwhile", {}}, failed_id_);
+    raise_fence(lock, *found->second);
     cancelled.push_back(found->second);
     closures_.erase(found);
     return;
@@ -156,8 +160,32 @@ void Coordinator::put_back(const Lock&, ClosureId id, std::vector<ClosurePtr>& c
   ++found->second->call.attempt;
 }
 
-void Coordinator::announce_idle(const Lock&) {
-  if (queue_.in_flight() != 0) return;
+// A closure that ends without its updates, while a worker that is only frozen or cut off may still hold it: an empty update
+// of its sequence number, so that parameter servers drop a late one (and need not remember a hole for ever). What is raised
+// is raised when they have acknowledged it: then nothing is executing, as far as anybody can see.
+void Coordinator::raise_fence(const Lock&, const Closure& closure) {
+  if (!closure.sequenced || !closure.updates || servers_.empty()) return;
+  unsent_fences_.push_back(closure.call.sequence);
+  fences_ += servers_.size();
+}
+
+void Coordinator::send_fences() {
+  std::vector<std::uint64_t> sequences;
+  {
+    const Lock lock(mutex_);
+    sequences.swap(unsent_fences_);
+  }
+  for (const std::uint64_t sequence : sequences)
+    for (const Server& server : servers_)
+      server.client->update(epoch_, sequence, {}, Deadline::never(), [this](const Result<bool>&) {
+        const Lock lock(mutex_);  // an error: that parameter server is lost, which ends everything anyway
+        --fences_;
+        announce_idle(lock);
+      });
+}
+
+void Coordinator::announce_idle(const Lock& lock) {
+  if (is_executing(lock)) return;
   if (queue_.queued() == 0 || queue_.has_error()) idle_.notify_all();
   if (queue_.has_error()) room_.notify_all();
 }

@@ -12,13 +12,6 @@ bool Evaluation::runs_on(std::size_t worker) const {
   return std::ranges::any_of(running, [&](const auto& one) { return one.second == worker; });
 }
 
-// Part i has the elements i, i + count, …: of the first `steps`, every part gets its share.
-std::optional<std::int64_t> Evaluation::steps_of(std::int64_t part) const {
-  if (!steps) return std::nullopt;
-  const auto count = static_cast<std::int64_t>(metrics.size());
-  return *steps > part ? (*steps - part + count - 1) / count : 0;
-}
-
 Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const std::string& function,
                                                                           std::optional<std::int64_t> steps,
                                                                           Deadline deadline) {
@@ -35,10 +28,7 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
     const auto ready = std::ranges::count(workers_, WorkerState::kReady, &Worker::state);
     const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(ready, 1));
     evaluation->metrics.resize(parts);
-    for (std::size_t part = 0; part < parts; ++part) {
-      if (evaluation->steps_of(static_cast<std::int64_t>(part)) == 0) continue;
-      evaluation->pending.push_back(static_cast<std::int64_t>(part));
-    }
+    for (std::size_t part = 0; part < parts; ++part) evaluation->pending.push_back(static_cast<std::int64_t>(part));
     evaluation->left = evaluation->pending.size();
     evaluation_ = evaluation;
     progress_at_ = Clock::now();
@@ -79,7 +69,7 @@ void Coordinator::dispatch_evaluation() {
   for (const Part& part : parts)
     workers_[part.worker].client->evaluate(
         evaluation->function, static_cast<std::int64_t>(evaluation->metrics.size()), part.index,
-        evaluation->steps_of(part.index), epoch_, Deadline::never(),
+        evaluation->steps, epoch_, Deadline::never(),
         [this, evaluation, part](Result<std::vector<runtime::Metric>> metrics) {
           evaluated(evaluation, part.index, part.worker, part.generation, std::move(metrics));
         });
@@ -87,7 +77,8 @@ void Coordinator::dispatch_evaluation() {
 
 void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,
                             std::uint64_t generation, Result<std::vector<runtime::Metric>> metrics) {
-  const bool unavailable = !metrics && metrics.error().code == Code::kUnavailable;
+  const bool unavailable =
+      !metrics && (metrics.error().code == Code::kUnavailable || metrics.error().code == Code::kCancelled);
   const bool of_server = unavailable && is_server(metrics.error().task);
   {
     const Lock lock(mutex_);

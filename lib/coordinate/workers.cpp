@@ -204,6 +204,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
     if (options_.on_worker) options_.on_worker({worker.name, true, reason});
   }
+  send_fences();
   call_back(cancelled);
   dispatch();
   dispatch_evaluation();

@@ -125,4 +125,9 @@ class ClusterCoordinator {
   virtual Result<void> shutdown_tasks(Deadline deadline) = 0;
 };
 
+/// Tells every worker and ps of the spec to stop, without giving them a program: where nothing is left to do.
+/// kDeadlineExceeded names those that did not answer.
+Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint,
+                         Deadline deadline);
+
 }  // namespace tfd::coordinate

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An epoch is one pass in all over the data, whichever workers make it. Every worker has all the data, shuffled its own way,
+// and which of them will be there isn't known: so the elements are counted here, the dataset is repeated for ever, and as
+// many steps are scheduled as the epochs have elements (what the ClusterCoordinator page recommends).
+#include <nlohmann/json.hpp>
+
+#include "tfd/coordinate/trainer.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+/// Elements of the right shape: maps change what elements hold, not how many there are.
+Result<data::MapFunction> stand_in(const program::Program& program, const std::string& name,
+                                   const std::vector<std::string>& fields) {
+  const program::FunctionDef* function = program.find_function(name);
+  if (function == nullptr) return fail(Code::kInvalidArgument, "no function '{}'", name);
+  data::MapFunction out;
+  data::Element element;
+  const auto& results = function->modules.front().signature.results;
+  for (std::size_t i = 0; i < fields.size() && i < results.size(); ++i) {
+    out.spec.push_back({fields[i], results[i].spec.dtype, results[i].spec.shape});
+    element.push_back(tensor::Tensor::zeros(results[i].spec.dtype, results[i].spec.shape));
+  }
+  out.call = [element](const data::Element&) -> Result<data::Element> { return element; };
+  return out;
+}
+
+Result<std::int64_t> count_elements(const program::Program& program, const std::string& name) {
+  data::DatasetContext context;
+  context.directory = program.directory;
+  context.find_function = [&](const std::string& function, const data::ElementSpec&, const std::vector<std::string>& fields) {
+    return stand_in(program, function, fields);
+  };
+  const auto dataset = TFD_TRY(program::make_dataset(program, name, context));
+  if (const auto count = dataset->cardinality()) return *count;
+  const auto iterator = TFD_TRY(dataset->iterate());
+  std::int64_t count = 0;
+  while (TFD_TRY(iterator->next())) ++count;
+  return count;
+}
+
+std::string dataset_of(const program::Program& program) {
+  for (const auto& input : program.find_function(program.train->function)->inputs)
+    if (input.kind == program::InputKind::kDataset) return input.name;
+  return {};
+}
+
+}  // namespace
+
+Result<program::Program> epochs_as_steps(program::Program program) {
+  if (!program.train || !program.train->epochs) return program;
+  const std::string dataset = dataset_of(program);
+  const auto count = count_elements(program, dataset);
+  if (!count)
+    return fail(Code::kFailedPrecondition, "{}: train.epochs: can't count the elements of dataset '{}' here ({}): state train.steps",
+                program.path, dataset, count.error().message);
+  if (*count <= 0)
+    return fail(Code::kInvalidArgument, "{}: train.epochs: dataset '{}' has no elements", program.path, dataset);
+  auto document = nlohmann::ordered_json::parse(program.document);
+  document["datasets"][dataset].push_back({{"repeat", nlohmann::ordered_json::object()}});
+  document["train"].erase("epochs");
+  document["train"]["steps"] = *count * *program.train->epochs;
+  const auto read_file = [&program](const std::string& path) -> Result<std::string> {
+    const auto found = program.files.find(path);
+    if (found == program.files.end()) return fail(Code::kNotFound, "cannot open {}", path);
+    return found->second;
+  };
+  return program::parse_program(document.dump(), program.path, program.directory, read_file, {});
+}
+
+}  // namespace tfd::coordinate
