@@ -36,7 +36,8 @@ std::vector<Bound> bound_to(const FunctionDef& def, const std::string& dataset, 
   std::vector<Bound> bound;
   for (std::size_t i = 0; i < def.inputs.size(); ++i) {
     if (def.inputs[i].kind != InputKind::kDataset || def.inputs[i].name != dataset) continue;
-    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == def.inputs[i].field; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == def.inputs[i].field; });
     if (field != fields.end() && !field->shape.empty()) bound.push_back({i, &*field});
   }
   return bound;
@@ -61,8 +62,8 @@ Result<void> check_dataset(const FunctionDraft& draft, const std::string& datase
       if (std::find(sizes.begin(), sizes.end(), b.field->shape[0]) != sizes.end() && &b != &bound.back()) continue;
       const function::Module& module = draft.def.modules.front();
       const function::Parameter& argument = module.signature.arguments[b.input];
-      return draft.inputs[b.input].fail("field '{}' of dataset '{}' is {}, but argument '{}' of {} is {}", b.field->name,
-                                        dataset, format_field(*b.field), argument.name, module.name,
+      return draft.inputs[b.input].fail("field '{}' of dataset '{}' is {}, but argument '{}' of {} is {}",
+                                        b.field->name, dataset, format_field(*b.field), argument.name, module.name,
                                         format_spec(argument.spec));
     }
   }
@@ -76,8 +77,9 @@ Result<void> check_dataset(const FunctionDraft& draft, const std::string& datase
 
 bool fits(const function::Module& module, const std::vector<tensor::TensorSpec>& arguments) {
   const auto& parameters = module.signature.arguments;
-  return std::equal(parameters.begin(), parameters.end(), arguments.begin(), arguments.end(),
-                    [](const function::Parameter& parameter, const tensor::TensorSpec& spec) { return parameter.spec == spec; });
+  return std::equal(
+      parameters.begin(), parameters.end(), arguments.begin(), arguments.end(),
+      [](const function::Parameter& parameter, const tensor::TensorSpec& spec) { return parameter.spec == spec; });
 }
 
 }  // namespace
@@ -88,7 +90,8 @@ Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& progra
   return {};
 }
 
-Result<const function::Module*> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments) {
+Result<const function::Module*> choose_module(const FunctionDef& function,
+                                              const std::vector<tensor::TensorSpec>& arguments) {
   for (const function::Module& module : function.modules)
     if (fits(module, arguments)) return &module;
   const auto& parameters = function.modules.front().signature.arguments;
@@ -100,7 +103,8 @@ Result<const function::Module*> choose_module(const FunctionDef& function, const
     const tensor::TensorSpec& taken = parameters[i].spec;
     const auto sizes = sizes_of(function, i);
     if (given == taken) continue;
-    const bool only_batch = given.dtype == taken.dtype && !given.shape.empty() && given.shape.size() == taken.shape.size() &&
+    const bool only_batch = given.dtype == taken.dtype && !given.shape.empty() &&
+                            given.shape.size() == taken.shape.size() &&
                             std::equal(given.shape.begin() + 1, given.shape.end(), taken.shape.begin() + 1);
     if (!only_batch)
       return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, the module takes {}", function.name, i,
@@ -109,7 +113,8 @@ Result<const function::Module*> choose_module(const FunctionDef& function, const
     return fail(Code::kInvalidArgument, "{}: no module takes a batch of {} ({})", function.name, given.shape[0],
                 there_are(sizes));
   }
-  return fail(Code::kInvalidArgument, "{}: the arguments' batch sizes differ, and no module takes them so", function.name);
+  return fail(Code::kInvalidArgument, "{}: the arguments' batch sizes differ, and no module takes them so",
+              function.name);
 }
 
 }  // namespace tfd::program

@@ -30,10 +30,10 @@ constexpr NameTable<Part, 2> kParts{{{{Part::kNumerator, "numerator"}, {Part::kD
 constexpr std::array kLaterInputs{LaterKey{"variables", "groups of variables"}, LaterKey{"rng", "random number inputs"},
                                   LaterKey{"sharding", "shardings over logical devices"},
                                   LaterKey{"loss_scale", "loss scales"}};
-constexpr std::array kLaterOutputs{LaterKey{"gradients", "groups of gradients"},
-                                   LaterKey{"sharding", "shardings over logical devices"},
-                                   LaterKey{"indices", "sparse gradients"}, LaterKey{"values", "sparse gradients"},
-                                   LaterKey{"sparse", "sparse gradients"}, LaterKey{"sparse_gradient", "sparse gradients"}};
+constexpr std::array kLaterOutputs{
+    LaterKey{"gradients", "groups of gradients"}, LaterKey{"sharding", "shardings over logical devices"},
+    LaterKey{"indices", "sparse gradients"},      LaterKey{"values", "sparse gradients"},
+    LaterKey{"sparse", "sparse gradients"},       LaterKey{"sparse_gradient", "sparse gradients"}};
 
 /// The one key of the table that the object has; the form of everything else depends on it.
 template <class Kind, std::size_t Count>

@@ -22,8 +22,8 @@ Result<const VariableDef*> need_variable(const std::string& name, const Program&
 }
 
 /// Every module's argument or result `i` is this spec.
-Result<void> need_spec(const FunctionDef& def, bool argument, std::size_t i, const TensorSpec& spec, std::string_view what,
-                       const Node& node) {
+Result<void> need_spec(const FunctionDef& def, bool argument, std::size_t i, const TensorSpec& spec,
+                       std::string_view what, const Node& node) {
   for (const function::Module& module : def.modules) {
     const auto& parameters = argument ? module.signature.arguments : module.signature.results;
     const function::Parameter& parameter = parameters[i];
@@ -43,11 +43,13 @@ Result<void> check_dataset_input(FunctionDraft& draft, std::size_t i, const Prog
   const data::ElementSpec& fields = found->second;
   if (!binding.field && fields.size() == 1) binding.field = fields.front().name;
   if (!binding.field)
-    return node.fail("dataset '{}' has several fields: state 'field' ({})", binding.name, fmt::join(names_of(fields), ", "));
-  const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == *binding.field; });
+    return node.fail("dataset '{}' has several fields: state 'field' ({})", binding.name,
+                     fmt::join(names_of(fields), ", "));
+  const auto field =
+      std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == *binding.field; });
   if (field == fields.end())
-    return node.fail_text(Code::kInvalidArgument,
-                          unknown_text(fmt::format("dataset '{}': field", binding.name), *binding.field, names_of(fields)));
+    return node.fail_text(Code::kInvalidArgument, unknown_text(fmt::format("dataset '{}': field", binding.name),
+                                                               *binding.field, names_of(fields)));
   for (const function::Module& module : draft.def.modules) {
     const function::Parameter& argument = module.signature.arguments[i];
     if (!fits_but_for_batch(*field, argument.spec))
@@ -66,8 +68,9 @@ Result<void> check_plain_input(const FunctionDef& def, std::size_t i, const Prog
     const bool fits = is_rate ? dtype == tensor::DType::kF32 || dtype == tensor::DType::kF64
                               : tensor::is_integer(dtype) && tensor::dtype_size(dtype) >= 4;
     if (!fits || !argument.spec.shape.empty())
-      return node.fail("needs a scalar {}, but argument '{}' of {} is {}", is_rate ? "f32 or f64" : "s32, s64, u32 or u64",
-                       argument.name, module.name, format_spec(argument.spec));
+      return node.fail("needs a scalar {}, but argument '{}' of {} is {}",
+                       is_rate ? "f32 or f64" : "s32, s64, u32 or u64", argument.name, module.name,
+                       format_spec(argument.spec));
   }
   return {};
 }
@@ -80,10 +83,13 @@ Result<void> check_input(FunctionDraft& draft, std::size_t i, const Program& pro
       const VariableDef* variable = TFD_TRY(need_variable(binding.name, program, node));
       return need_spec(draft.def, true, i, variable->spec, fmt::format("variable '{}'", binding.name), node);
     }
-    case InputKind::kDataset: return check_dataset_input(draft, i, program);
+    case InputKind::kDataset:
+      return check_dataset_input(draft, i, program);
     case InputKind::kArg:
-    case InputKind::kKwarg: return {};  // known when it is called
-    default: return check_plain_input(draft.def, i, program, node);
+    case InputKind::kKwarg:
+      return {};  // known when it is called
+    default:
+      return check_plain_input(draft.def, i, program, node);
   }
 }
 
@@ -101,7 +107,8 @@ Result<void> check_update(const FunctionDef& def, std::size_t i, const Program& 
   const OutputBinding& binding = def.outputs[i];
   const VariableDef* variable = TFD_TRY(need_variable(binding.name, program, node));
   const bool gradient = binding.kind == OutputKind::kGradient;
-  if (gradient && program.optimizer.empty()) return node.fail("a gradient needs an optimizer, and the program has none");
+  if (gradient && program.optimizer.empty())
+    return node.fail("a gradient needs an optimizer, and the program has none");
   if (gradient && !variable->trainable) return node.fail("variable '{}' is not trainable", binding.name);
   const auto dtype = variable->spec.dtype;
   if (gradient && dtype != tensor::DType::kF32 && dtype != tensor::DType::kF64)
@@ -122,7 +129,8 @@ Result<void> check_outputs_together(const FunctionDraft& draft) {
     if (binding.kind == OutputKind::kMetric) {
       metrics[binding.name].push_back(i);
     } else if (binding.kind == OutputKind::kResult) {
-      if (!results.emplace(binding.index, i).second) return draft.outputs[i].fail("result {} is there twice", binding.index);
+      if (!results.emplace(binding.index, i).second)
+        return draft.outputs[i].fail("result {} is there twice", binding.index);
     } else if (!updates.emplace(binding.name, i).second) {
       return draft.outputs[i].fail("variable '{}' is updated twice", binding.name);
     }
@@ -133,10 +141,12 @@ Result<void> check_outputs_together(const FunctionDraft& draft) {
   for (const auto& [name, at] : metrics) {
     const Part first = outputs[at.front()].part;
     if (first == Part::kWhole && at.size() == 1) continue;
-    const bool pair = at.size() == 2 && first != Part::kWhole && outputs[at[1]].part != Part::kWhole && outputs[at[1]].part != first;
+    const bool pair =
+        at.size() == 2 && first != Part::kWhole && outputs[at[1]].part != Part::kWhole && outputs[at[1]].part != first;
     if (pair) continue;
     if (at.size() == 1)
-      return draft.outputs[at[0]].fail("metric '{}' has no {}", name, first == Part::kNumerator ? "denominator" : "numerator");
+      return draft.outputs[at[0]].fail("metric '{}' has no {}", name,
+                                       first == Part::kNumerator ? "denominator" : "numerator");
     return draft.outputs[at.back()].fail("metric '{}' is there twice", name);
   }
   return {};

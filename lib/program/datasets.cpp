@@ -12,7 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// For the check nothing is called: a map only has to say what it makes.
-data::DatasetContext check_context(const Program& program, bool look_at_files, const std::vector<FunctionDraft>& functions) {
+data::DatasetContext check_context(const Program& program, bool look_at_files,
+                                   const std::vector<FunctionDraft>& functions) {
   data::DatasetContext context;
   context.directory = program.directory;
   context.look_at_files = look_at_files;
@@ -48,7 +49,8 @@ Result<void> find_batch_sizes(const Json& pipeline, const data::DatasetContext& 
   const Json& batch = pipeline[at - 1]["batch"];
   const auto size = batch.is_object() ? batch.value("size", std::int64_t{0}) : batch.get<std::int64_t>();
   if (size <= 0 || at < 2) return {};
-  const auto before = TFD_TRY(data::make_dataset(Json(pipeline.begin(), pipeline.begin() + static_cast<std::ptrdiff_t>(at - 1)), context));
+  const auto before = TFD_TRY(
+      data::make_dataset(Json(pipeline.begin(), pipeline.begin() + static_cast<std::ptrdiff_t>(at - 1)), context));
   const auto count = before->cardinality();
   const bool ends = count && *count != data::Dataset::kInfinite;
   if (!ends || *count >= size) facts.full_batch = size;
@@ -76,7 +78,8 @@ Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, co
 
 }  // namespace
 
-Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions, Program& program) {
+Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions,
+                             Program& program) {
   if (!node.is_object()) return node.fail_type("an object");
   const data::DatasetContext context = check_context(program, look_at_files, functions);
   Facts facts;

@@ -45,7 +45,8 @@ class DuplicateFinder {
   std::string found_;
 };
 
-/// "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing value - invalid literal"
+/// "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing value - invalid
+/// literal"
 /// -> "line 1, column 2: syntax error while parsing value - invalid literal".
 std::string short_parse_error(std::string_view what) {
   constexpr std::string_view kMark = "parse error at ";
@@ -121,8 +122,8 @@ Result<void> set_value(Json& root, std::string_view path, Json value) {
 Result<Document> parse_document(std::string_view text) {
   DuplicateFinder duplicates;
   try {
-    auto document = std::make_shared<Json>(
-        Json::parse(text, [&](int depth, Json::parse_event_t event, Json& parsed) { return duplicates(depth, event, parsed); }));
+    auto document = std::make_shared<Json>(Json::parse(
+        text, [&](int depth, Json::parse_event_t event, Json& parsed) { return duplicates(depth, event, parsed); }));
     if (!duplicates.found().empty()) return fail(Code::kInvalidArgument, "{}", printable(duplicates.found()));
     return document;
   } catch (const Json::exception& error) {

@@ -18,9 +18,10 @@ using Document = std::shared_ptr<nlohmann::ordered_json>;
 /// kInvalidArgument: "not JSON: line 3, column 5: …", "functions.f: key 'inputs' is there twice".
 Result<Document> parse_document(std::string_view text);
 
-/// "train.steps=10", "datasets.train[3].batch.size=32", "train.checkpoint=null" (null takes the key away). The value is JSON,
-/// or else itself as a string. Keys with dots in them are found by the longest key that is there; missing objects on the
-/// way are made, and what the program doesn't know is found by the check. kInvalidArgument: "--set train[0]=1: …".
+/// "train.steps=10", "datasets.train[3].batch.size=32", "train.checkpoint=null" (null takes the key away). The value is
+/// JSON, or else itself as a string. Keys with dots in them are found by the longest key that is there; missing objects
+/// on the way are made, and what the program doesn't know is found by the check. kInvalidArgument: "--set train[0]=1:
+/// …".
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text);
 
 std::string dump_document(const nlohmann::ordered_json& document);

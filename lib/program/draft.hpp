@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of a program between reading and checking, one function per part. Order: variables; functions (their modules
-// and the form of their bindings); datasets, whose maps call functions; then functions against all of these; then train.
-// Thread rule: pure functions.
+// The parts of a program between reading and checking, one function per part. Order: variables; functions (their
+// modules and the form of their bindings); datasets, whose maps call functions; then functions against all of these;
+// then train. Thread rule: pure functions.
 #include <map>
 #include <optional>
 #include <set>
@@ -45,11 +45,12 @@ struct DatasetFacts {
 };
 using Facts = std::map<std::string, DatasetFacts>;
 /// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and dataset_specs.
-Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions, Program& program);
+Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions,
+                             Program& program);
 
 // check.cpp
-/// Names, dtypes and shapes against the program's variables, optimizer and datasets (all of them in `program`). Fills in
-/// the field of a dataset that has only one.
+/// Names, dtypes and shapes against the program's variables, optimizer and datasets (all of them in `program`). Fills
+/// in the field of a dataset that has only one.
 Result<void> check_function(FunctionDraft& draft, const Program& program, const Facts& facts);
 /// "f32[?, 64]".
 std::string format_field(const data::FieldSpec& field);

@@ -7,7 +7,8 @@
 namespace tfd::program {
 namespace {
 
-Result<function::Module> read_module(const Node& node, const FileReader& read_file, std::map<std::string, std::string>& files) {
+Result<function::Module> read_module(const Node& node, const FileReader& read_file,
+                                     std::map<std::string, std::string>& files) {
   const std::string path = TFD_TRY(node.text());
   std::string code = TFD_TRY(read_file(path), node.path());
   std::optional<std::string> sidecar;
@@ -102,7 +103,8 @@ Result<std::vector<Node>> order_outputs(const Node& function, std::size_t count,
   if (!node->is_list()) return node->fail_type("a list");
   std::vector<Node> outputs = node->elements();
   if (outputs.size() != count)
-    return node->fail("{}, but the module has {}: {}", counted(outputs.size(), "binding"), counted(count, "result"), signature);
+    return node->fail("{}, but the module has {}: {}", counted(outputs.size(), "binding"), counted(count, "result"),
+                      signature);
   return outputs;
 }
 
@@ -114,7 +116,8 @@ Result<void> count_arguments(FunctionDraft& draft) {
     const InputBinding& binding = draft.def.inputs[i];
     if (binding.kind != InputKind::kArg && binding.kind != InputKind::kKwarg) continue;
     const bool positional = binding.kind == InputKind::kArg;
-    const std::string label = positional ? fmt::format("arg {}", binding.index) : fmt::format("kwarg '{}'", binding.name);
+    const std::string label =
+        positional ? fmt::format("arg {}", binding.index) : fmt::format("kwarg '{}'", binding.name);
     const auto [entry, fresh] = is_iterator.emplace(label, binding.field.has_value());
     if (!fresh && entry->second != binding.field.has_value())
       return draft.inputs[i].fail("{} is bound with a field and without one", label);

@@ -14,8 +14,8 @@ constexpr std::size_t kUnbound = std::numeric_limits<std::size_t>::max();
 Result<std::size_t> find_field(const FunctionDef& function, std::size_t i, const data::ElementSpec& input) {
   const InputBinding& binding = function.inputs[i];
   if (binding.kind != InputKind::kArg)
-    return fail(Code::kInvalidArgument, "function '{}': a map's inputs are fields of the element: {{\"arg\": 0, \"field\": …}}",
-                function.name);
+    return fail(Code::kInvalidArgument,
+                "function '{}': a map's inputs are fields of the element: {{\"arg\": 0, \"field\": …}}", function.name);
   if (!binding.field) {
     const auto index = static_cast<std::size_t>(binding.index);
     if (index < input.size()) return index;
@@ -25,25 +25,29 @@ Result<std::size_t> find_field(const FunctionDef& function, std::size_t i, const
   const auto names = names_of(input);
   const auto found = std::find(names.begin(), names.end(), *binding.field);
   if (found == names.end() || binding.index != 0)
-    return fail(Code::kInvalidArgument, "function '{}': {}", function.name, unknown_text("field", *binding.field, names));
+    return fail(Code::kInvalidArgument, "function '{}': {}", function.name,
+                unknown_text("field", *binding.field, names));
   return static_cast<std::size_t>(found - names.begin());
 }
 
 }  // namespace
 
-Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& input, const std::vector<std::string>& fields) {
+Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& input,
+                         const std::vector<std::string>& fields) {
   MapPlan plan;
   bool varies = false;
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const std::size_t at = TFD_TRY(find_field(function, i, input));
     const data::FieldSpec& field = input[at];
-    const bool fits = std::any_of(function.modules.begin(), function.modules.end(), [&](const function::Module& module) {
-      const tensor::TensorSpec& spec = module.signature.arguments[i].spec;
-      return fits_but_for_batch(field, spec) && (field.shape.empty() || field.shape[0] < 0 || field.shape[0] == spec.shape[0]);
-    });
+    const bool fits =
+        std::any_of(function.modules.begin(), function.modules.end(), [&](const function::Module& module) {
+          const tensor::TensorSpec& spec = module.signature.arguments[i].spec;
+          return fits_but_for_batch(field, spec) &&
+                 (field.shape.empty() || field.shape[0] < 0 || field.shape[0] == spec.shape[0]);
+        });
     if (!fits)
-      return fail(Code::kInvalidArgument, "function '{}': field '{}' is {}, but argument '{}' is {}", function.name, field.name,
-                  format_field(field), function.modules.front().signature.arguments[i].name,
+      return fail(Code::kInvalidArgument, "function '{}': field '{}' is {}, but argument '{}' is {}", function.name,
+                  field.name, format_field(field), function.modules.front().signature.arguments[i].name,
                   format_spec(function.modules.front().signature.arguments[i].spec));
     varies = varies || (!field.shape.empty() && field.shape[0] < 0);
     plan.inputs.push_back(at);
@@ -55,10 +59,12 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
   for (std::size_t i = 0; i < function.outputs.size(); ++i) {
     const OutputBinding& binding = function.outputs[i];
     if (binding.kind != OutputKind::kResult)
-      return fail(Code::kInvalidArgument, "function '{}': a map's outputs are results, and outputs[{}] is not", function.name, i);
+      return fail(Code::kInvalidArgument, "function '{}': a map's outputs are results, and outputs[{}] is not",
+                  function.name, i);
     const auto index = static_cast<std::size_t>(binding.index);
     if (index >= fields.size() || plan.outputs[index] != kUnbound)
-      return fail(Code::kInvalidArgument, "function '{}': its results must be 0 to {}, each once", function.name, fields.size() - 1);
+      return fail(Code::kInvalidArgument, "function '{}': its results must be 0 to {}, each once", function.name,
+                  fields.size() - 1);
     plan.outputs[index] = i;
   }
   if (!function.returns.empty())

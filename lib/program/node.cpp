@@ -15,12 +15,18 @@ using Json = nlohmann::ordered_json;
 
 std::string_view type_text(const Json& json) {
   switch (json.type()) {
-    case Json::value_t::null: return "null";
-    case Json::value_t::object: return "an object";
-    case Json::value_t::array: return "a list";
-    case Json::value_t::string: return "a string";
-    case Json::value_t::boolean: return "a bool";
-    default: return "a number";
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "a list";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::boolean:
+      return "a bool";
+    default:
+      return "a number";
   }
 }
 
@@ -102,8 +108,9 @@ Result<std::int64_t> Node::integer(std::int64_t least) const {
     if (json_->is_number()) return fail("must be a whole number, not {}", json_->dump());
     return fail_type("a whole number");
   }
-  const bool too_large = json_->is_number_unsigned() &&
-                         json_->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const bool too_large =
+      json_->is_number_unsigned() &&
+      json_->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (too_large) return fail("{} is too large", json_->dump());
   const auto value = json_->get<std::int64_t>();
   if (value < least && least == 1) return fail("must be positive, not {}", value);
@@ -121,7 +128,8 @@ Error continue_path(const std::string& path, Error error) {
   const auto end = std::find_if(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) == 0 && c != '_' && c != '.' && c != '[' && c != ']';
   });
-  const bool goes_on = end != text.begin() && text.substr(static_cast<std::size_t>(end - text.begin())).starts_with(": ");
+  const bool goes_on =
+      end != text.begin() && text.substr(static_cast<std::size_t>(end - text.begin())).starts_with(": ");
   const std::string_view joint = text.starts_with('[') && goes_on ? "" : goes_on ? "." : ": ";
   error.message = fmt::format("{}{}{}", path, joint, text);
   return error;
@@ -134,7 +142,8 @@ std::string unknown_text(std::string_view what, std::string_view name, std::span
   if (known.size() > kListed) return fmt::format("{} '{}' is unknown", what, name);
   std::vector<std::string> quoted;
   for (const std::string& entry : known) quoted.push_back(fmt::format("'{}'", entry));
-  return fmt::format("{} '{}' is unknown (there {} {})", what, name, known.size() == 1 ? "is" : "are", join_words(quoted));
+  return fmt::format("{} '{}' is unknown (there {} {})", what, name, known.size() == 1 ? "is" : "are",
+                     join_words(quoted));
 }
 
 }  // namespace tfd::program

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A place in the program document: a JSON value with the path that led to it, so that every error says where. Everything
-// that touches nlohmann/json is behind it (and in document.cpp), which keeps the header out of the other files.
-// Thread rule: a plain view; the document outlives it.
+// A place in the program document: a JSON value with the path that led to it, so that every error says where.
+// Everything that touches nlohmann/json is behind it (and in document.cpp), which keeps the header out of the other
+// files. Thread rule: a plain view; the document outlives it.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -52,7 +52,8 @@ class Node {
 
   /// An object with none but these keys; the nearest known one is named. Every `required` key is there.
   Result<void> expect_object(std::span<const std::string_view> known, std::span<const LaterKey> later = {}) const;
-  Result<void> expect_object(std::initializer_list<std::string_view> known, std::initializer_list<LaterKey> later = {}) const {
+  Result<void> expect_object(std::initializer_list<std::string_view> known,
+                             std::initializer_list<LaterKey> later = {}) const {
     return expect_object(std::span(known.begin(), known.size()), std::span(later.begin(), later.size()));
   }
   /// "must be a WHAT, not a number".
@@ -73,11 +74,13 @@ class Node {
   std::string path_;
 };
 
-/// Puts `path` before an error of another room, whose message may go on with the path: "optimizer" and "adam.beta_3: unknown"
+/// Puts `path` before an error of another room, whose message may go on with the path: "optimizer" and "adam.beta_3:
+/// unknown"
 /// -> "optimizer.adam.beta_3: unknown"; "[3].batch.size: …" -> "datasets.train[3].batch.size: …"; else "optimizer: …".
 Error continue_path(const std::string& path, Error error);
 
-/// "dataset 'trian' is unknown, did you mean 'train'?", or, where nothing is near, "… is unknown (there are 'a' and 'b')".
+/// "dataset 'trian' is unknown, did you mean 'train'?", or, where nothing is near, "… is unknown (there are 'a' and
+/// 'b')".
 std::string unknown_text(std::string_view what, std::string_view name, std::span<const std::string> known);
 
 }  // namespace tfd::program

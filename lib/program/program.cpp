@@ -18,14 +18,16 @@ constexpr std::uintmax_t kMaxFile = std::uintmax_t{1} << 30;
 Result<std::string> read_file(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (fs::is_directory(path, error)) return fail(Code::kInvalidArgument, "cannot read {}: is a directory", printable(path));
+  if (fs::is_directory(path, error))
+    return fail(Code::kInvalidArgument, "cannot read {}: is a directory", printable(path));
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail_errno(errno, fmt::format("cannot read {}", printable(path)));
   std::string text;
   char buffer[1 << 16];
   while (file.read(buffer, sizeof buffer), file.gcount() > 0) {
     text.append(buffer, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMaxFile) return fail(Code::kInvalidArgument, "cannot read {}: larger than 1GiB", printable(path));
+    if (text.size() > kMaxFile)
+      return fail(Code::kInvalidArgument, "cannot read {}: larger than 1GiB", printable(path));
   }
   if (file.bad()) return fail_errno(errno, fmt::format("cannot read {}", printable(path)));
   return text;
@@ -63,7 +65,8 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
       drafts.push_back(TFD_TRY(parse_function(name, child, reader, program.files)));
   }
   Facts facts;
-  if (const auto node = root.find("datasets")) facts = TFD_TRY(parse_datasets(*node, options.look_at_files, drafts, program));
+  if (const auto node = root.find("datasets"))
+    facts = TFD_TRY(parse_datasets(*node, options.look_at_files, drafts, program));
   for (FunctionDraft& draft : drafts) {
     TFD_TRY(check_function(draft, program, facts));
     program.functions.push_back(std::move(draft.def));

@@ -54,7 +54,8 @@ Result<CheckpointDef> parse_checkpoint(const Node& node) {
   }
   if (const auto resume = node.find("resume")) {
     const bool automatic = resume->is_text() && TFD_TRY(resume->text()) == "auto";
-    if (!automatic && !(resume->is_bool() && !TFD_TRY(resume->boolean()))) return resume->fail("must be \"auto\" or false");
+    if (!automatic && !(resume->is_bool() && !TFD_TRY(resume->boolean())))
+      return resume->fail("must be \"auto\" or false");
     checkpoint.resume = automatic;
   }
   return checkpoint;
@@ -84,13 +85,14 @@ Result<void> check_end(const Node& node, const TrainDef& train, const std::vecto
                        const Facts& facts) {
   if (train.steps && train.epochs) return node.fail("has both 'steps' and 'epochs'");
   if (train.epochs && datasets.size() != 1)
-    return TFD_TRY(node.member("epochs")).fail("'{}' must read one dataset, not {}", train.function,
-                                               datasets.empty() ? "none" : "several");
+    return TFD_TRY(node.member("epochs"))
+        .fail("'{}' must read one dataset, not {}", train.function, datasets.empty() ? "none" : "several");
   if (!train.epochs && (train.steps || train.max_time)) return {};
   bool ends = false;
   for (const std::string& dataset : datasets) {
     const bool endless = is_endless(facts, dataset);
-    if (endless && train.epochs) return TFD_TRY(node.member("epochs")).fail("dataset '{}' never ends: state 'steps'", dataset);
+    if (endless && train.epochs)
+      return TFD_TRY(node.member("epochs")).fail("dataset '{}' never ends: state 'steps'", dataset);
     ends = ends || !endless;
   }
   if (!ends)

@@ -30,10 +30,11 @@ Result<tensor::Shape> parse_shape(const Node& node) {
 
 Result<VariableDef> parse_variable(const std::string& name, const Node& node) {
   TFD_TRY(check_name(name, node));
-  TFD_TRY(node.expect_object({"shape", "dtype", "init", "trainable"}, {{"aggregation", "aggregations of variables"},
-                                                                       {"synchronization", "synchronizations of variables"},
-                                                                       {"partitioner", "partitioned variables"},
-                                                                       {"colocate_with", "placements beside other variables"}}));
+  TFD_TRY(node.expect_object({"shape", "dtype", "init", "trainable"},
+                             {{"aggregation", "aggregations of variables"},
+                              {"synchronization", "synchronizations of variables"},
+                              {"partitioner", "partitioned variables"},
+                              {"colocate_with", "placements beside other variables"}}));
   VariableDef variable;
   variable.name = name;
   const Node shape = TFD_TRY(node.member("shape"));

@@ -43,30 +43,31 @@ inline const std::string kProgram = R"({
 })";
 
 inline std::string eval_module(const std::string& batch) {
-  return "module @eval {\n  func.func public @main(%arg0: tensor<8x2xf32> loc(\"w\"), %arg1: tensor<2xf32> loc(\"b\"), %arg2: tensor<" +
+  return "module @eval {\n  func.func public @main(%arg0: tensor<8x2xf32> loc(\"w\"), %arg1: tensor<2xf32> loc(\"b\"), "
+         "%arg2: tensor<" +
          batch + "x8xf32> loc(\"x\"), %arg3: tensor<" + batch +
          "xi32> loc(\"y\")) -> (tensor<f32>, tensor<f32>, tensor<f32>) {\n"
-         "    %0 = stablehlo.constant dense<0.0> : tensor<f32>\n    return %0, %0, %0 : tensor<f32>, tensor<f32>, tensor<f32>\n  }\n}\n";
+         "    %0 = stablehlo.constant dense<0.0> : tensor<f32>\n    return %0, %0, %0 : tensor<f32>, tensor<f32>, "
+         "tensor<f32>\n  }\n}\n";
 }
 
 inline std::map<std::string, std::string> modules() {
-  return {
-      {"step.mlir", R"(module @step {
+  return {{"step.mlir", R"(module @step {
   func.func public @main(%arg0: tensor<8x2xf32> loc("w"), %arg1: tensor<2xf32> loc("b"), %arg2: tensor<4x8xf32> loc("x"), %arg3: tensor<4xi32> loc("y")) -> (tensor<f32>, tensor<8x2xf32>, tensor<2xf32>) {
     %0 = stablehlo.constant dense<0.0> : tensor<f32>
     return %0, %arg0, %arg1 : tensor<f32>, tensor<8x2xf32>, tensor<2xf32>
   }
 }
 )"},
-      {"eval.mlir", eval_module("4")},
-      {"eval_2.mlir", eval_module("2")},
-      {"count.mlir", R"(module @count {
+          {"eval.mlir", eval_module("4")},
+          {"eval_2.mlir", eval_module("2")},
+          {"count.mlir", R"(module @count {
   func.func public @main(%arg0: tensor<i64> loc("n"), %arg1: tensor<3xf32> loc("x"), %arg2: tensor<i64> loc("by"), %arg3: tensor<i64> loc("step"), %arg4: tensor<f32> loc("rate")) -> (tensor<i64>, tensor<3xf32>) {
     return %arg0, %arg1 : tensor<i64>, tensor<3xf32>
   }
 }
 )"},
-      {"double.mlir", R"(module @double {
+          {"double.mlir", R"(module @double {
   func.func public @main(%arg0: tensor<8xf32> loc("x")) -> (tensor<8xf32>) {
     %0 = stablehlo.add %arg0, %arg0 : tensor<8xf32>
     return %0 : tensor<8xf32>
@@ -89,6 +90,8 @@ inline Result<Program> parse(const std::string& document, std::vector<std::strin
   options.look_at_files = false;
   return parse_program(document, "p.json", "/nowhere", memory_reader(), options);
 }
-inline Result<Program> parse_variant(std::vector<std::string> overrides) { return parse(kProgram, std::move(overrides)); }
+inline Result<Program> parse_variant(std::vector<std::string> overrides) {
+  return parse(kProgram, std::move(overrides));
+}
 
 }  // namespace tfd::program::test

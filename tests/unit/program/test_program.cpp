@@ -72,7 +72,8 @@ TEST_CASE("program: train, checkpoint and evaluate") {
   CHECK(program.train->evaluate->every_steps == 10);
   CHECK_FALSE(program.train->evaluate->steps);
 
-  const Program timed = good({"train.checkpoint.every=10m", "train.checkpoint.resume=false", "train.steps=null", "train.max_time=1h"});
+  const Program timed =
+      good({"train.checkpoint.every=10m", "train.checkpoint.resume=false", "train.steps=null", "train.max_time=1h"});
   CHECK(timed.train->checkpoint->every_steps == 0);
   CHECK(timed.train->checkpoint->every_time == std::chrono::minutes(10));
   CHECK_FALSE(timed.train->checkpoint->resume);
@@ -87,7 +88,8 @@ TEST_CASE("program: what a task gets parses to the same program") {
   const Program program = good({"train.steps=7"});
   ProgramOptions options;
   options.look_at_files = false;
-  const auto again = parse_program(program.document, program.path, program.directory, test::memory_reader(program.files), options);
+  const auto again =
+      parse_program(program.document, program.path, program.directory, test::memory_reader(program.files), options);
   REQUIRE(again);
   CHECK(again->document == program.document);
   CHECK(again->train->steps == 7);
@@ -100,7 +102,8 @@ TEST_CASE("program: --set changes values, adds keys, takes them away and keeps t
   CHECK(good({"train.checkpoint=null", "train.checkpoint.dir=x=y"}).train->checkpoint->directory == "x=y");
   CHECK(good({R"(train.checkpoint.dir="2000")"}).train->checkpoint->directory == "2000");
   CHECK(good({"optimizer={\"sgd\": {\"learning_rate\": 0.5}}"}).optimizer == R"({"sgd":{"learning_rate":0.5}})");
-  CHECK(good({"datasets.train[2].batch.drop_remainder=true"}).datasets.at("train").find("drop_remainder") != std::string::npos);
+  CHECK(good({"datasets.train[2].batch.drop_remainder=true"}).datasets.at("train").find("drop_remainder") !=
+        std::string::npos);
   // The longest key that is there, so that names may have dots.
   const std::string dotted = R"({"v": 1, "variables": {"a.b": {"shape": [], "init": {"zeros": {}}}}})";
   const auto program = parse(dotted, {"variables.a.b.trainable=false", "variables.a.b.dtype=f64"});
@@ -132,15 +135,16 @@ TEST_CASE("program: the module is chosen by the shapes that come") {
 }
 
 TEST_CASE("program: a dataset's map is a function of the program") {
-  const Program program =
-      good({R"(functions.double={"module": "double.mlir", "inputs": [{"arg": 0, "field": "a"}], "outputs": [{"result": 0}]})",
-            R"(datasets.doubled=[{"tensor_slices": {"a": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}, {"map": {"function": "double", "fields": ["twice"]}}])"});
+  const Program program = good(
+      {R"(functions.double={"module": "double.mlir", "inputs": [{"arg": 0, "field": "a"}], "outputs": [{"result": 0}]})",
+       R"(datasets.doubled=[{"tensor_slices": {"a": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}, {"map": {"function": "double", "fields": ["twice"]}}])"});
   const data::ElementSpec& spec = program.dataset_specs.at("doubled");
   REQUIRE(spec.size() == 1);
   CHECK(spec[0].name == "twice");
   CHECK(spec[0].shape == std::vector<std::int64_t>{8});
 
-  const auto plan = plan_map(*program.find_function("double"), {{"b", DType::kS32, {}}, {"a", DType::kF32, {8}}}, {"twice"});
+  const auto plan =
+      plan_map(*program.find_function("double"), {{"b", DType::kS32, {}}, {"a", DType::kF32, {8}}}, {"twice"});
   REQUIRE(plan);
   CHECK(plan->inputs == std::vector<std::size_t>{1});
   CHECK(plan->outputs == std::vector<std::size_t>{0});
@@ -155,7 +159,8 @@ TEST_CASE("program: a dataset is made by its name") {
 }
 
 TEST_CASE("program: a dataset of one field needs no name for it") {
-  const std::string document = R"({"v": 1, "datasets": {"d": [{"tensor_slices": {"x": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}]},
+  const std::string document =
+      R"({"v": 1, "datasets": {"d": [{"tensor_slices": {"x": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}]},
       "functions": {"f": {"module": "double.mlir", "inputs": [{"dataset": "d"}], "outputs": [{"result": 0}]}}})";
   const auto program = parse(document);
   REQUIRE(program);

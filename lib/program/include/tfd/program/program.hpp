@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program file: what a Python script would build under strategy.scope(). Read, and checked whole before anything runs:
-// every name, shape, dtype and binding against the modules' real signatures. An error names the JSON path.
-// Thread rule: a Program is immutable and thread-safe after it was made.
+// The program file: what a Python script would build under strategy.scope(). Read, and checked whole before anything
+// runs: every name, shape, dtype and binding against the modules' real signatures. An error names the JSON path. Thread
+// rule: a Program is immutable and thread-safe after it was made.
 //
 //   Program program = TFD_TRY(load_program("examples/digits/program.json", {"train.steps=10"}));
 #include <cstdint>
@@ -71,16 +71,16 @@ struct FunctionDef {
 };
 
 struct CheckpointDef {
-  std::string directory;          // absolute, or relative to the working directory of the coordinator
-  std::int64_t every_steps = 0;   // 0: not by steps
+  std::string directory;         // absolute, or relative to the working directory of the coordinator
+  std::int64_t every_steps = 0;  // 0: not by steps
   std::optional<Duration> every_time;
   int keep = 3;
-  bool resume = true;             // "resume": "auto" (default) or false
+  bool resume = true;  // "resume": "auto" (default) or false
 };
 
 struct EvaluateDef {
   std::string function;
-  std::int64_t every_steps = 0;   // 0: only at the end
+  std::int64_t every_steps = 0;       // 0: only at the end
   std::optional<std::int64_t> steps;  // batches; absent: one full pass
 };
 
@@ -89,22 +89,23 @@ struct TrainDef {
   std::optional<std::int64_t> steps;
   std::optional<std::int64_t> epochs;
   std::optional<Duration> max_time;
-  std::int64_t log_every = 100;   // steps between `step` events
+  std::int64_t log_every = 100;  // steps between `step` events
   std::optional<CheckpointDef> checkpoint;
   std::optional<EvaluateDef> evaluate;
 };
 
 struct Program {
-  std::string path;       // of the file, for messages
-  std::string directory;  // relative paths start here (absolute)
-  std::string document;   // the JSON after --set, for sending to the tasks
-  std::vector<VariableDef> variables;  // in creation order
-  std::string optimizer;               // its JSON; empty if there is none
+  std::string path;                             // of the file, for messages
+  std::string directory;                        // relative paths start here (absolute)
+  std::string document;                         // the JSON after --set, for sending to the tasks
+  std::vector<VariableDef> variables;           // in creation order
+  std::string optimizer;                        // its JSON; empty if there is none
   std::map<std::string, std::string> datasets;  // name -> the JSON of its pipeline, checked
   std::map<std::string, data::ElementSpec> dataset_specs;
   std::vector<FunctionDef> functions;
   std::optional<TrainDef> train;
-  /// Files that the document refers to (modules and sidecars), by the path in it: what a task needs besides the document.
+  /// Files that the document refers to (modules and sidecars), by the path in it: what a task needs besides the
+  /// document.
   std::map<std::string, std::string> files;
 
   const VariableDef* find_variable(std::string_view name) const;
@@ -130,7 +131,8 @@ Result<Program> parse_program(std::string_view document, const std::string& path
 Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
                                                           const data::DatasetContext& context);
 
-/// How a function of the program serves a dataset's map: {"arg": 0, "field": "image"} is the element's field of that name,
+/// How a function of the program serves a dataset's map: {"arg": 0, "field": "image"} is the element's field of that
+/// name,
 /// {"arg": i} its i-th field; result i makes the i-th of the new fields.
 struct MapPlan {
   data::ElementSpec spec;            // of the elements it makes
@@ -138,10 +140,12 @@ struct MapPlan {
   std::vector<std::size_t> outputs;  // per field it makes: which module result
 };
 /// kInvalidArgument: a function that does anything else than fields in, results out; fields that don't fit.
-Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& input, const std::vector<std::string>& fields);
+Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& input,
+                         const std::vector<std::string>& fields);
 
-/// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is missing:
-/// "eval_step: no module takes a batch of 40 (there are 64 and 1)".
-Result<const function::Module*> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments);
+/// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is
+/// missing: "eval_step: no module takes a batch of 40 (there are 64 and 1)".
+Result<const function::Module*> choose_module(const FunctionDef& function,
+                                              const std::vector<tensor::TensorSpec>& arguments);
 
 }  // namespace tfd::program
