@@ -30,6 +30,14 @@ struct EngineOptions {
   std::string plugin;           // path of the shared object; see find_plugin()
   std::string cache_directory;  // compiled executables; empty: none
   int device_count = 1;
+  /// XLA's own threads: it starts 1 + 2 x max(threads, device_count). 0: PJRT_NPROC, else the CPUs of the affinity mask. Goes
+  /// through the environment (PJRT_NPROC, which wins if it is set), so only the first engine of a process decides.
+  int threads = 0;
+};
+
+struct CompileStats {
+  int compiled = 0;    // modules that the compiler has seen
+  int from_cache = 0;  // modules that were loaded from the cache directory instead
 };
 
 struct PluginInfo {
@@ -45,14 +53,17 @@ class Engine {
   virtual const PluginInfo& plugin() const = 0;
   /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features: facts, pjrt section 7).
   /// kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
+  /// kUnimplemented for a module of several partitions or replicas.
   virtual Result<std::shared_ptr<Function>> compile(const Module& module) = 0;
+  virtual CompileStats compile_stats() const { return {}; }
 };
 
 /// TFD_PJRT_PLUGIN, else the plug-in that this build was configured with. kFailedPrecondition with a hint when there is none.
 Result<std::string> find_plugin(const Environment& env);
-/// TFD_CACHE_DIR, else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty when none of them is there.
+/// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty when none of them is there.
 std::string find_cache_directory(const Environment& env);
 /// Loads the plug-in and makes its client. kFailedPrecondition: no such file, not a PJRT plug-in, too old an API.
+/// Sets TF_CPP_MIN_LOG_LEVEL=3 in the environment unless it is set, so call it before there are threads that read it.
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options);
 
 }  // namespace tfd::function

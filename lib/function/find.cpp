@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include "tfd/function/function.hpp"
+
+namespace tfd::function {
+
+Result<std::string> find_plugin(const Environment& env) {
+  const auto is_there = [](const std::string& path) { return ::access(path.c_str(), R_OK) == 0; };
+  if (const std::string asked = env.get("TFD_PJRT_PLUGIN"); !asked.empty()) {
+    if (!is_there(asked)) return fail(Code::kFailedPrecondition, "no PJRT plug-in at {} (TFD_PJRT_PLUGIN)", asked);
+    return asked;
+  }
+  for (const std::string built_in : {TFD_PJRT_CONFIGURED, TFD_PJRT_INSTALLED})
+    if (is_there(built_in)) return built_in;
+  return fail(Code::kFailedPrecondition, "no PJRT plug-in at {} or {}: run ./dev setup, or set TFD_PJRT_PLUGIN to the path of one",
+              TFD_PJRT_CONFIGURED, TFD_PJRT_INSTALLED);
+}
+
+std::string find_cache_directory(const Environment& env) {
+  if (const auto own = env.find("TFD_CACHE_DIR")) return *own;
+  const std::string cache_home = env.get("XDG_CACHE_HOME");
+  if (cache_home.starts_with('/')) return cache_home + "/tfd";  // relative ones are to be ignored, says the XDG specification
+  const std::string home = env.get("HOME");
+  return home.empty() ? "" : home + "/.cache/tfd";
+}
+
+}  // namespace tfd::function

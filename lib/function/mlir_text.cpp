@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mlir_text.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "mlir_lexer.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::function {
+namespace {
+
+/// loc("x") has a name, loc(#loc1) refers to a line before or after, the others have neither.
+struct Location {
+  std::string name;
+  std::string alias;
+};
+
+struct Attributes {
+  std::optional<int> aliases_output;
+  std::string result_info;
+  std::string layout_mode;
+  bool is_platform_index = false;
+  int partitions = 1, replicas = 1;
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text), lexer_(text) {}
+
+  Result<ModuleFacts> parse() {
+    // Brackets alone say where we are: @main stands at the top, or directly within the one module there.
+    int depth = 0, main_depth = 0;
+    for (;;) {
+      const Token token = lexer_.peek();
+      if (token.kind == TokenKind::kEnd) break;
+      if (token.kind == TokenKind::kAlias && depth == 0) {
+        parse_alias();
+      } else if (token.is_word("func.func") && depth == main_depth) {
+        TFD_TRY(parse_function());
+      } else if ((token.is_word("module") || token.is_word("builtin.module")) && depth == 0) {
+        TFD_TRY(parse_module_header());
+        if (lexer_.peek().is('{')) main_depth = 1;
+      } else {
+        if (token.is('{')) ++depth;
+        if (token.is('}')) --depth;
+        if (depth < 0) return fail_at(token, "'}}' closes nothing");
+        lexer_.take();
+      }
+    }
+    if (!found_main_)
+      return fail(Code::kInvalidArgument, "it has no public @main function{}", private_main_ ? ", its @main is private" : "");
+    if (depth != 0) return fail(Code::kInvalidArgument, "it is cut off: {} '{{' are not closed", depth);
+    name_parameters();
+    facts_.may_donate = text_.find("tf.aliasing_output") != std::string_view::npos ||
+                        text_.find("jax.buffer_donor") != std::string_view::npos ||
+                        text_.find("input_output_alias") != std::string_view::npos;
+    return std::move(facts_);
+  }
+
+ private:
+  template <class... Args>
+  tl::unexpected<Error> fail_at(const Token& token, fmt::format_string<Args...> format, Args&&... args) const {
+    return fail(Code::kInvalidArgument, "line {}: {}", lexer_.line_of(token.at), fmt::format(format, std::forward<Args>(args)...));
+  }
+  static std::string shown(const Token& token) {
+    if (token.kind == TokenKind::kEnd) return "the end";
+    return "'" + printable(token.text.substr(0, 40)) + "'";
+  }
+  Result<void> expect(char mark, const char* where) {
+    if (lexer_.accept(mark)) return {};
+    return fail_at(lexer_.peek(), "expected '{}' {}, not {}", mark, where, shown(lexer_.peek()));
+  }
+
+  /// #loc1 = loc("x")
+  void parse_alias() {
+    const std::string name(lexer_.take().text);
+    if (!lexer_.accept('=') || !lexer_.peek().is_word("loc")) return;
+    aliases_[name] = parse_location();
+  }
+
+  /// With `loc` as the next token.
+  Location parse_location() {
+    Location location;
+    lexer_.take();
+    if (!lexer_.peek().is('(')) return location;
+    Lexer inside = lexer_;
+    inside.take();
+    const Token first = inside.take();
+    if (first.kind == TokenKind::kAlias) location.alias = first.text;
+    // "file.py":1:2 is a place, not a name.
+    else if (first.kind == TokenKind::kString && !inside.peek().is(':')) location.name = unescape(first.text);
+    lexer_.skip_brackets();
+    return location;
+  }
+
+  /// {key = value, key, "key" = value}: those that matter here.
+  Result<Attributes> parse_attributes() {
+    Attributes out;
+    TFD_TRY(expect('{', "before attributes"));
+    while (!lexer_.accept('}')) {
+      const Token key = lexer_.take();
+      if (key.kind != TokenKind::kWord && key.kind != TokenKind::kString) return fail_at(key, "expected an attribute's name, not {}", shown(key));
+      if (lexer_.accept('=')) TFD_TRY(parse_attribute(key.text, out));
+      if (!lexer_.accept(',') && !lexer_.peek().is('}'))
+        return fail_at(lexer_.peek(), "expected ',' or '}}' after attribute {}, not {}", shown(key), shown(lexer_.peek()));
+    }
+    return out;
+  }
+  Result<void> parse_attribute(std::string_view key, Attributes& out) {
+    const Token value = lexer_.peek();
+    const auto number = [&](std::int64_t least) { return parse_integer(value.text, least, 1 << 20); };
+    const auto context = [&] { return fmt::format("line {}: {}", lexer_.line_of(value.at), key); };
+    if (key == "tf.aliasing_output") out.aliases_output = static_cast<int>(TFD_TRY(number(0), context()));
+    if (key == "mhlo.num_partitions") out.partitions = static_cast<int>(TFD_TRY(number(1), context()));
+    if (key == "mhlo.num_replicas") out.replicas = static_cast<int>(TFD_TRY(number(1), context()));
+    if (value.kind == TokenKind::kString) {
+      if (key == "jax.result_info") out.result_info = unescape(value.text);
+      if (key == "mhlo.layout_mode") out.layout_mode = unescape(value.text);
+      if (key == "jax.global_constant") out.is_platform_index = value.text == "_platform_index";
+    }
+    while (lexer_.peek().kind != TokenKind::kEnd && !lexer_.peek().is(',') && !lexer_.peek().is('}')) {
+      if (lexer_.peek().is('(') || lexer_.peek().is('[') || lexer_.peek().is('{') || lexer_.peek().is('<')) lexer_.skip_brackets();
+      else lexer_.take();
+    }
+    return {};
+  }
+
+  /// module @name attributes {…}, up to its '{'.
+  Result<void> parse_module_header() {
+    lexer_.take();
+    if (lexer_.peek().kind == TokenKind::kSymbol) lexer_.take();
+    if (!lexer_.peek().is_word("attributes")) return {};
+    lexer_.take();
+    const Attributes attributes = TFD_TRY(parse_attributes());
+    facts_.partitions = attributes.partitions;
+    facts_.replicas = attributes.replicas;
+    return {};
+  }
+
+  /// func.func [public|private] @main(…) -> …, up to its body; of other functions only the name.
+  Result<void> parse_function() {
+    lexer_.take();
+    bool is_private = false;
+    if (lexer_.peek().kind == TokenKind::kWord) is_private = lexer_.take().text != "public";
+    if (lexer_.peek().kind != TokenKind::kSymbol || lexer_.peek().text != "main") return {};
+    const Token name = lexer_.take();
+    if (is_private) {
+      private_main_ = true;
+      return {};
+    }
+    if (found_main_) return fail_at(name, "a second @main");
+    found_main_ = true;
+    TFD_TRY(parse_arguments());
+    TFD_TRY(parse_results());
+    if (lexer_.peek().is_word("attributes")) {
+      lexer_.take();
+      TFD_TRY(parse_attributes());
+    }
+    if (!lexer_.peek().is('{')) return fail_at(lexer_.peek(), "expected the body of @main, not {}", shown(lexer_.peek()));
+    return {};
+  }
+
+  Result<void> parse_arguments() {
+    TFD_TRY(expect('(', "after @main"));
+    while (!lexer_.accept(')')) {
+      const Token value = lexer_.take();
+      if (value.kind != TokenKind::kValue) return fail_at(value, "expected an argument of @main, not {}", shown(value));
+      TFD_TRY(expect(':', "after an argument"));
+      const std::string what = fmt::format("argument {} (%{})", facts_.signature.arguments.size(), value.text.substr(0, 40));
+      Parameter argument;
+      argument.spec = TFD_TRY(parse_type(what));
+      if (lexer_.peek().is('{')) {
+        const Attributes attributes = TFD_TRY(parse_attributes());
+        if (attributes.is_platform_index)
+          return fail_at(value, "{} is jax's platform index: export for one platform, as in jax.export.export(f, platforms=[\"cpu\"])", what);
+        TFD_TRY(check_layout(attributes, value, what));
+        argument.aliases_output = attributes.aliases_output;
+      }
+      locations_.push_back(lexer_.peek().is_word("loc") ? parse_location() : Location{});
+      facts_.signature.arguments.push_back(std::move(argument));
+      if (!lexer_.accept(',') && !lexer_.peek().is(')'))
+        return fail_at(lexer_.peek(), "expected ',' or ')' after {}, not {}", what, shown(lexer_.peek()));
+    }
+    return {};
+  }
+
+  Result<void> parse_results() {
+    if (lexer_.peek().kind != TokenKind::kArrow) return {};
+    lexer_.take();
+    if (!lexer_.accept('(')) return parse_result();
+    while (!lexer_.accept(')')) {
+      TFD_TRY(parse_result());
+      if (!lexer_.accept(',') && !lexer_.peek().is(')'))
+        return fail_at(lexer_.peek(), "expected ',' or ')' after a result, not {}", shown(lexer_.peek()));
+    }
+    return {};
+  }
+  Result<void> parse_result() {
+    const std::string what = fmt::format("result {}", facts_.signature.results.size());
+    const Token start = lexer_.peek();
+    Parameter result;
+    result.spec = TFD_TRY(parse_type(what));
+    if (lexer_.peek().is('{') && inside_parentheses_or_attributes()) {
+      const Attributes attributes = TFD_TRY(parse_attributes());
+      TFD_TRY(check_layout(attributes, start, what));
+      result.name = attributes.result_info;
+    }
+    facts_.signature.results.push_back(std::move(result));
+    return {};
+  }
+  /// A result without parentheses has no attributes: the '{' behind it opens the body. Attributes start with a name and '='
+  /// or ','; a body starts with a value, a label or an operation without results.
+  bool inside_parentheses_or_attributes() const {
+    Lexer ahead = lexer_;
+    ahead.take();
+    const Token key = ahead.take();
+    if (key.kind != TokenKind::kWord && key.kind != TokenKind::kString) return false;
+    return ahead.peek().is('=') || ahead.peek().is(',') || ahead.peek().is('}');
+  }
+
+  Result<void> check_layout(const Attributes& attributes, const Token& at, const std::string& what) const {
+    if (attributes.layout_mode.empty() || attributes.layout_mode == "default") return {};
+    return fail_at(at, "{}: layout '{}' is not supported, only the default one", what, printable(attributes.layout_mode));
+  }
+
+  Result<tensor::TensorSpec> parse_type(const std::string& what) {
+    const Token word = lexer_.take();
+    if (!word.is_word("tensor") || !lexer_.peek().is('<'))
+      return fail_at(word, "{}: expected a tensor, not {}", what, shown(word));
+    const std::string_view inside = lexer_.take_angles();
+    auto spec = parse_tensor(inside);
+    if (!spec) return fail_at(word, "{}: tensor<{}>: {}", what, printable(inside.substr(0, 60)), spec.error().message);
+    return *spec;
+  }
+  /// "64x10xf32"
+  static Result<tensor::TensorSpec> parse_tensor(std::string_view inside) {
+    tensor::TensorSpec spec;
+    std::string text(inside);
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
+    std::string_view rest = text;
+    for (;;) {
+      if (rest.starts_with('?') || rest.starts_with('*'))
+        return fail(Code::kInvalidArgument, "dynamic shapes are not supported: export it for one shape, or list a module for each batch size");
+      const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+      if (digits == 0) break;
+      if (digits == rest.size() || rest[digits] != 'x') return fail(Code::kInvalidArgument, "not a tensor type");
+      spec.shape.push_back(TFD_TRY(parse_integer(rest.substr(0, digits), 0, std::int64_t{1} << 48)));
+      rest.remove_prefix(digits + 1);
+    }
+    if (spec.shape.size() > 64) return fail(Code::kInvalidArgument, "too many dimensions");
+    auto dtype = tensor::parse_dtype(rest);
+    if (!dtype) return fail(Code::kInvalidArgument, "element type '{}' is not supported", printable(rest.substr(0, 40)));
+    spec.dtype = *dtype;
+    TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
+    return spec;
+  }
+
+  /// Names of arguments come last: a location may be defined behind the function. TensorFlow gives all arguments one name,
+  /// which names none of them.
+  void name_parameters() {
+    auto& arguments = facts_.signature.arguments;
+    std::map<std::string, int> uses;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      arguments[i].name = locations_[i].name;
+      if (const auto alias = aliases_.find(locations_[i].alias); alias != aliases_.end()) arguments[i].name = alias->second.name;
+      ++uses[arguments[i].name];
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (arguments[i].name.empty() || uses[arguments[i].name] > 1) arguments[i].name = fmt::format("arg{}", i);
+    auto& results = facts_.signature.results;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (results[i].name.empty()) results[i].name = fmt::format("result{}", i);
+  }
+
+  std::string_view text_;
+  Lexer lexer_;
+  ModuleFacts facts_;
+  std::vector<Location> locations_;  // of the arguments
+  std::map<std::string, Location, std::less<>> aliases_;
+  bool found_main_ = false, private_main_ = false;
+};
+
+}  // namespace
+
+Result<ModuleFacts> parse_mlir_text(std::string_view text) { return Parser(text).parse(); }
+
+}  // namespace tfd::function

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine behind make_engine(): one plug-in, one client, the compile cache. Thread rule: thread-safe.
+#include <atomic>
+#include <cstdlib>
+
+#include "cache.hpp"
+#include "executable.hpp"
+#include "proto.hpp"
+#include "sha256.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::function {
+namespace {
+
+class PjrtEngine final : public Engine {
+ public:
+  PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options, std::optional<CompileCache> cache)
+      : info_(std::move(info)), client_(std::move(client)), options_(std::move(options)), cache_(std::move(cache)) {
+    if (!cache_) return;
+    const auto hash = cache_->file_hash(info_.path);
+    if (!hash) {
+      cache_.reset();
+      return;
+    }
+    // Everything beside the module that decides what is compiled. XLA reads its flags from the environment by itself.
+    const char* flags = std::getenv("XLA_FLAGS");
+    for (const std::string& part : {std::string("tfd 1"), *hash, options_, describe_cpu(), std::string(flags != nullptr ? flags : "")})
+      key_start_.add_part(part);
+  }
+
+  const PluginInfo& plugin() const override { return info_; }
+  CompileStats compile_stats() const override { return {compiled_, loaded_}; }
+
+  Result<std::shared_ptr<Function>> compile(const Module& module) override {
+    if (module.partitions != 1 || module.replicas != 1)
+      return fail(Code::kUnimplemented, "{} is for {} partitions and {} replicas, only modules for one device are supported: export it for one",
+                  printable(module.name), module.partitions, module.replicas);
+    const std::string key = key_of(module);
+    if (cache_) {
+      if (const auto bytes = cache_->find(key)) {
+        if (auto executable = Executable::load(client_, module, *bytes)) {
+          ++loaded_;
+          return executable;
+        }
+      }
+    }
+    auto executable = TFD_TRY(Executable::compile(client_, module, options_));
+    ++compiled_;
+    TFD_TRY(executable->check_signature());
+    if (cache_)
+      if (const auto bytes = executable->serialize()) cache_->store(key, *bytes);
+    return executable;
+  }
+
+ private:
+  /// The signature is part of it, so that a loaded executable is one whose signature was checked.
+  std::string key_of(const Module& module) const {
+    Sha256 hash = key_start_;
+    hash.add_part(format_signature(module.signature));
+    hash.add_part(module.code);
+    return hash.hex();
+  }
+
+  PluginInfo info_;
+  std::shared_ptr<const Client> client_;  // shared with the functions and their results
+  std::string options_;
+  std::optional<CompileCache> cache_;
+  Sha256 key_start_;
+  std::atomic<int> compiled_{0}, loaded_{0};
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
+  if (options.device_count < 1) return fail(Code::kInvalidArgument, "an engine with {} devices", options.device_count);
+  if (options.threads > 0) ::setenv("PJRT_NPROC", std::to_string(options.threads).c_str(), 0);
+  const Api api = TFD_TRY(Api::load(options.plugin));
+  auto client = TFD_TRY(Client::make(api, options.device_count), "the PJRT plug-in " + options.plugin);
+  PluginInfo info;
+  info.path = options.plugin;
+  info.platform = client->platform();
+  info.api_major = api->pjrt_api_version.major_version;
+  info.api_minor = api->pjrt_api_version.minor_version;
+  info.stablehlo_current = api.stablehlo_version();
+  std::string compile_options = encode_compile_options(TFD_TRY(client->device_id()));
+  std::optional<CompileCache> cache;
+  if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
+  return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), std::move(cache));
+}
+
+}  // namespace tfd::function

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "executable.hpp"
+
+#include <cstddef>
+#include <numeric>
+
+#include "proto.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::function {
+namespace {
+
+std::vector<tensor::TensorSpec> specs_of(const std::vector<Parameter>& parameters) {
+  std::vector<tensor::TensorSpec> specs;
+  for (const Parameter& parameter : parameters) specs.push_back(parameter.spec);
+  return specs;
+}
+
+Result<void> compare(const char* what, const std::vector<Parameter>& stated, const std::vector<tensor::TensorSpec>& real) {
+  const std::vector<tensor::TensorSpec> specs = specs_of(stated);
+  if (specs.size() != real.size())
+    return fail(Code::kInvalidArgument, "the signature states {} {}s, the compiled program has {}", specs.size(), what, real.size());
+  for (std::size_t i = 0; i < real.size(); ++i)
+    if (specs[i] != real[i])
+      return fail(Code::kInvalidArgument, "the signature states {} {} as {}, the compiled program has {}", what, i,
+                  tensor::format_spec(specs[i]), tensor::format_spec(real[i]));
+  return {};
+}
+
+}  // namespace
+
+Executable::Executable(std::shared_ptr<const Client> client, const Module& module, PJRT_LoadedExecutable* loaded)
+    : client_(std::move(client)), name_(printable(module.name)), signature_(module.signature), loaded_(loaded) {
+  const Api& api = client_->api();
+  TFD_PJRT_ARGS(PJRT_LoadedExecutable_GetExecutable_Args, args);
+  args.loaded_executable = loaded_;
+  if (api.check(api->PJRT_LoadedExecutable_GetExecutable(&args), "executable")) executable_ = args.executable;
+  if (module.may_donate) {
+    kept_arguments_.resize(signature_.arguments.size());
+    std::iota(kept_arguments_.begin(), kept_arguments_.end(), 0);
+  }
+}
+
+Executable::~Executable() {
+  const Api& api = client_->api();
+  if (executable_ != nullptr) {
+    TFD_PJRT_ARGS(PJRT_Executable_Destroy_Args, args);
+    args.executable = executable_;
+    (void)api.check(api->PJRT_Executable_Destroy(&args), "executable");
+  }
+  TFD_PJRT_ARGS(PJRT_LoadedExecutable_Destroy_Args, args);
+  args.executable = loaded_;
+  (void)api.check(api->PJRT_LoadedExecutable_Destroy(&args), "executable");
+}
+
+Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Client> client, const Module& module,
+                                                        const std::string& options) {
+  const Api& api = client->api();
+  constexpr std::string_view kFormat = "mlir";
+  std::string code = module.code;  // the API takes a pointer that isn't const
+  PJRT_Program program{};
+  program.struct_size = PJRT_Program_STRUCT_SIZE;
+  program.code = code.data();
+  program.code_size = code.size();
+  program.format = kFormat.data();
+  program.format_size = kFormat.size();
+  TFD_PJRT_ARGS(PJRT_Client_Compile_Args, args);
+  args.client = client->handle();
+  args.program = &program;
+  args.compile_options = options.data();
+  args.compile_options_size = options.size();
+  const auto compiled = api.check(api->PJRT_Client_Compile(&args), printable(module.name) + " does not compile");
+  if (!compiled) {
+    const bool out_of_memory = compiled.error().code == Code::kResourceExhausted;
+    return fail(out_of_memory ? Code::kResourceExhausted : Code::kInvalidArgument, "{}", compiled.error().message);
+  }
+  return std::shared_ptr<Executable>(new Executable(std::move(client), module, args.executable));
+}
+
+std::shared_ptr<Executable> Executable::load(std::shared_ptr<const Client> client, const Module& module, const std::string& bytes) {
+  const Api& api = client->api();
+  if (!api.has(offsetof(PJRT_Api, PJRT_Executable_DeserializeAndLoad))) return nullptr;
+  TFD_PJRT_ARGS(PJRT_Executable_DeserializeAndLoad_Args, args);
+  args.client = client->handle();
+  args.serialized_executable = bytes.data();
+  args.serialized_executable_size = bytes.size();
+  if (!api.check(api->PJRT_Executable_DeserializeAndLoad(&args), "cannot load an executable")) return nullptr;
+  return std::shared_ptr<Executable>(new Executable(std::move(client), module, args.loaded_executable));
+}
+
+std::optional<std::string> Executable::serialize() const {
+  const Api& api = client_->api();
+  if (executable_ == nullptr || !api.has(offsetof(PJRT_Api, PJRT_Executable_Serialize))) return std::nullopt;
+  TFD_PJRT_ARGS(PJRT_Executable_Serialize_Args, args);
+  args.executable = executable_;
+  if (!api.check(api->PJRT_Executable_Serialize(&args), "cannot serialize")) return std::nullopt;
+  std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
+  args.serialized_executable_deleter(args.serialized_executable);
+  return bytes;
+}
+
+Result<std::vector<tensor::TensorSpec>> Executable::output_specs() const {
+  const Api& api = client_->api();
+  TFD_PJRT_ARGS(PJRT_Executable_OutputElementTypes_Args, types);
+  types.executable = executable_;
+  TFD_TRY(api.check(api->PJRT_Executable_OutputElementTypes(&types), name_));
+  TFD_PJRT_ARGS(PJRT_Executable_OutputDimensions_Args, dimensions);
+  dimensions.executable = executable_;
+  TFD_TRY(api.check(api->PJRT_Executable_OutputDimensions(&dimensions), name_));
+  std::vector<tensor::TensorSpec> specs;
+  const std::int64_t* next = dimensions.dims;
+  for (std::size_t i = 0; i < types.num_output_types && i < dimensions.num_outputs; ++i) {
+    tensor::TensorSpec spec;
+    spec.dtype = TFD_TRY(dtype_of(types.output_types[i]), name_);
+    spec.shape.assign(next, next + dimensions.dim_sizes[i]);
+    next += dimensions.dim_sizes[i];
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+std::optional<std::string> Executable::optimized_program() const {
+  const Api& api = client_->api();
+  if (!api.has(offsetof(PJRT_Api, PJRT_Executable_OptimizedProgram))) return std::nullopt;
+  PJRT_Program program{};
+  program.struct_size = PJRT_Program_STRUCT_SIZE;
+  TFD_PJRT_ARGS(PJRT_Executable_OptimizedProgram_Args, args);
+  args.executable = executable_;
+  args.program = &program;
+  std::string bytes;
+  for (int pass = 0; pass < 2; ++pass) {  // its size, then its bytes
+    if (!api.check(api->PJRT_Executable_OptimizedProgram(&args), "program")) return std::nullopt;
+    if (pass > 0) break;
+    bytes.resize(program.code_size);
+    program.code = bytes.data();
+  }
+  return bytes;
+}
+
+Result<void> Executable::check_signature() const {
+  if (executable_ == nullptr) return fail(Code::kInternal, "{}: the plug-in compiled it to nothing", name_);
+  // Counted first: a call writes that many results into memory of ours.
+  TFD_PJRT_ARGS(PJRT_Executable_NumOutputs_Args, count);
+  count.executable = executable_;
+  TFD_TRY(client_->api().check(client_->api()->PJRT_Executable_NumOutputs(&count), name_));
+  if (count.num_outputs != signature_.results.size())
+    return fail(Code::kInvalidArgument, "{}: the signature states {} results, the compiled program has {}", name_, signature_.results.size(),
+                count.num_outputs);
+  const auto outputs = TFD_TRY(output_specs());
+  TFD_TRY(compare("result", signature_.results, outputs), name_);
+  const auto program = optimized_program();
+  if (!program) return {};
+  const auto shapes = TFD_TRY(decode_program_shapes(*program), name_);
+  if (!shapes) return {};
+  TFD_TRY(compare("argument", signature_.arguments, shapes->arguments), name_);
+  return {};
+}
+
+Result<std::vector<tensor::Tensor>> Executable::call(const std::vector<tensor::Tensor>& arguments) {
+  TFD_TRY(check_arguments(signature_, arguments), name_);
+  const Api& api = client_->api();
+  std::vector<ArgumentBuffer> held;  // gives the wrapped arguments back at every return
+  std::vector<PJRT_Buffer*> inputs;
+  held.reserve(arguments.size());
+  inputs.reserve(arguments.size());
+  for (const tensor::Tensor& argument : arguments) {
+    held.push_back(TFD_TRY(ArgumentBuffer::make(*client_, argument), name_));
+    inputs.push_back(held.back().buffer());
+  }
+  std::vector<PJRT_Buffer*> outputs(signature_.results.size());
+  PJRT_Buffer* const* input_list = inputs.data();
+  PJRT_Buffer** output_list = outputs.data();
+  PJRT_Event* done = nullptr;
+  TFD_PJRT_ARGS(PJRT_ExecuteOptions, options);
+  options.non_donatable_input_indices = kept_arguments_.data();
+  options.num_non_donatable_input_indices = kept_arguments_.size();
+  TFD_PJRT_ARGS(PJRT_LoadedExecutable_Execute_Args, args);
+  args.executable = loaded_;
+  args.options = &options;
+  args.argument_lists = &input_list;
+  args.num_devices = 1;
+  args.num_args = inputs.size();
+  args.output_lists = &output_list;
+  args.device_complete_events = &done;
+  TFD_TRY(api.check(api->PJRT_LoadedExecutable_Execute(&args), name_));
+  const Result<void> ended = api.await(done, name_);
+  std::vector<tensor::Tensor> results;
+  results.reserve(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const tensor::TensorSpec& spec = signature_.results[i].spec;
+    auto storage = ended ? BufferStorage::make(client_, outputs[i], spec) : Result<std::shared_ptr<BufferStorage>>();
+    if (ended && storage) {
+      results.emplace_back(spec.dtype, spec.shape, std::move(*storage));
+      continue;
+    }
+    // BufferStorage::make() takes its buffer even when it fails; the others are ours to free.
+    for (std::size_t rest = ended ? i + 1 : i; rest < outputs.size(); ++rest) api.destroy(outputs[rest]);
+    return fail(std::move(ended ? storage.error() : ended.error()));
+  }
+  if (!ended) return fail(ended.error());
+  return results;
+}
+
+}  // namespace tfd::function
