@@ -5,6 +5,18 @@
 #include "tfd/cli/tool.hpp"
 
 namespace tfd::cli {
+namespace {
+
+/// Whether a message says "worker:1" already (and not "worker:10"): each thing is said once.
+bool names_task(std::string_view message, std::string_view task) {
+  for (std::size_t at = message.find(task); at != std::string_view::npos; at = message.find(task, at + 1)) {
+    const std::size_t end = at + task.size();
+    if (end == message.size() || message[end] < '0' || message[end] > '9') return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 ExitCode exit_code_of(const Error& error) {
   switch (error.code) {
@@ -55,10 +67,8 @@ std::string error_line(std::string_view tool, const Error& error) {
     hint = fmt::format("hint: {}\n", printable(message.substr(at + 7)));
     message = message.substr(0, at);
   }
-  const std::string task = error.task.empty() ? "" : printable(error.task) + ": ";
-  // The task is often part of the message already; say it once.
-  const bool said = !error.task.empty() && message.find(error.task) != std::string_view::npos;
-  return fmt::format("{}: {}{}\n{}", tool, said ? "" : task, printable(message), hint);
+  const bool task_missing = !error.task.empty() && !names_task(message, error.task);
+  return fmt::format("{}: {}{}\n{}", tool, task_missing ? printable(error.task) + ": " : "", printable(message), hint);
 }
 
 }  // namespace tfd::cli

@@ -36,17 +36,47 @@ std::string cli11_names(const Option& option) {
   return text;
 }
 
-/// CLI11 2.1 takes the next argument as the value of "--name=": make it two arguments, the second one empty.
-void split_empty_values(std::vector<std::string>& arguments, const Names& names) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--") return;
-    if (!argument.starts_with("--") || !argument.ends_with('=')) continue;
-    const auto found = names.find(std::string_view(argument).substr(0, argument.size() - 1));
-    if (found == names.end() || is_switch(*found->second)) continue;
-    arguments[i].pop_back();
-    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::string());
+/// Whether the argument is an option whose value is the next argument.
+bool takes_next(std::string_view argument, const Names& names) {
+  if (argument.starts_with("--")) {
+    const auto found = names.find(argument);
+    return found != names.end() && !is_switch(*found->second);
   }
+  for (std::size_t i = 1; i < argument.size(); ++i) {  // "-wn 5"
+    const auto found = names.find(std::string("-") + argument[i]);
+    if (found == names.end()) return false;
+    if (!is_switch(*found->second)) return i + 1 == argument.size();
+  }
+  return false;
+}
+
+/// Where the options end: at "--", or at the first positional if that ends them, else at the end of the line. On the way
+/// "--name=" becomes two arguments, the second one empty, since CLI11 2.1 takes the next argument as its value.
+std::size_t find_end_of_options(std::vector<std::string>& arguments, const Names& names, bool positional_ends) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string& argument = arguments[i];
+    if (argument == "--") return i;
+    if (argument.size() < 2 || argument.front() != '-') {
+      if (positional_ends) return i;
+      continue;
+    }
+    const std::string name = argument.substr(0, argument.size() - 1);
+    if (argument.starts_with("--") && argument.ends_with('=') && takes_next(name, names)) {
+      argument = name;
+      arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(++i), std::string());
+    } else if (takes_next(argument, names)) {
+      ++i;
+    }
+  }
+  return arguments.size();
+}
+
+/// CLI11 leaves "-ait" of "-wait" when it knows -w: what was typed is said.
+std::string_view as_typed(std::string_view left, std::span<const std::string> arguments) {
+  if (left.starts_with("--")) return left;
+  for (const std::string& argument : arguments)
+    if (argument.starts_with('-') && !argument.starts_with("--") && argument.ends_with(left.substr(1))) return argument;
+  return left;
 }
 
 tl::unexpected<Error> unknown_option(std::string_view argument, const Names& names) {
@@ -66,33 +96,40 @@ tl::unexpected<Error> missing_value(const std::vector<std::string>& arguments, c
   return fail(Code::kUsage, "{} needs a value: {}", found->first, found->second->placeholder);
 }
 
+/// Tells CLI11 the options; one handle per entry of the table, null for positionals.
+std::vector<CLI::Option*> declare(CLI::App& app, std::span<const Option> table) {
+  app.set_help_flag();
+  app.allow_windows_style_options(false);
+  app.allow_extras();
+  std::vector<CLI::Option*> handles(table.size(), nullptr);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (is_positional(table[i])) continue;
+    handles[i] = is_switch(table[i]) ? app.add_flag(cli11_names(table[i])) : app.add_option(table[i].names);
+    if (!is_switch(table[i])) handles[i]->expected(1)->type_size(1)->allow_extra_args(false);
+    handles[i]->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  return handles;
+}
+
 }  // namespace
 
 Result<Line> parse_line(std::span<const Option> table, const std::vector<std::string>& arguments, CommandForm form) {
   const Names names = all_names(table);
   Line line;
   std::vector<std::string> left = arguments;
-  const auto separator = std::find(left.begin(), left.end(), "--");
-  if (form != CommandForm::kFirstPositional && separator != left.end()) {
-    line.separator = true;
-    line.command.assign(separator + 1, left.end());
-    left.erase(separator, left.end());
+  const bool positional_ends = form == CommandForm::kFirstPositional;
+  const std::size_t options = find_end_of_options(left, names, positional_ends);
+  const auto end = left.begin() + static_cast<std::ptrdiff_t>(options);
+  if (end != left.end()) {
+    line.separator = *end == "--";
+    line.command.assign(end + (line.separator ? 1 : 0), left.end());
+    left.erase(end, left.end());
   }
-  split_empty_values(left, names);
 
   CLI::App app;
-  std::vector<CLI::Option*> handles(table.size(), nullptr);
+  std::vector<CLI::Option*> handles;
   try {
-    app.set_help_flag();
-    app.allow_windows_style_options(false);
-    app.allow_extras();
-    if (form == CommandForm::kFirstPositional) app.prefix_command();
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      if (is_positional(table[i])) continue;
-      handles[i] = is_switch(table[i]) ? app.add_flag(cli11_names(table[i])) : app.add_option(table[i].names);
-      if (!is_switch(table[i])) handles[i]->expected(1)->type_size(1)->allow_extra_args(false);
-      handles[i]->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    }
+    handles = declare(app, table);
   } catch (const std::exception& error) {  // a duplicate or malformed name in the table
     return fail(Code::kInternal, "option table: {}", error.what());
   }
@@ -107,15 +144,8 @@ Result<Line> parse_line(std::span<const Option> table, const std::vector<std::st
   for (CLI::Option* handle : handles)
     line.values.push_back(handle == nullptr || handle->count() == 0 ? std::vector<std::string>() : handle->results());
   std::vector<std::string> rest = app.remaining();
-  if (form == CommandForm::kFirstPositional) {
-    if (!rest.empty() && rest.front().size() > 1 && rest.front().starts_with('-') && rest.front() != "--")
-      return unknown_option(rest.front(), names);
-    if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
-    line.command = std::move(rest);
-    return line;
-  }
   for (std::string& argument : rest) {
-    if (argument.size() > 1 && argument.starts_with('-')) return unknown_option(argument, names);
+    if (argument.size() > 1 && argument.starts_with('-')) return unknown_option(as_typed(argument, left), names);
     line.positionals.push_back(std::move(argument));
   }
   if (form == CommandForm::kNone) {  // "--" only ends the options: what follows are positionals, whatever they look like

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sample.hpp"
+#include "tfd/base/text.hpp"
+
+using tfd::cli::Sample;
+using Words = std::vector<std::string>;
+
+namespace {
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (const std::string& line : tfd::split(text, '\n'))
+    widest = std::max(widest, static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; })));
+  return widest;
+}
+
+}  // namespace
+
+TEST_CASE("cli: help goes to stdout, fits 80 columns and ends with 0") {
+  Sample s;
+  for (const Words& arguments : {Words{"--help"}, {"-h"}, {"local", "--wait", "--help"}, {"--help", "-n", "0"}, {"nonsense", "--help"}}) {
+    CHECK(s.run(arguments).code == 0);
+    CHECK(s.err.empty());
+    CHECK(s.out.starts_with("tfd-sample: show one option of every kind\n\nUsage: tfd-sample [OPTIONS] [KIND] [FILES…] [-- CMD [ARG…]]\n"));
+    CHECK(widest_line(s.out) <= 80);
+  }
+}
+
+TEST_CASE("cli: help shows defaults, choices, environment variables and examples, and hides what is hidden") {
+  Sample s;
+  s.run({"--help"});
+  const auto shows = [&](const std::string& text) { return s.out.find(text) != std::string::npos; };
+  CHECK(shows("\n  KIND                  Which kind (local, slurm)\n"));
+  CHECK(shows("\n      --cluster FILE|-  The cluster spec\n"));
+  CHECK(shows("\n  -f, --format FORMAT   How the result is printed (json, tf-config, table)\n                        (default: json)\n"));
+  CHECK(shows("\n  -w, --wait            Wait until every task is ready\n"));
+  CHECK(shows("\n      --[no-]keep       Keep the servers\n"));
+  CHECK(shows("Give up after this (default: 30s) [TFD_TIMEOUT]"));
+  CHECK(shows("(repeatable)"));
+  CHECK(shows("\n  tfd-sample slurm --wait --timeout 5m --cluster spec.json --set \\\n      train.steps=10 --format table\n"));
+  CHECK_FALSE(shows("--secret"));
+  CHECK_FALSE(shows("--dump-cli"));
+}
+
+TEST_CASE("cli: a long label gets a line of its own") {
+  Sample s;
+  auto tool = s.tool();
+  std::string value;
+  tool.options.push_back({"--a-really-very-long-option-name", "PLACEHOLDER", "Its help", &value});
+  s.run(tool, {"--help"});
+  CHECK(s.out.find("\n      --a-really-very-long-option-name PLACEHOLDER\n                        Its help\n") != std::string::npos);
+  CHECK(widest_line(s.out) <= 80);
+}
+
+TEST_CASE("cli: version names the tool and the project's version") {
+  Sample s;
+  CHECK(s.run({"--version"}).code == 0);
+  CHECK(s.err.empty());
+  CHECK((s.out == "tfd-sample " + tfd::cli::version() + "\n" || s.out.starts_with("tfd-sample " + tfd::cli::version() + " (")));
+}
+
+TEST_CASE("cli: the dump holds the whole interface") {
+  Sample s;
+  CHECK(s.run({"--dump-cli"}).code == 0);
+  const auto dump = nlohmann::json::parse(s.out);
+  CHECK(dump["name"] == "tfd-sample");
+  CHECK(dump["group"] == "training");
+  CHECK(dump["takes_command"] == true);
+  CHECK(dump["examples"].size() == 3);
+  const auto option = [&](const std::string& name) {
+    for (const auto& entry : dump["options"])
+      for (const auto& own : entry["names"])
+        if (own == name) return entry;
+    return nlohmann::json();
+  };
+  CHECK(option("KIND")["positional"] == true);
+  CHECK(option("--format")["names"] == Words{"-f", "--format"});
+  CHECK(option("-f")["choices"] == Words{"json", "tf-config", "table"});
+  CHECK(option("--format")["default"] == "json");
+  CHECK(option("--timeout")["env"] == "TFD_TIMEOUT");
+  CHECK(option("--cluster")["complete"] == "file");
+  CHECK(option("--keep")["negatable"] == true);
+  CHECK(option("--set")["repeatable"] == true);
+  CHECK(option("--wait")["switch"] == true);
+  CHECK(option("--secret")["hidden"] == true);
+  CHECK(option("--help")["common"] == true);
+}
