@@ -55,6 +55,7 @@ struct PeerEvent {
 struct Caller {
   std::string name;
   Incarnation incarnation = 0;
+  Deadline deadline = Deadline::never();  // when it stops waiting for the answer: later work on it is for nobody
 };
 
 /// Answers one request, once, from any thread. Dropped without an answer it replies kInternal. An answer to somebody who is
@@ -86,14 +87,19 @@ struct EndpointOptions {
   std::function<void(const PeerEvent&)> on_peer = {};
   /// Where to listen; empty: nowhere. "127.0.0.1:0", "[::1]:2222" or "ipc:///path".
   std::string bind = {};
-  int listen_fd = -1;           // a listening socket that somebody else bound (ZMQ_USE_FD); then `bind` says its address
+  int listen_fd = -1;           // a listening socket that somebody else bound (ZMQ_USE_FD); `bind` may say its address; closed at the end
   Duration heartbeat_interval = std::chrono::milliseconds(500);
   Duration heartbeat_timeout = std::chrono::seconds(2);
+  /// What a peer may have us hold: one message, and all its messages that are still arriving. Checked before memory is taken.
+  std::uint64_t max_message_bytes = std::uint64_t{4} << 30;
+  std::uint64_t max_peer_bytes = std::uint64_t{8} << 30;
   Log log = {};
 };
 
 class Endpoint {
  public:
+  /// Completes promptly; callbacks of what is in flight get kCancelled first. A reply made before it still leaves. Not for the
+  /// I/O thread.
   virtual ~Endpoint() = default;
   /// Where it really listens ("127.0.0.1:41234"); empty if nowhere.
   virtual std::string address() const = 0;
@@ -102,13 +108,16 @@ class Endpoint {
   /// Starts connecting, never blocks. Adding a name again with the same address gives the same peer; with another address
   /// it reconnects.
   virtual PeerId add_peer(const std::string& name, const std::string& address) = 0;
+  /// Its requests in flight get kCancelled.
   virtual void remove_peer(PeerId peer) = 0;
   virtual PeerState state(PeerId peer) const = 0;
   virtual Incarnation incarnation_of(PeerId peer) const = 0;
 
   /// `callback` is called exactly once, on the I/O thread: with the answer, with the remote handler's Error (task set), with
   /// kUnavailable when the peer is lost (at once if it is, or while the request is in flight), with kDeadlineExceeded.
-  /// Small requests to one peer that are queued together travel in one message.
+  /// Small requests to one peer that are queued together travel in one message. They arrive in the order they were made,
+  /// but overtake requests with large tensors. What was sent to a task that died is never executed by its successor.
+  /// kInvalidArgument: metadata above 1 MiB or too many tensors; kProtocolMismatch: the peer speaks another version.
   virtual void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) = 0;
   /// Blocks; not for the I/O thread.
   Result<Message> call(PeerId peer, Message message, Deadline deadline);
@@ -128,9 +137,11 @@ class InprocNetwork {
  public:
   virtual ~InprocNetwork() = default;
   virtual Result<std::unique_ptr<Endpoint>> make_endpoint(EndpointOptions options) = 0;
-  /// Fault injection: from now on messages to and from the endpoint at `address` are lost (as a cut cable), or the
-  /// endpoint is gone (as SIGKILL: peers see it lost at once).
+  /// Fault injection. cut: from now on nothing passes to and from the endpoint at `address` (as a cut cable: peers see it lost
+  /// after their heartbeat timeout; whole again before that, nothing is lost). kill: it is gone (as SIGKILL: peers see it
+  /// lost at once), and its address is free for a successor. An endpoint that is bound nowhere goes by its name here.
   virtual void cut(const std::string& address, bool is_cut) = 0;
+  virtual void kill(const std::string& address) = 0;
 };
 std::unique_ptr<InprocNetwork> make_inproc_network();
 

@@ -1,0 +1,34 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// 64-byte aligned buffers for received tensors. Large ones are used again when their Tensor is gone: fresh pages cost more
+// than the copy into them (a fault for every 4 KiB). Thread rule: thread-safe; buffers come back from any thread.
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::transport {
+
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
+ public:
+  /// At most `kept_bytes` lie idle.
+  explicit BufferPool(std::size_t kept_bytes) : most_(kept_bytes) {}
+  /// Not initialised, writable.
+  std::shared_ptr<tensor::Storage> get(std::size_t bytes);
+  std::size_t idle_bytes() const;
+
+ private:
+  friend class PooledStorage;
+  void give_back(std::size_t bytes, std::shared_ptr<tensor::Storage> buffer);
+
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  std::size_t idle_ = 0;
+  std::map<std::size_t, std::vector<std::shared_ptr<tensor::Storage>>> free_;  // by exact size: training repeats its shapes
+};
+
+}  // namespace tfd::transport

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core.hpp"
+
+#include <pthread.h>
+
+#include <cassert>
+#include <csignal>
+
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::transport {
+namespace {
+
+constexpr std::size_t kIdleBuffers = 64 * 1024 * 1024;
+constexpr int kReceiveAtOnce = 256;
+
+}  // namespace
+
+Core::Core(EndpointOptions options, std::unique_ptr<Wire> wire, std::shared_ptr<Waker> waker)
+    : options_(std::move(options)),
+      address_(wire->address()),
+      pool_(std::make_shared<BufferPool>(kIdleBuffers)),
+      wire_(std::move(wire)),
+      waker_(std::move(waker)),
+      mailbox_(std::make_shared<Mailbox>(waker_)) {
+  if (options_.incarnation == 0) options_.incarnation = make_incarnation();
+  // Signals are for the threads of the tool.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Core::~Core() {
+  assert(!on_io_thread());
+  stop_.store(true);
+  waker_->wake();
+  thread_.join();
+}
+
+void Core::run() {
+  io_thread_.store(std::this_thread::get_id());
+  if (options_.heartbeat_interval > Duration::zero()) check_liveness();
+  while (!stop_.load()) {
+    more_to_receive_ = wire_->receive(*this, kReceiveAtOnce);
+    do_timers();
+    do_items();
+    ship_all();
+    sleep();
+  }
+  shut_down();
+}
+
+void Core::sleep() {
+  if (more_to_receive_ || !local_.empty()) return;
+  waker_->prepare_to_sleep();
+  if (mailbox_->is_empty() && !stop_.load()) wire_->wait(std::min(deadlines_.next(), actions_.next()));
+  waker_->awake();
+}
+
+void Core::hand_over(MailItem item) {
+  if (on_io_thread()) local_.push_back(std::move(item));
+  else mailbox_->push(std::move(item));
+}
+
+void Core::do_items() {
+  mailbox_->take(taken_);
+  for (MailItem& item : taken_) do_item(item);
+  taken_.clear();
+  // What callbacks ask for while we are here is done in this turn too, but not for ever.
+  for (std::size_t left = local_.size(); left > 0 && !local_.empty(); --left) {
+    MailItem item = std::move(local_.front());
+    local_.pop_front();
+    do_item(item);
+  }
+}
+
+void Core::do_item(MailItem& item) {
+  if (auto* request = std::get_if<RequestItem>(&item)) start_request(*request);
+  else if (auto* reply = std::get_if<ReplyItem>(&item)) send_reply(reply->link, reply->id, std::move(reply->answer));
+  else if (auto& action = std::get<ActionItem>(item); !action.is_user || !is_closing_) action.action();
+}
+
+void Core::do_timers() {
+  if (deadlines_.next() == Clock::time_point::max() && actions_.next() == Clock::time_point::max()) return;
+  const Clock::time_point now = Clock::now();
+  while (const auto due = deadlines_.take_due(now)) on_deadline(*due);
+  while (const auto action = actions_.take_due(now)) (*action)();
+}
+
+void Core::ship_all() {
+  const std::vector<LinkId> dirty = std::exchange(dirty_, {});
+  for (const LinkId id : dirty) {
+    Link* link = find_link(id);
+    if (link == nullptr) continue;
+    link->is_dirty = false;
+    if (!link->ship(*wire_)) on_closed(id, "connection reset");
+  }
+}
+
+void Core::check_liveness() {
+  // Heartbeats are the wire's. These pings only show what is silent (for the reason of a loss) and find out who is gone.
+  const Clock::time_point now = Clock::now();
+  for (const auto& [id, link] : links_) {
+    const Duration silent_for = now - link->heard;
+    if (link->greeted && silent_for >= options_.heartbeat_interval * (is_accepted(id) ? 4 : 1)) {
+      link->control({.type = FrameType::kPing});
+      mark_dirty(*link);
+    }
+  }
+  at(now + options_.heartbeat_interval, [this] { check_liveness(); });
+}
+
+void Core::shut_down() {
+  is_closing_ = true;
+  do {
+    for (const auto& [id, peer] : peers_) fail_all(*peer, Code::kCancelled, "the endpoint was closed");
+    do_items();
+  } while (!local_.empty() || !mailbox_->close_if_empty());
+  for (const auto& [id, link] : links_) {
+    if (!is_accepted(id) || !link->greeted) continue;
+    link->control({.type = FrameType::kGoodbye}, "it said goodbye");
+    mark_dirty(*link);
+  }
+  ship_all();
+  wire_->close();
+}
+
+PeerId Core::add_peer(const std::string& name, const std::string& address) {
+  PeerId id{};
+  bool is_move = false;
+  {
+    const std::lock_guard lock(cards_mutex_);
+    std::size_t i = 0;
+    while (i < cards_.size() && (cards_[i].is_removed || cards_[i].name != name)) ++i;
+    id = static_cast<PeerId>(i);
+    if (i == cards_.size()) {
+      cards_.push_back({.name = name, .address = address});
+    } else {
+      if (cards_[i].address == address) return id;
+      cards_[i].address = address;
+      cards_[i].state = PeerState::kConnecting;
+      is_move = true;
+    }
+  }
+  hand_over(ActionItem{[this, id, name, address, is_move] {
+    if (is_move) end_peer(id, Code::kUnavailable, fmt::format("moved to {}", address));
+    begin_peer(id, name, address);
+  }});
+  return id;
+}
+
+void Core::remove_peer(PeerId peer) {
+  {
+    const std::lock_guard lock(cards_mutex_);
+    const auto i = static_cast<std::size_t>(peer);
+    if (i >= cards_.size() || cards_[i].is_removed) return;
+    cards_[i].is_removed = true;
+  }
+  cards_changed_.notify_all();
+  hand_over(ActionItem{[this, peer] { end_peer(peer, Code::kCancelled, "was removed"); }});
+}
+
+PeerState Core::state(PeerId peer) const {
+  const std::lock_guard lock(cards_mutex_);
+  const auto i = static_cast<std::size_t>(peer);
+  return i < cards_.size() ? cards_[i].state : PeerState::kLost;
+}
+
+Incarnation Core::incarnation_of(PeerId peer) const {
+  const std::lock_guard lock(cards_mutex_);
+  const auto i = static_cast<std::size_t>(peer);
+  return i < cards_.size() ? cards_[i].incarnation : 0;
+}
+
+void Core::request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) {
+  hand_over(RequestItem{peer, std::move(message), deadline, std::move(callback)});
+}
+
+void Core::post(std::function<void()> action) { hand_over(ActionItem{std::move(action), true}); }
+
+void Core::post_at(Clock::time_point when, std::function<void()> action) {
+  hand_over(ActionItem{[this, when, action = std::move(action)]() mutable { at(when, std::move(action)); }, true});
+}
+
+Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline) {
+  assert(!on_io_thread());
+  const Clock::time_point since = Clock::now();
+  std::unique_lock lock(cards_mutex_);
+  for (;;) {
+    std::vector<std::string> missing;
+    for (const PeerId peer : peers) {
+      const auto i = static_cast<std::size_t>(peer);
+      if (i >= cards_.size() || cards_[i].is_removed) return fail(Code::kNotFound, "no such peer: {}", i < cards_.size() ? cards_[i].name : std::to_string(i));
+      const PeerCard& card = cards_[i];
+      if (card.is_mismatch) return fail(Error{Code::kProtocolMismatch, fmt::format("{} at {} {}", card.name, card.address, card.reason), card.name});
+      if (card.state != PeerState::kUp) missing.push_back(card.reason.empty() ? card.name : fmt::format("{} ({})", card.name, card.reason));
+    }
+    if (missing.empty()) return {};
+    if (deadline.expired()) {
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since);
+      return fail(Code::kDeadlineExceeded, "waited {} for {}", format_duration(waited), join_words(missing));
+    }
+    if (deadline.is_never()) cards_changed_.wait(lock);
+    else cards_changed_.wait_until(lock, deadline.when());
+  }
+}
+
+}  // namespace tfd::transport

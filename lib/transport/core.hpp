@@ -1,0 +1,154 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The protocol of an endpoint, over any Wire: peers and their states, requests in flight, deadlines, replies.
+// Thread rule: everything but the public functions of Endpoint lives on the I/O thread, which this owns. Callbacks of the
+// user are called with no lock held and with all state consistent; what they ask for is queued (local_), never done inside.
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "buffer_pool.hpp"
+#include "link.hpp"
+#include "mailbox.hpp"
+#include "tfd/transport/endpoint.hpp"
+#include "timers.hpp"
+#include "wire.hpp"
+
+namespace tfd::transport {
+
+class Core final : public Endpoint, private Wire::Sink {
+ public:
+  Core(EndpointOptions options, std::unique_ptr<Wire> wire, std::shared_ptr<Waker> waker);
+  ~Core() override;
+
+  std::string address() const override { return address_; }
+  Incarnation incarnation() const override { return options_.incarnation; }
+  PeerId add_peer(const std::string& name, const std::string& address) override;
+  void remove_peer(PeerId peer) override;
+  PeerState state(PeerId peer) const override;
+  Incarnation incarnation_of(PeerId peer) const override;
+  void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) override;
+  Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) override;
+  void post(std::function<void()> action) override;
+  void post_at(Clock::time_point when, std::function<void()> action) override;
+
+ private:
+  class Reply;
+
+  // What other threads may ask about a peer.
+  struct PeerCard {
+    std::string name;
+    std::string address;
+    PeerState state = PeerState::kConnecting;
+    Incarnation incarnation = 0;
+    std::string reason;  // why it isn't up
+    bool is_removed = false;
+    bool is_mismatch = false;  // speaks another version: waiting is in vain
+  };
+  struct Pending {
+    Deadline deadline;
+    Clock::time_point asked;
+    ReplyCallback callback;
+    Message message;  // until it is sent
+  };
+  struct Peer {
+    PeerId id{};
+    std::string name;
+    std::string address;
+    PeerState state = PeerState::kConnecting;
+    Incarnation incarnation = 0;
+    std::string reason;
+    bool is_mismatch = false;
+    LinkId link = LinkId::kNone;
+    std::uint64_t attempt = 0;  // the number of this link, so that a timer knows whether it is about it
+    Duration back_off{};
+    std::unordered_map<std::uint64_t, Pending> pending;
+    std::deque<std::uint64_t> unsent;  // in order, while it is connecting
+  };
+  struct Due {
+    PeerId peer{};
+    std::uint64_t id = 0;
+  };
+
+  // core.cpp: the thread and what it does in turn.
+  void run();
+  void hand_over(MailItem item);
+  bool on_io_thread() const { return std::this_thread::get_id() == io_thread_.load(std::memory_order_relaxed); }
+  void do_items();
+  void do_item(MailItem& item);
+  void do_timers();
+  void ship_all();
+  void sleep();
+  void shut_down();
+  void check_liveness();
+  void at(Clock::time_point when, std::function<void()> action) { actions_.add(when, std::move(action)); }
+
+  // core_peers.cpp: connecting, up, lost; requests in flight.
+  void begin_peer(PeerId id, std::string name, std::string address);
+  void end_peer(PeerId id, Code code, const std::string& why);
+  void connect(Peer& peer);
+  void retry(Peer& peer, const std::string& reason);
+  void on_up(Peer& peer, Link& link);
+  void on_lost(Peer& peer, const std::string& reason);
+  void publish(const Peer& peer);
+  void tell(const Peer& peer);
+  void fail_all(Peer& peer, Code code, const std::string& message);
+  void start_request(RequestItem& item);
+  void send_request(Peer& peer, std::uint64_t id, Pending& pending);
+  void finish_request(Peer& peer, std::uint64_t id, Result<Message> answer);
+  void on_deadline(Due due);
+  Peer* find_peer(PeerId id);
+
+  // core_frames.cpp: what arrives, and replies.
+  void on_message(LinkId id, std::span<const std::byte> bytes) override;
+  void on_closed(LinkId id, const std::string& reason) override;
+  Result<void> on_frame(Link& link, const FrameView& frame);
+  Result<void> on_greeting(Link& link, const FrameView& frame);
+  void on_arrived(Link& link, Link::Arrived arrived);
+  void on_request(Link& link, Link::Arrived arrived);
+  void on_violation(Link& link, const Error& error);
+  void send_reply(LinkId link, std::uint64_t id, Result<Message> answer);
+  Link& open_link(LinkId id);
+  Link* find_link(LinkId id);
+  void drop_link(LinkId id);
+  void mark_dirty(Link& link);
+
+  EndpointOptions options_;
+  std::string address_;
+  std::shared_ptr<BufferPool> pool_;
+  std::unique_ptr<Wire> wire_;
+  std::shared_ptr<Waker> waker_;      // shared with the wire and the mailbox
+  std::shared_ptr<Mailbox> mailbox_;  // shared with Responders, which may live longer
+
+  mutable std::mutex cards_mutex_;
+  std::condition_variable cards_changed_;
+  std::vector<PeerCard> cards_;  // by PeerId
+
+  // The I/O thread's.
+  std::vector<MailItem> taken_;
+  std::deque<MailItem> local_;
+  std::unordered_map<LinkId, std::unique_ptr<Link>> links_;
+  std::vector<LinkId> dirty_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Peer>> peers_;
+  std::unordered_map<LinkId, PeerId> peer_of_link_;
+  Timers<Due> deadlines_;
+  Timers<std::function<void()>> actions_;
+  std::uint64_t next_request_ = 1;
+  std::uint64_t attempts_ = 0;
+  std::size_t in_flight_ = 0;
+  bool more_to_receive_ = false;
+  bool is_closing_ = false;
+
+  std::atomic<bool> stop_{false};
+  std::atomic<std::thread::id> io_thread_;
+  std::thread thread_;
+};
+
+}  // namespace tfd::transport

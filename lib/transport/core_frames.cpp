@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core.hpp"
+
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::transport {
+
+/// Answers over the mailbox, or directly where it already is on the I/O thread.
+class Core::Reply final : public Responder::Impl {
+ public:
+  Reply(Core& core, LinkId link, std::uint64_t id)
+      : core_(core), io_thread_(std::this_thread::get_id()), mailbox_(core.mailbox_), link_(link), id_(id) {}
+  void reply(Result<Message> answer) override {
+    // While the mailbox is open the I/O thread and the core exist, and nobody else has the thread's id.
+    if (std::this_thread::get_id() == io_thread_ && !mailbox_->is_closed()) core_.send_reply(link_, id_, std::move(answer));
+    else mailbox_->push(ReplyItem{link_, id_, std::move(answer)});
+  }
+
+ private:
+  Core& core_;
+  std::thread::id io_thread_;
+  std::shared_ptr<Mailbox> mailbox_;  // with the core, which may be gone by now
+  LinkId link_;
+  std::uint64_t id_;
+};
+
+Link& Core::open_link(LinkId id) {
+  auto& link = links_[id];
+  link = std::make_unique<Link>(id, Limits{options_.max_message_bytes, options_.max_peer_bytes}, *pool_);
+  return *link;
+}
+
+Link* Core::find_link(LinkId id) {
+  const auto found = links_.find(id);
+  return found == links_.end() ? nullptr : found->second.get();
+}
+
+void Core::drop_link(LinkId id) {
+  links_.erase(id);
+  peer_of_link_.erase(id);
+}
+
+void Core::mark_dirty(Link& link) {
+  if (link.is_dirty) return;
+  link.is_dirty = true;
+  dirty_.push_back(link.id());
+}
+
+void Core::on_closed(LinkId id, const std::string& reason) {
+  const auto found = peer_of_link_.find(id);
+  if (found == peer_of_link_.end()) return drop_link(id);
+  Peer* peer = find_peer(found->second);
+  if (peer == nullptr || peer->link != id) return drop_link(id);
+  const Link* link = find_link(id);
+  const bool was_silent = link != nullptr && options_.heartbeat_timeout > Duration::zero() &&
+                          Clock::now() - link->heard >= options_.heartbeat_timeout * 9 / 10;
+  wire_->disconnect(id);
+  if (peer->state == PeerState::kUp && was_silent) on_lost(*peer, fmt::format("no heartbeat for {}", format_duration(options_.heartbeat_timeout)));
+  else on_lost(*peer, reason);
+}
+
+void Core::on_message(LinkId id, std::span<const std::byte> bytes) {
+  Link* link = find_link(id);
+  if (link == nullptr) {
+    if (!is_accepted(id)) return;  // of a connection that we dropped
+    // Nothing is kept for who doesn't greet.
+    std::span<const std::byte> rest = bytes;
+    const Result<FrameView> first = take_frame(rest);
+    const bool is_version = !first && first.error().code == Code::kProtocolMismatch;
+    if (!is_version && (!first || first->header.type != FrameType::kHello)) return;
+    link = &open_link(id);
+  }
+  if (link->is_bad) return;
+  link->heard = Clock::now();
+  Result<void> done;
+  if (link->awaits_chunk()) {
+    Result<std::optional<Link::Arrived>> arrived = link->on_chunk(bytes);
+    if (!arrived) done = fail(std::move(arrived).error());
+    else if (*arrived) on_arrived(*link, std::move(**arrived));
+  } else {
+    while (done && !bytes.empty()) {
+      const Result<FrameView> frame = take_frame(bytes);
+      if (!frame) {
+        done = fail(frame.error());
+        break;
+      }
+      done = on_frame(*link, *frame);
+      link = find_link(id);  // a callback of the user, or a goodbye, may have ended it
+      if (link == nullptr || link->is_bad) return;
+    }
+  }
+  if (!done) on_violation(*link, done.error());
+}
+
+Result<void> Core::on_frame(Link& link, const FrameView& frame) {
+  const FrameHeader& header = frame.header;
+  if (header.type == FrameType::kHello || header.type == FrameType::kWelcome) return on_greeting(link, frame);
+  if (header.type == FrameType::kGoodbye) {
+    on_closed(link.id(), printable(as_text(frame.body).substr(0, 200)));
+    return {};
+  }
+  if (!link.greeted) return fail(Code::kInvalidArgument, "a frame before the greeting");
+  if (takes_credit(header.type)) {
+    link.count_received(header);
+    mark_dirty(link);
+  }
+  const bool from_client = is_accepted(link.id());
+  switch (header.type) {
+    case FrameType::kRequest:
+    case FrameType::kReply: {
+      if (from_client != (header.type == FrameType::kRequest)) return fail(Code::kInvalidArgument, "a request or reply in the wrong direction");
+      std::optional<Link::Arrived> arrived = TFD_TRY(link.on_head(frame));
+      if (arrived) on_arrived(link, std::move(*arrived));
+      return {};
+    }
+    case FrameType::kFailure: on_arrived(link, {header, Deadline::never(), fail(decode_error(frame.body))}); return {};
+    case FrameType::kChunk: link.await_chunk(header); return {};
+    case FrameType::kCredit:
+      link.on_credit(header.position);
+      mark_dirty(link);
+      return {};
+    case FrameType::kPing:
+      link.control({.type = FrameType::kPong});
+      mark_dirty(link);
+      return {};
+    case FrameType::kCancel: link.drop_partial(header.id); return {};
+    default: return {};
+  }
+}
+
+Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
+  const bool from_client = is_accepted(link.id());
+  if (from_client != (frame.header.type == FrameType::kHello) || link.greeted) return fail(Code::kInvalidArgument, "a greeting out of turn");
+  if (frame.body.size() > 1024 || frame.header.incarnation == 0) return fail(Code::kInvalidArgument, "a greeting without a name or incarnation");
+  link.greeted = true;
+  link.name = printable(as_text(frame.body));
+  link.incarnation = frame.header.incarnation;
+  if (from_client) {
+    link.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation}, options_.name);
+    mark_dirty(link);
+  } else if (Peer* peer = find_peer(peer_of_link_.at(link.id()))) {
+    on_up(*peer, link);
+  }
+  return {};
+}
+
+void Core::on_violation(Link& link, const Error& error) {
+  const LinkId id = link.id();
+  options_.log.warning("{} {}: {}", is_accepted(id) ? "client" : "peer", link.name.empty() ? "without a name" : link.name, error.message);
+  if (is_accepted(id)) {
+    // One connection of a listening socket can't be closed: it is told, and not heard any more.
+    link.is_bad = true;
+    if (error.code == Code::kProtocolMismatch) link.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation}, options_.name);
+    else link.control({.type = FrameType::kGoodbye}, error.message);
+    mark_dirty(link);
+    return;
+  }
+  const auto found = peer_of_link_.find(id);
+  Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  if (peer == nullptr) return;
+  peer->is_mismatch = error.code == Code::kProtocolMismatch;
+  on_closed(id, error.message);
+  if (peer = find_peer(peer->id); peer != nullptr && peer->is_mismatch)
+    fail_all(*peer, Code::kProtocolMismatch, fmt::format("{} {}", peer->name, error.message));
+}
+
+void Core::on_arrived(Link& link, Link::Arrived arrived) {
+  if (is_accepted(link.id())) return on_request(link, std::move(arrived));
+  Peer* peer = find_peer(peer_of_link_.at(link.id()));
+  if (peer == nullptr) return;
+  if (!arrived.message) {
+    Error& error = arrived.message.error();
+    if (error.task.empty()) error.task = peer->name;
+  }
+  finish_request(*peer, arrived.header.id, std::move(arrived.message));
+}
+
+void Core::on_request(Link& link, Link::Arrived arrived) {
+  const std::uint64_t id = arrived.header.id;
+  Responder responder(std::make_unique<Reply>(*this, link.id(), id));
+  if (arrived.header.incarnation != options_.incarnation)
+    return responder.reply(fail(Code::kUnavailable, "the task that this was for is gone, another one has taken its place"));
+  if (!arrived.message) return responder.reply(fail(std::move(arrived.message).error()));
+  if (arrived.deadline.expired()) return responder.reply(fail(Code::kDeadlineExceeded, "the request came when its deadline had passed"));
+  if (!options_.handler) return responder.reply(fail(Code::kUnimplemented, "{} serves no requests", options_.name));
+  options_.handler({link.name, link.incarnation, arrived.deadline}, std::move(*arrived.message), std::move(responder));
+}
+
+void Core::send_reply(LinkId link_id, std::uint64_t id, Result<Message> answer) {
+  Link* link = find_link(link_id);
+  if (link == nullptr || link->is_bad) return;
+  const auto failure = [&](const Error& error) {
+    EncodedMessage encoded;
+    append_frame(encoded.head, {.type = FrameType::kFailure, .id = id, .incarnation = options_.incarnation}, encode_error(error));
+    return encoded;
+  };
+  EncodedMessage out;
+  if (answer) {
+    Result<EncodedMessage> encoded = encode_message({.type = FrameType::kReply, .kind = answer->kind, .id = id, .incarnation = options_.incarnation}, *answer);
+    out = encoded ? std::move(*encoded) : failure(encoded.error());
+  } else {
+    out = failure(answer.error());
+  }
+  link->queue(id, Deadline::never(), std::move(out));
+  mark_dirty(*link);
+}
+
+}  // namespace tfd::transport

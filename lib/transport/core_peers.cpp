@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core.hpp"
+
+#include <algorithm>
+
+#include "tfd/base/units.hpp"
+
+namespace tfd::transport {
+namespace {
+
+constexpr Duration kLeastBackOff = std::chrono::milliseconds(10);
+constexpr Duration kMostBackOff = std::chrono::milliseconds(500);
+// For a connection that doesn't stand, or whose other side is silent, as a task that hasn't begun to serve its socket.
+constexpr Duration kAttempt = std::chrono::seconds(5);
+
+std::string rounded(Duration duration) {
+  return format_duration(duration >= std::chrono::seconds(1) ? std::chrono::duration_cast<std::chrono::milliseconds>(duration)
+                                                             : std::chrono::duration_cast<std::chrono::microseconds>(duration));
+}
+
+}  // namespace
+
+Core::Peer* Core::find_peer(PeerId id) {
+  const auto found = peers_.find(static_cast<std::uint32_t>(id));
+  return found == peers_.end() ? nullptr : found->second.get();
+}
+
+void Core::begin_peer(PeerId id, std::string name, std::string address) {
+  if (is_closing_) return;
+  auto peer = std::make_unique<Peer>();
+  peer->id = id;
+  peer->name = std::move(name);
+  peer->address = std::move(address);
+  peer->back_off = kLeastBackOff;
+  Peer& kept = *peer;
+  peers_[static_cast<std::uint32_t>(id)] = std::move(peer);
+  publish(kept);
+  connect(kept);
+}
+
+void Core::end_peer(PeerId id, Code code, const std::string& why) {
+  Peer* peer = find_peer(id);
+  if (peer == nullptr) return;
+  if (peer->link != LinkId::kNone) {
+    wire_->disconnect(peer->link);
+    drop_link(peer->link);
+  }
+  const auto gone = std::move(peers_.extract(static_cast<std::uint32_t>(id)).mapped());
+  const bool was_up = gone->state == PeerState::kUp;
+  gone->state = PeerState::kLost;
+  gone->reason = why;
+  fail_all(*gone, code, fmt::format("{} {}", gone->name, why));
+  if (was_up) tell(*gone);
+}
+
+void Core::connect(Peer& peer) {
+  const std::uint64_t attempt = peer.attempt = ++attempts_;
+  peer.link = wire_->connect(peer.address);
+  peer_of_link_.emplace(peer.link, peer.id);
+  Link& link = open_link(peer.link);
+  link.control({.type = FrameType::kHello, .incarnation = options_.incarnation}, options_.name);
+  mark_dirty(link);
+  at(Clock::now() + kAttempt, [this, id = peer.id, attempt] {
+    Peer* tried = find_peer(id);
+    if (tried == nullptr || tried->attempt != attempt || tried->state == PeerState::kUp) return;
+    const LinkId old = tried->link;
+    if (old == LinkId::kNone) return;
+    const std::string reason = wire_->disconnect(old);
+    drop_link(old);
+    retry(*tried, reason);
+  });
+}
+
+void Core::retry(Peer& peer, const std::string& reason) {
+  peer.link = LinkId::kNone;
+  peer.reason = reason;
+  publish(peer);
+  at(Clock::now() + peer.back_off, [this, id = peer.id, attempt = peer.attempt] {
+    Peer* again = find_peer(id);
+    if (again != nullptr && again->attempt == attempt && again->link == LinkId::kNone) connect(*again);
+  });
+  peer.back_off = std::min(2 * peer.back_off, kMostBackOff);
+}
+
+void Core::on_up(Peer& peer, Link& link) {
+  peer.state = PeerState::kUp;
+  peer.incarnation = link.incarnation;
+  peer.reason.clear();
+  peer.is_mismatch = false;
+  peer.back_off = kLeastBackOff;
+  publish(peer);
+  options_.log.debug("{} is up at {}", peer.name, peer.address);
+  for (const std::uint64_t id : std::exchange(peer.unsent, {}))
+    if (const auto found = peer.pending.find(id); found != peer.pending.end()) send_request(peer, id, found->second);
+  tell(peer);
+}
+
+void Core::on_lost(Peer& peer, const std::string& reason) {
+  drop_link(peer.link);
+  const bool was_up = peer.state == PeerState::kUp;
+  if (was_up) peer.state = PeerState::kLost;
+  const PeerId id = peer.id;
+  retry(peer, reason);
+  if (!was_up) return;
+  options_.log.info("{} is lost: {}", peer.name, reason);
+  fail_all(peer, Code::kUnavailable, fmt::format("{} is lost: {}", peer.name, reason));
+  if (Peer* still = find_peer(id)) tell(*still);
+}
+
+void Core::publish(const Peer& peer) {
+  {
+    const std::lock_guard lock(cards_mutex_);
+    PeerCard& card = cards_[static_cast<std::size_t>(peer.id)];
+    card.state = peer.state;
+    card.incarnation = peer.incarnation;
+    card.reason = peer.reason;
+    card.is_mismatch = peer.is_mismatch;
+  }
+  cards_changed_.notify_all();
+}
+
+void Core::tell(const Peer& peer) {
+  if (options_.on_peer && !is_closing_) options_.on_peer({peer.id, peer.name, peer.state, peer.incarnation, peer.reason});
+}
+
+void Core::fail_all(Peer& peer, Code code, const std::string& message) {
+  // Taken out first: callbacks may ask again at once.
+  std::unordered_map<std::uint64_t, Pending> pending = std::exchange(peer.pending, {});
+  peer.unsent.clear();
+  in_flight_ -= pending.size();
+  std::vector<std::uint64_t> ids;
+  ids.reserve(pending.size());
+  for (const auto& [id, request] : pending) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  const std::string name = peer.name;
+  for (const std::uint64_t id : ids) pending.at(id).callback(fail(Error{code, message, name}));
+}
+
+void Core::start_request(RequestItem& item) {
+  Peer* peer = find_peer(item.peer);
+  if (is_closing_) return item.callback(fail(Error{Code::kCancelled, "the endpoint was closed", peer ? peer->name : ""}));
+  if (peer == nullptr) return item.callback(fail(Code::kNotFound, "no such peer"));
+  if (peer->is_mismatch) return item.callback(fail(Error{Code::kProtocolMismatch, fmt::format("{} {}", peer->name, peer->reason), peer->name}));
+  if (peer->state == PeerState::kLost)
+    return item.callback(fail(Error{Code::kUnavailable, fmt::format("{} is lost: {}", peer->name, peer->reason), peer->name}));
+  if (item.deadline.expired())
+    return item.callback(fail(Error{Code::kDeadlineExceeded, fmt::format("no time left to ask {}", peer->name), peer->name}));
+  const std::uint64_t id = next_request_++;
+  Pending pending{item.deadline, Clock::now(), std::move(item.callback), std::move(item.message)};
+  if (!item.deadline.is_never()) {
+    deadlines_.add(item.deadline.when(), {peer->id, id});
+    deadlines_.sweep(in_flight_, [this](const Due& due) {
+      const Peer* asked = find_peer(due.peer);
+      return asked != nullptr && asked->pending.contains(due.id);
+    });
+  }
+  const auto kept = peer->pending.emplace(id, std::move(pending)).first;
+  ++in_flight_;
+  if (peer->state == PeerState::kUp) send_request(*peer, id, kept->second);
+  else peer->unsent.push_back(id);
+}
+
+void Core::send_request(Peer& peer, std::uint64_t id, Pending& pending) {
+  const FrameHeader header{.type = FrameType::kRequest, .kind = pending.message.kind, .id = id, .incarnation = peer.incarnation};
+  Result<EncodedMessage> encoded = encode_message(header, pending.message);
+  pending.message = {};
+  if (!encoded) return finish_request(peer, id, fail(std::move(encoded).error()));
+  Link* link = find_link(peer.link);
+  if (link == nullptr) return;
+  link->queue(id, pending.deadline, std::move(*encoded));
+  mark_dirty(*link);
+}
+
+void Core::finish_request(Peer& peer, std::uint64_t id, Result<Message> answer) {
+  auto found = peer.pending.extract(id);
+  if (found.empty()) return;
+  --in_flight_;
+  found.mapped().callback(std::move(answer));
+}
+
+void Core::on_deadline(Due due) {
+  Peer* peer = find_peer(due.peer);
+  if (peer == nullptr) return;
+  const auto found = peer->pending.find(due.id);
+  if (found == peer->pending.end()) return;
+  if (Link* link = find_link(peer->link)) {
+    link->cancel(due.id);
+    link->drop_partial(due.id);
+    mark_dirty(*link);
+  }
+  const std::string waited = rounded(Clock::now() - found->second.asked);
+  std::string message = fmt::format("no answer from {} within {}", peer->name, waited);
+  if (peer->state != PeerState::kUp && !peer->reason.empty()) message += fmt::format(" ({})", peer->reason);
+  finish_request(*peer, due.id, fail(Error{Code::kDeadlineExceeded, std::move(message), peer->name}));
+}
+
+}  // namespace tfd::transport

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/transport/endpoint.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+
+namespace tfd::transport {
+
+Incarnation make_incarnation() {
+  // Microseconds since 1970, a little process id and a count against two starts within one microsecond.
+  static std::atomic<std::uint64_t> count{0};
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto us = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  return (us << 12) | ((static_cast<std::uint64_t>(getpid()) * 61 + count.fetch_add(1)) & 0xFFF);
+}
+
+Responder::~Responder() {
+  if (impl_) impl_->reply(fail(Code::kInternal, "the request was dropped without an answer"));
+}
+
+void Responder::reply(Result<Message> answer) {
+  // Moved away first: the answer goes out once, even if it is given twice.
+  if (const std::unique_ptr<Impl> impl = std::move(impl_)) impl->reply(std::move(answer));
+}
+
+Result<Message> Endpoint::call(PeerId peer, Message message, Deadline deadline) {
+  struct Answer {
+    std::atomic<bool> there{false};
+    Result<Message> value = fail(Code::kInternal, "no answer");
+  };
+  const auto answer = std::make_shared<Answer>();  // shared with the callback, which may still notify when we have read it
+  request(peer, std::move(message), deadline, [answer](Result<Message> value) {
+    answer->value = std::move(value);
+    answer->there.store(true, std::memory_order_release);
+    answer->there.notify_one();
+  });
+  answer->there.wait(false, std::memory_order_acquire);
+  return std::move(answer->value);
+}
+
+}  // namespace tfd::transport

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frame.hpp"
+
+#include <algorithm>
+
+#include "tfd/base/text.hpp"
+
+namespace tfd::transport {
+namespace {
+
+constexpr std::string_view kMagic = "\xF7TFD";
+constexpr std::size_t kTimeLeftAt = 32;
+
+}  // namespace
+
+void append_header(std::string& out, const FrameHeader& header) {
+  out.append(kMagic);
+  put<std::uint8_t>(out, kProtocolVersion);
+  put<std::uint8_t>(out, static_cast<std::uint8_t>(header.type));
+  put<std::uint16_t>(out, header.flags);
+  put<std::uint16_t>(out, header.kind);
+  put<std::uint16_t>(out, header.block);
+  put<std::uint32_t>(out, header.body_size);
+  put<std::uint64_t>(out, header.id);
+  put<std::uint64_t>(out, header.incarnation);
+  put<std::uint64_t>(out, header.time_left_us);
+  put<std::uint64_t>(out, header.position);
+}
+
+void append_frame(std::string& out, FrameHeader header, std::string_view body) {
+  header.body_size = static_cast<std::uint32_t>(body.size());
+  append_header(out, header);
+  out.append(body);
+}
+
+void set_time_left(std::string& frame, std::uint64_t time_left_us) {
+  for (std::size_t i = 0; i < 8; ++i) frame[kTimeLeftAt + i] = static_cast<char>(time_left_us >> (8 * i));
+}
+
+Result<FrameView> take_frame(std::span<const std::byte>& rest) {
+  // Magic and version come first in every version, so that another one is told from garbage.
+  if (rest.size() < 5 || as_text(rest.first(4)) != kMagic)
+    return fail(Code::kInvalidArgument, "not a frame of tfd ({} bytes)", rest.size());
+  const auto version = get<std::uint8_t>(rest, 4);
+  if (version != kProtocolVersion)
+    return fail(Code::kProtocolMismatch, "speaks protocol version {}, this is version {}", version, kProtocolVersion);
+  if (rest.size() < kHeaderBytes) return fail(Code::kInvalidArgument, "a frame's header is cut off after {} bytes", rest.size());
+  const auto type = get<std::uint8_t>(rest, 5);
+  if (type < static_cast<std::uint8_t>(FrameType::kHello) || type > static_cast<std::uint8_t>(FrameType::kCancel))
+    return fail(Code::kInvalidArgument, "no frame has type {}", type);
+  FrameView frame;
+  FrameHeader& header = frame.header;
+  header.type = static_cast<FrameType>(type);
+  header.flags = get<std::uint16_t>(rest, 6);
+  header.kind = get<std::uint16_t>(rest, 8);
+  header.block = get<std::uint16_t>(rest, 10);
+  header.body_size = get<std::uint32_t>(rest, 12);
+  header.id = get<std::uint64_t>(rest, 16);
+  header.incarnation = get<std::uint64_t>(rest, 24);
+  header.time_left_us = get<std::uint64_t>(rest, kTimeLeftAt);
+  header.position = get<std::uint64_t>(rest, 40);
+  const bool detached = (header.flags & kDetached) != 0;
+  if (detached != (header.type == FrameType::kChunk))
+    return fail(Code::kInvalidArgument, "only chunks, and all of them, have a detached body");
+  if (detached) {
+    if (rest.size() != kHeaderBytes) return fail(Code::kInvalidArgument, "a chunk must be the last frame of its message");
+    if (header.body_size == 0 || header.body_size > kChunkBytes)
+      return fail(Code::kInvalidArgument, "a chunk of {} bytes, where 1 to {} are allowed", header.body_size, kChunkBytes);
+    rest = {};
+    return frame;
+  }
+  if (header.body_size > rest.size() - kHeaderBytes)
+    return fail(Code::kInvalidArgument, "a frame's body is cut off: {} of {} bytes", rest.size() - kHeaderBytes, header.body_size);
+  frame.body = rest.subspan(kHeaderBytes, header.body_size);
+  rest = rest.subspan(kHeaderBytes + header.body_size);
+  return frame;
+}
+
+bool takes_credit(FrameType type) {
+  return type == FrameType::kRequest || type == FrameType::kReply || type == FrameType::kFailure || type == FrameType::kChunk;
+}
+
+std::string encode_error(const Error& error) {
+  std::string out;
+  constexpr std::size_t kLongestText = 64 * 1024;
+  for (const std::string_view text : {code_name(error.code), std::string_view(error.task), std::string_view(error.message)}) {
+    const std::string_view kept = text.substr(0, kLongestText);
+    put<std::uint32_t>(out, static_cast<std::uint32_t>(kept.size()));
+    out.append(kept);
+  }
+  return out;
+}
+
+Error decode_error(std::span<const std::byte> body) {
+  std::string texts[3];
+  for (std::string& text : texts) {
+    if (body.size() < 4) break;
+    const std::size_t size = std::min<std::size_t>(get<std::uint32_t>(body, 0), body.size() - 4);
+    text = printable(as_text(body.subspan(4, size)));
+    body = body.subspan(4 + size);
+  }
+  return Error{parse_code(texts[0]), std::move(texts[2]), std::move(texts[1])};
+}
+
+}  // namespace tfd::transport

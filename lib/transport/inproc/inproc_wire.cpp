@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inproc/inproc_wire.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "frame.hpp"
+
+namespace tfd::transport {
+namespace {
+
+std::uint64_t number(LinkId link) { return static_cast<std::uint64_t>(link) & ~kAcceptedBit; }
+LinkId side(std::uint64_t number, bool server) { return static_cast<LinkId>(server ? number | kAcceptedBit : number); }
+
+}  // namespace
+
+InprocNet::Node* InprocNet::find_node(NodeId node) {
+  const auto found = nodes_.find(node);
+  return found == nodes_.end() || found->second.is_dead ? nullptr : &found->second;
+}
+const InprocNet::Node* InprocNet::find_node(NodeId node) const { return const_cast<InprocNet*>(this)->find_node(node); }
+
+Result<InprocNet::NodeId> InprocNet::add(const std::string& address, const std::string& name, Duration heartbeat_timeout, std::shared_ptr<Waker> waker) {
+  const std::lock_guard lock(mutex_);
+  std::string bound = address;
+  if (bound.ends_with(":0")) bound.replace(bound.size() - 1, 1, std::to_string(next_port_++));
+  if (!bound.empty() && bound_.contains(bound)) return fail(Code::kSystem, "cannot bind {}: address already in use", bound);
+  const NodeId id = next_++;
+  nodes_[id] = {bound, name, heartbeat_timeout, std::move(waker), {}};
+  if (!bound.empty()) bound_[bound] = id;
+  return id;
+}
+
+std::string InprocNet::address_of(NodeId node) const {
+  const std::lock_guard lock(mutex_);
+  return nodes_.at(node).address;
+}
+
+void InprocNet::remove(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return;
+  drop_links_of(node, "connection reset");
+  if (const auto bound = bound_.find(found->second.address); bound != bound_.end() && bound->second == node) bound_.erase(bound);
+  nodes_.erase(node);
+}
+
+void InprocNet::drop_links_of(NodeId node, const std::string& reason) {
+  for (auto it = links_.begin(); it != links_.end();) {
+    Wired& wired = it->second;
+    if (wired.asker == node) close_side(side(it->first, true), wired, true, reason);
+    if (wired.server == node) close_side(side(it->first, false), wired, false, reason);
+    it = wired.asker == node || wired.server == node ? links_.erase(it) : std::next(it);
+  }
+}
+
+void InprocNet::close_side(LinkId link, Wired& wired, bool to_server, const std::string& reason) {
+  bool& open = to_server ? wired.server_open : wired.asker_open;
+  if (!std::exchange(open, false)) return;
+  deliver(to_server ? wired.server : wired.asker, {link, {}, reason});
+}
+
+void InprocNet::deliver(NodeId to, Event event) {
+  Node* node = find_node(to);
+  if (node == nullptr) return;
+  node->inbox.push_back(std::move(event));
+  node->waker->wake();
+}
+
+bool InprocNet::is_cut(const Wired& wired) const {
+  const Node* asker = find_node(wired.asker);
+  const Node* server = find_node(wired.server);
+  return (asker != nullptr && asker->is_cut) || (server != nullptr && server->is_cut);
+}
+
+LinkId InprocNet::connect(NodeId node, const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t id = next_++;
+  const auto found = bound_.find(address);
+  Wired wired;
+  wired.asker = node;
+  if (found == bound_.end()) {
+    deliver(node, {side(id, false), {}, "connection refused"});
+    return side(id, false);
+  }
+  wired.server = found->second;
+  wired.server_open = true;
+  if (is_cut(wired)) wired.cut_since = Clock::now();
+  links_[id] = std::move(wired);
+  return side(id, false);
+}
+
+std::string InprocNet::disconnect(NodeId node, LinkId link) {
+  const std::lock_guard lock(mutex_);
+  const auto found = links_.find(number(link));
+  if (found == links_.end() || found->second.asker != node) return "";
+  const bool was_cut = is_cut(found->second);
+  if (!was_cut) close_side(side(found->first, true), found->second, true, "connection reset");
+  links_.erase(found);
+  return was_cut ? "no answer" : "silent";
+}
+
+bool InprocNet::send(NodeId node, LinkId link, Parcel parcel) {
+  const std::lock_guard lock(mutex_);
+  const Node* from = find_node(node);
+  if (from == nullptr) return true;  // killed: it notices nothing
+  const auto found = links_.find(number(link));
+  if (found == links_.end()) return !is_accepted(link);  // of an asker's link on_closed() is on its way
+  Wired& wired = found->second;
+  const bool to_server = !is_accepted(link);
+  Event event{side(found->first, to_server), std::move(parcel), std::nullopt};
+  if (is_cut(wired)) wired.held.emplace_back(to_server, std::move(event));
+  else if (to_server ? wired.server_open : wired.asker_open) deliver(to_server ? wired.server : wired.asker, std::move(event));
+  return true;
+}
+
+std::optional<InprocNet::Event> InprocNet::take(NodeId id) {
+  const std::lock_guard lock(mutex_);
+  Node* node = find_node(id);
+  if (node == nullptr) return std::nullopt;
+  const Clock::time_point now = Clock::now();
+  for (auto it = links_.begin(); it != links_.end();) {
+    Wired& wired = it->second;
+    const bool mine = (wired.asker == id && wired.asker_open) || (wired.server == id && wired.server_open);
+    if (mine && wired.cut_since != Clock::time_point::max() && now - wired.cut_since >= node->heartbeat_timeout)
+      close_side(side(it->first, wired.server == id), wired, wired.server == id, "no heartbeat");
+    it = wired.asker_open || wired.server_open ? std::next(it) : links_.erase(it);
+  }
+  if (node->inbox.empty()) return std::nullopt;
+  Event event = std::move(node->inbox.front());
+  node->inbox.pop_front();
+  return event;
+}
+
+bool InprocNet::has_events(NodeId id) const {
+  const std::lock_guard lock(mutex_);
+  const Node* node = find_node(id);
+  return node != nullptr && !node->inbox.empty();
+}
+
+Clock::time_point InprocNet::next_timeout(NodeId id) const {
+  const std::lock_guard lock(mutex_);
+  Clock::time_point next = Clock::time_point::max();
+  const Node* node = find_node(id);
+  if (node == nullptr) return next;
+  for (const auto& [number, wired] : links_) {
+    const bool mine = (wired.asker == id && wired.asker_open) || (wired.server == id && wired.server_open);
+    if (mine && wired.cut_since != Clock::time_point::max()) next = std::min(next, wired.cut_since + std::chrono::duration_cast<Clock::duration>(node->heartbeat_timeout));
+  }
+  return next;
+}
+
+void InprocNet::cut(const std::string& address, bool cut) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, node] : nodes_)
+    if (node.address == address || (node.address.empty() && node.name == address)) node.is_cut = cut;
+  for (auto& [id, wired] : links_) {
+    const bool was_cut = wired.cut_since != Clock::time_point::max();
+    if (is_cut(wired) == was_cut) continue;
+    wired.cut_since = was_cut ? Clock::time_point::max() : Clock::now();
+    if (was_cut) take_up(side(id, false), wired);
+  }
+  for (auto& [id, node] : nodes_) node.waker->wake();
+}
+
+void InprocNet::take_up(LinkId link, Wired& wired) {
+  // As TCP does: what was sent meanwhile arrives, unless one side has given up; then the other learns of it.
+  for (auto& [to_server, event] : std::exchange(wired.held, {}))
+    if (wired.asker_open && wired.server_open) deliver(to_server ? wired.server : wired.asker, std::move(event));
+  if (wired.asker_open && wired.server_open) return;
+  close_side(side(number(link), true), wired, true, "connection reset");
+  close_side(link, wired, false, "connection reset");
+}
+
+void InprocNet::kill(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, node] : nodes_) {
+    if (node.is_dead || (node.address != address && !(node.address.empty() && node.name == address))) continue;
+    node.is_dead = true;
+    node.inbox.clear();
+    drop_links_of(id, "connection reset");
+    bound_.erase(node.address);
+  }
+}
+
+bool InprocWire::receive(Sink& sink, int most) {
+  for (int i = 0; i < most; ++i) {
+    std::optional<InprocNet::Event> event = net_->take(node_);
+    if (!event) return false;
+    if (event->closed) sink.on_closed(event->link, *event->closed);
+    else sink.on_message(event->link, event->parcel.keep ? event->parcel.piece : as_bytes(event->parcel.bytes));
+  }
+  return true;
+}
+
+void InprocWire::wait(Clock::time_point until) {
+  if (net_->has_events(node_)) return;
+  until = std::min(until, net_->next_timeout(node_));
+  pollfd fd{waker_->fd(), POLLIN, 0};
+  if (until == Clock::time_point::max()) {
+    ppoll(&fd, 1, nullptr, nullptr);
+    return;
+  }
+  const auto left = std::max(Duration::zero(), Duration(until - Clock::now()));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const timespec timeout{static_cast<time_t>(seconds.count()), static_cast<long>((left - seconds).count())};
+  ppoll(&fd, 1, &timeout, nullptr);
+}
+
+}  // namespace tfd::transport

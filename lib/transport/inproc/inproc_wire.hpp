@@ -1,0 +1,96 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links within the process, and the network that they are in. Thread rule: InprocNet is thread-safe; InprocWire: see Wire.
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+#include "wire.hpp"
+
+namespace tfd::transport {
+
+/// Who is bound where, and what is on its way between them. One lock: this is for tests.
+class InprocNet {
+ public:
+  using NodeId = std::uint64_t;
+  struct Event {
+    LinkId link{};
+    Parcel parcel;
+    std::optional<std::string> closed;
+  };
+
+  /// `address` may be empty; a port 0 is given a number. kSystem if the address is taken.
+  Result<NodeId> add(const std::string& address, const std::string& name, Duration heartbeat_timeout, std::shared_ptr<Waker> waker);
+  std::string address_of(NodeId node) const;
+  void remove(NodeId node);
+  LinkId connect(NodeId node, const std::string& address);
+  std::string disconnect(NodeId node, LinkId link);
+  bool send(NodeId node, LinkId link, Parcel parcel);
+  /// The next event of a node, after closing what has been cut for too long.
+  std::optional<Event> take(NodeId node);
+  bool has_events(NodeId node) const;
+  /// When a cut link of the node is to be given up.
+  Clock::time_point next_timeout(NodeId node) const;
+  void cut(const std::string& address, bool is_cut);
+  void kill(const std::string& address);
+
+ private:
+  struct Node {
+    std::string address;
+    std::string name;
+    Duration heartbeat_timeout{};
+    std::shared_ptr<Waker> waker;  // the endpoint's: woken from other endpoints' threads
+    std::deque<Event> inbox;
+    bool is_cut = false;
+    bool is_dead = false;
+  };
+  struct Wired {
+    NodeId asker = 0, server = 0;   // server 0: connecting into nothing, for it is cut
+    bool asker_open = true, server_open = false;
+    Clock::time_point cut_since = Clock::time_point::max();
+    std::deque<std::pair<bool, Event>> held;  // while it is cut: (to the server, what)
+  };
+  Node* find_node(NodeId node);
+  const Node* find_node(NodeId node) const;
+  bool is_cut(const Wired& wired) const;
+  void deliver(NodeId to, Event event);
+  void close_side(LinkId link, Wired& wired, bool to_server, const std::string& reason);
+  void drop_links_of(NodeId node, const std::string& reason);
+  void take_up(LinkId link, Wired& wired);
+
+  mutable std::mutex mutex_;
+  std::map<NodeId, Node> nodes_;
+  std::map<std::string, NodeId> bound_;
+  std::map<std::uint64_t, Wired> links_;  // by LinkId without kAcceptedBit
+  std::uint64_t next_ = 1;
+  std::uint32_t next_port_ = 40000;
+};
+
+class InprocWire final : public Wire {
+ public:
+  InprocWire(std::shared_ptr<InprocNet> net, InprocNet::NodeId node, std::shared_ptr<Waker> waker)
+      : net_(std::move(net)), node_(node), waker_(std::move(waker)), address_(net_->address_of(node)) {}
+  ~InprocWire() override { close(); }
+  std::string address() const override { return address_; }
+  LinkId connect(const std::string& address) override { return net_->connect(node_, address); }
+  std::string disconnect(LinkId link) override { return net_->disconnect(node_, link); }
+  bool send(LinkId link, Parcel parcel) override { return net_->send(node_, link, std::move(parcel)); }
+  bool receive(Sink& sink, int most) override;
+  void wait(Clock::time_point until) override;
+  void close() override { net_->remove(node_); }
+
+ private:
+  std::shared_ptr<InprocNet> net_;  // with the network's owner and other endpoints
+  InprocNet::NodeId node_;
+  std::shared_ptr<Waker> waker_;  // with the core, its mailbox and the network
+  std::string address_;
+};
+
+}  // namespace tfd::transport

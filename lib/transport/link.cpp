@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link.hpp"
+
+#include <algorithm>
+
+namespace tfd::transport {
+namespace {
+
+std::uint64_t time_left_us(Deadline deadline) {
+  if (deadline.is_never()) return 0;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::microseconds>(deadline.remaining()).count()));
+}
+
+Deadline deadline_of(const FrameHeader& header) {
+  constexpr std::uint64_t kYearUs = std::uint64_t{365} * 24 * 3600 * 1000000;
+  if (header.time_left_us == 0 || header.time_left_us > kYearUs) return Deadline::never();
+  return Deadline::after(std::chrono::microseconds(header.time_left_us));
+}
+
+}  // namespace
+
+void Link::control(const FrameHeader& header, std::string_view body) {
+  append_frame(batch_, header, body);
+  ++batched_;
+}
+
+void Link::queue(std::uint64_t id, Deadline deadline, EncodedMessage message) {
+  backlog_ += message.bytes();
+  waiting_.push_back({id, deadline, std::move(message)});
+}
+
+void Link::cancel(std::uint64_t id) {
+  const auto is_it = [&](const Outgoing& out) { return out.id == id; };
+  if (const auto found = std::find_if(waiting_.begin(), waiting_.end(), is_it); found != waiting_.end()) {
+    backlog_ -= found->message.bytes();
+    waiting_.erase(found);
+  } else if (const auto stream = std::find_if(streams_.begin(), streams_.end(), is_it); stream != streams_.end()) {
+    std::size_t left = 0;
+    for (std::size_t i = stream->block; i < stream->message.blocks.size(); ++i) left += stream->message.blocks[i].bytes.size();
+    backlog_ -= left - stream->position;
+    streams_.erase(stream);
+    control({.type = FrameType::kCancel, .id = id});
+  }
+}
+
+bool Link::ship(Wire& wire) {
+  while (has_queued() && has_credit()) {
+    if (waiting_.empty()) {
+      if (!send_chunk(wire)) return false;
+      continue;
+    }
+    Outgoing& next = waiting_.front();
+    if (batched_ > 0 && batch_.size() + next.message.head.size() > kBatchBytes && !send_batch(wire)) return false;
+    if (!next.deadline.is_never()) set_time_left(next.message.head, time_left_us(next.deadline));
+    const std::size_t size = next.message.head.size();
+    sent_ += size;
+    backlog_ -= size;
+    if (batched_ == 0 && batch_.capacity() < size) batch_ = std::move(next.message.head);
+    else batch_ += next.message.head;
+    ++batched_;
+    if (!next.message.blocks.empty()) {
+      next.message.head.clear();
+      streams_.push_back(std::move(next));
+    }
+    waiting_.pop_front();
+    if (batched_ >= kBatchFrames && !send_batch(wire)) return false;
+  }
+  if (acknowledged_ + kCreditStep <= received_ && backlog_ <= kBacklogLimit) give_credit();  // withheld until now
+  return batched_ == 0 || send_batch(wire);
+}
+
+bool Link::send_batch(Wire& wire) {
+  batched_ = 0;
+  std::string bytes = std::move(batch_);
+  batch_.clear();
+  return wire.send(id_, {std::move(bytes), nullptr, {}});
+}
+
+bool Link::send_chunk(Wire& wire) {
+  Outgoing stream = std::move(streams_.front());
+  streams_.pop_front();
+  const Block& block = stream.message.blocks[stream.block];
+  const std::size_t size = std::min(kChunkBytes, block.bytes.size() - stream.position);
+  append_header(batch_, {.type = FrameType::kChunk,
+                         .flags = kDetached,
+                         .block = block.index,
+                         .body_size = static_cast<std::uint32_t>(size),
+                         .id = stream.id,
+                         .position = stream.position});
+  ++batched_;
+  if (!send_batch(wire) || !wire.send(id_, {{}, block.keep, block.bytes.subspan(stream.position, size)})) return false;
+  sent_ += kHeaderBytes + size;
+  backlog_ -= size;
+  stream.position += size;
+  if (stream.position == block.bytes.size()) {
+    stream.message.blocks[stream.block].keep.reset();
+    stream.position = 0;
+    ++stream.block;
+  }
+  if (stream.block < stream.message.blocks.size()) streams_.push_back(std::move(stream));
+  return true;
+}
+
+void Link::on_credit(std::uint64_t taken) {
+  if (taken > taken_ && taken <= sent_) taken_ = taken;
+}
+
+void Link::count_received(const FrameHeader& header) {
+  received_ += kHeaderBytes + header.body_size;
+  if (acknowledged_ + kCreditStep <= received_ && backlog_ <= kBacklogLimit) give_credit();
+}
+
+void Link::give_credit() {
+  acknowledged_ = received_;
+  control({.type = FrameType::kCredit, .position = received_});
+}
+
+Result<std::optional<Link::Arrived>> Link::on_head(const FrameView& frame) {
+  const Deadline deadline = deadline_of(frame.header);
+  if (partials_.contains(frame.header.id)) return fail(Code::kInvalidArgument, "message {} begins twice", frame.header.id);
+  Result<Assembly> assembly = Assembly::begin(frame, most_bytes(), pool_);
+  if (!assembly) {
+    if (assembly.error().code != Code::kResourceExhausted) return fail(std::move(assembly).error());
+    return Arrived{frame.header, deadline, fail(std::move(assembly).error())};
+  }
+  Partial partial{std::move(*assembly), deadline};
+  if (partial.assembly.is_complete()) return finish(partial);
+  partial_bytes_ += partial.assembly.bytes();
+  partials_.emplace(frame.header.id, std::move(partial));
+  return std::nullopt;
+}
+
+Result<std::optional<Link::Arrived>> Link::on_chunk(std::span<const std::byte> bytes) {
+  const FrameHeader header = *awaited_;
+  awaited_.reset();
+  if (bytes.size() != header.body_size) return fail(Code::kInvalidArgument, "a chunk of {} bytes instead of {}", bytes.size(), header.body_size);
+  const auto found = partials_.find(header.id);
+  if (found == partials_.end()) return std::nullopt;  // refused, cancelled, or too late
+  Partial& partial = found->second;
+  partial_bytes_ -= partial.assembly.bytes();
+  partial.assembly.limit(most_bytes());
+  const Result<void> added = partial.assembly.add(header.block, header.position, bytes);
+  partial_bytes_ += partial.assembly.bytes();
+  std::optional<Arrived> arrived;
+  if (!added && added.error().code != Code::kResourceExhausted) return fail(added.error());
+  if (!added) arrived = Arrived{partial.assembly.header(), partial.deadline, fail(added.error())};
+  else if (partial.assembly.is_complete()) arrived = finish(partial);
+  else return std::nullopt;
+  drop_partial(header.id);
+  return arrived;
+}
+
+std::uint64_t Link::most_bytes() const {
+  return std::min(limits_.message_bytes, limits_.peer_bytes - std::min(limits_.peer_bytes, partial_bytes_));
+}
+
+std::optional<Link::Arrived> Link::finish(Partial& partial) {
+  return Arrived{partial.assembly.header(), partial.deadline, partial.assembly.take()};
+}
+
+void Link::drop_partial(std::uint64_t id) {
+  const auto found = partials_.find(id);
+  if (found == partials_.end()) return;
+  partial_bytes_ -= found->second.assembly.bytes();
+  partials_.erase(found);
+}
+
+}  // namespace tfd::transport

@@ -1,0 +1,113 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// One connection in both directions: puts small messages together, cuts large ones into chunks, keeps within the byte credit
+// that the other side gives; and puts arriving chunks together again. Small messages leave in the order they came and
+// overtake the chunks of large ones; these take turns.
+// Thread rule: lives on the I/O thread.
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "message.hpp"
+#include "wire.hpp"
+
+namespace tfd::transport {
+
+/// At most so much is on its way without an acknowledgement: what a slow reader costs us in memory, and the bandwidth-delay
+/// product up to which a connection is filled (16 MiB: 1 ms at 128 Gbit/s).
+inline constexpr std::uint64_t kCreditWindow = 16 * 1024 * 1024;
+/// Acknowledged this often; small, because acknowledgements also show a slow connection's liveness.
+inline constexpr std::uint64_t kCreditStep = 512 * 1024;
+/// With more than this waiting to be sent, nothing that arrives is acknowledged: who doesn't take replies gets no more requests in.
+inline constexpr std::uint64_t kBacklogLimit = 64 * 1024 * 1024;
+inline constexpr std::size_t kBatchBytes = 64 * 1024;
+inline constexpr int kBatchFrames = 256;
+
+struct Limits {
+  std::uint64_t message_bytes = 0;
+  std::uint64_t peer_bytes = 0;
+};
+
+class Link {
+ public:
+  Link(LinkId id, Limits limits, BufferPool& pool) : id_(id), limits_(limits), pool_(pool) {}
+  LinkId id() const { return id_; }
+
+  // Out. Nothing leaves before ship().
+  /// A control frame: needs no credit.
+  void control(const FrameHeader& header, std::string_view body = {});
+  void queue(std::uint64_t id, Deadline deadline, EncodedMessage message);
+  /// Takes back what hasn't been sent of request `id`, and tells the other side if it has a part of it.
+  void cancel(std::uint64_t id);
+  /// Sends what credit allows. False if the link is gone.
+  bool ship(Wire& wire);
+  bool wants_to_ship() const { return batched_ > 0 || (has_queued() && has_credit()); }
+  void on_credit(std::uint64_t taken);
+
+  // In.
+  struct Arrived {
+    FrameHeader header;
+    Deadline deadline;  // that of a request
+    Result<Message> message;
+  };
+  /// Counts a frame; says when credit is due (sent as a control frame at once).
+  void count_received(const FrameHeader& header);
+  /// The detached body of the last frame is what comes next.
+  bool awaits_chunk() const { return awaited_.has_value(); }
+  void await_chunk(const FrameHeader& header) { awaited_ = header; }
+  /// A complete message, or one that was refused for its size; an error if the frames make no sense.
+  Result<std::optional<Arrived>> on_head(const FrameView& frame);
+  Result<std::optional<Arrived>> on_chunk(std::span<const std::byte> bytes);
+  /// Forgets what has arrived of message `id`.
+  void drop_partial(std::uint64_t id);
+
+  // Kept by the protocol (core.cpp).
+  bool greeted = false;
+  bool is_bad = false;  // broke the protocol: deaf to it from now on
+  bool is_dirty = false;
+  std::string name;
+  Incarnation incarnation = 0;
+  Clock::time_point heard = Clock::now();
+
+ private:
+  struct Outgoing {
+    std::uint64_t id;
+    Deadline deadline;
+    EncodedMessage message;
+    std::size_t block = 0;
+    std::size_t position = 0;
+  };
+  struct Partial {
+    Assembly assembly;
+    Deadline deadline;
+  };
+  bool has_queued() const { return !waiting_.empty() || !streams_.empty(); }
+  bool has_credit() const { return sent_ - taken_ < kCreditWindow; }
+  bool send_batch(Wire& wire);
+  bool send_chunk(Wire& wire);
+  void give_credit();
+  std::uint64_t most_bytes() const;
+  std::optional<Arrived> finish(Partial& partial);
+
+  LinkId id_;
+  Limits limits_;
+  BufferPool& pool_;
+
+  std::deque<Outgoing> waiting_;  // whose head hasn't left
+  std::deque<Outgoing> streams_;  // whose chunks are leaving, in turn
+  std::string batch_;
+  int batched_ = 0;
+  std::uint64_t backlog_ = 0;        // bytes in waiting_ and streams_
+  std::uint64_t sent_ = 0, taken_ = 0;  // since the link began; taken_ is what the other side acknowledged
+
+  std::uint64_t received_ = 0, acknowledged_ = 0;
+  std::optional<FrameHeader> awaited_;
+  std::unordered_map<std::uint64_t, Partial> partials_;
+  std::uint64_t partial_bytes_ = 0;
+};
+
+}  // namespace tfd::transport

@@ -1,0 +1,75 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What other threads hand over to an I/O thread. Thread rule: thread-safe; the lock is held for a push or a swap only.
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tfd/transport/endpoint.hpp"
+#include "waker.hpp"
+#include "wire.hpp"
+
+namespace tfd::transport {
+
+struct RequestItem {
+  PeerId peer{};
+  Message message;
+  Deadline deadline = Deadline::never();
+  ReplyCallback callback;
+};
+struct ReplyItem {
+  LinkId link{};
+  std::uint64_t id = 0;
+  Result<Message> answer;
+};
+struct ActionItem {
+  std::function<void()> action;
+  bool is_user = false;  // a post(): dropped at the end
+};
+using MailItem = std::variant<RequestItem, ReplyItem, ActionItem>;
+
+class Mailbox {
+ public:
+  explicit Mailbox(std::shared_ptr<Waker> waker) : waker_(std::move(waker)) {}
+  /// After close() the item is dropped.
+  void push(MailItem item) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return;  // `item` dies after the lock
+      items_.push_back(std::move(item));
+    }
+    waker_->wake();
+  }
+  /// Swaps all items into the empty `into`.
+  void take(std::vector<MailItem>& into) {
+    const std::lock_guard lock(mutex_);
+    items_.swap(into);
+  }
+  bool is_empty() const {
+    const std::lock_guard lock(mutex_);
+    return items_.empty();
+  }
+  /// False if there are items left to take first.
+  bool close_if_empty() {
+    const std::lock_guard lock(mutex_);
+    if (!items_.empty()) return false;
+    closed_ = true;
+    return true;
+  }
+  bool is_closed() const {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+  }
+
+ private:
+  std::shared_ptr<Waker> waker_;  // also the wire's and, for inproc, other endpoints'
+  mutable std::mutex mutex_;
+  std::vector<MailItem> items_;
+  bool closed_ = false;
+};
+
+}  // namespace tfd::transport

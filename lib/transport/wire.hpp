@@ -1,0 +1,58 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What moves bytes between endpoints: connections (links) that carry messages in order, or are closed. zmq/ and inproc/ are
+// the two kinds; the protocol above is the same (core.hpp). A link is one connection: it never comes back, and what was
+// sent on it never reaches anybody but the process at its other end.
+// Thread rule: lives on the I/O thread of its endpoint; only made on another.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "tfd/base/deadline.hpp"
+#include "waker.hpp"
+
+namespace tfd::transport {
+
+/// Never used again. Bit 63 is set in those that the other side began.
+enum class LinkId : std::uint64_t { kNone = 0 };
+inline constexpr std::uint64_t kAcceptedBit = std::uint64_t{1} << 63;
+inline bool is_accepted(LinkId link) { return (static_cast<std::uint64_t>(link) & kAcceptedBit) != 0; }
+
+/// One message of the wire on its way out: bytes, or a piece of a buffer that `keep` holds.
+struct Parcel {
+  std::string bytes;
+  std::shared_ptr<const void> keep;
+  std::span<const std::byte> piece;
+};
+
+class Wire {
+ public:
+  class Sink {
+   public:
+    virtual void on_message(LinkId link, std::span<const std::byte> bytes) = 0;
+    virtual void on_closed(LinkId link, const std::string& reason) = 0;
+
+   protected:
+    ~Sink() = default;
+  };
+
+  virtual ~Wire() = default;
+  virtual std::string address() const = 0;
+  /// Starts connecting. What is sent before the link stands waits for it; what comes of it are messages or on_closed().
+  virtual LinkId connect(const std::string& address) = 0;
+  /// Drops a link and what is queued on it, without on_closed(). Says what was reached: "silent", "connection refused".
+  virtual std::string disconnect(LinkId link) = 0;
+  /// False if the link is gone.
+  virtual bool send(LinkId link, Parcel parcel) = 0;
+  /// Hands over at most `most` messages. Whether there may be more.
+  virtual bool receive(Sink& sink, int most) = 0;
+  /// Until something came, the waker was woken, or `until`. After Waker::prepare_to_sleep().
+  virtual void wait(Clock::time_point until) = 0;
+  /// What was sent still leaves, if that takes not longer than a moment.
+  virtual void close() = 0;
+};
+
+}  // namespace tfd::transport

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zmq/zmq_wire.hpp"
+
+#include <poll.h>
+#include <zmq.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "frame.hpp"
+#include "tfd/base/text.hpp"
+#include "zmq/probe.hpp"
+
+namespace tfd::transport {
+namespace {
+
+constexpr int kLingerMs = 250;
+constexpr int kBacklog = 1024;
+constexpr std::size_t kAskerIdBytes = 9;     // 'L' and the LinkId: a routing id may not begin with 0
+constexpr std::size_t kAcceptedIdBytes = 5;  // libzmq's own: 0 and a count
+constexpr std::size_t kCopied = 1024;        // copying these is cheaper than an allocation that libzmq frees
+
+bool set(void* socket, int option, int value) { return zmq_setsockopt(socket, option, &value, sizeof value) == 0; }
+
+int to_ms(Duration duration) {
+  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
+}
+
+bool is_ipc(const std::string& address) { return address.starts_with("ipc://"); }
+bool is_ipv6(const std::string& address) { return address.find('[') != std::string::npos; }
+std::string with_scheme(const std::string& address) { return address.find("://") == std::string::npos ? "tcp://" + address : address; }
+
+tl::unexpected<Error> fail_zmq(const std::string& what) {
+  const int code = zmq_errno();
+  if (code == EINVAL || code == EPROTONOSUPPORT) return fail(Code::kInvalidArgument, "{}: not an address to listen on", what);
+  if (code > ZMQ_HAUSNUMERO) return fail(Code::kSystem, "{}: {}", what, zmq_strerror(code));
+  return fail_errno(code, what);
+}
+
+// A zmq_msg_t that is closed at the end of its scope.
+struct Part {
+  zmq_msg_t msg;
+  Part() { zmq_msg_init(&msg); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  ~Part() { zmq_msg_close(&msg); }
+  std::span<const std::byte> bytes() { return {static_cast<const std::byte*>(zmq_msg_data(&msg)), zmq_msg_size(&msg)}; }
+};
+
+std::string routing_id(LinkId link) {
+  std::string id;
+  if (is_accepted(link)) {
+    id.push_back('\0');
+    put<std::uint32_t>(id, static_cast<std::uint32_t>(static_cast<std::uint64_t>(link)));
+  } else {
+    id.push_back('L');
+    put<std::uint64_t>(id, static_cast<std::uint64_t>(link));
+  }
+  return id;
+}
+
+LinkId link_of(std::span<const std::byte> id, bool accepted) {
+  if (accepted)  // only the ids that libzmq makes itself: ours don't choose theirs
+    return id.size() == kAcceptedIdBytes && id[0] == std::byte{0} ? static_cast<LinkId>(kAcceptedBit | get<std::uint32_t>(id, 1)) : LinkId::kNone;
+  return id.size() == kAskerIdBytes ? static_cast<LinkId>(get<std::uint64_t>(id, 1)) : LinkId::kNone;
+}
+
+// Makes a message of the parcel; libzmq frees what it then holds on a thread of its own.
+void fill(zmq_msg_t& msg, Parcel parcel) {
+  if (parcel.keep) {
+    auto* keep = new std::shared_ptr<const void>(std::move(parcel.keep));
+    zmq_msg_init_data(&msg, const_cast<std::byte*>(parcel.piece.data()), parcel.piece.size(),
+                      [](void*, void* hint) { delete static_cast<std::shared_ptr<const void>*>(hint); }, keep);
+  } else if (parcel.bytes.size() <= kCopied) {
+    zmq_msg_init_size(&msg, parcel.bytes.size());
+    std::memcpy(zmq_msg_data(&msg), parcel.bytes.data(), parcel.bytes.size());
+  } else {
+    auto* bytes = new std::string(std::move(parcel.bytes));
+    zmq_msg_init_data(&msg, bytes->data(), bytes->size(), [](void*, void* hint) { delete static_cast<std::string*>(hint); }, bytes);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ZmqWire>> ZmqWire::make(const ZmqOptions& options, std::shared_ptr<Waker> waker) {
+  std::unique_ptr<ZmqWire> wire(new ZmqWire(options, std::move(waker)));
+  TFD_TRY(wire->open());
+  return wire;
+}
+
+Result<void> ZmqWire::open() {
+  context_ = zmq_ctx_new();
+  if (context_ == nullptr) return fail_zmq("cannot start ZeroMQ");
+  asker_ = TFD_TRY(make_router());
+  if (!set(asker_, ZMQ_LINGER, 0) || !set(asker_, ZMQ_RECONNECT_IVL, -1)) return fail_zmq("cannot set up a socket");
+  const char* events = "inproc://events";
+  if (zmq_socket_monitor(asker_, events, ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) != 0) return fail_zmq("cannot watch a socket");
+  monitor_ = zmq_socket(context_, ZMQ_PAIR);
+  if (monitor_ == nullptr || zmq_connect(monitor_, events) != 0) return fail_zmq("cannot watch a socket");
+  if (!options_.bind.empty() || options_.listen_fd >= 0) return listen();
+  return {};
+}
+
+Result<void*> ZmqWire::make_router() const {
+  void* socket = zmq_socket(context_, ZMQ_ROUTER);
+  if (socket == nullptr) return fail_zmq("cannot make a socket");
+  const std::int64_t most = kWireMessageBytes;
+  // No high-water marks: a ROUTER drops at them without a word. Link keeps account by bytes.
+  bool ok = set(socket, ZMQ_SNDHWM, 0) && set(socket, ZMQ_RCVHWM, 0) && set(socket, ZMQ_ROUTER_MANDATORY, 1) &&
+            zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
+  if (options_.heartbeat_interval > Duration::zero())
+    ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, to_ms(options_.heartbeat_interval)) && set(socket, ZMQ_HEARTBEAT_TIMEOUT, to_ms(options_.heartbeat_timeout));
+  if (ok) return socket;
+  auto error = fail_zmq("cannot set up a socket");
+  zmq_close(socket);
+  return error;
+}
+
+Result<void> ZmqWire::listen() {
+  listener_ = TFD_TRY(make_router());
+  std::string address = options_.bind;
+  if (options_.listen_fd >= 0) {
+    if (address.empty() || address.ends_with(":0")) address = TFD_TRY(name_of_socket(options_.listen_fd));
+    set(listener_, ZMQ_USE_FD, options_.listen_fd);
+  }
+  const std::string what = fmt::format("cannot bind {}", printable(address));
+  if (is_ipv6(address)) set(listener_, ZMQ_IPV6, 1);
+  set(listener_, ZMQ_LINGER, kLingerMs);
+  set(listener_, ZMQ_BACKLOG, kBacklog);
+  if (zmq_bind(listener_, with_scheme(address).c_str()) != 0) return fail_zmq(what);
+  char bound[512];
+  std::size_t size = sizeof bound;
+  if (zmq_getsockopt(listener_, ZMQ_LAST_ENDPOINT, bound, &size) != 0) return fail_zmq(what);
+  address_ = bound;
+  if (address_.starts_with("tcp://")) address_.erase(0, 6);
+  return {};
+}
+
+// Events of the monitor carry only the endpoint's text. One connection, one text: leading zeros of a port, and leading
+// slashes of a path, change nothing but that.
+std::string ZmqWire::unique_endpoint(const std::string& address) {
+  const std::string endpoint = with_scheme(address);
+  std::size_t at = is_ipc(endpoint) ? std::strlen("ipc://") : endpoint.rfind(':') + 1;
+  const char filler = is_ipc(endpoint) ? '/' : '0';
+  if (is_ipc(endpoint) && endpoint.compare(at, 1, "/") != 0) return endpoint;
+  for (std::string unique = endpoint;; unique.insert(at, 1, filler))
+    if (!by_endpoint_.contains(unique)) return unique;
+}
+
+LinkId ZmqWire::connect(const std::string& address) {
+  const auto link = static_cast<LinkId>(next_link_++);
+  const std::string endpoint = unique_endpoint(address);
+  const std::string id = routing_id(link);
+  connections_[link] = {endpoint, address};
+  by_endpoint_[endpoint] = link;
+  set(asker_, ZMQ_IPV6, is_ipv6(address) ? 1 : 0);
+  if (zmq_setsockopt(asker_, ZMQ_CONNECT_ROUTING_ID, id.data(), id.size()) != 0 || zmq_connect(asker_, endpoint.c_str()) != 0)
+    failed_.emplace_back(link, zmq_errno() == EINVAL ? "not an address" : zmq_strerror(zmq_errno()));
+  return link;
+}
+
+std::string ZmqWire::disconnect(LinkId link) {
+  const auto found = connections_.find(link);
+  if (found == connections_.end()) return "";
+  std::string reached = found->second.stands ? "silent" : "no answer";
+  zmq_disconnect(asker_, found->second.endpoint.c_str());
+  by_endpoint_.erase(found->second.endpoint);
+  connections_.erase(found);
+  return reached;
+}
+
+bool ZmqWire::send(LinkId link, Parcel parcel) {
+  void* socket = is_accepted(link) ? listener_ : asker_;
+  const std::string id = routing_id(link);
+  if (zmq_send(socket, id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) return false;  // EHOSTUNREACH
+  zmq_msg_t msg;
+  fill(msg, std::move(parcel));
+  if (zmq_msg_send(&msg, socket, ZMQ_DONTWAIT) >= 0) return true;
+  zmq_msg_close(&msg);
+  return false;
+}
+
+bool ZmqWire::receive(Sink& sink, int most) {
+  for (const auto& [link, reason] : std::exchange(failed_, {})) sink.on_closed(link, reason);
+  bool more = listener_ != nullptr && receive_from(listener_, true, sink, most);
+  more = receive_from(asker_, false, sink, most) || more;
+  // After the messages: a goodbye or the last replies come before the end of their connection.
+  receive_events(sink);
+  return more;
+}
+
+bool ZmqWire::receive_from(void* socket, bool accepted, Sink& sink, int most) {
+  for (int i = 0; i < most; ++i) {
+    Part id, body;
+    if (zmq_msg_recv(&id.msg, socket, ZMQ_DONTWAIT) < 0) return false;
+    if (!zmq_msg_more(&id.msg)) continue;
+    bool got = zmq_msg_recv(&body.msg, socket, ZMQ_DONTWAIT) >= 0;
+    while (got && zmq_msg_more(&body.msg)) {  // ours have one part: whatever this is, none of it is read
+      Part rest;
+      std::swap(rest.msg, body.msg);
+      if (zmq_msg_recv(&body.msg, socket, ZMQ_DONTWAIT) < 0 || !zmq_msg_more(&body.msg)) got = false;
+    }
+    const LinkId link = link_of(id.bytes(), accepted);
+    if (got && link != LinkId::kNone) sink.on_message(link, body.bytes());
+  }
+  return true;
+}
+
+void ZmqWire::receive_events(Sink& sink) {
+  for (;;) {
+    Part event, endpoint;
+    if (zmq_msg_recv(&event.msg, monitor_, ZMQ_DONTWAIT) < 0 || event.bytes().size() < 6) return;
+    if (zmq_msg_recv(&endpoint.msg, monitor_, ZMQ_DONTWAIT) < 0) return;
+    std::uint16_t kind = 0;
+    std::memcpy(&kind, zmq_msg_data(&event.msg), sizeof kind);
+    on_event(sink, kind, std::string(as_text(endpoint.bytes())));
+  }
+}
+
+void ZmqWire::on_event(Sink& sink, std::uint16_t event, const std::string& endpoint) {
+  const auto found = by_endpoint_.find(endpoint);
+  if (found == by_endpoint_.end()) return;
+  const LinkId link = found->second;
+  Connection& connection = connections_.at(link);
+  if (event == ZMQ_EVENT_CONNECTED) connection.stands = true;
+  else if (connection.stands) sink.on_closed(link, "connection reset");
+  else sink.on_closed(link, why_unreachable(connection.address));
+}
+
+void ZmqWire::wait(Clock::time_point until) {
+  // The descriptors are edge-triggered: what arrived since the last receive() shows in the events only.
+  pollfd fds[4] = {{waker_->fd(), POLLIN, 0}};
+  nfds_t count = 1;
+  for (void* socket : {listener_, asker_, monitor_}) {
+    if (socket == nullptr) continue;
+    int events = 0;
+    std::size_t size = sizeof events;
+    if (zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0) return;
+    size = sizeof fds[count].fd;
+    zmq_getsockopt(socket, ZMQ_FD, &fds[count].fd, &size);
+    fds[count++].events = POLLIN;
+  }
+  if (!failed_.empty()) return;
+  if (until == Clock::time_point::max()) {
+    ppoll(fds, count, nullptr, nullptr);
+    return;
+  }
+  const auto left = std::max(Duration::zero(), Duration(until - Clock::now()));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const timespec timeout{static_cast<time_t>(seconds.count()), static_cast<long>((left - seconds).count())};
+  ppoll(fds, count, &timeout, nullptr);
+}
+
+void ZmqWire::close() {
+  if (context_ == nullptr) return;
+  if (asker_ != nullptr) zmq_socket_monitor(asker_, nullptr, 0);
+  for (void** socket : {&monitor_, &asker_, &listener_}) {
+    if (*socket != nullptr) zmq_close(*socket);
+    *socket = nullptr;
+  }
+  while (zmq_ctx_term(context_) != 0 && zmq_errno() == EINTR) {}
+  context_ = nullptr;
+}
+
+}  // namespace tfd::transport

@@ -1,0 +1,67 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links over libzmq: a ROUTER that listens, a ROUTER that asks many peers, its monitor. Thread rule: see Wire.
+//
+// libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So its reconnecting is off:
+// every connection is a zmq_connect() of its own with a routing id of its own, and is dropped with all that was queued for it.
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+#include "wire.hpp"
+
+namespace tfd::transport {
+
+struct ZmqOptions {
+  std::string bind;
+  int listen_fd = -1;
+  Duration heartbeat_interval{};
+  Duration heartbeat_timeout{};
+};
+
+class ZmqWire final : public Wire {
+ public:
+  /// kSystem (or what fail_errno() makes of it) when it can't bind; kInvalidArgument for an address that is none.
+  static Result<std::unique_ptr<ZmqWire>> make(const ZmqOptions& options, std::shared_ptr<Waker> waker);
+  ~ZmqWire() override { close(); }
+
+  std::string address() const override { return address_; }
+  LinkId connect(const std::string& address) override;
+  std::string disconnect(LinkId link) override;
+  bool send(LinkId link, Parcel parcel) override;
+  bool receive(Sink& sink, int most) override;
+  void wait(Clock::time_point until) override;
+  void close() override;
+
+ private:
+  struct Connection {
+    std::string endpoint;  // as given to zmq_connect()
+    std::string address;
+    bool stands = false;  // TCP does; whoever is behind it may be silent
+  };
+  ZmqWire(ZmqOptions options, std::shared_ptr<Waker> waker) : options_(std::move(options)), waker_(std::move(waker)) {}
+  Result<void> open();
+  Result<void> listen();
+  Result<void*> make_router() const;
+  bool receive_from(void* socket, bool accepted, Sink& sink, int most);
+  void receive_events(Sink& sink);
+  void on_event(Sink& sink, std::uint16_t event, const std::string& endpoint);
+  std::string unique_endpoint(const std::string& address);
+
+  ZmqOptions options_;
+  std::shared_ptr<Waker> waker_;  // with the core and its mailbox
+  std::string address_;
+  void* context_ = nullptr;
+  void* listener_ = nullptr;
+  void* asker_ = nullptr;
+  void* monitor_ = nullptr;
+  std::uint64_t next_link_ = 1;
+  std::unordered_map<LinkId, Connection> connections_;
+  std::unordered_map<std::string, LinkId> by_endpoint_;
+  std::vector<std::pair<LinkId, std::string>> failed_;  // could not even begin: reported by the next receive()
+};
+
+}  // namespace tfd::transport
