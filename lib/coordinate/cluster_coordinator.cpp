@@ -337,6 +337,11 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
   return PerWorkerDataset{id};
 }
 
+std::optional<Error> Coordinator::lost() const {
+  const Lock lock(mutex_);
+  return fatal_;
+}
+
 std::size_t Coordinator::queued() const {
   const Lock lock(mutex_);
   return queue_.queued();

@@ -117,6 +117,7 @@ class Coordinator final : public ClusterCoordinator {
                                                                Deadline deadline) override;
   Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) override;
   Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline) override;
+  std::optional<Error> lost() const override;
   std::size_t queued() const override;
   std::size_t in_flight() const override;
   int workers_up() const override;

@@ -118,6 +118,8 @@ class ClusterCoordinator {
   virtual Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) = 0;
   virtual Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline) = 0;
 
+  /// Why everything has ended: the parameter server that was lost. nullopt while all is well.
+  virtual std::optional<Error> lost() const = 0;
   virtual std::size_t queued() const = 0;
   virtual std::size_t in_flight() const = 0;
   virtual int workers_up() const = 0;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "closure_arguments.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tfd/base/text.hpp"
+#include "tfd/tensor/json.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+using nlohmann::json;
+
+bool is_reference(const json& value, std::string_view key) {
+  return value.is_object() && value.size() == 1 && value.begin().key() == key;
+}
+
+}  // namespace
+
+Result<const ArgumentReader::Shape*> ArgumentReader::find_shape(const std::string& function) {
+  const auto known = shapes_.find(function);
+  if (known != shapes_.end()) return &known->second;
+  const program::FunctionDef* definition = program_.find_function(function);
+  if (definition == nullptr) {
+    std::vector<std::string> names;
+    for (const auto& one : program_.functions) names.push_back(one.name);
+    return fail(Code::kInvalidArgument, "no function '{}'{}", printable(function), did_you_mean(function, names));
+  }
+  Shape shape;
+  shape.args.resize(static_cast<std::size_t>(definition->arg_count));
+  for (const std::string& name : definition->kwargs) shape.kwargs.emplace(name, Slot{});
+  for (std::size_t i = 0; i < definition->inputs.size(); ++i) {
+    const program::InputBinding& input = definition->inputs[i];
+    Slot* slot = nullptr;
+    if (input.kind == program::InputKind::kArg) slot = &shape.args[static_cast<std::size_t>(input.index)];
+    if (input.kind == program::InputKind::kKwarg) slot = &shape.kwargs[input.name];
+    if (slot == nullptr) continue;
+    if (input.field) slot->field = *input.field;
+    for (const function::Module& module : definition->modules) {
+      const tensor::TensorSpec& spec = module.signature.arguments[i].spec;
+      if (std::ranges::find(slot->specs, spec) == slot->specs.end()) slot->specs.push_back(spec);
+    }
+  }
+  return &shapes_.emplace(function, std::move(shape)).first->second;
+}
+
+Result<Argument> ArgumentReader::read_argument(const Slot* slot, const json& value) const {
+  if (is_reference(value, "per_worker")) {
+    const json& name = *value.begin();
+    if (!name.is_string()) return fail(Code::kInvalidArgument, "'per_worker' must name a dataset");
+    const auto dataset = datasets_.find(name.get_ref<const std::string&>());
+    if (dataset == datasets_.end())
+      return fail(Code::kInvalidArgument, "no per-worker dataset '{}' yet: create_per_worker_dataset makes it",
+                  printable(name.get_ref<const std::string&>()));
+    return dataset->second;
+  }
+  if (is_reference(value, "remote"))
+    return fail(Code::kInvalidArgument, "a remote value can't be an argument: fetch it first");
+  if (slot == nullptr || slot->specs.empty()) return TFD_TRY(tensor::tensor_from_json(value, directory_));
+  if (!slot->field.empty())
+    return fail(Code::kInvalidArgument, "must be {{\"per_worker\": DATASET}}, the function takes its field '{}'", slot->field);
+  auto first = tensor::tensor_from_json(value, slot->specs.front(), directory_);
+  if (first) return *std::move(first);
+  for (std::size_t i = 1; i < slot->specs.size(); ++i)  // modules for other batch sizes
+    if (auto other = tensor::tensor_from_json(value, slot->specs[i], directory_)) return *std::move(other);
+  return fail(std::move(first).error());
+}
+
+Result<Call> ArgumentReader::read(const std::string& function, const json* args, const json* kwargs) {
+  const Shape* shape = TFD_TRY(find_shape(function));
+  Call call{.function = function};
+  if (args != nullptr) {
+    call.args.reserve(args->size());
+    for (const json& value : *args) {
+      const std::size_t i = call.args.size();
+      auto argument = read_argument(i < shape->args.size() ? &shape->args[i] : nullptr, value);
+      if (!argument) return fail(std::move(argument).error().within(fmt::format("{}: argument {}", function, i)));
+      call.args.push_back(std::move(*argument));
+    }
+  }
+  if (kwargs != nullptr) {
+    for (const auto& [name, value] : kwargs->items()) {
+      const auto slot = shape->kwargs.find(name);
+      auto argument = read_argument(slot != shape->kwargs.end() ? &slot->second : nullptr, value);
+      if (!argument) return fail(std::move(argument).error().within(fmt::format("{}: argument '{}'", function, printable(name))));
+      call.kwargs.emplace_back(name, std::move(*argument));
+    }
+  }
+  return call;
+}
+
+Result<tensor::Tensor> ArgumentReader::read_value(const std::string& variable, const json& value) const {
+  const program::VariableDef* definition = program_.find_variable(variable);
+  if (definition == nullptr) {
+    std::vector<std::string> names;
+    for (const auto& one : program_.variables) names.push_back(one.name);
+    return fail(Code::kNotFound, "no variable '{}'{}", printable(variable), did_you_mean(variable, names));
+  }
+  return TFD_TRY(tensor::tensor_from_json(value, definition->spec, directory_), variable);
+}
+
+}  // namespace tfd::coordinate

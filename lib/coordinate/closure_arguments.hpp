@@ -1,0 +1,48 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arguments of a scheduled line: JSON typed by the signature of the function that gets them. What a function takes is
+// looked up once. Private to the room. Thread rule: one thread.
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tfd/coordinate/cluster_coordinator.hpp"
+
+namespace tfd::coordinate {
+
+class ArgumentReader {
+ public:
+  ArgumentReader(const program::Program& program, std::string directory)
+      : program_(program), directory_(std::move(directory)) {}
+
+  const program::Program& program() const { return program_; }
+  /// {"per_worker": "NAME"} stands for this from now on.
+  void add_dataset(const std::string& name, PerWorkerDataset dataset) { datasets_[name] = std::move(dataset); }
+  /// `args` and `kwargs` may be null. kInvalidArgument names the argument.
+  Result<Call> read(const std::string& function, const nlohmann::json* args, const nlohmann::json* kwargs);
+  /// A value for a variable.
+  Result<tensor::Tensor> read_value(const std::string& variable, const nlohmann::json& value) const;
+
+ private:
+  struct Slot {
+    std::vector<tensor::TensorSpec> specs;  // of its modules, each once; empty: nothing uses it
+    std::string field;                      // of an iterator; empty where it may be a tensor
+  };
+  struct Shape {
+    std::vector<Slot> args;
+    std::map<std::string, Slot, std::less<>> kwargs;
+  };
+  Result<const Shape*> find_shape(const std::string& function);
+  Result<Argument> read_argument(const Slot* slot, const nlohmann::json& value) const;
+
+  const program::Program& program_;
+  const std::string directory_;
+  std::unordered_map<std::string, Shape> shapes_;
+  std::map<std::string, PerWorkerDataset> datasets_;
+};
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "closure_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "tfd/base/text.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+using nlohmann::json;
+
+constexpr NameTable<Op, 9> kOps{{{{Op::kSchedule, "schedule"},
+                                  {Op::kFetch, "fetch"},
+                                  {Op::kJoin, "join"},
+                                  {Op::kDone, "done"},
+                                  {Op::kCreatePerWorkerDataset, "create_per_worker_dataset"},
+                                  {Op::kRead, "read"},
+                                  {Op::kAssign, "assign"},
+                                  {Op::kSave, "save"},
+                                  {Op::kRestore, "restore"}}}};
+
+enum class Type { kText, kList, kObject, kAny };
+
+struct Key {
+  std::string_view name;
+  Type type;
+  bool required = true;
+};
+
+constexpr std::array kScheduleKeys{Key{"function", Type::kText}, Key{"args", Type::kList, false},
+                                   Key{"kwargs", Type::kObject, false}};
+constexpr std::array kFetchKeys{Key{"of", Type::kAny}};
+constexpr std::array kDatasetKeys{Key{"dataset", Type::kText}};
+constexpr std::array kReadKeys{Key{"variable", Type::kText}};
+constexpr std::array kAssignKeys{Key{"variable", Type::kText}, Key{"value", Type::kAny}};
+constexpr std::array kPathKeys{Key{"path", Type::kText}};
+
+std::span<const Key> keys_of(Op op) {
+  switch (op) {
+    case Op::kSchedule: return kScheduleKeys;
+    case Op::kFetch: return kFetchKeys;
+    case Op::kCreatePerWorkerDataset: return kDatasetKeys;
+    case Op::kRead: return kReadKeys;
+    case Op::kAssign: return kAssignKeys;
+    case Op::kSave:
+    case Op::kRestore: return kPathKeys;
+    case Op::kJoin:
+    case Op::kDone: break;
+  }
+  return {};
+}
+
+bool has_type(const json& value, Type type) {
+  switch (type) {
+    case Type::kText: return value.is_string();
+    case Type::kList: return value.is_array();
+    case Type::kObject: return value.is_object();
+    case Type::kAny: break;
+  }
+  return true;
+}
+
+std::string_view describe(Type type) {
+  switch (type) {
+    case Type::kText: return "a string";
+    case Type::kList: return "a list";
+    case Type::kObject: return "an object";
+    case Type::kAny: break;
+  }
+  return "a value";
+}
+
+Result<json> parse_object(std::string_view text) {
+  try {
+    json value = json::parse(text);
+    if (value.is_object()) return value;
+    return fail(Code::kInvalidArgument, "a line is an object like {{\"op\": \"join\"}}, not {}", value.type_name());
+  } catch (const json::parse_error& error) {
+    return fail(Code::kInvalidArgument, "not JSON, at byte {}", error.byte);
+  }
+}
+
+Result<void> check_keys(const json& fields, std::string_view op, std::span<const Key> keys) {
+  std::vector<std::string> known{"op", "id"};
+  for (const Key& key : keys) known.emplace_back(key.name);
+  for (const auto& [name, value] : fields.items())
+    if (std::ranges::find(known, name) == known.end())
+      return fail(Code::kInvalidArgument, "{}: unknown key '{}'{}", op, printable(name), did_you_mean(name, known));
+  for (const Key& key : keys) {
+    const auto found = fields.find(key.name);
+    if (found == fields.end()) {
+      if (!key.required) continue;
+      return fail(Code::kInvalidArgument, "{}: '{}' is missing", op, key.name);
+    }
+    if (!has_type(*found, key.type))
+      return fail(Code::kInvalidArgument, "{}: '{}' must be {}", op, key.name, describe(key.type));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ClosureLine> parse_closure_line(std::string_view text, std::optional<std::string>* id) {
+  ClosureLine line;
+  line.fields = TFD_TRY(parse_object(text));
+  const auto label = line.fields.find("id");
+  if (label != line.fields.end()) {
+    if (!label->is_string() && !label->is_number_integer())
+      return fail(Code::kInvalidArgument, "'id' must be a string or an integer");
+    line.id = *id = label->dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  const auto op = line.fields.find("op");
+  if (op == line.fields.end()) {
+    if (line.fields.contains("cluster"))
+      return fail(Code::kUnimplemented, "a new cluster spec among the closures: not in this version");
+    return fail(Code::kInvalidArgument, "'op' is missing");
+  }
+  if (!op->is_string()) return fail(Code::kInvalidArgument, "'op' must be a string");
+  const auto& name = op->get_ref<const std::string&>();
+  const auto known = kOps.find(name);
+  if (!known)
+    return fail(Code::kInvalidArgument, "unknown op '{}'{}", printable(name), did_you_mean(name, kOps.names()));
+  line.op = *known;
+  TFD_TRY(check_keys(line.fields, name, keys_of(line.op)));
+  return line;
+}
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/coordinate/closures.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+#include "answers.hpp"
+#include "closure_arguments.hpp"
+#include "closure_line.hpp"
+#include "events.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/tensor/json.hpp"
+#include "tfd/variable/checkpoint.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kReadSlice = std::chrono::milliseconds(250);  // between looks at whether a parameter server was lost
+constexpr std::string_view kIterations = ".iterations";
+
+/// Null, the one result bare, or a list.
+void append_value(const runtime::ClosureOutcome& outcome, std::string& out) {
+  const auto append = [&](const tensor::Tensor& tensor) {
+    if (tensor.has_value()) tensor::append_json(tensor, out);
+    else out += "null";
+  };
+  if (outcome.results.empty()) {
+    out += "null";
+  } else if (outcome.results.size() == 1) {
+    append(outcome.results.front());
+  } else {
+    out += '[';
+    for (const tensor::Tensor& result : outcome.results) {
+      if (&result != &outcome.results.front()) out += ',';
+      append(result);
+    }
+    out += ']';
+  }
+}
+
+struct Fetch;
+
+/// A scheduled line with an id: its value, and the fetches that wait for it.
+struct Named {
+  bool scheduled = false;  // else the id is another line's
+  std::optional<RemoteValue> value;
+  std::vector<std::shared_ptr<Fetch>> waiting;
+};
+
+struct Fetch {
+  std::uint64_t line = 0;
+  std::string label;
+  json of;
+  std::map<std::string, std::shared_ptr<Named>> named;  // by the id's JSON text
+  std::size_t missing = 0;
+};
+
+bool is_remote(const json& value) { return value.is_object() && value.size() == 1 && value.begin().key() == "remote"; }
+
+template <class Visit>
+void visit_remotes(const json& value, const Visit& visit) {
+  if (is_remote(value)) visit(*value.begin());
+  else if (value.is_structured())
+    for (const json& element : value) visit_remotes(element, visit);
+}
+
+void append_structure(const json& value, const Fetch& fetch, std::string& out) {
+  if (is_remote(value)) {
+    append_value(fetch.named.at(value.begin()->dump())->value->outcome(), out);
+  } else if (value.is_array()) {
+    out += '[';
+    for (const json& element : value) {
+      if (&element != &value.front()) out += ',';
+      append_structure(element, fetch, out);
+    }
+    out += ']';
+  } else if (value.is_object()) {
+    out += '{';
+    for (auto member = value.begin(); member != value.end(); ++member) {
+      if (member != value.begin()) out += ',';
+      append_json_string(member.key(), out);
+      out += ':';
+      append_structure(*member, fetch, out);
+    }
+    out += '}';
+  } else {
+    out += value.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+}
+
+class ClosureStream {
+ public:
+  ClosureStream(ClusterCoordinator& coordinator, const program::Program& program, const WriteText& write,
+                const ClosureStreamOptions& options)
+      : coordinator_(coordinator),
+        options_(options),
+        arguments_(program, options.directory),
+        answers_(write, options.ordered, options.most_unanswered) {}
+  Result<ClosureStreamSummary> run(const ReadLine& read_line);
+
+ private:
+  using Kind = Answers::Kind;
+
+  void handle(const std::string& text);
+  Result<void> schedule(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
+  Result<void> fetch(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
+  Result<std::string> answer_now(const ClosureLine& parsed);
+  Result<std::string> save(const std::string& path);
+  Result<std::string> restore(const std::string& path);
+
+  void closure_done(std::uint64_t line, const std::string& label, const std::shared_ptr<Named>& named, const RemoteValue& value);
+  void put_closure(std::uint64_t line, const std::string& label, const RemoteValue& value);
+  void put_fetch(const std::shared_ptr<Fetch>& fetch);
+  void put_text(std::uint64_t line, Kind kind, const std::string& label, std::string rest);
+  void put_error(std::uint64_t line, const std::string& label, std::string_view status, const Error& error);
+  Deadline deadline() const { return Deadline::after(options_.timeout); }
+
+  ClusterCoordinator& coordinator_;
+  const ClosureStreamOptions& options_;
+  ArgumentReader arguments_;
+  std::unordered_map<std::string, std::shared_ptr<Named>> named_;  // every id seen; no value where it isn't a closure's
+
+  std::mutex mutex_;  // for what follows, and for the Named and Fetch objects: the I/O thread fills them
+  std::unordered_map<ClosureId, std::string> failures_;  // label of those that cancel others
+  Answers answers_;  // last: its thread reads the above
+};
+
+Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
+  std::optional<Error> error;
+  while (!coordinator_.lost() && !answers_.broken()) {
+    auto line = read_line(Deadline::after(kReadSlice));
+    if (!line && line.error().code == Code::kDeadlineExceeded) continue;
+    if (!line) {
+      error = std::move(line).error();
+      break;
+    }
+    if (!*line) break;
+    if ((*line)->find_first_not_of(" \t\r") != std::string::npos) handle(**line);
+    else answers_.skip();
+  }
+  (void)coordinator_.join(Deadline::never());  // whose error it is, its own line has said
+  TFD_TRY(answers_.finish());
+  if (auto lost = coordinator_.lost()) return fail(std::move(*lost));
+  if (error) return fail(std::move(*error));
+  return answers_.summary();
+}
+
+void ClosureStream::handle(const std::string& text) {
+  const std::uint64_t line = answers_.begin();
+  std::optional<std::string> id;
+  auto parsed = parse_closure_line(text, &id);
+  const std::string label = id ? "{\"id\":" + *id : fmt::format("{{\"line\":{}", line);
+  if (!parsed) return put_error(line, label, "error", parsed.error());
+  if (id && !named_.emplace(*id, std::make_shared<Named>()).second)
+    return put_error(line, label, "error", {Code::kAlreadyExists, fmt::format("id {} was used before", *id), {}});
+  Result<void> taken;
+  switch (parsed->op) {
+    case Op::kSchedule: taken = schedule(line, label, *parsed); break;
+    case Op::kFetch: taken = fetch(line, label, *parsed); break;
+    default: {
+      auto rest = answer_now(*parsed);
+      if (rest) return put_text(line, Kind::kOther, label, std::move(*rest));
+      const bool raises = parsed->op == Op::kJoin || parsed->op == Op::kDone;
+      return put_error(line, label, raises ? "raised" : "error", rest.error());
+    }
+  }
+  if (!taken) put_error(line, label, "error", taken.error());
+}
+
+Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& label, const ClosureLine& parsed) {
+  const auto find = [&](const char* key) -> const json* {
+    const auto found = parsed.fields.find(key);
+    return found == parsed.fields.end() ? nullptr : &*found;
+  };
+  Call call = TFD_TRY(arguments_.read(parsed.fields["function"].get_ref<const std::string&>(), find("args"), find("kwargs")));
+  TFD_TRY(check_call(arguments_.program(), call));
+  const std::shared_ptr<Named> named = parsed.id ? named_.at(*parsed.id) : nullptr;
+  call.on_done = [this, line, label, named](const RemoteValue& value) { closure_done(line, label, named, value); };
+  {
+    const std::scoped_lock lock(mutex_);
+    if (named) named->scheduled = true;
+  }
+  auto value = coordinator_.schedule(std::move(call));
+  if (value) return {};
+  const std::scoped_lock lock(mutex_);
+  if (named) named->scheduled = false;
+  put_error(line, label, "raised", value.error());
+  return {};
+}
+
+Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, const ClosureLine& parsed) {
+  auto fetch = std::make_shared<Fetch>();  // with the closures it waits for
+  fetch->line = line;
+  fetch->label = label;
+  fetch->of = parsed.fields["of"];
+  std::vector<json> remotes;
+  visit_remotes(fetch->of, [&](const json& id) { remotes.push_back(id); });
+  std::unique_lock lock(mutex_);
+  for (const json& id : remotes) {
+    const auto named = named_.find(id.dump());
+    if (named == named_.end() || !named->second->scheduled)
+      return fail(Code::kInvalidArgument, "fetch: no closure was scheduled with the id {}", id.dump());
+    fetch->named.emplace(named->first, named->second);
+  }
+  for (const auto& [id, named] : fetch->named) {
+    if (named->value) continue;
+    ++fetch->missing;
+    named->waiting.push_back(fetch);
+  }
+  if (fetch->missing > 0) return {};
+  lock.unlock();
+  put_fetch(fetch);
+  return {};
+}
+
+// What follows the label of an answer that needs no closure.
+Result<std::string> ClosureStream::answer_now(const ClosureLine& parsed) {
+  const auto text = [&](const char* key) -> const std::string& { return parsed.fields[key].get_ref<const std::string&>(); };
+  switch (parsed.op) {
+    case Op::kJoin: TFD_TRY(coordinator_.join(Deadline::never())); return ",\"status\":\"ready\"}\n";
+    case Op::kDone: return fmt::format(",\"status\":\"ready\",\"value\":{}}}\n", TFD_TRY(coordinator_.done()));
+    case Op::kCreatePerWorkerDataset:
+      arguments_.add_dataset(text("dataset"), TFD_TRY(coordinator_.create_per_worker_dataset(text("dataset"), deadline())));
+      return ",\"status\":\"ready\"}\n";
+    case Op::kRead: {
+      std::string rest = ",\"status\":\"ready\",\"value\":";
+      tensor::append_json(TFD_TRY(coordinator_.read(text("variable"), deadline())), rest);
+      return rest + "}\n";
+    }
+    case Op::kAssign: {
+      const auto value = TFD_TRY(arguments_.read_value(text("variable"), parsed.fields["value"]));
+      TFD_TRY(coordinator_.assign(text("variable"), value, deadline()));
+      return ",\"status\":\"ready\"}\n";
+    }
+    case Op::kSave: return save(text("path"));
+    case Op::kRestore: return restore(text("path"));
+    case Op::kSchedule:
+    case Op::kFetch: break;
+  }
+  return fail(Code::kInternal, "an op without an answer");
+}
+
+Result<std::string> ClosureStream::save(const std::string& path) {
+  variable::Checkpoint checkpoint;
+  checkpoint.state = TFD_TRY(coordinator_.export_state(deadline()));
+  for (const auto& [name, value] : checkpoint.state)
+    if (name == kIterations) checkpoint.step = value.as<std::int64_t>()[0];
+  TFD_TRY(variable::save_checkpoint(path, checkpoint, 0));
+  return fmt::format(",\"status\":\"ready\",\"step\":{}}}\n", checkpoint.step);
+}
+
+Result<std::string> ClosureStream::restore(const std::string& path) {
+  std::vector<std::string> skipped;
+  auto checkpoint = path.ends_with(".safetensors") ? std::optional(TFD_TRY(variable::load_checkpoint(path)))
+                                                   : TFD_TRY(variable::load_latest_checkpoint(path, &skipped));
+  if (!checkpoint)
+    return fail(Code::kNotFound, "no checkpoint in {}{}", path, skipped.empty() ? "" : ": " + skipped.front());
+  TFD_TRY(coordinator_.import_state(checkpoint->state, deadline()));
+  return fmt::format(",\"status\":\"ready\",\"step\":{}}}\n", checkpoint->step);
+}
+
+// On the I/O thread.
+void ClosureStream::closure_done(std::uint64_t line, const std::string& label, const std::shared_ptr<Named>& named,
+                                 const RemoteValue& value) {
+  std::vector<std::shared_ptr<Fetch>> complete;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (value.state() == ClosureState::kError && !options_.keep_going) failures_.emplace(value.id(), label);
+    if (named) {
+      named->value = value;
+      for (auto& fetch : std::exchange(named->waiting, {}))
+        if (--fetch->missing == 0) complete.push_back(std::move(fetch));
+    }
+  }
+  put_closure(line, label, value);
+  for (const auto& fetch : complete) put_fetch(fetch);
+}
+
+void ClosureStream::put_closure(std::uint64_t line, const std::string& label, const RemoteValue& value) {
+  switch (value.state()) {
+    case ClosureState::kError: return put_error(line, label, "error", value.error());
+    case ClosureState::kCancelled: {
+      std::string because;
+      if (const auto cause = value.cause()) {
+        const std::scoped_lock lock(mutex_);
+        const auto failure = failures_.find(*cause);
+        // {"id":"b" or {"line":3: what follows the colon
+        if (failure != failures_.end()) because = ",\"because\":" + failure->second.substr(failure->second.find(':') + 1);
+      }
+      return put_text(line, Kind::kCancelled, label, ",\"status\":\"cancelled\"" + because + "}\n");
+    }
+    default: break;
+  }
+  answers_.put(line, Kind::kReady, [label, value](std::string& out) {
+    out += label;
+    out += ",\"status\":\"ready\",\"value\":";
+    append_value(value.outcome(), out);
+    out += "}\n";
+  });
+}
+
+void ClosureStream::put_fetch(const std::shared_ptr<Fetch>& fetch) {
+  for (const auto& [id, named] : fetch->named)
+    if (named->value->state() != ClosureState::kReady)
+      return put_error(fetch->line, fetch->label, "error", named->value->error());
+  answers_.put(fetch->line, Kind::kReady, [fetch](std::string& out) {
+    out += fetch->label;
+    out += ",\"status\":\"ready\",\"value\":";
+    append_structure(fetch->of, *fetch, out);
+    out += "}\n";
+  });
+}
+
+void ClosureStream::put_text(std::uint64_t line, Kind kind, const std::string& label, std::string rest) {
+  answers_.put(line, kind, [label, rest = std::move(rest)](std::string& out) { out.append(label).append(rest); });
+}
+
+void ClosureStream::put_error(std::uint64_t line, const std::string& label, std::string_view status, const Error& error) {
+  JsonLine object("status", status);
+  object.add("error", error);
+  const std::string text = std::move(object).text();
+  put_text(line, Kind::kFailed, label, "," + text.substr(1));
+}
+
+}  // namespace
+
+Result<ClosureStreamSummary> run_closures(ClusterCoordinator& coordinator, const program::Program& program,
+                                          const ReadLine& read_line, const WriteText& write,
+                                          const ClosureStreamOptions& options) {
+  return ClosureStream(coordinator, program, write, options).run(read_line);
+}
+
+}  // namespace tfd::coordinate
