@@ -1,2 +1,430 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Real modules on a real plug-in: the one of TFD_PJRT_PLUGIN, or the default; Meson runs this file on both.
 #include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "golden.hpp"
+#include "pjrt/cache.hpp"
+#include "pjrt/proto.hpp"
+#include "temporary_directory.hpp"
+#include "tfd/function/function.hpp"
+#include "tfd/tensor/file.hpp"
+#include "tfd/tensor/npy.hpp"
+
+using namespace tfd;
+using namespace tfd::function;
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+using test::golden;
+using test::golden_path;
+
+namespace {
+
+std::string plugin_path() {
+  static const Result<std::string> path = find_plugin(Environment::of_process());
+  REQUIRE_MESSAGE(path, (path ? "" : path.error().message));
+  return *path;
+}
+
+std::shared_ptr<Engine> new_engine(const std::string& cache_directory = "") {
+  EngineOptions options;
+  options.plugin = plugin_path();
+  options.cache_directory = cache_directory;
+  Result<std::shared_ptr<Engine>> engine = make_engine(options);
+  REQUIRE_MESSAGE(engine, (engine ? "" : engine.error().message));
+  return *engine;
+}
+
+/// One for the tests that need none of their own: a client takes some 10 ms and 60 MB.
+Engine& engine() {
+  static const std::shared_ptr<Engine> shared = new_engine();
+  return *shared;
+}
+
+Module module_of(const std::string& name) {
+  const bool bytecode = name.ends_with(".mlirbc");
+  Result<Module> module = make_module(name, golden(name), bytecode ? std::optional(golden(sidecar_path(name))) : std::nullopt);
+  REQUIRE_MESSAGE(module, (module ? "" : module.error().message));
+  return *module;
+}
+
+std::shared_ptr<Function> compiled(const Module& module) {
+  Result<std::shared_ptr<Function>> function = engine().compile(module);
+  REQUIRE_MESSAGE(function, (function ? "" : function.error().message));
+  return *function;
+}
+
+std::vector<Tensor> called(Function& function, const std::vector<Tensor>& arguments) {
+  Result<std::vector<Tensor>> results = function.call(arguments);
+  REQUIRE_MESSAGE(results, (results ? "" : results.error().message));
+  return *results;
+}
+
+Tensor s32(std::int32_t value) { return Tensor::scalar(DType::kS32, value); }
+
+Tensor filled(Shape shape, float value) {
+  Tensor out = Tensor::uninitialized(DType::kF32, std::move(shape));
+  std::fill_n(out.mutable_as<float>(), out.size(), value);
+  return out;
+}
+
+std::vector<Tensor> mlp_arguments() {
+  std::vector<Tensor> out;
+  for (const char* name : {"w1", "b1", "w2", "b2", "x", "y"})
+    out.push_back(tensor::load_npy(golden_path(std::string("mlp_grads.arg.") + name + ".npy")).value());
+  return out;
+}
+
+void check_mlp_results(const std::vector<Tensor>& results) {
+  const char* names[] = {"b1", "b2", "loss", "w1", "w2"};
+  REQUIRE(results.size() == 5);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Tensor wanted = tensor::load_npy(golden_path(std::string("mlp_grads.result.") + names[i] + ".npy")).value();
+    REQUIRE(results[i].spec() == wanted.spec());
+    for (std::int64_t k = 0; k < wanted.size(); ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      CHECK(std::abs(results[i].as<float>()[at] - wanted.as<float>()[at]) < 1e-6f);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("function: the plug-in says what it is") {
+  CHECK(engine().plugin().platform == "cpu");
+  CHECK(engine().plugin().api_major == 0);
+  CHECK(engine().plugin().api_minor >= 81);
+  CHECK(engine().plugin().stablehlo_current.size() == 3);
+}
+
+TEST_CASE("function: adds two scalars") {
+  const auto add = compiled(module_of("add.mlir"));
+  CHECK(format_signature(add->signature()) == "(a: s32[], b: s32[]) -> (s32[])");
+  CHECK(called(*add, {s32(40), s32(2)})[0].as<std::int32_t>()[0] == 42);
+  const Tensor one = s32(1);
+  CHECK(called(*add, {one, one})[0].as<std::int32_t>()[0] == 2);
+}
+
+TEST_CASE("function: gradients of an MLP are jax's, from text and from bytecode") {
+  check_mlp_results(called(*compiled(module_of("mlp_grads.mlir")), mlp_arguments()));
+  check_mlp_results(called(*compiled(module_of("mlp_grads.mlirbc")), mlp_arguments()));
+}
+
+TEST_CASE("function: every dtype goes in and comes out, empty tensors too") {
+  const Module module = module_of("types.mlir");
+  std::vector<Tensor> arguments;
+  for (const Parameter& parameter : module.signature.arguments) {
+    Tensor tensor = Tensor::zeros(parameter.spec.dtype, parameter.spec.shape);
+    const std::size_t size = tensor::dtype_size(parameter.spec.dtype);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.size()); ++i) {
+      std::byte* element = tensor.mutable_data() + i * size;
+      const float value = static_cast<float>(i);
+      if (parameter.spec.dtype == DType::kF64) *reinterpret_cast<double*>(element) = value;
+      else if (parameter.spec.dtype == DType::kF32) *reinterpret_cast<float*>(element) = value;
+      else if (parameter.spec.dtype == DType::kF16) *reinterpret_cast<std::uint16_t*>(element) = tensor::float_to_half(value);
+      else if (parameter.spec.dtype == DType::kBF16) *reinterpret_cast<std::uint16_t*>(element) = tensor::float_to_bfloat16(value);
+      else element[0] = static_cast<std::byte>(parameter.spec.dtype == DType::kBool ? i % 2 : i);
+    }
+    arguments.push_back(tensor);
+  }
+  const std::vector<Tensor> results = called(*compiled(module), arguments);
+  REQUIRE(results.size() == 14);
+  CHECK(results[0].as<bool>()[0]);
+  CHECK_FALSE(results[0].as<bool>()[1]);
+  CHECK(results[1].as<std::int8_t>()[2] == 4);
+  CHECK(results[2].as<std::int16_t>()[2] == 4);
+  CHECK(results[3].as<std::int32_t>()[2] == 4);
+  CHECK(results[4].as<std::int64_t>()[2] == 4);
+  CHECK(results[5].as<std::uint8_t>()[2] == 4);
+  CHECK(results[6].as<std::uint16_t>()[2] == 4);
+  CHECK(results[7].as<std::uint32_t>()[2] == 4);
+  CHECK(results[8].as<std::uint64_t>()[2] == 4);
+  CHECK(tensor::half_to_float(results[9].as<std::uint16_t>()[2]) == 4);
+  CHECK(tensor::bfloat16_to_float(results[10].as<std::uint16_t>()[2]) == 4);
+  CHECK(results[11].as<float>()[2] == 4);
+  CHECK(results[12].as<double>()[2] == 4);
+  CHECK(results[13].shape() == Shape{0, 3});
+  CHECK(results[13].data() != nullptr);
+}
+
+TEST_CASE("function: arguments that don't fit never reach the plug-in") {
+  const auto add = compiled(module_of("add.mlir"));
+  const auto error = [&](const std::vector<Tensor>& arguments) {
+    const auto results = add->call(arguments);
+    REQUIRE_FALSE(results);
+    CHECK(results.error().code == Code::kInvalidArgument);
+    return results.error().message;
+  };
+  CHECK(error({s32(1)}) == "add.mlir: 1 argument is given, the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
+  CHECK(error({s32(1), filled({}, 1)}) == "add.mlir: argument 1 (b) is f32[], the module takes s32[]");
+  CHECK(error({Tensor::zeros(DType::kS32, {1}), s32(1)}) == "add.mlir: argument 0 (a) is s32[1], the module takes s32[]");
+}
+
+TEST_CASE("function: host tensors go in without a copy and are given back before the call returns") {
+  const auto identity = compiled(module_of("identity.mlir"));
+  Tensor x = filled({64, 16}, 3);
+  const std::vector<Tensor> results = called(*identity, {x});
+  CHECK(x.is_sole_owner());  // XLA holds nothing of it: a parameter server may write in place
+  CHECK(results[0].data() != x.data());
+  x.mutable_as<float>()[0] = 7;
+  CHECK(results[0].as<float>()[0] == 3);
+  CHECK(called(*identity, {x})[0].as<float>()[0] == 7);
+}
+
+TEST_CASE("function: memory that isn't aligned is copied and right") {
+  const auto identity = compiled(module_of("identity.mlir"));
+  Tensor rows = filled({65, 16}, 0);
+  for (int i = 0; i < 65 * 16; ++i) rows.mutable_as<float>()[i] = static_cast<float>(i);
+  const Tensor aligned = rows.slice_rows(1, 64);  // 64 bytes on
+  CHECK(called(*identity, {aligned})[0].as<float>()[0] == 16);
+  const Tensor odd(DType::kF32, {64, 16}, rows.storage(), 4);
+  const std::vector<Tensor> results = called(*identity, {odd});
+  CHECK(results[0].as<float>()[0] == 1);
+  CHECK(results[0].as<float>()[64 * 16 - 1] == 64 * 16);
+}
+
+TEST_CASE("function: results are read in place and go into the next call as they are") {
+  const auto identity = compiled(module_of("identity.mlir"));
+  std::vector<Tensor> results = called(*identity, {filled({64, 16}, 5)});
+  const Tensor first = results[0];
+  CHECK(reinterpret_cast<std::uintptr_t>(first.data()) % tensor::kAlignment == 0);
+  CHECK_FALSE(first.is_sole_owner());
+  const std::byte* before = first.data();
+  for (int i = 0; i < 10; ++i) results = called(*identity, {results[0]});
+  CHECK(results[0].as<float>()[1023] == 5);
+  CHECK(first.data() == before);
+  CHECK(first.as<float>()[1023] == 5);
+  // A view of a result, or one in another shape, is a host tensor like any other.
+  const auto add = compiled(make_module("row.mlir", "func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> { %0 = stablehlo.add %a, %a : tensor<16xf32>\n return %0 : tensor<16xf32> }", std::nullopt).value());
+  CHECK(called(*add, {first.slice_rows(63, 1).reshaped({16})})[0].as<float>()[15] == 10);
+  Tensor own = first.unshared();
+  CHECK(own.is_sole_owner());
+}
+
+TEST_CASE("function: a module that wants to overwrite its argument gets a copy") {
+  const auto donate = compiled(module_of("donate.mlir"));
+  const Tensor w = filled({1024}, 10), g = filled({1024}, 1);
+  CHECK(called(*donate, {w, g})[0].as<float>()[7] == 9);
+  CHECK(w.as<float>()[7] == 10);
+  const Tensor device = called(*donate, {w, g})[0];
+  CHECK(called(*donate, {device, g})[0].as<float>()[7] == 8);
+  CHECK(called(*donate, {device, g})[0].as<float>()[7] == 8);
+  CHECK(called(*donate, {device, device})[0].as<float>()[7] == 0);
+  CHECK(device.as<float>()[7] == 9);
+}
+
+TEST_CASE("function: results outlive their function and their engine") {
+  Tensor result;
+  {
+    const auto own = new_engine();
+    const auto identity = own->compile(module_of("identity.mlir")).value();
+    result = called(*identity, {filled({64, 16}, 2)})[0];
+  }
+  CHECK(result.as<float>()[500] == 2);
+  // A buffer of another client goes in as host memory.
+  CHECK(called(*compiled(module_of("identity.mlir")), {result})[0].as<float>()[500] == 2);
+}
+
+TEST_CASE("function: calls from several threads at once") {
+  const auto add = compiled(module_of("add.mlir"));
+  std::atomic<int> wrong{0};
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        const auto results = add->call({s32(i), s32(t)});
+        if (!results || (*results)[0].as<std::int32_t>()[0] != i + t) ++wrong;
+      }
+    });
+  threads.clear();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("function: a module that the compiler refuses is an error with its name and one line") {
+  const auto error = [&](const std::string& body) {
+    const std::string code = "module {\n func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n" + body + "\n }\n}\n";
+    const auto function = engine().compile(make_module("bad.mlir", code, std::nullopt).value());
+    REQUIRE_FALSE(function);
+    CHECK(function.error().code == Code::kInvalidArgument);
+    CHECK(function.error().message.find("bad.mlir does not compile: ") == 0);
+    CHECK(function.error().message.find('\n') == std::string::npos);
+    MESSAGE(function.error().message);
+  };
+  error("return %b : tensor<4xf32>");
+  error("%0 = stablehlo.frobnicate %a : tensor<4xf32>\n return %0 : tensor<4xf32>");
+  error("%0 = stablehlo.add %a, %a : tensor<5xf32>\n return %0 : tensor<5xf32>");
+}
+
+TEST_CASE("function: several partitions are refused for now") {
+  const auto function = engine().compile(module_of("sharded.mlir"));
+  REQUIRE_FALSE(function);
+  CHECK(function.error().code == Code::kUnimplemented);
+  CHECK(function.error().message == "sharded.mlir is for 2 partitions and 1 replicas, only modules for one device are supported: export it for one");
+}
+
+TEST_CASE("function: a sidecar that lies about its bytecode is found out") {
+  const std::string sidecar = golden("mlp_grads.sig");
+  const auto error = [&](const std::string& from, const std::string& to) {
+    std::string changed = sidecar;
+    REQUIRE(changed.find(from) != std::string::npos);
+    changed.replace(changed.find(from), from.size(), to);
+    const auto function = engine().compile(make_module("m.mlirbc", golden("mlp_grads.mlirbc"), changed).value());
+    REQUIRE_FALSE(function);
+    CHECK(function.error().code == Code::kInvalidArgument);
+    return function.error().message;
+  };
+  CHECK(error("result f32 3 b2", "result f32 4 b2") == "m.mlirbc: the signature states result 1 as f32[4], the compiled program has f32[3]");
+  CHECK(error("result f32 3 b2\n", "") == "m.mlirbc: the signature states 4 results, the compiled program has 5");
+  // The same number of bytes, which is all that the plug-in would look at.
+  CHECK(error("arg s32 5 y", "arg f32 5 y") == "m.mlirbc: the signature states argument 5 as f32[5], the compiled program has s32[5]");
+  CHECK(error("arg f32 12,8 w1", "arg f32 8,12 w1") == "m.mlirbc: the signature states argument 0 as f32[8, 12], the compiled program has f32[12, 8]");
+  CHECK(error("arg s32 5 y\n", "") == "m.mlirbc: the signature states 5 arguments, the compiled program has 6");
+}
+
+TEST_CASE("cache: the second engine loads what the first has compiled") {
+  const test::TemporaryDirectory directory;
+  const Module module = module_of("mlp_grads.mlir");
+  {
+    const auto first = new_engine(directory.path());
+    check_mlp_results(called(*first->compile(module).value(), mlp_arguments()));
+    CHECK(first->compile_stats().compiled == 1);
+  }
+  const auto second = new_engine(directory.path());
+  const auto loaded = second->compile(module).value();
+  CHECK(second->compile_stats().compiled == 0);
+  CHECK(second->compile_stats().from_cache == 1);
+  check_mlp_results(called(*loaded, mlp_arguments()));
+  CHECK_FALSE(loaded->call({}));
+  // Another text, or another signature for the same text, is another entry.
+  Module other = module;
+  other.code += "\n";
+  CHECK(second->compile(other));
+  CHECK(second->compile_stats().compiled == 1);
+  other = module;
+  other.signature.arguments[0].spec.shape = {8, 12};
+  CHECK_FALSE(second->compile(other));
+  CHECK(second->compile_stats().compiled == 2);
+}
+
+TEST_CASE("cache: a damaged entry is compiled again and replaced") {
+  const test::TemporaryDirectory directory;
+  const Module module = module_of("mlp_grads.mlir");
+  CHECK(new_engine(directory.path())->compile(module));
+  std::string entry;
+  for (const std::string& name : test::names_in(directory / "xla"))
+    if (name.ends_with(".xla")) entry = directory / "xla/" + name;
+  REQUIRE_FALSE(entry.empty());
+  std::string content = tensor::load_file(entry, 1 << 30).value();
+  const auto damage = [&](std::string bytes) {
+    REQUIRE(tensor::write_file_atomically(entry, bytes));
+    const auto again = new_engine(directory.path());
+    check_mlp_results(called(*again->compile(module).value(), mlp_arguments()));
+    CHECK(again->compile_stats().compiled == 1);
+    CHECK(tensor::load_file(entry, 1 << 30).value().size() == content.size());
+  };
+  std::string flipped = content;
+  flipped[flipped.size() / 2] ^= 1;
+  damage(flipped);
+  damage(content.substr(0, content.size() / 2));
+  damage("");
+  damage("tfd-xla1");
+  const auto last = new_engine(directory.path());
+  CHECK(last->compile(module));
+  CHECK(last->compile_stats().from_cache == 1);
+}
+
+TEST_CASE("cache: bounded, the entry used longest ago goes first") {
+  const test::TemporaryDirectory directory;
+  const auto cache = CompileCache::open(directory.path(), 1000);
+  REQUIRE(cache);
+  const auto age = [&](const std::string& key, int hours) {
+    std::filesystem::last_write_time(directory / "xla/" + key + ".xla", std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
+  for (const char* key : {"a", "b", "c"}) cache->store(key, std::string(200, *key));
+  age("a", 3);
+  age("b", 2);
+  age("c", 1);
+  CHECK(cache->find("a").value() == std::string(200, 'a'));  // used now
+  cache->store("d", std::string(200, 'd'));
+  CHECK_FALSE(cache->find("b"));
+  CHECK(cache->find("a"));
+  CHECK(cache->find("c"));
+  CHECK(cache->find("d"));
+  CHECK_FALSE(cache->find("e"));
+}
+
+TEST_CASE("cache: a directory that can't be used, or that others may write to, is none") {
+  const test::TemporaryDirectory directory;
+  CHECK_FALSE(CompileCache::open("/proc/none"));
+  REQUIRE(CompileCache::open(directory / "new/deep"));
+  std::filesystem::permissions(directory / "new/deep/xla", std::filesystem::perms::all);
+  CHECK_FALSE(CompileCache::open(directory / "new/deep"));
+  const auto without = new_engine("/proc/none");
+  CHECK(called(*without->compile(module_of("add.mlir")).value(), {s32(1), s32(2)})[0].as<std::int32_t>()[0] == 3);
+}
+
+TEST_CASE("cache: the hash of a file is remembered until the file changes") {
+  const test::TemporaryDirectory directory;
+  const auto cache = CompileCache::open(directory / "cache");
+  REQUIRE(tensor::write_file_atomically(directory / "plugin", "abc"));
+  CHECK(cache->file_hash(directory / "plugin").value() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(cache->file_hash(directory / "plugin").value() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(test::names_in(directory / "cache/xla").size() == 1);
+  REQUIRE(tensor::write_file_atomically(directory / "plugin", "abd"));
+  CHECK(cache->file_hash(directory / "plugin").value() == "a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9");
+  CHECK_FALSE(cache->file_hash(directory / "none"));
+}
+
+TEST_CASE("engine: no plug-in, or something that isn't one, is a clear error") {
+  const test::TemporaryDirectory directory;
+  const auto error = [](const std::string& path) {
+    EngineOptions options;
+    options.plugin = path;
+    const auto engine = make_engine(options);
+    REQUIRE_FALSE(engine);
+    CHECK(engine.error().code == Code::kFailedPrecondition);
+    return engine.error().message;
+  };
+  CHECK(error(directory / "none.so") == "cannot load the PJRT plug-in " + directory / "none.so" + ": no such file or directory");
+  REQUIRE(tensor::write_file_atomically(directory / "text.so", "hello"));
+  CHECK(error(directory / "text.so").find("cannot load the PJRT plug-in " + directory / "text.so" + ": ") == 0);
+  CHECK(error("/lib/x86_64-linux-gnu/libz.so.1") == "/lib/x86_64-linux-gnu/libz.so.1 is not a PJRT plug-in: it has no GetPjrtApi");
+  Environment env;
+  env.set("TFD_PJRT_PLUGIN", directory / "none.so");
+  CHECK(find_plugin(env).error().message == "no PJRT plug-in at " + directory / "none.so" + " (TFD_PJRT_PLUGIN)");
+  CHECK(find_plugin(env).error().code == Code::kFailedPrecondition);
+}
+
+TEST_CASE("engine: the cache directory follows TFD_CACHE_DIR, XDG_CACHE_HOME and HOME") {
+  Environment env;
+  CHECK(find_cache_directory(env).empty());
+  env.set("HOME", "/h");
+  CHECK(find_cache_directory(env) == "/h/.cache/tfd");
+  env.set("XDG_CACHE_HOME", "relative");
+  CHECK(find_cache_directory(env) == "/h/.cache/tfd");
+  env.set("XDG_CACHE_HOME", "/x");
+  CHECK(find_cache_directory(env) == "/x/tfd");
+  env.set("TFD_CACHE_DIR", "/t");
+  CHECK(find_cache_directory(env) == "/t");
+  env.set("TFD_CACHE_DIR", "");
+  CHECK(find_cache_directory(env).empty());
+}
+
+TEST_CASE("proto: program shapes of hostile bytes are nothing, never a crash") {
+  CHECK_FALSE(decode_program_shapes("").value());
+  std::uint32_t state = 1;
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = "\x0a";
+    bytes += static_cast<char>(round % 60);
+    bytes += "\x22";
+    for (int i = 0; i < round % 60; ++i) bytes += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+    (void)decode_program_shapes(bytes);
+  }
+}

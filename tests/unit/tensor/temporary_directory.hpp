@@ -10,6 +10,12 @@
 
 namespace tfd::test {
 
+inline std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) out.push_back(entry.path().filename());
+  return out;
+}
+
 class TemporaryDirectory {
  public:
   TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "tfd-test-XXXXXX").string()) {
@@ -23,11 +29,7 @@ class TemporaryDirectory {
   }
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  std::vector<std::string> names() const {
-    std::vector<std::string> out;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) out.push_back(entry.path().filename());
-    return out;
-  }
+  std::vector<std::string> names() const { return names_in(path_); }
 
  private:
   std::string path_;

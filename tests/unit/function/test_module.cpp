@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "golden.hpp"
+#include "tfd/function/module.hpp"
+
+using namespace tfd;
+using namespace tfd::function;
+using test::golden;
+
+namespace {
+
+Module parsed(const std::string& code) {
+  Result<Module> module = make_module("m.mlir", code, std::nullopt);
+  REQUIRE_MESSAGE(module, (module ? "" : module.error().message));
+  return *module;
+}
+
+std::string error_of(const std::string& code, const std::optional<std::string>& sidecar = std::nullopt) {
+  const Result<Module> module = make_module("m.mlir", code, sidecar);
+  REQUIRE_FALSE(module);
+  CHECK(module.error().code == Code::kInvalidArgument);
+  return module.error().message;
+}
+
+std::string main_with(const std::string& arguments, const std::string& results = "tensor<f32>") {
+  return "module @m {\n  func.func public @main(" + arguments + ") -> " + results + " {\n  }\n}\n";
+}
+
+}  // namespace
+
+TEST_CASE("module: names and types of @main are read from the text") {
+  const Module module = parsed(golden("mlp_grads.mlir"));
+  CHECK(format_signature(module.signature) ==
+        "(w1: f32[12, 8], b1: f32[8], w2: f32[8, 3], b2: f32[3], x: f32[5, 12], y: s32[5]) -> (f32[8], f32[3], f32[], f32[12, 8], f32[8, 3])");
+  CHECK(module.signature.results[2].name == "result['loss']");
+  CHECK_FALSE(module.may_donate);
+  const Module types = parsed(golden("types.mlir"));
+  CHECK(format_signature({types.signature.arguments, {}}).find("arg0: bool[3], arg1: s8[3], arg2: s16[3]") == 1);
+  CHECK(types.signature.arguments[13].spec.shape == tensor::Shape{0, 3});
+  CHECK(parsed(golden("donate.mlir")).signature.arguments[0].aliases_output == 0);
+  CHECK(parsed(golden("donate.mlir")).may_donate);
+  CHECK(parsed(golden("sharded.mlir")).partitions == 2);
+}
+
+TEST_CASE("module: locations may be aliases that are defined before or after") {
+  const Module module = parsed(
+      "#loc1 = loc(\"x\")\nmodule {\n func.func @main(%arg0: tensor<2xf32> loc(#loc1), %arg1: tensor<f32> loc(#loc2), %arg2: tensor<i1> "
+      "loc(\"f.py\":3:4), %arg3: tensor<ui8> loc(\"named\"(#loc9)), %arg4: tensor<f64> loc(unknown), %arg5: tensor<bf16> loc(callsite(\"a\" at "
+      "#loc1))) -> (tensor<f32>, tensor<f32> {jax.result_info = \"params['a\\22b']\"}) attributes {a = \"x\"} {\n }\n}\n#loc2 = loc(\"later\")\n");
+  std::vector<std::string> names;
+  for (const Parameter& argument : module.signature.arguments) names.push_back(argument.name);
+  CHECK(names == std::vector<std::string>{"x", "later", "arg2", "named", "arg4", "arg5"});
+  CHECK(module.signature.results[0].name == "result0");
+  CHECK(module.signature.results[1].name == "params['a\"b']");
+}
+
+TEST_CASE("module: one name for all arguments names none, and a sidecar beside the text does") {
+  const std::string text = main_with("%arg0: tensor<2xf32> loc(\"XLA_Args\"), %arg1: tensor<f32> loc(\"XLA_Args\")");
+  CHECK(format_signature(parsed(text).signature) == "(arg0: f32[2], arg1: f32[]) -> (f32[])");
+  const Result<Module> named = make_module("d/m.mlir", text, "arg f32 2 x\narg f32 - lr\nresult f32 - loss\n");
+  REQUIRE(named);
+  CHECK(format_signature(named->signature) == "(x: f32[2], lr: f32[]) -> (f32[])");
+  CHECK(named->signature.results[0].name == "loss");
+  CHECK(error_of(text, "arg f32 3 x\narg f32 - lr\nresult f32 - loss\n") ==
+        "m.sig: it says (x: f32[3], lr: f32[]) -> (f32[]), the module is (arg0: f32[2], arg1: f32[]) -> (f32[])");
+}
+
+TEST_CASE("module: brackets within strings, attributes and shardings don't confuse it") {
+  const Module module = parsed(
+      "module @m attributes {a = \"}{)(\", b = {c = [1, 2, {}]}, mhlo.num_replicas = 1 : i32} {\n"
+      "  sdy.mesh @mesh = <[\"i\"=4]> {stablehlo.mesh = {axes = [{name = \"i\", size = 4 : i64}]}}\n"
+      "  func.func private @helper(%arg0: tensor<9xf32>) -> tensor<9xf32> { return %arg0 : tensor<9xf32> } // } not a brace\n"
+      "  func.func public @main(%a: tensor<2x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{\"i\"}, {}]>, x = \"tf.aliasing_output = 9)\", "
+      "tf.aliasing_output = 1 : i32} loc(\"a)\"), %b: tensor<1xf16> {m = affine_map<(d0) -> (d0)>, unit}) -> (tensor<1xf16>, tensor<2x3xi32>) {\n"
+      "    %0 = \"stablehlo.custom_call\"(%a) <{call_target_name = \"}}}\"}> : (tensor<2x3xi32>) -> tensor<2x3xi32>\n  }\n}\n");
+  CHECK(format_signature(module.signature) == "(a): s32[2, 3], arg1: f16[1]) -> (f16[1], s32[2, 3])");
+  CHECK(module.signature.arguments[0].aliases_output == 1);
+  CHECK_FALSE(module.signature.arguments[1].aliases_output);
+}
+
+TEST_CASE("module: a single result without parentheses is followed by the body") {
+  CHECK(parsed("func.func @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }").signature.results.size() == 1);
+  CHECK(parsed("func.func @main(%a: tensor<f32>) -> tensor<f32> {\n ^bb0:\n return %a : tensor<f32> }").signature.results.size() == 1);
+  CHECK(parsed("func.func @main() { return }").signature.results.empty());
+}
+
+TEST_CASE("module: what can't be run is said with its place") {
+  CHECK(error_of(main_with("%a: tensor<?x3xf32>")).find("m.mlir: line 2: argument 0 (%a): tensor<?x3xf32>: dynamic shapes are not supported") == 0);
+  CHECK(error_of(main_with("%a: tensor<*xf32>")).find("dynamic shapes") != std::string::npos);
+  CHECK(error_of(main_with("%a: tensor<3xcomplex<f32>>")) == "m.mlir: line 2: argument 0 (%a): tensor<3xcomplex<f32>>: element type 'complex<f32>' is not supported");
+  CHECK(error_of(main_with("%a: tensor<3xf32>, %b: !stablehlo.token")) == "m.mlir: line 2: argument 1 (%b): expected a tensor, not 'stablehlo.token'");
+  CHECK(error_of(main_with("%a: tensor<3xf32>", "(tensor<4xi4>)")).find("result 0: tensor<4xi4>: element type 'i4'") != std::string::npos);
+  CHECK(error_of(main_with("%a: tensor<999999999999x999999999999xf32>")).find("too large") != std::string::npos);
+  CHECK(error_of(main_with("%a: tensor<99999999999999999999xf32>")).find("out of range") != std::string::npos);
+  CHECK(error_of(main_with("%a: tensor<3xf32> {mhlo.layout_mode = \"{0,1}\"}")).find("layout '{0,1}' is not supported") != std::string::npos);
+  CHECK(error_of(golden("platforms.mlir")).find("argument 0 (%arg0) is jax's platform index: export for one platform") != std::string::npos);
+  CHECK(error_of("module { func.func private @main() { return } }") == "m.mlir: it has no public @main function, its @main is private");
+  CHECK(error_of("module { module @inner { func.func @main() { return } } }") == "m.mlir: it has no public @main function");
+  CHECK(error_of("{\"v\": 1}") == "m.mlir: it has no public @main function");
+  CHECK(error_of("") == "m.mlir: it has no public @main function");
+  CHECK(error_of("func.func @main() { return") == "m.mlir: it is cut off: 1 '{' are not closed");
+  CHECK(error_of("}") == "m.mlir: line 1: '}' closes nothing");
+}
+
+TEST_CASE("module: bytecode needs a sidecar, whose lines are checked") {
+  const std::string code = golden("mlp_grads.mlirbc");
+  CHECK(is_bytecode(code));
+  const Result<Module> alone = make_module("d/step.mlirbc", code, std::nullopt);
+  REQUIRE_FALSE(alone);
+  CHECK(alone.error().message.find("d/step.mlirbc is bytecode and needs d/step.sig beside it") == 0);
+  const Result<Module> module = make_module("d/step.mlirbc", code, golden("mlp_grads.sig"));
+  REQUIRE(module);
+  CHECK_FALSE(module->is_text);
+  CHECK(module->may_donate);
+  CHECK(format_signature(module->signature) == format_signature(parsed(golden("mlp_grads.mlir")).signature));
+  CHECK(error_of(code, "arg f32 1,2 x\nargs f32 - y\n") == "m.sig: line 2: 'args' is neither arg nor result");
+  CHECK(error_of(code, "arg f33 1,2 x\n").find("m.sig: line 1: unknown dtype 'f33'") == 0);
+  CHECK(error_of(code, "arg f32 1,x x\n") == "m.sig: line 1: shape: 'x' is no whole number");
+  CHECK(error_of(code, "arg f32 -1 x\n").find("m.sig: line 1: shape: -1 is out of range") == 0);
+  CHECK(error_of(code, "arg f32\n").find("m.sig: line 1: no shape") == 0);
+  CHECK(error_of(code, "arg f32 - x\n") == "m.sig: it has no result line");
+  const Result<Module> loose = make_module("m.mlirbc", code, "# comment\r\n\r\narg f32 2 params['a b']\r\nresult  s32\t- \r\n");
+  REQUIRE(loose);
+  CHECK(format_signature(loose->signature) == "(params['a b']: f32[2]) -> (s32[])");
+  CHECK(loose->signature.results[0].name == "result0");
+}
+
+TEST_CASE("module: the sidecar is beside the module") {
+  CHECK(sidecar_path("train_step.mlirbc") == "train_step.sig");
+  CHECK(sidecar_path("a.b/step") == "a.b/step.sig");
+  CHECK(sidecar_path("a/.hidden") == "a/.hidden.sig");
+}
+
+TEST_CASE("module: arguments are checked in order, with their names") {
+  const Signature signature = parsed(golden("add.mlir")).signature;
+  const auto s32 = tensor::Tensor::zeros(tensor::DType::kS32, {});
+  CHECK(check_arguments(signature, {s32, s32}));
+  CHECK(check_arguments(signature, {s32}).error().message == "1 argument is given, the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
+  CHECK(check_arguments(signature, {s32, tensor::Tensor::zeros(tensor::DType::kF32, {})}).error().message ==
+        "argument 1 (b) is f32[], the module takes s32[]");
+  CHECK(check_arguments(signature, {tensor::Tensor::zeros(tensor::DType::kS32, {1}), s32}).error().message ==
+        "argument 0 (a) is s32[1], the module takes s32[]");
+  CHECK(check_arguments(signature, {s32, tensor::Tensor()}).error().message == "argument 1 (b) has no value");
+}
+
+TEST_CASE("module: text cut at any byte, or with any byte changed, never crashes") {
+  for (const char* name : {"mlp_grads.mlir", "types.mlir", "donate.mlir", "sharded.mlir", "platforms.mlir"}) {
+    const std::string whole = golden(name);
+    const std::string start = whole.substr(0, 3000);
+    for (std::size_t size = 0; size <= whole.size(); ++size) (void)make_module("m.mlir", whole.substr(0, size), std::nullopt);
+    for (const char put : {'"', '<', '{', ')', '\\', '%', '#', '\0', '\xff'})
+      for (std::size_t at = 0; at < start.size(); ++at) {
+        std::string changed = start;
+        changed[at] = put;
+        (void)make_module("m.mlir", changed, std::nullopt);
+      }
+  }
+  CHECK_FALSE(make_module("m.mlir", std::string(1000000, '{'), std::nullopt));
+  CHECK_FALSE(make_module("m.mlir", "func.func @main(%a: tensor<" + std::string(1000000, '<'), std::nullopt));
+  CHECK_FALSE(make_module("m.mlir", "func.func @main(%a: tensor<f32> {a = " + std::string(1000000, '['), std::nullopt));
+}
