@@ -4,12 +4,14 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace tfd::transport {
 namespace {
@@ -62,17 +64,54 @@ Result<std::string> name_of_socket(int fd) {
   return name.storage.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-std::string why_unreachable(const std::string& address) {
+Probes::~Probes() {
+  for (auto& [address, known] : known_)
+    if (known.fd >= 0) close(known.fd);
+}
+
+std::string Probes::why(const std::string& address) {
+  constexpr auto kFresh = std::chrono::seconds(1);
+  Known& known = known_[address];
+  const Clock::time_point now = Clock::now();
+  if (known.fd >= 0 || now - known.since < kFresh || open_ == kMost) return known.reason;
+  known.since = now;
   SocketAddress to;
-  const bool known = address.starts_with("ipc://") ? parse_ipc(address.substr(6), to)
-                                                   : parse_tcp(address.starts_with("tcp://") ? address.substr(6) : address, to);
-  if (!known) return "unreachable";
-  const int fd = socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return lower(std::strerror(errno));
-  const int outcome = ::connect(fd, reinterpret_cast<sockaddr*>(&to.storage), to.size) == 0 ? 0 : errno;
-  close(fd);
-  if (outcome == 0 || outcome == EINPROGRESS || outcome == EAGAIN) return "unreachable";
-  return lower(std::strerror(outcome));
+  const bool is_known = address.starts_with("ipc://") ? parse_ipc(address.substr(6), to)
+                                                      : parse_tcp(address.starts_with("tcp://") ? address.substr(6) : address, to);
+  if (!is_known) return known.reason;
+  known.fd = socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (known.fd < 0) return known.reason;
+  ++open_;
+  if (::connect(known.fd, reinterpret_cast<sockaddr*>(&to.storage), to.size) == 0) finish(known, 0);
+  else if (errno != EINPROGRESS) finish(known, errno);
+  return known.reason;
+}
+
+std::vector<int> Probes::fds() const {
+  std::vector<int> all;
+  if (open_ == 0) return all;
+  for (const auto& [address, known] : known_)
+    if (known.fd >= 0) all.push_back(known.fd);
+  return all;
+}
+
+void Probes::look() {
+  if (open_ == 0) return;
+  for (auto& [address, known] : known_) {
+    if (known.fd < 0) continue;
+    pollfd ready{known.fd, POLLOUT, 0};
+    if (poll(&ready, 1, 0) <= 0) continue;
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(known.fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    finish(known, error);
+  }
+}
+
+void Probes::finish(Known& known, int error) {
+  close(std::exchange(known.fd, -1));
+  --open_;
+  known.reason = error == 0 || error == EAGAIN ? "unreachable" : lower(std::strerror(error));
 }
 
 }  // namespace tfd::transport

@@ -1,9 +1,13 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the operating system says about addresses; libzmq keeps its errors to itself. Thread rule: pure functions; none blocks.
+// What the operating system says about addresses; libzmq keeps its errors to itself. Thread rule: lives on one thread;
+// nothing here blocks.
 #include <string>
+#include <unordered_map>
+#include <vector>
 
+#include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 
 namespace tfd::transport {
@@ -11,8 +15,31 @@ namespace tfd::transport {
 /// "127.0.0.1:41234", "[::1]:2222", "ipc:///path": what a listening socket is bound to.
 Result<std::string> name_of_socket(int fd);
 
-/// Why a connection to `address` just failed: tries itself, once. "connection refused"; "unreachable" if that can't be said
-/// at once.
-std::string why_unreachable(const std::string& address);
+/// Finds out why connections fail, by trying too, now and then.
+class Probes {
+ public:
+  static constexpr std::size_t kMost = 16;  // at a time
+  Probes() = default;
+  Probes(const Probes&) = delete;
+  Probes& operator=(const Probes&) = delete;
+  ~Probes();
+
+  /// What is known by now: "connection refused", or "unreachable" until the first probe of `address` has come back.
+  std::string why(const std::string& address);
+  /// To be polled for POLLOUT; then look().
+  std::vector<int> fds() const;
+  void look();
+
+ private:
+  struct Known {
+    std::string reason = "unreachable";
+    Clock::time_point since{};
+    int fd = -1;  // while it is on its way
+  };
+  void finish(Known& known, int error);
+
+  std::unordered_map<std::string, Known> known_;
+  std::size_t open_ = 0;
+};
 
 }  // namespace tfd::transport

@@ -139,14 +139,17 @@ Result<void> ZmqWire::listen() {
 }
 
 // Events of the monitor carry only the endpoint's text. One connection, one text: leading zeros of a port, and leading
-// slashes of a path, change nothing but that.
+// slashes of a path, change nothing but that. There is always one: at the end of a connection libzmq closes what has the
+// plain text, and throws away what has arrived and isn't read.
 std::string ZmqWire::unique_endpoint(const std::string& address) {
   const std::string endpoint = with_scheme(address);
-  std::size_t at = is_ipc(endpoint) ? std::strlen("ipc://") : endpoint.rfind(':') + 1;
+  const std::size_t at = is_ipc(endpoint) ? std::strlen("ipc://") : endpoint.rfind(':') + 1;
   const char filler = is_ipc(endpoint) ? '/' : '0';
   if (is_ipc(endpoint) && endpoint.compare(at, 1, "/") != 0) return endpoint;
-  for (std::string unique = endpoint;; unique.insert(at, 1, filler))
-    if (!by_endpoint_.contains(unique)) return unique;
+  std::string unique = endpoint;
+  do unique.insert(at, 1, filler);
+  while (by_endpoint_.contains(unique));
+  return unique;
 }
 
 LinkId ZmqWire::connect(const std::string& address) {
@@ -184,10 +187,13 @@ bool ZmqWire::send(LinkId link, Parcel parcel) {
 
 bool ZmqWire::receive(Sink& sink, int most) {
   for (const auto& [link, reason] : std::exchange(failed_, {})) sink.on_closed(link, reason);
+  probes_.look();
+  // Events are read before the messages and heard after them: a goodbye or the last replies come before the end of their
+  // connection, but the monitor is a queue of its own.
+  read_events();
   bool more = listener_ != nullptr && receive_from(listener_, true, sink, most);
-  more = receive_from(asker_, false, sink, most) || more;
-  // After the messages: a goodbye or the last replies come before the end of their connection.
-  receive_events(sink);
+  if (receive_from(asker_, false, sink, most)) return true;
+  for (const auto& [event, endpoint] : std::exchange(events_, {})) on_event(sink, event, endpoint);
   return more;
 }
 
@@ -208,14 +214,14 @@ bool ZmqWire::receive_from(void* socket, bool accepted, Sink& sink, int most) {
   return true;
 }
 
-void ZmqWire::receive_events(Sink& sink) {
+void ZmqWire::read_events() {
   for (;;) {
     Part event, endpoint;
     if (zmq_msg_recv(&event.msg, monitor_, ZMQ_DONTWAIT) < 0 || event.bytes().size() < 6) return;
     if (zmq_msg_recv(&endpoint.msg, monitor_, ZMQ_DONTWAIT) < 0) return;
     std::uint16_t kind = 0;
     std::memcpy(&kind, zmq_msg_data(&event.msg), sizeof kind);
-    on_event(sink, kind, std::string(as_text(endpoint.bytes())));
+    events_.emplace_back(kind, as_text(endpoint.bytes()));
   }
 }
 
@@ -226,12 +232,12 @@ void ZmqWire::on_event(Sink& sink, std::uint16_t event, const std::string& endpo
   Connection& connection = connections_.at(link);
   if (event == ZMQ_EVENT_CONNECTED) connection.stands = true;
   else if (connection.stands) sink.on_closed(link, "connection reset");
-  else sink.on_closed(link, why_unreachable(connection.address));
+  else sink.on_closed(link, probes_.why(connection.address));
 }
 
 void ZmqWire::wait(Clock::time_point until) {
   // The descriptors are edge-triggered: what arrived since the last receive() shows in the events only.
-  pollfd fds[4] = {{waker_->fd(), POLLIN, 0}};
+  pollfd fds[4 + Probes::kMost] = {{waker_->fd(), POLLIN, 0}};
   nfds_t count = 1;
   for (void* socket : {listener_, asker_, monitor_}) {
     if (socket == nullptr) continue;
@@ -243,6 +249,7 @@ void ZmqWire::wait(Clock::time_point until) {
     fds[count++].events = POLLIN;
   }
   if (!failed_.empty()) return;
+  for (const int fd : probes_.fds()) fds[count++] = {fd, POLLOUT, 0};
   if (until == Clock::time_point::max()) {
     ppoll(fds, count, nullptr, nullptr);
     return;

@@ -12,6 +12,7 @@
 
 #include "tfd/base/error.hpp"
 #include "wire.hpp"
+#include "zmq/probe.hpp"
 
 namespace tfd::transport {
 
@@ -47,7 +48,7 @@ class ZmqWire final : public Wire {
   Result<void> listen();
   Result<void*> make_router() const;
   bool receive_from(void* socket, bool accepted, Sink& sink, int most);
-  void receive_events(Sink& sink);
+  void read_events();
   void on_event(Sink& sink, std::uint16_t event, const std::string& endpoint);
   std::string unique_endpoint(const std::string& address);
 
@@ -58,9 +59,11 @@ class ZmqWire final : public Wire {
   void* listener_ = nullptr;
   void* asker_ = nullptr;
   void* monitor_ = nullptr;
+  Probes probes_;
   std::uint64_t next_link_ = 1;
   std::unordered_map<LinkId, Connection> connections_;
   std::unordered_map<std::string, LinkId> by_endpoint_;
+  std::vector<std::pair<std::uint16_t, std::string>> events_;  // read from the monitor, not yet heard: (event, endpoint)
   std::vector<std::pair<LinkId, std::string>> failed_;  // could not even begin: reported by the next receive()
 };
 

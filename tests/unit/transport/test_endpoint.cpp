@@ -164,6 +164,7 @@ EVERY_TRANSPORT("wait_up names who isn't up, and why") {
   const std::vector<PeerId> peers{client->add_peer("ps:0", server->address()), client->add_peer("worker:1", address)};
   const Result<void> up = client->wait_up(peers, Deadline::after(300ms));
   REQUIRE(!up);
+  INFO(up.error().message);
   CHECK(up.error().code == Code::kDeadlineExceeded);
   CHECK(up.error().message.find("for worker:1 (") != std::string::npos);
   CHECK((up.error().message.find("(connection refused)") != std::string::npos || up.error().message.find("(no such file or directory)") != std::string::npos));
