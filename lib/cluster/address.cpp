@@ -58,8 +58,7 @@ Result<Address> parse_address(std::string_view text) {
     return fail(Code::kInvalidArgument, "'{}': an IPv6 address needs brackets, [IPV6]:PORT", printable(text));
   if (host.empty()) return fail(Code::kInvalidArgument, "'{}' has no host, HOST:PORT expected", printable(text));
   const auto odd = std::find_if_not(host.begin(), host.end(), is_host_character);
-  if (odd != host.end())
-    return fail(Code::kInvalidArgument, "'{}' is not a host name", printable(host));
+  if (odd != host.end()) return fail(Code::kInvalidArgument, "'{}' is not a host name", printable(host));
   const std::uint16_t port = TFD_TRY(parse_port(text.substr(colon + 1), text));
   return Address{std::string(host), port};
 }

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/cluster/cluster_config.hpp"
 
-#include "json_value.hpp"
-#include "spec_json.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/cluster/json_value.hpp"
+#include "tfd/cluster/spec_json.hpp"
 
 namespace tfd::cluster {
 namespace {
 
-using detail::JsonValue;
 using Kind = JsonValue::Kind;
 
 /// null counts as absent.
 Result<std::optional<std::string>> string_member(const JsonValue& value, std::string_view where) {
   if (value.is(Kind::kNull)) return std::nullopt;
   if (!value.is(Kind::kString))
-    return fail(Code::kInvalidArgument, "{}: must be a string, not {}", where, detail::kind_name(value));
+    return fail(Code::kInvalidArgument, "{}: must be a string, not {}", where, kind_name(value));
   return value.text;
 }
 
@@ -23,9 +22,9 @@ Result<std::map<std::string, int>> read_accelerators(const JsonValue& value) {
   std::map<std::string, int> counts;
   if (value.is(Kind::kNull)) return counts;
   if (!value.is(Kind::kObject))
-    return fail(Code::kInvalidArgument, "num_accelerators: must be an object, not {}", detail::kind_name(value));
+    return fail(Code::kInvalidArgument, "num_accelerators: must be an object, not {}", kind_name(value));
   for (std::size_t i = 0; i < value.items.size(); ++i) {
-    const auto count = value.items[i].is(Kind::kInteger) ? detail::to_int(value.items[i]) : std::nullopt;
+    const auto count = value.items[i].is(Kind::kInteger) ? to_int(value.items[i]) : std::nullopt;
     if (!count || *count < 0)
       return fail(Code::kInvalidArgument, "num_accelerators.{}: must be an integer from 0", printable(value.keys[i]));
     counts[value.keys[i]] = *count;
@@ -37,7 +36,7 @@ Result<std::map<std::string, int>> read_accelerators(const JsonValue& value) {
 Result<std::optional<TaskId>> read_task(const JsonValue& value, JsonValue& extra) {
   if (value.is(Kind::kNull)) return std::nullopt;
   if (!value.is(Kind::kObject))
-    return fail(Code::kInvalidArgument, "task: must be an object, not {}", detail::kind_name(value));
+    return fail(Code::kInvalidArgument, "task: must be an object, not {}", kind_name(value));
   JsonValue rest{.kind = Kind::kObject};
   for (std::size_t i = 0; i < value.items.size(); ++i)
     if (value.keys[i] != "type" && value.keys[i] != "index") rest.set(value.keys[i], value.items[i]);
@@ -49,16 +48,16 @@ Result<std::optional<TaskId>> read_task(const JsonValue& value, JsonValue& extra
   if (type == nullptr) return fail(Code::kInvalidArgument, "task.type: missing, task.index alone says nothing");
   if (index == nullptr) return fail(Code::kInvalidArgument, "task.index: missing, task.type alone says nothing");
   if (!type->is(Kind::kString))
-    return fail(Code::kInvalidArgument, "task.type: must be a string, not {}", detail::kind_name(*type));
-  const auto number = detail::to_int(*index);
+    return fail(Code::kInvalidArgument, "task.type: must be a string, not {}", kind_name(*type));
+  const auto number = to_int(*index);
   if (!number || *number < 0)
-    return fail(Code::kInvalidArgument, "task.index: must be an integer from 0, not {}", detail::kind_name(*index));
+    return fail(Code::kInvalidArgument, "task.index: must be an integer from 0, not {}", kind_name(*index));
   return TaskId{type->text, *number};
 }
 
 Result<void> read_member(ClusterConfig& config, const std::string& key, const JsonValue& value, JsonValue& extra) {
   if (key == "cluster") {
-    config.cluster = TFD_TRY(detail::spec_from_value(value, key));
+    config.cluster = TFD_TRY(spec_from_value(value, key));
   } else if (key == "task") {
     config.task = TFD_TRY(read_task(value, extra));
   } else if (key == "rpc_layer") {
@@ -78,13 +77,13 @@ Result<void> read_member(ClusterConfig& config, const std::string& key, const Js
 }
 
 Result<ClusterConfig> read_config(const JsonValue& root) {
-  if (!root.is(Kind::kObject)) return fail(Code::kInvalidArgument, "must be a JSON object, not {}", detail::kind_name(root));
+  if (!root.is(Kind::kObject)) return fail(Code::kInvalidArgument, "must be a JSON object, not {}", kind_name(root));
   ClusterConfig config;
   JsonValue extra{.kind = Kind::kObject};
   for (std::size_t i = 0; i < root.items.size(); ++i) TFD_TRY(read_member(config, root.keys[i], root.items[i], extra));
   if (!extra.keys.empty()) {
     config.extra.clear();
-    detail::append_json(config.extra, extra);
+    append_json(config.extra, extra);
   }
   return config;
 }
@@ -97,11 +96,11 @@ class Members {
     if (!first_) out_ += pretty_ ? "," : ", ";
     if (pretty_) out_ += "\n  ";
     first_ = false;
-    detail::append_json_string(out_, name);
+    append_json_string(out_, name);
     return out_ += ": ";
   }
   void text(std::string_view name, const std::optional<std::string>& value) {
-    if (value) detail::append_json_string(key(name), *value);
+    if (value) append_json_string(key(name), *value);
   }
   void end() { out_ += pretty_ && !first_ ? "\n}\n" : "}\n"; }
 
@@ -120,7 +119,7 @@ void append_spec_pretty(std::string& out, const ClusterSpec& spec) {
     one.add_job(job);
     for (const auto& [index, address] : *spec.find_job(job)) one.add_task(job, index, address);
     std::string text;
-    detail::append_spec(text, one);
+    append_spec(text, one);
     out += std::string_view(text).substr(1, text.size() - 2);
   }
   out += first ? "}" : "\n  }";
@@ -129,25 +128,25 @@ void append_spec_pretty(std::string& out, const ClusterSpec& spec) {
 }  // namespace
 
 Result<ClusterConfig> cluster_config_from_json(std::string_view text, std::string_view source) {
-  const JsonValue root = TFD_TRY(detail::parse_json(text, source));
+  const JsonValue root = TFD_TRY(parse_json(text, source));
   return TFD_TRY(read_config(root), source);
 }
 
 Result<ClusterSpec> cluster_spec_from_json(std::string_view text, std::string_view source) {
-  const JsonValue root = TFD_TRY(detail::parse_json(text, source));
-  return TFD_TRY(detail::spec_from_value(root, "cluster"), source);
+  const JsonValue root = TFD_TRY(parse_json(text, source));
+  return TFD_TRY(spec_from_value(root, "cluster"), source);
 }
 
 std::string cluster_spec_to_json(const ClusterSpec& spec) {
   std::string out;
-  detail::append_spec(out, spec);
+  append_spec(out, spec);
   return out;
 }
 
 std::string cluster_config_to_json(const ClusterConfig& config, bool pretty) {
   JsonValue extra;
   if (config.extra != "{}")
-    if (auto parsed = detail::parse_json(config.extra, "extra")) extra = std::move(*parsed);
+    if (auto parsed = parse_json(config.extra, "extra")) extra = std::move(*parsed);
   const JsonValue* task_extra = extra.find("task");
 
   std::string out;
@@ -155,12 +154,12 @@ std::string cluster_config_to_json(const ClusterConfig& config, bool pretty) {
   if (pretty) {
     append_spec_pretty(members.key("cluster"), config.cluster);
   } else {
-    detail::append_spec(members.key("cluster"), config.cluster);
+    append_spec(members.key("cluster"), config.cluster);
   }
   if (config.task) {
-    detail::append_task(members.key("task"), *config.task, task_extra);
+    append_task(members.key("task"), *config.task, task_extra);
   } else if (task_extra != nullptr) {
-    detail::append_json(members.key("task"), *task_extra);
+    append_json(members.key("task"), *task_extra);
   }
   members.text("rpc_layer", config.rpc_layer);
   members.text("environment", config.environment);
@@ -170,14 +169,14 @@ std::string cluster_config_to_json(const ClusterConfig& config, bool pretty) {
     counts += '{';
     for (const auto& [name, count] : config.num_accelerators) {
       if (counts.back() != '{') counts += ", ";
-      detail::append_json_string(counts, name);
+      append_json_string(counts, name);
       counts += fmt::format(": {}", count);
     }
     counts += '}';
   }
   members.text("resolver", config.resolver);
   for (std::size_t i = 0; i < extra.keys.size(); ++i)
-    if (extra.keys[i] != "task") detail::append_json(members.key(extra.keys[i]), extra.items[i]);
+    if (extra.keys[i] != "task") append_json(members.key(extra.keys[i]), extra.items[i]);
   members.end();
   return out;
 }

@@ -68,8 +68,7 @@ Result<std::string> ClusterSpec::task_address(std::string_view job, int index) c
   const auto* tasks = find_job(job);
   if (tasks == nullptr) return no_such_job(job);
   const auto found = tasks->find(index);
-  if (found == tasks->end())
-    return fail(Code::kNotFound, "No task with index {} in job '{}'", index, printable(job));
+  if (found == tasks->end()) return fail(Code::kNotFound, "No task with index {} in job '{}'", index, printable(job));
   return found->second;
 }
 

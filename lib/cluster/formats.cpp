@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "json_value.hpp"
-#include "spec_json.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/cluster/json_value.hpp"
+#include "tfd/cluster/spec_json.hpp"
 
 namespace tfd::cluster {
 namespace {
@@ -46,7 +46,8 @@ Result<std::string> render_env_file(const Environment& values) {
   std::string out;
   for (const auto& [name, value] : values.values()) {
     if (value.find_first_of("\n\r") != std::string::npos || value.find('\0') != std::string::npos)
-      return fail(Code::kInvalidArgument, "{} holds a line break, which env-file can't express: use --format env", name);
+      return fail(Code::kInvalidArgument, "{} holds a line break, which env-file can't express: use --format env",
+                  name);
     out += fmt::format("{}={}\n", name, value);
   }
   return out;
@@ -87,22 +88,22 @@ Result<Format> parse_format(std::string_view name) {
 }
 
 std::string tf_config(const ClusterConfig& config) {
-  detail::JsonValue extra;
+  JsonValue extra;
   if (config.extra != "{}")
-    if (auto parsed = detail::parse_json(config.extra, "extra")) extra = std::move(*parsed);
+    if (auto parsed = parse_json(config.extra, "extra")) extra = std::move(*parsed);
   std::string out = "{\"cluster\": ";
-  detail::append_spec(out, config.cluster);
+  append_spec(out, config.cluster);
   if (config.task) {
     out += ", \"task\": ";
-    detail::append_task(out, *config.task, extra.find("task"));
+    append_task(out, *config.task, extra.find("task"));
   }
   if (config.rpc_layer) {
     out += ", \"rpc_layer\": ";
-    detail::append_json_string(out, *config.rpc_layer);
+    append_json_string(out, *config.rpc_layer);
   }
-  if (const detail::JsonValue* master = extra.find("session_master")) {  // read by TFConfigClusterResolver.master()
+  if (const JsonValue* master = extra.find("session_master")) {  // read by TFConfigClusterResolver.master()
     out += ", \"session_master\": ";
-    detail::append_json(out, *master);
+    append_json(out, *master);
   }
   return out += '}';
 }
@@ -116,12 +117,21 @@ Environment child_environment(const ClusterConfig& config) {
 
 Result<std::string> render(const ClusterConfig& config, Format format) {
   switch (format) {
-    case Format::kJson: return cluster_config_to_json(config);
-    case Format::kTfConfig: TFD_TRY(require_task(config)); return tf_config(config) + '\n';
-    case Format::kEnv: TFD_TRY(require_task(config)); return render_env(child_environment(config));
-    case Format::kEnvFile: TFD_TRY(require_task(config)); return render_env_file(child_environment(config));
-    case Format::kHosts: return render_hosts(config);
-    case Format::kTable: return render_table(config);
+    case Format::kJson:
+      return cluster_config_to_json(config);
+    case Format::kTfConfig:
+      TFD_TRY(require_task(config));
+      return tf_config(config) + '\n';
+    case Format::kEnv:
+      TFD_TRY(require_task(config));
+      return render_env(child_environment(config));
+    case Format::kEnvFile:
+      TFD_TRY(require_task(config));
+      return render_env_file(child_environment(config));
+    case Format::kHosts:
+      return render_hosts(config);
+    case Format::kTable:
+      return render_table(config);
   }
   return fail(Code::kInternal, "format {} is not in the table", static_cast<int>(format));
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 
-#include "json_value.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/formats.hpp"
+#include "tfd/cluster/json_value.hpp"
 
 namespace tfd::cluster {
 namespace {
-
-using detail::JsonValue;
 
 /// "cluster.worker[1]" -> cluster, worker, [1].
 struct Step {
@@ -55,7 +53,7 @@ std::string did_you_mean_member(const JsonValue& value, const Step& step) {
 
 Result<std::string> get_path(const ClusterConfig& config, std::string_view path) {
   const std::vector<Step> steps = TFD_TRY(parse_path(path));
-  const JsonValue root = TFD_TRY(detail::parse_json(cluster_config_to_json(config), "spec"));
+  const JsonValue root = TFD_TRY(parse_json(cluster_config_to_json(config), "spec"));
   const JsonValue* here = &root;
   std::string walked;
   for (const Step& step : steps) {
@@ -73,7 +71,7 @@ Result<std::string> get_path(const ClusterConfig& config, std::string_view path)
   }
   if (here->is(JsonValue::Kind::kString)) return here->text;
   std::string out;
-  detail::append_json(out, *here);
+  append_json(out, *here);
   return out;
 }
 

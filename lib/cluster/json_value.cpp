@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "json_value.hpp"
+#include "tfd/cluster/json_value.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 
 #include "tfd/base/text.hpp"
 
-namespace tfd::cluster::detail {
+namespace tfd::cluster {
 namespace {
 
 constexpr std::size_t kDeepest = 100;
@@ -129,8 +129,10 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 std::optional<int> int_of_text(std::string_view text) {
-  while (!text.empty() && std::string_view(" \t\n\r\v\f").find(text.front()) != std::string_view::npos) text.remove_prefix(1);
-  while (!text.empty() && std::string_view(" \t\n\r\v\f").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
+  while (!text.empty() && std::string_view(" \t\n\r\v\f").find(text.front()) != std::string_view::npos)
+    text.remove_prefix(1);
+  while (!text.empty() && std::string_view(" \t\n\r\v\f").find(text.back()) != std::string_view::npos)
+    text.remove_suffix(1);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   std::string digits(negative ? "-" : "");
@@ -201,13 +203,22 @@ void append_json_string(std::string& out, std::string_view text) {
 void append_json(std::string& out, const JsonValue& value) {
   using Kind = JsonValue::Kind;
   switch (value.kind) {
-    case Kind::kNull: out += "null"; return;
-    case Kind::kBool: out += value.boolean ? "true" : "false"; return;
+    case Kind::kNull:
+      out += "null";
+      return;
+    case Kind::kBool:
+      out += value.boolean ? "true" : "false";
+      return;
     case Kind::kInteger:
-    case Kind::kFloat: out += value.text; return;
-    case Kind::kString: append_json_string(out, value.text); return;
+    case Kind::kFloat:
+      out += value.text;
+      return;
+    case Kind::kString:
+      append_json_string(out, value.text);
+      return;
     case Kind::kArray:
-    case Kind::kObject: break;
+    case Kind::kObject:
+      break;
   }
   const bool object = value.is(Kind::kObject);
   out += object ? '{' : '[';
@@ -224,30 +235,39 @@ void append_json(std::string& out, const JsonValue& value) {
 
 std::string_view kind_name(const JsonValue& value) {
   switch (value.kind) {
-    case JsonValue::Kind::kNull: return "null";
-    case JsonValue::Kind::kBool: return "a truth value";
+    case JsonValue::Kind::kNull:
+      return "null";
+    case JsonValue::Kind::kBool:
+      return "a truth value";
     case JsonValue::Kind::kInteger:
-    case JsonValue::Kind::kFloat: return "a number";
-    case JsonValue::Kind::kString: return "a string";
-    case JsonValue::Kind::kArray: return "a list";
-    case JsonValue::Kind::kObject: return "an object";
+    case JsonValue::Kind::kFloat:
+      return "a number";
+    case JsonValue::Kind::kString:
+      return "a string";
+    case JsonValue::Kind::kArray:
+      return "a list";
+    case JsonValue::Kind::kObject:
+      return "an object";
   }
   return "?";
 }
 
 std::optional<int> to_int(const JsonValue& value) {
   switch (value.kind) {
-    case JsonValue::Kind::kBool: return value.boolean ? 1 : 0;
+    case JsonValue::Kind::kBool:
+      return value.boolean ? 1 : 0;
     case JsonValue::Kind::kInteger:
-    case JsonValue::Kind::kString: return int_of_text(value.text);
+    case JsonValue::Kind::kString:
+      return int_of_text(value.text);
     case JsonValue::Kind::kFloat: {
       double number = 0;
       const auto [end, error] = std::from_chars(value.text.data(), value.text.data() + value.text.size(), number);
       if (error != std::errc{} || !(std::abs(number) < 2147483648.0)) return std::nullopt;
       return static_cast<int>(number);
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
-}  // namespace tfd::cluster::detail
+}  // namespace tfd::cluster

@@ -22,10 +22,11 @@ Result<void> validate_jobs(const ClusterSpec& spec, const std::optional<std::str
     if (!is_role(name))
       return fail(Code::kInvalidArgument,
                   "Disallowed task type '{}' found in cluster spec. Allowed types are chief, worker, evaluator and ps, "
-                  "and the cluster spec is {}", printable(name), printable(describe(spec)));
+                  "and the cluster spec is {}",
+                  printable(name), printable(describe(spec)));
   if (job && !is_role(*job))
-    return fail(Code::kInvalidArgument, "Unrecognized task_type: '{}', valid task types are chief, worker, evaluator and ps",
-                printable(*job));
+    return fail(Code::kInvalidArgument,
+                "Unrecognized task_type: '{}', valid task types are chief, worker, evaluator and ps", printable(*job));
   if (job && !spec.has_job(*job) && *job != "evaluator")
     return fail(Code::kInvalidArgument, "`task_type` '{}' not found in cluster_spec", *job);
   if (count(spec, "chief") > 1) return fail(Code::kInvalidArgument, "There must be at most one 'chief' job");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spec_json.hpp"
+#include "tfd/cluster/spec_json.hpp"
 
 #include "tfd/base/text.hpp"
 
-namespace tfd::cluster::detail {
+namespace tfd::cluster {
 namespace {
 
 std::string shown(const JsonValue& value) {
@@ -16,8 +16,8 @@ std::string shown(const JsonValue& value) {
 Result<void> add_task(ClusterSpec& spec, const std::string& job, int index, const JsonValue& address,
                       std::string_view where) {
   if (!address.is(JsonValue::Kind::kString))
-    return fail(Code::kInvalidArgument, "{}.{}[{}]: task address {} must be a string, not {}", where, printable(job), index,
-                shown(address), kind_name(address));
+    return fail(Code::kInvalidArgument, "{}.{}[{}]: task address {} must be a string, not {}", where, printable(job),
+                index, shown(address), kind_name(address));
   spec.add_task(job, index, address.text);
   return {};
 }
@@ -87,4 +87,4 @@ void append_task(std::string& out, const TaskId& task, const JsonValue* extra) {
   out += '}';
 }
 
-}  // namespace tfd::cluster::detail
+}  // namespace tfd::cluster

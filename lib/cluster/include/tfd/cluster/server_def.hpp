@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a server needs to know of itself, the rest inferred. Source: tf.distribute.Server, server_lib._make_server_def, 2.21.
-// Thread rule: pure function.
+// What a server needs to know of itself, the rest inferred. Source: tf.distribute.Server,
+// server_lib._make_server_def, 2.21. Thread rule: pure function.
 //
 //   infer_server_def(spec, std::nullopt, std::nullopt, std::nullopt)   // of {"local": ["localhost:0"]}: local, 0, grpc
 #include <optional>
@@ -17,9 +17,9 @@ struct ServerDef {
   std::string protocol;
 };
 
-/// The job is the only one, the index the only one of that job (of a sparse one its own, as 7), the protocol grpc, where
-/// they aren't given; what is given isn't checked against the spec. kInvalidArgument: "must specify an explicit job_name";
-/// kNotFound: no such job, noticed only when its index has to be inferred.
+/// The job is the only one, the index the only one of that job (of a sparse one its own, as 7), the protocol grpc,
+/// where they aren't given; what is given isn't checked against the spec. kInvalidArgument: "must specify an explicit
+/// job_name"; kNotFound: no such job, noticed only when its index has to be inferred.
 Result<ServerDef> infer_server_def(const ClusterSpec& spec, const std::optional<std::string>& job,
                                    const std::optional<int>& index, const std::optional<std::string>& protocol);
 

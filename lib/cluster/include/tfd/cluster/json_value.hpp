@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A JSON document as the rooms cluster and resolve need it: members in their order, numbers as they were written, so that
-// what isn't understood is passed on unchanged. As Python's json: of a repeated key the last value counts, at the first
-// one's place. Nesting is bounded. Inside the room only. Thread rule: plain values.
+// A JSON document as the rooms cluster and resolve need it: members in their order, numbers as they were written, so
+// that what isn't understood is passed on unchanged. As Python's json: of a repeated key the last value counts, at the
+// first one's place. Nesting is bounded. Thread rule: plain values.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 #include "tfd/base/error.hpp"
 
-namespace tfd::cluster::detail {
+namespace tfd::cluster {
 
 struct JsonValue {
   enum class Kind { kNull, kBool, kInteger, kFloat, kString, kArray, kObject };
@@ -40,4 +40,4 @@ std::string_view kind_name(const JsonValue& value);
 /// Python's int(): 1, 1.0, "1", true. nullopt for what int() refuses and what no int holds.
 std::optional<int> to_int(const JsonValue& value);
 
-}  // namespace tfd::cluster::detail
+}  // namespace tfd::cluster

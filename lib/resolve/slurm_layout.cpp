@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_map>
+
+#include "slurm_env.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/resolve/hostlist.hpp"
+
+namespace tfd::resolve::detail {
+namespace {
+
+/// Rank -> node, in rounds of at most `plane` tasks a node; block is one round.
+std::vector<int> deal(const std::vector<SlurmNode>& nodes, std::int64_t total, int plane) {
+  std::vector<int> node_of;
+  node_of.reserve(static_cast<std::size_t>(total));
+  struct Open {
+    int node;
+    int left;
+  };
+  std::vector<Open> open;
+  open.reserve(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].tasks > 0) open.push_back({static_cast<int>(i), nodes[i].tasks});
+  while (!open.empty()) {  // full nodes leave, so that all rounds together cost O(tasks)
+    for (Open& here : open) {
+      const int count = std::min(plane, here.left);
+      node_of.insert(node_of.end(), static_cast<std::size_t>(count), here.node);
+      here.left -= count;
+    }
+    std::erase_if(open, [](const Open& here) { return here.left == 0; });
+  }
+  return node_of;
+}
+
+/// "n3" a line, or a hostlist, or "n3*2"; # begins a comment.
+Result<std::vector<std::string>> read_hostfile(std::string_view text, std::int64_t total) {
+  std::vector<std::string> hosts;
+  for (std::string line : split(text, '\n')) {
+    line.erase(std::min(line.find('#'), line.size()));
+    std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+    std::int64_t times = 1;
+    if (const std::size_t star = line.find('*'); star != std::string::npos) {
+      times = TFD_TRY(parse_integer(std::string_view(line).substr(star + 1), 1, kMostTasks), "SLURM_HOSTFILE");
+      line.erase(star);
+    }
+    for (const std::string& host : TFD_TRY(expand_hostlist(line, Compat::kNone), "SLURM_HOSTFILE"))
+      for (std::int64_t i = 0; i < times && std::ssize(hosts) < total; ++i) hosts.push_back(host);
+  }
+  return hosts;
+}
+
+Result<std::vector<std::string>> arbitrary_hosts(const Environment& env, const SlurmOptions& options,
+                                                 std::int64_t total) {
+  if (const auto list = env.find("SLURM_ARBITRARY_NODELIST"))
+    return TFD_TRY(expand_hostlist(*list, Compat::kNone), "SLURM_ARBITRARY_NODELIST");
+  const auto path = env.find("SLURM_HOSTFILE");
+  if (!path || !options.load_hostfile)
+    return fail(
+        Code::kFailedPrecondition,
+        "SLURM_DISTRIBUTION is arbitrary, but neither SLURM_ARBITRARY_NODELIST nor SLURM_HOSTFILE says where the "
+        "ranks are");
+  return read_hostfile(TFD_TRY(options.load_hostfile(*path), "SLURM_HOSTFILE"), total);
+}
+
+Result<std::vector<int>> arbitrary(const Environment& env, const SlurmOptions& options, const SlurmJob& job) {
+  const std::vector<std::string> hosts = TFD_TRY(arbitrary_hosts(env, options, job.total));
+  if (std::ssize(hosts) < job.total)
+    return fail(Code::kFailedPrecondition, "SLURM_DISTRIBUTION is arbitrary, but of {} ranks only {} are listed",
+                job.total, hosts.size());
+  std::unordered_map<std::string_view, int> node_by_name;
+  for (std::size_t i = 0; i < job.nodes.size(); ++i) node_by_name.try_emplace(job.nodes[i].host, static_cast<int>(i));
+  std::vector<int> node_of;
+  node_of.reserve(static_cast<std::size_t>(job.total));
+  for (std::int64_t rank = 0; rank < job.total; ++rank) {
+    const std::string& host = hosts[static_cast<std::size_t>(rank)];
+    const auto found = node_by_name.find(host);
+    if (found == node_by_name.end())
+      return fail(Code::kFailedPrecondition, "rank {} is listed on {}, which is not in the nodelist", rank,
+                  printable(host));
+    node_of.push_back(found->second);
+  }
+  return node_of;
+}
+
+Result<std::vector<int>> nodes_of_ranks(const Environment& env, const SlurmOptions& options, const SlurmJob& job) {
+  constexpr int kWhole = 1 << 30;
+  // "cyclic:block,NoPack": nodes, then sockets and cores, which don't matter here.
+  const std::string whole = env.get("SLURM_DISTRIBUTION", "block");
+  const std::string kind = whole.substr(0, whole.find_first_of(":,"));
+  if (kind == "cyclic") return deal(job.nodes, job.total, 1);
+  if (kind == "arbitrary") return arbitrary(env, options, job);
+  if (kind == "plane" || kind.starts_with("plane=")) {
+    const std::string size = kind == "plane" ? env.get("SLURM_DIST_PLANESIZE") : kind.substr(6);
+    const auto plane = parse_integer(size, 1, kWhole);
+    if (!plane)
+      return fail(Code::kInvalidArgument, "SLURM_DIST_PLANESIZE: '{}' is not a number of tasks from 1",
+                  printable(size));
+    return deal(job.nodes, job.total, static_cast<int>(*plane));
+  }
+  if (kind != "block" && kind != "*" && !kind.empty())
+    return fail(Code::kInvalidArgument, "SLURM_DISTRIBUTION: '{}' is not block, cyclic, plane or arbitrary",
+                printable(whole));
+  return deal(job.nodes, job.total, kWhole);
+}
+
+/// What Slurm told this task about itself must be what was derived, else the whole spec is wrong.
+Result<void> check_own_place(const Environment& env, const SlurmJob& job, const std::vector<SlurmPlace>& places) {
+  if (!job.rank) return {};
+  const SlurmPlace own = places[static_cast<std::size_t>(*job.rank)];
+  const std::string& host = job.nodes[static_cast<std::size_t>(own.node)].host;
+  const std::string distribution = printable(env.get("SLURM_DISTRIBUTION", "block"));
+  if (const auto node = env.find("SLURMD_NODENAME"); node && *node != host)
+    return fail(Code::kFailedPrecondition,
+                "rank {} should be on {} by the distribution '{}', but SLURMD_NODENAME is {}", *job.rank, host,
+                distribution, printable(*node));
+  if (const auto local = env.find("SLURM_LOCALID")) {
+    const int number = TFD_TRY(slurm_integer("SLURM_LOCALID", *local));
+    if (number != own.local)
+      return fail(Code::kFailedPrecondition,
+                  "rank {} should be task {} of {} by the distribution '{}', but SLURM_LOCALID is {}", *job.rank,
+                  own.local, host, distribution, number);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<SlurmPlace>> place_ranks(const Environment& env, const SlurmOptions& options, const SlurmJob& job) {
+  const std::vector<int> node_of = TFD_TRY(nodes_of_ranks(env, options, job));
+  // A host that is listed twice is one host: its counts add up.
+  std::unordered_map<std::string_view, int> ids;
+  ids.reserve(job.nodes.size());
+  std::vector<int> first_entry(job.nodes.size());
+  for (std::size_t i = 0; i < job.nodes.size(); ++i)
+    first_entry[i] = ids.try_emplace(job.nodes[i].host, static_cast<int>(i)).first->second;
+  std::vector<int> used(job.nodes.size(), 0);
+  std::vector<SlurmPlace> places;
+  places.reserve(node_of.size());
+  for (const int node : node_of)
+    places.push_back({node, used[static_cast<std::size_t>(first_entry[static_cast<std::size_t>(node)])]++});
+  TFD_TRY(check_own_place(env, job, places));
+  return places;
+}
+
+}  // namespace tfd::resolve::detail

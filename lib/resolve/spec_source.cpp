@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/resolve/spec_source.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "check.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/resolve/resolver.hpp"
+
+namespace tfd::resolve {
+namespace {
+
+using MaybeConfig = Result<std::optional<cluster::ClusterConfig>>;
+
+constexpr std::array<std::string_view, 6> kNotHere{"local", "simple", "kubernetes", "tpu", "gce", "mpi"};
+
+MaybeConfig read_from(InputReader& input, const std::string& name, Deadline deadline, const Log& log) {
+  const auto text = TFD_TRY(input.next_document(
+      deadline, [&] { log.warning("waiting for a cluster spec on {} (as from tfd-resolve or tfd-serve)", name); }));
+  if (!text) return std::nullopt;
+  return TFD_TRY(cluster::cluster_config_from_json(*text, name));
+}
+
+/// A FIFO too, as of <(tfd-resolve … | tfd-serve): one document is read, and the writer keeps its reader.
+Result<cluster::ClusterConfig> read_file(const std::string& path, InputReader& input, Deadline deadline,
+                                         const Log& log) {
+  process::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail_errno(errno, fmt::format("cannot open {}", printable(path)));
+  InputReader reader(fd.get(), printable(path));
+  auto config = TFD_TRY(read_from(reader, printable(path), deadline, log));
+  if (!config) return fail(Code::kInvalidArgument, "{}: empty, a cluster spec expected", printable(path));
+  if (process::has_reader(fd.get()) || process::is_data_source(fd.get())) input.hold(std::move(fd));
+  return std::move(*config);
+}
+
+Result<cluster::ClusterConfig> resolve_step(const Environment& env, Deadline deadline) {
+  return resolve_slurm(env,
+                       {.load_hostfile = [](const std::string& path) { return process::load_file(path, 1 << 26); }},
+                       nvidia_smi_lister(env, deadline));
+}
+
+Result<cluster::ClusterConfig> resolve_auto(const Environment& env, Deadline deadline) {
+  if (env.has("TF_CONFIG")) return resolve_tf_config(env, {});
+  if (env.has("SLURM_STEP_NODELIST") || env.has("SLURM_JOB_NODELIST")) return resolve_step(env, deadline);
+  return fail(Code::kNotFound, "--cluster auto: neither TF_CONFIG nor a Slurm job is here");
+}
+
+Result<cluster::ClusterConfig> read_asked(const SpecSource& source, InputReader& input, const Environment& env,
+                                          Deadline deadline, const Log& log) {
+  const std::string& asked = source.cluster;
+  if (asked == "none") return cluster::ClusterConfig{};
+  if (asked == "env" || asked == "tf-config") return resolve_tf_config(env, {});
+  if (asked == "slurm") return resolve_step(env, deadline);
+  if (asked == "auto") return resolve_auto(env, deadline);
+  if (asked == "-") {
+    auto config = TFD_TRY(read_from(input, "stdin", deadline, log));
+    if (!config) return fail(Code::kInvalidArgument, "stdin: empty, a cluster spec expected");
+    return std::move(*config);
+  }
+  if (std::find(kNotHere.begin(), kNotHere.end(), asked) != kNotHere.end())
+    return fail(Code::kUsage,
+                "--cluster {0}: a cluster that tools can't find by themselves: use tfd-resolve {0} … | (for a "
+                "file of that name, ./{0})",
+                asked);
+  return read_file(asked, input, deadline, log);
+}
+
+/// Without --cluster: stdin, then TF_CONFIG.
+MaybeConfig read_unasked(const SpecSource& source, InputReader& input, const Environment& env, Deadline deadline,
+                         const Log& log) {
+  if (source.required && process::is_data_source(input.fd())) {
+    auto config = TFD_TRY(read_from(input, "stdin", deadline, log));
+    if (config) return config;
+  }
+  if (env.has("TF_CONFIG")) return TFD_TRY(resolve_tf_config(env, {}));
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<cluster::ClusterConfig> find_spec(const SpecSource& source, InputReader& input, const Environment& env,
+                                         Deadline deadline, const Log& log) {
+  std::optional<cluster::ClusterConfig> config;
+  if (!source.cluster.empty()) {
+    config = TFD_TRY(read_asked(source, input, env, deadline, log));
+    if (source.cluster == "none") return std::move(*config);
+  } else {
+    config = TFD_TRY(read_unasked(source, input, env, deadline, log));
+  }
+  if (!config) {
+    if (!source.required) return cluster::ClusterConfig{};
+    return fail(Code::kUsage, "no cluster spec: give --cluster FILE, pipe one in (tfd-resolve … |), or set TF_CONFIG");
+  }
+  if (source.task) {
+    if (config->task != source.task) config->master.reset();  // it was another task's
+    config->task = source.task;
+  }
+  TFD_TRY(detail::check_config(*config), "cluster spec");
+  return std::move(*config);
+}
+
+}  // namespace tfd::resolve
