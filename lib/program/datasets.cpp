@@ -58,6 +58,17 @@ Result<void> find_batch_sizes(const Json& pipeline, const data::DatasetContext& 
   return {};
 }
 
+/// Whether the pipeline repeats without a count, though how much is unknown (a csv file), and nothing ends it later.
+bool repeats_forever(const Json& pipeline) {
+  for (std::size_t i = pipeline.size(); i-- > 0;) {
+    if (pipeline[i].contains("take")) return false;
+    if (!pipeline[i].contains("repeat")) continue;
+    const Json& repeat = pipeline[i]["repeat"];
+    if ((repeat.is_object() ? repeat.value("count", std::int64_t{-1}) : repeat.get<std::int64_t>()) == -1) return true;
+  }
+  return false;
+}
+
 Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, const data::DatasetContext& context,
                                    Program& program) {
   if (name.empty()) return node.fail("a dataset needs a name");
@@ -65,6 +76,7 @@ Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, co
   if (!dataset) return fail(continue_path(node.path(), std::move(dataset).error()));
   DatasetFacts facts;
   facts.cardinality = (*dataset)->cardinality();
+  if (!facts.cardinality && repeats_forever(node.json())) facts.cardinality = data::Dataset::kInfinite;
   const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
   const data::ElementSpec& spec = (*dataset)->spec();
   if (std::any_of(spec.begin(), spec.end(), varies)) {
@@ -76,7 +88,26 @@ Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, co
   return facts;
 }
 
+/// The description of one npy field: the object that has its "path".
+void state_spec(Json& field, const data::FieldSpec& spec) {
+  field["dtype"] = tensor::dtype_name(spec.dtype);
+  field["shape"] = spec.shape;
+}
+
 }  // namespace
+
+void state_npy_specs(Json& document, const data::DatasetContext& context) {
+  if (!document.contains("datasets")) return;
+  for (auto& [name, pipeline] : document["datasets"].items()) {
+    Json& source = pipeline[0];
+    if (!source.contains("npy")) continue;
+    const auto dataset = data::make_dataset(Json::array({source}), context);
+    if (!dataset) continue;  // it was made a moment ago: the task will say what is wrong with it now
+    Json& npy = source["npy"];
+    for (const data::FieldSpec& field : (*dataset)->spec())
+      state_spec(npy.contains("fields") ? npy["fields"][field.name] : npy, field);
+  }
+}
 
 Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions,
                              Program& program) {

@@ -47,6 +47,8 @@ using Facts = std::map<std::string, DatasetFacts>;
 /// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and dataset_specs.
 Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions,
                              Program& program);
+/// Writes what npy headers say into the document, for the tasks that can't look at the files.
+void state_npy_specs(nlohmann::ordered_json& document, const data::DatasetContext& context);
 
 // check.cpp
 /// Names, dtypes and shapes against the program's variables, optimizer and datasets (all of them in `program`). Fills

@@ -119,6 +119,7 @@ Result<Program> parse_program(std::string_view document, const std::string& path
   for (const std::string& change : options.overrides) TFD_TRY(apply_override(*json, change));
   Program program = TFD_TRY(parse_root(Node(*json, ""), directory, read_file, options), where);
   program.path = path;
+  if (options.look_at_files) state_npy_specs(*json, {.directory = directory});
   program.document = dump_document(*json);
   return program;
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A small program that is right, its modules, and a parser for variants of it.
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,10 +25,10 @@ inline const std::string kProgram = R"({
     "train": [{"csv": {"path": "train.csv", "fields": {"image": {"columns": [0, 8], "dtype": "f32"},
                                                        "label": {"columns": 8, "dtype": "s32"}}}},
               {"repeat": {}}, {"batch": {"size": 4, "drop_remainder": true}}],
-    "test": [{"tensor_slices": {"image": {"dtype": "f32", "shape": [6, 8], "data": [
+    "test": [{"tensor_slices": {"fields": {"image": {"dtype": "f32", "shape": [6, 8], "data": [
                 [1, 0, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0],
                 [0, 0, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0]]},
-              "label": [0, 1, 0, 1, 0, 1]}}, {"batch": {"size": 4}}]
+              "label": [0, 1, 0, 1, 0, 1]}}}, {"batch": {"size": 4}}]
   },
   "functions": {
     "train_step": {"module": "step.mlir",
@@ -82,6 +84,11 @@ inline FileReader memory_reader(std::map<std::string, std::string> files = modul
     if (found == files.end()) return fail(Code::kNotFound, "cannot read {}: no such file or directory", path);
     return found->second;
   };
+}
+
+inline std::string temporary_directory() {
+  std::string path = (std::filesystem::temp_directory_path() / "tfd-program-XXXXXX").string();
+  return mkdtemp(path.data());
 }
 
 inline Result<Program> parse(const std::string& document, std::vector<std::string> overrides = {}) {

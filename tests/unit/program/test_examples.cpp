@@ -11,7 +11,7 @@ namespace {
 Program load_example(const std::string& name, std::vector<std::string> overrides = {}) {
   ProgramOptions options;
   options.overrides = std::move(overrides);
-  auto program = load_program(std::string(TFD_EXAMPLES) + "/" + name + "/program.json", options);
+  auto program = load_program(std::string(TFD_SOURCE) + "/examples/" + name + "/program.json", options);
   if (!program) FAIL(program.error().message);
   return *std::move(program);
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 #include "programs.hpp"
+#include "tfd/tensor/npy.hpp"
 
 namespace tfd::program {
 namespace {
@@ -96,6 +99,21 @@ TEST_CASE("program: what a task gets parses to the same program") {
   CHECK(again->variables.size() == program.variables.size());
 }
 
+TEST_CASE("program: what npy files are is told to tasks that cannot look at them") {
+  const std::string directory = test::temporary_directory();
+  REQUIRE(tensor::save_npy(directory + "/x.npy", tensor::Tensor::zeros(DType::kF32, {6, 8})));
+  const std::string document =
+      R"({"v": 1, "datasets": {"d": [{"npy": {"field": "x", "path": "x.npy"}}, {"batch": 4}],
+                               "e": [{"npy": {"fields": {"x": {"path": "x.npy"}}}}]}})";
+  const auto program = parse_program(document, "p.json", directory, test::memory_reader(), {});
+  std::filesystem::remove_all(directory);
+  REQUIRE(program);
+  const auto there = parse(program->document);
+  if (!there) FAIL(there.error().message);
+  CHECK(there->dataset_specs.at("d")[0].shape == std::vector<std::int64_t>{-1, 8});
+  CHECK(there->dataset_specs.at("e")[0].shape == std::vector<std::int64_t>{8});
+}
+
 TEST_CASE("program: --set changes values, adds keys, takes them away and keeps text as text") {
   CHECK(good({"train.steps=10"}).train->steps == 10);
   CHECK(good({"train.log_every=5"}).train->log_every == 5);
@@ -137,7 +155,7 @@ TEST_CASE("program: the module is chosen by the shapes that come") {
 TEST_CASE("program: a dataset's map is a function of the program") {
   const Program program = good(
       {R"(functions.double={"module": "double.mlir", "inputs": [{"arg": 0, "field": "a"}], "outputs": [{"result": 0}]})",
-       R"(datasets.doubled=[{"tensor_slices": {"a": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}, {"map": {"function": "double", "fields": ["twice"]}}])"});
+       R"(datasets.doubled=[{"tensor_slices": {"fields": {"a": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}}, {"map": {"function": "double", "fields": ["twice"]}}])"});
   const data::ElementSpec& spec = program.dataset_specs.at("doubled");
   REQUIRE(spec.size() == 1);
   CHECK(spec[0].name == "twice");
@@ -160,7 +178,7 @@ TEST_CASE("program: a dataset is made by its name") {
 
 TEST_CASE("program: a dataset of one field needs no name for it") {
   const std::string document =
-      R"({"v": 1, "datasets": {"d": [{"tensor_slices": {"x": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}]},
+      R"({"v": 1, "datasets": {"d": [{"tensor_slices": {"fields": {"x": {"dtype": "f32", "shape": [1, 8], "data": [[1, 2, 3, 4, 5, 6, 7, 8]]}}}}]},
       "functions": {"f": {"module": "double.mlir", "inputs": [{"dataset": "d"}], "outputs": [{"result": 0}]}}})";
   const auto program = parse(document);
   REQUIRE(program);

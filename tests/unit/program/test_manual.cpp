@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every example of tfd-program(5): the whole program, the parts merged into it, the overrides, the errors.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tfd/program/program.hpp"
+
+namespace tfd::program {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The literal blocks of the page, between lines of ```.
+std::vector<std::string> blocks() {
+  std::istringstream page(read_text(std::string(TFD_SOURCE) + "/man/tfd-program.5.scd"));
+  std::vector<std::string> found;
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line == "```") {
+      inside = !inside;
+      if (inside) found.emplace_back();
+    } else if (inside) {
+      found.back() += line + "\n";
+    }
+  }
+  return found;
+}
+
+Result<Program> parse_page(const std::string& document, std::vector<std::string> overrides = {}) {
+  const FileReader reader = [](const std::string& path) -> Result<std::string> {
+    for (const std::string example : {"linear", "counter"}) {
+      std::string text = read_text(std::string(TFD_SOURCE) + "/examples/" + example + "/" + path);
+      if (!text.empty()) return text;
+    }
+    return fail(Code::kNotFound, "cannot read {}", path);
+  };
+  ProgramOptions options;
+  options.overrides = std::move(overrides);
+  options.look_at_files = false;
+  return parse_program(document, "program.json", "/nowhere", reader, options);
+}
+
+TEST_CASE("manual: the whole program is right, and so is each part of one") {
+  const auto all = blocks();
+  REQUIRE(all.size() == 9);
+  int parts = 0;
+  for (const std::string& block : all) {
+    INFO(block);
+    Json document = Json::parse(all[0]);
+    if (block.starts_with('"')) {
+      if (block.starts_with("\"optimizer\"")) document.erase("optimizer");  // it has one key
+      document.merge_patch(Json::parse("{" + block + "}"));
+      ++parts;
+    } else if (!block.starts_with('{')) {
+      continue;
+    }
+    const auto program = parse_page(document.dump());
+    if (!program) FAIL(program.error().message);
+  }
+  CHECK(parts == 6);
+}
+
+TEST_CASE("manual: the overrides work") {
+  const auto all = blocks();
+  std::istringstream lines(all[all.size() - 2]);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    REQUIRE(line.starts_with("--set "));
+    const auto program = parse_page(all[0], {line.substr(6)});
+    if (!program) FAIL(program.error().message);
+    CHECK(program->document != parse_page(all[0])->document);
+  }
+  CHECK(count == 6);
+}
+
+TEST_CASE("manual: the errors read as it says") {
+  const std::vector<std::vector<std::string>> causes{
+      {"functions.step.inputs[2].dataset=point"},
+      {"variables.b.shape=[2]", "functions.step.inputs[0].variable=b"},
+      {R"(datasets.points=[{"tensor_slices": {"fields": {"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "y": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}}}, {"batch": {"size": 4}}])"},
+      {"train.stop={}"}};
+  const auto all = blocks();
+  std::string said;
+  for (const auto& overrides : causes) said += parse_page(all[0], overrides).error().message + "\n";
+  CHECK(said == all.back());
+}
+
+}  // namespace
+}  // namespace tfd::program
