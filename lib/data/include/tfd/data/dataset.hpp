@@ -39,7 +39,11 @@ class Dataset {
   virtual ~Dataset() = default;
   virtual const ElementSpec& spec() const = 0;
   /// From the first element. Opens files: kNotFound, kDataLoss.
+  /// The order is a function of the pipeline's seeds only: every call gives the same (but for shuffles without a seed).
   virtual Result<std::unique_ptr<Iterator>> iterate() const = 0;
+  /// As the pass-th time through a repeat (from 0): shuffles that reshuffle give another order in each. For epochs that are
+  /// iterated one by one; iterate() is pass 0.
+  virtual Result<std::unique_ptr<Iterator>> iterate_pass(std::uint64_t pass) const { return (void)pass, iterate(); }
   /// Number of elements where it is known without reading; nullopt otherwise; kInfinite for an endless repeat.
   virtual std::optional<std::int64_t> cardinality() const = 0;
   static constexpr std::int64_t kInfinite = -1;
@@ -58,14 +62,16 @@ struct DatasetContext {
       find_function = {};
   /// Reads files to learn their shapes (npy headers). Off where the files are another host's.
   bool look_at_files = true;
+  /// Mixed into the seeds of shuffles, so that workers of one program (their index here) don't all see the same order.
+  std::uint64_t shuffle_stream = 0;
 };
 
 /// Sources: csv (gzip too), npy, range, tensor_slices. Transformations: shuffle, repeat, batch, map, take, skip, prefetch.
 /// kInvalidArgument with the JSON path within the pipeline: "[3].batch.size: must be positive"; unknown keys with the
-/// nearest known one.
+/// nearest known one. kNotFound where files are looked at and aren't there. A source's errors come with its file and line.
 Result<std::shared_ptr<const Dataset>> make_dataset(const nlohmann::ordered_json& pipeline, const DatasetContext& context);
 
-/// Every count-th element, from index on. Source: tf.data.Dataset.shard.
+/// Every count-th element, from index on (0 <= index < count). Source: tf.data.Dataset.shard.
 std::shared_ptr<const Dataset> make_shard(std::shared_ptr<const Dataset> dataset, std::int64_t count, std::int64_t index);
 
 }  // namespace tfd::data

@@ -1,0 +1,46 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// How one line of a csv file becomes one row: which column goes where, as what. Knows nothing of files.
+// Thread rule: a CsvPlan is immutable.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/data/dataset.hpp"
+
+namespace tfd::data {
+
+struct CsvField {
+  FieldSpec spec;
+  std::int64_t first_column = 0;  // as many as the shape has elements
+};
+
+class CsvPlan {
+ public:
+  CsvPlan(const std::vector<CsvField>& fields, char delimiter);
+
+  /// Columns that a line must have at least.
+  std::int64_t columns_needed() const { return columns_needed_; }
+  std::int64_t count_columns(std::string_view line) const;
+  /// Writes the fields of one row; `row[i]` is where field i goes. `columns` is what every line must have.
+  /// kInvalidArgument: "column 3: 'abc' is not a number", "63 columns instead of 65".
+  Result<void> parse_line(std::string_view line, std::int64_t columns, const std::vector<std::byte*>& row) const;
+
+ private:
+  struct Cell {
+    std::int64_t column;
+    std::size_t field;
+    std::size_t offset;  // in bytes
+    tensor::DType dtype;
+  };
+  Result<void> parse_quoted(std::string_view line, std::int64_t columns, const std::vector<std::byte*>& row) const;
+
+  std::vector<Cell> cells_;  // by column
+  std::int64_t columns_needed_ = 0;
+  char delimiter_;
+};
+
+}  // namespace tfd::data

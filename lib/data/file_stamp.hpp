@@ -1,0 +1,21 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tells whether a file is still the one that was decoded: device, inode, size, time of change. Thread rule: plain values.
+#include <cstdint>
+#include <string>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd::data {
+
+struct FileStamp {
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t changed_ns = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+/// kNotFound, kPermissionDenied; kInvalidArgument for what isn't a regular file.
+Result<FileStamp> load_stamp(const std::string& path);
+Result<FileStamp> load_stamp(int fd, const std::string& path);
+
+}  // namespace tfd::data

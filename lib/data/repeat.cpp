@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "transformations.hpp"
+
+namespace tfd::data {
+namespace {
+
+__extension__ using Wide = __int128;
+
+// The passes of the first repeat are 0, 1, …; those of a repeat within another one's pass are numbers of their own.
+std::uint64_t pass_within(std::uint64_t outer, std::uint64_t inner) { return outer == 0 ? inner : mix_bits(outer) + inner; }
+
+class RepeatStream final : public RowStream {
+ public:
+  RepeatStream(RowDatasetPtr input, std::optional<std::int64_t> count, std::uint64_t outer_pass)
+      : input_(std::move(input)), count_(count), outer_pass_(outer_pass) {}
+  Result<std::optional<Row>> next() override {
+    while (!at_end_) {
+      if (!current_) {
+        if (count_ && pass_ == static_cast<std::uint64_t>(*count_)) break;
+        current_ = TFD_TRY(input_->rows(pass_within(outer_pass_, pass_)));
+        is_empty_ = true;
+      }
+      std::optional<Row> row = TFD_TRY(current_->next());
+      if (row) {
+        is_empty_ = false;
+        return row;
+      }
+      if (is_empty_) break;  // an endless repeat of nothing is nothing
+      current_ = nullptr;
+      ++pass_;
+    }
+    at_end_ = true;
+    return std::optional<Row>();
+  }
+
+ private:
+  RowDatasetPtr input_;
+  std::optional<std::int64_t> count_;
+  std::uint64_t outer_pass_;
+  std::uint64_t pass_ = 0;
+  RowStreamPtr current_;
+  bool is_empty_ = true;  // the current pass, so far
+  bool at_end_ = false;
+};
+
+class RepeatDataset final : public RowDataset {
+ public:
+  RepeatDataset(RowDatasetPtr input, std::optional<std::int64_t> count)
+      : RowDataset(input->spec()), input_(std::move(input)), count_(count) {}
+  Result<RowStreamPtr> rows(std::uint64_t pass) const override { return std::make_unique<RepeatStream>(input_, count_, pass); }
+  std::optional<std::int64_t> cardinality() const override {
+    if (count_ == 0) return 0;
+    const auto each = input_->cardinality();
+    if (!each || *each == 0) return each;
+    if (!count_ || *each == kInfinite) return kInfinite;
+    const Wide total = static_cast<Wide>(*each) * *count_;
+    return static_cast<std::int64_t>(std::min<Wide>(total, std::numeric_limits<std::int64_t>::max()));
+  }
+
+ private:
+  RowDatasetPtr input_;
+  std::optional<std::int64_t> count_;
+};
+
+}  // namespace
+
+RowDatasetPtr make_repeat(RowDatasetPtr input, std::optional<std::int64_t> count) {
+  return std::make_shared<RepeatDataset>(std::move(input), count);
+}
+
+}  // namespace tfd::data

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "row.hpp"
+
+namespace tfd::data {
+namespace {
+
+class RowIterator final : public Iterator {
+ public:
+  explicit RowIterator(RowStreamPtr rows) : rows_(std::move(rows)) {}
+  Result<std::optional<Element>> next() override {
+    const std::optional<Row> row = TFD_TRY(rows_->next());
+    if (!row) return std::optional<Element>();
+    return to_element(*row);
+  }
+
+ private:
+  RowStreamPtr rows_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Iterator>> RowDataset::iterate_pass(std::uint64_t pass) const {
+  return std::make_unique<RowIterator>(TFD_TRY(rows(pass)));
+}
+
+Element to_element(const Row& row) {
+  Element element;
+  element.reserve(row.block->columns.size());
+  for (const tensor::Tensor& column : row.block->columns) {
+    tensor::Shape shape(column.shape().begin() + 1, column.shape().end());
+    element.push_back(column.slice_rows(row.index, 1).reshaped(std::move(shape)));
+  }
+  return element;
+}
+
+BlockPtr to_block(Element element) {
+  auto block = std::make_shared<Block>();
+  block->columns.reserve(element.size());
+  for (const tensor::Tensor& field : element) {
+    tensor::Shape shape{1};
+    shape.insert(shape.end(), field.shape().begin(), field.shape().end());
+    block->columns.push_back(field.reshaped(std::move(shape)));
+  }
+  return block;
+}
+
+std::size_t row_bytes(const FieldSpec& field) {
+  return static_cast<std::size_t>(tensor::element_count(field.shape)) * dtype_size(field.dtype);
+}
+
+std::string format_field(const FieldSpec& field) {
+  return fmt::format("{}{}", dtype_name(field.dtype), tensor::format_shape(field.shape));
+}
+
+}  // namespace tfd::data

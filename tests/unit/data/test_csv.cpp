@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <zlib.h>
+
+#include <cmath>
+
+#include "kit.hpp"
+#include "sources.hpp"
+
+using namespace tfd;
+using namespace tfd::data;
+using tensor::DType;
+
+namespace {
+
+std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<unsigned>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<unsigned>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+// One pass over a file of this text, field "x" of dtype from `columns`.
+struct Read {
+  explicit Read(const std::string& text, const std::string& columns = "0", const std::string& dtype = "f32", const std::string& more = "") {
+    directory.write("d.csv", text);
+    const auto dataset = dataset_of(
+        fmt::format(R"([{{"csv": {{"path": "d.csv", "fields": {{"x": {{"columns": {}, "dtype": "{}"}}}}{}}}}}])", columns, dtype, more),
+        directory.context());
+    drained = drain(dataset);
+    if (drained.error) {
+      message = drained.error->message;
+      const std::string prefix = (directory.path / "d.csv").string();
+      if (message.starts_with(prefix)) message = "d.csv" + message.substr(prefix.size());
+    }
+  }
+  Numbers flat() const {
+    CHECK(message == "");
+    return drained.flat();
+  }
+  TemporaryDirectory directory;
+  Drained drained;
+  std::string message;
+};
+
+std::string one_field(const std::string& path) {
+  return fmt::format(R"([{{"csv": {{"path": "{}", "fields": {{"x": {{"columns": 0}}}}}}}}])", path);
+}
+
+}  // namespace
+
+TEST_CASE("csv: reads fields of one column and of several, in any order and shape") {
+  const TemporaryDirectory directory;
+  directory.write("d.csv", "1,2,3,4,0\n5.5,6,7,8,1\n");
+  const auto dataset = dataset_of(R"([{"csv": {"path": "d.csv", "fields": {
+      "label": {"columns": 4, "dtype": "s32"}, "image": {"columns": [0, 4], "shape": [2, 2]}, "pair": {"columns": [1, 3], "dtype": "u8"},
+      "one": {"columns": [2, 3], "dtype": "f64"}}}}])", directory.context());
+  const ElementSpec& spec = dataset->spec();
+  REQUIRE(spec.size() == 4);
+  CHECK(spec[0].name == "label");
+  CHECK(spec[0].dtype == DType::kS32);
+  CHECK(spec[0].shape.empty());
+  CHECK(spec[1].shape == tensor::Shape{2, 2});
+  CHECK(spec[3].shape == tensor::Shape{1});
+  CHECK_FALSE(dataset->cardinality().has_value());
+  auto iterator = *dataset->iterate();
+  REQUIRE(iterator->next().value());
+  const Element second = *iterator->next().value();
+  CHECK(second[0].as<std::int32_t>()[0] == 1);
+  CHECK(second[0].shape().empty());
+  CHECK(numbers_of(second[1]) == Numbers{5.5, 6, 7, 8});
+  CHECK(second[1].shape() == tensor::Shape{2, 2});
+  CHECK(numbers_of(second[2]) == Numbers{6, 7});
+  CHECK(numbers_of(second[3]) == Numbers{7});
+  CHECK_FALSE(iterator->next().value());
+}
+
+TEST_CASE("csv: understands numbers as people and programs write them") {
+  CHECK(Read("1\n-2.5\n+3\n 4 \n\t5\n1e2\n.5\n6.\n0x\n").message == "d.csv:9: column 0: '0x' is not a number");
+  CHECK(Read("1\n-2.5\n+3\n 4 \n\t5\n1e2\n.5\n6.\n").flat() == Numbers{1, -2.5, 3, 4, 5, 100, 0.5, 6});
+  CHECK(Read("3.0\n4.000000000000000000e+00\n-5\n+6\n", "0", "s32").flat() == Numbers{3, 4, -5, 6});
+  CHECK(Read("true\nFALSE\n1\n0\n1.0\n", "0", "bool").flat() == Numbers{1, 0, 1, 0, 1});
+  CHECK(Read("0.1\n1e-50\n1e-400\n").flat() == Numbers{static_cast<double>(0.1F), 0, 0});
+  CHECK(Read("1.5\n0.1\n", "0", "bf16").flat() == Numbers{1.5, 0.10009765625});
+  CHECK(Read("65504\n", "0", "f16").flat() == Numbers{65504});
+  CHECK(Read("-128\n127\n", "0", "s8").flat() == Numbers{-128, 127});
+  CHECK(Read("18446744073709551615\n", "0", "u64").flat() == Numbers{18446744073709551615.0});
+  const Read special("NaN\nnan\ninf\n-Infinity\n");
+  REQUIRE(special.flat().size() == 4);
+  CHECK(std::isnan(special.flat()[0]));
+  CHECK(std::isnan(special.flat()[1]));
+  CHECK(special.flat()[2] == INFINITY);
+  CHECK(special.flat()[3] == -INFINITY);
+}
+
+TEST_CASE("csv: names line and column of what isn't a number, or doesn't fit") {
+  CHECK(Read("1,a\n2,b\n").flat() == Numbers{1, 2});  // columns that nobody asked for may be anything
+  CHECK(Read("1,2\n3,x y\n", "[0, 2]").message == "d.csv:2: column 1: 'x y' is not a number");
+  CHECK(Read("a,b\n1,2\n").message == "d.csv:1: column 0: 'a' is not a number (if this line is a header, state \"header\": true)");
+  CHECK(Read("1\n1.5\n", "0", "s32").message == "d.csv:2: column 0: '1.5' is not a whole number");
+  CHECK(Read("NaN\n", "0", "s32").message.find("'NaN' does not fit s32") != std::string::npos);
+  CHECK(Read("1\n300\n", "0", "u8").message == "d.csv:2: column 0: '300' does not fit u8");
+  CHECK(Read("1\n-1\n", "0", "u8").message == "d.csv:2: column 0: '-1' does not fit u8");
+  CHECK(Read("1\n1e30\n", "0", "s64").message == "d.csv:2: column 0: '1e30' does not fit s64");
+  CHECK(Read("1\n9223372036854775808\n", "0", "s64").message == "d.csv:2: column 0: '9223372036854775808' does not fit s64");
+  CHECK(Read("1\n2\n", "0", "bool").message == "d.csv:2: column 0: '2' does not fit bool");
+  CHECK(Read("1\n1e39\n").message == "d.csv:2: column 0: '1e39' does not fit f32");
+  CHECK(Read("1\n1e400\n", "0", "f64").message == "d.csv:2: column 0: '1e400' does not fit f64");
+  CHECK(Read("1\n65536\n", "0", "f16").message == "d.csv:2: column 0: '65536' does not fit f16");
+  CHECK(Read("1,2\n,2\n").message == "d.csv:2: column 0 is empty");
+  CHECK(Read("1,2\n1,\n", "1").message == "d.csv:2: column 1 is empty");
+  CHECK(Read("1\n1\x1b[31m\n").message == "d.csv:2: column 0: '1?[31m' is not a number");
+  CHECK(Read("1\n" + std::string(1000, 'x') + "\n").message == "d.csv:2: column 0: '" + std::string(40, 'x') + "…' is not a number");
+}
+
+TEST_CASE("csv: rows before the bad one are delivered") {
+  const Read read("1\n2\nx\n4\n");
+  CHECK(read.drained.flat() == Numbers{1, 2});
+  CHECK(read.message == "d.csv:3: column 0: 'x' is not a number");
+}
+
+TEST_CASE("csv: refuses short and long rows, and files with too few columns") {
+  CHECK(Read("1,2,3\n4,5\n").message == "d.csv:2: 2 columns instead of 3");
+  CHECK(Read("1,2,3\n4,5,6,7\n").message == "d.csv:2: 4 columns instead of 3");
+  CHECK(Read("1,2,3\nx\n").message == "d.csv:2: 1 columns instead of 3");
+  CHECK(Read("1,2,3\n", "[0, 5]").message == "d.csv:1: 3 columns, the fields need 5");
+  CHECK(Read("1,2,3,\n", "3").message.starts_with("d.csv:1: column 3 is empty"));
+}
+
+TEST_CASE("csv: takes CRLF, blank lines, a byte order mark and a last line without an end") {
+  CHECK(Read("1,2\r\n3,4\r\n", "1").flat() == Numbers{2, 4});
+  CHECK(Read("\xEF\xBB\xBF" "1\n\n  \n2").flat() == Numbers{1, 2});
+  CHECK(Read("\xEF\xBB\xBFx\r\n1\r\n2", "0", "f32", R"(, "header": true)").flat() == Numbers{1, 2});
+}
+
+TEST_CASE("csv: takes headers, other delimiters and quotes") {
+  CHECK(Read("a,b\n1,2\n3,4\n", "1", "f32", R"(, "header": true)").flat() == Numbers{2, 4});
+  CHECK(Read("1;2\n3;4\n", "1", "f32", R"(, "delimiter": ";")").flat() == Numbers{2, 4});
+  CHECK(Read("1\t 2\n3\t4 \n", "1", "f32", R"(, "delimiter": "\t")").flat() == Numbers{2, 4});
+  CHECK(Read("1\t2\n3\t\n", "1", "f32", R"(, "delimiter": "\t")").message == "d.csv:2: column 1 is empty");
+  CHECK(Read("\"a, \"\"b\"\"\",2\n\"c\",\"4\"\nd,5\n", "1").flat() == Numbers{2, 4, 5});
+  CHECK(Read("1,2\n\"1,2\n", "1").message == "d.csv:2: a quote is not closed on its line");
+  CHECK(Read("1,2\n\"1\",2,3\n", "1").message == "d.csv:2: 3 columns instead of 2");
+  CHECK(Read("1,2\n1,\"x\"\n", "1").message == "d.csv:2: column 1: 'x' is not a number");
+}
+
+TEST_CASE("csv: an empty file is an error, a header alone is no rows") {
+  CHECK(Read("").message == "d.csv is empty");
+  CHECK(Read("\n\n").message == "d.csv is empty");
+  CHECK(Read("x\n", "0", "f32", R"(, "header": true)").flat().empty());
+}
+
+TEST_CASE("csv: a missing file, a directory and a file that may not be read are errors that name it") {
+  const TemporaryDirectory directory;
+  Error error = error_of(one_field("nope.csv"), directory.context());
+  CHECK(error.code == Code::kNotFound);
+  CHECK(error.message == fmt::format("[0].csv.path: cannot open {}/nope.csv: no such file or directory", directory.path.string()));
+  CHECK(error_of(one_field("."), directory.context()).message.ends_with("not a regular file"));
+  // Not looked at: found missing only when it is read.
+  auto context = directory.context();
+  context.look_at_files = false;
+  const auto iterator = dataset_of(one_field("nope.csv"), context)->iterate();
+  REQUIRE_FALSE(iterator);
+  CHECK(iterator.error().code == Code::kNotFound);
+}
+
+TEST_CASE("csv: reads gzip whatever the name, and says when it is cut off or corrupt") {
+  const TemporaryDirectory directory;
+  std::string text;
+  Numbers expected;
+  for (int i = 0; i < 50000; ++i) {
+    text += std::to_string(i * 7 % 10007) + "\n";
+    expected.push_back(i * 7 % 10007);
+  }
+  const std::string packed = gzipped(text);
+  directory.write("a.csv.gz", packed);
+  directory.write("b.csv", packed);
+  directory.write("c.csv.gz", text);
+  for (const char* name : {"a.csv.gz", "b.csv", "c.csv.gz"}) CHECK(values_of(one_field(name), directory.context()) == expected);
+
+  for (const std::size_t size : {packed.size() - 1, packed.size() - 9, packed.size() / 2, std::size_t{20}, std::size_t{5}}) {
+    CAPTURE(size);
+    directory.write("cut.csv.gz", packed.substr(0, size));
+    const Drained drained = drain(dataset_of(one_field("cut.csv.gz"), directory.context()));
+    REQUIRE(drained.error);
+    CHECK(drained.error->code == Code::kDataLoss);
+    CHECK(drained.error->message.find("cut.csv.gz is cut off after line ") != std::string::npos);
+    // Whatever came before is right: no number was cut short.
+    const Numbers got = drained.flat();
+    CHECK(std::equal(got.begin(), got.end(), expected.begin()));
+  }
+  std::string broken = packed;
+  broken[broken.size() - 6] ^= 0x55;  // the checksum
+  directory.write("broken.csv.gz", broken);
+  const Drained drained = drain(dataset_of(one_field("broken.csv.gz"), directory.context()));
+  REQUIRE(drained.error);
+  CHECK(drained.error->code == Code::kDataLoss);
+  CHECK(drained.error->message.find("broken.csv.gz is corrupt after line ") != std::string::npos);
+}
+
+TEST_CASE("csv: a file of many blocks comes the same from the file and from memory, and is read anew when it changes") {
+  const TemporaryDirectory directory;
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += std::to_string(i) + "," + std::to_string(i % 10) + "\n";
+  const std::string path = directory.write("d.csv", text);
+  const CsvOptions options{path, {{{"x", DType::kS64, {}}, 0}, {{"y", DType::kU8, {}}, 1}}, false, ','};
+  for (const std::size_t cache : {std::size_t{0}, std::size_t{1} << 30}) {
+    const auto dataset = make_csv(options, cache);
+    for (int pass = 0; pass < 2; ++pass) {
+      const Numbers values = drain(dataset).flat();
+      REQUIRE(values.size() == 200000);
+      bool in_order = true;
+      for (std::size_t i = 0; i < values.size(); ++i) in_order = in_order && values[i] == static_cast<double>(i);
+      CHECK(in_order);
+    }
+    // Two iterators at once, one from before the first pass was over.
+    auto first = *dataset->iterate();
+    auto second = *dataset->iterate();
+    for (int i = 0; i < 10; ++i) CHECK((*first->next().value())[0].as<std::int64_t>()[0] == (*second->next().value())[0].as<std::int64_t>()[0]);
+  }
+  const auto dataset = make_csv(options, std::size_t{1} << 30);
+  CHECK(drain(dataset).elements.size() == 200000);
+  directory.write("d.csv", "7,8\n");
+  CHECK(drain(dataset).flat() == Numbers{7});
+}
+
+TEST_CASE("csv: a very long line is read whole") {
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += (i > 0 ? "," : "") + std::to_string(i);
+  const Read read(text + "\n" + text + "\n", "[0, 200000]");
+  REQUIRE(read.drained.elements.size() == 2);
+  CHECK(read.drained.elements[1][199999] == 199999);
+}
+
+TEST_CASE("csv: names what is wrong with its options") {
+  const auto csv = [](const std::string& body) { return error_of(R"([{"csv": )" + body + "}]", {.look_at_files = false}).message; };
+  CHECK(csv(R"({"path": "x.csv"})") == "[0].csv.fields: is missing");
+  CHECK(csv(R"({"path": "x.csv", "feilds": {}})") == "[0].csv.feilds: unknown, did you mean 'fields'?");
+  CHECK(csv(R"({"path": "x.csv", "fields": {}})") == "[0].csv.fields: must be an object with at least one field");
+  CHECK(csv(R"({"path": "", "fields": {"x": {"columns": 0}}})") == "[0].csv.path: is empty");
+  CHECK(csv(R"({"path": 3, "fields": {"x": {"columns": 0}}})") == "[0].csv.path: must be a text");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {}}})") == "[0].csv.fields.x.columns: is missing");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [3, 3]}}})") == "[0].csv.fields.x.columns: there are no columns [3, 3]");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": -1}}})") == "[0].csv.fields.x.columns: there are no columns [-1, 0]");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": "a"}}})").starts_with("[0].csv.fields.x.columns: must be a column's number"));
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 9223372036854775807}}})").starts_with("[0].csv.fields.x.columns: "));
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [0, 4], "shape": [2, 3]}}})") ==
+        "[0].csv.fields.x.shape: [2, 3] has 6 elements, there are 4 columns");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0, "dtype": "f23"}}})").starts_with("[0].csv.fields.x.dtype: "));
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "delimiter": "ab"})") ==
+        "[0].csv.delimiter: must be one character that isn't part of a number");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "header": 1})") == "[0].csv.header: must be true or false");
+  CHECK(csv("3") == "[0].csv: must be an object");
+}
