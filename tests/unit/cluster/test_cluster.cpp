@@ -80,7 +80,8 @@ TEST_CASE("roles: checks in TensorFlow's order") {
   ClusterSpec spec = two_jobs();
   CHECK(validate_roles(spec, std::nullopt));
   CHECK(validate_roles(spec, TaskId{"evaluator", 5}));
-  CHECK(validate_roles(spec, TaskId{"worker", 2}).error().message == "The `task_id` 2 exceeds the maximum id of worker");
+  CHECK(validate_roles(spec, TaskId{"worker", 2}).error().message ==
+        "The `task_id` 2 exceeds the maximum id of worker");
   CHECK_FALSE(validate_roles(spec, TaskId{"chief", 0}));
   spec.add_task("chief", 0, "c:1");
   spec.add_task("chief", 1, "d:1");

@@ -33,24 +33,29 @@ TEST_CASE("config json: reads all it knows and passes on the rest as it was writ
 TEST_CASE("config json: an index is what Python's int() takes") {
   for (const char* index : {"1", "\"1\"", "1.0", "1.9", "true", "\" 1 \"", "\"+1\"", "1e0"}) {
     CAPTURE(index);
-    const auto config = cluster_config_from_json(fmt::format(R"({{"task": {{"type": "w", "index": {}}}}})", index), "spec");
+    const auto config =
+        cluster_config_from_json(fmt::format(R"({{"task": {{"type": "w", "index": {}}}}})", index), "spec");
     REQUIRE(config);
     CHECK(config->task->index == 1);
   }
-  for (const char* index : {"\"one\"", "\"1.0\"", "\"\"", "null", "[]", "1e300", "99999999999", "\"1__0\"", "\"_1\"", "-1"}) {
+  for (const char* index :
+       {"\"one\"", "\"1.0\"", "\"\"", "null", "[]", "1e300", "99999999999", "\"1__0\"", "\"_1\"", "-1"}) {
     CAPTURE(index);
     CHECK(why(fmt::format(R"({{"task": {{"type": "w", "index": {}}}}})", index)).starts_with("spec: task.index: "));
   }
 }
 
 TEST_CASE("config json: errors name the place") {
-  CHECK(why("{\"cluster\":") == "spec: not JSON: line 1, column 12: unexpected end of input; expected '[', '{', or a literal");
+  CHECK(why("{\"cluster\":") ==
+        "spec: not JSON: line 1, column 12: unexpected end of input; expected '[', '{', or a literal");
   CHECK(why("").starts_with("spec: not JSON: line 1, column 1"));
   CHECK(why("{} {}").starts_with("spec: not JSON"));
   CHECK(why("[]") == "spec: must be a JSON object, not a list");
-  CHECK(why(R"({"cluster": null})") == "spec: cluster: must be an object from job names to lists of addresses, not null");
+  CHECK(why(R"({"cluster": null})") ==
+        "spec: cluster: must be an object from job names to lists of addresses, not null");
   CHECK(why(R"({"cluster": {"worker": "w0:1"}})") ==
-        "spec: cluster.worker: the tasks for job 'worker' must be a list or an object from integers to strings, not a string");
+        "spec: cluster.worker: the tasks for job 'worker' must be a list or an object from integers to strings, not a "
+        "string");
   CHECK(why(R"({"cluster": {"worker": ["a:1", 5]}})") ==
         "spec: cluster.worker[1]: task address 5 must be a string, not a number");
   CHECK(why(R"({"cluster": {"worker": {"x": "a:1"}}})") == "spec: cluster.worker: the index 'x' is not an integer");

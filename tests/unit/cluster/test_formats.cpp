@@ -16,7 +16,8 @@ const char* const kSpec =
 TEST_CASE("formats: tf-config is what TensorFlow reads and nothing else") {
   CHECK(*render(config_of(kSpec), Format::kTfConfig) ==
         R"({"cluster": {"worker": ["h1:1", "h1:2"], "ps": {"3": "[::1]:1"}}, )"
-        R"("task": {"type": "worker", "index": 1}, "rpc_layer": "grpc"})" "\n");
+        R"("task": {"type": "worker", "index": 1}, "rpc_layer": "grpc"})"
+        "\n");
 }
 
 TEST_CASE("formats: those that need a task say why there is none") {
@@ -66,7 +67,8 @@ TEST_CASE("get: one value bare") {
 
 TEST_CASE("get: says how far it came") {
   const ClusterConfig config = config_of(kSpec);
-  CHECK(get_path(config, "cluster.wroker").error().message == "the spec has no 'cluster.wroker', did you mean 'worker'?");
+  CHECK(get_path(config, "cluster.wroker").error().message ==
+        "the spec has no 'cluster.wroker', did you mean 'worker'?");
   CHECK(get_path(config, "cluster.worker[2]").error().message == "the spec has no 'cluster.worker[2]'");
   CHECK(get_path(config, "task.index.x").error().code == Code::kNotFound);
   for (const char* bad : {"", ".", "a..b", "a[", "a[]", "a[x]", "a.", "a[1"}) {
