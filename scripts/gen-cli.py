@@ -32,6 +32,8 @@ def load_tools(build):
             sys.exit(f"gen-cli.py: {path} isn't built: ninja -C {build}")
         dump = subprocess.run([path, "--dump-cli"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, check=True)
         tools[name] = json.loads(dump.stdout)
+    if "tfd" not in tools:  # as after a configuration that failed half-way
+        sys.exit(f"gen-cli.py: {build} has no tfd: meson setup {build}")
     return dict(sorted(tools.items()))
 
 

@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What is generated from the option tables and committed is what the tools say now; man pages hold together.
+
+load common
+
+@test "completions and man OPTIONS blocks are what ./dev gen writes" {
+  python3 "$TFD_SOURCE/scripts/gen-cli.py" --check "$TFD_BUILD"
+}
+
+@test "gen-cli.py --check names a stale file and changes nothing" {
+  copy=$BATS_TEST_TMPDIR/source
+  mkdir -p "$copy/scripts"
+  cp "$TFD_SOURCE/scripts/gen-cli.py" "$copy/scripts/"
+  cp -r "$TFD_SOURCE/man" "$TFD_SOURCE/completions" "$copy/"
+  python3 "$copy/scripts/gen-cli.py" "$TFD_BUILD"
+  python3 "$copy/scripts/gen-cli.py" --check "$TFD_BUILD"
+
+  echo "# by hand" >>"$copy/completions/bash/tfd"
+  sed -i 's/Print the version and exit/Print it/' "$copy/man/tfd.1.scd"
+  rm "$copy/completions/fish/tfd.fish"
+  touch "$copy/completions/zsh/_tfd-gone"
+  run python3 "$copy/scripts/gen-cli.py" --check "$TFD_BUILD"
+  [ "$status" = 1 ]
+  for path in completions/bash/tfd man/tfd.1.scd completions/fish/tfd.fish completions/zsh/_tfd-gone; do
+    [[ $output == *"$path is stale"* ]]
+  done
+  tail -n 1 "$copy/completions/bash/tfd" | grep -q "by hand"
+
+  python3 "$copy/scripts/gen-cli.py" "$TFD_BUILD"
+  diff -r "$copy/completions" "$TFD_SOURCE/completions"
+  diff -r "$copy/man" "$TFD_SOURCE/man"
+}
+
+@test "gen-cli.py without a build folder is a usage error" {
+  run python3 "$TFD_SOURCE/scripts/gen-cli.py"
+  [ "$status" = 64 ]
+}
+
+@test "the SUMMARY of every man page's NAME is the tool's own" {
+  for tool in $(tools); do
+    page=$TFD_SOURCE/man/$tool.1.scd
+    [ -e "$page" ] || continue  # said elsewhere
+    wanted="$tool - $("$tool" --dump-cli | jq -r .summary)"
+    name=$(awk '/^# NAME/ { getline; getline; print; exit }' "$page")
+    [ "$name" = "$wanted" ] || fault "$tool.1.scd: NAME is '$name', the tool says '$wanted'"
+  done
+  no_faults
+}
+
+@test "man pages have the sections that a reader looks for" {
+  for tool in $(tools); do
+    page=$TFD_SOURCE/man/$tool.1.scd
+    [ -e "$page" ] || continue
+    for section in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" EXAMPLES "SEE ALSO"; do
+      grep -qx "# $section" "$page" || fault "$tool.1.scd: no section $section"
+    done
+  done
+  no_faults
+}
+
+@test "every exit code in a man page's EXIT STATUS is in tfd-exit(7)" {
+  known=" $(sed -nE 's/^\*([0-9]+)\*$/\1/p' "$TFD_SOURCE/man/tfd-exit.7.scd" | tr '\n' ' ') "
+  [[ $known == *" 0 1 64 65 69 70 71 75 76 77 78 123 126 127 "* ]]
+  for page in "$TFD_SOURCE"/man/*.1.scd; do
+    # "*64*", "*65*, *69*": whatever the page prints in bold at a line's beginning
+    for code in $(awk '/^# / { on = ($0 == "# EXIT STATUS") } on && /^\*[0-9]/' "$page" | grep -oE '\*[0-9]+\*' | tr -d '*'); do
+      [[ $known == *" $code "* ]] || fault "$(basename "$page"): exit code $code isn't in tfd-exit(7)"
+    done
+    awk '/^# / { on = ($0 == "# EXIT STATUS") } on && /^\*[0-9]/ { found = 1 } END { exit !found }' "$page" ||
+      fault "$(basename "$page"): EXIT STATUS lists no code"
+  done
+  no_faults
+}
+
+@test "man pages refer only to pages that exist" {
+  for page in "$TFD_SOURCE"/man/*.scd; do
+    for name in $(grep -oE '\*tfd[a-z-]*\*\([157]\)' "$page" | sort -u | sed -E 's/\*([a-z-]+)\*\(([157])\)/\1.\2/'); do
+      [ -e "$TFD_SOURCE/man/$name.scd" ] || fault "$(basename "$page"): $name isn't there"
+    done
+  done
+  no_faults
+}
+
+@test "man pages build, and man reads them without a warning" {
+  command -v scdoc >/dev/null || skip "no scdoc"
+  for page in "$TFD_SOURCE"/man/*.scd; do
+    built=$BATS_TEST_TMPDIR/$(basename "$page" .scd)
+    scdoc <"$page" >"$built" 2>"$BATS_TEST_TMPDIR/err" || fault "$(basename "$page"): $(cat "$BATS_TEST_TMPDIR/err")"
+    ! command -v groff >/dev/null || warnings=$(groff -K utf8 -man -Tutf8 -ww -z "$built" 2>&1)
+    [ -z "${warnings:-}" ] || fault "$(basename "$page"): $warnings"
+  done
+  no_faults
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs every example that the documentation shows, so that none of them lies:
+# - each literal block (between ``` lines) in the EXAMPLES section of a man page (man/*.scd),
+# - each ```sh block of README.md.
+#
+#   TFD_BUILD=build TFD_SOURCE=. tests/dist/run-examples.sh [WORD…]     only those whose "file:line" holds one of the words
+#
+# How to write one:
+# - It runs as `bash -euo pipefail -c BLOCK` in a temporary directory of its own, with the build's tools first in PATH and
+#   the project's examples/ linked into the directory (read only: write elsewhere, e.g. --set train.checkpoint.dir=ck).
+#   stdin is /dev/null. After 120 s it has failed; whatever it left running is killed.
+# - It has to exit with 0. A first line `# exits: 65` states another code.
+# - A first line `# needs: slurm` (tensorflow, kubernetes, …; several words are all needed) skips it unless
+#   TFD_HAVE_SLURM=1 is set. Both comments may stand together, one line each, before the first command.
+#
+# Prints `ok`, `skip` or `not ok` with "file:line" for each, the output of those that failed, and exits 1 if any did, or
+# if there was none at all.
+set -euo pipefail
+
+SOURCE=$(cd "${TFD_SOURCE:-$(dirname "$0")/../..}" && pwd)
+BUILD=$(cd "${TFD_BUILD:-$SOURCE/build}" && pwd)
+LIMIT=${TFD_EXAMPLE_LIMIT:-120}
+TOP=$(mktemp -d)
+trap 'rm -rf "$TOP"' EXIT
+export PATH=$BUILD/tools:$PATH
+unset TF_CONFIG TFD_LOG
+
+# "FILE:LINE\nBLOCK\0" for every example of a file.
+list_examples() {  # FILE
+  awk -v file="${1#"$SOURCE"/}" '
+    BEGIN { man = file ~ /\.scd$/ }
+    man && !inside && /^# / { examples = ($0 == "# EXAMPLES") }
+    !inside && (man ? examples && /^```/ : /^```sh$/) { inside = 1; printf "%s:%d\n", file, NR; next }
+    !inside && /^```/ { inside = 2; next }
+    inside && /^```$/ { if (inside == 1) printf "%c", 0; inside = 0; next }
+    inside == 1 { print }
+  ' "$1"
+}
+
+# The value of a leading comment: "# exits: 65" -> 65.
+stated() {  # KEY BLOCK
+  awk -v key="# $1: " '!/^#/ { exit } index($0, key) == 1 { print substr($0, length(key) + 1); exit }' <<<"$2"
+}
+
+# The needs of an example that aren't there.
+lacking() {  # WORDS…
+  local word name
+  for word in "$@"; do
+    name=TFD_HAVE_$(tr 'a-z-' 'A-Z_' <<<"$word")
+    [ "${!name:-}" = 1 ] || printf '%s ' "$word"
+  done
+}
+
+# Runs a block in a directory and a process group of its own; its exit code, output in $TOP/output.
+run_block() {  # BLOCK
+  local directory status=0
+  directory=$(mktemp -d "$TOP/run.XXXXXX")
+  ln -s "$SOURCE/examples" "$directory/examples"
+  set -m  # a job gets a process group, and SIGINT at its default
+  (cd "$directory" && exec timeout --kill-after=5 "$LIMIT" bash -euo pipefail -c "$1") </dev/null >"$TOP/output" 2>&1 &
+  local group=$!
+  set +m
+  wait "$group" || status=$?
+  kill -KILL -- "-$group" 2>/dev/null || true
+  rm -rf "$directory"
+  return "$status"
+}
+
+wanted() {  # PLACE WORDS…
+  local place=$1 word
+  shift
+  [ $# -gt 0 ] || return 0
+  for word in "$@"; do [[ $place != *"$word"* ]] || return 0; done
+  return 1
+}
+
+failed=0
+count=0
+while IFS= read -r -d '' example; do
+  place=${example%%$'\n'*}
+  block=${example#*$'\n'}
+  wanted "$place" "$@" || continue
+  count=$((count + 1))
+  read -r -a needs <<<"$(stated needs "$block")"
+  without=$(lacking "${needs[@]}")
+  if [ -n "$without" ]; then
+    echo "skip $place (${without% })"
+    continue
+  fi
+  expected=$(stated exits "$block")
+  status=0
+  run_block "$block" || status=$?
+  if [ "$status" = "${expected:-0}" ]; then
+    echo "ok $place"
+    continue
+  fi
+  failed=$((failed + 1))
+  if [ "$status" = 124 ]; then echo "not ok $place: still running after $LIMIT s"; else echo "not ok $place: exit code $status"; fi
+  printf '    | %s\n' "${block//$'\n'/$'\n    | '}"
+  sed 's/^/    /' "$TOP/output" | tail -n 40
+done < <(for file in "$SOURCE"/man/*.scd "$SOURCE"/README.md; do list_examples "$file"; done)
+
+echo "$count examples, $failed failed"
+[ "$failed" = 0 ] && [ "$count" -gt 0 ]
