@@ -121,7 +121,8 @@ Result<void> Api::check(PJRT_Error* error, std::string_view what) const {
   TFD_PJRT_ARGS(PJRT_Error_GetCode_Args, code);
   code.error = error;
   PJRT_Error* nested = table_->PJRT_Error_GetCode(&code);
-  Error out{code_of(code.code), fmt::format("{}: {}", what, first_line({message.message, message.message_size})), {}};
+  Error out{code_of(code.code), first_line({message.message, message.message_size}), {}};
+  if (!what.empty()) out = std::move(out).within(what);
   TFD_PJRT_ARGS(PJRT_Error_Destroy_Args, destroy);
   for (PJRT_Error* each : {error, nested}) {
     if (each == nullptr) continue;

@@ -33,7 +33,7 @@ class Api {
   /// Whether the plug-in has a function that load() doesn't insist on.
   bool has(std::size_t offset) const;
 
-  /// Takes the error over; `what` goes in front of the first line of its text.
+  /// Takes the error over; `what`, if there is any, goes in front of the first line of its text.
   Result<void> check(PJRT_Error* error, std::string_view what) const;
   /// Blocks until the event is ready, and destroys it. Null is ready.
   Result<void> await(PJRT_Event* event, std::string_view what) const;

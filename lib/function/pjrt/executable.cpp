@@ -16,6 +16,14 @@ std::vector<tensor::TensorSpec> specs_of(const std::vector<Parameter>& parameter
   return specs;
 }
 
+/// MLIR's "-:3:8: error: use of …" as "line 3: use of …"; any other text as it is.
+std::string compiler_words(const std::string& text) {
+  constexpr std::string_view kError = " error: ";
+  const std::size_t error = text.find(kError);
+  if (!text.starts_with("-:") || error == std::string::npos) return text;
+  return fmt::format("line {}: {}", text.substr(2, text.find(':', 2) - 2), text.substr(error + kError.size()));
+}
+
 Result<void> compare(const char* what, const std::vector<Parameter>& stated, const std::vector<tensor::TensorSpec>& real) {
   const std::vector<tensor::TensorSpec> specs = specs_of(stated);
   if (specs.size() != real.size())
@@ -69,10 +77,10 @@ Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Cl
   args.program = &program;
   args.compile_options = options.data();
   args.compile_options_size = options.size();
-  const auto compiled = api.check(api->PJRT_Client_Compile(&args), printable(module.name) + " does not compile");
-  if (!compiled) {
+  if (const auto compiled = api.check(api->PJRT_Client_Compile(&args), ""); !compiled) {
     const bool out_of_memory = compiled.error().code == Code::kResourceExhausted;
-    return fail(out_of_memory ? Code::kResourceExhausted : Code::kInvalidArgument, "{}", compiled.error().message);
+    return fail(out_of_memory ? Code::kResourceExhausted : Code::kInvalidArgument, "{} does not compile: {}", printable(module.name),
+                compiler_words(compiled.error().message));
   }
   return std::shared_ptr<Executable>(new Executable(std::move(client), module, args.executable));
 }

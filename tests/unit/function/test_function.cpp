@@ -75,6 +75,15 @@ Tensor filled(Shape shape, float value) {
   return out;
 }
 
+/// The cache tests' directory without entries: what stays is the note of the plug-in's hash, which takes a second to make.
+std::string empty_cache() {
+  static const test::TemporaryDirectory shared;
+  if (std::filesystem::exists(shared / "xla"))
+    for (const std::string& name : test::names_in(shared / "xla"))
+      if (name.ends_with(".xla")) std::filesystem::remove(shared / "xla/" + name);
+  return shared.path();
+}
+
 std::vector<Tensor> mlp_arguments() {
   std::vector<Tensor> out;
   for (const char* name : {"w1", "b1", "w2", "b2", "x", "y"})
@@ -253,13 +262,12 @@ TEST_CASE("function: a module that the compiler refuses is an error with its nam
     const auto function = engine().compile(make_module("bad.mlir", code, std::nullopt).value());
     REQUIRE_FALSE(function);
     CHECK(function.error().code == Code::kInvalidArgument);
-    CHECK(function.error().message.find("bad.mlir does not compile: ") == 0);
-    CHECK(function.error().message.find('\n') == std::string::npos);
-    MESSAGE(function.error().message);
+    return function.error().message;
   };
-  error("return %b : tensor<4xf32>");
-  error("%0 = stablehlo.frobnicate %a : tensor<4xf32>\n return %0 : tensor<4xf32>");
-  error("%0 = stablehlo.add %a, %a : tensor<5xf32>\n return %0 : tensor<5xf32>");
+  CHECK(error("return %b : tensor<4xf32>") == "bad.mlir does not compile: line 3: use of undeclared SSA value name");
+  CHECK(error("%0 = stablehlo.frobnicate %a : tensor<4xf32>\n return %0 : tensor<4xf32>") ==
+        "bad.mlir does not compile: line 3: custom op 'stablehlo.frobnicate' is unknown");
+  CHECK(error("%0 = stablehlo.add %a, %a : tensor<5xf32>\n return %0 : tensor<5xf32>").find("bad.mlir does not compile: line 3: use of value '%a'") == 0);
 }
 
 TEST_CASE("function: several partitions are refused for now") {
@@ -289,14 +297,14 @@ TEST_CASE("function: a sidecar that lies about its bytecode is found out") {
 }
 
 TEST_CASE("cache: the second engine loads what the first has compiled") {
-  const test::TemporaryDirectory directory;
+  const std::string directory = empty_cache();
   const Module module = module_of("mlp_grads.mlir");
   {
-    const auto first = new_engine(directory.path());
+    const auto first = new_engine(directory);
     check_mlp_results(called(*first->compile(module).value(), mlp_arguments()));
     CHECK(first->compile_stats().compiled == 1);
   }
-  const auto second = new_engine(directory.path());
+  const auto second = new_engine(directory);
   const auto loaded = second->compile(module).value();
   CHECK(second->compile_stats().compiled == 0);
   CHECK(second->compile_stats().from_cache == 1);
@@ -314,18 +322,18 @@ TEST_CASE("cache: the second engine loads what the first has compiled") {
 }
 
 TEST_CASE("cache: a damaged entry is compiled again and replaced") {
-  const test::TemporaryDirectory directory;
-  const Module module = module_of("mlp_grads.mlir");
-  CHECK(new_engine(directory.path())->compile(module));
+  const std::string directory = empty_cache();
+  const Module module = module_of("add.mlir");
+  CHECK(new_engine(directory)->compile(module));
   std::string entry;
-  for (const std::string& name : test::names_in(directory / "xla"))
-    if (name.ends_with(".xla")) entry = directory / "xla/" + name;
+  for (const std::string& name : test::names_in(directory + "/xla"))
+    if (name.ends_with(".xla")) entry = directory + "/xla/" + name;
   REQUIRE_FALSE(entry.empty());
   std::string content = tensor::load_file(entry, 1 << 30).value();
   const auto damage = [&](std::string bytes) {
     REQUIRE(tensor::write_file_atomically(entry, bytes));
-    const auto again = new_engine(directory.path());
-    check_mlp_results(called(*again->compile(module).value(), mlp_arguments()));
+    const auto again = new_engine(directory);
+    CHECK(called(*again->compile(module).value(), {s32(1), s32(2)})[0].as<std::int32_t>()[0] == 3);
     CHECK(again->compile_stats().compiled == 1);
     CHECK(tensor::load_file(entry, 1 << 30).value().size() == content.size());
   };
@@ -335,7 +343,7 @@ TEST_CASE("cache: a damaged entry is compiled again and replaced") {
   damage(content.substr(0, content.size() / 2));
   damage("");
   damage("tfd-xla1");
-  const auto last = new_engine(directory.path());
+  const auto last = new_engine(directory);
   CHECK(last->compile(module));
   CHECK(last->compile_stats().from_cache == 1);
 }

@@ -147,7 +147,7 @@ TEST_CASE("module: arguments are checked in order, with their names") {
 TEST_CASE("module: text cut at any byte, or with any byte changed, never crashes") {
   for (const char* name : {"mlp_grads.mlir", "types.mlir", "donate.mlir", "sharded.mlir", "platforms.mlir"}) {
     const std::string whole = golden(name);
-    const std::string start = whole.substr(0, 3000);
+    const std::string start = whole.substr(0, 1500);
     for (std::size_t size = 0; size <= whole.size(); ++size) (void)make_module("m.mlir", whole.substr(0, size), std::nullopt);
     for (const char put : {'"', '<', '{', ')', '\\', '%', '#', '\0', '\xff'})
       for (std::size_t at = 0; at < start.size(); ++at) {
