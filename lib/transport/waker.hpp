@@ -6,14 +6,31 @@
 //
 // Sleeping: prepare_to_sleep(), then look once more for work, then poll the descriptor, then awake(). Whoever brings work
 // puts it where the I/O thread looks and calls wake() afterwards: it is either seen by that look, or ends the poll.
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 #include <system_error>
 
+#include "tfd/base/deadline.hpp"
+
 namespace tfd::transport {
+
+/// poll(2) to a point in time, to the nanosecond.
+inline void poll_until(pollfd* fds, nfds_t count, Clock::time_point until) {
+  if (until == Clock::time_point::max()) {
+    ppoll(fds, count, nullptr, nullptr);
+    return;
+  }
+  const auto left = std::max(Duration::zero(), Duration(until - Clock::now()));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const timespec timeout{static_cast<time_t>(seconds.count()), static_cast<long>((left - seconds).count())};
+  ppoll(fds, count, &timeout, nullptr);
+}
 
 class Waker {
  public:
@@ -28,11 +45,11 @@ class Waker {
   void wake() {
     if (!sleeping_.exchange(false)) return;
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);  // can't fail but when already written
+    [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);  // fails only when it is already readable
   }
   void prepare_to_sleep() { sleeping_.store(true); }
   void awake() {
-    sleeping_.store(false);
+    if (sleeping_.exchange(false)) return;  // nobody wrote
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = read(fd_, &count, sizeof count);
   }

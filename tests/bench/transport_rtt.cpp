@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -114,6 +116,16 @@ double call_round_trip(Endpoint& client, PeerId peer, int count) {
   return print_median("call() from another thread", us);
 }
 
+// Returns when no callback runs any more that began before.
+void settle(Endpoint& endpoint) {
+  const auto settled = std::make_shared<std::atomic<bool>>(false);
+  endpoint.post([settled] {
+    *settled = true;
+    settled->notify_one();
+  });
+  settled->wait(false);
+}
+
 double callback_round_trip(Endpoint& client, PeerId peer, int count) {
   std::vector<double> us;
   std::atomic<bool> done{false};
@@ -127,6 +139,7 @@ double callback_round_trip(Endpoint& client, PeerId peer, int count) {
   };
   client.post(ask);
   done.wait(false);
+  settle(client);
   return print_median("request() from the I/O thread", us);
 }
 
@@ -151,7 +164,9 @@ void windowed(Endpoint& client, const std::vector<PeerId>& peers, int window, in
       for (int i = 0; i < window; ++i) ask(peer);
   });
   done.wait(false);
-  fmt::print("{:<48} {:8.0f} requests/s\n", fmt::format("window {}, {} server(s)", window, peers.size()), count / us_since(begin) * 1e6);
+  const double us = us_since(begin);
+  settle(client);
+  fmt::print("{:<48} {:8.0f} requests/s\n", fmt::format("window {}, {} server(s)", window, peers.size()), count / us * 1e6);
 }
 
 void tensors(Endpoint& client, PeerId peer, int count) {
@@ -170,6 +185,7 @@ void tensors(Endpoint& client, PeerId peer, int count) {
 }  // namespace
 
 int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::vector<pid_t> children;
   const std::string bare = start(children, serve_bare);
   const std::string first = start(children, serve_endpoint);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inproc/inproc_wire.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <ctime>
 
 #include "frame.hpp"
 
@@ -199,14 +196,7 @@ void InprocWire::wait(Clock::time_point until) {
   if (net_->has_events(node_)) return;
   until = std::min(until, net_->next_timeout(node_));
   pollfd fd{waker_->fd(), POLLIN, 0};
-  if (until == Clock::time_point::max()) {
-    ppoll(&fd, 1, nullptr, nullptr);
-    return;
-  }
-  const auto left = std::max(Duration::zero(), Duration(until - Clock::now()));
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-  const timespec timeout{static_cast<time_t>(seconds.count()), static_cast<long>((left - seconds).count())};
-  ppoll(&fd, 1, &timeout, nullptr);
+  poll_until(&fd, 1, until);
 }
 
 }  // namespace tfd::transport

@@ -4,10 +4,8 @@
 #include <poll.h>
 #include <zmq.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include "frame.hpp"
 #include "tfd/base/text.hpp"
@@ -93,14 +91,21 @@ Result<std::unique_ptr<ZmqWire>> ZmqWire::make(const ZmqOptions& options, std::s
 Result<void> ZmqWire::open() {
   context_ = zmq_ctx_new();
   if (context_ == nullptr) return fail_zmq("cannot start ZeroMQ");
-  asker_ = TFD_TRY(make_router());
-  if (!set(asker_, ZMQ_LINGER, 0) || !set(asker_, ZMQ_RECONNECT_IVL, -1)) return fail_zmq("cannot set up a socket");
+  asker_.handle = TFD_TRY(make_router());
+  if (!set(asker_.handle, ZMQ_LINGER, 0) || !set(asker_.handle, ZMQ_RECONNECT_IVL, -1)) return fail_zmq("cannot set up a socket");
   const char* events = "inproc://events";
-  if (zmq_socket_monitor(asker_, events, ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) != 0) return fail_zmq("cannot watch a socket");
-  monitor_ = zmq_socket(context_, ZMQ_PAIR);
-  if (monitor_ == nullptr || zmq_connect(monitor_, events) != 0) return fail_zmq("cannot watch a socket");
+  if (zmq_socket_monitor(asker_.handle, events, ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) != 0) return fail_zmq("cannot watch a socket");
+  monitor_.handle = zmq_socket(context_, ZMQ_PAIR);
+  if (monitor_.handle == nullptr || zmq_connect(monitor_.handle, events) != 0) return fail_zmq("cannot watch a socket");
+  watch(asker_);
+  watch(monitor_);
   if (!options_.bind.empty() || options_.listen_fd >= 0) return listen();
   return {};
+}
+
+void ZmqWire::watch(Socket& socket) {
+  std::size_t size = sizeof socket.fd;
+  zmq_getsockopt(socket.handle, ZMQ_FD, &socket.fd, &size);
 }
 
 Result<void*> ZmqWire::make_router() const {
@@ -119,20 +124,21 @@ Result<void*> ZmqWire::make_router() const {
 }
 
 Result<void> ZmqWire::listen() {
-  listener_ = TFD_TRY(make_router());
+  void* const socket = listener_.handle = TFD_TRY(make_router());
+  watch(listener_);
   std::string address = options_.bind;
   if (options_.listen_fd >= 0) {
     if (address.empty() || address.ends_with(":0")) address = TFD_TRY(name_of_socket(options_.listen_fd));
-    set(listener_, ZMQ_USE_FD, options_.listen_fd);
+    set(socket, ZMQ_USE_FD, options_.listen_fd);
   }
   const std::string what = fmt::format("cannot bind {}", printable(address));
-  if (is_ipv6(address)) set(listener_, ZMQ_IPV6, 1);
-  set(listener_, ZMQ_LINGER, kLingerMs);
-  set(listener_, ZMQ_BACKLOG, kBacklog);
-  if (zmq_bind(listener_, with_scheme(address).c_str()) != 0) return fail_zmq(what);
+  if (is_ipv6(address)) set(socket, ZMQ_IPV6, 1);
+  set(socket, ZMQ_LINGER, kLingerMs);
+  set(socket, ZMQ_BACKLOG, kBacklog);
+  if (zmq_bind(socket, with_scheme(address).c_str()) != 0) return fail_zmq(what);
   char bound[512];
   std::size_t size = sizeof bound;
-  if (zmq_getsockopt(listener_, ZMQ_LAST_ENDPOINT, bound, &size) != 0) return fail_zmq(what);
+  if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0) return fail_zmq(what);
   address_ = bound;
   if (address_.starts_with("tcp://")) address_.erase(0, 6);
   return {};
@@ -158,8 +164,9 @@ LinkId ZmqWire::connect(const std::string& address) {
   const std::string id = routing_id(link);
   connections_[link] = {endpoint, address};
   by_endpoint_[endpoint] = link;
-  set(asker_, ZMQ_IPV6, is_ipv6(address) ? 1 : 0);
-  if (zmq_setsockopt(asker_, ZMQ_CONNECT_ROUTING_ID, id.data(), id.size()) != 0 || zmq_connect(asker_, endpoint.c_str()) != 0)
+  asker_.touched = true;
+  set(asker_.handle, ZMQ_IPV6, is_ipv6(address) ? 1 : 0);
+  if (zmq_setsockopt(asker_.handle, ZMQ_CONNECT_ROUTING_ID, id.data(), id.size()) != 0 || zmq_connect(asker_.handle, endpoint.c_str()) != 0)
     failed_.emplace_back(link, zmq_errno() == EINVAL ? "not an address" : zmq_strerror(zmq_errno()));
   return link;
 }
@@ -168,14 +175,17 @@ std::string ZmqWire::disconnect(LinkId link) {
   const auto found = connections_.find(link);
   if (found == connections_.end()) return "";
   std::string reached = found->second.stands ? "silent" : "no answer";
-  zmq_disconnect(asker_, found->second.endpoint.c_str());
+  asker_.touched = true;
+  zmq_disconnect(asker_.handle, found->second.endpoint.c_str());
   by_endpoint_.erase(found->second.endpoint);
   connections_.erase(found);
   return reached;
 }
 
 bool ZmqWire::send(LinkId link, Parcel parcel) {
-  void* socket = is_accepted(link) ? listener_ : asker_;
+  Socket& to = is_accepted(link) ? listener_ : asker_;
+  void* const socket = to.handle;
+  to.touched = true;
   const std::string id = routing_id(link);
   if (zmq_send(socket, id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) return false;  // EHOSTUNREACH
   zmq_msg_t msg;
@@ -190,23 +200,27 @@ bool ZmqWire::receive(Sink& sink, int most) {
   probes_.look();
   // Events are read before the messages and heard after them: a goodbye or the last replies come before the end of their
   // connection, but the monitor is a queue of its own.
-  read_events();
-  bool more = listener_ != nullptr && receive_from(listener_, true, sink, most);
-  if (receive_from(asker_, false, sink, most)) return true;
+  if (monitor_.ready) read_events();
+  if (!events_.empty()) asker_.ready = true;
+  const bool more = listener_.handle != nullptr && listener_.ready && receive_from(listener_, true, sink, most);
+  if (asker_.ready && receive_from(asker_, false, sink, most)) return true;
   for (const auto& [event, endpoint] : std::exchange(events_, {})) on_event(sink, event, endpoint);
   return more;
 }
 
-bool ZmqWire::receive_from(void* socket, bool accepted, Sink& sink, int most) {
+bool ZmqWire::receive_from(Socket& socket, bool accepted, Sink& sink, int most) {
   for (int i = 0; i < most; ++i) {
     Part id, body;
-    if (zmq_msg_recv(&id.msg, socket, ZMQ_DONTWAIT) < 0) return false;
+    if (zmq_msg_recv(&id.msg, socket.handle, ZMQ_DONTWAIT) < 0) {
+      socket.ready = socket.touched = false;
+      return false;
+    }
     if (!zmq_msg_more(&id.msg)) continue;
-    bool got = zmq_msg_recv(&body.msg, socket, ZMQ_DONTWAIT) >= 0;
+    bool got = zmq_msg_recv(&body.msg, socket.handle, ZMQ_DONTWAIT) >= 0;
     while (got && zmq_msg_more(&body.msg)) {  // ours have one part: whatever this is, none of it is read
       Part rest;
       std::swap(rest.msg, body.msg);
-      if (zmq_msg_recv(&body.msg, socket, ZMQ_DONTWAIT) < 0 || !zmq_msg_more(&body.msg)) got = false;
+      if (zmq_msg_recv(&body.msg, socket.handle, ZMQ_DONTWAIT) < 0 || !zmq_msg_more(&body.msg)) got = false;
     }
     const LinkId link = link_of(id.bytes(), accepted);
     if (got && link != LinkId::kNone) sink.on_message(link, body.bytes());
@@ -217,12 +231,13 @@ bool ZmqWire::receive_from(void* socket, bool accepted, Sink& sink, int most) {
 void ZmqWire::read_events() {
   for (;;) {
     Part event, endpoint;
-    if (zmq_msg_recv(&event.msg, monitor_, ZMQ_DONTWAIT) < 0 || event.bytes().size() < 6) return;
-    if (zmq_msg_recv(&endpoint.msg, monitor_, ZMQ_DONTWAIT) < 0) return;
+    if (zmq_msg_recv(&event.msg, monitor_.handle, ZMQ_DONTWAIT) < 0 || event.bytes().size() < 6) break;
+    if (zmq_msg_recv(&endpoint.msg, monitor_.handle, ZMQ_DONTWAIT) < 0) break;
     std::uint16_t kind = 0;
     std::memcpy(&kind, zmq_msg_data(&event.msg), sizeof kind);
     events_.emplace_back(kind, as_text(endpoint.bytes()));
   }
+  monitor_.ready = false;
 }
 
 void ZmqWire::on_event(Sink& sink, std::uint16_t event, const std::string& endpoint) {
@@ -235,37 +250,33 @@ void ZmqWire::on_event(Sink& sink, std::uint16_t event, const std::string& endpo
   else sink.on_closed(link, probes_.why(connection.address));
 }
 
+bool ZmqWire::has_events(void* socket) {
+  int events = 0;
+  std::size_t size = sizeof events;
+  return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & ZMQ_POLLIN) != 0;
+}
+
 void ZmqWire::wait(Clock::time_point until) {
-  // The descriptors are edge-triggered: what arrived since the last receive() shows in the events only.
-  pollfd fds[4 + Probes::kMost] = {{waker_->fd(), POLLIN, 0}};
-  nfds_t count = 1;
-  for (void* socket : {listener_, asker_, monitor_}) {
-    if (socket == nullptr) continue;
-    int events = 0;
-    std::size_t size = sizeof events;
-    if (zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0) return;
-    size = sizeof fds[count].fd;
-    zmq_getsockopt(socket, ZMQ_FD, &fds[count].fd, &size);
-    fds[count++].events = POLLIN;
+  for (Socket* socket : {&listener_, &asker_}) {
+    if (socket->touched && has_events(socket->handle)) socket->ready = true;
+    socket->touched = false;
   }
-  if (!failed_.empty()) return;
+  if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty()) return;
+  pollfd fds[4 + Probes::kMost] = {{waker_->fd(), POLLIN, 0}, {listener_.fd, POLLIN, 0}, {asker_.fd, POLLIN, 0}, {monitor_.fd, POLLIN, 0}};
+  nfds_t count = 4;  // a negative descriptor is skipped
   for (const int fd : probes_.fds()) fds[count++] = {fd, POLLOUT, 0};
-  if (until == Clock::time_point::max()) {
-    ppoll(fds, count, nullptr, nullptr);
-    return;
-  }
-  const auto left = std::max(Duration::zero(), Duration(until - Clock::now()));
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-  const timespec timeout{static_cast<time_t>(seconds.count()), static_cast<long>((left - seconds).count())};
-  ppoll(fds, count, &timeout, nullptr);
+  poll_until(fds, count, until);
+  listener_.ready = fds[1].revents != 0;
+  asker_.ready = fds[2].revents != 0;
+  monitor_.ready = fds[3].revents != 0;
 }
 
 void ZmqWire::close() {
   if (context_ == nullptr) return;
-  if (asker_ != nullptr) zmq_socket_monitor(asker_, nullptr, 0);
-  for (void** socket : {&monitor_, &asker_, &listener_}) {
-    if (*socket != nullptr) zmq_close(*socket);
-    *socket = nullptr;
+  if (asker_.handle != nullptr) zmq_socket_monitor(asker_.handle, nullptr, 0);
+  for (Socket* socket : {&monitor_, &asker_, &listener_}) {
+    if (socket->handle != nullptr) zmq_close(socket->handle);
+    *socket = {};
   }
   while (zmq_ctx_term(context_) != 0 && zmq_errno() == EINTR) {}
   context_ = nullptr;

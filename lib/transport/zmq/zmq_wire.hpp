@@ -43,22 +43,32 @@ class ZmqWire final : public Wire {
     std::string address;
     bool stands = false;  // TCP does; whoever is behind it may be silent
   };
+  // Every look at an idle socket of libzmq is a system call. One that was read to its end has nothing until its descriptor
+  // says so (`ready`), unless it was sent on or connected since (`touched`), which may take what the descriptor had to say.
+  struct Socket {
+    void* handle = nullptr;
+    int fd = -1;
+    bool ready = true;
+    bool touched = false;
+  };
   ZmqWire(ZmqOptions options, std::shared_ptr<Waker> waker) : options_(std::move(options)), waker_(std::move(waker)) {}
   Result<void> open();
   Result<void> listen();
   Result<void*> make_router() const;
-  bool receive_from(void* socket, bool accepted, Sink& sink, int most);
+  bool receive_from(Socket& socket, bool accepted, Sink& sink, int most);
   void read_events();
   void on_event(Sink& sink, std::uint16_t event, const std::string& endpoint);
+  static void watch(Socket& socket);
+  static bool has_events(void* socket);
   std::string unique_endpoint(const std::string& address);
 
   ZmqOptions options_;
   std::shared_ptr<Waker> waker_;  // with the core and its mailbox
   std::string address_;
   void* context_ = nullptr;
-  void* listener_ = nullptr;
-  void* asker_ = nullptr;
-  void* monitor_ = nullptr;
+  Socket listener_;
+  Socket asker_;
+  Socket monitor_;
   Probes probes_;
   std::uint64_t next_link_ = 1;
   std::unordered_map<LinkId, Connection> connections_;
