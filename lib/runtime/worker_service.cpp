@@ -29,6 +29,7 @@ void WorkerService::stop() {
     left.swap(jobs_);
   }
   if (executor_.joinable()) executor_.join();
+  variables_.reset();  // while the endpoint is still there
   for (Job& job : left) job.responder.reply(fail(Code::kCancelled, "this task is stopping"));
 }
 
