@@ -73,7 +73,7 @@ def man_entry(option):
     text = [scdoc(option["help"].rstrip(".")) + "."]
     if option["choices"]:
         text.append("One of " + ", ".join(f"*{scdoc(choice)}*" for choice in option["choices"]) + ".")
-    if option["repeatable"] and not option["positional"]:
+    if option["repeatable"] and not option["positional"] and "repeat" not in option["help"]:
         text.append("May be given several times.")
     if option["default"]:
         text.append(f"Default: {scdoc(option['default'])}.")
@@ -141,10 +141,10 @@ BASH_WORDS = r"""  local cur prev word command=0 position=0 i
 """
 
 
-def bash_tool(name, tool):
-    function = "_" + name.replace("-", "_")
+def bash_function(name, tool, function):
+    """The function that completes a tool's options, their values, its positionals and a command after "--"."""
     taking = [n for option in flags(tool) if not option["switch"] for n in all_names(option)]
-    out = f"# bash completion for {name}. {NOTE.format(name)}\n{function}() {{\n{BASH_WORDS}"
+    out = f"{function}() {{\n{BASH_WORDS}"
     out += "  for ((i = 1; i < ${#words[@]} - 1; i++)); do\n    case ${words[i]} in\n"
     if tool["takes_command"]:
         out += "      --) command=$((i + 1)); break ;;\n"
@@ -168,30 +168,41 @@ def bash_tool(name, tool):
             pattern = "*" if option["repeatable"] else str(index)
             out += f"    {pattern}) {bash_values(option)} ;;\n"
         out += "  esac\n"
-    else:
-        out += ""
-    return out + f"}}\ncomplete -F {function} {name}\n"
+    return out + "}\n"
+
+
+def bash_tool(name, tool):
+    function = "_" + name.replace("-", "_")
+    head = f"# bash completion for {name}. {NOTE.format(name)}\n"
+    return head + bash_function(name, tool, function) + f"complete -F {function} {name}\n"
 
 
 def bash_dispatcher(tools):
-    names = " ".join(["help"] + [name[4:] for name in tools if name != "tfd"])
-    own = " ".join(n for option in flags(tools["tfd"]) for n in all_names(option))
+    names = ["help"] + [name[4:] for name in tools if name != "tfd"]
+    own = json.loads(json.dumps(tools["tfd"]))
+    positionals(own)[0]["choices"] = names
+    taking = [n for option in flags(own) if not option["switch"] for n in all_names(option)]
     return f"""# bash completion for tfd. {NOTE.format("tfd")}
+{bash_function("tfd", own, "__tfd_itself")}
 _tfd() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} at=1 name function
-  COMPREPLY=()
-  while ((at < COMP_CWORD)) && [[ ${{COMP_WORDS[at]}} == -* ]]; do at=$((at + 1)); done
+  local at=1 name function
+  while ((at < COMP_CWORD)) && [[ ${{COMP_WORDS[at]}} == [-=]* ]]; do
+    case ${{COMP_WORDS[at]}} in
+      {" | ".join(taking)} | =) at=$((at + 1)); [[ ${{COMP_WORDS[at]}} == = ]] || at=$((at + 1)) ;;
+      *) at=$((at + 1)) ;;
+    esac
+  done
   if ((at >= COMP_CWORD)); then
-    if [[ $cur == -* ]]; then mapfile -t COMPREPLY < <(compgen -W {bash_quote(own)} -- "$cur")
-    else mapfile -t COMPREPLY < <(compgen -W {bash_quote(names)} -- "$cur"); fi
+    __tfd_itself
     return
   fi
   name=${{COMP_WORDS[at]}}
   if [[ $name == help ]]; then
-    mapfile -t COMPREPLY < <(compgen -W {bash_quote(names)} -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W {bash_quote(" ".join(names))} -- "${{COMP_WORDS[COMP_CWORD]}}")
     return
   fi
   # The rest is for tfd-NAME: its own completion, which lies beside this one.
+  COMPREPLY=()
   function=_tfd_${{name//-/_}}
   if ! declare -F "$function" >/dev/null; then
     # shellcheck source=/dev/null
@@ -237,11 +248,15 @@ def zsh_options(tool):
 
 def zsh_tool(name, tool):
     lines = zsh_options(tool)
+    rest = "'*::command:_normal'" if tool["takes_command"] else ""  # _arguments allows only one for the rest
     for index, option in enumerate(positionals(tool)):
-        place = "*" if option["repeatable"] else str(index + 1)
-        lines.append(f"'{place}:{zsh_text(option['names'][0])}:{zsh_action(option)}'")
-    if tool["takes_command"]:
-        lines.append("'*::command:_normal'")
+        entry = f"{zsh_text(option['names'][0])}:{zsh_action(option)}'"
+        if not option["repeatable"]:
+            lines.append(f"'{index + 1}:{entry}")
+        elif not rest or zsh_action(option).strip():
+            rest = "'*:" + entry
+    if rest:
+        lines.append(rest)
     return f"#compdef {name}\n# {NOTE.format(name)}\n_arguments -s -S \\\n  " + " \\\n  ".join(lines) + "\n"
 
 

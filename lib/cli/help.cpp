@@ -59,7 +59,8 @@ std::string paragraph_of(const Option& option) {
   std::string text = option.help;
   if (!option.choices.empty()) text += fmt::format(" ({})", fmt::join(option.choices, ", "));
   if (const std::string shown = default_of(option); !shown.empty()) text += fmt::format(" (default: {})", shown);
-  if (is_repeatable(option) && !is_positional(option)) text += " (repeatable)";
+  if (is_repeatable(option) && !is_positional(option) && option.help.find("repeat") == std::string::npos)
+    text += " (repeatable)";
   if (!option.env.empty()) text += fmt::format(" [{}]", option.env);
   return text;
 }

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The committed completions complete: options, choices, files, commands and tfd's own subcommands.
+
+load common
+
+# What bash offers for a command line. Words are given as readline splits them: "=" and ":" stand alone, and the last
+# one is the word under the cursor.
+offered() {
+  (cd "$BATS_TEST_TMPDIR" && bash --norc -c '
+    . "$1/completions/bash/$2"
+    COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
+    function=$(complete -p "$2" | sed -E "s/.*-F ([^ ]+).*/\1/")
+    "$function" "$2" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}" 2>/dev/null
+    printf "%s\n" "${COMPREPLY[@]}"' bash "$TFD_SOURCE" "$@")
+}
+
+setup() {
+  mkdir "$BATS_TEST_TMPDIR/folder"
+  touch "$BATS_TEST_TMPDIR/spec.json" "$BATS_TEST_TMPDIR/spec two.json"
+}
+
+@test "bash: every option of every tool is completed, hidden ones are not" {
+  for tool in $(tools); do
+    wanted=$("$tool" --dump-cli | jq -r '.options[] | select(.hidden | not) | select(.positional | not)
+      | .names[], (select(.negatable) | .names[] | select(startswith("--")) | "--no-" + .[2:])' | sort)
+    [ "$(offered "$tool" - | sort)" = "$wanted" ] || fault "$tool: offered $(offered "$tool" - | tr '\n' ' ')"
+    [ "$(offered "$tool" --vers)" = "--version" ] || fault "$tool: --vers"
+    [ "$(offered "$tool" --dump)" = "" ] || fault "$tool: --dump"
+  done
+  no_faults
+}
+
+@test "bash: the choices of every option are completed, after a space and after =" {
+  for tool in $(tools); do
+    while IFS=$'\t' read -r name choices; do
+      wanted=$(tr ' ' '\n' <<<"$choices")
+      [ "$(offered "$tool" "$name" "")" = "$wanted" ] || fault "$tool $name: $(offered "$tool" "$name" "")"
+      [[ $name != --* || $(offered "$tool" "$name" =) == "$wanted" ]] || fault "$tool $name=: $(offered "$tool" "$name" =)"
+      first=${choices%% *}
+      [[ $name != --* || $(offered "$tool" "$name" = "$first" | head -n 1) == "$first" ]] || fault "$tool $name=$first"
+    done < <("$tool" --dump-cli |
+      jq -r '.options[] | select((.positional or .hidden) | not) | select(.choices != []) | [.names[-1], (.choices | join(" "))] | @tsv')
+  done
+  no_faults
+}
+
+@test "bash: an option that takes a file completes files" {
+  for tool in $(tools); do
+    for name in $("$tool" --dump-cli | jq -r '.options[] | select((.positional or .hidden) | not) | select(.complete == "file") | .names[-1]'); do
+      [ "$(offered "$tool" "$name" spec | sort)" = "$(printf 'spec two.json\nspec.json')" ] || fault "$tool $name spec"
+      [ "$(offered "$tool" "$name" = spec.)" = spec.json ] || fault "$tool $name=spec."
+    done
+    for name in $("$tool" --dump-cli | jq -r '.options[] | select((.positional or .hidden) | not) | select(.complete == "dir") | .names[-1]'); do
+      [ "$(offered "$tool" "$name" "")" = folder ] || fault "$tool $name"
+    done
+  done
+  no_faults
+}
+
+@test "bash: positionals complete their choices or files, options with values don't count" {
+  for tool in $(tools); do
+    while IFS=$'\t' read -r name complete choices; do
+      if [ -n "$choices" ]; then
+        [ "$(offered "$tool" --color never -v "")" = "$(tr ' ' '\n' <<<"$choices")" ] || fault "$tool $name"
+      elif [ "$complete" = file ]; then
+        [ "$(offered "$tool" --color = never spec.)" = spec.json ] || fault "$tool $name"
+      fi
+    done < <("$tool" --dump-cli | jq -r '[.options[] | select(.positional and (.hidden | not))][0] // empty
+      | [.names[0], (.complete | if . == "" then "-" else . end), (.choices | join(" "))] | @tsv')
+  done
+  no_faults
+}
+
+@test "bash: after -- a command is completed, then files" {
+  for tool in $(tools); do
+    [ "$("$tool" --dump-cli | jq .takes_command)" = true ] || continue
+    offered "$tool" -- prin | grep -qx printf || fault "$tool -- prin"
+    offered "$tool" -v -- cat spec. | grep -qx spec.json || fault "$tool -- cat spec."
+    [ "$(offered "$tool" -- cat --vers)" = "" ] || fault "$tool -- cat --vers"
+  done
+  no_faults
+}
+
+@test "bash: tfd completes its commands, and theirs" {
+  commands=$(tools | sed -n 's/^tfd-//p')
+  [ "$(offered tfd "" | sort)" = "$(printf '%s\n' $commands help | sort)" ]
+  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands help | sort)" ]
+  [ "$(offered tfd -v hel)" = help ]
+  for command in $commands; do
+    [ "$(offered tfd "$command" -)" = "$(offered "tfd-$command" -)" ] || fault "tfd $command -"
+    [ "$(offered tfd "$command" --color a)" = "$(printf 'auto\nalways')" ] || fault "tfd $command --color a"
+  done
+  [ -z "$(offered tfd no-such-command -)" ]
+  no_faults
+}
+
+@test "bash: the files pass shellcheck" {
+  command -v shellcheck >/dev/null || skip "no shellcheck"
+  shellcheck -s bash "$TFD_SOURCE"/completions/bash/tfd*
+}
+
+@test "zsh: the files are well-formed and name their command" {
+  for tool in $(tools); do
+    [ "$(head -n 1 "$TFD_SOURCE/completions/zsh/_$tool")" = "#compdef $tool" ] || fault "_$tool: no #compdef"
+  done
+  no_faults
+  command -v zsh >/dev/null || skip "no zsh"
+  for file in "$TFD_SOURCE"/completions/zsh/_tfd*; do zsh -n "$file" || fault "$file"; done
+  no_faults
+}
+
+@test "zsh: options and choices are completed in a real shell" {
+  command -v zsh >/dev/null || skip "no zsh"
+  completes() {  # what is typed, what then stands there
+    timeout 20 zsh -f "$TFD_SOURCE/tests/dist/zsh-completes.zsh" "$1" "$2" 2>&1 || fault "'$1' doesn't become '$2'"
+  }
+  for tool in $(tools); do
+    completes "$tool --versi" "$tool --version"
+    completes "$tool --color alw" "$tool --color always"
+  done
+  for command in $(tools | sed -n 's/^tfd-//p'); do completes "tfd $command --color alw" "tfd $command --color always"; done
+  completes "tfd hel" "tfd help"
+  no_faults
+}
+
+@test "fish: options, choices and subcommands are completed" {
+  command -v fish >/dev/null || skip "no fish"
+  export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config XDG_DATA_HOME=$BATS_TEST_TMPDIR/data HOME=$BATS_TEST_TMPDIR
+  fish_offered() {
+    fish --no-config -c 'for file in $argv[1]/completions/fish/*.fish; source $file; end; complete -C $argv[2]' -- "$TFD_SOURCE" "$1" | cut -f 1
+  }
+  for tool in $(tools); do
+    fish -n "$TFD_SOURCE/completions/fish/$tool.fish" || fault "$tool.fish"
+    [ "$(fish_offered "$tool --versio")" = --version ] || fault "$tool --versio: $(fish_offered "$tool --versio")"
+    [ "$(fish_offered "$tool --color al")" = always ] || fault "$tool --color al: $(fish_offered "$tool --color al")"
+  done
+  for command in $(tools | sed -n 's/^tfd-//p'); do
+    fish_offered "tfd " | grep -qx "$command" || fault "tfd $command isn't offered"
+    [ "$(fish_offered "tfd $command --versio")" = --version ] || fault "tfd $command --versio: $(fish_offered "tfd $command --versio")"
+    [ "$(fish_offered "tfd $command --color al")" = always ] || fault "tfd $command --color al: $(fish_offered "tfd $command --color al")"
+  done
+  no_faults
+}
