@@ -134,10 +134,12 @@ Result<Document> parse_document(std::string_view text) {
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text) {
   const auto equals = override_text.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    return fail(Code::kInvalidArgument, "--set {}: must be PATH=VALUE", printable(override_text));
+    return fail(Code::kUsage, "--set {}: must be PATH=VALUE", printable(override_text));
   auto done = set_value(document, override_text.substr(0, equals), value_of(override_text.substr(equals + 1)));
-  if (!done) return fail(std::move(done).error().within(fmt::format("--set {}", printable(override_text))));
-  return {};
+  if (done) return {};
+  Error error = std::move(done).error().within(fmt::format("--set {}", printable(override_text)));
+  error.code = Code::kUsage;
+  return fail(std::move(error));
 }
 
 std::string dump_document(const nlohmann::ordered_json& document) { return document.dump(); }

@@ -64,6 +64,7 @@ TEST_CASE("bad program: --set") {
     const auto program = test::parse_variant({change});
     REQUIRE_FALSE(program);
     CHECK(program.error().message == message);
+    CHECK((program.error().code == Code::kUsage) == message.starts_with("--set"));
   }
 }
 
