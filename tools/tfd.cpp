@@ -77,8 +77,8 @@ std::optional<std::string> output_of(std::vector<std::string> argv, const Enviro
   auto pipe = process::make_pipe();
   const process::Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (!pipe || !null) return std::nullopt;
-  auto child = process::Child::start({.argv = std::move(argv), .environment = env, .stdout_fd = pipe->write.get(),
-                                      .stderr_fd = null.get()});
+  auto child = process::Child::start(
+      {.argv = std::move(argv), .environment = env, .stdout_fd = pipe->write.get(), .stderr_fd = null.get()});
   pipe->write.reset();
   if (!child) return std::nullopt;
   const Deadline deadline = Deadline::after(kAnswerTime);
@@ -109,7 +109,8 @@ std::map<std::string, std::vector<Listed>> describe_tools(const Environment& env
 }
 
 Result<ExitCode> list_tools(Io& io) {
-  std::string text = "tfd: TensorFlow's tf.distribute for the shell\n\nUsage: tfd COMMAND [ARG…]   the same as tfd-COMMAND [ARG…]\n";
+  std::string text =
+      "tfd: TensorFlow's tf.distribute for the shell\n\nUsage: tfd COMMAND [ARG…]   the same as tfd-COMMAND [ARG…]\n";
   const auto groups = describe_tools(io.env);
   std::size_t widest = 0;
   for (const auto& [group, tools] : groups)
@@ -117,9 +118,11 @@ Result<ExitCode> list_tools(Io& io) {
   for (const auto& [group, tools] : groups) {
     text += fmt::format("\n{}:\n", printable(group));
     for (const Listed& tool : tools)
-      text += fmt::format("  {:<{}}  {}\n", printable(tool.name), widest, printable(tool.summary));
+      text += fmt::format("  {:<{}}  {}", printable(tool.name), widest,
+                          cli::fill(printable(tool.summary), widest + 4, widest + 4));
   }
-  if (groups.empty()) text += fmt::format("\nNo tfd-* tool is installed beside {} or in PATH.\n", own_directory().string());
+  if (groups.empty())
+    text += fmt::format("\nNo tfd-* tool is installed beside {} or in PATH.\n", own_directory().string());
   text += "\nMore: tfd help COMMAND; man tfd; exit codes: man tfd-exit\n";
   TFD_TRY(io.out.write(text));
   return ExitCode::kDone;
@@ -166,7 +169,8 @@ int main(int argc, char** argv) {
       {.name = "tfd",
        .summary = "run a tfd tool, or list them",
        .usage = "[OPTIONS] COMMAND [ARG…]",
-       .options = {{.names = "COMMAND", .help = "The tool to run: serve means tfd-serve; help [COMMAND] explains",
+       .options = {{.names = "COMMAND",
+                    .help = "The tool to run: serve means tfd-serve; help [COMMAND] explains",
                     .target = &command}},
        .examples = {{"tfd help", "the tools by group, with what they are for"},
                     {"tfd help serve", "the man page of tfd-serve"},

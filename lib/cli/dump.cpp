@@ -29,7 +29,10 @@ Json option_json(const Option& option, bool common) {
 }  // namespace
 
 std::string dump_text(const Tool& tool, std::span<const Option> common) {
-  Json json{{"name", tool.name}, {"group", tool.group}, {"summary", tool.summary}, {"usage", usage_line(tool)},
+  Json json{{"name", tool.name},
+            {"group", tool.group},
+            {"summary", tool.summary},
+            {"usage", usage_line(tool)},
             {"version", version()}};
   json["takes_command"] = tool.takes_command;
   json["command_is_positional"] = tool.command_is_positional;

@@ -20,24 +20,33 @@ bool names_task(std::string_view message, std::string_view task) {
 
 ExitCode exit_code_of(const Error& error) {
   switch (error.code) {
-    case Code::kUsage: return ExitCode::kUsage;
+    case Code::kUsage:
+      return ExitCode::kUsage;
     case Code::kInvalidArgument:
     case Code::kNotFound:
     case Code::kAlreadyExists:
     case Code::kOutOfRange:
     case Code::kDataLoss:
-    case Code::kUnimplemented: return ExitCode::kBadInput;
-    case Code::kUnavailable: return ExitCode::kUnavailable;
+    case Code::kUnimplemented:
+      return ExitCode::kBadInput;
+    case Code::kUnavailable:
+      return ExitCode::kUnavailable;
     case Code::kInternal:
-    case Code::kUnknown: return ExitCode::kBug;
+    case Code::kUnknown:
+      return ExitCode::kBug;
     case Code::kSystem:
-    case Code::kResourceExhausted: return ExitCode::kSystem;
+    case Code::kResourceExhausted:
+      return ExitCode::kSystem;
     case Code::kDeadlineExceeded:
     case Code::kAborted:
-    case Code::kCancelled: return ExitCode::kTryAgain;
-    case Code::kProtocolMismatch: return ExitCode::kProtocol;
-    case Code::kPermissionDenied: return ExitCode::kNotPermitted;
-    case Code::kFailedPrecondition: return ExitCode::kConfiguration;
+    case Code::kCancelled:
+      return ExitCode::kTryAgain;
+    case Code::kProtocolMismatch:
+      return ExitCode::kProtocol;
+    case Code::kPermissionDenied:
+      return ExitCode::kNotPermitted;
+    case Code::kFailedPrecondition:
+      return ExitCode::kConfiguration;
   }
   return ExitCode::kBug;
 }

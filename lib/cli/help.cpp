@@ -20,28 +20,6 @@ std::size_t width_of(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-/// Words filled into lines that start at column `indent`; the first line is already filled up to `column`.
-std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end = "") {
-  const std::size_t last = kColumns - line_end.size();
-  std::string out;
-  bool first = true;
-  for (const std::string& word : split(text, ' ')) {
-    if (word.empty()) continue;
-    const std::size_t width = width_of(word);
-    if (!first && column + 1 + width > last) {
-      out += fmt::format("{}\n{}", line_end, std::string(indent, ' '));
-      column = indent;
-    } else if (!first) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += width;
-    first = false;
-  }
-  return out + "\n";
-}
-
 std::string label_of(const Option& option) {
   if (is_positional(option)) return option.names + (is_repeatable(option) ? " …" : "");
   std::string shorts, longs;
@@ -98,6 +76,27 @@ std::string examples_of(const Tool& tool) {
 }
 
 }  // namespace
+
+std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end) {
+  const std::size_t last = kColumns - line_end.size();
+  std::string out;
+  bool first = true;
+  for (const std::string& word : split(text, ' ')) {
+    if (word.empty()) continue;
+    const std::size_t width = width_of(word);
+    if (!first && column + 1 + width > last) {
+      out += fmt::format("{}\n{}", line_end, std::string(indent, ' '));
+      column = indent;
+    } else if (!first) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += width;
+    first = false;
+  }
+  return out + "\n";
+}
 
 std::string usage_line(const Tool& tool) {
   if (!tool.usage.empty()) return tool.usage;

@@ -31,8 +31,8 @@ Result<void> assign(const Option& option, std::string_view title, std::span<cons
 struct Line {
   std::vector<std::vector<std::string>> values;  // one entry per option of the table; a switch has "true" or "false"
   std::vector<std::string> positionals;
-  std::vector<std::string> command;              // after "--", or from the first positional on
-  bool separator = false;                        // "--" was there
+  std::vector<std::string> command;  // after "--", or from the first positional on
+  bool separator = false;            // "--" was there
 };
 enum class CommandForm { kNone, kAfterSeparator, kFirstPositional };
 /// kUsage: an unknown option (with the nearest one) or a missing value.

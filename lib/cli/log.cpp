@@ -36,8 +36,8 @@ struct Filter {
                                    : at == LogLevel::kDebug   ? "\x1b[2m"
                                                               : "";
     const bool painted = color && !paint.empty();
-    const std::string line = fmt::format("{}{}:{} {}{}\n", painted ? paint : "", tool, painted ? "\x1b[0m" : "", where,
-                                         printable(message));
+    const std::string line =
+        fmt::format("{}{}:{} {}{}\n", painted ? paint : "", tool, painted ? "\x1b[0m" : "", where, printable(message));
     const std::lock_guard lock(mutex);
     (void)err.write(line);  // nobody is left to tell
   }

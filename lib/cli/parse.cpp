@@ -50,7 +50,8 @@ bool takes_next(std::string_view argument, const Names& names) {
   return false;
 }
 
-/// Where the options end: at "--", or at the first positional if that ends them, else at the end of the line. On the way
+/// Where the options end: at "--", or at the first positional if that ends them, else at the end of the line. On the
+/// way
 /// "--name=" becomes two arguments, the second one empty, since CLI11 2.1 takes the next argument as its value.
 std::size_t find_end_of_options(std::vector<std::string>& arguments, const Names& names, bool positional_ends) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -148,7 +149,8 @@ Result<Line> parse_line(std::span<const Option> table, const std::vector<std::st
     if (argument.size() > 1 && argument.starts_with('-')) return unknown_option(as_typed(argument, left), names);
     line.positionals.push_back(std::move(argument));
   }
-  if (form == CommandForm::kNone) {  // "--" only ends the options: what follows are positionals, whatever they look like
+  if (form ==
+      CommandForm::kNone) {  // "--" only ends the options: what follows are positionals, whatever they look like
     line.positionals.insert(line.positionals.end(), line.command.begin(), line.command.end());
     line.command.clear();
   }

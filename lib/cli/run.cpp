@@ -40,9 +40,13 @@ std::string without_taken(const std::string& names, const Tool& tool) {
 
 std::vector<Option> common_options(Common& common, const Tool& tool) {
   std::vector<Option> options{
-      {"-v,--verbose", "", "Say more on stderr: -v what happens, -vv all; by room: TFD_LOG=ROOM=LEVEL", &common.verbose},
+      {"-v,--verbose", "", "Say more on stderr: -v what happens, -vv all; by room: TFD_LOG=ROOM=LEVEL",
+       &common.verbose},
       {"-q,--quiet", "", "Say nothing but errors", &common.quiet},
-      {.names = "--color", .placeholder = "WHEN", .help = "Colour on stderr; auto heeds NO_COLOR", .target = &common.color,
+      {.names = "--color",
+       .placeholder = "WHEN",
+       .help = "Colour on stderr; auto heeds NO_COLOR",
+       .target = &common.color,
        .choices = {"auto", "always", "never"}},
       {"--version", "", "Print the version and exit", &common.version},
       {"-h,--help", "", "Print this help and exit", &common.help},
@@ -130,9 +134,10 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
     return fail(Code::kUsage, "a command is missing after --");
   io.command = line.command;
   io.quiet = asked.quiet;
-  io.color = asked.color == "always" ||
-             (asked.color == "auto" && io.err.is_terminal() && io.env.get("NO_COLOR").empty() && io.env.get("TERM") != "dumb");
-  io.log = make_log(tool.name, io.err, static_cast<int>(given(&asked.verbose)), io.quiet, io.color, io.env.get("TFD_LOG"));
+  io.color = asked.color == "always" || (asked.color == "auto" && io.err.is_terminal() &&
+                                         io.env.get("NO_COLOR").empty() && io.env.get("TERM") != "dumb");
+  io.log =
+      make_log(tool.name, io.err, static_cast<int>(given(&asked.verbose)), io.quiet, io.color, io.env.get("TFD_LOG"));
   if (tool.run_raw) return tool.run_raw(io);
   return static_cast<int>(TFD_TRY(tool.run(io)));
 }

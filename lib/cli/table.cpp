@@ -58,24 +58,24 @@ Result<void> convert(const Option& option, std::span<const std::string> values) 
   };
   const std::numeric_limits<int> of_int;
   const std::numeric_limits<std::int64_t> of_int64;
-  return std::visit(
-      Overloaded{
-          [&](bool* target) { return put(target, parse_switch(last)); },
-          [&](int* target) { return put(target, integer(of_int)); },
-          [&](std::int64_t* target) { return put(target, integer(of_int64)); },
-          [&](std::optional<std::int64_t>* target) { return put(target, integer(of_int64)); },
-          [&](double* target) { return put(target, parse_number(last)); },
-          [&](std::string* target) { return put(target, Result<std::string>(last)); },
-          [&](std::optional<std::string>* target) { return put(target, Result<std::string>(last)); },
-          [&](std::vector<std::string>* target) {
-            return put(target, Result<std::vector<std::string>>(std::vector<std::string>(values.begin(), values.end())));
-          },
-          [&](Duration* target) { return put(target, parse_duration(last)); },
-          [&](std::optional<Duration>* target) { return put(target, parse_duration(last)); },
-          [&](Bytes* target) { return put(target, parse_bytes(last)); },
-          [&](std::optional<Bytes>* target) { return put(target, parse_bytes(last)); },
-      },
-      option.target);
+  return std::visit(Overloaded{
+                        [&](bool* target) { return put(target, parse_switch(last)); },
+                        [&](int* target) { return put(target, integer(of_int)); },
+                        [&](std::int64_t* target) { return put(target, integer(of_int64)); },
+                        [&](std::optional<std::int64_t>* target) { return put(target, integer(of_int64)); },
+                        [&](double* target) { return put(target, parse_number(last)); },
+                        [&](std::string* target) { return put(target, Result<std::string>(last)); },
+                        [&](std::optional<std::string>* target) { return put(target, Result<std::string>(last)); },
+                        [&](std::vector<std::string>* target) {
+                          return put(target, Result<std::vector<std::string>>(
+                                                 std::vector<std::string>(values.begin(), values.end())));
+                        },
+                        [&](Duration* target) { return put(target, parse_duration(last)); },
+                        [&](std::optional<Duration>* target) { return put(target, parse_duration(last)); },
+                        [&](Bytes* target) { return put(target, parse_bytes(last)); },
+                        [&](std::optional<Bytes>* target) { return put(target, parse_bytes(last)); },
+                    },
+                    option.target);
 }
 
 }  // namespace

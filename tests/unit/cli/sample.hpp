@@ -38,38 +38,47 @@ struct Sample {
   Io io;
 
   Tool tool() {
-    return {.name = "tfd-sample",
-            .summary = "show one option of every kind",
-            .options = {{.names = "KIND", .help = "Which kind", .target = &kind, .choices = {"local", "slurm"}},
-                        {.names = "FILES", .help = "More files", .target = &files, .complete = "file"},
-                        {"--cluster", "FILE|-", "The cluster spec", &cluster},
-                        {.names = "-f,--format", .placeholder = "FORMAT", .help = "How the result is printed",
-                         .target = &format, .choices = {"json", "tf-config", "table"}},
-                        {"-w,--wait", "", "Wait until every task is ready", &wait},
-                        {.names = "--keep", .help = "Keep the servers", .target = &keep, .negatable = true},
-                        {.names = "-n,--count", .placeholder = "N", .help = "How many", .target = &count, .least = 1,
-                         .most = 100},
-                        {"--big", "N", "A large number", &big},
-                        {"--rate", "X", "A number", &rate},
-                        {"--set", "PATH=VALUE", "Override a value of the program", &set},
-                        {"--name", "NAME", "A name", &name},
-                        {.names = "--port", .placeholder = "PORT", .help = "A port", .target = &port, .least = 0, .most = 65535},
-                        {.names = "--timeout", .placeholder = "DUR", .help = "Give up after this", .target = &timeout,
-                         .env = "TFD_TIMEOUT"},
-                        {"--grace", "DUR", "Time to stop", &grace},
-                        {"--limit", "SIZE", "Largest size", &limit},
-                        {.names = "--secret", .help = "Not shown", .target = &wait, .hidden = true}},
-            .examples = {{"tfd-sample local", "the local one"},
-                         {"tfd-sample slurm --wait --timeout 5m --cluster spec.json --set train.steps=10 --format table",
-                          "one that is too long for a line"},
-                         {"tfd-sample local -- true", "with a command"}},
-            .takes_command = true,
-            .group = "training",
-            .run = [](Io&) -> Result<ExitCode> { return ExitCode::kDone; }};
+    return {
+        .name = "tfd-sample",
+        .summary = "show one option of every kind",
+        .options =
+            {{.names = "KIND", .help = "Which kind", .target = &kind, .choices = {"local", "slurm"}},
+             {.names = "FILES", .help = "More files", .target = &files, .complete = "file"},
+             {"--cluster", "FILE|-", "The cluster spec", &cluster},
+             {.names = "-f,--format",
+              .placeholder = "FORMAT",
+              .help = "How the result is printed",
+              .target = &format,
+              .choices = {"json", "tf-config", "table"}},
+             {"-w,--wait", "", "Wait until every task is ready", &wait},
+             {.names = "--keep", .help = "Keep the servers", .target = &keep, .negatable = true},
+             {.names = "-n,--count", .placeholder = "N", .help = "How many", .target = &count, .least = 1, .most = 100},
+             {"--big", "N", "A large number", &big},
+             {"--rate", "X", "A number", &rate},
+             {"--set", "PATH=VALUE", "Override a value of the program", &set},
+             {"--name", "NAME", "A name", &name},
+             {.names = "--port", .placeholder = "PORT", .help = "A port", .target = &port, .least = 0, .most = 65535},
+             {.names = "--timeout",
+              .placeholder = "DUR",
+              .help = "Give up after this",
+              .target = &timeout,
+              .env = "TFD_TIMEOUT"},
+             {"--grace", "DUR", "Time to stop", &grace},
+             {"--limit", "SIZE", "Largest size", &limit},
+             {.names = "--secret", .help = "Not shown", .target = &wait, .hidden = true}},
+        .examples = {{"tfd-sample local", "the local one"},
+                     {"tfd-sample slurm --wait --timeout 5m --cluster spec.json --set train.steps=10 --format table",
+                      "one that is too long for a line"},
+                     {"tfd-sample local -- true", "with a command"}},
+        .takes_command = true,
+        .group = "training",
+        .run = [](Io&) -> Result<ExitCode> { return ExitCode::kDone; }};
   }
 
   /// Runs it, or `other`; gathers exit code, stdout and stderr.
-  Sample& run(const std::vector<std::string>& arguments, Environment env = {}) { return run(tool(), arguments, std::move(env)); }
+  Sample& run(const std::vector<std::string>& arguments, Environment env = {}) {
+    return run(tool(), arguments, std::move(env));
+  }
   Sample& run(const Tool& other, const std::vector<std::string>& arguments, Environment env = {}) {
     out.clear();
     err.clear();

@@ -15,7 +15,8 @@ namespace {
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0;
   for (const std::string& line : tfd::split(text, '\n'))
-    widest = std::max(widest, static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; })));
+    widest = std::max(widest, static_cast<std::size_t>(
+                                  std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; })));
   return widest;
 }
 
@@ -23,10 +24,12 @@ std::size_t widest_line(const std::string& text) {
 
 TEST_CASE("cli: help goes to stdout, fits 80 columns and ends with 0") {
   Sample s;
-  for (const Words& arguments : {Words{"--help"}, {"-h"}, {"local", "--wait", "--help"}, {"--help", "-n", "0"}, {"nonsense", "--help"}}) {
+  for (const Words& arguments :
+       {Words{"--help"}, {"-h"}, {"local", "--wait", "--help"}, {"--help", "-n", "0"}, {"nonsense", "--help"}}) {
     CHECK(s.run(arguments).code == 0);
     CHECK(s.err.empty());
-    CHECK(s.out.starts_with("tfd-sample: show one option of every kind\n\nUsage: tfd-sample [OPTIONS] [KIND] [FILES…] [-- CMD [ARG…]]\n"));
+    CHECK(s.out.starts_with(
+        "tfd-sample: show one option of every kind\n\nUsage: tfd-sample [OPTIONS] [KIND] [FILES…] [-- CMD [ARG…]]\n"));
     CHECK(widest_line(s.out) <= 80);
   }
 }
@@ -37,12 +40,15 @@ TEST_CASE("cli: help shows defaults, choices, environment variables and examples
   const auto shows = [&](const std::string& text) { return s.out.find(text) != std::string::npos; };
   CHECK(shows("\n  KIND                  Which kind (local, slurm)\n"));
   CHECK(shows("\n      --cluster FILE|-  The cluster spec\n"));
-  CHECK(shows("\n  -f, --format FORMAT   How the result is printed (json, tf-config, table)\n                        (default: json)\n"));
+  CHECK(
+      shows("\n  -f, --format FORMAT   How the result is printed (json, tf-config, table)\n                        "
+            "(default: json)\n"));
   CHECK(shows("\n  -w, --wait            Wait until every task is ready\n"));
   CHECK(shows("\n      --[no-]keep       Keep the servers\n"));
   CHECK(shows("Give up after this (default: 30s) [TFD_TIMEOUT]"));
   CHECK(shows("(repeatable)"));
-  CHECK(shows("\n  tfd-sample slurm --wait --timeout 5m --cluster spec.json --set \\\n      train.steps=10 --format table\n"));
+  CHECK(shows(
+      "\n  tfd-sample slurm --wait --timeout 5m --cluster spec.json --set \\\n      train.steps=10 --format table\n"));
   CHECK_FALSE(shows("--secret"));
   CHECK_FALSE(shows("--dump-cli"));
 }
@@ -53,7 +59,8 @@ TEST_CASE("cli: a long label gets a line of its own") {
   std::string value;
   tool.options.push_back({"--a-really-very-long-option-name", "PLACEHOLDER", "Its help", &value});
   s.run(tool, {"--help"});
-  CHECK(s.out.find("\n      --a-really-very-long-option-name PLACEHOLDER\n                        Its help\n") != std::string::npos);
+  CHECK(s.out.find("\n      --a-really-very-long-option-name PLACEHOLDER\n                        Its help\n") !=
+        std::string::npos);
   CHECK(widest_line(s.out) <= 80);
 }
 
@@ -61,7 +68,8 @@ TEST_CASE("cli: version names the tool and the project's version") {
   Sample s;
   CHECK(s.run({"--version"}).code == 0);
   CHECK(s.err.empty());
-  CHECK((s.out == "tfd-sample " + tfd::cli::version() + "\n" || s.out.starts_with("tfd-sample " + tfd::cli::version() + " (")));
+  CHECK((s.out == "tfd-sample " + tfd::cli::version() + "\n" ||
+         s.out.starts_with("tfd-sample " + tfd::cli::version() + " (")));
 }
 
 TEST_CASE("cli: the dump holds the whole interface") {

@@ -11,8 +11,11 @@ using Words = std::vector<std::string>;
 
 TEST_CASE("cli: every kind of target takes its value") {
   Sample s;
-  s.run({"local", "a", "b", "--cluster", "x.json", "-f", "table", "-w", "--no-keep", "-n", "7", "--big=-9000000000", "--rate",
-         "1e-3", "--set", "a=1", "--set=b=2", "--name", "n", "--port", "0", "--timeout", "1m30s", "--grace=5s", "--limit", "4KiB"});
+  s.run({"local",   "a",      "b",         "--cluster", "x.json",    "-f",
+         "table",   "-w",     "--no-keep", "-n",        "7",         "--big=-9000000000",
+         "--rate",  "1e-3",   "--set",     "a=1",       "--set=b=2", "--name",
+         "n",       "--port", "0",         "--timeout", "1m30s",     "--grace=5s",
+         "--limit", "4KiB"});
   CHECK(s.err == "");
   CHECK(s.code == 0);
   CHECK(s.kind == "local");
@@ -64,7 +67,8 @@ TEST_CASE("cli: short switches and a value may be joined") {
 
 TEST_CASE("cli: a value is taken as it is, whatever it looks like") {
   Sample s;
-  for (const char* value : {"-5", "--wait", "[1,2]", "{}", "", "a,b", "\"x\"", "a=b", "%%", "-", "'q'", "\\n", " sp "}) {
+  for (const char* value :
+       {"-5", "--wait", "[1,2]", "{}", "", "a,b", "\"x\"", "a=b", "%%", "-", "'q'", "\\n", " sp "}) {
     CAPTURE(value);
     CHECK(s.run({"--name", value}).code == 0);
     CHECK(s.name == std::string(value));
@@ -137,9 +141,21 @@ TEST_CASE("cli: a usage error is one line that names the nearest option, and 64"
   CHECK(error({"lokal"}) == "KIND: 'lokal' is none of its choices, did you mean 'local'?");
   CHECK(error({"--timeout", "soon"}) == "--timeout: 'soon' is no duration (like 250ms, 30s, 1m30s)");
   CHECK(error({"-f", ""}) == "--format: '' is none of its choices json, tf-config and table");
-  for (const Words& bad : {Words{"-n", "0"}, {"-n", "101"}, {"-n", "x"}, {"-n", "99999999999"}, {"-n", "1.5"}, {"-n", ""},
-                           {"--port", "70000"}, {"--port", "-1"}, {"--big", "99999999999999999999"}, {"--rate", "fast"},
-                           {"--rate", ""}, {"--limit", "4XB"}, {"--limit", "-1"}, {"--timeout", "-1s"}, {"--timeout", ""}}) {
+  for (const Words& bad : {Words{"-n", "0"},
+                           {"-n", "101"},
+                           {"-n", "x"},
+                           {"-n", "99999999999"},
+                           {"-n", "1.5"},
+                           {"-n", ""},
+                           {"--port", "70000"},
+                           {"--port", "-1"},
+                           {"--big", "99999999999999999999"},
+                           {"--rate", "fast"},
+                           {"--rate", ""},
+                           {"--limit", "4XB"},
+                           {"--limit", "-1"},
+                           {"--timeout", "-1s"},
+                           {"--timeout", ""}}) {
     CAPTURE(bad[0] + " " + bad[1]);
     CHECK(error(bad).find(bad[0] == "-n" ? "--count: " : bad[0] + ": ") == 0);
   }

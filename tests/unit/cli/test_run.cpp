@@ -11,17 +11,31 @@ using namespace tfd::cli;
 
 namespace {
 
-Tool running(std::function<Result<ExitCode>(Io&)> run) { return {.name = "tfd-x", .summary = "x", .run = std::move(run)}; }
+Tool running(std::function<Result<ExitCode>(Io&)> run) {
+  return {.name = "tfd-x", .summary = "x", .run = std::move(run)};
+}
 
 }  // namespace
 
 TEST_CASE("cli: each error code has its exit code") {
-  const std::pair<Code, int> table[] = {
-      {Code::kUsage, 64}, {Code::kInvalidArgument, 65}, {Code::kNotFound, 65}, {Code::kAlreadyExists, 65},
-      {Code::kOutOfRange, 65}, {Code::kDataLoss, 65}, {Code::kUnimplemented, 65}, {Code::kUnavailable, 69},
-      {Code::kInternal, 70}, {Code::kUnknown, 70}, {Code::kSystem, 71}, {Code::kResourceExhausted, 71},
-      {Code::kDeadlineExceeded, 75}, {Code::kAborted, 75}, {Code::kCancelled, 75}, {Code::kProtocolMismatch, 76},
-      {Code::kPermissionDenied, 77}, {Code::kFailedPrecondition, 78}};
+  const std::pair<Code, int> table[] = {{Code::kUsage, 64},
+                                        {Code::kInvalidArgument, 65},
+                                        {Code::kNotFound, 65},
+                                        {Code::kAlreadyExists, 65},
+                                        {Code::kOutOfRange, 65},
+                                        {Code::kDataLoss, 65},
+                                        {Code::kUnimplemented, 65},
+                                        {Code::kUnavailable, 69},
+                                        {Code::kInternal, 70},
+                                        {Code::kUnknown, 70},
+                                        {Code::kSystem, 71},
+                                        {Code::kResourceExhausted, 71},
+                                        {Code::kDeadlineExceeded, 75},
+                                        {Code::kAborted, 75},
+                                        {Code::kCancelled, 75},
+                                        {Code::kProtocolMismatch, 76},
+                                        {Code::kPermissionDenied, 77},
+                                        {Code::kFailedPrecondition, 78}};
   const auto known = exit_code_table();
   for (const auto& [code, exit] : table) {
     Sample s;
@@ -57,10 +71,13 @@ TEST_CASE("cli: run_raw gives any exit code") {
 TEST_CASE("cli: an error is one line, its hint a second one, control characters are stripped") {
   CHECK(error_line("tfd-x", {Code::kNotFound, "no file 'a'", ""}) == "tfd-x: no file 'a'\n");
   CHECK(error_line("tfd-x", {Code::kNotFound, "no \x1b[1mfile\nreally", ""}) == "tfd-x: no ?[1mfile really\n");
-  CHECK(error_line("tfd-x", {Code::kNotFound, "no plug-in\nhint: run ./dev setup", ""}) == "tfd-x: no plug-in\nhint: run ./dev setup\n");
-  CHECK(error_line("tfd-x", {Code::kUnavailable, "connection reset", "worker:1"}) == "tfd-x: worker:1: connection reset\n");
+  CHECK(error_line("tfd-x", {Code::kNotFound, "no plug-in\nhint: run ./dev setup", ""}) ==
+        "tfd-x: no plug-in\nhint: run ./dev setup\n");
+  CHECK(error_line("tfd-x", {Code::kUnavailable, "connection reset", "worker:1"}) ==
+        "tfd-x: worker:1: connection reset\n");
   CHECK(error_line("tfd-x", {Code::kUnavailable, "worker:1 is gone", "worker:1"}) == "tfd-x: worker:1 is gone\n");
-  CHECK(error_line("tfd-x", {Code::kUnavailable, "worker:10 is gone", "worker:1"}) == "tfd-x: worker:1: worker:10 is gone\n");
+  CHECK(error_line("tfd-x", {Code::kUnavailable, "worker:10 is gone", "worker:1"}) ==
+        "tfd-x: worker:1: worker:10 is gone\n");
 }
 
 TEST_CASE("cli: -v, -q and TFD_LOG decide what the log prints") {
@@ -89,7 +106,8 @@ TEST_CASE("cli: -v, -q and TFD_LOG decide what the log prints") {
   CHECK(printed({}, "error") == "tfd-x: e\n");
   CHECK(printed({"-v"}, "error,transport=error") == "tfd-x: e\ntfd-x: other\n");
   CHECK(printed({"-q"}, "transport=loud") == "tfd-x: e\n");
-  CHECK(printed({}, "transport=loud").starts_with("tfd-x: TFD_LOG: 'transport=loud' is no LEVEL or ROOM=LEVEL; levels are "));
+  CHECK(printed({}, "transport=loud")
+            .starts_with("tfd-x: TFD_LOG: 'transport=loud' is no LEVEL or ROOM=LEVEL; levels are "));
 }
 
 TEST_CASE("cli: colour only when asked for, or on a terminal") {

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tool as data: its options are a table from which parsing, --help, the OPTIONS block of its man page and the three
-// completions come. run_tool() does what all tools share: usage errors -> one line and 64, --help and --version -> stdout
-// and 0, an Error -> "tool: message" (and "hint: …") and its exit code, an uncaught exception -> 70, SIGPIPE default.
-// No tool includes CLI11. Thread rule: main thread.
+// completions come. run_tool() does what all tools share: usage errors -> one line and 64, --help and --version ->
+// stdout and 0, an Error -> "tool: message" (and "hint: …") and its exit code, an uncaught exception -> 70, SIGPIPE
+// default. No tool includes CLI11. Thread rule: main thread.
 //
 //   struct Asked { std::string cluster; bool wait = false; };
 //   int main(int argc, char** argv) {
 //     Asked asked;
 //     return tfd::cli::run_tool({.name = "tfd-status", .summary = "show what every task of a cluster is doing",
-//                                .options = options(asked), .run = [&](Io& io) { return run(asked, io); }}, argc, argv);
+//                                .options = options(asked), .run = [&](Io& io) { return run(asked, io); }}, argc,
+//                                argv);
 //   }
 #include <cstdint>
 #include <functional>
@@ -31,13 +32,13 @@ namespace tfd::cli {
 /// tfd-exit(7). Also: 126/127 child not runnable/not found, 128+N child died of signal N.
 enum class ExitCode : int {
   kDone = 0,
-  kNo = 1,               // the honest "no": not ready, not found, differs, a closure failed
+  kNo = 1,  // the honest "no": not ready, not found, differs, a closure failed
   kUsage = 64,
   kBadInput = 65,
   kUnavailable = 69,
   kBug = 70,
   kSystem = 71,
-  kTryAgain = 75,        // deadline passed or interrupted; the same command may succeed
+  kTryAgain = 75,  // deadline passed or interrupted; the same command may succeed
   kProtocol = 76,
   kNotPermitted = 77,
   kConfiguration = 78,
@@ -53,7 +54,8 @@ class Output {
  public:
   explicit Output(int fd) : fd_(fd) {}
   explicit Output(std::string* text) : text_(text) {}
-  /// kUnavailable when the reader is gone (EPIPE; only where SIGPIPE is ignored), kSystem or kResourceExhausted otherwise.
+  /// kUnavailable when the reader is gone (EPIPE; only where SIGPIPE is ignored), kSystem or kResourceExhausted
+  /// otherwise.
   Result<void> write(std::string_view text);
   int fd() const { return fd_; }  // -1 for a string
   bool is_terminal() const;
@@ -68,8 +70,8 @@ struct Io {
   Output out{1};
   Output err{2};
   Environment env;
-  Log log;                           // to stderr, by -v, -q and TFD_LOG
-  bool color = false;                // of stderr
+  Log log;             // to stderr, by -v, -q and TFD_LOG
+  bool color = false;  // of stderr
   bool quiet = false;
   std::vector<std::string> command;  // what follows "--" (or the first positional), for tools that take a command
 };
@@ -77,22 +79,22 @@ struct Io {
 /// What an option fills in. A bool option takes no value ("--no-x" where `negatable`); vectors may be repeated.
 /// What the target holds before parsing is the default, and --help shows it (unless it is empty, zero or unset).
 using Target = std::variant<bool*, int*, std::int64_t*, std::string*, std::optional<std::string>*,
-                            std::optional<std::int64_t>*, std::vector<std::string>*, Duration*, std::optional<Duration>*,
-                            std::optional<Bytes>*, Bytes*, double*>;
+                            std::optional<std::int64_t>*, std::vector<std::string>*, Duration*,
+                            std::optional<Duration>*, std::optional<Bytes>*, Bytes*, double*>;
 
 struct Option {
-  std::string names;             // "--cluster" or "-k,--keep-order"; a positional has a name without dashes: "KIND"
-  std::string placeholder;       // "FILE|-"; empty for a switch
-  std::string help;              // one sentence, without the default
+  std::string names;        // "--cluster" or "-k,--keep-order"; a positional has a name without dashes: "KIND"
+  std::string placeholder;  // "FILE|-"; empty for a switch
+  std::string help;         // one sentence, without the default
   Target target;
   std::vector<std::string> choices = {};
-  std::string env = {};          // "TFD_TIMEOUT": used where the option isn't given
+  std::string env = {};            // "TFD_TIMEOUT": used where the option isn't given
   std::string shown_default = {};  // printed as (default: …) instead of the target's value
   bool required = false;
   bool hidden = false;
   bool negatable = false;
-  std::string complete = {};     // what completions offer: "file", "dir", "command", or a command line that lists values;
-                                 // where empty, "file" or "dir" by the placeholder ("FILE|-", "DIR")
+  std::string complete = {};  // what completions offer: "file", "dir", "command", or a command line that lists values;
+                              // where empty, "file" or "dir" by the placeholder ("FILE|-", "DIR")
   std::int64_t least = std::numeric_limits<std::int64_t>::min();  // integers: the range that is accepted
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
@@ -104,29 +106,35 @@ struct Example {
 
 struct Tool {
   std::string name;
-  std::string summary;                  // one line, lower case, no full stop; also NAME of the man page
-  std::string usage = {};               // "KIND [OPTIONS] [-- CMD …]"; made from the options where empty
+  std::string summary;     // one line, lower case, no full stop; also NAME of the man page
+  std::string usage = {};  // "KIND [OPTIONS] [-- CMD …]"; made from the options where empty
   std::vector<Option> options;
-  std::vector<Example> examples = {};   // three, shown by --help
-  bool takes_command = false;           // "-- CMD ARG…"
-  bool command_is_positional = false;   // "CMD ARG…" without "--": the first positional ends the options ("tfd NAME ARG…")
-  bool ignores_sigpipe = false;         // servers; children inherit it, so their spawner has to reset it
-  std::string group = "tools";          // for `tfd help`: "cluster", "training", "files", "general"
+  std::vector<Example> examples = {};  // three, shown by --help
+  bool takes_command = false;          // "-- CMD ARG…"
+  bool command_is_positional =
+      false;                     // "CMD ARG…" without "--": the first positional ends the options ("tfd NAME ARG…")
+  bool ignores_sigpipe = false;  // servers; children inherit it, so their spawner has to reset it
+  std::string group = "tools";   // for `tfd help`: "cluster", "training", "files", "general"
   std::vector<std::pair<std::string, std::string>> environment = {};  // variables it reads beside its options' own
   std::function<Result<ExitCode>(Io&)> run;
   /// Where the exit code is a child's, or 128+N: run_exit_code wins over run when set.
   std::function<Result<int>(Io&)> run_raw = {};
 };
 
-/// Adds -v, -q, --color, --version, --help and the hidden --dump-cli to the tool's own options. A command line gives the
-/// value of an option the last time it names it; else its environment variable does (if set and not empty); else the default.
+/// Adds -v, -q, --color, --version, --help and the hidden --dump-cli to the tool's own options. A command line gives
+/// the value of an option the last time it names it; else its environment variable does (if set and not empty); else
+/// the default.
 int run_tool(const Tool& tool, int argc, char** argv);
 /// The same for tests: arguments without argv[0], an Io of the test's own. Never exits, never touches signals.
 int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, Io& io);
 
-/// "tfd-serve: cannot bind 0.0.0.0:2222: address already in use\n", control characters stripped; `hint: …` on a second line
-/// where the message holds "\nhint: ".
+/// "tfd-serve: cannot bind 0.0.0.0:2222: address already in use\n", control characters stripped; `hint: …` on a second
+/// line where the message holds "\nhint: ".
 std::string error_line(std::string_view tool, const Error& error);
+
+/// Words filled into lines of at most 80 columns that start at column `indent`; the first one is filled up to `column`
+/// already. Every line but the last ends with `line_end`; a newline ends the text.
+std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end = "");
 
 /// "0.1.0", and "0.1.0 (git describe)" where that was known when tfd was configured.
 std::string version();

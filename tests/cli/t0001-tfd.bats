@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd itself: becomes tfd-NAME, lists the tools, suggests the nearest one.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+  unset TFD_LOG NO_COLOR
+  BIN=$BATS_TEST_TMPDIR/bin
+  mkdir "$BIN"
+  PATH=$PATH:$BIN
+}
+
+# An executable of PATH that is called like a tool.
+fake() {  # NAME BODY
+  printf '#!/bin/sh\n%s\n' "$2" >"$BIN/$1"
+  chmod +x "$BIN/$1"
+}
+
+@test "tfd NAME passes arguments on untouched, and the exit code back" {
+  fake tfd-fake 'printf "<%s>" "$@"; exit 3'
+  run tfd fake --x "" -- --help "a b" -v
+  [ "$status" = 3 ]
+  [ "$output" = "<--x><><--><--help><a b><-v>" ]
+}
+
+@test "tfd NAME shares stdin, stdout and stderr, and is one process" {
+  fake tfd-fake 'cat; echo "pid $$" >&2'
+  run bash -c 'echo data | { tfd fake 2>"$1/err" & wait $!; echo "pid $!" >"$1/pid"; }' bash "$BATS_TEST_TMPDIR"
+  run bash -c 'tfd fake </dev/null 2>"$1/err" & echo "pid $!" >"$1/pid"; wait' bash "$BATS_TEST_TMPDIR"
+  diff "$BATS_TEST_TMPDIR/err" "$BATS_TEST_TMPDIR/pid"
+  [ "$(echo data | tfd fake 2>/dev/null)" = data ]
+}
+
+@test "a tool beside tfd wins over one in PATH" {
+  cp "$(command -v tfd)" "$BIN/tfd"
+  fake tfd-fake 'echo beside'
+  mkdir "$BATS_TEST_TMPDIR/other"
+  printf '#!/bin/sh\necho other\n' >"$BATS_TEST_TMPDIR/other/tfd-fake"
+  chmod +x "$BATS_TEST_TMPDIR/other/tfd-fake"
+  [ "$(PATH=$BATS_TEST_TMPDIR/other:$PATH "$BIN/tfd" fake)" = beside ]
+}
+
+@test "tfd without a command, and an unknown one, are usage errors with the nearest name" {
+  fake tfd-fake 'exit 0'
+  run -64 tfd
+  [ "$output" = "tfd: a command is missing (see tfd --help)" ]
+  run -64 tfd fkae
+  [ "$output" = "tfd: unknown command 'fkae', did you mean 'fake'? (see tfd --help)" ]
+  run -64 tfd hepl
+  [[ $output == *"did you mean 'help'?"* ]]
+  run -64 tfd help fkae
+  [[ $output == *"did you mean 'fake'?"* ]]
+  run -64 tfd help fake more
+  run -64 tfd ../tfd
+}
+
+@test "what can't be run is 126" {
+  touch "$BATS_TEST_TMPDIR/interpreter"
+  fake tfd-fake ''
+  printf '#!%s\n' "$BATS_TEST_TMPDIR/interpreter" >"$BIN/tfd-fake"
+  run -126 tfd fake
+  [[ $output == "tfd: cannot run $BIN/tfd-fake: "* ]]
+}
+
+@test "tfd help lists the tools by group with what they are for, and never fails over a stranger" {
+  fake tfd-stranger 'echo nonsense'
+  fake tfd-failing 'exit 1'
+  fake tfd-noisy 'head -c 300000 /dev/zero | tr "\0" x >&2; exit 1'
+  fake tfd-own 'echo "{\"name\":\"tfd-own\",\"group\":\"mine\",\"summary\":\"do \\u001b[1mmy thing\"}"'
+  touch "$BIN/tfd-no-program" "$BIN/tfd-old.bak"
+  mkdir "$BIN/tfd-directory"
+  run -0 tfd help
+  [[ $output == *"mine:"$'\n'"  own "*" do ?[1mmy thing"* ]]
+  [[ $output == *"other:"*"failing"*"noisy"*"stranger"* ]]
+  [[ $output != *no-program* && $output != *old.bak* && $output != *directory* ]]
+  [[ $output != *$'\x1b'* ]]
+}
+
+@test "tfd help fits 80 columns" {
+  tfd help | LC_ALL=C.UTF-8 awk 'length($0) > 80 { print; bad = 1 } END { exit bad }'
+}
+
+@test "tfd help NAME in a pipe prints the tool's help" {
+  fake tfd-fake 'echo "asked $*"'
+  [ "$(tfd help fake)" = "asked --help" ]
+  [ "$(tfd help tfd-fake)" = "asked --help" ]
+  [ "$(tfd help fake 2>&1 >/dev/null)" = "" ]
+}
+
+@test "tfd --version and --help" {
+  run -0 tfd --version
+  [[ $output =~ ^tfd\ [0-9]+\.[0-9]+\.[0-9]+ ]]
+  run -0 tfd --help
+  [[ ${lines[0]} == "tfd: run a tfd tool, or list them" ]]
+}
