@@ -1,0 +1,18 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// --detach: the supervisor goes on in the background, in a session of its own, once all tasks are ready.
+// Thread rule: call before there is any thread.
+#include <functional>
+#include <string>
+
+#include "tfd/cli/tool.hpp"
+
+namespace tfd::serve {
+
+/// In the parent: waits until the background process has closed its stdout, prints what it wrote there (if `print`),
+/// and returns 0; or the exit code with which it ended before (it has said why). In the background process: `serve`
+/// with stdout into the parent's pipe; it calls the function that it is given when the parent may go.
+Result<int> detach(cli::Io& io, bool print, const std::function<Result<int>(std::function<void()> let_go)>& serve);
+
+}  // namespace tfd::serve

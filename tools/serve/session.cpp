@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "tfd/base/text.hpp"
+#include "tfd/process/notify.hpp"
+
+namespace tfd::serve {
+namespace {
+
+constexpr std::size_t kWholeSpec = std::size_t{1} << 30;  // never dropped, however slowly it is read
+constexpr auto kReading = std::chrono::seconds(10);   // for the foreground process to read what the background wrote
+constexpr auto kLastWords = std::chrono::seconds(1);  // for stderr, when all is over
+constexpr std::string_view kOwnName = "tfd-serve: ";  // what a task puts in front of its lines; ours says which task
+
+}  // namespace
+
+Session::Session(SessionOptions options, cli::Io& io)
+    : options_(std::move(options)), io_(io), out_(STDOUT_FILENO, kWholeSpec), err_(STDERR_FILENO) {}
+
+Result<Ending> Session::run(std::vector<launch::TaskCommand> tasks) {
+  signals_ = TFD_TRY(process::SignalSource::make(std::array{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}));
+  loop_.watch(signals_->fd(), POLLIN, [this](short) {
+    while (const auto signal = signals_->next_info()) on_signal(*signal);
+  });
+
+  launch::SupervisorOptions supervised;
+  supervised.program = options_.task_program;
+  supervised.environment = options_.task_environment;
+  supervised.ready_timeout = options_.ready_timeout;
+  supervised.once = options_.once;
+  supervised.log = Log("launch", [this, log = io_.log](LogLevel level, std::string_view, std::string_view message) {
+    if (level > LogLevel::kWarning)
+      log.info("{}", message);
+    else if (!io_.quiet)
+      say(fmt::format("tfd-serve: {}", message));
+  });
+  supervised.on_output = [this](const std::string& task, std::string_view line) {
+    if (line.starts_with(kOwnName)) line.remove_prefix(kOwnName.size());
+    say(fmt::format("{}: {}", task, line));
+  };
+  supervised.on_ready = [this] { on_ready(); };
+  supervised.on_failure = [this](Error error) { stop_with(std::move(error)); };
+  supervisor_ = std::make_unique<launch::Supervisor>(loop_, std::move(supervised), std::move(tasks));
+  watch_stdout();
+  if (auto started = supervisor_->start(); !started) stop_with(std::move(started).error());
+
+  while (!is_over()) TFD_TRY(loop_.turn());
+  supervisor_.reset();
+  err_.flush_until(Deadline::after(kLastWords));
+  if (error_) return fail(std::move(*error_));
+  return ending_;
+}
+
+bool Session::is_over() const { return supervisor_->ended() && !command_; }
+
+void Session::on_ready() {
+  auto done = announce_cluster();
+  if (done && !options_.command.empty()) done = start_command();
+  if (!done && !stopping_) return stop_with(std::move(done).error());
+  announced_ = true;
+  if (options_.on_announced) {
+    out_.flush_until(Deadline::after(kReading));
+    options_.on_announced();
+  }
+  watch_stdout();
+}
+
+Result<void> Session::announce_cluster() {
+  const std::string line = TFD_TRY(spec_line(options_.announcement));
+  if (options_.print_spec) out_.add(line);
+  return announce(options_.announcement, line, io_.env);
+}
+
+/// The command stays in our process group, the terminal's: Ctrl-C reaches it, and it may read the terminal.
+Result<void> Session::start_command() {
+  process::ChildOptions child{.argv = options_.command, .environment = options_.command_environment};
+  child.stdin_fd = ::isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : -1;
+  child.stdout_fd = STDOUT_FILENO;
+  child.new_group = false;
+  auto started = process::Child::start(child);
+  if (!started) {
+    say(fmt::format("tfd-serve: {}", started.error().message));
+    stop({.code = process::exit_code_of_start_error(started.error())});
+    return {};
+  }
+  command_ = std::move(*started);
+  loop_.watch(command_->pidfd(), POLLIN, [this](short) {
+    const auto status = command_->poll();
+    if (!status) return;
+    loop_.forget(command_->pidfd());
+    command_.reset();
+    stop({.code = status->code});
+  });
+  return {};
+}
+
+void Session::on_signal(const process::SignalInfo& signal) {
+  const bool to_command = command_ && !stopping_;
+  if (to_command && !signal.from_terminal) command_->signal(signal.number);
+  if (to_command || signal.number == SIGUSR1 || signal.number == SIGUSR2) return;
+  if (stopping_) return supervisor_->kill();
+  if (holds_back(signal.number)) return;
+  // A server that was asked to end and drained has done its job; all else is told to whoever waits for us.
+  stop({.signal = announced_ && signal.number == SIGTERM ? 0 : signal.number});
+}
+
+/// Ctrl-C hits the whole pipeline, and the coordinator behind us may still need its tasks for a last checkpoint.
+bool Session::holds_back(int signal) {
+  const bool has_reader = options_.ends_with_reader && process::has_reader(STDOUT_FILENO);
+  if (!announced_ || held_back_ || !has_reader || signal == SIGHUP) return false;
+  held_back_ = true;
+  io_.log.info("SIG{} held back while the reader lives; once more to end", ::sigabbrev_np(signal));
+  return true;
+}
+
+void Session::stop(Ending ending) {
+  if (stopping_) return;
+  stopping_ = true;
+  ending_ = ending;
+  loop_.forget(STDOUT_FILENO);
+  (void)process::notify_service_manager(io_.env, "STOPPING=1");  // no service manager: nobody to tell
+  supervisor_->stop(options_.grace);
+}
+
+void Session::stop_with(Error error) {
+  if (!error_ && !stopping_) error_ = std::move(error);
+  stop({});
+}
+
+/// POLLERR: the reader of a pipe is gone; POLLHUP: of a socket.
+void Session::watch_stdout() {
+  const bool ends = options_.ends_with_reader && process::has_reader(STDOUT_FILENO);
+  if (stopping_ || (!ends && !out_.has_pending())) return loop_.forget(STDOUT_FILENO);
+  const short events = out_.has_pending() ? POLLOUT : 0;
+  loop_.watch(STDOUT_FILENO, events, [this, ends](short revents) {
+    if (ends && (revents & (POLLERR | POLLHUP)) != 0) return stop({});
+    out_.flush();
+    watch_stdout();
+  });
+}
+
+void Session::say(const std::string& line) {
+  err_.add(printable(line) + "\n");
+  watch_stderr();
+}
+
+void Session::watch_stderr() {
+  if (!err_.has_pending()) return loop_.forget(STDERR_FILENO);
+  loop_.watch(STDERR_FILENO, POLLOUT, [this](short) {
+    err_.flush();
+    watch_stderr();
+  });
+}
+
+}  // namespace tfd::serve

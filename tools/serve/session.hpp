@@ -1,0 +1,75 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The life of a tfd-serve that supervises: start the tasks, announce the cluster, run the command if there is one, and
+// end with the reader of stdout, the command, a signal, or the last task's goodbye. Never blocks on its own output.
+// Thread rule: main thread; the process has no other.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "announce.hpp"
+#include "tfd/cli/tool.hpp"
+#include "tfd/launch/supervisor.hpp"
+#include "tfd/process/relay.hpp"
+#include "tfd/process/signals.hpp"
+
+namespace tfd::serve {
+
+struct SessionOptions {
+  Announcement announcement;
+  bool print_spec = true;        // on stdout
+  bool ends_with_reader = true;  // of stdout, if it has one
+  bool once = false;
+  Duration ready_timeout{};
+  Duration grace{};
+  std::vector<std::string> command = {};
+  Environment command_environment = {};
+  std::string task_program = {};
+  Environment task_environment = {};
+  std::function<void()> on_announced = {};
+};
+
+/// How it ended: with an exit code, or by a signal that is to be passed on to whoever waits for us.
+struct Ending {
+  int code = 0;
+  int signal = 0;
+};
+
+class Session {
+ public:
+  Session(SessionOptions options, cli::Io& io);
+  /// Until it is over.
+  Result<Ending> run(std::vector<launch::TaskCommand> tasks);
+
+ private:
+  void on_ready();
+  Result<void> announce_cluster();
+  Result<void> start_command();
+  void on_signal(const process::SignalInfo& signal);
+  bool holds_back(int signal);
+  void stop(Ending ending);
+  void stop_with(Error error);
+  void watch_stdout();
+  void watch_stderr();
+  void say(const std::string& line);
+  bool is_over() const;
+
+  SessionOptions options_;
+  cli::Io& io_;
+  process::EventLoop loop_;
+  process::QueuedOutput out_;
+  process::QueuedOutput err_;
+  std::optional<process::SignalSource> signals_;
+  std::unique_ptr<launch::Supervisor> supervisor_;
+  std::optional<process::Child> command_;
+  std::optional<Error> error_;
+  Ending ending_;
+  bool announced_ = false;
+  bool stopping_ = false;
+  bool held_back_ = false;
+};
+
+}  // namespace tfd::serve

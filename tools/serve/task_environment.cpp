@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "task_environment.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "tfd/base/text.hpp"
+#include "tfd/process/fd.hpp"
+
+namespace tfd::serve {
+namespace {
+
+constexpr std::size_t kSmall = 64 * 1024;
+
+/// The path of our control group, v2: the line "0::/a/b".
+std::string control_group() {
+  const auto text = process::load_file("/proc/self/cgroup", kSmall);
+  if (!text) return "";
+  for (const std::string& line : split(*text, '\n'))
+    if (line.starts_with("0::")) return line.substr(3);
+  return "";
+}
+
+/// Of a cpu.max "QUOTA PERIOD"; `most` where it says max or isn't there.
+int quota_of(const std::string& directory, int most) {
+  const auto text = process::load_file(directory + "/cpu.max", kSmall);
+  if (!text) return most;
+  const char* const end = text->data() + text->size();
+  std::int64_t quota = 0, period = 0;
+  const auto first = std::from_chars(text->data(), end, quota);
+  if (first.ec != std::errc() || first.ptr == end) return most;
+  const auto second = std::from_chars(first.ptr + 1, end, period);
+  if (second.ec != std::errc() || period <= 0 || quota <= 0) return most;
+  return static_cast<int>(std::clamp<std::int64_t>((quota + period - 1) / period, 1, most));
+}
+
+}  // namespace
+
+int usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int count = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  // Every group on the way up may have a quota of its own.
+  for (std::string group = control_group(); group.starts_with('/'); group.resize(group.rfind('/')))
+    count = quota_of("/sys/fs/cgroup" + group, count);
+  return std::max(count, 1);
+}
+
+Environment task_environment(Environment env, int workers) {
+  env.unset("NOTIFY_SOCKET");
+  if (!env.has("PJRT_NPROC"))
+    env.set("PJRT_NPROC", std::to_string(std::max(1, usable_processors() / std::max(workers, 1))));
+  return env;
+}
+
+}  // namespace tfd::serve

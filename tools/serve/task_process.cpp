@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "task_process.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+
+#include "tfd/function/function.hpp"
+#include "tfd/launch/supervisor.hpp"
+#include "tfd/process/event_loop.hpp"
+#include "tfd/process/signals.hpp"
+#include "tfd/runtime/task_server.hpp"
+
+namespace tfd::serve {
+namespace {
+
+runtime::TaskServerOptions server_options(const TaskProcess& wanted, cli::Io& io, int goodbye_fd) {
+  runtime::TaskServerOptions options;
+  options.task = wanted.task;
+  options.bind = wanted.bind;
+  options.listen_fd = launch::kListenFd;
+  options.data_root = wanted.data_root;
+  options.log = io.log.for_room("runtime");
+  options.make_engine = [env = io.env]() -> Result<std::shared_ptr<function::Engine>> {
+    function::EngineOptions engine;
+    engine.plugin = TFD_TRY(function::find_plugin(env));
+    engine.cache_directory = function::find_cache_directory(env);
+    return function::make_engine(engine);
+  };
+  options.on_shutdown = [goodbye_fd] { [[maybe_unused]] const auto written = ::write(goodbye_fd, "x", 1); };
+  return options;
+}
+
+}  // namespace
+
+Result<int> run_task_process(const TaskProcess& wanted, cli::Io& io) {
+  ::prctl(PR_SET_NAME, "tfd-serve");  // started through /proc/self/exe, it would be called "exe"
+  auto signals = TFD_TRY(process::SignalSource::make(std::array{SIGTERM, SIGINT, SIGHUP}));
+  const process::Pipe goodbye = TFD_TRY(process::make_pipe());
+  const auto server = TFD_TRY(runtime::start_task_server(server_options(wanted, io, goodbye.write.get())));
+
+  process::Fd ready(launch::kReadyFd);
+  if (::write(ready.get(), "ready\n", 6) != 6) return fail_errno(errno, "cannot tell the supervisor");
+  ready.reset();
+
+  process::EventLoop loop;
+  std::optional<int> ends_by;  // 0: goodbye
+  loop.watch(goodbye.read.get(), POLLIN, [&](short) { ends_by = 0; });
+  loop.watch(launch::kLifelineFd, POLLIN, [&](short) { ends_by = SIGTERM; });
+  loop.watch(signals.fd(), POLLIN, [&](short) { ends_by = signals.next(); });
+  while (!ends_by) TFD_TRY(loop.turn());
+  return *ends_by;
+}
+
+}  // namespace tfd::serve

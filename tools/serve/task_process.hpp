@@ -1,0 +1,22 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The other end of the supervisor: one task, served in a process of its own (see tfd/launch/supervisor.hpp for its
+// descriptors). Thread rule: main thread.
+#include <string>
+
+#include "tfd/cli/tool.hpp"
+#include "tfd/cluster/task_id.hpp"
+
+namespace tfd::serve {
+
+struct TaskProcess {
+  cluster::TaskId task;
+  std::string bind;  // what the socket it is given listens on
+  std::string data_root;
+};
+
+/// Serves until a coordinator says goodbye: 0; or until the supervisor is gone or a signal comes: the signal to end by.
+Result<int> run_task_process(const TaskProcess& wanted, cli::Io& io);
+
+}  // namespace tfd::serve

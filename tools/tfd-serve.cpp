@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tfd-serve: the standard servers of this host's tasks, one process each, supervised.
+#include <fcntl.h>
+
+#include <chrono>
+
+#include "serve/detach.hpp"
+#include "serve/session.hpp"
+#include "serve/task_environment.hpp"
+#include "serve/task_process.hpp"
+#include "tfd/cli/tool.hpp"
+#include "tfd/cluster/formats.hpp"
+#include "tfd/launch/listen.hpp"
+#include "tfd/launch/placement.hpp"
+#include "tfd/process/signals.hpp"
+#include "tfd/resolve/resolver.hpp"
+#include "tfd/resolve/spec_source.hpp"
+
+namespace {
+
+using namespace tfd;
+
+struct Asked {
+  std::string cluster;
+  std::string jobs;
+  std::string task;
+  std::string bind;
+  std::string data_root;
+  std::string output;
+  std::optional<std::int64_t> ready_fd;
+  Duration timeout = std::chrono::seconds(30);
+  Duration grace = std::chrono::seconds(5);
+  bool detach = false;
+  bool once = false;
+  bool insecure = false;
+  std::string serve_task;    // what the supervisor starts itself with
+  std::string task_program;  // what it starts instead of itself: for tests
+};
+
+std::vector<cli::Option> options(Asked& a) {
+  return {
+      {.names = "--cluster",
+       .placeholder = "FILE|-|KIND",
+       .help = "The cluster spec; else stdin, else TF_CONFIG",
+       .target = &a.cluster},
+      {.names = "--jobs",
+       .placeholder = "JOB=N,…",
+       .help = "No spec: a cluster of this host alone, such as worker=2,ps=1",
+       .target = &a.jobs},
+      {.names = "--task",
+       .placeholder = "JOB:INDEX",
+       .help = "Serve this task only, wherever its address is",
+       .target = &a.task},
+      {.names = "--bind",
+       .placeholder = "ADDR",
+       .help = "Listen on this address instead of the spec's",
+       .target = &a.bind},
+      {.names = "--insecure", .help = "Listen where other hosts can connect, without a key", .target = &a.insecure},
+      {.names = "--data-root",
+       .placeholder = "DIR",
+       .help = "Where relative paths of data sets start",
+       .target = &a.data_root},
+      {.names = "--output",
+       .placeholder = "FILE",
+       .help = "Write the spec to this file once all tasks are ready",
+       .target = &a.output},
+      {.names = "--ready-fd",
+       .placeholder = "N",
+       .help = "Write the spec to this descriptor once all tasks are ready",
+       .target = &a.ready_fd,
+       .least = 0,
+       .most = 1 << 20},
+      {.names = "--detach", .help = "Print the spec and return; go on in the background", .target = &a.detach},
+      {.names = "--once",
+       .help = "End with the coordinator's goodbye, however many tasks there are",
+       .target = &a.once},
+      {.names = "--timeout",
+       .placeholder = "DUR",
+       .help = "For the spec to come, and for all tasks to be ready",
+       .target = &a.timeout},
+      {.names = "--grace",
+       .placeholder = "DUR",
+       .help = "For tasks to end by themselves before they are killed",
+       .target = &a.grace},
+      {.names = "--serve-task",
+       .placeholder = "JOB:INDEX",
+       .help = "Be the process of this task",
+       .target = &a.serve_task,
+       .hidden = true},
+      {.names = "--task-program",
+       .placeholder = "FILE",
+       .help = "The program that serves a task",
+       .target = &a.task_program,
+       .hidden = true},
+  };
+}
+
+/// What is wrong on the command line is a usage error, whoever finds it.
+template <class T>
+Result<T> as_usage(Result<T> result, std::string_view option) {
+  if (result) return result;
+  Error error = std::move(result).error().within(option);
+  error.code = Code::kUsage;
+  return fail(std::move(error));
+}
+
+Result<void> check_usage(const Asked& asked, const cli::Io& io) {
+  if (!asked.jobs.empty() && !asked.cluster.empty())
+    return fail(Code::kUsage, "--jobs and --cluster exclude each other");
+  if (asked.detach && !io.command.empty()) return fail(Code::kUsage, "--detach and a command exclude each other");
+  if (asked.ready_fd && ::fcntl(static_cast<int>(*asked.ready_fd), F_GETFD) < 0)
+    return fail(Code::kUsage, "--ready-fd: descriptor {} is not open", *asked.ready_fd);
+  return {};
+}
+
+Result<cluster::ClusterConfig> find_cluster(const Asked& asked, cli::Io& io) {
+  std::optional<cluster::TaskId> task;
+  if (!asked.task.empty()) task = TFD_TRY(as_usage(cluster::parse_task(asked.task), "--task"));
+  if (!asked.jobs.empty()) {
+    const auto counts = TFD_TRY(as_usage(resolve::parse_job_counts(asked.jobs), "--jobs"));
+    return resolve::resolve_local(counts, task);
+  }
+  resolve::InputReader input(io.in_fd);
+  return resolve::find_spec({.cluster = asked.cluster, .task = task}, input, io.env, Deadline::after(asked.timeout),
+                            io.log);
+}
+
+/// What --bind names, as a numeric address; empty where it isn't given.
+Result<std::string> bind_host(const Asked& asked, const launch::LocalLookup& lookup) {
+  std::string host = asked.bind;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (host.empty()) return host;
+  const auto local = lookup(host);
+  if (!local) return fail(Code::kUsage, "--bind: '{}' is no address of this host", asked.bind);
+  return *local;
+}
+
+/// The cluster as it is served: sockets that listen, and a spec with their ports.
+struct Served {
+  cluster::ClusterConfig config;
+  std::vector<launch::TaskCommand> tasks;
+  std::vector<launch::Listener> reserved;  // held, so that the chief's port stays free
+  int workers = 0;
+};
+
+void set_port(cluster::ClusterConfig& config, const cluster::TaskId& id, std::uint16_t port) {
+  const auto text = config.cluster.task_address(id.job, id.index);
+  auto address = text ? cluster::parse_address(*text) : fail(text.error());
+  if (!address) return;  // validated before
+  address->port = port;
+  config.cluster.add_task(id.job, id.index, cluster::format_address(*address));
+}
+
+Result<void> check_exposure(const Asked& asked, const launch::Placed& placed) {
+  if (asked.insecure || cluster::is_loopback(placed.bind)) return {};
+  return fail(Code::kPermissionDenied,
+              "{} would listen on {}, where other hosts can connect\nhint: --insecure if you trust them all",
+              cluster::format_task(placed.id), cluster::format_address(placed.bind));
+}
+
+std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, const cluster::TaskId& id,
+                                        const cluster::Address& bound) {
+  std::vector<std::string> argv{"tfd-serve", "--serve-task", cluster::format_task(id), "--bind",
+                                cluster::format_address(bound)};
+  if (!asked.data_root.empty()) argv.insert(argv.end(), {"--data-root", asked.data_root});
+  if (io.quiet) argv.push_back("--quiet");
+  return argv;
+}
+
+Result<Served> bind_cluster(const Asked& asked, const cli::Io& io, cluster::ClusterConfig config) {
+  const launch::LocalLookup lookup = TFD_TRY(launch::make_local_lookup());
+  const launch::Placement placement = TFD_TRY(launch::place_tasks(config, lookup, TFD_TRY(bind_host(asked, lookup))));
+  Served served{.config = std::move(config)};
+  for (const launch::Placed& placed : placement.served) {
+    TFD_TRY(check_exposure(asked, placed));
+    launch::Listener listener = TFD_TRY(launch::listen_on(placed.bind));
+    set_port(served.config, placed.id, listener.address.port);
+    served.tasks.push_back({placed.id, task_arguments(asked, io, placed.id, listener.address), std::move(listener.fd)});
+    served.workers += placed.id.job == "worker" ? 1 : 0;
+  }
+  for (const launch::Placed& placed : placement.reserved) {
+    launch::Listener listener = TFD_TRY(launch::reserve_port(placed.bind));
+    set_port(served.config, placed.id, listener.address.port);
+    served.reserved.push_back(std::move(listener));
+  }
+  return served;
+}
+
+/// Nobody serves the chief: the command is it, unless the spec says who we are.
+Environment command_environment(const cli::Io& io, cluster::ClusterConfig config) {
+  const cluster::TaskId chief{"chief", 0};
+  if (!config.task && config.cluster.has_task(chief)) config.task = chief;
+  Environment env = io.env;
+  env.unset("NOTIFY_SOCKET");
+  const Environment added = cluster::child_environment(config);
+  for (const auto& [name, value] : added.values()) env.set(name, value);
+  return env;
+}
+
+serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, const Served& served) {
+  serve::SessionOptions options;
+  options.announcement = {.config = served.config,
+                          .output_file = asked.output,
+                          .ready_fd = static_cast<int>(asked.ready_fd.value_or(-1)),
+                          .with_process_id = asked.detach};
+  options.print_spec = asked.detach || (asked.output.empty() && io.command.empty());
+  options.ends_with_reader = options.print_spec;
+  options.once = asked.once || served.tasks.size() == 1;
+  options.ready_timeout = asked.timeout;
+  options.grace = asked.grace;
+  options.command = io.command;
+  options.command_environment = command_environment(io, served.config);
+  options.task_program = asked.task_program.empty() ? "/proc/self/exe" : asked.task_program;
+  options.task_environment = serve::task_environment(io.env, served.workers);
+  return options;
+}
+
+Result<int> supervise(const Asked& asked, cli::Io& io, Served served, std::function<void()> on_announced) {
+  serve::SessionOptions options = session_options(asked, io, served);
+  options.on_announced = std::move(on_announced);
+  serve::Session session(std::move(options), io);
+  const serve::Ending ending = TFD_TRY(session.run(std::move(served.tasks)));
+  if (ending.signal != 0) process::die_of_signal(ending.signal);
+  return ending.code;
+}
+
+Result<int> be_task(const Asked& asked, cli::Io& io) {
+  const cluster::TaskId task = TFD_TRY(as_usage(cluster::parse_task(asked.serve_task), "--serve-task"));
+  const int signal = TFD_TRY(serve::run_task_process({task, asked.bind, asked.data_root}, io));
+  if (signal != 0) process::die_of_signal(signal);
+  return 0;
+}
+
+Result<int> run(const Asked& asked, cli::Io& io) {
+  if (!asked.serve_task.empty()) return be_task(asked, io);
+  TFD_TRY(check_usage(asked, io));
+  if (asked.ready_fd) ::fcntl(static_cast<int>(*asked.ready_fd), F_SETFD, FD_CLOEXEC);
+  Served served = TFD_TRY(bind_cluster(asked, io, TFD_TRY(find_cluster(asked, io))));
+  if (!asked.detach) return supervise(asked, io, std::move(served), {});
+  return serve::detach(io, asked.output.empty(), [&](std::function<void()> let_go) {
+    return supervise(asked, io, std::move(served), std::move(let_go));
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Asked asked;
+  return cli::run_tool(
+      {.name = "tfd-serve",
+       .summary = "serve the tasks of a cluster that are on this host",
+       .options = options(asked),
+       .examples = {{"tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | tfd-coordinate program.json",
+                     "a cluster for one run, gone when it ends"},
+                    {"tfd-serve --jobs worker=2,ps=1 -- pytest tests/", "around a command, with its exit code"},
+                    {"tfd-serve --cluster slurm --task ps:0 --insecure", "one task of a larger cluster"}},
+       .takes_command = true,
+       .ignores_sigpipe = true,
+       .group = "cluster",
+       .environment = {{"TF_CONFIG", "The cluster spec where neither --cluster nor stdin gives one"},
+                       {"TFD_PJRT_PLUGIN", "The PJRT plug-in that workers load"},
+                       {"TFD_CACHE_DIR", "Where compiled functions are kept"},
+                       {"PJRT_NPROC",
+                        "Threads of each worker; else the processors divided by the workers of this host"},
+                       {"NOTIFY_SOCKET", "Told when all tasks are ready (systemd)"}},
+       .run_raw = [&](cli::Io& io) { return run(asked, io); }},
+      argc, argv);
+}
