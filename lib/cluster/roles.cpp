@@ -63,10 +63,13 @@ Result<int> id_in_cluster(const ClusterSpec& spec, const TaskId& task) {
   return fail(Code::kInvalidArgument, "There is no id for task_type '{}'", printable(task.job));
 }
 
-Result<std::string> collective_leader(const ClusterSpec& spec, const TaskId& task) {
+Result<std::string> collective_leader(const ClusterSpec& spec, const std::optional<TaskId>& task) {
+  if (spec.empty()) return std::string();
   TFD_TRY(validate_roles(spec, task));
-  if (spec.empty() || task.job == "evaluator") return std::string();
-  return leader(spec.has_job("chief") ? "chief" : "worker");
+  if (task && task->job == "evaluator") return std::string();
+  for (const std::string_view job : {"chief", "worker"})
+    if (spec.has_job(job)) return leader(job);
+  return fail(Code::kInvalidArgument, "no chief or worker in the cluster");
 }
 
 Result<std::string> coordination_leader(const ClusterSpec& spec) {

@@ -102,7 +102,7 @@ TEST_CASE("roles: who is chief and how many work") {
   CHECK(*worker_count(spec, "chief") == 3);
   CHECK(*id_in_cluster(spec, {"worker", 1}) == 2);
   CHECK_FALSE(id_in_cluster(spec, {"ps", 3}));
-  CHECK(*collective_leader(spec, {"worker", 1}) == "/job:chief/replica:0/task:0");
+  CHECK(*collective_leader(spec, TaskId{"worker", 1}) == "/job:chief/replica:0/task:0");
   CHECK(*coordination_leader(spec) == "/job:ps/replica:0/task:0");
   CHECK(coordination_leader(ClusterSpec{})->empty());
 }

@@ -20,7 +20,7 @@ Result<int> worker_count(const ClusterSpec& spec, const std::string& job);
 Result<int> id_in_cluster(const ClusterSpec& spec, const TaskId& task);
 
 /// "/job:chief/replica:0/task:0", else worker's; empty for an empty cluster and for an evaluator.
-Result<std::string> collective_leader(const ClusterSpec& spec, const TaskId& task);
+Result<std::string> collective_leader(const ClusterSpec& spec, const std::optional<TaskId>& task);
 /// The first of ps, chief and worker that is there; empty for an empty cluster.
 Result<std::string> coordination_leader(const ClusterSpec& spec);
 

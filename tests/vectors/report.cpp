@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "sets.hpp"
+
+namespace tfd::vectors {
+namespace {
+
+bool is_error(const Json& value) { return value.is_object() && value.contains("error"); }
+
+/// The codes that stand for a Python exception; empty: any.
+std::set<std::string> codes_of(const std::string& type) {
+  static const std::map<std::string, std::set<std::string>> kCodes{
+      {"ValueError", {"INVALID_ARGUMENT", "NOT_FOUND", "OUT_OF_RANGE", "ALREADY_EXISTS"}},
+      {"TypeError", {"INVALID_ARGUMENT"}},
+      {"KeyError", {"ALREADY_EXISTS", "NOT_FOUND"}},
+      {"RuntimeError", {"FAILED_PRECONDITION"}},
+      {"ImportError", {"FAILED_PRECONDITION", "UNIMPLEMENTED"}},
+      {"NotImplementedError", {"UNIMPLEMENTED"}},
+      {"UnavailableError", {"UNAVAILABLE"}},
+      {"AbortedError", {"ABORTED"}},
+      {"CancelledError", {"CANCELLED"}},
+      {"InvalidArgumentError", {"INVALID_ARGUMENT"}},
+      {"NotFoundError", {"NOT_FOUND"}},
+      {"OutOfRangeError", {"OUT_OF_RANGE"}},
+      {"DeadlineExceededError", {"DEADLINE_EXCEEDED"}},
+      {"FailedPreconditionError", {"FAILED_PRECONDITION"}},
+      {"InternalError", {"INTERNAL"}}};
+  const auto found = kCodes.find(type);
+  return found == kCodes.end() ? std::set<std::string>{} : found->second;
+}
+
+/// Numbers that stand alone, NAMES_OF_VARIABLES, and what is in single quotes.
+std::set<std::string> quantities_of(const std::string& message) {
+  static const std::regex kQuantity(R"((^|[^A-Za-z0-9_.])(\d+)(?![A-Za-z0-9_])|([A-Z]+_[A-Z_]+)|'([^']+)')");
+  std::set<std::string> out;
+  for (std::sregex_iterator it(message.begin(), message.end(), kQuantity), end; it != end; ++it)
+    for (const int group : {2, 3, 4})
+      if ((*it)[static_cast<std::size_t>(group)].matched) out.insert((*it)[static_cast<std::size_t>(group)].str());
+  return out;
+}
+
+bool equal_numbers(const Json& a, const Json& b) {
+  return a.is_number() && b.is_number() && a.get<double>() == b.get<double>();
+}
+
+}  // namespace
+
+Json error_record(const Error& error, std::string_view stage) {
+  Json record{{"code", std::string(code_name(error.code))}, {"message", error.message}};
+  if (!stage.empty()) record["stage"] = stage;
+  return {{"error", record}};
+}
+
+void Report::differ(const std::string& where, const std::string& expected, const std::string& got) {
+  differences_.push_back(fmt::format("{}: expected {}, got {}", where, expected, got));
+}
+
+void Report::compare(const Json& expected, const Json& actual, const std::string& where) {
+  if (is_error(expected)) {
+    compare_error(expected.at("error"), actual, where);
+  } else if (expected.is_object() && actual.is_object()) {
+    for (const auto& [key, value] : expected.items()) {
+      if (actual.contains(key)) {
+        compare(value, actual.at(key), where + "." + key);
+      } else {
+        differ(where + "." + key, value.dump(), "nothing");
+      }
+    }
+    for (const auto& [key, value] : actual.items())
+      if (!expected.contains(key)) differ(where + "." + key, "nothing", value.dump());
+  } else if (expected.is_array() && actual.is_array() && expected.size() == actual.size()) {
+    for (std::size_t i = 0; i < expected.size(); ++i) compare(expected[i], actual[i], fmt::format("{}[{}]", where, i));
+  } else if (expected != actual && !equal_numbers(expected, actual)) {
+    differ(where, expected.dump(), actual.dump());
+  }
+}
+
+void Report::compare_error(const Json& expected, const Json& actual, const std::string& where) {
+  if (!is_error(actual)) {
+    differ(where, "error " + expected.dump(), actual.dump());
+    return;
+  }
+  const Json& got = actual.at("error");
+  if (expected.contains("stage") && got.contains("stage") && expected.at("stage") != got.at("stage"))
+    differ(where + ".stage", expected.at("stage").dump(), got.at("stage").dump());
+  if (expected.value("accidental", false)) return;
+  const std::set<std::string> codes = codes_of(expected.value("type", ""));
+  if (!codes.empty() && !codes.contains(got.at("code").get<std::string>()))
+    differ(where + ".type", expected.at("type").dump(), got.dump());
+  const std::string said = got.at("message").get<std::string>();
+  const std::set<std::string> own = quantities_of(said);
+  for (const std::string& quantity : quantities_of(expected.value("message", "")))
+    if (!own.contains(quantity) && said.find(quantity) == std::string::npos)
+      differ(where + ".message", fmt::format("to say {}", quantity), got.at("message").dump());
+}
+
+}  // namespace tfd::vectors

@@ -1,0 +1,77 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Golden sets, run through the library. A set is a JSON file {"set", "cases": [{"name", "input", "expected"}]}; who
+// adds one writes a function for its cases and a line in a table below. Thread rule: main thread.
+//
+//   void run_simple(const Json& input, const Json& expected, Report& report) {
+//     report.compare(expected.at("jobs"), actual_jobs, "jobs");
+//   }
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd::vectors {
+
+using Json = nlohmann::ordered_json;
+
+/// What one case got. Every difference is a line; none: passed.
+class Report {
+ public:
+  /// The whole tree; where `expected` is an error record, `actual` must be one that fits (see error_record()).
+  void compare(const Json& expected, const Json& actual, const std::string& where);
+  void differ(const std::string& where, const std::string& expected, const std::string& got);
+  /// This case needs what tfd doesn't have: neither passed nor failed.
+  void not_implemented(std::string why) { missing_ = std::move(why); }
+
+  const std::vector<std::string>& differences() const { return differences_; }
+  const std::string& missing() const { return missing_; }
+
+ private:
+  void compare_error(const Json& expected, const Json& actual, const std::string& where);
+  std::vector<std::string> differences_;
+  std::string missing_;
+};
+
+/// {"error": {"code": …, "message": …, "stage": …}}. Binding of an expected one: that it fails, the stage, the type (as
+/// a set of codes) and the quantities and names of its message, the last two unless it was accidental.
+Json error_record(const Error& error, std::string_view stage = {});
+
+template <class T>
+Json to_json(const Result<T>& result) {
+  if (!result) return error_record(result.error());
+  return Json(*result);
+}
+template <class T>
+Json to_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+template <class T>
+Json to_json(const Result<std::optional<T>>& result) {
+  if (!result) return error_record(result.error());
+  return to_json(*result);
+}
+
+/// nullopt for what is absent or null.
+template <class T>
+std::optional<T> optional_member(const Json& object, std::string_view key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  return found->get<T>();
+}
+
+using RunCase = std::function<void(const Json& input, const Json& expected, Report& report)>;
+using Sets = std::map<std::string, RunCase, std::less<>>;
+
+// One function a file; main.cpp joins them.
+Sets cluster_sets();
+Sets resolver_sets();
+Sets slurm_sets();
+Sets optimizer_sets();
+
+}  // namespace tfd::vectors
