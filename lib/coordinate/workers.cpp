@@ -170,8 +170,8 @@ void Coordinator::worker_ready(std::size_t index) {
     changed_.notify_all();
   }
   if (is_back) {
-    options_.log.info("{} is back", workers_[index].name);
     if (options_.on_worker) options_.on_worker({workers_[index].name, false, {}});
+    else options_.log.warning("{} is back", workers_[index].name);
   }
   dispatch();
   dispatch_evaluation();
@@ -201,8 +201,9 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     changed_.notify_all();
   }
   if (was_used) {
-    options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
+    // Said once: by whoever listens for it, else here.
     if (options_.on_worker) options_.on_worker({worker.name, true, reason});
+    else options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
   }
   send_fences();
   call_back(cancelled);

@@ -1,0 +1,207 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole cluster in one process: real task servers on the in-process network, functions that are C++ lambdas, and a gate
+// that holds functions back until a test opens it.
+#include <doctest/doctest.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "fake_engine.hpp"
+#include "tfd/coordinate/cluster_coordinator.hpp"
+
+namespace tfd::bed {
+
+using namespace std::chrono_literals;
+using tensor::DType;
+using tensor::Tensor;
+
+inline Tensor number(std::int32_t value) { return Tensor::scalar(DType::kS32, value); }
+inline std::int32_t number(const Tensor& tensor) { return tensor.as<std::int32_t>()[0]; }
+
+/// Functions wait at it; a test waits until some do, and lets them go.
+class Gate {
+ public:
+  void close() { set(false); }
+  void open() { set(true); }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    --waiting_;
+    changed_.notify_all();
+  }
+  void wait_for(int count) {
+    std::unique_lock lock(mutex_);
+    REQUIRE(changed_.wait_for(lock, 20s, [&] { return waiting_ >= count; }));
+  }
+
+ private:
+  void set(bool open) {
+    const std::scoped_lock lock(mutex_);
+    open_ = open;
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+  int waiting_ = 0;
+};
+
+inline constexpr const char* kDocument = R"({"v": 1,
+  "variables": {"v": {"shape": [], "dtype": "s32", "init": {"zeros": {}}},
+                "n": {"shape": [], "dtype": "s32", "init": {"zeros": {}}}},
+  "datasets": {"threes": [{"tensor_slices": {"fields": {"x": [3, 3, 3]}}}],
+               "ten": [{"tensor_slices": {"fields": {"x": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}}],
+               "endless": [{"tensor_slices": {"fields": {"x": [1]}}}, {"repeat": {}}]},
+  "functions": {
+    "double": {"module": "double.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},
+    "add": {"module": "same.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},
+    "add_and_read": {"module": "same.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}], "returns": ["v"]},
+    "fail": {"module": "fail.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},
+    "gated": {"module": "gated.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},
+    "next": {"module": "same.mlir", "inputs": [{"arg": 0, "field": "x"}], "outputs": [{"result": 0}]},
+    "pair": {"module": "pair.mlir", "inputs": [{"kwarg": "a"}, {"kwarg": "b"}], "outputs": [{"result": 0}, {"result": 1}]},
+    "step": {"module": "step.mlir", "inputs": [{"variable": "v"}, "step"],
+             "outputs": [{"metric": "loss"}, {"assign_add": "v"}, {"assign_add": "n"}]},
+    "data_step": {"module": "step1.mlir", "inputs": [{"dataset": "ten", "field": "x"}],
+             "outputs": [{"metric": "loss"}, {"assign_add": "v"}, {"assign_add": "n"}]},
+    "eval": {"module": "eval.mlir", "inputs": [{"variable": "v"}, {"dataset": "ten", "field": "x"}],
+             "outputs": [{"metric": "mean_x", "part": "numerator"}, {"metric": "mean_x", "part": "denominator"}]}},
+  "train": {"function": "step", "steps": 50, "log_every": 10}})";
+
+inline const std::map<std::string, std::string> kModules{
+    {"double.mlir", "module { func.func public @main(%x: tensor<i32>) -> tensor<i32> { } }"},
+    {"same.mlir", "module { func.func public @main(%x: tensor<i32>) -> tensor<i32> { } }"},
+    {"fail.mlir", "module { func.func public @main(%x: tensor<i32>) -> tensor<i32> { } }"},
+    {"gated.mlir", "module { func.func public @main(%x: tensor<i32>) -> tensor<i32> { } }"},
+    {"pair.mlir", "module { func.func public @main(%a: tensor<i32>, %b: tensor<i32>) -> (tensor<i32>, tensor<i32>) { } }"},
+    {"step.mlir", "module { func.func public @main(%v: tensor<i32>, %s: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } }"},
+    {"step1.mlir", "module { func.func public @main(%x: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } }"},
+    {"eval.mlir", "module { func.func public @main(%v: tensor<i32>, %x: tensor<i32>) -> (tensor<f32>, tensor<f32>) { } }"}};
+
+inline program::Program make_program(std::vector<std::string> overrides = {}) {
+  const auto read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
+  auto program = program::parse_program(kDocument, "test.json", "/", read, {.overrides = std::move(overrides)});
+  if (!program) FAIL(program.error().message);
+  return std::move(*program);
+}
+
+class Bed {
+ public:
+  explicit Bed(int workers = 2, int servers = 2) : workers_(workers), servers_(servers) {
+    for (int i = 0; i < servers; ++i) start("ps:" + std::to_string(i));
+    for (int i = 0; i < workers; ++i) start("worker:" + std::to_string(i));
+  }
+  ~Bed() { gate.open(); }
+
+  Gate gate;
+  std::unique_ptr<transport::InprocNetwork> network = transport::make_inproc_network();
+
+  static std::string address(const std::string& task) {
+    return task.substr(0, task.find(':')) + task.substr(task.find(':') + 1) + ":1";
+  }
+
+  void start(const std::string& name) {
+    runtime::TaskServerOptions options;
+    options.task = cluster::parse_task(name).value();
+    options.bind = address(name);
+    options.make_endpoint = factory();
+    options.make_engine = [this] { return Result<std::shared_ptr<function::Engine>>(make_engine()); };
+    auto started = runtime::start_task_server(std::move(options));
+    if (!started) FAIL(started.error().message);
+    tasks_[name] = std::move(*started);
+  }
+  /// As SIGKILL: its peers see it lost, and whatever it still does reaches nobody.
+  void kill(const std::string& name) {
+    network->kill(address(name));
+    dead_.push_back(std::move(tasks_[name]));
+  }
+
+  runtime::EndpointFactory factory() {
+    return [this](transport::EndpointOptions endpoint) {
+      endpoint.heartbeat_interval = 50ms;
+      endpoint.heartbeat_timeout = 250ms;
+      return network->make_endpoint(std::move(endpoint));
+    };
+  }
+
+  cluster::ClusterConfig config() const {
+    cluster::ClusterConfig config;
+    for (int i = 0; i < workers_; ++i) config.cluster.add_task("worker", i, address("worker:" + std::to_string(i)));
+    for (int i = 0; i < servers_; ++i) config.cluster.add_task("ps", i, address("ps:" + std::to_string(i)));
+    return config;
+  }
+
+  coordinate::CoordinatorOptions options() {
+    coordinate::CoordinatorOptions options;
+    options.make_endpoint = factory();
+    options.connect_timeout = 20s;
+    options.keep_servers = true;
+    return options;
+  }
+
+  std::unique_ptr<coordinate::ClusterCoordinator> connect(const program::Program& program, coordinate::CoordinatorOptions with) {
+    auto coordinator = coordinate::ClusterCoordinator::connect(program, config(), std::move(with));
+    if (!coordinator) FAIL(coordinator.error().message);
+    return std::move(*coordinator);
+  }
+  std::unique_ptr<coordinate::ClusterCoordinator> connect() { return connect(make_program(), options()); }
+
+ private:
+  std::shared_ptr<function::Engine> make_engine() {
+    using Tensors = std::vector<Tensor>;
+    std::map<std::string, kit::Body> bodies;
+    bodies["double.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{number(2 * number(in[0]))}; };
+    bodies["same.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{in[0]}; };
+    bodies["fail.mlir"] = [](const Tensors& in) -> Result<Tensors> { return fail(Code::kInvalidArgument, "bad {}", number(in[0])); };
+    bodies["gated.mlir"] = [this](const Tensors& in) -> Result<Tensors> {
+      gate.pass();
+      return Tensors{in[0]};
+    };
+    bodies["pair.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{in[1], in[0]}; };
+    bodies["step.mlir"] = [this](const Tensors& in) -> Result<Tensors> {
+      gate.pass();
+      return Tensors{Tensor::scalar(DType::kF32, static_cast<float>(number(in[1]))), number(1), number(1)};
+    };
+    bodies["step1.mlir"] = [](const Tensors&) -> Result<Tensors> {
+      return Tensors{Tensor::scalar(DType::kF32, 1.0F), number(1), number(1)};
+    };
+    bodies["eval.mlir"] = [this](const Tensors& in) -> Result<Tensors> {
+      gate.pass();
+      return Tensors{Tensor::scalar(DType::kF32, static_cast<float>(number(in[1]))), Tensor::scalar(DType::kF32, 1.0F)};
+    };
+    return std::make_shared<kit::FakeEngine>(std::move(bodies));
+  }
+
+  int workers_;
+  int servers_;
+  std::vector<std::unique_ptr<runtime::TaskServer>> dead_;  // their functions may still run
+  std::map<std::string, std::unique_ptr<runtime::TaskServer>> tasks_;
+};
+
+/// A directory of the test's own, gone at its end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "tfd-coordinate-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace tfd::bed

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules of the queue: by hand, by TensorFlow's own traces, and by random programs against a slower model.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <list>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "tfd/coordinate/closure_queue.hpp"
+
+using namespace tfd;
+using coordinate::ClosureId;
+using coordinate::ClosureQueue;
+
+namespace {
+
+Error error(const std::string& message) { return {Code::kInvalidArgument, message, {}}; }
+
+/// Everything that can be seen of a queue, done the slow way.
+struct Model {
+  std::size_t capacity;
+  bool keep_going;
+  std::list<ClosureId> queued, in_flight;
+  std::optional<std::string> pending;
+
+  std::optional<ClosureId> take() {
+    if (pending || queued.empty()) return std::nullopt;
+    in_flight.splice(in_flight.end(), queued, queued.begin());
+    return in_flight.back();
+  }
+  bool remove(ClosureId id) {
+    const auto before = in_flight.size();
+    in_flight.remove(id);
+    return in_flight.size() != before;
+  }
+  bool failed(ClosureId id, const std::string& message) {
+    if (!remove(id)) return false;
+    if (!keep_going && !pending) pending = message;
+    return true;
+  }
+  bool put_back(ClosureId id) {
+    if (!remove(id)) return false;
+    if (pending) return true;
+    queued.push_back(id);
+    return false;
+  }
+  std::optional<std::string> raise(std::vector<ClosureId>* cancelled) {
+    if (!pending || !in_flight.empty()) return std::nullopt;
+    cancelled->assign(queued.begin(), queued.end());
+    queued.clear();
+    return std::exchange(pending, std::nullopt);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("queue: closures come out in the order they went in, and it is idle when the last has finished") {
+  ClosureQueue queue;
+  queue.put(1);
+  queue.put(2);
+  CHECK_FALSE(queue.idle());
+  CHECK(queue.take() == 1);
+  CHECK(queue.take() == 2);
+  CHECK_FALSE(queue.take());
+  CHECK(queue.finished(2));
+  CHECK_FALSE(queue.idle());
+  CHECK(queue.finished(1));
+  CHECK(queue.idle());
+}
+
+TEST_CASE("queue: the first error wins, cancels what has not run, and is raised once") {
+  ClosureQueue queue;
+  for (ClosureId id : {1, 2, 3, 4}) queue.put(id);
+  queue.take();
+  queue.take();
+  CHECK(queue.failed(1, error("first")));
+  CHECK_FALSE(queue.take());
+  std::vector<ClosureId> cancelled;
+  CHECK_FALSE(queue.raise(&cancelled));  // 2 is still executing
+  CHECK(queue.failed(2, error("second")));
+  const auto raised = queue.raise(&cancelled);
+  REQUIRE(raised);
+  CHECK(raised->message == "first");
+  CHECK(cancelled == std::vector<ClosureId>{3, 4});
+  CHECK_FALSE(queue.raise(&cancelled));
+  CHECK(queue.idle());
+}
+
+TEST_CASE("queue: one that is put back goes to the end, or is cancelled while an error is pending") {
+  ClosureQueue queue;
+  for (ClosureId id : {1, 2, 3}) queue.put(id);
+  queue.take();
+  CHECK_FALSE(queue.put_back(1));
+  CHECK(queue.take() == 2);
+  CHECK(queue.take() == 3);
+  CHECK(queue.take() == 1);
+  CHECK(queue.failed(2, error("x")));
+  CHECK(queue.put_back(3));
+  CHECK(queue.in_flight() == 1);
+}
+
+TEST_CASE("queue: with keep_going an error cancels nothing and is not raised") {
+  ClosureQueue queue(0, true);
+  queue.put(1);
+  queue.put(2);
+  queue.take();
+  CHECK(queue.failed(1, error("x")));
+  CHECK_FALSE(queue.has_error());
+  CHECK(queue.take() == 2);
+}
+
+TEST_CASE("queue: what is not in flight can't finish, fail or be put back") {
+  ClosureQueue queue;
+  queue.put(1);
+  CHECK_FALSE(queue.finished(1));
+  CHECK_FALSE(queue.failed(1, error("x")));
+  CHECK_FALSE(queue.put_back(1));
+  CHECK_FALSE(queue.has_error());
+  CHECK(queue.queued() == 1);
+}
+
+TEST_CASE("queue: is full at its capacity, and never with capacity 0") {
+  ClosureQueue two(2), unbounded(0);
+  for (ClosureId id : {1, 2}) {
+    two.put(id);
+    unbounded.put(id);
+  }
+  CHECK(two.full());
+  CHECK_FALSE(unbounded.full());
+  two.take();
+  CHECK_FALSE(two.full());
+}
+
+TEST_CASE("queue: clear() ends everything, an error that is pending too") {
+  ClosureQueue queue;
+  for (ClosureId id : {1, 2, 3}) queue.put(id);
+  queue.take();
+  queue.take();
+  queue.failed(1, error("x"));
+  auto all = queue.clear();
+  std::ranges::sort(all);
+  CHECK(all == std::vector<ClosureId>{2, 3});
+  CHECK(queue.idle());
+  CHECK_FALSE(queue.has_error());
+}
+
+TEST_CASE("queue: random programs do what the rules say") {
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const std::size_t capacity = random() % 4 == 0 ? 0 : 1 + random() % 8;
+    const bool keep_going = random() % 5 == 0;
+    ClosureQueue queue(capacity, keep_going);
+    Model model{capacity, keep_going, {}, {}, {}};
+    ClosureId next = 1;
+    for (int step = 0; step < 400; ++step) {
+      const ClosureId some = 1 + random() % next;
+      switch (random() % 6) {
+        case 0:
+          if (!queue.full()) {
+            queue.put(next);
+            model.queued.push_back(next++);
+          }
+          break;
+        case 1: REQUIRE(queue.take() == model.take()); break;
+        case 2: REQUIRE(queue.finished(some) == model.remove(some)); break;
+        case 3: {
+          const std::string message = "error " + std::to_string(step);
+          REQUIRE(queue.failed(some, error(message)) == model.failed(some, message));
+          break;
+        }
+        case 4: REQUIRE(queue.put_back(some) == model.put_back(some)); break;
+        default: {
+          std::vector<ClosureId> cancelled, expected;
+          const auto raised = queue.raise(&cancelled);
+          const auto wanted = model.raise(&expected);
+          REQUIRE(raised.has_value() == wanted.has_value());
+          if (raised) REQUIRE(raised->message == *wanted);
+          REQUIRE(cancelled == expected);
+        }
+      }
+      REQUIRE(queue.queued() == model.queued.size());
+      REQUIRE(queue.in_flight() == model.in_flight.size());
+      REQUIRE(queue.idle() == (model.queued.empty() && model.in_flight.empty()));
+      REQUIRE(queue.full() == (capacity > 0 && model.queued.size() >= capacity));
+    }
+  }
+}
+
+// TensorFlow's traces name closures by letters, take them per worker, and finish any one that is in flight. Those with
+// tagged (resource) functions have no counterpart here: iterators aren't closures.
+TEST_CASE("queue: TensorFlow's traces (vectors/closure_queue.json) are reproduced") {
+  std::ifstream file(TFD_CLOSURE_QUEUE_VECTORS);
+  REQUIRE(file);
+  const auto vectors = nlohmann::json::parse(file);
+  int compared = 0;
+  for (const auto& test : vectors["cases"]) {
+    const std::string name = test["name"];
+    CAPTURE(name);
+    const auto& trace = test["expected"]["trace"];
+    if (std::ranges::any_of(trace, [](const auto& step) { return step["op"][0] == "put" && step["op"].size() > 2; })) continue;
+    ++compared;
+    ClosureQueue queue;
+    std::vector<std::string> names;
+    std::vector<ClosureId> flying;
+    std::vector<std::string> cancelled;
+    const auto raise = [&](nlohmann::json& got) {
+      std::vector<ClosureId> ids;
+      const auto raised = queue.raise(&ids);
+      for (const ClosureId id : ids) cancelled.push_back(names[id]);
+      if (raised) got["error"] = raised->message;
+      return raised.has_value();
+    };
+    for (const auto& step : trace) {
+      const auto& op = step["op"];
+      const std::string verb = op[0];
+      nlohmann::json got;
+      const auto fly_off = [&] {
+        const ClosureId id = flying.front();
+        flying.erase(flying.begin());
+        return id;
+      };
+      if (verb == "put") {
+        names.push_back(op[1]);
+        queue.put(names.size() - 1);
+        if (!raise(got)) got["result"] = "ok";
+      } else if (verb == "get") {
+        const auto id = queue.take();
+        if (id) flying.push_back(*id);
+        got["result"] = id ? nlohmann::json(names[*id]) : nlohmann::json();
+      } else if (verb == "wait" || verb == "done") {
+        if (!raise(got)) got["result"] = verb == "wait" || queue.idle();
+      } else if (flying.empty()) {  // TensorFlow asserts
+        got["error"] = step["error"]["message"];
+        CHECK_FALSE(queue.finished(0));
+      } else if (verb == "finished") {
+        CHECK(queue.finished(fly_off()));
+        got["result"] = "ok";
+      } else if (verb == "failed") {
+        CHECK(queue.failed(fly_off(), error(op[2])));
+        got["result"] = "ok";
+      } else {
+        CHECK(verb == "put_back");
+        CHECK_FALSE(queue.put_back(fly_off()));
+        got["result"] = "ok";
+      }
+      CAPTURE(op.dump());
+      if (step.contains("error")) CHECK(got["error"] == step["error"]["message"]);
+      else CHECK(got["result"] == step["result"]);
+      CHECK(queue.queued() == step["queued"]);
+      CHECK(queue.in_flight() == step["inflight"]);
+      CHECK(cancelled == step["cancelled"].get<std::vector<std::string>>());
+    }
+  }
+  CHECK(compared > 0);
+}
