@@ -50,16 +50,20 @@ Result<cluster::ClusterConfig> resolve_as_it_is(const Environment& env, const Sl
                                                 const GpuLister& gpus) {
   const detail::SlurmJob job = TFD_TRY(detail::read_slurm_job(env, options));
   const auto places = TFD_TRY(detail::place_ranks(env, options, job));
-  int most_per_host = 0;
-  for (const auto& place : places) most_per_host = std::max(most_per_host, place.local + 1);
-  const auto ports = TFD_TRY(detail::SlurmPorts::choose(env, options, most_per_host));
+  detail::SlurmShares shares;
+  for (const auto& place : places) shares.most_per_host = std::max(shares.most_per_host, place.local + 1);
+  const auto ports = TFD_TRY(detail::SlurmPorts::choose(env, options, shares.most_per_host));
 
   cluster::ClusterConfig config;
   TFD_TRY(assign_jobs(config, options, job, places, ports));
   config.no_task_reason = job.no_task_reason;
-  std::optional<int> own_local;
-  if (job.rank) own_local = places[static_cast<std::size_t>(*job.rank)].local;
-  const detail::SlurmGpus shared = TFD_TRY(detail::share_gpus(env, options, gpus, most_per_host, own_local));
+  if (job.rank) {
+    const auto& own = places[static_cast<std::size_t>(*job.rank)];
+    shares.own_local = own.local;
+    for (const detail::SlurmNode& node : job.nodes)
+      if (node.host == job.nodes[static_cast<std::size_t>(own.node)].host) shares.own_host += node.tasks;
+  }
+  const detail::SlurmGpus shared = TFD_TRY(detail::share_gpus(env, options, gpus, shares));
   if (shared.per_task > 0) config.num_accelerators["GPU"] = shared.per_task;
   config.visible_devices = shared.visible_devices;
   return config;

@@ -50,12 +50,18 @@ class SlurmPorts {
   bool wraps_ = false;
 };
 
+/// Tasks per host: of the fullest, and of this task's own (absent outside a task).
+struct SlurmShares {
+  int most_per_host = 0;
+  std::optional<int> own_local = {};
+  int own_host = 0;
+};
 /// How many GPUs a task has, and which those of this task are.
 struct SlurmGpus {
   int per_task = 0;
   std::optional<std::string> visible_devices;
 };
 Result<SlurmGpus> share_gpus(const Environment& env, const SlurmOptions& options, const GpuLister& lister,
-                             int most_per_host, std::optional<int> own_local);
+                             const SlurmShares& shares);
 
 }  // namespace tfd::resolve::detail

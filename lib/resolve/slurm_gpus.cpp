@@ -41,7 +41,7 @@ Result<int> gpus_of_node(const Environment& env, const SlurmOptions& options, co
 }  // namespace
 
 Result<SlurmGpus> share_gpus(const Environment& env, const SlurmOptions& options, const GpuLister& lister,
-                             int most_per_host, std::optional<int> own_local) {
+                             const SlurmShares& shares) {
   std::optional<std::vector<std::string>> visible;
   if (const auto text = env.find("CUDA_VISIBLE_DEVICES")) visible = list_devices(*text);
 
@@ -51,17 +51,22 @@ Result<SlurmGpus> share_gpus(const Environment& env, const SlurmOptions& options
     return out;
   }
   if (options.gpus_per_task == 0) return out;
-  const int per_node = TFD_TRY(gpus_of_node(env, options, lister, visible, own_local.has_value()));
-  out.per_task = options.gpus_per_task.value_or(per_node / std::max(most_per_host, 1));
-  const std::int64_t needed = std::int64_t{out.per_task} * most_per_host;
-  if (needed > per_node && own_local)
+  const bool in_task = shares.own_local.has_value();
+  const int per_node = TFD_TRY(gpus_of_node(env, options, lister, visible, in_task));
+  int tasks = std::max(shares.most_per_host, 1);
+  // The fullest host decides, so that every task has as many; but where it has too few GPUs, others still may have
+  // enough.
+  if (!options.gpus_per_task && per_node < tasks && in_task) tasks = std::max(shares.own_host, 1);
+  out.per_task = options.gpus_per_task.value_or(per_node / tasks);
+  const std::int64_t needed = std::int64_t{out.per_task} * tasks;
+  if (needed > per_node && in_task)
     return fail(Code::kFailedPrecondition,
-                "requested more GPUs than a node has: {} tasks with {} each need {}, {} are there", most_per_host,
-                out.per_task, needed, per_node);
-  if (!options.auto_set_gpu || !own_local || out.per_task == 0) return out;
+                "requested more GPUs than a node has: {} tasks with {} each need {}, {} are there", tasks, out.per_task,
+                needed, per_node);
+  if (!options.auto_set_gpu || !in_task || out.per_task == 0) return out;
 
-  const auto first = static_cast<std::size_t>(*own_local) * static_cast<std::size_t>(out.per_task);
   const auto count = static_cast<std::size_t>(out.per_task);
+  const auto first = static_cast<std::size_t>(*shares.own_local) * count;
   if (visible && first + count > visible->size())
     return fail(Code::kFailedPrecondition, "CUDA_VISIBLE_DEVICES lists {} GPUs, but this task's are number {} to {}",
                 visible->size(), first, first + count - 1);

@@ -202,6 +202,17 @@ TEST_CASE("slurm: GPUs are shared among the tasks of a node") {
   CHECK(with("4,5", {.gpus_per_task = 0})->num_accelerators.empty());
 }
 
+TEST_CASE("slurm: where the fullest host has too few GPUs, a task alone on its host still has its own") {
+  Values values = step("n[1-2]", "3,1", 3);
+  values["CUDA_VISIBLE_DEVICES"] = "0,1";
+  CHECK(resolve_with(values)->visible_devices == std::optional<std::string>("0,1"));
+  values["SLURM_PROCID"] = "1";
+  CHECK(resolve_with(values)->num_accelerators.empty());
+  values["CUDA_VISIBLE_DEVICES"] = "0,1,2,3,4,5";
+  values["SLURM_PROCID"] = "3";
+  CHECK(resolve_with(values)->visible_devices == std::optional<std::string>("0,1"));
+}
+
 TEST_CASE("slurm: GPUs that Slurm bound to a task are its own") {
   Values values = step("n1", "2", 1);
   values["CUDA_VISIBLE_DEVICES"] = "3";
