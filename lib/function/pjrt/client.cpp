@@ -25,18 +25,6 @@ constexpr std::array<std::pair<DType, PJRT_Buffer_Type>, 13> kTypes{{{DType::kBo
 
 alignas(tensor::kAlignment) constexpr std::byte kNoBytes[tensor::kAlignment]{};
 
-/// Keeps a storage until the plug-in calls back. Runs on a thread of the plug-in.
-void release_storage(PJRT_Error* error, void* holder) {
-  (void)error;  // the event has none to tell; a plug-in that makes one leaks a few bytes
-  delete static_cast<std::shared_ptr<tensor::Storage>*>(holder);
-}
-
-bool is_ready(const Api& api, PJRT_Event* event) {
-  TFD_PJRT_ARGS(PJRT_Event_IsReady_Args, args);
-  args.event = event;
-  return api.check(api->PJRT_Event_IsReady(&args), "event") && args.is_ready;
-}
-
 }  // namespace
 
 PJRT_Buffer_Type buffer_type(DType dtype) {
@@ -130,7 +118,6 @@ Result<ArgumentBuffer> ArgumentBuffer::make(const Client& client, const tensor::
   ArgumentBuffer out(client, args.buffer);
   out.owned_ = true;
   out.done_ = args.done_with_host_buffer;
-  if (aligned) out.storage_ = tensor.storage();
   return out;
 }
 
@@ -138,23 +125,14 @@ ArgumentBuffer::ArgumentBuffer(ArgumentBuffer&& other) noexcept
     : client_(other.client_),
       buffer_(other.buffer_),
       owned_(std::exchange(other.owned_, false)),
-      done_(std::exchange(other.done_, nullptr)),
-      storage_(std::move(other.storage_)) {}
+      done_(std::exchange(other.done_, nullptr)) {}
 
 ArgumentBuffer::~ArgumentBuffer() {
   if (!owned_) return;
-  const Api& api = client_->api();
-  api.destroy(buffer_);
-  // The execution has ended, so XLA lets go of the memory right here; only if something else in it still held on we leave
-  // the storage to the plug-in's call back.
-  if (done_ != nullptr && storage_ != nullptr && !is_ready(api, done_)) {
-    TFD_PJRT_ARGS(PJRT_Event_OnReady_Args, args);
-    args.event = done_;
-    args.callback = release_storage;
-    args.user_arg = new std::shared_ptr<tensor::Storage>(std::move(storage_));
-    (void)api.check(api->PJRT_Event_OnReady(&args), "event");
-  }
-  api.destroy(done_);
+  client_->api().destroy(buffer_);
+  // A thread of XLA may hold the buffer for some microseconds after it said that the execution has ended. Results never hold
+  // it: without donation XLA copies an argument that is a result.
+  (void)client_->api().await(done_, "argument");
 }
 
 }  // namespace tfd::function

@@ -54,13 +54,15 @@ class BufferStorage final : public tensor::Storage {
   const std::byte* data_ = nullptr;
 };
 
-/// A tensor on its way into a call: as the buffer that it is, or wrapped in one for the time of the call.
+/// A tensor on its way into a call: as the buffer that it is, or wrapped in one for the time of the call. The tensor must
+/// outlive it.
 class ArgumentBuffer {
  public:
   static Result<ArgumentBuffer> make(const Client& client, const tensor::Tensor& tensor);
   ArgumentBuffer(ArgumentBuffer&& other) noexcept;
   ArgumentBuffer& operator=(ArgumentBuffer&&) = delete;
-  /// The tensor's storage is kept alive for as long as XLA says that it reads it, though that is hardly ever longer.
+  /// After the execution: returns when XLA says that it no longer reads the tensor's memory, so that whoever owns it alone may
+  /// write to it again.
   ~ArgumentBuffer();
 
   PJRT_Buffer* buffer() const { return buffer_; }
@@ -70,8 +72,7 @@ class ArgumentBuffer {
   const Client* client_;
   PJRT_Buffer* buffer_;
   bool owned_ = false;
-  PJRT_Event* done_ = nullptr;               // XLA no longer reads the storage
-  std::shared_ptr<tensor::Storage> storage_;  // shared with the caller's tensor, until done_
+  PJRT_Event* done_ = nullptr;  // XLA no longer reads the tensor's memory
 };
 
 PJRT_Buffer_Type buffer_type(tensor::DType dtype);

@@ -185,6 +185,11 @@ TEST_CASE("function: host tensors go in without a copy and are given back before
   x.mutable_as<float>()[0] = 7;
   CHECK(results[0].as<float>()[0] == 3);
   CHECK(called(*identity, {x})[0].as<float>()[0] == 7);
+  for (int i = 0; i < 200; ++i) {
+    called(*identity, {x});
+    REQUIRE(x.is_sole_owner());
+    x.mutable_as<float>()[1023] = static_cast<float>(i);
+  }
 }
 
 TEST_CASE("function: memory that isn't aligned is copied and right") {
