@@ -64,7 +64,8 @@ class Core final : public Endpoint, private Wire::Sink {
     std::string address;
     PeerState state = PeerState::kConnecting;
     Incarnation incarnation = 0;
-    std::string reason;
+    std::string reason;  // why it isn't up now
+    std::string loss;    // why it was lost last
     bool is_mismatch = false;
     LinkId link = LinkId::kNone;
     std::uint64_t attempt = 0;  // the number of this link, so that a timer knows whether it is about it
@@ -109,6 +110,7 @@ class Core final : public Endpoint, private Wire::Sink {
   // core_frames.cpp: what arrives, and replies.
   void on_message(LinkId id, std::span<const std::byte> bytes) override;
   void on_closed(LinkId id, const std::string& reason) override;
+  void on_stands(LinkId id) override;
   Result<void> on_frame(Link& link, const FrameView& frame);
   Result<void> on_greeting(Link& link, const FrameView& frame);
   void on_arrived(Link& link, Link::Arrived arrived);

@@ -60,6 +60,14 @@ void Core::on_closed(LinkId id, const std::string& reason) {
   else on_lost(*peer, reason);
 }
 
+void Core::on_stands(LinkId id) {
+  const auto found = peer_of_link_.find(id);
+  Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  if (peer == nullptr || peer->state == PeerState::kUp) return;
+  peer->reason = "silent";
+  publish(*peer);
+}
+
 void Core::on_message(LinkId id, std::span<const std::byte> bytes) {
   Link* link = find_link(id);
   if (link == nullptr) {

@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kLeastBackOff = std::chrono::milliseconds(10);
 constexpr Duration kMostBackOff = std::chrono::milliseconds(500);
 // For a connection that doesn't stand, or whose other side is silent, as a task that hasn't begun to serve its socket.
-constexpr Duration kAttempt = std::chrono::seconds(5);
+constexpr Duration kAttempt = std::chrono::seconds(12);
 
 std::string rounded(Duration duration) {
   return format_duration(duration >= std::chrono::seconds(1) ? std::chrono::duration_cast<std::chrono::milliseconds>(duration)
@@ -32,6 +32,7 @@ void Core::begin_peer(PeerId id, std::string name, std::string address) {
   peer->name = std::move(name);
   peer->address = std::move(address);
   peer->back_off = kLeastBackOff;
+  peer->reason = "no answer";
   Peer& kept = *peer;
   peers_[static_cast<std::uint32_t>(id)] = std::move(peer);
   publish(kept);
@@ -48,7 +49,7 @@ void Core::end_peer(PeerId id, Code code, const std::string& why) {
   const auto gone = std::move(peers_.extract(static_cast<std::uint32_t>(id)).mapped());
   const bool was_up = gone->state == PeerState::kUp;
   gone->state = PeerState::kLost;
-  gone->reason = why;
+  gone->loss = why;
   fail_all(*gone, code, fmt::format("{} {}", gone->name, why));
   if (was_up) tell(*gone);
 }
@@ -65,9 +66,9 @@ void Core::connect(Peer& peer) {
     if (tried == nullptr || tried->attempt != attempt || tried->state == PeerState::kUp) return;
     const LinkId old = tried->link;
     if (old == LinkId::kNone) return;
-    const std::string reason = wire_->disconnect(old);
+    wire_->disconnect(old);
     drop_link(old);
-    retry(*tried, reason);
+    retry(*tried, tried->reason);
   });
 }
 
@@ -98,7 +99,10 @@ void Core::on_up(Peer& peer, Link& link) {
 void Core::on_lost(Peer& peer, const std::string& reason) {
   drop_link(peer.link);
   const bool was_up = peer.state == PeerState::kUp;
-  if (was_up) peer.state = PeerState::kLost;
+  if (was_up) {
+    peer.state = PeerState::kLost;
+    peer.loss = reason;
+  }
   const PeerId id = peer.id;
   retry(peer, reason);
   if (!was_up) return;
@@ -120,7 +124,7 @@ void Core::publish(const Peer& peer) {
 }
 
 void Core::tell(const Peer& peer) {
-  if (options_.on_peer && !is_closing_) options_.on_peer({peer.id, peer.name, peer.state, peer.incarnation, peer.reason});
+  if (options_.on_peer && !is_closing_) options_.on_peer({peer.id, peer.name, peer.state, peer.incarnation, peer.state == PeerState::kLost ? peer.loss : std::string()});
 }
 
 void Core::fail_all(Peer& peer, Code code, const std::string& message) {
@@ -142,7 +146,7 @@ void Core::start_request(RequestItem& item) {
   if (peer == nullptr) return item.callback(fail(Code::kNotFound, "no such peer"));
   if (peer->is_mismatch) return item.callback(fail(Error{Code::kProtocolMismatch, fmt::format("{} {}", peer->name, peer->reason), peer->name}));
   if (peer->state == PeerState::kLost)
-    return item.callback(fail(Error{Code::kUnavailable, fmt::format("{} is lost: {}", peer->name, peer->reason), peer->name}));
+    return item.callback(fail(Error{Code::kUnavailable, fmt::format("{} is lost: {}", peer->name, peer->loss), peer->name}));
   if (item.deadline.expired())
     return item.callback(fail(Error{Code::kDeadlineExceeded, fmt::format("no time left to ask {}", peer->name), peer->name}));
   const std::uint64_t id = next_request_++;

@@ -2,6 +2,7 @@
 #include "message.hpp"
 
 #include <cstring>
+#include <new>
 
 namespace tfd::transport {
 namespace {
@@ -141,7 +142,12 @@ Result<void> Assembly::read_envelope(std::span<const std::byte> envelope, std::s
   message_.meta = as_text(envelope.first(meta_size_));
   message_.tensors.reserve(entries.size());
   for (Entry& entry : entries) {
-    std::shared_ptr<tensor::Storage> storage = pool_->get(entry.size);
+    std::shared_ptr<tensor::Storage> storage;
+    try {
+      storage = pool_->get(entry.size);
+    } catch (const std::bad_alloc&) {  // a peer's sizes are no reason to die
+      return fail(Code::kResourceExhausted, "no memory for a tensor of {} bytes", entry.size);
+    }
     std::byte* to = storage->writable();
     if (entry.is_inline && entry.size > 0) {
       std::memcpy(to, inlined.data(), entry.size);

@@ -34,6 +34,8 @@ class Wire {
    public:
     virtual void on_message(LinkId link, std::span<const std::byte> bytes) = 0;
     virtual void on_closed(LinkId link, const std::string& reason) = 0;
+    /// Somebody took the connection; whether they speak shows later.
+    virtual void on_stands(LinkId link) = 0;
 
    protected:
     ~Sink() = default;
@@ -43,8 +45,8 @@ class Wire {
   virtual std::string address() const = 0;
   /// Starts connecting. What is sent before the link stands waits for it; what comes of it are messages or on_closed().
   virtual LinkId connect(const std::string& address) = 0;
-  /// Drops a link and what is queued on it, without on_closed(). Says what was reached: "silent", "connection refused".
-  virtual std::string disconnect(LinkId link) = 0;
+  /// Drops a link and what is queued on it, without on_closed().
+  virtual void disconnect(LinkId link) = 0;
   /// False if the link is gone.
   virtual bool send(LinkId link, Parcel parcel) = 0;
   /// Hands over at most `most` messages. Whether there may be more.

@@ -89,14 +89,12 @@ LinkId InprocNet::connect(NodeId node, const std::string& address) {
   return side(id, false);
 }
 
-std::string InprocNet::disconnect(NodeId node, LinkId link) {
+void InprocNet::disconnect(NodeId node, LinkId link) {
   const std::lock_guard lock(mutex_);
   const auto found = links_.find(number(link));
-  if (found == links_.end() || found->second.asker != node) return "";
-  const bool was_cut = is_cut(found->second);
-  if (!was_cut) close_side(side(found->first, true), found->second, true, "connection reset");
+  if (found == links_.end() || found->second.asker != node) return;
+  if (!is_cut(found->second)) close_side(side(found->first, true), found->second, true, "connection reset");
   links_.erase(found);
-  return was_cut ? "no answer" : "silent";
 }
 
 bool InprocNet::send(NodeId node, LinkId link, Parcel parcel) {

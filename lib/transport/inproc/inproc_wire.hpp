@@ -31,7 +31,7 @@ class InprocNet {
   std::string address_of(NodeId node) const;
   void remove(NodeId node);
   LinkId connect(NodeId node, const std::string& address);
-  std::string disconnect(NodeId node, LinkId link);
+  void disconnect(NodeId node, LinkId link);
   bool send(NodeId node, LinkId link, Parcel parcel);
   /// The next event of a node, after closing what has been cut for too long.
   std::optional<Event> take(NodeId node);
@@ -80,7 +80,7 @@ class InprocWire final : public Wire {
   ~InprocWire() override { close(); }
   std::string address() const override { return address_; }
   LinkId connect(const std::string& address) override { return net_->connect(node_, address); }
-  std::string disconnect(LinkId link) override { return net_->disconnect(node_, link); }
+  void disconnect(LinkId link) override { net_->disconnect(node_, link); }
   bool send(LinkId link, Parcel parcel) override { return net_->send(node_, link, std::move(parcel)); }
   bool receive(Sink& sink, int most) override;
   void wait(Clock::time_point until) override;

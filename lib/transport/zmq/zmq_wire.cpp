@@ -149,9 +149,18 @@ Result<void> ZmqWire::listen() {
 // plain text, and throws away what has arrived and isn't read.
 std::string ZmqWire::unique_endpoint(const std::string& address) {
   const std::string endpoint = with_scheme(address);
-  const std::size_t at = is_ipc(endpoint) ? std::strlen("ipc://") : endpoint.rfind(':') + 1;
-  const char filler = is_ipc(endpoint) ? '/' : '0';
-  if (is_ipc(endpoint) && endpoint.compare(at, 1, "/") != 0) return endpoint;
+  const std::size_t scheme = endpoint.find("://") + 3;
+  const std::size_t colon = endpoint.rfind(':');
+  std::size_t at = 0;
+  char filler = '0';
+  if (is_ipc(endpoint) && endpoint.compare(scheme, 1, "/") == 0) {
+    at = scheme;
+    filler = '/';
+  } else if (!is_ipc(endpoint) && colon >= scheme) {
+    at = colon + 1;
+  } else {
+    return endpoint;
+  }
   std::string unique = endpoint;
   do unique.insert(at, 1, filler);
   while (by_endpoint_.contains(unique));
@@ -160,29 +169,63 @@ std::string ZmqWire::unique_endpoint(const std::string& address) {
 
 LinkId ZmqWire::connect(const std::string& address) {
   const auto link = static_cast<LinkId>(next_link_++);
-  const std::string endpoint = unique_endpoint(address);
-  const std::string id = routing_id(link);
-  connections_[link] = {endpoint, address};
-  by_endpoint_[endpoint] = link;
-  asker_.touched = true;
-  set(asker_.handle, ZMQ_IPV6, is_ipv6(address) ? 1 : 0);
-  if (zmq_setsockopt(asker_.handle, ZMQ_CONNECT_ROUTING_ID, id.data(), id.size()) != 0 || zmq_connect(asker_.handle, endpoint.c_str()) != 0)
-    failed_.emplace_back(link, zmq_errno() == EINVAL ? "not an address" : zmq_strerror(zmq_errno()));
+  Connection& connection = connections_[link];
+  connection.address = address;
+  if (const std::string host = host_name(address); !host.empty()) {
+    resolver_.look_up(static_cast<std::uint64_t>(link), host);
+  } else {
+    connection.numeric = address;
+    begin(link, connection);
+  }
   return link;
 }
 
-std::string ZmqWire::disconnect(LinkId link) {
+void ZmqWire::on_resolved(Resolver::Answer answer) {
+  const auto link = static_cast<LinkId>(answer.tag);
   const auto found = connections_.find(link);
-  if (found == connections_.end()) return "";
-  std::string reached = found->second.stands ? "silent" : "no answer";
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  if (answer.addresses.empty()) {
+    failed_.emplace_back(link, answer.reason);
+    return;
+  }
+  const std::string& host = answer.addresses[tries_[connection.address]++ % answer.addresses.size()];
+  connection.numeric = host + connection.address.substr(connection.address.rfind(':'));
+  begin(link, connection);
+  for (Parcel& parcel : std::exchange(connection.held, {})) send(link, std::move(parcel));
+}
+
+void ZmqWire::begin(LinkId link, Connection& connection) {
+  connection.endpoint = unique_endpoint(connection.numeric);
+  const std::string id = routing_id(link);
+  by_endpoint_[connection.endpoint] = link;
   asker_.touched = true;
-  zmq_disconnect(asker_.handle, found->second.endpoint.c_str());
-  by_endpoint_.erase(found->second.endpoint);
+  set(asker_.handle, ZMQ_IPV6, is_ipv6(connection.numeric) ? 1 : 0);
+  if (zmq_setsockopt(asker_.handle, ZMQ_CONNECT_ROUTING_ID, id.data(), id.size()) == 0 && zmq_connect(asker_.handle, connection.endpoint.c_str()) == 0) return;
+  const int code = zmq_errno();
+  failed_.emplace_back(link, code == EINVAL || code == EPROTONOSUPPORT ? "not an address" : zmq_strerror(code));
+}
+
+void ZmqWire::disconnect(LinkId link) {
+  const auto found = connections_.find(link);
+  if (found == connections_.end()) return;
+  if (!found->second.endpoint.empty()) {
+    asker_.touched = true;
+    zmq_disconnect(asker_.handle, found->second.endpoint.c_str());
+    by_endpoint_.erase(found->second.endpoint);
+  }
   connections_.erase(found);
-  return reached;
 }
 
 bool ZmqWire::send(LinkId link, Parcel parcel) {
+  if (!is_accepted(link)) {
+    const auto found = connections_.find(link);
+    if (found == connections_.end()) return false;
+    if (found->second.endpoint.empty()) {
+      found->second.held.push_back(std::move(parcel));
+      return true;
+    }
+  }
   Socket& to = is_accepted(link) ? listener_ : asker_;
   void* const socket = to.handle;
   to.touched = true;
@@ -196,6 +239,7 @@ bool ZmqWire::send(LinkId link, Parcel parcel) {
 }
 
 bool ZmqWire::receive(Sink& sink, int most) {
+  for (Resolver::Answer& answer : resolver_.take()) on_resolved(std::move(answer));
   for (const auto& [link, reason] : std::exchange(failed_, {})) sink.on_closed(link, reason);
   probes_.look();
   // Events are read before the messages and heard after them: a goodbye or the last replies come before the end of their
@@ -245,9 +289,14 @@ void ZmqWire::on_event(Sink& sink, std::uint16_t event, const std::string& endpo
   if (found == by_endpoint_.end()) return;
   const LinkId link = found->second;
   Connection& connection = connections_.at(link);
-  if (event == ZMQ_EVENT_CONNECTED) connection.stands = true;
-  else if (connection.stands) sink.on_closed(link, "connection reset");
-  else sink.on_closed(link, probes_.why(connection.address));
+  if (event == ZMQ_EVENT_CONNECTED) {
+    connection.stands = true;
+    sink.on_stands(link);
+  } else if (connection.stands) {
+    sink.on_closed(link, "connection reset");
+  } else {
+    sink.on_closed(link, probes_.why(connection.numeric));
+  }
 }
 
 bool ZmqWire::has_events(void* socket) {
@@ -261,7 +310,7 @@ void ZmqWire::wait(Clock::time_point until) {
     if (socket->touched && has_events(socket->handle)) socket->ready = true;
     socket->touched = false;
   }
-  if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty()) return;
+  if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty() || resolver_.has_answers()) return;
   pollfd fds[4 + Probes::kMost] = {{waker_->fd(), POLLIN, 0}, {listener_.fd, POLLIN, 0}, {asker_.fd, POLLIN, 0}, {monitor_.fd, POLLIN, 0}};
   nfds_t count = 4;  // a negative descriptor is skipped
   for (const int fd : probes_.fds()) fds[count++] = {fd, POLLOUT, 0};

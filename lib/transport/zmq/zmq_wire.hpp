@@ -13,6 +13,7 @@
 #include "tfd/base/error.hpp"
 #include "wire.hpp"
 #include "zmq/probe.hpp"
+#include "zmq/resolver.hpp"
 
 namespace tfd::transport {
 
@@ -31,7 +32,7 @@ class ZmqWire final : public Wire {
 
   std::string address() const override { return address_; }
   LinkId connect(const std::string& address) override;
-  std::string disconnect(LinkId link) override;
+  void disconnect(LinkId link) override;
   bool send(LinkId link, Parcel parcel) override;
   bool receive(Sink& sink, int most) override;
   void wait(Clock::time_point until) override;
@@ -39,9 +40,11 @@ class ZmqWire final : public Wire {
 
  private:
   struct Connection {
-    std::string endpoint;  // as given to zmq_connect()
-    std::string address;
-    bool stands = false;  // TCP does; whoever is behind it may be silent
+    std::string address;      // as given to connect()
+    std::string numeric;      // without names of hosts
+    std::string endpoint;     // as given to zmq_connect(); empty while its host's name is looked up
+    std::vector<Parcel> held;  // sent meanwhile
+    bool stands = false;      // TCP does; whoever is behind it may be silent
   };
   // Every look at an idle socket of libzmq is a system call. One that was read to its end has nothing until its descriptor
   // says so (`ready`), unless it was sent on or connected since (`touched`), which may take what the descriptor had to say.
@@ -51,7 +54,7 @@ class ZmqWire final : public Wire {
     bool ready = true;
     bool touched = false;
   };
-  ZmqWire(ZmqOptions options, std::shared_ptr<Waker> waker) : options_(std::move(options)), waker_(std::move(waker)) {}
+  ZmqWire(ZmqOptions options, std::shared_ptr<Waker> waker) : options_(std::move(options)), waker_(waker), resolver_(std::move(waker)) {}
   Result<void> open();
   Result<void> listen();
   Result<void*> make_router() const;
@@ -60,6 +63,8 @@ class ZmqWire final : public Wire {
   void on_event(Sink& sink, std::uint16_t event, const std::string& endpoint);
   static void watch(Socket& socket);
   static bool has_events(void* socket);
+  void begin(LinkId link, Connection& connection);
+  void on_resolved(Resolver::Answer answer);
   std::string unique_endpoint(const std::string& address);
 
   ZmqOptions options_;
@@ -70,6 +75,8 @@ class ZmqWire final : public Wire {
   Socket asker_;
   Socket monitor_;
   Probes probes_;
+  Resolver resolver_;
+  std::unordered_map<std::string, std::size_t> tries_;  // of a host with several addresses, one after the other
   std::uint64_t next_link_ = 1;
   std::unordered_map<LinkId, Connection> connections_;
   std::unordered_map<std::string, LinkId> by_endpoint_;

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One connection without a wire: batches, chunks, credit. And the timers.
+#include <doctest/doctest.h>
+
+#include <deque>
+
+#include "link.hpp"
+#include "timers.hpp"
+
+namespace tfd::transport {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Keeps what was sent.
+class Tape final : public Wire {
+ public:
+  std::string address() const override { return ""; }
+  LinkId connect(const std::string&) override { return LinkId::kNone; }
+  void disconnect(LinkId) override {}
+  bool send(LinkId, Parcel parcel) override {
+    sent.push_back(std::move(parcel));
+    return true;
+  }
+  bool receive(Sink&, int) override { return false; }
+  void wait(Clock::time_point) override {}
+  void close() override {}
+  std::deque<Parcel> sent;
+};
+
+struct Ends {
+  std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>(1 << 20);
+  Link out{static_cast<LinkId>(1), {1 << 30, 1 << 30}, *pool};
+  Link in{static_cast<LinkId>(kAcceptedBit | 1), {64 << 20, 64 << 20}, *pool};
+  Tape tape, back;
+
+  void queue(std::uint64_t id, const Message& message, Deadline deadline = Deadline::never()) {
+    out.queue(id, deadline, *encode_message({.type = FrameType::kRequest, .id = id}, message));
+  }
+  // What is on the tape, read by the other side: ids of complete messages.
+  std::vector<std::uint64_t> read() {
+    std::vector<std::uint64_t> ids;
+    while (!tape.sent.empty()) {
+      const Parcel parcel = std::move(tape.sent.front());
+      tape.sent.pop_front();
+      std::span<const std::byte> rest = parcel.keep ? parcel.piece : as_bytes(parcel.bytes);
+      if (in.awaits_chunk()) {
+        auto arrived = in.on_chunk(rest);
+        REQUIRE(arrived.has_value());
+        if (*arrived) ids.push_back((*arrived)->header.id);
+        continue;
+      }
+      while (!rest.empty()) {
+        const FrameView frame = *take_frame(rest);
+        if (takes_credit(frame.header.type)) in.count_received(frame.header);
+        if (frame.header.type == FrameType::kChunk) in.await_chunk(frame.header);
+        if (frame.header.type == FrameType::kCancel) in.drop_partial(frame.header.id);
+        if (frame.header.type != FrameType::kRequest) continue;
+        auto arrived = in.on_head(frame);
+        REQUIRE(arrived.has_value());
+        if (*arrived) ids.push_back((*arrived)->header.id);
+      }
+    }
+    return ids;
+  }
+  // Credit that the reader gave, brought back.
+  void acknowledge() {
+    CHECK(in.ship(back));
+    for (const Parcel& parcel : std::exchange(back.sent, {})) {
+      std::span<const std::byte> rest = as_bytes(parcel.bytes);
+      while (!rest.empty()) out.on_credit(take_frame(rest)->header.position);
+    }
+  }
+};
+
+tensor::Tensor bytes(std::int64_t count) { return tensor::Tensor::zeros(tensor::DType::kU8, {count}); }
+
+}  // namespace
+
+TEST_CASE("link: small messages that are queued together travel as one") {
+  Ends ends;
+  for (std::uint64_t id = 1; id <= 100; ++id) ends.queue(id, {1, "small", {}});
+  CHECK(ends.out.ship(ends.tape));
+  CHECK(ends.tape.sent.size() == 1);
+  CHECK(ends.read().size() == 100);
+  for (std::uint64_t id = 1; id <= 1000; ++id) ends.queue(id, {1, "small", {}});
+  CHECK(ends.out.ship(ends.tape));
+  CHECK(ends.tape.sent.size() == 4);  // of at most 256
+  const auto ids = ends.read();
+  REQUIRE(ids.size() == 1000);
+  for (std::uint64_t id = 1; id <= 1000; ++id) CHECK(ids[id - 1] == id);
+  for (std::uint64_t id = 1; id <= 10; ++id) ends.queue(id, {1, std::string(30000, 'x'), {}});
+  CHECK(ends.out.ship(ends.tape));
+  CHECK(ends.tape.sent.size() == 5);  // of at most 64 KiB
+}
+
+TEST_CASE("link: no message of the wire is larger than a chunk and its header, and small ones overtake large ones") {
+  Ends ends;
+  ends.queue(1, {1, "", {bytes(5 << 20)}});
+  ends.queue(2, {1, std::string(300000, 'm'), {bytes(1 << 20)}});
+  ends.queue(3, {1, "small", {}});
+  CHECK(ends.out.ship(ends.tape));
+  for (const Parcel& parcel : ends.tape.sent) CHECK((parcel.keep ? parcel.piece.size() : parcel.bytes.size()) <= kChunkBytes);
+  CHECK(ends.read() == std::vector<std::uint64_t>{3, 2, 1});
+}
+
+TEST_CASE("link: no more than the window is sent until the reader has taken it") {
+  Ends ends;
+  constexpr std::uint64_t kCount = 60;
+  for (std::uint64_t id = 1; id <= kCount; ++id) ends.queue(id, {1, "", {bytes(1 << 20)}});
+  std::size_t arrived = 0, rounds = 0;
+  while (arrived < kCount && rounds < 1000) {
+    CHECK(ends.out.ship(ends.tape));
+    std::uint64_t on_the_wire = 0;
+    for (const Parcel& parcel : ends.tape.sent) on_the_wire += parcel.piece.size() + parcel.bytes.size();
+    CHECK(on_the_wire <= kCreditWindow + kChunkBytes + kBatchBytes);
+    arrived += ends.read().size();
+    ends.acknowledge();
+    ++rounds;
+  }
+  CHECK(arrived == kCount);
+  CHECK(rounds > 3);
+}
+
+TEST_CASE("link: who doesn't take replies gets no credit for requests") {
+  Ends ends;
+  for (std::uint64_t id = 1; id <= 100; ++id)  // 100 MiB of replies wait
+    ends.in.queue(id, Deadline::never(), *encode_message({.type = FrameType::kReply, .id = id}, {1, "", {bytes(1 << 20)}}));
+  CHECK(ends.in.ship(ends.back));
+  ends.back.sent.clear();
+  for (std::uint64_t id = 1; id <= 8; ++id) ends.queue(id, {1, "", {bytes(1 << 20)}});
+  CHECK(ends.out.ship(ends.tape));
+  CHECK(ends.read().size() == 8);
+  CHECK(ends.in.ship(ends.back));
+  CHECK(ends.back.sent.empty());
+  ends.in.on_credit(16 << 20);
+  CHECK(ends.in.ship(ends.back));
+  ends.in.on_credit(32 << 20);
+  CHECK(ends.in.ship(ends.back));
+  ends.in.on_credit(48 << 20);
+  CHECK(ends.in.ship(ends.back));
+  bool has_credit = false;
+  for (const Parcel& parcel : ends.back.sent) {
+    std::span<const std::byte> rest = as_bytes(parcel.bytes);
+    while (!rest.empty()) has_credit = take_frame(rest)->header.type == FrameType::kCredit || has_credit;
+  }
+  CHECK(has_credit);
+}
+
+TEST_CASE("link: what is cancelled stops, and the reader forgets it") {
+  Ends ends;
+  ends.queue(1, {1, "", {bytes(40 << 20)}});
+  ends.queue(2, {1, "", {bytes(100)}});
+  ends.out.cancel(2);  // its head hasn't left
+  CHECK(ends.out.ship(ends.tape));
+  CHECK(ends.read().empty());
+  ends.out.cancel(1);
+  ends.acknowledge();
+  ends.queue(3, {1, "", {bytes(60 << 20)}});  // fits only if the reader forgot 1
+  std::vector<std::uint64_t> ids;
+  for (int round = 0; round < 100 && ids.empty(); ++round) {
+    CHECK(ends.out.ship(ends.tape));
+    ids = ends.read();
+    ends.acknowledge();
+  }
+  CHECK(ids == std::vector<std::uint64_t>{3});
+}
+
+TEST_CASE("link: the time left counts from when a request leaves") {
+  Ends ends;
+  ends.queue(1, {1, "x", {}}, Deadline::after(10s));
+  CHECK(ends.out.ship(ends.tape));
+  std::span<const std::byte> rest = as_bytes(ends.tape.sent.front().bytes);
+  const std::uint64_t left = take_frame(rest)->header.time_left_us;
+  CHECK(left > 1000000);
+  CHECK(left <= 10000000);
+}
+
+TEST_CASE("timers: come in order of time, then of their making, and dead ones are swept") {
+  Timers<int> timers;
+  const Clock::time_point start = Clock::now();
+  timers.add(start + 2s, 2);
+  timers.add(start + 1s, 1);
+  timers.add(start + 2s, 3);
+  CHECK(timers.next() == start + 1s);
+  CHECK(!timers.take_due(start));
+  CHECK(timers.take_due(start + 5s) == 1);
+  CHECK(timers.take_due(start + 5s) == 2);
+  CHECK(timers.take_due(start + 5s) == 3);
+  CHECK(timers.next() == Clock::time_point::max());
+  for (int i = 0; i < 100000; ++i) {
+    timers.add(start + 60s, i);
+    timers.sweep(1, [&](int value) { return value == i; });
+    REQUIRE(timers.size() <= 1025);
+  }
+}
+
+}  // namespace tfd::transport

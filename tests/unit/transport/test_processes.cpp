@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TCP between real processes that are killed, stopped and started again; and what else may talk to a listening port.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+#include "bed.hpp"
+#include "frame.hpp"
+
+namespace tfd::transport {
+namespace {
+
+constexpr auto kHeartbeatTimeout = 1000ms;
+
+int listen_on_loopback() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(listen(fd, 128) == 0);
+  return fd;
+}
+
+int connect_to(const std::string& address) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
+  return fd;
+}
+
+// An echo-task process; killed at the end of the test at the latest, or when the test dies (its stdin ends).
+class Task {
+ public:
+  explicit Task(int listen_fd = -1) {
+    int in[2], out[2];
+    REQUIRE(pipe2(in, O_CLOEXEC) == 0);
+    REQUIRE(pipe2(out, O_CLOEXEC) == 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    constexpr int kThere = 9;
+    if (listen_fd >= 0) posix_spawn_file_actions_adddup2(&actions, listen_fd, kThere);
+    std::string program = TFD_ECHO_TASK, bind = "127.0.0.1:0", fd = std::to_string(kThere);
+    char* const arguments[] = {program.data(), bind.data(), listen_fd >= 0 ? fd.data() : nullptr, nullptr};
+    REQUIRE(posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environ) == 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]);
+    close(out[1]);
+    stdin_ = in[1];
+    char byte = 0;
+    while (read(out[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
+    close(out[0]);
+    REQUIRE(!address_.empty());
+  }
+  ~Task() {
+    kill(SIGKILL);
+    close(stdin_);
+  }
+  const std::string& address() const { return address_; }
+  void signal(int number) { ::kill(pid_, number); }
+  void kill(int number) {
+    if (pid_ <= 0) return;
+    ::kill(pid_, number);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int stdin_ = -1;
+  std::string address_;
+};
+
+struct Client {
+  Seen<PeerEvent> events;
+  std::unique_ptr<Endpoint> endpoint;
+  Client() {
+    EndpointOptions options;
+    options.name = "coordinator";
+    options.heartbeat_interval = 200ms;
+    options.heartbeat_timeout = kHeartbeatTimeout;
+    options.on_peer = [this](const PeerEvent& event) { events.add(event); };
+    endpoint = std::move(*make_zmq_endpoint(std::move(options)));
+  }
+};
+
+struct Outcome {
+  Clock::time_point when;
+  Result<Message> answer;
+};
+
+}  // namespace
+
+TEST_CASE("processes: a killed task is seen at once, and each of 1 000 requests in flight fails once") {
+  Task task;
+  Client client;
+  const PeerId peer = client.endpoint->add_peer("worker:0", task.address());
+  constexpr std::size_t kCount = 1000;
+  Seen<Outcome> outcomes;
+  for (std::size_t i = 0; i < kCount; ++i)
+    client.endpoint->request(peer, text_message("never"), Deadline::never(), [&](Result<Message> answer) { outcomes.add({Clock::now(), std::move(answer)}); });
+  CHECK(client.endpoint->call(peer, text_message("who"), soon()).has_value());  // in order: they are all there
+  const auto killed = Clock::now();
+  task.kill(SIGKILL);
+  const auto seen = outcomes.wait(kCount);
+  for (const Outcome& outcome : seen) {
+    REQUIRE(!outcome.answer);
+    REQUIRE(outcome.answer.error().code == Code::kUnavailable);
+    REQUIRE(outcome.answer.error().task == "worker:0");
+    REQUIRE(outcome.answer.error().message == "worker:0 is lost: connection reset");
+  }
+  CHECK(seen[0].when - killed < kHeartbeatTimeout / 2);
+  client.endpoint.reset();
+  CHECK(outcomes.now().size() == kCount);
+}
+
+TEST_CASE("processes: a frozen task is seen within the heartbeat limit, and is up again when it thaws") {
+  Task task;
+  Client client;
+  const PeerId peer = client.endpoint->add_peer("worker:0", task.address());
+  const Result<Message> who = client.endpoint->call(peer, text_message("who"), soon());
+  REQUIRE(who.has_value());
+  const auto frozen = Clock::now();
+  task.signal(SIGSTOP);
+  const Result<Message> answer = client.endpoint->call(peer, text_message("x"), soon());
+  const auto after = Clock::now() - frozen;
+  task.signal(SIGCONT);
+  REQUIRE(!answer);
+  CHECK(answer.error().code == Code::kUnavailable);
+  CHECK(answer.error().message == "worker:0 is lost: no heartbeat for 1s");
+  CHECK(after >= kHeartbeatTimeout / 2);
+  CHECK(after < 3 * kHeartbeatTimeout);
+  CHECK(client.endpoint->wait_up(std::vector{peer}, soon()).has_value());
+  const Result<Message> same = client.endpoint->call(peer, text_message("who"), soon());
+  REQUIRE(same.has_value());
+  CHECK(same->meta == who->meta);
+}
+
+TEST_CASE("processes: what was sent to a dead task is never executed by its successor on the same socket") {
+  const int listener = listen_on_loopback();
+  auto first = std::make_unique<Task>(listener);
+  Client client;
+  const PeerId peer = client.endpoint->add_peer("worker:0", first->address());
+  REQUIRE(client.endpoint->wait_up(std::vector{peer}, soon()).has_value());
+  const Incarnation before = client.endpoint->incarnation_of(peer);
+  first->signal(SIGSTOP);  // so that these are sent, and not read
+  Seen<Outcome> outcomes;
+  for (int i = 0; i < 100; ++i)
+    client.endpoint->request(peer, {1, "old", {ramp(i * 1000)}}, soon(), [&](Result<Message> answer) { outcomes.add({Clock::now(), std::move(answer)}); });
+  client.endpoint->post([] {});
+  first->kill(SIGKILL);
+  for (const Outcome& outcome : outcomes.wait(100)) {
+    REQUIRE(!outcome.answer);
+    REQUIRE(outcome.answer.error().code == Code::kUnavailable);
+  }
+  const Task second(listener);
+  REQUIRE(client.endpoint->wait_up(std::vector{peer}, soon()).has_value());
+  CHECK(client.endpoint->incarnation_of(peer) > before);
+  const Result<Message> count = client.endpoint->call(peer, text_message("count"), soon());
+  REQUIRE(count.has_value());
+  CHECK(count->meta == "0");
+  close(listener);
+}
+
+TEST_CASE("processes: a task that listens but doesn't serve yet is waited for, and is silent") {
+  const int listener = listen_on_loopback();
+  sockaddr_in name{};
+  socklen_t size = sizeof name;
+  getsockname(listener, reinterpret_cast<sockaddr*>(&name), &size);
+  Client client;
+  const PeerId peer = client.endpoint->add_peer("worker:0", "127.0.0.1:" + std::to_string(ntohs(name.sin_port)));
+  Seen<Outcome> outcomes;
+  client.endpoint->request(peer, text_message("hello"), soon(), [&](Result<Message> answer) { outcomes.add({Clock::now(), std::move(answer)}); });
+  const Result<void> up = client.endpoint->wait_up(std::vector{peer}, Deadline::after(100ms));
+  CHECK(up.error().code == Code::kDeadlineExceeded);
+  CHECK(up.error().message == "waited 100ms for worker:0 (silent)");
+  const Task task(listener);
+  CHECK(outcomes.wait(1)[0].answer.has_value());
+  close(listener);
+}
+
+TEST_CASE("processes: 20 MB tensors don't starve the heartbeats") {
+  Task task;
+  Client client;
+  const PeerId peer = client.endpoint->add_peer("worker:0", task.address());
+  const tensor::Tensor value = ramp(5000000);
+  Seen<bool> done;
+  for (int i = 0; i < 20; ++i)
+    client.endpoint->request(peer, {1, "large", {value}}, Deadline::after(60s), [&](Result<Message> answer) { done.add(answer && tensor::same_bytes(answer->tensors.at(0), value)); });
+  for (const bool good : done.wait(20)) CHECK(good);
+  for (const PeerEvent& event : client.events.now()) CHECK(event.state != PeerState::kLost);
+}
+
+TEST_CASE("port: garbage, half a greeting and endless bytes from strangers are survived") {
+  ZmqBed bed("tcp");
+  auto server = bed.serve(echo);
+  auto client = bed.client();
+  const PeerId peer = client->add_peer("worker:0", server->address());
+  REQUIRE(client->call(peer, text_message("x"), soon()).has_value());
+  std::vector<int> strangers;
+  const auto send_text = [](int fd, std::string_view bytes) { [[maybe_unused]] const auto sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL); };
+  for (const std::string_view bytes : {std::string_view("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string_view("\xFF\0\0\0\0\0\0\0\1\x7F", 10), std::string_view("\xF7TFD\1\1"), std::string_view("\0", 1)}) {
+    strangers.push_back(connect_to(server->address()));
+    send_text(strangers.back(), bytes);
+  }
+  strangers.push_back(connect_to(server->address()));
+  for (int i = 0; i < 64; ++i) send_text(strangers.back(), std::string(65536, static_cast<char>(i * 37)));
+  // A ZMTP 3.0 greeting as it should be, then a frame that says it has 2^40 bytes.
+  strangers.push_back(connect_to(server->address()));
+  std::string greeting("\xFF\0\0\0\0\0\0\0\1\x7F\3\0NULL", 16);
+  greeting.resize(64, '\0');
+  send_text(strangers.back(), greeting + std::string("\x02\0\0\1\0\0\0\0\0", 9) + std::string(10000, 'x'));
+  CHECK(client->call(peer, text_message("still there"), soon())->meta == "still there");
+  for (const int fd : strangers) close(fd);
+  CHECK(client->call(peer, text_message("still there"), soon())->meta == "still there");
+}
+
+TEST_CASE("port: a ZeroMQ client that doesn't keep to the protocol is told or ignored, and can't make us allocate") {
+  ZmqBed bed("tcp");
+  std::atomic<int> handled{0};
+  auto server = bed.serve([&](const Caller&, Message request, Responder responder) {
+    ++handled;
+    responder.reply(std::move(request));
+  });
+  void* context = zmq_ctx_new();
+  const auto dealer = [&](const std::string& endpoint) {
+    void* socket = zmq_socket(context, ZMQ_DEALER);
+    const int now = 0, patience = 5000;
+    zmq_setsockopt(socket, ZMQ_LINGER, &now, sizeof now);
+    zmq_setsockopt(socket, ZMQ_RCVTIMEO, &patience, sizeof patience);
+    REQUIRE(zmq_connect(socket, endpoint.c_str()) == 0);
+    return socket;
+  };
+  const auto send_frame = [](void* socket, const std::string& bytes, bool more = false) { zmq_send(socket, bytes.data(), bytes.size(), more ? ZMQ_SNDMORE : 0); };
+  const auto receive = [](void* socket) {
+    char bytes[4096];
+    const int size = zmq_recv(socket, bytes, sizeof bytes, 0);
+    const std::string text(bytes, size < 0 ? 0 : static_cast<std::size_t>(size));
+    std::span<const std::byte> rest = as_bytes(text);
+    const Result<FrameView> frame = take_frame(rest);
+    return frame ? std::make_pair(frame->header.type, std::string(as_text(frame->body))) : std::make_pair(FrameType::kPing, std::string("nothing"));
+  };
+  const std::string endpoint = "tcp://" + server->address();
+  std::string hello, request, early;
+  append_frame(hello, {.type = FrameType::kHello, .incarnation = 5}, "stranger");
+  const auto request_of = [&](std::uint64_t id, Incarnation incarnation, std::string_view body) {
+    std::string out;
+    append_frame(out, {.type = FrameType::kRequest, .id = id, .incarnation = incarnation}, body);
+    return out;
+  };
+  const std::string empty_body(12, '\0');
+
+  void* silent = dealer(endpoint);  // requests without a greeting are ignored
+  send_frame(silent, request_of(1, server->incarnation(), empty_body));
+  void* many = dealer(endpoint);  // and so are messages of many parts
+  for (int i = 0; i < 50; ++i) send_frame(many, hello, true);
+  send_frame(many, hello);
+  void* odd = dealer(endpoint);
+  send_frame(odd, hello);
+  CHECK(receive(odd).first == FrameType::kWelcome);
+  send_frame(odd, request_of(1, server->incarnation() - 1, empty_body));  // for a predecessor
+  const auto refused = receive(odd);
+  CHECK(refused.first == FrameType::kFailure);
+  CHECK(decode_error(as_bytes(refused.second)).code == Code::kUnavailable);
+  send_frame(odd, request_of(2, server->incarnation(), empty_body));
+  CHECK(receive(odd).first == FrameType::kReply);
+  CHECK(handled == 1);
+  send_frame(odd, request_of(3, server->incarnation(), "short"));
+  CHECK(receive(odd).first == FrameType::kGoodbye);
+  send_frame(odd, request_of(4, server->incarnation(), empty_body));  // not heard any more
+
+  void* newer = dealer(endpoint);
+  hello[4] = 9;
+  send_frame(newer, hello);
+  CHECK(receive(newer).first == FrameType::kWelcome);  // by whose version it sees the mismatch
+
+  ZmqBed other("tcp");
+  auto client = other.client();
+  CHECK(client->call(client->add_peer("worker:0", server->address()), text_message("x"), soon()).has_value());
+  CHECK(handled == 2);
+  for (void* socket : {silent, many, odd, newer}) zmq_close(socket);
+  zmq_ctx_term(context);
+}
+
+TEST_CASE("port: a server of another version is a protocol mismatch, at once") {
+  void* context = zmq_ctx_new();
+  void* router = zmq_socket(context, ZMQ_ROUTER);
+  REQUIRE(zmq_bind(router, "tcp://127.0.0.1:*") == 0);
+  char endpoint[256];
+  std::size_t size = sizeof endpoint;
+  zmq_getsockopt(router, ZMQ_LAST_ENDPOINT, endpoint, &size);
+  ZmqBed bed("tcp");
+  auto client = bed.client();
+  const PeerId peer = client->add_peer("worker:0", std::string(endpoint).substr(6));
+  Seen<Error> errors;
+  client->request(peer, text_message("x"), soon(), [&](Result<Message> answer) { errors.add(answer ? Error{} : answer.error()); });
+  char id[16], bytes[256];
+  const int id_size = zmq_recv(router, id, sizeof id, 0);
+  zmq_recv(router, bytes, sizeof bytes, 0);
+  std::string welcome;
+  append_frame(welcome, {.type = FrameType::kWelcome, .incarnation = 1}, "worker:0");
+  welcome[4] = 2;
+  zmq_send(router, id, static_cast<std::size_t>(id_size), ZMQ_SNDMORE);
+  zmq_send(router, welcome.data(), welcome.size(), 0);
+  CHECK(errors.wait(1)[0].code == Code::kProtocolMismatch);
+  const Result<void> up = client->wait_up(std::vector{peer}, soon());
+  REQUIRE(!up);
+  CHECK(up.error().code == Code::kProtocolMismatch);
+  CHECK(up.error().message.find("speaks protocol version 2, this is version 1") != std::string::npos);
+  const int now = 0;
+  zmq_setsockopt(router, ZMQ_LINGER, &now, sizeof now);
+  zmq_close(router);
+  zmq_ctx_term(context);
+}
+
+TEST_CASE("port: addresses are real, IPv6 too, and a taken one is an error") {
+  auto one = make_zmq_endpoint([] {
+    EndpointOptions options;
+    options.bind = "[::1]:0";
+    options.handler = echo;
+    return options;
+  }());
+  REQUIRE_MESSAGE(one.has_value(), (one ? "" : one.error().message));
+  CHECK((*one)->address().starts_with("[::1]:"));
+  CHECK(!(*one)->address().ends_with(":0"));
+  ZmqBed bed("tcp");
+  auto client = bed.client();
+  CHECK(client->call(client->add_peer("worker:0", (*one)->address()), text_message("six"), soon())->meta == "six");
+  const auto bind_error = [](const std::string& address) {
+    EndpointOptions options;
+    options.bind = address;
+    const auto made = make_zmq_endpoint(std::move(options));
+    return made ? Error{} : made.error();
+  };
+  CHECK(bind_error((*one)->address()).message == fmt::format("cannot bind {}: address already in use", (*one)->address()));
+  CHECK(bind_error((*one)->address()).code == Code::kSystem);
+  CHECK(bind_error("nonsense").code == Code::kInvalidArgument);
+  CHECK(bind_error("192.0.2.1:0").code != Code::kUnknown);
+
+  const Result<Message> nowhere = client->call(client->add_peer("worker:9", "not an address"), text_message("x"), Deadline::after(50ms));
+  CHECK(nowhere.error().message.find("(not an address)") != std::string::npos);
+}
+
+TEST_CASE("port: names of hosts are looked up, without holding up anybody") {
+  ZmqBed bed("tcp");
+  auto server = bed.serve(echo);
+  auto client = bed.client();
+  const std::string port = server->address().substr(server->address().rfind(':'));
+  const PeerId nobody = client->add_peer("worker:1", "no-such-host.invalid:2222");
+  CHECK(client->call(client->add_peer("worker:0", "localhost" + port), text_message("by name"), soon())->meta == "by name");
+  Result<void> up;
+  for (const Deadline deadline = soon(); !deadline.expired();) {  // the name server says so sooner or later, or nothing at all
+    up = client->wait_up(std::vector{nobody}, Deadline::after(100ms));
+    REQUIRE(!up);
+    if (up.error().message.find("(no answer)") == std::string::npos) break;
+  }
+  CHECK(up.error().message.find("host") != std::string::npos);
+}
+
+TEST_CASE("inproc: a cut cable is noticed after the heartbeat timeout; a kill at once; a short cut loses nothing") {
+  InprocBed bed;
+  EndpointOptions options;
+  options.name = "worker:0";
+  options.handler = echo;
+  options.bind = "w0:1";
+  options.heartbeat_timeout = 100ms;
+  auto server = bed.make(std::move(options));
+  Seen<PeerEvent> events;
+  EndpointOptions asking;
+  asking.name = "coordinator";
+  asking.heartbeat_interval = 20ms;
+  asking.heartbeat_timeout = 100ms;
+  asking.on_peer = [&](const PeerEvent& event) { events.add(event); };
+  auto client = bed.make(std::move(asking));
+  const PeerId peer = client->add_peer("worker:0", "w0:1");
+  REQUIRE(client->call(peer, text_message("x"), soon()).has_value());
+
+  bed.network->cut("w0:1", true);
+  Seen<std::string> answers;
+  client->request(peer, text_message("held"), soon(), [&](Result<Message> answer) { answers.add(answer ? answer->meta : answer.error().message); });
+  bed.network->cut("w0:1", false);
+  CHECK(answers.wait(1)[0] == "held");
+
+  const auto cut = Clock::now();
+  bed.network->cut("w0:1", true);
+  const Result<Message> lost = client->call(peer, text_message("lost"), soon());
+  CHECK(lost.error().code == Code::kUnavailable);
+  CHECK(lost.error().message.find("no heartbeat") != std::string::npos);
+  CHECK(Clock::now() - cut >= 100ms);
+  bed.network->cut("w0:1", false);
+  CHECK(client->wait_up(std::vector{peer}, soon()).has_value());
+  CHECK(client->call(peer, text_message("again"), soon()).has_value());
+
+  bed.network->kill("w0:1");
+  CHECK(client->call(peer, text_message("dead"), soon()).error().code == Code::kUnavailable);
+  CHECK(events.now().back().state == PeerState::kLost);
+}
+
+}  // namespace tfd::transport
