@@ -8,9 +8,9 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
   source "$BATS_TEST_DIRNAME/slurm-bed.bash"
-  local missing
-  missing=$(slurm_missing)
-  [ -z "$missing" ] || skip "no Slurm here: $missing"
+  MISSING=$(slurm_missing)
+  export MISSING
+  [ -z "$MISSING" ] || return 0
   BED=$(mktemp -d /tmp/tfd-slurm-XXXXXX)
   export BED
   unset CUDA_VISIBLE_DEVICES TF_CONFIG
@@ -23,11 +23,14 @@ setup_file() {
 }
 
 teardown_file() {
+  [ -n "${BED:-}" ] || return 0
   source "$BATS_TEST_DIRNAME/slurm-bed.bash"
-  [ -z "${BED:-}" ] || { slurm_down "$BED"; rm -rf "$BED"; }
+  slurm_down "$BED"
+  rm -rf "$BED"
 }
 
 setup() {
+  [ -z "$MISSING" ] || skip "no Slurm here: $MISSING"
   OUT=$(mktemp -d "$BED/out-XXXXXX")
   export OUT
 }
