@@ -137,8 +137,9 @@ Coordinator::~Coordinator() {
   {
     const Lock lock(mutex_);
     closing_ = true;
+    for (Worker& worker : workers_) ++worker.generation;  // what the endpoint still calls back at its end comes too late
   }
-  endpoint_.reset();  // after this no callback runs
+  owned_endpoint_.reset();  // after this no callback runs
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
   for (const auto& [id, closure] : closures_) closure->value->set_cancelled(ended, std::nullopt);
 }
@@ -174,7 +175,8 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint.name = "coordinator";
   endpoint.on_peer = [this](const transport::PeerEvent& event) { on_peer(event); };
   endpoint.log = options_.log.for_room("transport");
-  endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
+  owned_endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
+  endpoint_ = owned_endpoint_.get();
   std::vector<std::pair<std::string, std::string>> ps;
   for (Server& server : servers_) {
     server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address), server.name);

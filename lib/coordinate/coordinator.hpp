@@ -219,7 +219,8 @@ class Coordinator final : public ClusterCoordinator {
   std::atomic<bool> servers_ready_{false};
   bool dispatching_ = false;                // I/O thread only
   bool dispatch_again_ = false;             // I/O thread only
-  std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses all of the above
+  transport::Endpoint* endpoint_ = nullptr;  // the same: its thread still uses it while it is being destroyed
+  std::unique_ptr<transport::Endpoint> owned_endpoint_;  // last: its thread uses all of the above
 };
 
 /// Asks one task and waits for the answer, which always comes (the deadline is the request's).
