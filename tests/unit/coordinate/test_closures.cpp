@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Closures as JSON lines: every line has its answer, whatever is wrong with it.
+#include "bed.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tfd/coordinate/closures.hpp"
+
+using namespace tfd;
+using namespace tfd::bed;
+using namespace tfd::coordinate;
+using nlohmann::json;
+
+namespace {
+
+/// A stream whose lines a test gives and whose answers it reads.
+class Stream {
+ public:
+  explicit Stream(Bed& bed, ClosureStreamOptions with = {}) : options(with) {
+    auto coordinator_options = bed.options();
+    coordinator_options.keep_going = options.keep_going;
+    coordinator = bed.connect(program, std::move(coordinator_options));
+  }
+
+  /// All lines at once, to the end.
+  Result<ClosureStreamSummary> run(const std::vector<std::string>& lines) {
+    std::deque<std::string> left(lines.begin(), lines.end());
+    return run_closures(
+        *coordinator, program,
+        [&](Deadline) -> Result<std::optional<std::string>> {
+          if (left.empty()) return std::nullopt;
+          std::string line = std::move(left.front());
+          left.pop_front();
+          return line;
+        },
+        [this](std::string_view text) -> Result<void> {
+          const std::scoped_lock lock(mutex);
+          written.append(text);
+          return {};
+        },
+        options);
+  }
+  ClosureStreamSummary run_well(const std::vector<std::string>& lines) {
+    auto summary = run(lines);
+    if (!summary) FAIL(summary.error().message);
+    return *summary;
+  }
+  std::vector<json> answers() {
+    std::vector<json> out;
+    std::size_t at = 0;
+    for (std::size_t end = 0; (end = written.find('\n', at)) != std::string::npos; at = end + 1)
+      out.push_back(json::parse(written.substr(at, end - at)));
+    CHECK(at == written.size());
+    return out;
+  }
+  json answer(const json& label) {
+    json found;
+    for (const json& one : answers()) {
+      if (one.value("id", json()) != label && one.value("line", json()) != label) continue;
+      CHECK(found.is_null());
+      found = one;
+    }
+    REQUIRE_FALSE(found.is_null());
+    return found;
+  }
+
+  ClosureStreamOptions options;
+  program::Program program = make_program();
+  std::unique_ptr<ClusterCoordinator> coordinator;
+  std::mutex mutex;
+  std::string written;
+};
+
+std::string schedule(const std::string& function, int argument, const std::string& id) {
+  return json{{"op", "schedule"}, {"function", function}, {"args", {argument}}, {"id", id}}.dump();
+}
+
+}  // namespace
+
+TEST_CASE("closures: both examples of the API page") {
+  Bed bed;
+  Stream stream(bed);
+  const auto summary = stream.run_well({
+      R"({"op": "create_per_worker_dataset", "dataset": "threes"})",
+      R"({"op": "schedule", "function": "next", "args": [{"per_worker": "threes"}], "id": "a"})",
+      R"({"op": "fetch", "of": {"remote": "a"}, "id": "three"})",
+      R"({"op": "schedule", "function": "add_and_read", "args": [1], "id": "b"})",
+      R"({"op": "fetch", "of": {"remote": "b"}, "id": "one"})",
+      R"({"op": "join"})",
+      R"({"op": "read", "variable": "v", "id": "v"})",
+  });
+  CHECK(summary.lines == 7);
+  CHECK(summary.failed + summary.cancelled == 0);
+  CHECK(stream.answer(1) == json::parse(R"({"line": 1, "status": "ready"})"));
+  CHECK(stream.answer("a") == json::parse(R"({"id": "a", "status": "ready", "value": 3})"));
+  CHECK(stream.answer("three")["value"] == 3);
+  CHECK(stream.answer("one")["value"] == 1);
+  CHECK(stream.answer(6)["status"] == "ready");
+  CHECK(stream.answer("v")["value"] == 1);
+}
+
+TEST_CASE("closures: fetch keeps the structure and everything that isn't remote") {
+  Bed bed;
+  Stream stream(bed);
+  stream.run_well({schedule("double", 5, "a"), schedule("double", 20, "b"),
+                   R"({"op": "schedule", "function": "add", "args": [1], "id": "none"})",
+                   R"({"op": "fetch", "of": {"a": {"remote": "a"}, "b": [{"remote": "b"}, 7, 1.5], "c": "te\"xt", "d": {"remote": "none"}}, "id": "f"})",
+                   R"({"op": "fetch", "of": "nothing remote", "id": "g"})"});
+  CHECK(stream.answer("f")["value"] == json::parse(R"({"a": 10, "b": [40, 7, 1.5], "c": "te\"xt", "d": null})"));
+  CHECK(stream.answer("g")["value"] == "nothing remote");
+}
+
+TEST_CASE("closures: kwargs, several results, and integer ids") {
+  Bed bed;
+  Stream stream(bed);
+  stream.run_well({R"({"op": "schedule", "function": "pair", "kwargs": {"a": 1, "b": 2}, "id": 7})",
+                   R"({"op": "fetch", "of": {"remote": 7}, "id": "7"})"});
+  CHECK(stream.answer(7)["value"] == json{2, 1});
+  CHECK(stream.answer("7")["value"] == json{2, 1});
+}
+
+TEST_CASE("closures: an error is answered by its closure, cancels what waits, and is raised once") {
+  Bed bed(1);
+  Stream stream(bed);
+  const auto summary = stream.run_well({schedule("fail", 9, "bad"), R"({"op": "join", "id": "first"})", R"({"op": "join", "id": "second"})",
+                                        schedule("double", 4, "after")});
+  CHECK(stream.answer("bad")["status"] == "error");
+  CHECK(stream.answer("bad")["error"]["code"] == "INVALID_ARGUMENT");
+  CHECK(stream.answer("bad")["error"]["task"] == "worker:0");
+  CHECK(stream.answer("first")["status"] == "raised");
+  CHECK(stream.answer("second")["status"] == "ready");
+  CHECK(stream.answer("after")["value"] == 8);
+  CHECK(summary.failed == 2);
+}
+
+TEST_CASE("closures: what an error cancels says because of whom, and the raising schedule is cancelled with it") {
+  Bed bed(1);
+  Stream stream(bed);
+  bed.gate.close();
+  auto opened = std::async(std::launch::async, [&] {
+    bed.gate.wait_for(1);
+    while (stream.coordinator->queued() + stream.coordinator->in_flight() < 40) std::this_thread::yield();
+    bed.gate.open();
+  });
+  std::vector<std::string> lines{schedule("gated", 1, "gated"), schedule("fail", 1, "bad")};
+  for (int i = 0; i < 38; ++i) lines.push_back(schedule("add", 1, "x" + std::to_string(i)));
+  lines.push_back(R"({"op": "done", "id": "done"})");
+  const auto summary = stream.run_well(lines);
+  opened.get();
+  CHECK(stream.answer("bad")["status"] == "error");
+  int cancelled = 0;
+  for (const json& one : stream.answers())
+    if (one["status"] == "cancelled") {
+      ++cancelled;
+      CHECK(one["because"] == "bad");
+    }
+  CHECK(cancelled > 0);
+  CHECK(summary.cancelled == static_cast<std::uint64_t>(cancelled));
+  CHECK(stream.answers().size() == lines.size());
+}
+
+TEST_CASE("closures: with keep_going nothing is cancelled or raised") {
+  Bed bed;
+  Stream stream(bed, {.keep_going = true});
+  const auto summary = stream.run_well({schedule("fail", 1, "bad"), schedule("double", 1, "good"), R"({"op": "join", "id": "join"})"});
+  CHECK(summary.failed == 1);
+  CHECK(summary.cancelled == 0);
+  CHECK(stream.answer("join")["status"] == "ready");
+}
+
+TEST_CASE("closures: a line that is wrong gets an error with its label, and the run goes on") {
+  Bed bed;
+  Stream stream(bed);
+  const std::vector<std::pair<std::string, std::string>> bad{
+      {"{", "not JSON, at byte 2"},
+      {"[1]", "a line is an object"},
+      {R"({"id": "x1"})", "'op' is missing"},
+      {R"({"op": "shedule"})", "unknown op 'shedule', did you mean 'schedule'?"},
+      {R"({"op": 3})", "'op' must be a string"},
+      {R"({"op": "join", "id": [1]})", "'id' must be a string or an integer"},
+      {R"({"op": "schedule"})", "schedule: 'function' is missing"},
+      {R"({"op": "schedule", "function": "double", "arguments": [1]})", "schedule: unknown key 'arguments'"},
+      {R"({"op": "schedule", "function": "double", "args": 1})", "schedule: 'args' must be a list"},
+      {R"({"op": "schedule", "function": "duble", "args": [1]})", "no function 'duble', did you mean 'double'?"},
+      {R"({"op": "schedule", "function": "double"})", "double: takes 1 argument, got 0"},
+      {R"({"op": "schedule", "function": "double", "args": ["x"]})", "double: argument 0: "},
+      {R"({"op": "schedule", "function": "double", "args": [[1, 2]]})", "double: argument 0: "},
+      {R"({"op": "schedule", "function": "double", "args": [{"remote": "a"}]})", "a remote value can't be an argument"},
+      {R"({"op": "schedule", "function": "next", "args": [{"per_worker": "ten"}]})", "no per-worker dataset 'ten' yet"},
+      {R"({"op": "schedule", "function": "next", "args": [1]})", "must be {\"per_worker\": DATASET}"},
+      {R"({"op": "fetch", "of": {"remote": "nobody"}})", "no closure was scheduled with the id \"nobody\""},
+      {R"({"op": "create_per_worker_dataset", "dataset": "tenn"})", "no dataset 'tenn', did you mean 'ten'?"},
+      {R"({"op": "read", "variable": "w"})", "no variable 'w'"},
+      {R"({"op": "assign", "variable": "v", "value": "x"})", "v: "},
+      {R"({"op": "restore", "path": "/nonexistent/directory"})", ""},
+      {R"({"cluster": {}})", "a new cluster spec"},
+  };
+  std::vector<std::string> lines;
+  for (const auto& [line, message] : bad) lines.push_back(line);
+  lines.push_back(schedule("double", 1, "same"));
+  lines.push_back(schedule("double", 1, "same"));
+  lines.push_back("");
+  lines.push_back(schedule("double", 4, "good"));
+  const auto summary = stream.run_well(lines);
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    CAPTURE(bad[i].first);
+    const json answer = i == 2 ? stream.answer("x1") : stream.answer(i + 1);
+    CHECK(answer["status"] == "error");
+    CHECK(answer["error"]["message"].get<std::string>().find(bad[i].second) != std::string::npos);
+  }
+  CHECK(stream.written.find("\"id\":\"same\",\"status\":\"error\",\"error\":{\"code\":\"ALREADY_EXISTS\"") != std::string::npos);
+  CHECK(stream.answer("good")["value"] == 8);
+  CHECK(stream.answers().size() == bad.size() + 3);  // the empty line has none
+  CHECK(summary.failed == bad.size() + 1);
+}
+
+TEST_CASE("closures: ordered answers come in the order of the lines") {
+  Bed bed(3);
+  Stream stream(bed, {.ordered = true});
+  std::vector<std::string> lines;
+  for (int i = 0; i < 500; ++i) lines.push_back(i % 7 == 3 ? "{" : schedule("double", i, "c" + std::to_string(i)));
+  stream.run_well(lines);
+  const auto answers = stream.answers();
+  REQUIRE(answers.size() == 500);
+  for (int i = 0; i < 500; ++i) {
+    const json& answer = answers[static_cast<std::size_t>(i)];
+    if (i % 7 == 3) CHECK(answer["line"] == i + 1);
+    else CHECK(answer["id"] == "c" + std::to_string(i));
+  }
+}
+
+TEST_CASE("closures: save and restore") {
+  TemporaryDirectory directory;
+  Bed bed;
+  Stream stream(bed);
+  const std::string path = directory.path() + "/ck";
+  stream.run_well({schedule("add", 5, "a"), R"({"op": "join"})", json{{"op", "save"}, {"path", path}, {"id", "save"}}.dump(),
+                   R"({"op": "assign", "variable": "v", "value": 100})", R"({"op": "read", "variable": "v", "id": "changed"})",
+                   json{{"op", "restore"}, {"path", path}, {"id", "restore"}}.dump(), R"({"op": "read", "variable": "v", "id": "back"})"});
+  CHECK(stream.answer("save") == json::parse(R"({"id": "save", "status": "ready", "step": 1})"));
+  CHECK(stream.answer("changed")["value"] == 100);
+  CHECK(stream.answer("restore")["step"] == 1);
+  CHECK(stream.answer("back")["value"] == 5);
+}
+
+TEST_CASE("closures: a reader that stops reading stops the schedule") {
+  Bed bed;
+  Stream stream(bed, {.most_unanswered = 100});
+  std::atomic<int> lines{0};
+  std::promise<void> stuck, go_on;
+  auto continues = go_on.get_future().share();
+  std::atomic<bool> first{true};
+  auto result = std::async(std::launch::async, [&] {
+    return run_closures(
+        *stream.coordinator, stream.program,
+        [&](Deadline) -> Result<std::optional<std::string>> {
+          if (lines == 1000) return std::nullopt;
+          ++lines;
+          return R"({"op": "schedule", "function": "double", "args": [1]})";
+        },
+        [&](std::string_view) -> Result<void> {
+          if (first.exchange(false)) stuck.set_value();
+          continues.wait();
+          return {};
+        },
+        stream.options);
+  });
+  stuck.get_future().wait();
+  while (lines < 101) std::this_thread::yield();                      // 100 unanswered, and one in the reader's hand
+  (void)stream.coordinator->join(Deadline::after(20s));
+  CHECK(lines == 101);
+  go_on.set_value();
+  const auto summary = result.get();
+  REQUIRE(summary);
+  CHECK(summary->ready == 1000);
+}
+
+TEST_CASE("closures: a lost parameter server answers everything that was read and ends the stream") {
+  Bed bed;
+  Stream stream(bed);
+  bed.gate.close();
+  auto killed = std::async(std::launch::async, [&] {
+    bed.gate.wait_for(1);
+    bed.kill("ps:0");
+  });
+  bool first = true;
+  const auto result = run_closures(
+      *stream.coordinator, stream.program,
+      [&](Deadline) -> Result<std::optional<std::string>> {
+        if (std::exchange(first, false)) return schedule("gated", 1, "a");
+        return fail(Code::kDeadlineExceeded, "nothing yet");  // the stream stays open
+      },
+      [&](std::string_view text) -> Result<void> {
+        stream.written.append(text);
+        return {};
+      },
+      stream.options);
+  killed.get();
+  bed.gate.open();
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == Code::kUnavailable);
+  CHECK(result.error().task == "ps:0");
+  CHECK(stream.answer("a")["error"]["code"] == "UNAVAILABLE");
+}
+
+TEST_CASE("closures: a reader of the answers that is gone ends the stream") {
+  Bed bed;
+  Stream stream(bed);
+  const auto result = run_closures(
+      *stream.coordinator, stream.program,
+      [&](Deadline) -> Result<std::optional<std::string>> { return R"({"op": "done"})"; },
+      [&](std::string_view) -> Result<void> { return fail(Code::kUnavailable, "nobody reads"); }, stream.options);
+  REQUIRE_FALSE(result);
+  CHECK(result.error().message == "nobody reads");
+}
