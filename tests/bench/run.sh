@@ -35,7 +35,7 @@ bench_coordinate() {
   ours=$(tfd-serve --jobs worker=2,ps=1 | {
     read -r spec
     printf '%s\n' "$spec" >"$work/spec.json"
-    "$build/tests/bench/bench-coordinate" "$work/spec.json" "$source/examples/counter/program.json" add_one
+    "$build/tests/bench/bench-coordinate" "$work/spec.json" "$source/tests/bench/trivial/program.json" add_one
   })
   echo "$ours"
   if python=$(tensorflow_python); then
