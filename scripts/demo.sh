@@ -7,7 +7,8 @@ set -euo pipefail
 PROGRAM=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/examples/digits/program.json
 LEAST_ACCURACY=0.965
 VICTIM=worker:1
-KILL_AT=600 # of 2000 steps: the restarted worker should have work left
+STEPS=6000 # of the program's own 2000 a restarted worker, half a second later, may find none left
+KILL_AT=$((STEPS / 2))
 
 for tool in tfd-resolve tfd-serve tfd-coordinate; do
   command -v "$tool" >/dev/null || { echo "demo: no $tool on PATH: run ./dev demo" >&2; exit 69; }
@@ -15,13 +16,17 @@ done
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/tfd-demo.XXXXXX")
 export TFD_CACHE_DIR=$WORK/cache
 PIPELINE=0
-STARTED=() # every process of the cluster that was seen
+declare -A STARTED=() # process ids of the cluster that were seen
 
 say() { printf '%s\n' "$*"; }
 
-# Process ids of the children of $1, read from /proc: pgrep isn't everywhere.
+# Process ids of the children of $1, from /proc: pgrep isn't everywhere.
 children_of() {
-  local stat rest
+  local stat rest parent
+  if [ -e "/proc/$1/task/$1/children" ]; then
+    cat "/proc/$1"/task/*/children 2>/dev/null | tr ' ' '\n' | grep . || true
+    return
+  fi
   for stat in /proc/[0-9]*/stat; do
     rest=$(cat "$stat" 2>/dev/null) || continue
     local pid=${rest%% *}
@@ -30,13 +35,13 @@ children_of() {
     [ "$parent" != "$1" ] || printf '%s\n' "$pid"
   done
 }
-arguments_of() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null || true; }
+arguments_of() { { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null || true; }
 
-# The task servers are children of the tfd-serve of our pipeline.
-supervisor() {
+# The first child of process $1 whose command line has $2 in it.
+find_child() {
   local pid
-  for pid in $(children_of "$PIPELINE"); do
-    [[ $(arguments_of "$pid") != *tfd-serve* ]] || { printf '%s\n' "$pid"; return; }
+  for pid in $(children_of "$1"); do
+    [[ $(arguments_of "$pid") != *"$2"* ]] || { printf '%s\n' "$pid"; return; }
   done
 }
 
@@ -59,53 +64,56 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-say "tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | tfd-coordinate examples/digits/program.json"
+say "tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | tfd-coordinate examples/digits/program.json --set train.steps=$STEPS"
 exec {events}< <(
   cd "$WORK"
   tfd-resolve local --jobs worker=3,ps=2 2>>"$WORK/stderr" | tfd-serve 2>>"$WORK/stderr" |
-    tfd-coordinate "$PROGRAM" --set train.checkpoint.dir="$WORK/checkpoints" 2>>"$WORK/stderr"
+    tfd-coordinate "$PROGRAM" --set train.checkpoint.dir="$WORK/checkpoints" --set train.steps=$STEPS \
+      --set train.evaluate.every=$((STEPS / 6)) 2>>"$WORK/stderr"
 )
 PIPELINE=$!
 
-kill_worker() {
-  local server pid
-  server=$(supervisor)
-  [ -n "$server" ] || { say "demo: cannot find tfd-serve"; exit 1; }
-  mapfile -t STARTED < <(children_of "$server")
-  STARTED+=("$server")
-  for pid in "${STARTED[@]}"; do
-    [[ $(arguments_of "$pid") == *"$VICTIM"* ]] || continue
-    kill -KILL "$pid"
-    say "  killed $VICTIM (process $pid) with SIGKILL"
-    return
-  done
-  say "demo: cannot find $VICTIM among the children of tfd-serve"
-  exit 1
+# Remembers the processes of the cluster: tfd-serve, which is a child of the pipeline, and its children, the tasks.
+SERVER=''
+note_processes() {
+  SERVER=${SERVER:-$(find_child "$PIPELINE" tfd-serve)}
+  [ -n "$SERVER" ] || { say "demo: cannot find tfd-serve"; exit 1; }
+  local pid
+  for pid in "$SERVER" $(children_of "$SERVER"); do STARTED["$pid"]=1; done
 }
 
-killed=no lost=no back=no accuracy='' reason='' last_shown=0
+kill_worker() {
+  local pid
+  pid=$(find_child "$SERVER" "$VICTIM")
+  [ -n "$pid" ] || { say "demo: cannot find $VICTIM among the children of tfd-serve"; exit 1; }
+  kill -KILL "$pid"
+  say "  killed $VICTIM (process $pid) with SIGKILL"
+}
+
+killed=no lost=no back=no accuracy='' reason=''
 begin=$EPOCHREALTIME
 while IFS= read -r line <&"$events"; do
   case $(field event "$line") in
-    start) begin=$EPOCHREALTIME ;;
+    start)
+      begin=$EPOCHREALTIME
+      note_processes
+      ;;
     step)
-      step=$(field step "$line")
-      if [ $((step - last_shown)) -ge 200 ]; then
-        say "  step $step: loss $(field loss "$line")"
-        last_shown=$step
-      fi
-      if [ "$killed" = no ] && [ "$step" -ge "$KILL_AT" ]; then
+      if [ "$killed" = no ] && [ "$(field step "$line")" -ge "$KILL_AT" ]; then
         kill_worker
         killed=yes
       fi
       ;;
-    eval) say "  step $(field step "$line"): test accuracy $(field accuracy "$line")" ;;
+    eval) say "  step $(field step "$line"): loss $(field loss "$line"), test accuracy $(field accuracy "$line")" ;;
     worker)
       state=$(field state "$line")
       say "  $(field task "$line") is $state"
       [ "$(field task "$line")" = "$VICTIM" ] || continue
       [ "$state" != lost ] || lost=yes
-      [ "$state" != back ] || back=yes
+      if [ "$state" = back ]; then
+        back=yes
+        note_processes
+      fi
       ;;
     end)
       accuracy=$(field accuracy "$line")
@@ -119,7 +127,7 @@ wait "$PIPELINE" || status=$?
 PIPELINE=0
 [ "$status" = 0 ] || { say "demo: the pipeline ended with exit code $status"; exit 1; }
 
-for pid in "${STARTED[@]}"; do
+for pid in "${!STARTED[@]}"; do
   [ ! -d "/proc/$pid" ] || { say "demo: process $pid is still there: $(arguments_of "$pid")"; exit 1; }
 done
 [ "$killed" = yes ] || { say "demo: training ended before $VICTIM was killed"; exit 1; }
