@@ -13,5 +13,6 @@ complete -c tfd -n __fish_use_subcommand -s h -l help -d 'Print this help and ex
 complete -c tfd -n __fish_use_subcommand -a help -d 'list the tools, or explain one'
 complete -c tfd -n __fish_use_subcommand -a coordinate -d 'coordinate workers and parameter servers: train a program, or run closures'
 complete -c tfd -n __fish_use_subcommand -a resolve -d 'find the cluster that this process belongs to'
-complete -c tfd -n '__fish_seen_subcommand_from help' -a 'coordinate resolve'
-complete -c tfd -n '__fish_seen_subcommand_from coordinate resolve' -a '(__tfd_of_tool)'
+complete -c tfd -n __fish_use_subcommand -a serve -d 'serve the tasks of a cluster that are on this host'
+complete -c tfd -n '__fish_seen_subcommand_from help' -a 'coordinate resolve serve'
+complete -c tfd -n '__fish_seen_subcommand_from coordinate resolve serve' -a '(__tfd_of_tool)'

@@ -88,10 +88,11 @@ load common
     END { exit bad }'
 }
 
-@test "option help begins with a capital and is one sentence without a full stop" {
+# "slurm: the first port" names the kinds that an option is for; the rest is a sentence.
+@test "option help begins with a capital or with whom it is for, and has no full stop" {
   for tool in $(tools); do
     while IFS= read -r text; do
-      [[ $text =~ ^[A-Z0-9] && $text != *. ]] || fault "$tool: '$text'"
+      [[ $text =~ ^([A-Z0-9]|[a-z][a-z, -]*:\ ) && $text != *. ]] || fault "$tool: '$text'"
     done < <("$tool" --dump-cli | jq -r '.options[] | select(.hidden | not) | .help')
     summary=$("$tool" --dump-cli | jq -r .summary)
     [[ $summary =~ ^[a-z] && $summary != *. ]] || fault "$tool: summary '$summary'"
