@@ -3,6 +3,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 #include "sample.hpp"
 
@@ -108,6 +109,22 @@ TEST_CASE("cli: -v, -q and TFD_LOG decide what the log prints") {
   CHECK(printed({"-q"}, "transport=loud") == "tfd-x: e\n");
   CHECK(printed({}, "transport=loud")
             .starts_with("tfd-x: TFD_LOG: 'transport=loud' is no LEVEL or ROOM=LEVEL; levels are "));
+}
+
+TEST_CASE("cli: threads may log at the same time, lines stay whole") {
+  Sample s;
+  s.run(running([](Io& io) -> Result<ExitCode> {
+          std::vector<std::jthread> threads;
+          for (int thread = 0; thread < 4; ++thread)
+            threads.emplace_back([log = io.log.for_room("data")] {
+              for (int line = 0; line < 100; ++line) log.warning("one whole line");
+            });
+          return ExitCode::kDone;
+        }),
+        {});
+  std::string wanted;
+  for (int line = 0; line < 400; ++line) wanted += "tfd-x: one whole line\n";
+  CHECK(s.err == wanted);
 }
 
 TEST_CASE("cli: colour only when asked for, or on a terminal") {
