@@ -4,6 +4,7 @@
 bats_require_minimum_version 1.5.0
 
 serve_setup() {
+  : "${TFD_SOURCE:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
   unset TF_CONFIG TFD_LOG TFD_CLUSTER NOTIFY_SOCKET
   export TFD_SERVE_TEST=$BATS_TEST_TMPDIR  # marks every process that this test starts
   T=$BATS_TEST_TMPDIR
