@@ -75,7 +75,7 @@ Columns read_columns(Options& options) {
   if (value == nullptr) return {};
   const bool is_range = value->is_array() && value->size() == 2;
   const auto first = is_range ? integer_of((*value)[0]) : integer_of(*value);
-  const auto stop = is_range ? integer_of((*value)[1]) : first ? std::optional(*first + 1) : std::nullopt;
+  const auto stop = is_range ? integer_of((*value)[1]) : first && *first < kMost ? std::optional(*first + 1) : first;
   if (!first || !stop) options.note("columns", "must be a column's number, or [FIRST, END] where END isn't one of them any more");
   else if (*first < 0 || *stop <= *first || *stop > kMost) options.note("columns", fmt::format("there are no columns [{}, {}]", *first, *stop));
   else return {*first, is_range ? Shape{*stop - *first} : Shape{}};
