@@ -144,6 +144,10 @@ std::string cluster_spec_to_json(const ClusterSpec& spec) {
 }
 
 std::string cluster_config_to_json(const ClusterConfig& config, bool pretty) {
+  return config_with_spec_to_json(config, config.cluster, pretty);
+}
+
+std::string config_with_spec_to_json(const ClusterConfig& config, const ClusterSpec& spec, bool pretty) {
   JsonValue extra;
   if (config.extra != "{}")
     if (auto parsed = parse_json(config.extra, "extra")) extra = std::move(*parsed);
@@ -152,9 +156,9 @@ std::string cluster_config_to_json(const ClusterConfig& config, bool pretty) {
   std::string out;
   Members members(out, pretty);
   if (pretty) {
-    append_spec_pretty(members.key("cluster"), config.cluster);
+    append_spec_pretty(members.key("cluster"), spec);
   } else {
-    append_spec(members.key("cluster"), config.cluster);
+    append_spec(members.key("cluster"), spec);
   }
   if (config.task) {
     append_task(members.key("task"), *config.task, task_extra);

@@ -3,7 +3,7 @@
 
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/formats.hpp"
-#include "tfd/cluster/json_value.hpp"
+#include "tfd/cluster/spec_json.hpp"
 
 namespace tfd::cluster {
 namespace {
@@ -53,7 +53,10 @@ std::string did_you_mean_member(const JsonValue& value, const Step& step) {
 
 Result<std::string> get_path(const ClusterConfig& config, std::string_view path) {
   const std::vector<Step> steps = TFD_TRY(parse_path(path));
-  const JsonValue root = TFD_TRY(parse_json(cluster_config_to_json(config), "spec"));
+  // 10 000 addresses are parsed only where they are asked for.
+  const bool in_cluster = steps.front().text == "cluster";
+  const JsonValue root =
+      TFD_TRY(parse_json(config_with_spec_to_json(config, in_cluster ? config.cluster : ClusterSpec{}, false), "spec"));
   const JsonValue* here = &root;
   std::string walked;
   for (const Step& step : steps) {

@@ -177,8 +177,13 @@ Result<JsonValue> parse_json(std::string_view text, std::string_view source) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
   out += '"';
   while (!text.empty()) {
+    const auto plain = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
+    out.append(text.data(), plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const auto c = static_cast<unsigned char>(text.front());
     const std::size_t length = utf8_length(text);
     if (c == '"' || c == '\\') {

@@ -74,6 +74,7 @@ Result<ClusterSpec> spec_from_value(const JsonValue& value, std::string_view whe
 }
 
 void append_spec(std::string& out, const ClusterSpec& spec) {
+  out.reserve(out.size() + 32 * static_cast<std::size_t>(spec.size()));
   out += '{';
   bool first_job = true;
   for (const std::string& job : spec.jobs()) {

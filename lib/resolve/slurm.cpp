@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "slurm_env.hpp"
@@ -38,7 +40,8 @@ Result<void> assign_jobs(cluster::ClusterConfig& config, const SlurmOptions& opt
     for (int i = 0; i < count; ++i, ++rank) {
       const auto& place = places[rank];
       address = job.nodes[static_cast<std::size_t>(place.node)].host;
-      fmt::format_to(std::back_inserter(address), ":{}", ports.port(place.local));
+      address += ':';
+      address += std::string_view(fmt::format_int(ports.port(place.local)).c_str());
       if (job.rank == static_cast<int>(rank)) config.task = cluster::TaskId{name, i};
       config.cluster.add_task(name, i, address);
     }

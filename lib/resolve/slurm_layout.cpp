@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 #include "slurm_env.hpp"
@@ -104,6 +105,22 @@ Result<std::vector<int>> nodes_of_ranks(const Environment& env, const SlurmOptio
   return deal(job.nodes, job.total, kWhole);
 }
 
+/// Of each node the first that has its host's name: a host that is listed twice is one host, its counts add up.
+/// A flat table, since an unordered_map's nodes alone would cost a tenth of the time that the tool has.
+std::vector<int> first_entries(const std::vector<SlurmNode>& nodes) {
+  const std::size_t size = std::bit_ceil(nodes.size() * 2 + 1);
+  std::vector<int> table(size, -1);
+  std::vector<int> first(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::size_t at = std::hash<std::string_view>{}(nodes[i].host) & (size - 1);
+    while (table[at] >= 0 && nodes[static_cast<std::size_t>(table[at])].host != nodes[i].host)
+      at = (at + 1) & (size - 1);
+    if (table[at] < 0) table[at] = static_cast<int>(i);
+    first[i] = table[at];
+  }
+  return first;
+}
+
 /// What Slurm told this task about itself must be what was derived, else the whole spec is wrong.
 Result<void> check_own_place(const Environment& env, const SlurmJob& job, const std::vector<SlurmPlace>& places) {
   if (!job.rank) return {};
@@ -128,12 +145,7 @@ Result<void> check_own_place(const Environment& env, const SlurmJob& job, const 
 
 Result<std::vector<SlurmPlace>> place_ranks(const Environment& env, const SlurmOptions& options, const SlurmJob& job) {
   const std::vector<int> node_of = TFD_TRY(nodes_of_ranks(env, options, job));
-  // A host that is listed twice is one host: its counts add up.
-  std::unordered_map<std::string_view, int> ids;
-  ids.reserve(job.nodes.size());
-  std::vector<int> first_entry(job.nodes.size());
-  for (std::size_t i = 0; i < job.nodes.size(); ++i)
-    first_entry[i] = ids.try_emplace(job.nodes[i].host, static_cast<int>(i)).first->second;
+  const std::vector<int> first_entry = first_entries(job.nodes);
   std::vector<int> used(job.nodes.size(), 0);
   std::vector<SlurmPlace> places;
   places.reserve(node_of.size());

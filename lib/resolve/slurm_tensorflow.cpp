@@ -95,10 +95,12 @@ Result<SlurmAllocation> allocate_as_tensorflow(const SlurmTensorflow& slurm, boo
   std::vector<std::string> addresses;
   for (const auto& [host, count] : slurm.hosts) {
     for (int k = 0; k < count && k * slurm.gpus_per_task < slurm.gpus_per_node; ++k) {
-      addresses.push_back(fmt::format("{}:{}", host, slurm.port_base + k));
+      addresses.push_back(host + ':' + fmt::format_int(slurm.port_base + k).str());
       std::string devices;
-      for (int gpu = 0; gpu < slurm.gpus_per_task; ++gpu)
-        devices += fmt::format("{}{}", gpu > 0 ? "," : "", k * slurm.gpus_per_task + gpu);
+      for (int gpu = 0; gpu < slurm.gpus_per_task; ++gpu) {
+        if (gpu > 0) devices += ',';
+        devices += fmt::format_int(k * slurm.gpus_per_task + gpu).str();
+      }
       out.devices_by_rank.push_back(std::move(devices));
     }
   }

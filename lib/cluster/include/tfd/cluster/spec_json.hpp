@@ -9,6 +9,8 @@ namespace tfd::cluster {
 
 /// Errors name the path below `where`: "cluster.worker[2]: …".
 Result<ClusterSpec> spec_from_value(const JsonValue& value, std::string_view where);
+/// cluster_config_to_json() with another "cluster", as an empty one where nobody will look into it.
+std::string config_with_spec_to_json(const ClusterConfig& config, const ClusterSpec& spec, bool pretty);
 void append_spec(std::string& out, const ClusterSpec& spec);
 /// {"type": "worker", "index": 1, …}
 void append_task(std::string& out, const TaskId& task, const JsonValue* extra);
