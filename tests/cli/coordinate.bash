@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of tfd-coordinate share: a program that counts its own steps on two parameter servers, and a coordinator in
+# the background whose events are read one by one.
+
+# shellcheck source=serve.bash
+source "$(dirname "${BASH_SOURCE[0]}")/serve.bash"
+
+coordinate_setup() {
+  serve_setup
+  SOURCE=${TFD_SOURCE:-$BATS_TEST_DIRNAME/../..}
+  EXAMPLES=$SOURCE/examples
+  mkfifo "$T/events"
+  exec 6<>"$T/events"
+  COORDINATOR=
+  cd "$T" || return 1
+}
+
+coordinate_teardown() {
+  [ -z "$COORDINATOR" ] || kill -KILL "$COORDINATOR" 2>/dev/null || true
+  serve_teardown
+}
+
+# n0 is on ps:0, n1 on ps:1, and every step adds 1 to both; the loss is the step's number.
+counting_program() { # TRAIN, JSON
+  cat >"$T/count.mlir" <<'MLIR'
+module @count {
+  func.func public @main(%step: tensor<i32> loc("step")) -> (tensor<f32>, tensor<i32>, tensor<i32>) {
+    %loss = stablehlo.convert %step : (tensor<i32>) -> tensor<f32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    return %loss, %one, %one : tensor<f32>, tensor<i32>, tensor<i32>
+  }
+}
+MLIR
+  cat >"$T/program.json" <<JSON
+{"v": 1,
+ "variables": {"n0": {"shape": [], "dtype": "s32", "init": {"zeros": {}}}, "n1": {"shape": [], "dtype": "s32", "init": {"zeros": {}}}},
+ "functions": {"count": {"module": "count.mlir", "inputs": ["step"],
+                         "outputs": [{"metric": "loss"}, {"assign_add": "n0"}, {"assign_add": "n1"}]}},
+ "train": $1}
+JSON
+}
+
+# tfd-coordinate ARGS… in the background; its events come from event(), its stderr goes to $T/talk.
+coordinate() {
+  env --default-signal=INT tfd-coordinate "$@" <&0 >"$T/events" 2>"$T/talk" 5>&- 6>&- 7>&- 8>&- &
+  COORDINATOR=$!
+}
+
+# Waits for an event that jq finds true; EVENT is the one.
+event() {
+  while IFS= read -r -t "${2:-30}" -u 6 EVENT; do
+    echo "# $EVENT"
+    [ "$(jq "$1" <<<"$EVENT")" != true ] || return 0
+  done
+  echo "no event: $1"
+  cat "$T/talk"
+  return 1
+}
+
+# Waits for the answer with this id (its JSON); EVENT is it. Cheaper than event() where there are thousands.
+answer() {
+  while IFS= read -r -t 30 -u 6 EVENT; do
+    [[ $EVENT != "{\"id\":$1,"* ]] || return 0
+  done
+  echo "no answer to $1"
+  cat "$T/talk"
+  return 1
+}
+
+coordinator_ends() { # CODE
+  local code=0
+  ends "$COORDINATOR" || return 1
+  wait "$COORDINATOR" || code=$?
+  COORDINATOR=
+  [ "$code" = "$1" ] || { echo "exit code $code, not $1"; cat "$T/talk"; return 1; }
+}
+
+# What the newest checkpoint of directory $1 says: "STEP N0 N1".
+counts_in() {
+  tfd-resolve local --jobs worker=1,ps=2 | tfd-serve 2>/dev/null | timeout 60 tfd-coordinate -q program.json --ordered --closures <(
+    echo "{\"op\": \"restore\", \"path\": \"$1\"}"
+    echo '{"op": "read", "variable": "n0"}'
+    echo '{"op": "read", "variable": "n1"}'
+  ) | jq -r '.step // .value' | paste -sd' '
+}

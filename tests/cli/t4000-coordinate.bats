@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-coordinate: training in a pipe, events, checkpoints, signals.
+
+load coordinate
+setup() { coordinate_setup; }
+teardown() { coordinate_teardown; }
+
+@test "coordinate: --help has three examples and fits 80 columns" {
+  run -0 tfd-coordinate --help
+  [[ $output == *--closures* ]]
+  [ "$(wc -L <<<"$output")" -le 80 ]
+}
+
+@test "coordinate: trains in a pipe, and nothing is left running" {
+  run -0 --separate-stderr timeout 60 bash -c "tfd-resolve local --jobs worker=2,ps=1 | tfd-serve | tfd-coordinate '$EXAMPLES/linear/program.json'"
+  [ "$(jq -r .event <<<"$output" | uniq -c | tr -s ' \n' ' ')" = " 1 start 2 step 1 end " ]
+  jq -e 'select(.event == "end") | .reason == "done" and .step == 200 and .metrics.loss < 0.01' <<<"$output"
+  [[ $stderr == *"200 steps in "* ]]
+}
+
+@test "coordinate: --set overrides, and -q says nothing" {
+  run -0 --separate-stderr timeout 60 bash -c "tfd-serve --jobs worker=1,ps=1 -- tfd-coordinate -q '$EXAMPLES/linear/program.json' --set train.steps=7"
+  [ "$(jq -c 'select(.event == "end") | .step' <<<"$output")" = 7 ]
+  [ -z "$stderr" ]
+}
+
+@test "coordinate: --check checks, says what, and needs no cluster" {
+  run -0 --separate-stderr tfd-coordinate "$EXAMPLES/linear/program.json" --check </dev/null
+  [ -z "$output" ]
+  [[ $stderr == *"linear/program.json: 2 variables (2 elements), 1 dataset, 1 function, train by step for 200 steps: ok" ]]
+  run -65 --separate-stderr tfd-coordinate "$EXAMPLES/linear/program.json" --check --set train.function=stop </dev/null
+  [[ $stderr == *"train.function"* ]]
+}
+
+@test "coordinate: checkpoints, continues from the newest, and says when nothing is left" {
+  counting_program '{"function": "count", "steps": 50, "log_every": 20, "checkpoint": {"dir": "ck", "every": 20}}'
+  serve --jobs worker=2,ps=2
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
+  [ "$(jq -c 'select(.event == "checkpoint") | .step' <<<"$output" | paste -sd' ')" = "20 40 50" ]
+  [ "$(jq -c 'select(.event == "step") | [.step, .metrics.loss]' <<<"$output" | paste -sd' ')" = "[20,9.5] [40,29.5] [50,44.5]" ]
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.steps=70
+  [ "$(jq -c 'select(.event == "start") | .step' <<<"$output")" = 50 ]
+  [ "$(jq -c 'select(.event == "end") | .step' <<<"$output")" = 70 ]
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --set train.steps=70
+  [[ $stderr == *"already at step 70 of 70"* ]]
+  [ "$(counts_in ck)" = "70 70 70" ]
+}
+
+@test "coordinate: SIGUSR1 checkpoints and goes on, SIGTERM checkpoints and stops with 75, and the next run continues" {
+  counting_program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "ck"}}'
+  serve --jobs worker=2,ps=2
+  coordinate program.json --cluster spec.json --keep-servers
+  event '.event == "step"'
+  kill -USR1 "$COORDINATOR"
+  event '.event == "checkpoint"'
+  event '.event == "step"'
+  kill -TERM "$COORDINATOR"
+  event '.event == "end" and .reason == "interrupted"'
+  step=$(jq .step <<<"$EVENT")
+  coordinator_ends 75
+  grep -q "the same command continues from ck/step-" talk
+  coordinate program.json --cluster spec.json --set "train.steps=$((step + 10))"
+  event ".event == \"start\" and .step == $step"
+  event '.event == "end" and .reason == "done"'
+  coordinator_ends 0
+  [ "$(counts_in ck)" = "$((step + 10)) $((step + 10)) $((step + 10))" ]
+}
+
+@test "coordinate: Ctrl-C without a checkpoint ends as SIGINT does" {
+  counting_program '{"function": "count", "steps": 100000000, "log_every": 100}'
+  serve --jobs worker=1,ps=2
+  coordinate program.json --cluster spec.json
+  event '.event == "step"'
+  kill -INT "$COORDINATOR"
+  event '.event == "end" and .reason == "interrupted"'
+  coordinator_ends 130
+}
+
+@test "coordinate: a reader of the events that goes away ends it" {
+  counting_program '{"function": "count", "steps": 100000000, "log_every": 10}'
+  run -0 --separate-stderr timeout 60 bash -c "tfd-resolve local --jobs worker=1,ps=2 | tfd-serve | tfd-coordinate -q program.json | head -n3"
+  [ "${#lines[@]}" = 3 ]
+}
+
+@test "coordinate: at the end the tasks are told to stop, unless --keep-servers" {
+  counting_program '{"function": "count", "steps": 5}'
+  serve --task ps:0 --cluster <(echo '{"cluster": {"ps": ["127.0.0.1:0"]}}')
+  ps=$(jq -r '.cluster.ps[0]' <<<"$SPEC") one=$SERVE
+  rm spec.json
+  serve --task worker:0 --cluster <(echo '{"cluster": {"worker": ["127.0.0.1:0"]}}')
+  worker=$(jq -r '.cluster.worker[0]' <<<"$SPEC")
+  echo "{\"cluster\": {\"worker\": [\"$worker\"], \"ps\": [\"$ps\"]}}" >both.json
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster both.json --keep-servers
+  kill -0 "$SERVE" "$one"
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster both.json
+  serve_ends 0
+  SERVE=$one
+  serve_ends 0
+}
+
+@test "coordinate: bad input is one line and its exit code" {
+  counting_program '{"function": "count", "steps": 5}'
+  bad() { # CODE PATTERN ARGS…
+    local code=$1 pattern=$2
+    shift 2
+    run "-$code" --separate-stderr timeout 30 tfd-coordinate "$@" </dev/null
+    echo "$stderr"
+    [ -z "$output" ] && [ "$(grep -vc '^hint: ' <<<"$stderr")" = 1 ] && [[ $stderr =~ $pattern ]]
+  }
+  bad 64 'PROGRAM is missing'
+  bad 64 'spec' program.json
+  bad 65 'nowhere.json' nowhere.json
+  echo '{' >broken.json
+  bad 65 'broken.json' broken.json
+  bad 65 'train.stepz' program.json --set train.stepz=3
+  bad 65 'nothing to do' <(jq 'del(.train)' program.json | sed "s|count.mlir|$T/count.mlir|")
+  bad 65 'broken.json' program.json --cluster broken.json
+  echo '{"cluster": {"worker": ["127.0.0.1:0"], "ps": ["127.0.0.1:0"]}}' >unserved.json
+  bad 65 'port 0 can.t be connected to' program.json --cluster unserved.json
+  echo '{"cluster": {"worker": ["127.0.0.1:7000000"], "ps": ["127.0.0.1:1"]}}' >port.json
+  bad 65 '7000000' program.json --cluster port.json
+  echo '{"cluster": {"worker": ["127.0.0.1:1"]}}' >no-ps.json
+  bad 65 'no ps, but the program has 2 variables' program.json --cluster no-ps.json
+  echo '{"cluster": {"ps": ["127.0.0.1:1"]}}' >no-worker.json
+  bad 65 'no worker' program.json --cluster no-worker.json
+}
+
+@test "coordinate: a spec whose tasks are gone ends within --timeout, naming them" {
+  counting_program '{"function": "count", "steps": 5}'
+  serve --jobs worker=1,ps=2
+  kill -TERM "$SERVE"
+  kill -TERM "$SERVE"
+  ends "$SERVE"
+  run --separate-stderr timeout 30 tfd-coordinate program.json --cluster spec.json --timeout 500ms
+  [ "$status" = 75 ] || [ "$status" = 69 ]
+  [[ $stderr == *ps:0* && $stderr == *ps:1* ]]
+  SERVE=
+}
+
+@test "coordinate: a module that doesn't compile is its own error, with the function and the line" {
+  counting_program '{"function": "count", "steps": 5}'
+  sed -i 's/stablehlo.convert/stablehlo.convort/' count.mlir
+  serve --jobs worker=1,ps=2
+  run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
+  [[ $stderr == *functions.count* ]]
+}

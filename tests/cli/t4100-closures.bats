@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-coordinate --closures: every line in has one line out.
+
+load coordinate
+setup() { coordinate_setup; }
+teardown() { coordinate_teardown; }
+
+@test "closures: the examples of the API page, from a file" {
+  run -0 --separate-stderr timeout 60 bash -c "tfd-resolve local --jobs worker=2,ps=1 | tfd-serve | tfd-coordinate '$EXAMPLES/counter/program.json' --closures '$EXAMPLES/counter/closures.jsonl'"
+  [ "$(jq -c 'select(.id == "three") | .value' <<<"$output")" = 3 ]
+  [ "$(jq -c 'select(.id == "one") | .value' <<<"$output")" = 1 ]
+  [[ $stderr == *"7 lines in "*", 0 failed, 0 cancelled" ]]
+}
+
+@test "closures: a spec and closures share one stdin" {
+  serve --jobs worker=1,ps=1
+  run -0 --separate-stderr timeout 60 bash -c "cat spec.json '$EXAMPLES/counter/closures.jsonl' | tfd-coordinate '$EXAMPLES/counter/program.json' --closures -"
+  [ "${#lines[@]}" = 7 ]
+}
+
+@test "closures: an answer comes while the input is still open" {
+  serve --jobs worker=1,ps=1
+  mkfifo lines
+  exec 5<>lines
+  coordinate "$EXAMPLES/counter/program.json" --cluster spec.json --closures - <lines
+  echo '{"op": "read", "variable": "v", "id": "a"}' >&5
+  event '.id == "a" and .value == 0'
+  echo '{"op": "assign", "variable": "v", "value": 5}' >&5
+  event '.line == 2 and .status == "ready"'
+  printf '%s' '{"op": "read", "variable": "v", "id": "last"}' >&5 # without a newline
+  exec 5>&-
+  event '.id == "last" and .value == 5'
+  coordinator_ends 0
+}
+
+@test "closures: lines that are wrong have their answers, the run goes on, and the exit code is 1" {
+  serve --jobs worker=1,ps=1
+  run -1 --separate-stderr timeout 60 bash -c "printf '%s\n' '{' '{\"op\": \"jion\"}' '{\"op\": \"schedule\", \"function\": \"nobody\", \"id\": \"x\"}' '{\"op\": \"done\", \"id\": \"y\"}' |
+    tfd-coordinate '$EXAMPLES/counter/program.json' --cluster spec.json --ordered --closures -"
+  [ "$(jq -r '.status' <<<"$output" | paste -sd' ')" = "error error error ready" ]
+  [ "$(jq -c '[.line, .id]' <<<"$output" | paste -sd' ')" = '[1,null] [2,null] [null,"x"] [null,"y"]' ]
+  [[ ${lines[1]} == *"did you mean 'join'"* ]]
+}
+
+@test "closures: the end of data is raised once" {
+  serve --jobs worker=1,ps=1
+  {
+    echo '{"op": "create_per_worker_dataset", "dataset": "threes"}'
+    for i in 1 2 3 4; do echo "{\"op\": \"schedule\", \"function\": \"worker_fn\", \"args\": [{\"per_worker\": \"threes\"}], \"id\": \"c$i\"}"; done
+    echo '{"op": "join", "id": "first"}'
+    echo '{"op": "join", "id": "second"}'
+  } >lines.jsonl
+  run -1 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/counter/program.json" --cluster spec.json --closures lines.jsonl
+  jq -es 'any(.[]; .id == "c4" and .status == "error" and .error.code == "OUT_OF_RANGE" and .error.task == "worker:0")' <<<"$output"
+  jq -es 'any(.[]; .id == "first" and .status == "raised" and .error.code == "OUT_OF_RANGE")' <<<"$output"
+  jq -es 'any(.[]; .id == "second" and .status == "ready")' <<<"$output"
+}
+
+@test "closures: --ordered answers in the order of the lines" {
+  serve --jobs worker=2,ps=1
+  {
+    echo '{"op": "create_per_worker_dataset", "dataset": "ones"}'
+    seq 2 300 | sed 's/.*/{"op": "read", "variable": "v", "id": &}/'
+  } >lines.jsonl
+  run -0 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/counter/program.json" --cluster spec.json --ordered --closures lines.jsonl
+  [ "$(jq '.id // .line' <<<"$output")" = "$(seq 300)" ]
+}
+
+@test "closures: a file that is missing is one line and 65" {
+  serve --jobs worker=1,ps=1
+  run -65 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/counter/program.json" --cluster spec.json --closures nowhere.jsonl
+  [[ $stderr == *"cannot open nowhere.jsonl"* ]]
+}

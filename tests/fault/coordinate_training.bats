@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Tasks and coordinators that die while a program trains: what is counted, what is said, what continues.
+
+load ../cli/coordinate
+setup() { coordinate_setup; }
+teardown() { coordinate_teardown; }
+
+# A training of $1 steps in the background; a line and a checkpoint every so often.
+train() {
+  counting_program "{\"function\": \"count\", \"steps\": $1, \"log_every\": 100, \"checkpoint\": {\"dir\": \"ck\", \"every\": 1000}}"
+  coordinate program.json --cluster spec.json "${@:2}"
+}
+
+@test "fault: workers killed while it trains cost no step and double none" {
+  serve --jobs worker=3,ps=2
+  train 8000
+  for at in 300 1200 2500; do
+    event ".event == \"step\" and .step >= $at"
+    kill -KILL "$(task_pid "worker:$((at % 3))")"
+    event '.event == "worker" and .state == "lost"'
+  done
+  event '.event == "worker" and .state == "back"'
+  event '.event == "end" and .reason == "done" and .step == 8000' 60
+  coordinator_ends 0
+  [ "$(counts_in ck)" = "8000 8000 8000" ]
+}
+
+@test "fault: a killed parameter server is exit 69 with its name and the checkpoint, and the next run continues" {
+  serve --jobs worker=2,ps=2
+  train 100000000
+  event '.event == "checkpoint" and .step == 2000' 60
+  kill -KILL "$(task_pid ps:1)"
+  event '.event == "end" and .reason == "error" and .error.code == "UNAVAILABLE" and .error.task == "ps:1"'
+  coordinator_ends 69
+  [ "$(wc -l <talk)" = 1 ]
+  [[ $(<talk) =~ ^'tfd-coordinate: parameter server ps:1 is gone: '.*'; the same command continues from ck/step-'0*([0-9]+)'.safetensors (step '([0-9]+)')'$ ]]
+  step=${BASH_REMATCH[2]}
+  coordinate program.json --cluster spec.json --set "train.steps=$((step + 500))"
+  event ".event == \"start\" and .step == $step"
+  event '.event == "end" and .reason == "done"'
+  coordinator_ends 0
+  [ "$(counts_in ck)" = "$((step + 500)) $((step + 500)) $((step + 500))" ]
+}
+
+@test "fault: a frozen worker is seen lost, and does no harm when it goes on" {
+  serve --jobs worker=2,ps=2
+  train 20000
+  event '.event == "step" and .step >= 300'
+  pid=$(task_pid worker:1)
+  kill -STOP "$pid"
+  event '.event == "worker" and .task == "worker:1" and .state == "lost"'
+  event '.event == "step"'
+  kill -CONT "$pid"
+  event '.event == "worker" and .task == "worker:1" and .state == "back"'
+  event '.event == "end" and .reason == "done" and .step == 20000' 60
+  coordinator_ends 0
+  [ "$(counts_in ck)" = "20000 20000 20000" ]
+}
+
+@test "fault: all workers dead for a while, then it goes on" {
+  serve --jobs worker=2,ps=2
+  train 6000
+  event '.event == "step" and .step >= 300'
+  kill -STOP "$SERVE" # nobody restarts them
+  kill -KILL "$(task_pid worker:0)" "$(task_pid worker:1)"
+  event '.event == "worker" and .state == "lost"'
+  event '.event == "worker" and .state == "lost"'
+  kill -CONT "$SERVE"
+  event '.event == "end" and .reason == "done" and .step == 6000' 60
+  coordinator_ends 0
+  [ "$(counts_in ck)" = "6000 6000 6000" ]
+}
+
+@test "fault: a killed coordinator is continued by the same command" {
+  serve --jobs worker=2,ps=2
+  train 100000000
+  event '.event == "checkpoint" and .step == 2000' 60
+  kill -KILL "$COORDINATOR"
+  ends "$COORDINATOR"
+  exec 6>&-
+  rm events && mkfifo events && exec 6<>events
+  coordinate program.json --cluster spec.json --set train.steps=9000
+  event '.event == "start" and .step >= 2000 and .step % 1000 == 0'
+  event '.event == "end" and .reason == "done" and .step == 9000' 60
+  coordinator_ends 0
+  [ "$(counts_in ck)" = "9000 9000 9000" ]
+}
