@@ -119,6 +119,7 @@ void Core::shut_down() {
     for (const auto& [id, peer] : peers_) fail_all(*peer, Code::kCancelled, "the endpoint was closed");
     do_items();
   } while (!local_.empty() || !mailbox_->close_if_empty());
+  ship_all();  // before the goodbyes, for who hears one hears no more
   for (const auto& [id, link] : links_) {
     if (!is_accepted(id) || !link->greeted) continue;
     link->control({.type = FrameType::kGoodbye}, "it said goodbye");

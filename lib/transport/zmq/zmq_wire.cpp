@@ -15,6 +15,8 @@ namespace tfd::transport {
 namespace {
 
 constexpr int kLingerMs = 250;
+// Off (-1) won't do: libzmq then closes what has the same endpoint, and throws away what has arrived and isn't read.
+constexpr int kNeverMs = 24 * 3600 * 1000;
 constexpr int kBacklog = 1024;
 constexpr std::size_t kAskerIdBytes = 9;     // 'L' and the LinkId: a routing id may not begin with 0
 constexpr std::size_t kAcceptedIdBytes = 5;  // libzmq's own: 0 and a count
@@ -92,7 +94,7 @@ Result<void> ZmqWire::open() {
   context_ = zmq_ctx_new();
   if (context_ == nullptr) return fail_zmq("cannot start ZeroMQ");
   asker_.handle = TFD_TRY(make_router());
-  if (!set(asker_.handle, ZMQ_LINGER, 0) || !set(asker_.handle, ZMQ_RECONNECT_IVL, -1)) return fail_zmq("cannot set up a socket");
+  if (!set(asker_.handle, ZMQ_LINGER, 0) || !set(asker_.handle, ZMQ_RECONNECT_IVL, kNeverMs)) return fail_zmq("cannot set up a socket");
   const char* events = "inproc://events";
   if (zmq_socket_monitor(asker_.handle, events, ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) != 0) return fail_zmq("cannot watch a socket");
   monitor_.handle = zmq_socket(context_, ZMQ_PAIR);
@@ -145,8 +147,7 @@ Result<void> ZmqWire::listen() {
 }
 
 // Events of the monitor carry only the endpoint's text. One connection, one text: leading zeros of a port, and leading
-// slashes of a path, change nothing but that. There is always one: at the end of a connection libzmq closes what has the
-// plain text, and throws away what has arrived and isn't read.
+// slashes of a path, change nothing but that.
 std::string ZmqWire::unique_endpoint(const std::string& address) {
   const std::string endpoint = with_scheme(address);
   const std::size_t scheme = endpoint.find("://") + 3;
@@ -162,8 +163,7 @@ std::string ZmqWire::unique_endpoint(const std::string& address) {
     return endpoint;
   }
   std::string unique = endpoint;
-  do unique.insert(at, 1, filler);
-  while (by_endpoint_.contains(unique));
+  while (by_endpoint_.contains(unique)) unique.insert(at, 1, filler);
   return unique;
 }
 
@@ -186,6 +186,7 @@ void ZmqWire::on_resolved(Resolver::Answer answer) {
   if (found == connections_.end()) return;
   Connection& connection = found->second;
   if (answer.addresses.empty()) {
+    connection.failed = true;
     failed_.emplace_back(link, answer.reason);
     return;
   }
@@ -203,6 +204,7 @@ void ZmqWire::begin(LinkId link, Connection& connection) {
   set(asker_.handle, ZMQ_IPV6, is_ipv6(connection.numeric) ? 1 : 0);
   if (zmq_setsockopt(asker_.handle, ZMQ_CONNECT_ROUTING_ID, id.data(), id.size()) == 0 && zmq_connect(asker_.handle, connection.endpoint.c_str()) == 0) return;
   const int code = zmq_errno();
+  connection.failed = true;
   failed_.emplace_back(link, code == EINVAL || code == EPROTONOSUPPORT ? "not an address" : zmq_strerror(code));
 }
 
@@ -221,6 +223,7 @@ bool ZmqWire::send(LinkId link, Parcel parcel) {
   if (!is_accepted(link)) {
     const auto found = connections_.find(link);
     if (found == connections_.end()) return false;
+    if (found->second.failed) return true;  // on_closed() is on its way
     if (found->second.endpoint.empty()) {
       found->second.held.push_back(std::move(parcel));
       return true;

@@ -3,7 +3,7 @@
 //
 // Links over libzmq: a ROUTER that listens, a ROUTER that asks many peers, its monitor. Thread rule: see Wire.
 //
-// libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So its reconnecting is off:
+// libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So it never gets to that:
 // every connection is a zmq_connect() of its own with a routing id of its own, and is dropped with all that was queued for it.
 #include <memory>
 #include <string>
@@ -44,6 +44,7 @@ class ZmqWire final : public Wire {
     std::string numeric;      // without names of hosts
     std::string endpoint;     // as given to zmq_connect(); empty while its host's name is looked up
     std::vector<Parcel> held;  // sent meanwhile
+    bool failed = false;      // before it began
     bool stands = false;      // TCP does; whoever is behind it may be silent
   };
   // Every look at an idle socket of libzmq is a system call. One that was read to its end has nothing until its descriptor

@@ -18,7 +18,7 @@ namespace tfd::transport {
 
 using namespace std::chrono_literals;
 
-inline constexpr auto kSoon = 20s;  // nothing takes so long unless it is broken (or runs under a sanitizer)
+inline constexpr auto kSoon = 60s;  // nothing takes so long unless it is broken
 inline Deadline soon() { return Deadline::after(kSoon); }
 
 class Bed {
