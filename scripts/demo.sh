@@ -25,7 +25,7 @@ children_of() {
   local stat rest parent
   if [ -e "/proc/$1/task/$1/children" ]; then
     cat "/proc/$1"/task/*/children 2>/dev/null | tr ' ' '\n' | grep . || true
-    return
+    return 0
   fi
   for stat in /proc/[0-9]*/stat; do
     rest=$(cat "$stat" 2>/dev/null) || continue
@@ -41,7 +41,7 @@ arguments_of() { { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null || true; }
 find_child() {
   local pid
   for pid in $(children_of "$1"); do
-    [[ $(arguments_of "$pid") != *"$2"* ]] || { printf '%s\n' "$pid"; return; }
+    [[ $(arguments_of "$pid") != *"$2"* ]] || { printf '%s\n' "$pid"; return 0; }
   done
 }
 
@@ -49,12 +49,14 @@ find_child() {
 field() { sed -nE "s/.*\"$1\": *\"?([^,\"}]*)\"?.*/\1/p" <<<"$2"; }
 
 clean_up() {
-  local status=$?
-  trap - EXIT
-  [ "$status" = 0 ] || { say "demo: failed; the tools said:" >&2; tail -n 20 "$WORK/stderr" >&2 || true; }
+  local status=$? IFS=$' \t\n' # a signal may come in the middle of "IFS= read"
+  trap - EXIT INT TERM
+  [ "$status" = 0 ] || [ "$status" -ge 128 ] || { say "demo: failed; the tools said:" >&2; tail -n 20 "$WORK/stderr" >&2 || true; }
   local pid
   if [ "$PIPELINE" != 0 ]; then
-    for pid in $(children_of "$PIPELINE"); do kill "$pid" 2>/dev/null || true; done
+    # Without its reader tfd-serve ends, and its tasks with it.
+    pid=$(find_child "$PIPELINE" tfd-coordinate)
+    [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
     wait "$PIPELINE" 2>/dev/null || true
   fi
   rm -rf "$WORK"
@@ -107,7 +109,10 @@ while IFS= read -r line <&"$events"; do
     eval) say "  step $(field step "$line"): loss $(field loss "$line"), test accuracy $(field accuracy "$line")" ;;
     worker)
       state=$(field state "$line")
-      say "  $(field task "$line") is $state"
+      case $state in
+        lost) say "  $(field task "$line") is lost: its steps go to the others" ;;
+        back) say "  $(field task "$line") is back at work" ;;
+      esac
       [ "$(field task "$line")" = "$VICTIM" ] || continue
       [ "$state" != lost ] || lost=yes
       if [ "$state" = back ]; then
