@@ -148,7 +148,9 @@ TEST_CASE("module: text cut at any byte, or with any byte changed, never crashes
   for (const char* name : {"mlp_grads.mlir", "types.mlir", "donate.mlir", "sharded.mlir", "platforms.mlir"}) {
     const std::string whole = golden(name);
     const std::string start = whole.substr(0, 1500);
-    for (std::size_t size = 0; size <= whole.size(); ++size) (void)make_module("m.mlir", whole.substr(0, size), std::nullopt);
+    // The body of @main, of which only the brackets count, at every seventh byte: this is quadratic.
+    for (std::size_t size = 0; size <= whole.size(); size += size < 2500 || size + 500 > whole.size() ? 1 : 7)
+      (void)make_module("m.mlir", whole.substr(0, size), std::nullopt);
     for (const char put : {'"', '<', '{', ')', '\\', '%', '#', '\0', '\xff'})
       for (std::size_t at = 0; at < start.size(); ++at) {
         std::string changed = start;
