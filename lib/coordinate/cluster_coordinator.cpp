@@ -128,10 +128,10 @@ Coordinator::~Coordinator() {
     const std::scoped_lock lock(board_->describe_mutex);
     board_->describe = {};
   }
-  bool goodbye = opened_ && !options_.keep_servers;
+  bool goodbye = !options_.keep_servers;
   {
     const Lock lock(mutex_);
-    goodbye = goodbye && !fatal_ && !closing_;
+    goodbye = goodbye && any_ready_ && !fatal_ && !fenced_ && !closing_;
   }
   if (goodbye) (void)shutdown_tasks(Deadline::after(kGoodbye));
   {

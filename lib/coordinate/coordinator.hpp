@@ -208,6 +208,7 @@ class Coordinator final : public ClusterCoordinator {
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
   std::optional<Error> load_error_;         // the first, while no worker was ready yet
   bool any_ready_ = false;
+  bool fenced_ = false;                     // a task refused us: it may belong to a newer coordinator, so no goodbyes
   bool dispatch_posted_ = false;
   bool closing_ = false;
   std::uint64_t progress_ = 0;  // answers so far

@@ -139,6 +139,7 @@ void Coordinator::complete(const Lock& lock, const Dispatched& one, Result<runti
   } else {
     Error error = std::move(outcome).error();
     if (error.task.empty()) error.task = workers_[one.worker].name;
+    fenced_ = fenced_ || error.code == Code::kPermissionDenied;
     closure.value->set_error(error);
     const bool first = !queue_.has_error();
     queue_.failed(closure.id, std::move(error));

@@ -85,6 +85,7 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     worker.state = WorkerState::kAway;
     worker.since = Clock::now();
     worker.reason = error.message;
+    fenced_ = fenced_ || error.code == Code::kPermissionDenied;
     pause = worker.backoff;
     worker.backoff = std::min(worker.backoff * 2, kMostBackoff);
     const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;

@@ -5,6 +5,7 @@
 // that holds functions back until a test opens it.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -102,6 +103,7 @@ class Bed {
   ~Bed() { gate.open(); }
 
   Gate gate;
+  std::atomic<int> goodbyes{0};  // tasks that were told to stop
   std::unique_ptr<transport::InprocNetwork> network = transport::make_inproc_network();
 
   static std::string address(const std::string& task) {
@@ -114,6 +116,7 @@ class Bed {
     options.bind = address(name);
     options.make_endpoint = factory();
     options.make_engine = [this] { return Result<std::shared_ptr<function::Engine>>(make_engine()); };
+    options.on_shutdown = [this] { ++goodbyes; };
     auto started = runtime::start_task_server(std::move(options));
     if (!started) FAIL(started.error().message);
     tasks_[name] = std::move(*started);

@@ -452,6 +452,34 @@ TEST_CASE("coordinator: a value outlives its coordinator, and an unfinished one 
   CHECK(unfinished.fetch(soon()).error().code == Code::kCancelled);
 }
 
+TEST_CASE("coordinator: says goodbye to every task at its end, unless it is to keep them") {
+  Bed bed(2, 1);
+  auto options = bed.options();
+  bed.connect(make_program(), options).reset();
+  CHECK(bed.goodbyes == 0);
+  options.keep_servers = false;
+  bed.connect(make_program(), options).reset();
+  CHECK(bed.goodbyes == 3);
+  good(say_goodbye(bed.config(), bed.factory(), soon()));
+  CHECK(bed.goodbyes == 6);
+}
+
+TEST_CASE("coordinator: a newer one fences an older one off, which then leaves the tasks alone") {
+  Bed bed(1, 1);
+  auto options = bed.options();
+  options.keep_servers = false;
+  auto older = bed.connect(make_program(), options);
+  const auto newer = bed.connect();
+  const auto refused = schedule(*older, "add", {number(1)}).fetch(soon());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kPermissionDenied);
+  older.reset();
+  CHECK(bed.goodbyes == 0);
+  schedule(*newer, "add", {number(1)});
+  good(newer->join(soon()));
+  CHECK(read(*newer, "v") == 1);
+}
+
 TEST_CASE("coordinator: random workers die and come back, and every closure is applied exactly once") {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     CAPTURE(seed);

@@ -91,7 +91,8 @@ struct CoordinatorOptions {
 
 class ClusterCoordinator {
  public:
-  /// Tells the tasks to stop, unless keep_servers, or a parameter server was lost (what is left is for the next coordinator).
+  /// Tells the tasks to stop; not with keep_servers, not after a parameter server was lost (what is left is for the next
+  /// coordinator), not when a task refused this one (it may belong to a newer one by now).
   virtual ~ClusterCoordinator() = default;
 
   /// Connects to every ps and worker of the spec and gives them the program. Waits for all ps and at least one worker.
