@@ -13,14 +13,16 @@ Result<std::string> find_plugin(const Environment& env) {
   }
   for (const std::string built_in : {TFD_PJRT_CONFIGURED, TFD_PJRT_INSTALLED})
     if (is_there(built_in)) return built_in;
-  return fail(Code::kFailedPrecondition, "no PJRT plug-in at {} or {}: run ./dev setup, or set TFD_PJRT_PLUGIN to the path of one",
+  return fail(Code::kFailedPrecondition,
+              "no PJRT plug-in at {} or {}: run ./dev setup, or set TFD_PJRT_PLUGIN to the path of one",
               TFD_PJRT_CONFIGURED, TFD_PJRT_INSTALLED);
 }
 
 std::string find_cache_directory(const Environment& env) {
   if (const auto own = env.find("TFD_CACHE_DIR")) return *own;
   const std::string cache_home = env.get("XDG_CACHE_HOME");
-  if (cache_home.starts_with('/')) return cache_home + "/tfd";  // relative ones are to be ignored, says the XDG specification
+  if (cache_home.starts_with('/'))
+    return cache_home + "/tfd";  // relative ones are to be ignored, says the XDG specification
   const std::string home = env.get("HOME");
   return home.empty() ? "" : home + "/.cache/tfd";
 }

@@ -21,11 +21,14 @@ int hex_value(char c) {
   return -1;
 }
 
-/// Bytes of the string literal that starts at `from`, with both quotes; to the end of the text where the second is missing.
+/// Bytes of the string literal that starts at `from`, with both quotes; to the end of the text where the second is
+/// missing.
 std::size_t string_size(std::string_view text, std::size_t from) {
   for (std::size_t i = from + 1; i < text.size(); ++i) {
-    if (text[i] == '\\') ++i;
-    else if (text[i] == '"') return i + 1 - from;
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == '"')
+      return i + 1 - from;
   }
   return text.size() - from;
 }
@@ -82,8 +85,10 @@ std::string_view Lexer::take_angles() {
   const std::size_t start = at_;
   std::size_t depth = 1;
   for (std::size_t i = start; i < text_.size(); ++i) {
-    if (text_[i] == '"') i += string_size(text_, i) - 1;
-    else if (text_[i] == '<') ++depth;
+    if (text_[i] == '"')
+      i += string_size(text_, i) - 1;
+    else if (text_[i] == '<')
+      ++depth;
     else if (text_[i] == '>' && text_[i - 1] != '-' && --depth == 0) {
       at_ = i + 1;
       advance();
@@ -106,7 +111,8 @@ void Lexer::skip_brackets() {
 }
 
 std::size_t Lexer::line_of(std::size_t at) const {
-  return 1 + static_cast<std::size_t>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at, text_.size())), '\n'));
+  return 1 + static_cast<std::size_t>(std::count(
+                 text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at, text_.size())), '\n'));
 }
 
 std::string unescape(std::string_view written) {

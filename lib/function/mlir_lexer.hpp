@@ -45,7 +45,8 @@ class Lexer {
     advance();
     return true;
   }
-  /// With '<' as the next token: what is between it and the '>' that closes it, taking both. Empty at the end of the text.
+  /// With '<' as the next token: what is between it and the '>' that closes it, taking both. Empty at the end of the
+  /// text.
   std::string_view take_angles();
   /// With an opening bracket as the next token: skips to behind the one that closes it.
   void skip_brackets();

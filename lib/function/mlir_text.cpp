@@ -50,7 +50,8 @@ class Parser {
       }
     }
     if (!found_main_)
-      return fail(Code::kInvalidArgument, "it has no public @main function{}", private_main_ ? ", its @main is private" : "");
+      return fail(Code::kInvalidArgument, "it has no public @main function{}",
+                  private_main_ ? ", its @main is private" : "");
     if (depth != 0) return fail(Code::kInvalidArgument, "it is cut off: {} '{{' are not closed", depth);
     name_parameters();
     facts_.may_donate = text_.find("tf.aliasing_output") != std::string_view::npos ||
@@ -62,7 +63,8 @@ class Parser {
  private:
   template <class... Args>
   tl::unexpected<Error> fail_at(const Token& token, fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(Code::kInvalidArgument, "line {}: {}", lexer_.line_of(token.at), fmt::format(format, std::forward<Args>(args)...));
+    return fail(Code::kInvalidArgument, "line {}: {}", lexer_.line_of(token.at),
+                fmt::format(format, std::forward<Args>(args)...));
   }
   static std::string shown(const Token& token) {
     if (token.kind == TokenKind::kEnd) return "the end";
@@ -90,7 +92,8 @@ class Parser {
     const Token first = inside.take();
     if (first.kind == TokenKind::kAlias) location.alias = first.text;
     // "file.py":1:2 is a place, not a name.
-    else if (first.kind == TokenKind::kString && !inside.peek().is(':')) location.name = unescape(first.text);
+    else if (first.kind == TokenKind::kString && !inside.peek().is(':'))
+      location.name = unescape(first.text);
     lexer_.skip_brackets();
     return location;
   }
@@ -101,10 +104,12 @@ class Parser {
     TFD_TRY(expect('{', "before attributes"));
     while (!lexer_.accept('}')) {
       const Token key = lexer_.take();
-      if (key.kind != TokenKind::kWord && key.kind != TokenKind::kString) return fail_at(key, "expected an attribute's name, not {}", shown(key));
+      if (key.kind != TokenKind::kWord && key.kind != TokenKind::kString)
+        return fail_at(key, "expected an attribute's name, not {}", shown(key));
       if (lexer_.accept('=')) TFD_TRY(parse_attribute(key.text, out));
       if (!lexer_.accept(',') && !lexer_.peek().is('}'))
-        return fail_at(lexer_.peek(), "expected ',' or '}}' after attribute {}, not {}", shown(key), shown(lexer_.peek()));
+        return fail_at(lexer_.peek(), "expected ',' or '}}' after attribute {}, not {}", shown(key),
+                       shown(lexer_.peek()));
     }
     return out;
   }
@@ -121,8 +126,10 @@ class Parser {
       if (key == "jax.global_constant") out.is_platform_index = value.text == "_platform_index";
     }
     while (lexer_.peek().kind != TokenKind::kEnd && !lexer_.peek().is(',') && !lexer_.peek().is('}')) {
-      if (lexer_.peek().is('(') || lexer_.peek().is('[') || lexer_.peek().is('{') || lexer_.peek().is('<')) lexer_.skip_brackets();
-      else lexer_.take();
+      if (lexer_.peek().is('(') || lexer_.peek().is('[') || lexer_.peek().is('{') || lexer_.peek().is('<'))
+        lexer_.skip_brackets();
+      else
+        lexer_.take();
     }
     return {};
   }
@@ -158,7 +165,8 @@ class Parser {
       lexer_.take();
       TFD_TRY(parse_attributes());
     }
-    if (!lexer_.peek().is('{')) return fail_at(lexer_.peek(), "expected the body of @main, not {}", shown(lexer_.peek()));
+    if (!lexer_.peek().is('{'))
+      return fail_at(lexer_.peek(), "expected the body of @main, not {}", shown(lexer_.peek()));
     return {};
   }
 
@@ -168,13 +176,17 @@ class Parser {
       const Token value = lexer_.take();
       if (value.kind != TokenKind::kValue) return fail_at(value, "expected an argument of @main, not {}", shown(value));
       TFD_TRY(expect(':', "after an argument"));
-      const std::string what = fmt::format("argument {} (%{})", facts_.signature.arguments.size(), value.text.substr(0, 40));
+      const std::string what =
+          fmt::format("argument {} (%{})", facts_.signature.arguments.size(), value.text.substr(0, 40));
       Parameter argument;
       argument.spec = TFD_TRY(parse_type(what));
       if (lexer_.peek().is('{')) {
         const Attributes attributes = TFD_TRY(parse_attributes());
         if (attributes.is_platform_index)
-          return fail_at(value, "{} is jax's platform index: export for one platform, as in jax.export.export(f, platforms=[\"cpu\"])", what);
+          return fail_at(
+              value,
+              "{} is jax's platform index: export for one platform, as in jax.export.export(f, platforms=[\"cpu\"])",
+              what);
         TFD_TRY(check_layout(attributes, value, what));
         argument.aliases_output = attributes.aliases_output;
       }
@@ -210,8 +222,8 @@ class Parser {
     facts_.signature.results.push_back(std::move(result));
     return {};
   }
-  /// A result without parentheses has no attributes: the '{' behind it opens the body. Attributes start with a name and '='
-  /// or ','; a body starts with a value, a label or an operation without results.
+  /// A result without parentheses has no attributes: the '{' behind it opens the body. Attributes start with a name and
+  /// '=' or ','; a body starts with a value, a label or an operation without results.
   bool inside_parentheses_or_attributes() const {
     Lexer ahead = lexer_;
     ahead.take();
@@ -222,7 +234,8 @@ class Parser {
 
   Result<void> check_layout(const Attributes& attributes, const Token& at, const std::string& what) const {
     if (attributes.layout_mode.empty() || attributes.layout_mode == "default") return {};
-    return fail_at(at, "{}: layout '{}' is not supported, only the default one", what, printable(attributes.layout_mode));
+    return fail_at(at, "{}: layout '{}' is not supported, only the default one", what,
+                   printable(attributes.layout_mode));
   }
 
   Result<tensor::TensorSpec> parse_type(const std::string& what) {
@@ -242,7 +255,8 @@ class Parser {
     std::string_view rest = text;
     for (;;) {
       if (rest.starts_with('?') || rest.starts_with('*'))
-        return fail(Code::kInvalidArgument, "dynamic shapes are not supported: export it for one shape, or list a module for each batch size");
+        return fail(Code::kInvalidArgument,
+                    "dynamic shapes are not supported: export it for one shape, or list a module for each batch size");
       const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
       if (digits == 0) break;
       if (digits == rest.size() || rest[digits] != 'x') return fail(Code::kInvalidArgument, "not a tensor type");
@@ -251,20 +265,22 @@ class Parser {
     }
     if (spec.shape.size() > 64) return fail(Code::kInvalidArgument, "too many dimensions");
     auto dtype = tensor::parse_dtype(rest);
-    if (!dtype) return fail(Code::kInvalidArgument, "element type '{}' is not supported", printable(rest.substr(0, 40)));
+    if (!dtype)
+      return fail(Code::kInvalidArgument, "element type '{}' is not supported", printable(rest.substr(0, 40)));
     spec.dtype = *dtype;
     TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
     return spec;
   }
 
-  /// Names of arguments come last: a location may be defined behind the function. TensorFlow gives all arguments one name,
-  /// which names none of them.
+  /// Names of arguments come last: a location may be defined behind the function. TensorFlow gives all arguments one
+  /// name, which names none of them.
   void name_parameters() {
     auto& arguments = facts_.signature.arguments;
     std::map<std::string, int> uses;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       arguments[i].name = locations_[i].name;
-      if (const auto alias = aliases_.find(locations_[i].alias); alias != aliases_.end()) arguments[i].name = alias->second.name;
+      if (const auto alias = aliases_.find(locations_[i].alias); alias != aliases_.end())
+        arguments[i].name = alias->second.name;
       ++uses[arguments[i].name];
     }
     for (std::size_t i = 0; i < arguments.size(); ++i)

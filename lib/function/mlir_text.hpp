@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads what tfd needs from StableHLO text: the signature of the public @main and how many devices the module wants. No more
-// of MLIR than that: bodies are only skipped over by their brackets. Safe on cut-off and hostile text (linear time, no
-// recursion). Thread rule: free function.
+// Reads what tfd needs from StableHLO text: the signature of the public @main and how many devices the module wants. No
+// more of MLIR than that: bodies are only skipped over by their brackets. Safe on cut-off and hostile text (linear
+// time, no recursion). Thread rule: free function.
 #include <string_view>
 
 #include "tfd/base/error.hpp"

@@ -30,7 +30,8 @@ std::string_view take_word(std::string_view& line) {
 Result<tensor::Shape> parse_dimensions(std::string_view text) {
   tensor::Shape shape;
   if (text == "-") return shape;
-  for (const std::string& piece : split(text, ',')) shape.push_back(TFD_TRY(parse_integer(piece, 0, std::int64_t{1} << 48)));
+  for (const std::string& piece : split(text, ','))
+    shape.push_back(TFD_TRY(parse_integer(piece, 0, std::int64_t{1} << 48)));
   if (shape.size() > 64) return fail(Code::kInvalidArgument, "too many dimensions");
   return shape;
 }
@@ -44,7 +45,8 @@ Result<void> parse_sidecar_line(std::string_view line, Signature& out) {
   Parameter parameter;
   parameter.spec.dtype = TFD_TRY(tensor::parse_dtype(take_word(line)));
   const std::string_view dimensions = take_word(line);
-  if (dimensions.empty()) return fail(Code::kInvalidArgument, "no shape: write '{} DTYPE 64,10 NAME', with - for a scalar", kind);
+  if (dimensions.empty())
+    return fail(Code::kInvalidArgument, "no shape: write '{} DTYPE 64,10 NAME', with - for a scalar", kind);
   parameter.spec.shape = TFD_TRY(parse_dimensions(dimensions), "shape");
   TFD_TRY(tensor::checked_byte_size(parameter.spec.dtype, parameter.spec.shape));
   auto& list = kind == "arg" ? out.arguments : out.results;
@@ -66,13 +68,15 @@ Result<Signature> parse_sidecar(std::string_view text) {
 }
 
 bool same_specs(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Parameter& x, const Parameter& y) { return x.spec == y.spec; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Parameter& x, const Parameter& y) { return x.spec == y.spec; });
 }
 
 /// A text with a sidecar takes its names: TensorFlow's text has none.
 Result<void> take_names(const Signature& sidecar, Signature& signature) {
   if (!same_specs(sidecar.arguments, signature.arguments) || !same_specs(sidecar.results, signature.results))
-    return fail(Code::kInvalidArgument, "it says {}, the module is {}", format_signature(sidecar), format_signature(signature));
+    return fail(Code::kInvalidArgument, "it says {}, the module is {}", format_signature(sidecar),
+                format_signature(signature));
   for (std::size_t i = 0; i < signature.arguments.size(); ++i) signature.arguments[i].name = sidecar.arguments[i].name;
   for (std::size_t i = 0; i < signature.results.size(); ++i) signature.results[i].name = sidecar.results[i].name;
   return {};
@@ -97,7 +101,8 @@ Result<Module> make_module(std::string name, std::string code, const std::option
   Module module;
   module.is_text = !is_bytecode(code);
   if (!module.is_text && !sidecar)
-    return fail(Code::kInvalidArgument, "{} is bytecode and needs {} beside it (lines 'arg f32 64,10 NAME', 'result f32 - NAME')",
+    return fail(Code::kInvalidArgument,
+                "{} is bytecode and needs {} beside it (lines 'arg f32 64,10 NAME', 'result f32 - NAME')",
                 printable(name), printable(sidecar_path(name)));
   if (module.is_text) {
     ModuleFacts facts = TFD_TRY(parse_mlir_text(code), printable(name));
@@ -109,8 +114,10 @@ Result<Module> make_module(std::string name, std::string code, const std::option
   if (sidecar) {
     const std::string where = printable(sidecar_path(name));
     Signature stated = TFD_TRY(parse_sidecar(*sidecar), where);
-    if (module.is_text) TFD_TRY(take_names(stated, module.signature), where);
-    else module.signature = std::move(stated);
+    if (module.is_text)
+      TFD_TRY(take_names(stated, module.signature), where);
+    else
+      module.signature = std::move(stated);
   }
   module.name = std::move(name);
   module.code = std::move(code);
@@ -119,11 +126,12 @@ Result<Module> make_module(std::string name, std::string code, const std::option
 
 Result<void> check_arguments(const Signature& signature, const std::vector<tensor::Tensor>& arguments) {
   if (arguments.size() != signature.arguments.size())
-    return fail(Code::kInvalidArgument, "{} argument{} given, the module takes {}: {}", arguments.size(), arguments.size() == 1 ? " is" : "s are",
-                signature.arguments.size(), format_signature(signature));
+    return fail(Code::kInvalidArgument, "{} argument{} given, the module takes {}: {}", arguments.size(),
+                arguments.size() == 1 ? " is" : "s are", signature.arguments.size(), format_signature(signature));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Parameter& wanted = signature.arguments[i];
-    if (!arguments[i].has_value()) return fail(Code::kInvalidArgument, "argument {} ({}) has no value", i, printable(wanted.name));
+    if (!arguments[i].has_value())
+      return fail(Code::kInvalidArgument, "argument {} ({}) has no value", i, printable(wanted.name));
     if (arguments[i].spec() != wanted.spec)
       return fail(Code::kInvalidArgument, "argument {} ({}) is {}, the module takes {}", i, printable(wanted.name),
                   tensor::format_spec(arguments[i].spec()), tensor::format_spec(wanted.spec));

@@ -7,8 +7,9 @@
 
 namespace tfd::tensor {
 
-/// The spec's bytes from `offset` on, in a buffer of their own (so aligned, and writable by its sole owner). The caller has
-/// checked that they lie within the file. kDataLoss for a bool that is neither 0 nor 1: XLA takes those for granted.
+/// The spec's bytes from `offset` on, in a buffer of their own (so aligned, and writable by its sole owner). The caller
+/// has checked that they lie within the file. kDataLoss for a bool that is neither 0 nor 1: XLA takes those for
+/// granted.
 Result<Tensor> read_tensor(const InputFile& file, std::uint64_t offset, const TensorSpec& spec);
 
 }  // namespace tfd::tensor

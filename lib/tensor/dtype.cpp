@@ -25,16 +25,15 @@ constexpr NameTable<DType, 13> kNames{{{{DType::kBool, "bool"},
                                         {DType::kF32, "f32"},
                                         {DType::kF64, "f64"}}}};
 
-constexpr NameTable<DType, 30> kAliases{{{{DType::kBool, "i1"},      {DType::kBool, "pred"},    {DType::kS8, "i8"},
-                                          {DType::kS16, "i16"},      {DType::kS32, "i32"},      {DType::kS64, "i64"},
-                                          {DType::kS8, "si8"},       {DType::kS16, "si16"},     {DType::kS32, "si32"},
-                                          {DType::kS64, "si64"},     {DType::kU8, "ui8"},       {DType::kU16, "ui16"},
-                                          {DType::kU32, "ui32"},     {DType::kU64, "ui64"},     {DType::kS8, "int8"},
-                                          {DType::kS16, "int16"},    {DType::kS32, "int32"},    {DType::kS64, "int64"},
-                                          {DType::kU8, "uint8"},     {DType::kU16, "uint16"},   {DType::kU32, "uint32"},
-                                          {DType::kU64, "uint64"},   {DType::kF16, "float16"},  {DType::kF16, "half"},
-                                          {DType::kBF16, "bfloat16"}, {DType::kF32, "float32"}, {DType::kF32, "float"},
-                                          {DType::kF64, "float64"},  {DType::kF64, "double"},   {DType::kBool, "boolean"}}}};
+constexpr NameTable<DType, 30> kAliases{
+    {{{DType::kBool, "i1"},       {DType::kBool, "pred"},   {DType::kS8, "i8"},       {DType::kS16, "i16"},
+      {DType::kS32, "i32"},       {DType::kS64, "i64"},     {DType::kS8, "si8"},      {DType::kS16, "si16"},
+      {DType::kS32, "si32"},      {DType::kS64, "si64"},    {DType::kU8, "ui8"},      {DType::kU16, "ui16"},
+      {DType::kU32, "ui32"},      {DType::kU64, "ui64"},    {DType::kS8, "int8"},     {DType::kS16, "int16"},
+      {DType::kS32, "int32"},     {DType::kS64, "int64"},   {DType::kU8, "uint8"},    {DType::kU16, "uint16"},
+      {DType::kU32, "uint32"},    {DType::kU64, "uint64"},  {DType::kF16, "float16"}, {DType::kF16, "half"},
+      {DType::kBF16, "bfloat16"}, {DType::kF32, "float32"}, {DType::kF32, "float"},   {DType::kF64, "float64"},
+      {DType::kF64, "double"},    {DType::kBool, "boolean"}}}};
 
 }  // namespace
 
@@ -44,24 +43,29 @@ Result<DType> parse_dtype(std::string_view name) {
   if (const auto own = kNames.find(name)) return *own;
   if (const auto alias = kAliases.find(name)) return *alias;
   const auto known = kNames.names();
-  return fail(Code::kInvalidArgument, "unknown dtype '{}'{} (known: {})", name, did_you_mean(name, known), join_words(known));
+  return fail(Code::kInvalidArgument, "unknown dtype '{}'{} (known: {})", name, did_you_mean(name, known),
+              join_words(known));
 }
 
 std::size_t dtype_size(DType dtype) {
   switch (dtype) {
     case DType::kBool:
     case DType::kS8:
-    case DType::kU8: return 1;
+    case DType::kU8:
+      return 1;
     case DType::kS16:
     case DType::kU16:
     case DType::kF16:
-    case DType::kBF16: return 2;
+    case DType::kBF16:
+      return 2;
     case DType::kS32:
     case DType::kU32:
-    case DType::kF32: return 4;
+    case DType::kF32:
+      return 4;
     case DType::kS64:
     case DType::kU64:
-    case DType::kF64: return 8;
+    case DType::kF64:
+      return 8;
   }
   return 0;
 }

@@ -102,7 +102,9 @@ Result<void> InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) 
     const ssize_t got = ::pread(fd_, out.data(), std::min(out.size(), kMostPerCall), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno(errno, "cannot read " + path_);
-    if (got == 0) return fail(Code::kDataLoss, "{} is cut off: it ends at byte {}, {} more were expected", path_, offset, out.size());
+    if (got == 0)
+      return fail(Code::kDataLoss, "{} is cut off: it ends at byte {}, {} more were expected", path_, offset,
+                  out.size());
     offset += static_cast<std::uint64_t>(got);
     out = out.subspan(static_cast<std::size_t>(got));
   }

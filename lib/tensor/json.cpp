@@ -32,19 +32,32 @@ struct BFloat16 {
 template <class Use>
 auto with_type(DType dtype, Use&& use) {
   switch (dtype) {
-    case DType::kBool: return use(bool{});
-    case DType::kS8: return use(std::int8_t{});
-    case DType::kS16: return use(std::int16_t{});
-    case DType::kS32: return use(std::int32_t{});
-    case DType::kS64: return use(std::int64_t{});
-    case DType::kU8: return use(std::uint8_t{});
-    case DType::kU16: return use(std::uint16_t{});
-    case DType::kU32: return use(std::uint32_t{});
-    case DType::kU64: return use(std::uint64_t{});
-    case DType::kF16: return use(Half{});
-    case DType::kBF16: return use(BFloat16{});
-    case DType::kF32: return use(float{});
-    case DType::kF64: break;
+    case DType::kBool:
+      return use(bool{});
+    case DType::kS8:
+      return use(std::int8_t{});
+    case DType::kS16:
+      return use(std::int16_t{});
+    case DType::kS32:
+      return use(std::int32_t{});
+    case DType::kS64:
+      return use(std::int64_t{});
+    case DType::kU8:
+      return use(std::uint8_t{});
+    case DType::kU16:
+      return use(std::uint16_t{});
+    case DType::kU32:
+      return use(std::uint32_t{});
+    case DType::kU64:
+      return use(std::uint64_t{});
+    case DType::kF16:
+      return use(Half{});
+    case DType::kBF16:
+      return use(BFloat16{});
+    case DType::kF32:
+      return use(float{});
+    case DType::kF64:
+      break;
   }
   return use(double{});
 }
@@ -56,9 +69,12 @@ double widen(double value) { return value; }
 
 template <class T, class Wide>
 T narrow(Wide value) {
-  if constexpr (std::is_same_v<T, Half>) return Half{float_to_half(static_cast<float>(value))};
-  else if constexpr (std::is_same_v<T, BFloat16>) return BFloat16{float_to_bfloat16(static_cast<float>(value))};
-  else return static_cast<T>(value);
+  if constexpr (std::is_same_v<T, Half>)
+    return Half{float_to_half(static_cast<float>(value))};
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return BFloat16{float_to_bfloat16(static_cast<float>(value))};
+  else
+    return static_cast<T>(value);
 }
 
 /// For messages: short, however long the value is.
@@ -77,9 +93,12 @@ tl::unexpected<Error> does_not_fit(const json& value, DType dtype) {
 // --- reading one element -------------------------------------------------------------------------------------------
 
 Result<void> read_element(const json& value, bool& out) {
-  if (value.is_boolean()) out = value.get<bool>();
-  else if (value.is_number_unsigned() && value.get<std::uint64_t>() <= 1) out = value.get<std::uint64_t>() == 1;
-  else return does_not_fit(value, DType::kBool);
+  if (value.is_boolean())
+    out = value.get<bool>();
+  else if (value.is_number_unsigned() && value.get<std::uint64_t>() <= 1)
+    out = value.get<std::uint64_t>() == 1;
+  else
+    return does_not_fit(value, DType::kBool);
   return {};
 }
 
@@ -95,22 +114,35 @@ Result<void> read_integer(const json& value, DType dtype, T& out) {
 
 template <class T>
 Result<void> read_float(const json& value, DType dtype, T& out) {
-  if (value.is_number_unsigned()) out = narrow<T>(value.get<std::uint64_t>());
-  else if (value.is_number_integer()) out = narrow<T>(value.get<std::int64_t>());
-  else if (value.is_number_float()) out = narrow<T>(value.get<double>());
-  else if (value == "NaN") { out = narrow<T>(std::numeric_limits<double>::quiet_NaN()); return {}; }
-  else if (value == "Infinity") { out = narrow<T>(std::numeric_limits<double>::infinity()); return {}; }
-  else if (value == "-Infinity") { out = narrow<T>(-std::numeric_limits<double>::infinity()); return {}; }
-  else return does_not_fit(value, dtype);
+  if (value.is_number_unsigned())
+    out = narrow<T>(value.get<std::uint64_t>());
+  else if (value.is_number_integer())
+    out = narrow<T>(value.get<std::int64_t>());
+  else if (value.is_number_float())
+    out = narrow<T>(value.get<double>());
+  else if (value == "NaN") {
+    out = narrow<T>(std::numeric_limits<double>::quiet_NaN());
+    return {};
+  } else if (value == "Infinity") {
+    out = narrow<T>(std::numeric_limits<double>::infinity());
+    return {};
+  } else if (value == "-Infinity") {
+    out = narrow<T>(-std::numeric_limits<double>::infinity());
+    return {};
+  } else
+    return does_not_fit(value, dtype);
   if (!std::isfinite(widen(out))) return does_not_fit(value, dtype);
   return {};
 }
 
 template <class T>
 Result<void> read_element(const json& value, DType dtype, T& out) {
-  if constexpr (std::is_same_v<T, bool>) return read_element(value, out);
-  else if constexpr (std::is_integral_v<T>) return read_integer(value, dtype, out);
-  else return read_float(value, dtype, out);
+  if constexpr (std::is_same_v<T, bool>)
+    return read_element(value, out);
+  else if constexpr (std::is_integral_v<T>)
+    return read_integer(value, dtype, out);
+  else
+    return read_float(value, dtype, out);
 }
 
 // --- nested lists --------------------------------------------------------------------------------------------------
@@ -124,13 +156,16 @@ tl::unexpected<Error> fail_at(std::size_t index, Error error) {
 Result<void> check_shape(const json& value, const Shape& shape, std::size_t depth) {
   if (depth == shape.size()) {
     if (value.is_array() || value.is_object())
-      return fail(Code::kInvalidArgument, "expected a number for shape {}, not {}", format_shape(shape), describe(value));
+      return fail(Code::kInvalidArgument, "expected a number for shape {}, not {}", format_shape(shape),
+                  describe(value));
     return {};
   }
   if (!value.is_array())
-    return fail(Code::kInvalidArgument, "expected a list of {} for shape {}, not {}", shape[depth], format_shape(shape), describe(value));
+    return fail(Code::kInvalidArgument, "expected a list of {} for shape {}, not {}", shape[depth], format_shape(shape),
+                describe(value));
   if (static_cast<std::int64_t>(value.size()) != shape[depth])
-    return fail(Code::kInvalidArgument, "a list of {} where shape {} takes {}", value.size(), format_shape(shape), shape[depth]);
+    return fail(Code::kInvalidArgument, "a list of {} where shape {} takes {}", value.size(), format_shape(shape),
+                shape[depth]);
   if (depth + 1 == shape.size()) return {};  // the elements are checked when they are read
   for (std::size_t i = 0; i < value.size(); ++i)
     if (Result<void> inner = check_shape(value[i], shape, depth + 1); !inner) return fail_at(i, inner.error());
@@ -179,14 +214,17 @@ Result<void> survey(const json& value, std::size_t depth, Kinds& kinds) {
     for (const json& inner : value) TFD_TRY(survey(inner, depth - 1, kinds));
     return {};
   }
-  if (value.is_boolean()) kinds.has_bool = true;
+  if (value.is_boolean())
+    kinds.has_bool = true;
   else if (value.is_number_integer()) {
     kinds.has_integer = true;
     if (value.is_number_unsigned() ? !std::in_range<std::int32_t>(value.get<std::uint64_t>())
                                    : !std::in_range<std::int32_t>(value.get<std::int64_t>()))
       kinds.wide = true;
-  } else if (value.is_number_float() || value == "NaN" || value == "Infinity" || value == "-Infinity") kinds.has_float = true;
-  else if (!value.is_array()) return fail(Code::kInvalidArgument, "{} is no element of a tensor", describe(value));
+  } else if (value.is_number_float() || value == "NaN" || value == "Infinity" || value == "-Infinity")
+    kinds.has_float = true;
+  else if (!value.is_array())
+    return fail(Code::kInvalidArgument, "{} is no element of a tensor", describe(value));
   return {};
 }
 
@@ -201,8 +239,10 @@ Result<TensorSpec> infer_spec(const json& value) {
   TFD_TRY(survey(value, spec.shape.size(), kinds));
   if (kinds.has_bool && (kinds.has_integer || kinds.has_float))
     return fail(Code::kInvalidArgument, "bools and numbers in one tensor");
-  if (kinds.has_bool) spec.dtype = DType::kBool;
-  else if (kinds.has_integer && !kinds.has_float) spec.dtype = kinds.wide ? DType::kS64 : DType::kS32;
+  if (kinds.has_bool)
+    spec.dtype = DType::kBool;
+  else if (kinds.has_integer && !kinds.has_float)
+    spec.dtype = kinds.wide ? DType::kS64 : DType::kS32;
   return spec;
 }
 
@@ -244,7 +284,8 @@ Result<Tensor> read_typed(const json& value) {
       return fail(Code::kInvalidArgument, "{} is no dimension of a shape", describe(dimension));
     spec.shape.push_back(dimension.get<std::int64_t>());
   }
-  if (spec.shape.size() > kMostRank) return fail(Code::kInvalidArgument, "a rank of {} is more than {}", spec.shape.size(), kMostRank);
+  if (spec.shape.size() > kMostRank)
+    return fail(Code::kInvalidArgument, "a rank of {} is more than {}", spec.shape.size(), kMostRank);
   TFD_TRY(checked_byte_size(spec.dtype, spec.shape));
   const bool flat = data->is_array() && (data->empty() || !data->front().is_array()) && spec.shape.size() != 1;
   if (!flat) return read_nested(*data, spec);
@@ -287,22 +328,27 @@ std::string shortest(T value) {
   const float wide = widen(value);
   for (int digits = 1;; ++digits) {
     std::string text = fmt::format("{:.{}g}", wide, digits);
-    if (digits >= 9 || narrow<T>(std::strtod(text.c_str(), nullptr)).bits == value.bits) return fmt::format("{}", std::strtod(text.c_str(), nullptr));
+    if (digits >= 9 || narrow<T>(std::strtod(text.c_str(), nullptr)).bits == value.bits)
+      return fmt::format("{}", std::strtod(text.c_str(), nullptr));
   }
 }
 
 template <class T>
 void append_element(T value, std::string& out) {
-  if constexpr (std::is_same_v<T, bool>) out += value ? "true" : "false";
-  else if constexpr (std::is_integral_v<T>) fmt::format_to(std::back_inserter(out), "{}", value);
+  if constexpr (std::is_same_v<T, bool>)
+    out += value ? "true" : "false";
+  else if constexpr (std::is_integral_v<T>)
+    fmt::format_to(std::back_inserter(out), "{}", value);
   else {
     if (!std::isfinite(widen(value))) {
       fmt::format_to(std::back_inserter(out), "\"{}\"", special_name(widen(value)));
       return;
     }
     const std::size_t start = out.size();
-    if constexpr (std::is_floating_point_v<T>) fmt::format_to(std::back_inserter(out), "{}", value);
-    else out += shortest(value);
+    if constexpr (std::is_floating_point_v<T>)
+      fmt::format_to(std::back_inserter(out), "{}", value);
+    else
+      out += shortest(value);
     if (out.find_first_of(".e", start) == std::string::npos) out += ".0";  // a float stays a float for who reads it
   }
 }
@@ -323,10 +369,12 @@ bool needs_object(const Tensor& tensor) { return tensor.size() == 0 && tensor.sh
 
 template <class T>
 json element_to_json(T value) {
-  if constexpr (std::is_integral_v<T>) return value;
+  if constexpr (std::is_integral_v<T>)
+    return value;
   else {
     if (!std::isfinite(widen(value))) return std::string(special_name(widen(value)));
-    if constexpr (std::is_same_v<T, double>) return value;
+    if constexpr (std::is_same_v<T, double>)
+      return value;
     else if constexpr (std::is_same_v<T, float>) {
       // The double nearest to the float's own shortest digits, so that they are what dump() prints.
       std::array<char, 32> digits{};
@@ -334,7 +382,8 @@ json element_to_json(T value) {
       double wide = 0;
       std::from_chars(digits.data(), end, wide);
       return wide;
-    } else return std::strtod(shortest(value).c_str(), nullptr);
+    } else
+      return std::strtod(shortest(value).c_str(), nullptr);
   }
 }
 

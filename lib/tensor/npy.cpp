@@ -53,7 +53,8 @@ class HeaderParser {
       const std::string key = TFD_TRY(parse_string());
       TFD_TRY(expect(':'));
       if (key == "descr") {
-        if (peek() != '\'' && peek() != '"') return fail(Code::kInvalidArgument, "records (structured dtypes) are not supported");
+        if (peek() != '\'' && peek() != '"')
+          return fail(Code::kInvalidArgument, "records (structured dtypes) are not supported");
         descriptor = TFD_TRY(parse_string());
       } else if (key == "fortran_order") {
         fortran_order = TFD_TRY(parse_bool());
@@ -65,11 +66,14 @@ class HeaderParser {
       if (!accept(',') && peek() != '}') return broken();
     }
     if (peek() != '\0') return broken();
-    if (!descriptor || !fortran_order || !shape) return fail(Code::kInvalidArgument, "the header lacks descr, fortran_order or shape");
+    if (!descriptor || !fortran_order || !shape)
+      return fail(Code::kInvalidArgument, "the header lacks descr, fortran_order or shape");
     const DType dtype = TFD_TRY(parse_descriptor(*descriptor));
     // With at most one dimension that isn't 1 both orders are the same bytes.
-    const auto wide = std::count_if(shape->begin(), shape->end(), [](std::int64_t dimension) { return dimension != 1; });
-    if (*fortran_order && wide > 1) return fail(Code::kInvalidArgument, "Fortran order is not supported: save numpy.ascontiguousarray(x)");
+    const auto wide =
+        std::count_if(shape->begin(), shape->end(), [](std::int64_t dimension) { return dimension != 1; });
+    if (*fortran_order && wide > 1)
+      return fail(Code::kInvalidArgument, "Fortran order is not supported: save numpy.ascontiguousarray(x)");
     return TensorSpec{dtype, std::move(*shape)};
   }
 
@@ -77,11 +81,14 @@ class HeaderParser {
   static Result<DType> parse_descriptor(std::string_view descriptor) {
     if (const auto dtype = kDescriptors.find(descriptor)) return *dtype;
     if (descriptor == "<V2") return DType::kBF16;  // what numpy.save makes of an ml_dtypes.bfloat16 array
-    if (descriptor.starts_with('>')) return fail(Code::kInvalidArgument, "big endian ('{}') is not supported", printable(descriptor));
-    return fail(Code::kInvalidArgument, "dtype '{}' is not supported (known: {})", printable(descriptor), join_words(kDescriptors.names()));
+    if (descriptor.starts_with('>'))
+      return fail(Code::kInvalidArgument, "big endian ('{}') is not supported", printable(descriptor));
+    return fail(Code::kInvalidArgument, "dtype '{}' is not supported (known: {})", printable(descriptor),
+                join_words(kDescriptors.names()));
   }
   tl::unexpected<Error> broken() const {
-    return fail(Code::kInvalidArgument, "the header is not a dictionary of descr, fortran_order and shape (at its byte {})", at_);
+    return fail(Code::kInvalidArgument,
+                "the header is not a dictionary of descr, fortran_order and shape (at its byte {})", at_);
   }
   /// The next character that isn't white space; '\0' at the end.
   char peek() {
@@ -148,7 +155,8 @@ Result<Header> read_header(const InputFile& file) {
   if (start_size < 8 + length_size) return fail(Code::kDataLoss, "{} is cut off within its header", file.path());
   std::uint32_t length = 0;
   std::memcpy(&length, start.data() + 8, length_size);
-  if (length > kMostHeader) return fail(Code::kInvalidArgument, "{}: a header of {} bytes is too long", file.path(), length);
+  if (length > kMostHeader)
+    return fail(Code::kInvalidArgument, "{}: a header of {} bytes is too long", file.path(), length);
   Header header;
   header.data_offset = 8 + length_size + length;
   if (header.data_offset > file.size()) return fail(Code::kDataLoss, "{} is cut off within its header", file.path());
@@ -157,8 +165,8 @@ Result<Header> read_header(const InputFile& file) {
   header.spec = TFD_TRY(HeaderParser(text).parse(), file.path());
   const std::size_t bytes = TFD_TRY(checked_byte_size(header.spec.dtype, header.spec.shape), file.path());
   if (bytes > file.size() - header.data_offset)
-    return fail(Code::kDataLoss, "{} is cut off: {} takes {} bytes, {} are there", file.path(), format_spec(header.spec), bytes,
-                file.size() - header.data_offset);
+    return fail(Code::kDataLoss, "{} is cut off: {} takes {} bytes, {} are there", file.path(),
+                format_spec(header.spec), bytes, file.size() - header.data_offset);
   return header;
 }
 
@@ -167,7 +175,8 @@ std::string format_header(const TensorSpec& spec) {
   for (const std::int64_t dimension : spec.shape) shape += fmt::format("{}, ", dimension);
   if (spec.shape.size() > 1) shape.resize(shape.size() - 2);   // (64, 10)
   if (spec.shape.size() == 1) shape.resize(shape.size() - 1);  // (64,)
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", kDescriptors.name(spec.dtype), shape);
+  std::string text =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", kDescriptors.name(spec.dtype), shape);
   const std::size_t unpadded = 10 + text.size() + 1;
   text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   text += '\n';
@@ -183,7 +192,8 @@ Result<Tensor> read_tensor(const InputFile& file, std::uint64_t offset, const Te
   Tensor tensor = Tensor::uninitialized(spec.dtype, spec.shape);
   const std::span<std::byte> bytes(tensor.mutable_data(), tensor.byte_size());
   TFD_TRY(file.read_at(offset, bytes));
-  if (spec.dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
+  if (spec.dtype == DType::kBool &&
+      std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
     return fail(Code::kDataLoss, "{} holds a bool that is neither 0 nor 1", file.path());
   return tensor;
 }

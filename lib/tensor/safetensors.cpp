@@ -47,8 +47,8 @@ struct Header {
   std::map<std::string, std::string> metadata;
 };
 
-// Not ordered_json: it searches its keys one by one, which a header of many keys would make last for hours. The order of
-// the tensors comes from their offsets.
+// Not ordered_json: it searches its keys one by one, which a header of many keys would make last for hours. The order
+// of the tensors comes from their offsets.
 Result<json> parse_json(const std::string& text) {
   std::set<std::string> seen;
   std::string repeated;
@@ -58,7 +58,8 @@ Result<json> parse_json(const std::string& text) {
     return true;
   };
   json header = json::parse(text, find_repeated, /*allow_exceptions=*/false);
-  if (!header.is_object()) return fail(Code::kInvalidArgument, "not a safetensors file: its header is not a JSON object");
+  if (!header.is_object())
+    return fail(Code::kInvalidArgument, "not a safetensors file: its header is not a JSON object");
   if (!repeated.empty()) return fail(Code::kInvalidArgument, "two tensors are called '{}'", printable(repeated));
   return header;
 }
@@ -67,12 +68,13 @@ Result<Entry> parse_entry(const std::string& name, const json& value) {
   const auto dtype = value.find("dtype");
   const auto shape = value.find("shape");
   const auto offsets = value.find("data_offsets");
-  if (dtype == value.end() || shape == value.end() || offsets == value.end() || !dtype->is_string() || !shape->is_array() ||
-      !offsets->is_array() || offsets->size() != 2)
+  if (dtype == value.end() || shape == value.end() || offsets == value.end() || !dtype->is_string() ||
+      !shape->is_array() || !offsets->is_array() || offsets->size() != 2)
     return fail(Code::kInvalidArgument, "needs dtype, shape and two data_offsets");
   Entry entry{name, {}, 0, 0};
   const auto known = kDTypes.find(dtype->get_ref<const std::string&>());
-  if (!known) return fail(Code::kInvalidArgument, "dtype '{}' is not supported", printable(dtype->get_ref<const std::string&>()));
+  if (!known)
+    return fail(Code::kInvalidArgument, "dtype '{}' is not supported", printable(dtype->get_ref<const std::string&>()));
   entry.spec.dtype = *known;
   for (const auto& dimension : *shape) {
     if (!dimension.is_number_unsigned() || dimension.get<std::uint64_t>() > (std::uint64_t{1} << 48))
@@ -85,8 +87,8 @@ Result<Entry> parse_entry(const std::string& name, const json& value) {
   entry.end = (*offsets)[1].get<std::uint64_t>();
   const std::size_t bytes = TFD_TRY(checked_byte_size(entry.spec.dtype, entry.spec.shape));
   if (entry.begin > entry.end || entry.end - entry.begin != bytes)
-    return fail(Code::kDataLoss, "{} takes {} bytes, its data_offsets are {} to {}", format_spec(entry.spec), bytes, entry.begin,
-                entry.end);
+    return fail(Code::kDataLoss, "{} takes {} bytes, its data_offsets are {} to {}", format_spec(entry.spec), bytes,
+                entry.begin, entry.end);
   return entry;
 }
 
@@ -111,7 +113,8 @@ Result<Header> parse_header(const std::string& text, std::uint64_t data_size) {
   for (const Entry& entry : header.entries) {
     if (entry.begin < covered) return fail(Code::kDataLoss, "tensor '{}' overlaps another", printable(entry.name));
     if (entry.end > data_size)
-      return fail(Code::kDataLoss, "cut off: tensor '{}' ends at byte {} of the data, {} are there", printable(entry.name), entry.end, data_size);
+      return fail(Code::kDataLoss, "cut off: tensor '{}' ends at byte {} of the data, {} are there",
+                  printable(entry.name), entry.end, data_size);
     covered = entry.end;
   }
   return header;
@@ -158,7 +161,8 @@ Result<SafetensorsFile> load_safetensors(const std::string& path) {
   std::uint64_t length = 0;
   if (file.size() < sizeof(length)) return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", path, file.size());
   TFD_TRY(file.read_at(0, std::as_writable_bytes(std::span(&length, 1))));
-  if (length > kMostHeader) return fail(Code::kInvalidArgument, "{} is not a safetensors file: a header of {} bytes", path, length);
+  if (length > kMostHeader)
+    return fail(Code::kInvalidArgument, "{} is not a safetensors file: a header of {} bytes", path, length);
   if (length > file.size() - sizeof(length)) return fail(Code::kDataLoss, "{} is cut off within its header", path);
   std::string text(length, '\0');
   TFD_TRY(file.read_at(sizeof(length), std::as_writable_bytes(std::span(text))));
@@ -177,7 +181,8 @@ Result<SafetensorsFile> load_safetensors(const std::string& path) {
 Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file) {
   const std::string header = TFD_TRY(format_header(file), "cannot write " + path);
   const std::uint64_t length = header.size();
-  std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(&length, 1)), std::as_bytes(std::span(header))};
+  std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(&length, 1)),
+                                                 std::as_bytes(std::span(header))};
   for (const auto& [name, tensor] : file.tensors) pieces.push_back(tensor.bytes());
   return write_file_atomically(path, pieces);
 }

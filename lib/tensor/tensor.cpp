@@ -48,10 +48,12 @@ Result<std::size_t> checked_byte_size(DType dtype, const Shape& shape) {
   bool empty = false;
   for (const std::int64_t dimension : shape) {
     if (dimension < 0) return fail(Code::kInvalidArgument, "shape {} has a negative dimension", format_shape(shape));
-    if (dimension == 0) empty = true;
+    if (dimension == 0)
+      empty = true;
     else if (static_cast<std::size_t>(dimension) > kMost / bytes)
       return fail(Code::kInvalidArgument, "a tensor of shape {} is too large", format_shape(shape));
-    else bytes *= static_cast<std::size_t>(dimension);
+    else
+      bytes *= static_cast<std::size_t>(dimension);
   }
   return empty ? 0 : bytes;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one call of a trivial function costs above XLA: two scalars in, one out, through Function::call and read in place.
-// Prints wall and CPU time of the calling thread (on a busy machine only the second says something), best of five rounds.
+// What one call of a trivial function costs above XLA: two scalars in, one out, through Function::call and read in
+// place. Prints wall and CPU time of the calling thread (on a busy machine only the second says something), best of
+// five rounds.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -34,7 +35,8 @@ bool measure(const char* what, Call call) {
     const auto wall = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i)
       if (!call(i)) return false;
-    wall_us = std::min(wall_us, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - wall).count() / kCalls);
+    wall_us = std::min(
+        wall_us, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - wall).count() / kCalls);
     cpu_us = std::min(cpu_us, (thread_cpu_us() - cpu) / kCalls);
   }
   fmt::print("{:<40} {:8.2f} us wall {:8.2f} us cpu\n", what, wall_us, cpu_us);
@@ -51,10 +53,11 @@ Result<void> run() {
                                           std::nullopt));
   const auto add = TFD_TRY(engine->compile(module));
   const Tensor one = Tensor::scalar(DType::kS32, std::int32_t{1});
-  const bool right = measure("call, host tensors", [&](std::int32_t i) {
-                       const auto results = add->call({Tensor::scalar(DType::kS32, i), one});
-                       return results && (*results)[0].as<std::int32_t>()[0] == i + 1;
-                     }) &&
+  const bool right = measure("call, host tensors",
+                             [&](std::int32_t i) {
+                               const auto results = add->call({Tensor::scalar(DType::kS32, i), one});
+                               return results && (*results)[0].as<std::int32_t>()[0] == i + 1;
+                             }) &&
                      measure("call, results of another call", [&, sum = one](std::int32_t) mutable {
                        auto results = add->call({sum, sum});
                        if (results) sum = (*results)[0];

@@ -18,7 +18,8 @@ struct Needed {
   std::size_t offset;
   const char* name;
 };
-#define TFD_NEEDS(function) {offsetof(PJRT_Api, function), #function}
+#define TFD_NEEDS(function) \
+  { offsetof(PJRT_Api, function), #function }
 constexpr Needed kNeeded[] = {
     TFD_NEEDS(PJRT_Error_Destroy),
     TFD_NEEDS(PJRT_Error_Message),
@@ -56,22 +57,37 @@ bool table_has(const PJRT_Api* table, std::size_t offset) {
 /// PJRT's codes are absl's, and so are tfd's names for them.
 Code code_of(PJRT_Error_Code code) {
   switch (code) {
-    case PJRT_Error_Code_CANCELLED: return Code::kCancelled;
-    case PJRT_Error_Code_INVALID_ARGUMENT: return Code::kInvalidArgument;
-    case PJRT_Error_Code_DEADLINE_EXCEEDED: return Code::kDeadlineExceeded;
-    case PJRT_Error_Code_NOT_FOUND: return Code::kNotFound;
-    case PJRT_Error_Code_ALREADY_EXISTS: return Code::kAlreadyExists;
+    case PJRT_Error_Code_CANCELLED:
+      return Code::kCancelled;
+    case PJRT_Error_Code_INVALID_ARGUMENT:
+      return Code::kInvalidArgument;
+    case PJRT_Error_Code_DEADLINE_EXCEEDED:
+      return Code::kDeadlineExceeded;
+    case PJRT_Error_Code_NOT_FOUND:
+      return Code::kNotFound;
+    case PJRT_Error_Code_ALREADY_EXISTS:
+      return Code::kAlreadyExists;
     case PJRT_Error_Code_UNAUTHENTICATED:
-    case PJRT_Error_Code_PERMISSION_DENIED: return Code::kPermissionDenied;
-    case PJRT_Error_Code_RESOURCE_EXHAUSTED: return Code::kResourceExhausted;
-    case PJRT_Error_Code_FAILED_PRECONDITION: return Code::kFailedPrecondition;
-    case PJRT_Error_Code_ABORTED: return Code::kAborted;
-    case PJRT_Error_Code_OUT_OF_RANGE: return Code::kOutOfRange;
-    case PJRT_Error_Code_UNIMPLEMENTED: return Code::kUnimplemented;
-    case PJRT_Error_Code_INTERNAL: return Code::kInternal;
-    case PJRT_Error_Code_UNAVAILABLE: return Code::kUnavailable;
-    case PJRT_Error_Code_DATA_LOSS: return Code::kDataLoss;
-    default: return Code::kUnknown;
+    case PJRT_Error_Code_PERMISSION_DENIED:
+      return Code::kPermissionDenied;
+    case PJRT_Error_Code_RESOURCE_EXHAUSTED:
+      return Code::kResourceExhausted;
+    case PJRT_Error_Code_FAILED_PRECONDITION:
+      return Code::kFailedPrecondition;
+    case PJRT_Error_Code_ABORTED:
+      return Code::kAborted;
+    case PJRT_Error_Code_OUT_OF_RANGE:
+      return Code::kOutOfRange;
+    case PJRT_Error_Code_UNIMPLEMENTED:
+      return Code::kUnimplemented;
+    case PJRT_Error_Code_INTERNAL:
+      return Code::kInternal;
+    case PJRT_Error_Code_UNAVAILABLE:
+      return Code::kUnavailable;
+    case PJRT_Error_Code_DATA_LOSS:
+      return Code::kDataLoss;
+    default:
+      return Code::kUnknown;
   }
 }
 
@@ -89,20 +105,22 @@ Result<Api> Api::load(const std::string& path) {
   }
   ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return fail(Code::kFailedPrecondition, "cannot load the PJRT plug-in {}: {}", path, first_line(::dlerror()));
+  if (handle == nullptr)
+    return fail(Code::kFailedPrecondition, "cannot load the PJRT plug-in {}: {}", path, first_line(::dlerror()));
   const auto get_api = reinterpret_cast<const PJRT_Api* (*)()>(::dlsym(handle, "GetPjrtApi"));
-  if (get_api == nullptr) return fail(Code::kFailedPrecondition, "{} is not a PJRT plug-in: it has no GetPjrtApi", path);
+  if (get_api == nullptr)
+    return fail(Code::kFailedPrecondition, "{} is not a PJRT plug-in: it has no GetPjrtApi", path);
   const PJRT_Api* table = get_api();
   if (table == nullptr || table->struct_size < offsetof(PJRT_Api, PJRT_Error_Destroy))
     return fail(Code::kFailedPrecondition, "{} is not a PJRT plug-in: it gives no table of functions", path);
   const PJRT_Api_Version& version = table->pjrt_api_version;
   if (version.major_version != PJRT_API_MAJOR)
-    return fail(Code::kFailedPrecondition, "the PJRT plug-in {} has API {}.{}, tfd needs {}.x", path, version.major_version,
-                version.minor_version, PJRT_API_MAJOR);
+    return fail(Code::kFailedPrecondition, "the PJRT plug-in {} has API {}.{}, tfd needs {}.x", path,
+                version.major_version, version.minor_version, PJRT_API_MAJOR);
   for (const Needed& needed : kNeeded)
     if (!table_has(table, needed.offset))
-      return fail(Code::kFailedPrecondition, "the PJRT plug-in {} is too old: its API {}.{} has no {}", path, version.major_version,
-                  version.minor_version, needed.name);
+      return fail(Code::kFailedPrecondition, "the PJRT plug-in {} is too old: its API {}.{} has no {}", path,
+                  version.major_version, version.minor_version, needed.name);
   const Api api(table);
   TFD_PJRT_ARGS(PJRT_Plugin_Initialize_Args, initialize);
   TFD_TRY(api.check(table->PJRT_Plugin_Initialize(&initialize), "the PJRT plug-in " + path));
@@ -159,7 +177,8 @@ std::vector<std::int64_t> Api::stablehlo_version() const {
   if (!check(table_->PJRT_Plugin_Attributes(&args), "attributes")) return {};
   for (std::size_t i = 0; i < args.num_attributes; ++i) {
     const PJRT_NamedValue& value = args.attributes[i];
-    if (std::string_view(value.name, value.name_size) == "stablehlo_current_version" && value.type == PJRT_NamedValue_kInt64List)
+    if (std::string_view(value.name, value.name_size) == "stablehlo_current_version" &&
+        value.type == PJRT_NamedValue_kInt64List)
       return {value.int64_array_value, value.int64_array_value + value.value_size};
   }
   return {};

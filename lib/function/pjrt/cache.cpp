@@ -109,8 +109,8 @@ void CompileCache::evict() const {
 std::optional<std::string> CompileCache::file_hash(const std::string& path) const {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  const std::string note = fmt::format("{}/plugin-{}-{}-{}-{}.{:09}.sha256", directory_, status.st_dev, status.st_ino, status.st_size,
-                                       status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  const std::string note = fmt::format("{}/plugin-{}-{}-{}-{}.{:09}.sha256", directory_, status.st_dev, status.st_ino,
+                                       status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
   if (const auto known = tensor::load_file(note, 2 * kDigest); known && known->size() == kDigest) return *known;
   const auto hash = hash_file(path, static_cast<std::uint64_t>(status.st_size));
   if (hash) (void)tensor::write_file_atomically(note, *hash);
@@ -118,7 +118,7 @@ std::optional<std::string> CompileCache::file_hash(const std::string& path) cons
 }
 
 std::string describe_cpu() {
-  constexpr std::array<std::string_view, 9> kKeys{"vendor_id", "cpu family", "model", "model name", "flags",
+  constexpr std::array<std::string_view, 9> kKeys{"vendor_id", "cpu family",      "model",    "model name", "flags",
                                                   "Features",  "CPU implementer", "CPU part", "CPU variant"};
   std::string out;
   std::ifstream cpuinfo("/proc/cpuinfo");

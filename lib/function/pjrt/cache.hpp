@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled executables on disk, shared by the processes of one user. Entries are machine code, so the directory must be the
-// user's own and nobody else's to write. Losing or damaging an entry costs a compilation, never an error.
-// Thread rule: thread-safe, between processes too (files are written whole and renamed).
+// Compiled executables on disk, shared by the processes of one user. Entries are machine code, so the directory must be
+// the user's own and nobody else's to write. Losing or damaging an entry costs a compilation, never an error. Thread
+// rule: thread-safe, between processes too (files are written whole and renamed).
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,12 +22,13 @@ class CompileCache {
   std::optional<std::string> find(const std::string& key) const;
   /// Adds or replaces; then removes the entries that were used longest ago while all take more than `most_bytes`.
   void store(const std::string& key, std::string_view content) const;
-  /// The SHA-256 of a file, remembered by its device, inode, size and time of change: hashing 200 MB takes a second. Nothing
-  /// when it can't be read.
+  /// The SHA-256 of a file, remembered by its device, inode, size and time of change: hashing 200 MB takes a second.
+  /// Nothing when it can't be read.
   std::optional<std::string> file_hash(const std::string& path) const;
 
  private:
-  CompileCache(std::string directory, std::uint64_t most_bytes) : directory_(std::move(directory)), most_bytes_(most_bytes) {}
+  CompileCache(std::string directory, std::uint64_t most_bytes)
+      : directory_(std::move(directory)), most_bytes_(most_bytes) {}
   std::string entry_path(const std::string& key) const { return directory_ + "/" + key + ".xla"; }
   void evict() const;
   std::string directory_;

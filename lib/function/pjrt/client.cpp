@@ -130,8 +130,8 @@ ArgumentBuffer::ArgumentBuffer(ArgumentBuffer&& other) noexcept
 ArgumentBuffer::~ArgumentBuffer() {
   if (!owned_) return;
   client_->api().destroy(buffer_);
-  // A thread of XLA may hold the buffer for some microseconds after it said that the execution has ended. Results never hold
-  // it: without donation XLA copies an argument that is a result.
+  // A thread of XLA may hold the buffer for some microseconds after it said that the execution has ended. Results never
+  // hold it: without donation XLA copies an argument that is a result.
   (void)client_->api().await(done_, "argument");
 }
 

@@ -37,7 +37,8 @@ class Client {
 class BufferStorage final : public tensor::Storage {
  public:
   /// Takes the buffer, which must be ready. `client` is shared: results outlive the engine and its functions.
-  static Result<std::shared_ptr<BufferStorage>> make(std::shared_ptr<const Client> client, PJRT_Buffer* buffer, tensor::TensorSpec spec);
+  static Result<std::shared_ptr<BufferStorage>> make(std::shared_ptr<const Client> client, PJRT_Buffer* buffer,
+                                                     tensor::TensorSpec spec);
   ~BufferStorage() override;
   const std::byte* data() const override { return data_; }
 
@@ -54,15 +55,15 @@ class BufferStorage final : public tensor::Storage {
   const std::byte* data_ = nullptr;
 };
 
-/// A tensor on its way into a call: as the buffer that it is, or wrapped in one for the time of the call. The tensor must
-/// outlive it.
+/// A tensor on its way into a call: as the buffer that it is, or wrapped in one for the time of the call. The tensor
+/// must outlive it.
 class ArgumentBuffer {
  public:
   static Result<ArgumentBuffer> make(const Client& client, const tensor::Tensor& tensor);
   ArgumentBuffer(ArgumentBuffer&& other) noexcept;
   ArgumentBuffer& operator=(ArgumentBuffer&&) = delete;
-  /// After the execution: returns when XLA says that it no longer reads the tensor's memory, so that whoever owns it alone may
-  /// write to it again.
+  /// After the execution: returns when XLA says that it no longer reads the tensor's memory, so that whoever owns it
+  /// alone may write to it again.
   ~ArgumentBuffer();
 
   PJRT_Buffer* buffer() const { return buffer_; }

@@ -15,7 +15,8 @@ namespace {
 
 class PjrtEngine final : public Engine {
  public:
-  PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options, std::optional<CompileCache> cache)
+  PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options,
+             std::optional<CompileCache> cache)
       : info_(std::move(info)), client_(std::move(client)), options_(std::move(options)), cache_(std::move(cache)) {
     if (!cache_) return;
     const auto hash = cache_->file_hash(info_.path);
@@ -25,7 +26,8 @@ class PjrtEngine final : public Engine {
     }
     // Everything beside the module that decides what is compiled. XLA reads its flags from the environment by itself.
     const char* flags = std::getenv("XLA_FLAGS");
-    for (const std::string& part : {std::string("tfd 1"), *hash, options_, describe_cpu(), std::string(flags != nullptr ? flags : "")})
+    for (const std::string& part :
+         {std::string("tfd 1"), *hash, options_, describe_cpu(), std::string(flags != nullptr ? flags : "")})
       key_start_.add_part(part);
   }
 
@@ -34,8 +36,10 @@ class PjrtEngine final : public Engine {
 
   Result<std::shared_ptr<Function>> compile(const Module& module) override {
     if (module.partitions != 1 || module.replicas != 1)
-      return fail(Code::kUnimplemented, "{} is for {} partitions and {} replicas, only modules for one device are supported: export it for one",
-                  printable(module.name), module.partitions, module.replicas);
+      return fail(
+          Code::kUnimplemented,
+          "{} is for {} partitions and {} replicas, only modules for one device are supported: export it for one",
+          printable(module.name), module.partitions, module.replicas);
     const std::string key = key_of(module);
     if (cache_) {
       if (const auto bytes = cache_->find(key)) {

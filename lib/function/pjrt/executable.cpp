@@ -24,10 +24,12 @@ std::string compiler_words(const std::string& text) {
   return fmt::format("line {}: {}", text.substr(2, text.find(':', 2) - 2), text.substr(error + kError.size()));
 }
 
-Result<void> compare(const char* what, const std::vector<Parameter>& stated, const std::vector<tensor::TensorSpec>& real) {
+Result<void> compare(const char* what, const std::vector<Parameter>& stated,
+                     const std::vector<tensor::TensorSpec>& real) {
   const std::vector<tensor::TensorSpec> specs = specs_of(stated);
   if (specs.size() != real.size())
-    return fail(Code::kInvalidArgument, "the signature states {} {}s, the compiled program has {}", specs.size(), what, real.size());
+    return fail(Code::kInvalidArgument, "the signature states {} {}s, the compiled program has {}", specs.size(), what,
+                real.size());
   for (std::size_t i = 0; i < real.size(); ++i)
     if (specs[i] != real[i])
       return fail(Code::kInvalidArgument, "the signature states {} {} as {}, the compiled program has {}", what, i,
@@ -79,13 +81,14 @@ Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Cl
   args.compile_options_size = options.size();
   if (const auto compiled = api.check(api->PJRT_Client_Compile(&args), ""); !compiled) {
     const bool out_of_memory = compiled.error().code == Code::kResourceExhausted;
-    return fail(out_of_memory ? Code::kResourceExhausted : Code::kInvalidArgument, "{} does not compile: {}", printable(module.name),
-                compiler_words(compiled.error().message));
+    return fail(out_of_memory ? Code::kResourceExhausted : Code::kInvalidArgument, "{} does not compile: {}",
+                printable(module.name), compiler_words(compiled.error().message));
   }
   return std::shared_ptr<Executable>(new Executable(std::move(client), module, args.executable));
 }
 
-std::shared_ptr<Executable> Executable::load(std::shared_ptr<const Client> client, const Module& module, const std::string& bytes) {
+std::shared_ptr<Executable> Executable::load(std::shared_ptr<const Client> client, const Module& module,
+                                             const std::string& bytes) {
   const Api& api = client->api();
   if (!api.has(offsetof(PJRT_Api, PJRT_Executable_DeserializeAndLoad))) return nullptr;
   TFD_PJRT_ARGS(PJRT_Executable_DeserializeAndLoad_Args, args);
@@ -152,8 +155,8 @@ Result<void> Executable::check_signature() const {
   count.executable = executable_;
   TFD_TRY(client_->api().check(client_->api()->PJRT_Executable_NumOutputs(&count), name_));
   if (count.num_outputs != signature_.results.size())
-    return fail(Code::kInvalidArgument, "{}: the signature states {} results, the compiled program has {}", name_, signature_.results.size(),
-                count.num_outputs);
+    return fail(Code::kInvalidArgument, "{}: the signature states {} results, the compiled program has {}", name_,
+                signature_.results.size(), count.num_outputs);
   const auto outputs = TFD_TRY(output_specs());
   TFD_TRY(compare("result", signature_.results, outputs), name_);
   const auto program = optimized_program();

@@ -15,16 +15,19 @@ namespace tfd::function {
 class Executable final : public Function {
  public:
   /// kInvalidArgument with the module's name and the compiler's first line.
-  static Result<std::shared_ptr<Executable>> compile(std::shared_ptr<const Client> client, const Module& module, const std::string& options);
+  static Result<std::shared_ptr<Executable>> compile(std::shared_ptr<const Client> client, const Module& module,
+                                                     const std::string& options);
   /// From serialize()'s bytes, of this plug-in and a CPU like this one. Nothing when the plug-in doesn't take them.
-  static std::shared_ptr<Executable> load(std::shared_ptr<const Client> client, const Module& module, const std::string& bytes);
+  static std::shared_ptr<Executable> load(std::shared_ptr<const Client> client, const Module& module,
+                                          const std::string& bytes);
   ~Executable() override;
 
   const Signature& signature() const override { return signature_; }
   Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override;
 
-  /// The compiled program's own types against the signature, which the text or a sidecar has stated: the plug-in compares
-  /// byte sizes only, when it is called. kInvalidArgument says both; kUnimplemented for layouts that aren't row-major.
+  /// The compiled program's own types against the signature, which the text or a sidecar has stated: the plug-in
+  /// compares byte sizes only, when it is called. kInvalidArgument says both; kUnimplemented for layouts that aren't
+  /// row-major.
   Result<void> check_signature() const;
   /// Nothing when the plug-in can't.
   std::optional<std::string> serialize() const;

@@ -51,8 +51,10 @@ class Reader {
         field.value = *value;
         return field;
       }
-      case 1: return take(8) ? std::optional(field) : std::nullopt;
-      case 5: return take(4) ? std::optional(field) : std::nullopt;
+      case 1:
+        return take(8) ? std::optional(field) : std::nullopt;
+      case 5:
+        return take(4) ? std::optional(field) : std::nullopt;
       case 2: {
         const auto size = next_varint();
         if (!size) return std::nullopt;
@@ -61,7 +63,8 @@ class Reader {
         field.bytes = *bytes;
         return field;
       }
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -139,7 +142,9 @@ Result<std::optional<tensor::TensorSpec>> spec_of(const HloShape& shape) {
   const auto dtype = dtype_of_primitive(shape.type);
   if (!dtype) return std::nullopt;
   tensor::TensorSpec spec{*dtype, shape.dimensions};
-  if (!is_row_major(shape)) return fail(Code::kUnimplemented, "a layout of {} that isn't row-major is not supported", tensor::format_spec(spec));
+  if (!is_row_major(shape))
+    return fail(Code::kUnimplemented, "a layout of {} that isn't row-major is not supported",
+                tensor::format_spec(spec));
   return spec;
 }
 

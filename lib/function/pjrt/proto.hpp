@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The little of protocol buffers that PJRT asks for: compile options are written, the compiled program's shapes are read. A
-// dozen varints don't pay for a library. Source: https://protobuf.dev/programming-guides/encoding/.
-// Thread rule: free functions on plain values.
+// The little of protocol buffers that PJRT asks for: compile options are written, the compiled program's shapes are
+// read. A dozen varints don't pay for a library. Source: https://protobuf.dev/programming-guides/encoding/. Thread
+// rule: free functions on plain values.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,8 +21,8 @@ std::string encode_compile_options(int device_id);
 struct ProgramShapes {
   std::vector<tensor::TensorSpec> arguments, results;
 };
-/// From PJRT_Executable_OptimizedProgram ("hlo_with_config"). Nothing when the bytes are not that, or hold what tfd has no
-/// dtype for; kUnimplemented for a layout that isn't row-major: buffers are read in place.
+/// From PJRT_Executable_OptimizedProgram ("hlo_with_config"). Nothing when the bytes are not that, or hold what tfd has
+/// no dtype for; kUnimplemented for a layout that isn't row-major: buffers are read in place.
 Result<std::optional<ProgramShapes>> decode_program_shapes(std::string_view program);
 
 }  // namespace tfd::function

@@ -12,7 +12,9 @@ namespace tfd::function {
 class Sha256 {
  public:
   Sha256() { SHA256Init(&context_); }
-  void add(std::string_view bytes) { SHA256Update(&context_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()); }
+  void add(std::string_view bytes) {
+    SHA256Update(&context_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  }
   /// With its length in front, so that ("ab", "c") and ("a", "bc") differ.
   void add_part(std::string_view part) {
     add(std::to_string(part.size()) + ":");

@@ -50,7 +50,8 @@ Engine& engine() {
 
 Module module_of(const std::string& name) {
   const bool bytecode = name.ends_with(".mlirbc");
-  Result<Module> module = make_module(name, golden(name), bytecode ? std::optional(golden(sidecar_path(name))) : std::nullopt);
+  Result<Module> module =
+      make_module(name, golden(name), bytecode ? std::optional(golden(sidecar_path(name))) : std::nullopt);
   REQUIRE_MESSAGE(module, (module ? "" : module.error().message));
   return *module;
 }
@@ -75,7 +76,8 @@ Tensor filled(Shape shape, float value) {
   return out;
 }
 
-/// The cache tests' directory without entries: what stays is the note of the plug-in's hash, which takes a second to make.
+/// The cache tests' directory without entries: what stays is the note of the plug-in's hash, which takes a second to
+/// make.
 std::string empty_cache() {
   static const test::TemporaryDirectory shared;
   if (std::filesystem::exists(shared / "xla"))
@@ -135,11 +137,16 @@ TEST_CASE("function: every dtype goes in and comes out, empty tensors too") {
     for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.size()); ++i) {
       std::byte* element = tensor.mutable_data() + i * size;
       const float value = static_cast<float>(i);
-      if (parameter.spec.dtype == DType::kF64) *reinterpret_cast<double*>(element) = value;
-      else if (parameter.spec.dtype == DType::kF32) *reinterpret_cast<float*>(element) = value;
-      else if (parameter.spec.dtype == DType::kF16) *reinterpret_cast<std::uint16_t*>(element) = tensor::float_to_half(value);
-      else if (parameter.spec.dtype == DType::kBF16) *reinterpret_cast<std::uint16_t*>(element) = tensor::float_to_bfloat16(value);
-      else element[0] = static_cast<std::byte>(parameter.spec.dtype == DType::kBool ? i % 2 : i);
+      if (parameter.spec.dtype == DType::kF64)
+        *reinterpret_cast<double*>(element) = value;
+      else if (parameter.spec.dtype == DType::kF32)
+        *reinterpret_cast<float*>(element) = value;
+      else if (parameter.spec.dtype == DType::kF16)
+        *reinterpret_cast<std::uint16_t*>(element) = tensor::float_to_half(value);
+      else if (parameter.spec.dtype == DType::kBF16)
+        *reinterpret_cast<std::uint16_t*>(element) = tensor::float_to_bfloat16(value);
+      else
+        element[0] = static_cast<std::byte>(parameter.spec.dtype == DType::kBool ? i % 2 : i);
     }
     arguments.push_back(tensor);
   }
@@ -173,7 +180,8 @@ TEST_CASE("function: arguments that don't fit never reach the plug-in") {
   };
   CHECK(error({s32(1)}) == "add.mlir: 1 argument is given, the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
   CHECK(error({s32(1), filled({}, 1)}) == "add.mlir: argument 1 (b) is f32[], the module takes s32[]");
-  CHECK(error({Tensor::zeros(DType::kS32, {1}), s32(1)}) == "add.mlir: argument 0 (a) is s32[1], the module takes s32[]");
+  CHECK(error({Tensor::zeros(DType::kS32, {1}), s32(1)}) ==
+        "add.mlir: argument 0 (a) is s32[1], the module takes s32[]");
 }
 
 TEST_CASE("function: host tensors go in without a copy and are given back before the call returns") {
@@ -216,7 +224,11 @@ TEST_CASE("function: results are read in place and go into the next call as they
   CHECK(first.data() == before);
   CHECK(first.as<float>()[1023] == 5);
   // A view of a result, or one in another shape, is a host tensor like any other.
-  const auto add = compiled(make_module("row.mlir", "func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> { %0 = stablehlo.add %a, %a : tensor<16xf32>\n return %0 : tensor<16xf32> }", std::nullopt).value());
+  const auto add = compiled(make_module("row.mlir",
+                                        "func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> { %0 = stablehlo.add "
+                                        "%a, %a : tensor<16xf32>\n return %0 : tensor<16xf32> }",
+                                        std::nullopt)
+                                .value());
   CHECK(called(*add, {first.slice_rows(63, 1).reshaped({16})})[0].as<float>()[15] == 10);
   Tensor own = first.unshared();
   CHECK(own.is_sole_owner());
@@ -263,7 +275,8 @@ TEST_CASE("function: calls from several threads at once") {
 
 TEST_CASE("function: a module that the compiler refuses is an error with its name and one line") {
   const auto error = [&](const std::string& body) {
-    const std::string code = "module {\n func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n" + body + "\n }\n}\n";
+    const std::string code =
+        "module {\n func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n" + body + "\n }\n}\n";
     const auto function = engine().compile(make_module("bad.mlir", code, std::nullopt).value());
     REQUIRE_FALSE(function);
     CHECK(function.error().code == Code::kInvalidArgument);
@@ -272,14 +285,17 @@ TEST_CASE("function: a module that the compiler refuses is an error with its nam
   CHECK(error("return %b : tensor<4xf32>") == "bad.mlir does not compile: line 3: use of undeclared SSA value name");
   CHECK(error("%0 = stablehlo.frobnicate %a : tensor<4xf32>\n return %0 : tensor<4xf32>") ==
         "bad.mlir does not compile: line 3: custom op 'stablehlo.frobnicate' is unknown");
-  CHECK(error("%0 = stablehlo.add %a, %a : tensor<5xf32>\n return %0 : tensor<5xf32>").find("bad.mlir does not compile: line 3: use of value '%a'") == 0);
+  CHECK(error("%0 = stablehlo.add %a, %a : tensor<5xf32>\n return %0 : tensor<5xf32>")
+            .find("bad.mlir does not compile: line 3: use of value '%a'") == 0);
 }
 
 TEST_CASE("function: several partitions are refused for now") {
   const auto function = engine().compile(module_of("sharded.mlir"));
   REQUIRE_FALSE(function);
   CHECK(function.error().code == Code::kUnimplemented);
-  CHECK(function.error().message == "sharded.mlir is for 2 partitions and 1 replicas, only modules for one device are supported: export it for one");
+  CHECK(
+      function.error().message ==
+      "sharded.mlir is for 2 partitions and 1 replicas, only modules for one device are supported: export it for one");
 }
 
 TEST_CASE("function: a sidecar that lies about its bytecode is found out") {
@@ -293,11 +309,14 @@ TEST_CASE("function: a sidecar that lies about its bytecode is found out") {
     CHECK(function.error().code == Code::kInvalidArgument);
     return function.error().message;
   };
-  CHECK(error("result f32 3 b2", "result f32 4 b2") == "m.mlirbc: the signature states result 1 as f32[4], the compiled program has f32[3]");
+  CHECK(error("result f32 3 b2", "result f32 4 b2") ==
+        "m.mlirbc: the signature states result 1 as f32[4], the compiled program has f32[3]");
   CHECK(error("result f32 3 b2\n", "") == "m.mlirbc: the signature states 4 results, the compiled program has 5");
   // The same number of bytes, which is all that the plug-in would look at.
-  CHECK(error("arg s32 5 y", "arg f32 5 y") == "m.mlirbc: the signature states argument 5 as f32[5], the compiled program has s32[5]");
-  CHECK(error("arg f32 12,8 w1", "arg f32 8,12 w1") == "m.mlirbc: the signature states argument 0 as f32[8, 12], the compiled program has f32[12, 8]");
+  CHECK(error("arg s32 5 y", "arg f32 5 y") ==
+        "m.mlirbc: the signature states argument 5 as f32[5], the compiled program has s32[5]");
+  CHECK(error("arg f32 12,8 w1", "arg f32 8,12 w1") ==
+        "m.mlirbc: the signature states argument 0 as f32[8, 12], the compiled program has f32[12, 8]");
   CHECK(error("arg s32 5 y\n", "") == "m.mlirbc: the signature states 5 arguments, the compiled program has 6");
 }
 
@@ -358,7 +377,8 @@ TEST_CASE("cache: bounded, the entry used longest ago goes first") {
   const auto cache = CompileCache::open(directory.path(), 1000);
   REQUIRE(cache);
   const auto age = [&](const std::string& key, int hours) {
-    std::filesystem::last_write_time(directory / "xla/" + key + ".xla", std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+    std::filesystem::last_write_time(directory / "xla/" + key + ".xla",
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
   };
   for (const char* key : {"a", "b", "c"}) cache->store(key, std::string(200, *key));
   age("a", 3);
@@ -387,11 +407,14 @@ TEST_CASE("cache: the hash of a file is remembered until the file changes") {
   const test::TemporaryDirectory directory;
   const auto cache = CompileCache::open(directory / "cache");
   REQUIRE(tensor::write_file_atomically(directory / "plugin", "abc"));
-  CHECK(cache->file_hash(directory / "plugin").value() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  CHECK(cache->file_hash(directory / "plugin").value() == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(cache->file_hash(directory / "plugin").value() ==
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(cache->file_hash(directory / "plugin").value() ==
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(test::names_in(directory / "cache/xla").size() == 1);
   REQUIRE(tensor::write_file_atomically(directory / "plugin", "abd"));
-  CHECK(cache->file_hash(directory / "plugin").value() == "a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9");
+  CHECK(cache->file_hash(directory / "plugin").value() ==
+        "a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9");
   CHECK_FALSE(cache->file_hash(directory / "none"));
 }
 
@@ -405,10 +428,12 @@ TEST_CASE("engine: no plug-in, or something that isn't one, is a clear error") {
     CHECK(engine.error().code == Code::kFailedPrecondition);
     return engine.error().message;
   };
-  CHECK(error(directory / "none.so") == "cannot load the PJRT plug-in " + directory / "none.so" + ": no such file or directory");
+  CHECK(error(directory / "none.so") ==
+        "cannot load the PJRT plug-in " + directory / "none.so" + ": no such file or directory");
   REQUIRE(tensor::write_file_atomically(directory / "text.so", "hello"));
   CHECK(error(directory / "text.so").find("cannot load the PJRT plug-in " + directory / "text.so" + ": ") == 0);
-  CHECK(error("/lib/x86_64-linux-gnu/libz.so.1") == "/lib/x86_64-linux-gnu/libz.so.1 is not a PJRT plug-in: it has no GetPjrtApi");
+  CHECK(error("/lib/x86_64-linux-gnu/libz.so.1") ==
+        "/lib/x86_64-linux-gnu/libz.so.1 is not a PJRT plug-in: it has no GetPjrtApi");
   Environment env;
   env.set("TFD_PJRT_PLUGIN", directory / "none.so");
   CHECK(find_plugin(env).error().message == "no PJRT plug-in at " + directory / "none.so" + " (TFD_PJRT_PLUGIN)");

@@ -32,7 +32,8 @@ std::string main_with(const std::string& arguments, const std::string& results =
 TEST_CASE("module: names and types of @main are read from the text") {
   const Module module = parsed(golden("mlp_grads.mlir"));
   CHECK(format_signature(module.signature) ==
-        "(w1: f32[12, 8], b1: f32[8], w2: f32[8, 3], b2: f32[3], x: f32[5, 12], y: s32[5]) -> (f32[8], f32[3], f32[], f32[12, 8], f32[8, 3])");
+        "(w1: f32[12, 8], b1: f32[8], w2: f32[8, 3], b2: f32[3], x: f32[5, 12], y: s32[5]) -> (f32[8], f32[3], f32[], "
+        "f32[12, 8], f32[8, 3])");
   CHECK(module.signature.results[2].name == "result['loss']");
   CHECK_FALSE(module.may_donate);
   const Module types = parsed(golden("types.mlir"));
@@ -45,9 +46,12 @@ TEST_CASE("module: names and types of @main are read from the text") {
 
 TEST_CASE("module: locations may be aliases that are defined before or after") {
   const Module module = parsed(
-      "#loc1 = loc(\"x\")\nmodule {\n func.func @main(%arg0: tensor<2xf32> loc(#loc1), %arg1: tensor<f32> loc(#loc2), %arg2: tensor<i1> "
-      "loc(\"f.py\":3:4), %arg3: tensor<ui8> loc(\"named\"(#loc9)), %arg4: tensor<f64> loc(unknown), %arg5: tensor<bf16> loc(callsite(\"a\" at "
-      "#loc1))) -> (tensor<f32>, tensor<f32> {jax.result_info = \"params['a\\22b']\"}) attributes {a = \"x\"} {\n }\n}\n#loc2 = loc(\"later\")\n");
+      "#loc1 = loc(\"x\")\nmodule {\n func.func @main(%arg0: tensor<2xf32> loc(#loc1), %arg1: tensor<f32> loc(#loc2), "
+      "%arg2: tensor<i1> "
+      "loc(\"f.py\":3:4), %arg3: tensor<ui8> loc(\"named\"(#loc9)), %arg4: tensor<f64> loc(unknown), %arg5: "
+      "tensor<bf16> loc(callsite(\"a\" at "
+      "#loc1))) -> (tensor<f32>, tensor<f32> {jax.result_info = \"params['a\\22b']\"}) attributes {a = \"x\"} {\n "
+      "}\n}\n#loc2 = loc(\"later\")\n");
   std::vector<std::string> names;
   for (const Parameter& argument : module.signature.arguments) names.push_back(argument.name);
   CHECK(names == std::vector<std::string>{"x", "later", "arg2", "named", "arg4", "arg5"});
@@ -70,33 +74,50 @@ TEST_CASE("module: brackets within strings, attributes and shardings don't confu
   const Module module = parsed(
       "module @m attributes {a = \"}{)(\", b = {c = [1, 2, {}]}, mhlo.num_replicas = 1 : i32} {\n"
       "  sdy.mesh @mesh = <[\"i\"=4]> {stablehlo.mesh = {axes = [{name = \"i\", size = 4 : i64}]}}\n"
-      "  func.func private @helper(%arg0: tensor<9xf32>) -> tensor<9xf32> { return %arg0 : tensor<9xf32> } // } not a brace\n"
-      "  func.func public @main(%a: tensor<2x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{\"i\"}, {}]>, x = \"tf.aliasing_output = 9)\", "
-      "tf.aliasing_output = 1 : i32} loc(\"a)\"), %b: tensor<1xf16> {m = affine_map<(d0) -> (d0)>, unit}) -> (tensor<1xf16>, tensor<2x3xi32>) {\n"
-      "    %0 = \"stablehlo.custom_call\"(%a) <{call_target_name = \"}}}\"}> : (tensor<2x3xi32>) -> tensor<2x3xi32>\n  }\n}\n");
+      "  func.func private @helper(%arg0: tensor<9xf32>) -> tensor<9xf32> { return %arg0 : tensor<9xf32> } // } not a "
+      "brace\n"
+      "  func.func public @main(%a: tensor<2x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{\"i\"}, {}]>, x = "
+      "\"tf.aliasing_output = 9)\", "
+      "tf.aliasing_output = 1 : i32} loc(\"a)\"), %b: tensor<1xf16> {m = affine_map<(d0) -> (d0)>, unit}) -> "
+      "(tensor<1xf16>, tensor<2x3xi32>) {\n"
+      "    %0 = \"stablehlo.custom_call\"(%a) <{call_target_name = \"}}}\"}> : (tensor<2x3xi32>) -> tensor<2x3xi32>\n  "
+      "}\n}\n");
   CHECK(format_signature(module.signature) == "(a): s32[2, 3], arg1: f16[1]) -> (f16[1], s32[2, 3])");
   CHECK(module.signature.arguments[0].aliases_output == 1);
   CHECK_FALSE(module.signature.arguments[1].aliases_output);
 }
 
 TEST_CASE("module: a single result without parentheses is followed by the body") {
-  CHECK(parsed("func.func @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }").signature.results.size() == 1);
-  CHECK(parsed("func.func @main(%a: tensor<f32>) -> tensor<f32> {\n ^bb0:\n return %a : tensor<f32> }").signature.results.size() == 1);
+  CHECK(
+      parsed("func.func @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }").signature.results.size() ==
+      1);
+  CHECK(parsed("func.func @main(%a: tensor<f32>) -> tensor<f32> {\n ^bb0:\n return %a : tensor<f32> }")
+            .signature.results.size() == 1);
   CHECK(parsed("func.func @main() { return }").signature.results.empty());
 }
 
 TEST_CASE("module: what can't be run is said with its place") {
-  CHECK(error_of(main_with("%a: tensor<?x3xf32>")).find("m.mlir: line 2: argument 0 (%a): tensor<?x3xf32>: dynamic shapes are not supported") == 0);
+  CHECK(error_of(main_with("%a: tensor<?x3xf32>"))
+            .find("m.mlir: line 2: argument 0 (%a): tensor<?x3xf32>: dynamic shapes are not supported") == 0);
   CHECK(error_of(main_with("%a: tensor<*xf32>")).find("dynamic shapes") != std::string::npos);
-  CHECK(error_of(main_with("%a: tensor<3xcomplex<f32>>")) == "m.mlir: line 2: argument 0 (%a): tensor<3xcomplex<f32>>: element type 'complex<f32>' is not supported");
-  CHECK(error_of(main_with("%a: tensor<3xf32>, %b: !stablehlo.token")) == "m.mlir: line 2: argument 1 (%b): expected a tensor, not 'stablehlo.token'");
-  CHECK(error_of(main_with("%a: tensor<3xf32>", "(tensor<4xi4>)")).find("result 0: tensor<4xi4>: element type 'i4'") != std::string::npos);
+  CHECK(error_of(main_with("%a: tensor<3xcomplex<f32>>")) ==
+        "m.mlir: line 2: argument 0 (%a): tensor<3xcomplex<f32>>: element type 'complex<f32>' is not supported");
+  CHECK(error_of(main_with("%a: tensor<3xf32>, %b: !stablehlo.token")) ==
+        "m.mlir: line 2: argument 1 (%b): expected a tensor, not 'stablehlo.token'");
+  CHECK(error_of(main_with("%a: tensor<3xf32>", "(tensor<4xi4>)")).find("result 0: tensor<4xi4>: element type 'i4'") !=
+        std::string::npos);
   CHECK(error_of(main_with("%a: tensor<999999999999x999999999999xf32>")).find("too large") != std::string::npos);
   CHECK(error_of(main_with("%a: tensor<99999999999999999999xf32>")).find("out of range") != std::string::npos);
-  CHECK(error_of(main_with("%a: tensor<3xf32> {mhlo.layout_mode = \"{0,1}\"}")).find("layout '{0,1}' is not supported") != std::string::npos);
-  CHECK(error_of(golden("platforms.mlir")).find("argument 0 (%arg0) is jax's platform index: export for one platform") != std::string::npos);
-  CHECK(error_of("module { func.func private @main() { return } }") == "m.mlir: it has no public @main function, its @main is private");
-  CHECK(error_of("module { module @inner { func.func @main() { return } } }") == "m.mlir: it has no public @main function");
+  CHECK(
+      error_of(main_with("%a: tensor<3xf32> {mhlo.layout_mode = \"{0,1}\"}")).find("layout '{0,1}' is not supported") !=
+      std::string::npos);
+  CHECK(
+      error_of(golden("platforms.mlir")).find("argument 0 (%arg0) is jax's platform index: export for one platform") !=
+      std::string::npos);
+  CHECK(error_of("module { func.func private @main() { return } }") ==
+        "m.mlir: it has no public @main function, its @main is private");
+  CHECK(error_of("module { module @inner { func.func @main() { return } } }") ==
+        "m.mlir: it has no public @main function");
   CHECK(error_of("{\"v\": 1}") == "m.mlir: it has no public @main function");
   CHECK(error_of("") == "m.mlir: it has no public @main function");
   CHECK(error_of("func.func @main() { return") == "m.mlir: it is cut off: 1 '{' are not closed");
@@ -120,7 +141,8 @@ TEST_CASE("module: bytecode needs a sidecar, whose lines are checked") {
   CHECK(error_of(code, "arg f32 -1 x\n").find("m.sig: line 1: shape: -1 is out of range") == 0);
   CHECK(error_of(code, "arg f32\n").find("m.sig: line 1: no shape") == 0);
   CHECK(error_of(code, "arg f32 - x\n") == "m.sig: it has no result line");
-  const Result<Module> loose = make_module("m.mlirbc", code, "# comment\r\n\r\narg f32 2 params['a b']\r\nresult  s32\t- \r\n");
+  const Result<Module> loose =
+      make_module("m.mlirbc", code, "# comment\r\n\r\narg f32 2 params['a b']\r\nresult  s32\t- \r\n");
   REQUIRE(loose);
   CHECK(format_signature(loose->signature) == "(params['a b']: f32[2]) -> (s32[])");
   CHECK(loose->signature.results[0].name == "result0");
@@ -136,7 +158,8 @@ TEST_CASE("module: arguments are checked in order, with their names") {
   const Signature signature = parsed(golden("add.mlir")).signature;
   const auto s32 = tensor::Tensor::zeros(tensor::DType::kS32, {});
   CHECK(check_arguments(signature, {s32, s32}));
-  CHECK(check_arguments(signature, {s32}).error().message == "1 argument is given, the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
+  CHECK(check_arguments(signature, {s32}).error().message ==
+        "1 argument is given, the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
   CHECK(check_arguments(signature, {s32, tensor::Tensor::zeros(tensor::DType::kF32, {})}).error().message ==
         "argument 1 (b) is f32[], the module takes s32[]");
   CHECK(check_arguments(signature, {tensor::Tensor::zeros(tensor::DType::kS32, {1}), s32}).error().message ==

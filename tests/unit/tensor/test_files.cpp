@@ -85,14 +85,21 @@ TEST_CASE("npy: what tfd can't read is refused with the file's name and the reas
   };
   CHECK(error("{'descr': '<f4'") == "INVALID_ARGUMENT  is not a .npy file");
   CHECK(error("") == "INVALID_ARGUMENT  is not a .npy file");
-  CHECK(error(npy_bytes("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", 8)) == "INVALID_ARGUMENT : big endian ('>f4') is not supported");
-  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", 16)).find("Fortran order") != std::string::npos);
-  CHECK(error(npy_bytes("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }", 16)).find("dtype '<c8' is not supported") != std::string::npos);
-  CHECK(error(npy_bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", 8)).find("records") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", 8)) ==
+        "INVALID_ARGUMENT : big endian ('>f4') is not supported");
+  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", 16)).find("Fortran order") !=
+        std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }", 16))
+            .find("dtype '<c8' is not supported") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", 8)).find("records") !=
+        std::string::npos);
   CHECK(error(npy_bytes("{'descr': '<f4', 'shape': (2,), }", 8)).find("lacks") != std::string::npos);
-  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7)) == "DATA_LOSS  is cut off: f32[2] takes 8 bytes, 7 are there");
-  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }", 7)).find("too large") != std::string::npos);
-  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2), ", 7)).find("not a dictionary") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7)) ==
+        "DATA_LOSS  is cut off: f32[2] takes 8 bytes, 7 are there");
+  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }", 7))
+            .find("too large") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2), ", 7)).find("not a dictionary") !=
+        std::string::npos);
   CHECK(error(std::string("\x93NUMPY\x09\x00\x10\x00", 10)).find("version 9.0") != std::string::npos);
   std::string bad_bool = npy_bytes("{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }", 0) + "\7";
   CHECK(error(bad_bool).find("neither 0 nor 1") != std::string::npos);
@@ -107,14 +114,16 @@ TEST_CASE("npy: a Fortran-ordered vector and a version 2 header are the same byt
   write_raw(directory / "x.npy", npy_bytes("{'descr': '<i2', 'fortran_order': True, 'shape': (1, 3), }", 6));
   CHECK(load_npy(directory / "x.npy").value().shape() == Shape{1, 3});
   const std::string header = "{\"shape\": (2L,), 'fortran_order': False, 'descr': '<V2'}\n";
-  write_raw(directory / "y.npy", std::string("\x93NUMPY\x02\x00", 8) + std::string{static_cast<char>(header.size()), 0, 0, 0} + header + "abcd");
+  write_raw(directory / "y.npy", std::string("\x93NUMPY\x02\x00", 8) +
+                                     std::string{static_cast<char>(header.size()), 0, 0, 0} + header + "abcd");
   CHECK(load_npy(directory / "y.npy").value().spec() == TensorSpec{DType::kBF16, {2}});
 }
 
 TEST_CASE("npy, safetensors: a file cut at any byte is an error, never a crash") {
   const test::TemporaryDirectory directory;
   REQUIRE(save_npy(directory / "x.npy", counting(DType::kF32, {2, 3})));
-  REQUIRE(save_safetensors(directory / "x.st", {{{"w", counting(DType::kF32, {2, 3})}, {"b", counting(DType::kS8, {3})}}, {{"step", "7"}}}));
+  REQUIRE(save_safetensors(
+      directory / "x.st", {{{"w", counting(DType::kF32, {2, 3})}, {"b", counting(DType::kS8, {3})}}, {{"step", "7"}}}));
   for (const char* name : {"x.npy", "x.st"}) {
     const std::string whole = load_file(directory / name, 1 << 20).value();
     for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -129,7 +138,8 @@ TEST_CASE("safetensors: tensors come back in file order with their metadata") {
   const test::TemporaryDirectory directory;
   SafetensorsFile file;
   file.metadata["step"] = "200";
-  for (const DType dtype : kAll) file.tensors.emplace_back(fmt::format("z/{}", 99 - static_cast<int>(dtype)), counting(dtype, {3, 2}));
+  for (const DType dtype : kAll)
+    file.tensors.emplace_back(fmt::format("z/{}", 99 - static_cast<int>(dtype)), counting(dtype, {3, 2}));
   file.tensors.emplace_back("scalar", counting(DType::kF64, {}));
   REQUIRE(save_safetensors(directory / "x.st", file));
   const Result<SafetensorsFile> back = load_safetensors(directory / "x.st");
@@ -156,13 +166,21 @@ TEST_CASE("safetensors: what isn't one, or lies about its offsets, is refused") 
     return std::string(code_name(file.error().code)) + " " + file.error().message.substr(path.size());
   };
   const std::string w = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
-  CHECK(error(safetensors_bytes(w + "}", 7)).find("DATA_LOSS : cut off: tensor 'w' ends at byte 8 of the data, 7 are there") == 0);
-  CHECK(error(safetensors_bytes(w + R"(,"v":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8)) == "DATA_LOSS : tensor 'v' overlaps another");
-  CHECK(error(safetensors_bytes(w + R"(,"w":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12)) == "INVALID_ARGUMENT : two tensors are called 'w'");
-  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8)).find("f32[3] takes 12 bytes") != std::string::npos);
-  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]}})", 8)).find("dtype 'F8_E4M3' is not supported") != std::string::npos);
-  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[-3],"data_offsets":[0,8]}})", 8)).find("not a size") != std::string::npos);
-  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[281474976710656,281474976710656],"data_offsets":[0,8]}})", 8)).find("too large") != std::string::npos);
+  CHECK(error(safetensors_bytes(w + "}", 7))
+            .find("DATA_LOSS : cut off: tensor 'w' ends at byte 8 of the data, 7 are there") == 0);
+  CHECK(error(safetensors_bytes(w + R"(,"v":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8)) ==
+        "DATA_LOSS : tensor 'v' overlaps another");
+  CHECK(error(safetensors_bytes(w + R"(,"w":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12)) ==
+        "INVALID_ARGUMENT : two tensors are called 'w'");
+  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8))
+            .find("f32[3] takes 12 bytes") != std::string::npos);
+  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]}})", 8))
+            .find("dtype 'F8_E4M3' is not supported") != std::string::npos);
+  CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[-3],"data_offsets":[0,8]}})", 8)).find("not a size") !=
+        std::string::npos);
+  CHECK(error(safetensors_bytes(
+                  R"({"w":{"dtype":"F32","shape":[281474976710656,281474976710656],"data_offsets":[0,8]}})", 8))
+            .find("too large") != std::string::npos);
   CHECK(error(safetensors_bytes("[1]", 0)).find("not a JSON object") != std::string::npos);
   CHECK(error(safetensors_bytes("{", 0)).find("not a JSON object") != std::string::npos);
   CHECK(error(std::string(8, '\xff')).find("is not a safetensors file") != std::string::npos);

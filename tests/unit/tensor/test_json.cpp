@@ -47,7 +47,8 @@ TEST_CASE("json: nested lists are typed by the spec they meet") {
   CHECK(matrix.as<float>()[3] == -std::numeric_limits<float>::infinity());
   CHECK(read("7", {DType::kS64, {}}).as<std::int64_t>()[0] == 7);
   CHECK(read("18446744073709551615", {DType::kU64, {}}).as<std::uint64_t>()[0] == ~std::uint64_t{0});
-  CHECK(read("[-9223372036854775808]", {DType::kS64, {1}}).as<std::int64_t>()[0] == std::numeric_limits<std::int64_t>::min());
+  CHECK(read("[-9223372036854775808]", {DType::kS64, {1}}).as<std::int64_t>()[0] ==
+        std::numeric_limits<std::int64_t>::min());
   CHECK(read("[true, 0, 1]", {DType::kBool, {3}}).as<bool>()[2]);
   CHECK(read("[]", {DType::kF32, {0, 3}}).shape() == Shape{0, 3});
   CHECK(read("[[], []]", {DType::kF32, {2, 0}}).shape() == Shape{2, 0});
@@ -72,14 +73,20 @@ TEST_CASE("json: the object form states dtype and shape, and must agree with the
   const Tensor empty = read(R"({"dtype": "f32", "shape": [0, 3], "data": []})", {DType::kF32, {0, 3}});
   CHECK(empty.shape() == Shape{0, 3});
   CHECK(printed(empty) == R"({"data":[],"dtype":"f32","shape":[0,3]})");
-  CHECK(read(R"({"dtype": "int64", "shape": [2, 2], "data": [1, 2, 3, 4]})", {DType::kS64, {2, 2}}).as<std::int64_t>()[3] == 4);
-  CHECK(read(R"({"dtype": "i8", "shape": [2, 2], "data": [[1, 2], [3, 4]]})", {DType::kS8, {2, 2}}).as<std::int8_t>()[3] == 4);
+  CHECK(read(R"({"dtype": "int64", "shape": [2, 2], "data": [1, 2, 3, 4]})", {DType::kS64, {2, 2}})
+            .as<std::int64_t>()[3] == 4);
+  CHECK(read(R"({"dtype": "i8", "shape": [2, 2], "data": [[1, 2], [3, 4]]})", {DType::kS8, {2, 2}})
+            .as<std::int8_t>()[3] == 4);
   CHECK(read(R"({"dtype": "u8", "data": [1, 2]})", {DType::kU8, {2}}).as<std::uint8_t>()[1] == 2);
-  CHECK(error_of(R"({"dtype": "f32", "shape": [2], "data": [1, 2]})", {DType::kF64, {2}}) == "is f32[2], expected f64[2]");
-  CHECK(error_of(R"({"dtype": "f32", "shape": [3, 1], "data": [1, 2]})", {DType::kF32, {3, 1}}) == "2 elements of data for shape [3, 1]");
-  CHECK(error_of(R"({"dtype": "f32", "shap": [3], "data": [1, 2]})", {}).find("unknown key 'shap', did you mean 'shape'?") == 0);
+  CHECK(error_of(R"({"dtype": "f32", "shape": [2], "data": [1, 2]})", {DType::kF64, {2}}) ==
+        "is f32[2], expected f64[2]");
+  CHECK(error_of(R"({"dtype": "f32", "shape": [3, 1], "data": [1, 2]})", {DType::kF32, {3, 1}}) ==
+        "2 elements of data for shape [3, 1]");
+  CHECK(error_of(R"({"dtype": "f32", "shap": [3], "data": [1, 2]})", {})
+            .find("unknown key 'shap', did you mean 'shape'?") == 0);
   CHECK(error_of(R"({"dtype": "f32", "shape": [-3], "data": []})", {}) == "-3 is no dimension of a shape");
-  CHECK(error_of(R"({"dtype": "f32", "shape": [281474976710656, 281474976710656], "data": []})", {}).find("is too large") != std::string::npos);
+  CHECK(error_of(R"({"dtype": "f32", "shape": [281474976710656, 281474976710656], "data": []})", {})
+            .find("is too large") != std::string::npos);
 }
 
 TEST_CASE("json: without a spec the shape and the dtype are inferred") {
@@ -121,7 +128,8 @@ TEST_CASE("json: every finite half and a walk over the floats round-trip in both
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     Tensor all = Tensor::uninitialized(dtype, {65536});
     for (std::uint32_t bits = 0; bits < 65536; ++bits) {
-      const float wide = dtype == DType::kF16 ? half_to_float(static_cast<std::uint16_t>(bits)) : bfloat16_to_float(static_cast<std::uint16_t>(bits));
+      const float wide = dtype == DType::kF16 ? half_to_float(static_cast<std::uint16_t>(bits))
+                                              : bfloat16_to_float(static_cast<std::uint16_t>(bits));
       all.mutable_as<std::uint16_t>()[bits] = static_cast<std::uint16_t>(std::isnan(wide) ? 0 : bits);
     }
     CHECK(same_bytes(*tensor_from_json(json::parse(printed(all)), all.spec()), all));
@@ -148,5 +156,6 @@ TEST_CASE("json: large tensors come from files beside the document") {
   const auto missing = tensor_from_json(json{{"safetensors", "x.safetensors"}, {"key", "v"}}, directory.path());
   CHECK(missing.error().code == Code::kNotFound);
   CHECK(missing.error().message.find("has no tensor 'v'") != std::string::npos);
-  CHECK(tensor_from_json(json{{"npy", "x.npy"}}, {DType::kF32, {4}}, directory.path()).error().message == "is f32[3], expected f32[4]");
+  CHECK(tensor_from_json(json{{"npy", "x.npy"}}, {DType::kF32, {4}}, directory.path()).error().message ==
+        "is f32[3], expected f32[4]");
 }

@@ -55,8 +55,10 @@ TEST_CASE("dtype: names of tfd, StableHLO, NumPy and TensorFlow are understood")
 TEST_CASE("dtype: half types round to nearest even and keep every value") {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
-    if (!std::isnan(half_to_float(half))) CHECK(float_to_half(half_to_float(half)) == half);
-    else CHECK(std::isnan(half_to_float(float_to_half(half_to_float(half)))));
+    if (!std::isnan(half_to_float(half)))
+      CHECK(float_to_half(half_to_float(half)) == half);
+    else
+      CHECK(std::isnan(half_to_float(float_to_half(half_to_float(half)))));
     if (!std::isnan(bfloat16_to_float(half))) CHECK(float_to_bfloat16(bfloat16_to_float(half)) == half);
   }
   CHECK(float_to_half(65519.0f) == 0x7bff);

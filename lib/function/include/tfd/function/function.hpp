@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Something that takes tensors and returns tensors, and the engine that makes it from a module: XLA behind the PJRT C API.
-// The plug-in is loaded by the first make_engine() only; everything that needs none works without one.
-// Thread rule: thread-safe; calls run on the caller's thread (XLA uses threads of its own beside).
+// Something that takes tensors and returns tensors, and the engine that makes it from a module: XLA behind the PJRT C
+// API. The plug-in is loaded by the first make_engine() only; everything that needs none works without one. Thread
+// rule: thread-safe; calls run on the caller's thread (XLA uses threads of its own beside).
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,9 +20,10 @@ class Function {
  public:
   virtual ~Function() = default;
   virtual const Signature& signature() const = 0;
-  /// Arguments are checked first (check_arguments). 64-byte aligned host tensors go in without a copy; results of another
-  /// call go in as the device buffers they are; results are read in place. Arguments are never donated: variables that a
-  /// worker caches stay valid. kInvalidArgument, kInternal with the plug-in's text, kResourceExhausted.
+  /// Arguments are checked first (check_arguments). 64-byte aligned host tensors go in without a copy; results of
+  /// another call go in as the device buffers they are; results are read in place. Arguments are never donated:
+  /// variables that a worker caches stay valid. kInvalidArgument, kInternal with the plug-in's text,
+  /// kResourceExhausted.
   virtual Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) = 0;
 };
 
@@ -30,8 +31,9 @@ struct EngineOptions {
   std::string plugin;           // path of the shared object; see find_plugin()
   std::string cache_directory;  // compiled executables; empty: none
   int device_count = 1;
-  /// XLA's own threads: it starts 1 + 2 x max(threads, device_count). 0: PJRT_NPROC, else the CPUs of the affinity mask. Goes
-  /// through the environment (PJRT_NPROC, which wins if it is set), so only the first engine of a process decides.
+  /// XLA's own threads: it starts 1 + 2 x max(threads, device_count). 0: PJRT_NPROC, else the CPUs of the affinity
+  /// mask. Goes through the environment (PJRT_NPROC, which wins if it is set), so only the first engine of a process
+  /// decides.
   int threads = 0;
 };
 
@@ -51,16 +53,18 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual const PluginInfo& plugin() const = 0;
-  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features: facts, pjrt section 7).
-  /// kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
+  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features: facts, pjrt section
+  /// 7). kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
   /// kUnimplemented for a module of several partitions or replicas.
   virtual Result<std::shared_ptr<Function>> compile(const Module& module) = 0;
   virtual CompileStats compile_stats() const { return {}; }
 };
 
-/// TFD_PJRT_PLUGIN, else the plug-in that this build was configured with. kFailedPrecondition with a hint when there is none.
+/// TFD_PJRT_PLUGIN, else the plug-in that this build was configured with. kFailedPrecondition with a hint when there is
+/// none.
 Result<std::string> find_plugin(const Environment& env);
-/// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty when none of them is there.
+/// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty when none of them is
+/// there.
 std::string find_cache_directory(const Environment& env);
 /// Loads the plug-in and makes its client. kFailedPrecondition: no such file, not a PJRT plug-in, too old an API.
 /// Sets TF_CPP_MIN_LOG_LEVEL=3 in the environment unless it is set, so call it before there are threads that read it.

@@ -38,11 +38,11 @@ struct Module {
   bool may_donate = true;            // it may take over an argument's buffer unless told not to; false: certainly not
 };
 
-/// kInvalidArgument: no public @main, a type that tfd has no dtype for, dynamic shapes ("tensor<?xf32>"), bytecode without
-/// a sidecar ("… needs train_step.sig beside it"), a sidecar line that isn't one (named by its number).
-/// Sidecar lines: "arg f32 64,10 w", "result f32 - loss" ("-" for a scalar; the name is the rest of the line and may be left
-/// out; empty lines and '#' comments are skipped). Beside a text a sidecar gives the names, and must agree with its types.
-/// Names that several arguments share (TensorFlow calls all of them "XLA_Args") count as none.
+/// kInvalidArgument: no public @main, a type that tfd has no dtype for, dynamic shapes ("tensor<?xf32>"), bytecode
+/// without a sidecar ("… needs train_step.sig beside it"), a sidecar line that isn't one (named by its number). Sidecar
+/// lines: "arg f32 64,10 w", "result f32 - loss" ("-" for a scalar; the name is the rest of the line and may be left
+/// out; empty lines and '#' comments are skipped). Beside a text a sidecar gives the names, and must agree with its
+/// types. Names that several arguments share (TensorFlow calls all of them "XLA_Args") count as none.
 Result<Module> make_module(std::string name, std::string code, const std::optional<std::string>& sidecar);
 /// Where the sidecar of a module is looked for: "train_step.mlirbc" -> "train_step.sig".
 std::string sidecar_path(const std::string& module_path);

@@ -15,8 +15,8 @@ enum class DType : std::uint8_t { kBool, kS8, kS16, kS32, kS64, kU8, kU16, kU32,
 
 /// "f32", "s64", "bool", …: tfd's own spelling.
 std::string_view dtype_name(DType dtype);
-/// Understands tfd's names, StableHLO's (i1, i32, ui8, f32), NumPy's and TensorFlow's (float32, int64, uint8, bfloat16, bool).
-/// kInvalidArgument names the nearest one.
+/// Understands tfd's names, StableHLO's (i1, i32, ui8, f32), NumPy's and TensorFlow's (float32, int64, uint8, bfloat16,
+/// bool). kInvalidArgument names the nearest one.
 Result<DType> parse_dtype(std::string_view name);
 /// Bytes of one element; bool is one byte.
 std::size_t dtype_size(DType dtype);
@@ -25,7 +25,8 @@ bool is_signed_integer(DType dtype);
 bool is_unsigned_integer(DType dtype);
 inline bool is_integer(DType dtype) { return is_signed_integer(dtype) || is_unsigned_integer(dtype); }
 
-// Half types as bits; round to nearest, ties to even. Source: IEEE 754-2008 binary16; bfloat16 is the high half of binary32.
+// Half types as bits; round to nearest, ties to even. Source: IEEE 754-2008 binary16; bfloat16 is the high half of
+// binary32.
 float half_to_float(std::uint16_t bits);
 std::uint16_t float_to_half(float value);
 float bfloat16_to_float(std::uint16_t bits);

@@ -16,7 +16,8 @@ namespace tfd::tensor {
 /// A regular file open for reading. Every error names the file.
 class InputFile {
  public:
-  /// kNotFound, kPermissionDenied; kInvalidArgument for what is no regular file (its size must be known before memory is taken).
+  /// kNotFound, kPermissionDenied; kInvalidArgument for what is no regular file (its size must be known before memory
+  /// is taken).
   static Result<InputFile> open(const std::string& path);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;
@@ -38,10 +39,10 @@ class InputFile {
 /// The whole file as bytes; kResourceExhausted when it has more than `most`.
 Result<std::string> load_file(const std::string& path, std::uint64_t most);
 
-/// Writes the pieces one after another to a temporary file in the same directory, syncs it, renames it to `path` and syncs
-/// the directory: a reader, or the next start after a crash, sees the old file or the new one. On an error (kNotFound: no
-/// such directory, kPermissionDenied, kResourceExhausted: the disk is full) nothing is left behind and an older file of that
-/// name is as it was.
+/// Writes the pieces one after another to a temporary file in the same directory, syncs it, renames it to `path` and
+/// syncs the directory: a reader, or the next start after a crash, sees the old file or the new one. On an error
+/// (kNotFound: no such directory, kPermissionDenied, kResourceExhausted: the disk is full) nothing is left behind and
+/// an older file of that name is as it was.
 Result<void> write_file_atomically(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 Result<void> write_file_atomically(const std::string& path, std::string_view content);
 

@@ -10,8 +10,8 @@
 
 namespace tfd::tensor {
 
-/// kNotFound, kPermissionDenied; kInvalidArgument for another format, Fortran order, big endian or a dtype that tfd lacks;
-/// kDataLoss when the file is shorter than its header says. Every message names the file.
+/// kNotFound, kPermissionDenied; kInvalidArgument for another format, Fortran order, big endian or a dtype that tfd
+/// lacks; kDataLoss when the file is shorter than its header says. Every message names the file.
 Result<Tensor> load_npy(const std::string& path);
 /// Only the header.
 Result<TensorSpec> load_npy_spec(const std::string& path);

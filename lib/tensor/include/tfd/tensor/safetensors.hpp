@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The safetensors format: u64 header size, JSON header, bytes. Source: https://github.com/huggingface/safetensors#format.
+// The safetensors format: u64 header size, JSON header, bytes. Source:
+// https://github.com/huggingface/safetensors#format.
 #include <map>
 #include <string>
 #include <utility>
@@ -18,11 +19,11 @@ struct SafetensorsFile {
   const Tensor* find(std::string_view name) const;
 };
 
-/// kNotFound; kInvalidArgument for another format; kDataLoss for a file that is cut off or whose offsets overlap or leave
-/// the file. The header is bounded (100 MiB) before memory is taken.
+/// kNotFound; kInvalidArgument for another format; kDataLoss for a file that is cut off or whose offsets overlap or
+/// leave the file. The header is bounded (100 MiB) before memory is taken.
 Result<SafetensorsFile> load_safetensors(const std::string& path);
-/// Atomic: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted when the disk
-/// is full; then nothing is left behind and an older file of that name is as it was.
+/// Atomic: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted when the
+/// disk is full; then nothing is left behind and an older file of that name is as it was.
 Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file);
 
 }  // namespace tfd::tensor

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dense, row-major tensor: dtype, shape and a shared, 64-byte aligned buffer. Copying a Tensor shares the buffer; there
-// are no strides and no views but whole leading rows (slice_rows).
-// Thread rule: immutable once shared. Writing is for the sole owner only (mutable_data), which is what lets a parameter
-// server update in place when nobody is reading or sending the old value.
+// A dense, row-major tensor: dtype, shape and a shared, 64-byte aligned buffer. Copying a Tensor shares the buffer;
+// there are no strides and no views but whole leading rows (slice_rows). Thread rule: immutable once shared. Writing is
+// for the sole owner only (mutable_data), which is what lets a parameter server update in place when nobody is reading
+// or sending the old value.
 //
 //   Tensor t = Tensor::zeros(DType::kF32, {64, 10});
 //   t.mutable_as<float>()[0] = 1;        // asserts that t is the sole owner
@@ -107,8 +107,9 @@ class Tensor {
 
  private:
   TensorSpec spec_;
-  std::shared_ptr<Storage> storage_;  // shared: readers and senders of a variable hold the old value while it is replaced
-  std::size_t offset_ = 0;            // in bytes
+  std::shared_ptr<Storage>
+      storage_;             // shared: readers and senders of a variable hold the old value while it is replaced
+  std::size_t offset_ = 0;  // in bytes
 };
 
 /// Same dtype, shape and bytes (so NaNs compare by their bits).
