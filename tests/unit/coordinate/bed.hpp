@@ -5,6 +5,7 @@
 // that holds functions back until a test opens it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "fake_engine.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
@@ -153,6 +155,8 @@ class Bed {
   std::unique_ptr<coordinate::ClusterCoordinator> connect(const program::Program& program, coordinate::CoordinatorOptions with) {
     auto coordinator = coordinate::ClusterCoordinator::connect(program, config(), std::move(with));
     if (!coordinator) FAIL(coordinator.error().message);
+    const auto alive = std::ranges::count_if(tasks_, [](const auto& task) { return task.first.starts_with("worker") && task.second; });
+    while ((*coordinator)->workers_up() < alive) std::this_thread::yield();  // it needs one, tests count on all
     return std::move(*coordinator);
   }
   std::unique_ptr<coordinate::ClusterCoordinator> connect() { return connect(make_program(), options()); }
