@@ -38,7 +38,11 @@ struct Asked {
 
 std::vector<cli::Option> options(Asked& a) {
   return {
-      {.names = "PROGRAM", .help = "The program file, JSON", .target = &a.program, .required = true, .complete = "file"},
+      {.names = "PROGRAM",
+       .help = "The program file, JSON",
+       .target = &a.program,
+       .required = true,
+       .complete = "file"},
       {.names = "--cluster",
        .placeholder = "FILE|-|KIND",
        .help = "The cluster spec; else stdin, else TF_CONFIG",
@@ -67,14 +71,20 @@ std::vector<cli::Option> options(Asked& a) {
   };
 }
 
-// --- signals -----------------------------------------------------------------------------------------------------------
+// --- signals
+// -----------------------------------------------------------------------------------------------------------
 
-/// Reads the signals while a training runs: SIGUSR1 checkpoints, SIGTERM and SIGINT end it, again a second later at once.
+/// Reads the signals while a training runs: SIGUSR1 checkpoints, SIGTERM and SIGINT end it, again a second later at
+/// once.
 class SignalThread {
  public:
   SignalThread(process::SignalSource source, process::Pipe ending, std::shared_ptr<coordinate::Interrupts> interrupts,
                Duration grace, cli::Io& io)
-      : source_(std::move(source)), ending_(std::move(ending)), interrupts_(std::move(interrupts)), grace_(grace), io_(io),
+      : source_(std::move(source)),
+        ending_(std::move(ending)),
+        interrupts_(std::move(interrupts)),
+        grace_(grace),
+        io_(io),
         thread_([this] { run(); }) {}
   ~SignalThread() { ending_.write.reset(); }
 
@@ -105,10 +115,15 @@ void SignalThread::run() {
     if (ready > 0 && fds[1].revents != 0) return;
     while (const auto signal = source_.next()) take(*signal);
     if (gives_up_.expired()) {
-      // The main thread waits for tasks that don't answer. What is on disk is whole: checkpoints are renamed into place.
-      (void)io_.err.write(cli::error_line("tfd-coordinate", {Code::kDeadlineExceeded,
-                                                             fmt::format("did not come to an end within the grace of {}; the same command continues from the last checkpoint",
-                                                                         format_duration(grace_)), {}}));
+      // The main thread waits for tasks that don't answer. What is on disk is whole: checkpoints are renamed into
+      // place.
+      (void)io_.err.write(cli::error_line(
+          "tfd-coordinate",
+          {Code::kDeadlineExceeded,
+           fmt::format(
+               "did not come to an end within the grace of {}; the same command continues from the last checkpoint",
+               format_duration(grace_)),
+           {}}));
       ::_exit(static_cast<int>(cli::ExitCode::kTryAgain));
     }
   }
@@ -129,7 +144,8 @@ void SignalThread::take(int signal) {
   interrupts_->ask_stop();
 }
 
-// --- the two jobs ------------------------------------------------------------------------------------------------------
+// --- the two jobs
+// ------------------------------------------------------------------------------------------------------
 
 std::string format_metrics(const coordinate::Metrics& metrics) {
   std::string text;
@@ -150,7 +166,8 @@ coordinate::CoordinatorOptions coordinator_options(const Asked& a, const cli::Io
   return out;
 }
 
-Result<int> run_training(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config, cli::Io& io) {
+Result<int> run_training(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config,
+                         cli::Io& io) {
   constexpr int kSignals[] = {SIGUSR1, SIGTERM, SIGINT};
   auto source = TFD_TRY(process::SignalSource::make(kSignals));
   coordinate::TrainOptions train;
@@ -160,7 +177,9 @@ Result<int> run_training(const Asked& a, const program::Program& program, const 
   train.grace = a.grace;
   train.log = io.log.for_room("coordinate");
   train.write_event = [&](std::string_view line) { return io.out.write(line); };
-  train.on_progress = [&](const coordinate::TrainProgress& at) { progress.update(at.step, format_metrics(at.metrics)); };
+  train.on_progress = [&](const coordinate::TrainProgress& at) {
+    progress.update(at.step, format_metrics(at.metrics));
+  };
   train.say = [&](const std::string& line) { progress.say(line); };
   const auto connect = [&](coordinate::CoordinatorOptions with) {
     auto coordinator = coordinate::ClusterCoordinator::connect(program, config, std::move(with));
@@ -177,9 +196,9 @@ Result<int> run_training(const Asked& a, const program::Program& program, const 
   const double seconds = std::chrono::duration<double>(summary.elapsed).count();
   const std::int64_t steps = summary.step - summary.first_step;
   const std::string metrics = format_metrics(summary.metrics);
-  say(io, fmt::format("{}{} step{} in {:.1f}s ({:.0f} a second){}{}", summary.reason == "interrupted" ? "interrupted: " : "", steps,
-                      steps == 1 ? "" : "s", seconds, static_cast<double>(steps) / std::max(seconds, 1e-3),
-                      metrics.empty() ? "" : ", ", metrics));
+  say(io, fmt::format("{}{} step{} in {:.1f}s ({:.0f} a second){}{}",
+                      summary.reason == "interrupted" ? "interrupted: " : "", steps, steps == 1 ? "" : "s", seconds,
+                      static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
   if (summary.reason != "interrupted") return 0;
   if (summary.checkpoint.empty()) process::die_of_signal(signals.stopped_by());  // nothing to continue from
   say(io, fmt::format("the same command continues from {}", summary.checkpoint));
@@ -206,17 +225,21 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
       [&](std::string_view text) { return io.out.write(text); }, stream));
   const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
   coordinator.reset();  // says goodbye to the tasks
-  say(io, fmt::format("{} lines in {:.1f}s, {} failed, {} cancelled", summary.lines, seconds, summary.failed, summary.cancelled));
+  say(io, fmt::format("{} lines in {:.1f}s, {} failed, {} cancelled", summary.lines, seconds, summary.failed,
+                      summary.cancelled));
   return static_cast<int>(summary.failed + summary.cancelled == 0 ? cli::ExitCode::kDone : cli::ExitCode::kNo);
 }
 
-std::string plural(std::size_t count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+std::string plural(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 std::string describe(const program::Program& program) {
   std::int64_t elements = 0;
   for (const auto& variable : program.variables) elements += tensor::element_count(variable.spec.shape);
-  std::string text = fmt::format("{}: {} ({} elements), {}, {}", program.path, plural(program.variables.size(), "variable"),
-                                 elements, plural(program.datasets.size(), "dataset"), plural(program.functions.size(), "function"));
+  std::string text =
+      fmt::format("{}: {} ({} elements), {}, {}", program.path, plural(program.variables.size(), "variable"), elements,
+                  plural(program.datasets.size(), "dataset"), plural(program.functions.size(), "function"));
   if (program.train) text += fmt::format(", train by {}", program.train->function);
   if (program.train && program.train->steps) text += fmt::format(" for {} steps", *program.train->steps);
   if (program.train && program.train->epochs) text += fmt::format(" for {} epochs", *program.train->epochs);
@@ -233,8 +256,8 @@ Result<int> run(const Asked& a, cli::Io& io) {
     return fail(Code::kInvalidArgument, "{}: no train block, and no --closures: nothing to do", a.program);
   if (a.closures.empty()) program = TFD_TRY(coordinate::epochs_as_steps(std::move(program)));
   resolve::InputReader input(io.in_fd);
-  const auto config =
-      TFD_TRY(resolve::find_spec({.cluster = a.cluster}, input, io.env, Deadline::after(a.timeout), io.log.for_room("resolve")));
+  const auto config = TFD_TRY(resolve::find_spec({.cluster = a.cluster}, input, io.env, Deadline::after(a.timeout),
+                                                 io.log.for_room("resolve")));
   if (a.closures.empty()) return run_training(a, program, config, io);
   return run_closures(a, program, config, input, io);
 }
@@ -247,9 +270,12 @@ int main(int argc, char** argv) {
       {.name = "tfd-coordinate",
        .summary = "coordinate workers and parameter servers: train a program, or run closures",
        .options = options(asked),
-       .examples = {{"tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | tfd-coordinate program.json", "train on this host"},
-                    {"tfd-coordinate program.json --cluster spec.json --set train.steps=10", "ten steps, on a cluster that is up"},
-                    {"tfd-coordinate program.json --cluster spec.json --closures - < closures.jsonl", "run closures, one answer a line"}},
+       .examples = {{"tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | tfd-coordinate program.json",
+                     "train on this host"},
+                    {"tfd-coordinate program.json --cluster spec.json --set train.steps=10",
+                     "ten steps, on a cluster that is up"},
+                    {"tfd-coordinate program.json --cluster spec.json --closures - < closures.jsonl",
+                     "run closures, one answer a line"}},
        .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kFlushBytes = std::size_t{64} << 10;
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of answers that may be waiting
-constexpr std::size_t kLeastUnanswered = 64;                // enough to keep some workers busy, however large the answers
+constexpr std::size_t kLeastUnanswered = 64;  // enough to keep some workers busy, however large the answers
 
 }  // namespace
 
@@ -38,10 +38,17 @@ void Answers::skip() {
 void Answers::put(std::uint64_t line, Kind kind, Form form) {
   const std::scoped_lock lock(mutex_);
   switch (kind) {
-    case Kind::kReady: ++summary_.ready; break;
-    case Kind::kFailed: ++summary_.failed; break;
-    case Kind::kCancelled: ++summary_.cancelled; break;
-    case Kind::kOther: break;
+    case Kind::kReady:
+      ++summary_.ready;
+      break;
+    case Kind::kFailed:
+      ++summary_.failed;
+      break;
+    case Kind::kCancelled:
+      ++summary_.cancelled;
+      break;
+    case Kind::kOther:
+      break;
   }
   items_.push_back({line, std::move(form)});
   if (items_.size() == 1) changed_.notify_one();

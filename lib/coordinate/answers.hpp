@@ -50,8 +50,8 @@ class Answers {
   const std::size_t most_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;   // for the writer
-  std::condition_variable written_;   // for those who wait for it
+  std::condition_variable changed_;  // for the writer
+  std::condition_variable written_;  // for those who wait for it
   std::vector<Item> items_;
   std::map<std::uint64_t, Form> waiting_;  // writer only: ordered, and an earlier line has no answer yet
   std::uint64_t next_line_ = 1;            // writer only

@@ -59,7 +59,8 @@ Result<Argument> ArgumentReader::read_argument(const Slot* slot, const json& val
     return fail(Code::kInvalidArgument, "a remote value can't be an argument: fetch it first");
   if (slot == nullptr || slot->specs.empty()) return TFD_TRY(tensor::tensor_from_json(value, directory_));
   if (!slot->field.empty())
-    return fail(Code::kInvalidArgument, "must be {{\"per_worker\": DATASET}}, the function takes its field '{}'", slot->field);
+    return fail(Code::kInvalidArgument, "must be {{\"per_worker\": DATASET}}, the function takes its field '{}'",
+                slot->field);
   auto first = tensor::tensor_from_json(value, slot->specs.front(), directory_);
   if (first) return *std::move(first);
   for (std::size_t i = 1; i < slot->specs.size(); ++i)  // modules for other batch sizes
@@ -83,7 +84,8 @@ Result<Call> ArgumentReader::read(const std::string& function, const json* args,
     for (const auto& [name, value] : kwargs->items()) {
       const auto slot = shape->kwargs.find(name);
       auto argument = read_argument(slot != shape->kwargs.end() ? &slot->second : nullptr, value);
-      if (!argument) return fail(std::move(argument).error().within(fmt::format("{}: argument '{}'", function, printable(name))));
+      if (!argument)
+        return fail(std::move(argument).error().within(fmt::format("{}: argument '{}'", function, printable(name))));
       call.kwargs.emplace_back(name, std::move(*argument));
     }
   }

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arguments of a scheduled line: JSON typed by the signature of the function that gets them. What a function takes is
-// looked up once. Private to the room. Thread rule: one thread.
+// The arguments of a scheduled line: JSON typed by the signature of the function that gets them. What a function takes
+// is looked up once. Private to the room. Thread rule: one thread.
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>

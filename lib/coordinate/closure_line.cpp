@@ -40,35 +40,50 @@ constexpr std::array kPathKeys{Key{"path", Type::kText}};
 
 std::span<const Key> keys_of(Op op) {
   switch (op) {
-    case Op::kSchedule: return kScheduleKeys;
-    case Op::kFetch: return kFetchKeys;
-    case Op::kCreatePerWorkerDataset: return kDatasetKeys;
-    case Op::kRead: return kReadKeys;
-    case Op::kAssign: return kAssignKeys;
+    case Op::kSchedule:
+      return kScheduleKeys;
+    case Op::kFetch:
+      return kFetchKeys;
+    case Op::kCreatePerWorkerDataset:
+      return kDatasetKeys;
+    case Op::kRead:
+      return kReadKeys;
+    case Op::kAssign:
+      return kAssignKeys;
     case Op::kSave:
-    case Op::kRestore: return kPathKeys;
+    case Op::kRestore:
+      return kPathKeys;
     case Op::kJoin:
-    case Op::kDone: break;
+    case Op::kDone:
+      break;
   }
   return {};
 }
 
 bool has_type(const json& value, Type type) {
   switch (type) {
-    case Type::kText: return value.is_string();
-    case Type::kList: return value.is_array();
-    case Type::kObject: return value.is_object();
-    case Type::kAny: break;
+    case Type::kText:
+      return value.is_string();
+    case Type::kList:
+      return value.is_array();
+    case Type::kObject:
+      return value.is_object();
+    case Type::kAny:
+      break;
   }
   return true;
 }
 
 std::string_view describe(Type type) {
   switch (type) {
-    case Type::kText: return "a string";
-    case Type::kList: return "a list";
-    case Type::kObject: return "an object";
-    case Type::kAny: break;
+    case Type::kText:
+      return "a string";
+    case Type::kList:
+      return "a list";
+    case Type::kObject:
+      return "an object";
+    case Type::kAny:
+      break;
   }
   return "a value";
 }

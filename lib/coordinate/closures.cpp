@@ -24,8 +24,10 @@ constexpr std::string_view kIterations = ".iterations";
 /// Null, the one result bare, or a list.
 void append_value(const runtime::ClosureOutcome& outcome, std::string& out) {
   const auto append = [&](const tensor::Tensor& tensor) {
-    if (tensor.has_value()) tensor::append_json(tensor, out);
-    else out += "null";
+    if (tensor.has_value())
+      tensor::append_json(tensor, out);
+    else
+      out += "null";
   };
   if (outcome.results.empty()) {
     out += "null";
@@ -62,7 +64,8 @@ bool is_remote(const json& value) { return value.is_object() && value.size() == 
 
 template <class Visit>
 void visit_remotes(const json& value, const Visit& visit) {
-  if (is_remote(value)) visit(*value.begin());
+  if (is_remote(value))
+    visit(*value.begin());
   else if (value.is_structured())
     for (const json& element : value) visit_remotes(element, visit);
 }
@@ -111,7 +114,8 @@ class ClosureStream {
   Result<std::string> save(const std::string& path);
   Result<std::string> restore(const std::string& path);
 
-  void closure_done(std::uint64_t line, const std::string& label, const std::shared_ptr<Named>& named, const RemoteValue& value);
+  void closure_done(std::uint64_t line, const std::string& label, const std::shared_ptr<Named>& named,
+                    const RemoteValue& value);
   void put_closure(std::uint64_t line, const std::string& label, const RemoteValue& value);
   void put_fetch(const std::shared_ptr<Fetch>& fetch);
   void put_text(std::uint64_t line, Kind kind, const std::string& label, std::string rest);
@@ -125,7 +129,7 @@ class ClosureStream {
 
   std::mutex mutex_;  // for what follows, and for the Named and Fetch objects: the I/O thread fills them
   std::unordered_map<ClosureId, std::string> failures_;  // label of those that cancel others
-  Answers answers_;  // last: its thread reads the above
+  Answers answers_;                                      // last: its thread reads the above
 };
 
 Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
@@ -138,8 +142,10 @@ Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
       break;
     }
     if (!*line) break;
-    if ((*line)->find_first_not_of(" \t\r") != std::string::npos) handle(**line);
-    else answers_.skip();
+    if ((*line)->find_first_not_of(" \t\r") != std::string::npos)
+      handle(**line);
+    else
+      answers_.skip();
   }
   (void)coordinator_.join(Deadline::never());  // whose error it is, its own line has said
   TFD_TRY(answers_.finish());
@@ -158,8 +164,12 @@ void ClosureStream::handle(const std::string& text) {
     return put_error(line, label, "error", {Code::kAlreadyExists, fmt::format("id {} was used before", *id), {}});
   Result<void> taken;
   switch (parsed->op) {
-    case Op::kSchedule: taken = schedule(line, label, *parsed); break;
-    case Op::kFetch: taken = fetch(line, label, *parsed); break;
+    case Op::kSchedule:
+      taken = schedule(line, label, *parsed);
+      break;
+    case Op::kFetch:
+      taken = fetch(line, label, *parsed);
+      break;
     default: {
       auto rest = answer_now(*parsed);
       if (rest) return put_text(line, Kind::kOther, label, std::move(*rest));
@@ -175,7 +185,8 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
     const auto found = parsed.fields.find(key);
     return found == parsed.fields.end() ? nullptr : &*found;
   };
-  Call call = TFD_TRY(arguments_.read(parsed.fields["function"].get_ref<const std::string&>(), find("args"), find("kwargs")));
+  Call call =
+      TFD_TRY(arguments_.read(parsed.fields["function"].get_ref<const std::string&>(), find("args"), find("kwargs")));
   TFD_TRY(check_call(arguments_.program(), call));
   const std::shared_ptr<Named> named = parsed.id ? named_.at(*parsed.id) : nullptr;
   call.on_done = [this, line, label, named](const RemoteValue& value) { closure_done(line, label, named, value); };
@@ -218,12 +229,18 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
 
 // What follows the label of an answer that needs no closure.
 Result<std::string> ClosureStream::answer_now(const ClosureLine& parsed) {
-  const auto text = [&](const char* key) -> const std::string& { return parsed.fields[key].get_ref<const std::string&>(); };
+  const auto text = [&](const char* key) -> const std::string& {
+    return parsed.fields[key].get_ref<const std::string&>();
+  };
   switch (parsed.op) {
-    case Op::kJoin: TFD_TRY(coordinator_.join(Deadline::never())); return ",\"status\":\"ready\"}\n";
-    case Op::kDone: return fmt::format(",\"status\":\"ready\",\"value\":{}}}\n", TFD_TRY(coordinator_.done()));
+    case Op::kJoin:
+      TFD_TRY(coordinator_.join(Deadline::never()));
+      return ",\"status\":\"ready\"}\n";
+    case Op::kDone:
+      return fmt::format(",\"status\":\"ready\",\"value\":{}}}\n", TFD_TRY(coordinator_.done()));
     case Op::kCreatePerWorkerDataset:
-      arguments_.add_dataset(text("dataset"), TFD_TRY(coordinator_.create_per_worker_dataset(text("dataset"), deadline())));
+      arguments_.add_dataset(text("dataset"),
+                             TFD_TRY(coordinator_.create_per_worker_dataset(text("dataset"), deadline())));
       return ",\"status\":\"ready\"}\n";
     case Op::kRead: {
       std::string rest = ",\"status\":\"ready\",\"value\":";
@@ -235,10 +252,13 @@ Result<std::string> ClosureStream::answer_now(const ClosureLine& parsed) {
       TFD_TRY(coordinator_.assign(text("variable"), value, deadline()));
       return ",\"status\":\"ready\"}\n";
     }
-    case Op::kSave: return save(text("path"));
-    case Op::kRestore: return restore(text("path"));
+    case Op::kSave:
+      return save(text("path"));
+    case Op::kRestore:
+      return restore(text("path"));
     case Op::kSchedule:
-    case Op::kFetch: break;
+    case Op::kFetch:
+      break;
   }
   return fail(Code::kInternal, "an op without an answer");
 }
@@ -281,18 +301,21 @@ void ClosureStream::closure_done(std::uint64_t line, const std::string& label, c
 
 void ClosureStream::put_closure(std::uint64_t line, const std::string& label, const RemoteValue& value) {
   switch (value.state()) {
-    case ClosureState::kError: return put_error(line, label, "error", value.error());
+    case ClosureState::kError:
+      return put_error(line, label, "error", value.error());
     case ClosureState::kCancelled: {
       std::string because;
       if (const auto cause = value.cause()) {
         const std::scoped_lock lock(mutex_);
         const auto failure = failures_.find(*cause);
         // {"id":"b" or {"line":3: what follows the colon
-        if (failure != failures_.end()) because = ",\"because\":" + failure->second.substr(failure->second.find(':') + 1);
+        if (failure != failures_.end())
+          because = ",\"because\":" + failure->second.substr(failure->second.find(':') + 1);
       }
       return put_text(line, Kind::kCancelled, label, ",\"status\":\"cancelled\"" + because + "}\n");
     }
-    default: break;
+    default:
+      break;
   }
   answers_.put(line, Kind::kReady, [label, value](std::string& out) {
     out += label;
@@ -318,7 +341,8 @@ void ClosureStream::put_text(std::uint64_t line, Kind kind, const std::string& l
   answers_.put(line, kind, [label, rest = std::move(rest)](std::string& out) { out.append(label).append(rest); });
 }
 
-void ClosureStream::put_error(std::uint64_t line, const std::string& label, std::string_view status, const Error& error) {
+void ClosureStream::put_error(std::uint64_t line, const std::string& label, std::string_view status,
+                              const Error& error) {
   JsonLine object("status", status);
   object.add("error", error);
   const std::string text = std::move(object).text();

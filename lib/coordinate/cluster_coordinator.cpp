@@ -52,7 +52,9 @@ Result<void> check_argument(const program::FunctionDef& function, const std::str
     if (function.inputs[i].field)
       return fail(Code::kInvalidArgument, "{}: {} must be an iterator, its field '{}' is used", function.name, where,
                   *function.inputs[i].field);
-    const auto fits = [&](const function::Module& module) { return module.signature.arguments[i].spec == value->spec(); };
+    const auto fits = [&](const function::Module& module) {
+      return module.signature.arguments[i].spec == value->spec();
+    };
     if (std::ranges::any_of(function.modules, fits)) continue;
     return fail(Code::kInvalidArgument, "{}: {} is {}, the function takes {}", function.name, where,
                 tensor::format_spec(value->spec()),
@@ -72,15 +74,18 @@ Result<void> check_call(const program::Program& program, const Call& call) {
     return fail(Code::kInvalidArgument, "{}: takes {} argument{}, got {}", function->name, function->arg_count,
                 function->arg_count == 1 ? "" : "s", call.args.size());
   for (std::size_t i = 0; i < call.args.size(); ++i)
-    TFD_TRY(check_argument(*function, fmt::format("argument {}", i), call.args[i], [&](const program::InputBinding& input) {
-      return input.kind == program::InputKind::kArg && static_cast<std::size_t>(input.index) == i;
-    }));
+    TFD_TRY(
+        check_argument(*function, fmt::format("argument {}", i), call.args[i], [&](const program::InputBinding& input) {
+          return input.kind == program::InputKind::kArg && static_cast<std::size_t>(input.index) == i;
+        }));
   for (std::size_t i = 0; i < call.kwargs.size(); ++i) {
     const auto& name = call.kwargs[i].first;
     if (std::ranges::find(function->kwargs, name) == function->kwargs.end())
-      return fail(Code::kInvalidArgument, "{}: no argument '{}'{}", function->name, name, did_you_mean(name, function->kwargs));
+      return fail(Code::kInvalidArgument, "{}: no argument '{}'{}", function->name, name,
+                  did_you_mean(name, function->kwargs));
     for (std::size_t j = 0; j < i; ++j)
-      if (call.kwargs[j].first == name) return fail(Code::kInvalidArgument, "{}: argument '{}' twice", function->name, name);
+      if (call.kwargs[j].first == name)
+        return fail(Code::kInvalidArgument, "{}: argument '{}' twice", function->name, name);
     TFD_TRY(check_argument(*function, fmt::format("argument '{}'", name), call.kwargs[i].second,
                            [&](const program::InputBinding& input) {
                              return input.kind == program::InputKind::kKwarg && input.name == name;
@@ -137,7 +142,8 @@ Coordinator::~Coordinator() {
   {
     const Lock lock(mutex_);
     closing_ = true;
-    for (Worker& worker : workers_) ++worker.generation;  // what the endpoint still calls back at its end comes too late
+    for (Worker& worker : workers_)
+      ++worker.generation;  // what the endpoint still calls back at its end comes too late
   }
   owned_endpoint_.reset();  // after this no callback runs
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
@@ -151,7 +157,10 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
     const auto address = cluster::parse_address(task.address);
     if (!address) return fail(Error(address.error()).within("cluster." + name));
     if (address->port == 0)
-      return fail(Code::kInvalidArgument, "cluster.{}: port 0 can't be connected to\nhint: nobody serves this spec yet: … | tfd-serve | tfd-coordinate …", name);
+      return fail(Code::kInvalidArgument,
+                  "cluster.{}: port 0 can't be connected to\nhint: nobody serves this spec yet: … | tfd-serve | "
+                  "tfd-coordinate …",
+                  name);
     if (task.id.job == "ps") {
       servers_.emplace_back().name = name;
       servers_.back().address = task.address;
@@ -179,11 +188,13 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint_ = owned_endpoint_.get();
   std::vector<std::pair<std::string, std::string>> ps;
   for (Server& server : servers_) {
-    server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address), server.name);
+    server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address),
+                                                          server.name);
     ps.emplace_back(server.name, server.address);
   }
   for (Worker& worker : workers_)
-    worker.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address), worker.name);
+    worker.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address),
+                                                          worker.name);
   placement_ = runtime::place_variables(program_, std::move(ps));
   TFD_TRY(load_servers(deadline));
   servers_ready_ = true;
@@ -191,7 +202,8 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   // Workers that are up by now; later ones come as events. On the I/O thread, where workers change.
   endpoint_->post([this] {
     for (const Server& server : servers_)
-      if (endpoint_->state(server.client->peer()) != transport::PeerState::kUp) return server_lost(server, "it went away");
+      if (endpoint_->state(server.client->peer()) != transport::PeerState::kUp)
+        return server_lost(server, "it went away");
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       const transport::PeerId peer = workers_[i].client->peer();
       if (endpoint_->state(peer) == transport::PeerState::kUp) worker_up(i, endpoint_->incarnation_of(peer));
@@ -219,11 +231,15 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   std::vector<transport::PeerId> peers;
   for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
   auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // says why each isn't
-  if (!up) return fail(Code::kDeadlineExceeded, "no worker within {}: {}", format_duration(options_.connect_timeout), up.error().message);
-  return fail(Code::kDeadlineExceeded, "no worker within {}: waiting for {}", format_duration(options_.connect_timeout), waiting);
+  if (!up)
+    return fail(Code::kDeadlineExceeded, "no worker within {}: {}", format_duration(options_.connect_timeout),
+                up.error().message);
+  return fail(Code::kDeadlineExceeded, "no worker within {}: waiting for {}", format_duration(options_.connect_timeout),
+              waiting);
 }
 
-bool Coordinator::wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready) {
+bool Coordinator::wait(Lock& lock, std::condition_variable& changed, Deadline deadline,
+                       const std::function<bool()>& ready) {
   if (!deadline.is_never()) return changed.wait_until(lock, deadline.when(), ready);
   changed.wait(lock, ready);
   return true;
@@ -245,12 +261,13 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->call.function = std::move(call.function);
 
   Lock lock(mutex_);
-  const bool decided = wait(lock, room_, deadline, [&] {
-    return fatal_ || (queue_.has_error() ? !is_executing(lock) : !queue_.full());
-  });
+  const bool decided = wait(lock, room_, deadline,
+                            [&] { return fatal_ || (queue_.has_error() ? !is_executing(lock) : !queue_.full()); });
   if (!decided)
-    return fail(Code::kDeadlineExceeded, "the queue is full ({} closures): waiting for {}", queue_.queued(), describe(lock));
-  if (fatal_ || queue_.has_error()) return raise(std::move(lock)).map([]() -> RemoteValue { return RemoteValue(nullptr); });
+    return fail(Code::kDeadlineExceeded, "the queue is full ({} closures): waiting for {}", queue_.queued(),
+                describe(lock));
+  if (fatal_ || queue_.has_error())
+    return raise(std::move(lock)).map([]() -> RemoteValue { return RemoteValue(nullptr); });
   closure->id = next_id_++;
   closure->value = std::make_shared<RemoteValue::Shared>(closure->id, board_);
   closures_.emplace(closure->id, closure);
@@ -332,7 +349,9 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
   if (fatal_) return fail(*fatal_);
   if (iterators_[number].error) return fail(*iterators_[number].error);
   if (!decided) {
-    Error late{Code::kDeadlineExceeded, fmt::format("dataset '{}' is not on all workers: waiting for {}", dataset, describe(lock)), {}};
+    Error late{Code::kDeadlineExceeded,
+               fmt::format("dataset '{}' is not on all workers: waiting for {}", dataset, describe(lock)),
+               {}};
     iterators_[number].error = late;  // nobody will use it
     return fail(std::move(late));
   }

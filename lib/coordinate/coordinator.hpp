@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ClusterCoordinator behind the public interface. One lock guards all that is known of closures and tasks; requests are
-// sent and callbacks of the caller are called without it. Split by concept: cluster_coordinator.cpp (connecting, schedule,
-// join), dispatch.cpp (closures to workers and back), workers.cpp (their coming and going), servers.cpp (variables),
-// evaluation.cpp, watchdog.cpp.
+// The ClusterCoordinator behind the public interface. One lock guards all that is known of closures and tasks; requests
+// are sent and callbacks of the caller are called without it. Split by concept: cluster_coordinator.cpp (connecting,
+// schedule, join), dispatch.cpp (closures to workers and back), workers.cpp (their coming and going), servers.cpp
+// (variables), evaluation.cpp, watchdog.cpp.
 // Thread rule: public functions from any thread but the I/O thread; the private ones say where they run.
 #include <atomic>
 #include <condition_variable>
@@ -68,8 +68,8 @@ struct Worker {
   bool making_iterator = false;
   bool paused = false;  // it couldn't reach a parameter server, which is being asked
   bool was_ready = false;
-  Clock::time_point since{};                  // of the last answer, or of the state
-  Clock::time_point server_trouble_since{};   // it can't reach a parameter server that is there
+  Clock::time_point since{};                   // of the last answer, or of the state
+  Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
   Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
   std::string reason = "not reached yet";      // why it is away
 };
@@ -113,10 +113,12 @@ class Coordinator final : public ClusterCoordinator {
   Result<PerWorkerDataset> create_per_worker_dataset(const std::string& dataset, Deadline deadline) override;
   Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) override;
   Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) override;
-  Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function, std::optional<std::int64_t> steps,
+  Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
+                                                               std::optional<std::int64_t> steps,
                                                                Deadline deadline) override;
   Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) override;
-  Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline) override;
+  Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
+                            Deadline deadline) override;
   std::optional<Error> lost() const override;
   std::size_t queued() const override;
   std::size_t in_flight() const override;
@@ -199,8 +201,8 @@ class Coordinator final : public ClusterCoordinator {
   std::uint64_t next_sequence_ = 0;
   std::vector<std::uint64_t> unsent_fences_;  // sequence numbers that no parameter server may apply any more
   std::size_t fences_ = 0;                    // not yet acknowledged
-  std::optional<ClosureId> failed_id_;  // whose error is pending
-  std::optional<Error> fatal_;          // a parameter server was lost: the answer to everything
+  std::optional<ClosureId> failed_id_;        // whose error is pending
+  std::optional<Error> fatal_;                // a parameter server was lost: the answer to everything
   std::vector<Worker> workers_;
   std::vector<Server> servers_;
   std::size_t next_worker_ = 0;
@@ -208,7 +210,7 @@ class Coordinator final : public ClusterCoordinator {
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
   std::optional<Error> load_error_;         // the first, while no worker was ready yet
   bool any_ready_ = false;
-  bool fenced_ = false;                     // a task refused us: it may belong to a newer coordinator, so no goodbyes
+  bool fenced_ = false;  // a task refused us: it may belong to a newer coordinator, so no goodbyes
   bool dispatch_posted_ = false;
   bool closing_ = false;
   std::uint64_t progress_ = 0;  // answers so far
@@ -216,10 +218,10 @@ class Coordinator final : public ClusterCoordinator {
   Clock::time_point progress_at_{};
   Duration stall_limit_{};
 
-  std::atomic<bool> opened_{false};         // peer events before that are looked up by open() itself
+  std::atomic<bool> opened_{false};  // peer events before that are looked up by open() itself
   std::atomic<bool> servers_ready_{false};
-  bool dispatching_ = false;                // I/O thread only
-  bool dispatch_again_ = false;             // I/O thread only
+  bool dispatching_ = false;                 // I/O thread only
+  bool dispatch_again_ = false;              // I/O thread only
   transport::Endpoint* endpoint_ = nullptr;  // the same: its thread still uses it while it is being destroyed
   std::unique_ptr<transport::Endpoint> owned_endpoint_;  // last: its thread uses all of the above
 };

@@ -91,8 +91,9 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
 }
 
 void Coordinator::send(const Dispatched& one) {
-  workers_[one.worker].client->run(one.closure->call, Deadline::never(),
-                                   [this, one](Result<runtime::ClosureOutcome> outcome) { ran(one, std::move(outcome)); });
+  workers_[one.worker].client->run(
+      one.closure->call, Deadline::never(),
+      [this, one](Result<runtime::ClosureOutcome> outcome) { ran(one, std::move(outcome)); });
 }
 
 void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
@@ -161,9 +162,9 @@ void Coordinator::put_back(const Lock& lock, ClosureId id, std::vector<ClosurePt
   ++found->second->call.attempt;
 }
 
-// A closure that ends without its updates, while a worker that is only frozen or cut off may still hold it: an empty update
-// of its sequence number, so that parameter servers drop a late one (and need not remember a hole for ever). What is raised
-// is raised when they have acknowledged it: then nothing is executing, as far as anybody can see.
+// A closure that ends without its updates, while a worker that is only frozen or cut off may still hold it: an empty
+// update of its sequence number, so that parameter servers drop a late one (and need not remember a hole for ever).
+// What is raised is raised when they have acknowledged it: then nothing is executing, as far as anybody can see.
 void Coordinator::raise_fence(const Lock&, const Closure& closure) {
   if (!closure.sequenced || !closure.updates || servers_.empty()) return;
   unsent_fences_.push_back(closure.call.sequence);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An epoch is one pass in all over the data, whichever workers make it. Every worker has all the data, shuffled its own way,
-// and which of them will be there isn't known: so the elements are counted here, the dataset is repeated for ever, and as
-// many steps are scheduled as the epochs have elements (what the ClusterCoordinator page recommends).
+// An epoch is one pass in all over the data, whichever workers make it. Every worker has all the data, shuffled its own
+// way, and which of them will be there isn't known: so the elements are counted here, the dataset is repeated for ever,
+// and as many steps are scheduled as the epochs have elements (what the ClusterCoordinator page recommends).
 #include <nlohmann/json.hpp>
 
 #include "tfd/coordinate/trainer.hpp"
@@ -29,9 +29,8 @@ Result<data::MapFunction> stand_in(const program::Program& program, const std::s
 Result<std::int64_t> count_elements(const program::Program& program, const std::string& name) {
   data::DatasetContext context;
   context.directory = program.directory;
-  context.find_function = [&](const std::string& function, const data::ElementSpec&, const std::vector<std::string>& fields) {
-    return stand_in(program, function, fields);
-  };
+  context.find_function = [&](const std::string& function, const data::ElementSpec&,
+                              const std::vector<std::string>& fields) { return stand_in(program, function, fields); };
   const auto dataset = TFD_TRY(program::make_dataset(program, name, context));
   if (const auto count = dataset->cardinality()) return *count;
   const auto iterator = TFD_TRY(dataset->iterate());
@@ -53,8 +52,9 @@ Result<program::Program> epochs_as_steps(program::Program program) {
   const std::string dataset = dataset_of(program);
   const auto count = count_elements(program, dataset);
   if (!count)
-    return fail(Code::kFailedPrecondition, "{}: train.epochs: can't count the elements of dataset '{}' here ({}): state train.steps",
-                program.path, dataset, count.error().message);
+    return fail(Code::kFailedPrecondition,
+                "{}: train.epochs: can't count the elements of dataset '{}' here ({}): state train.steps", program.path,
+                dataset, count.error().message);
   if (*count <= 0)
     return fail(Code::kInvalidArgument, "{}: train.epochs: dataset '{}' has no elements", program.path, dataset);
   auto document = nlohmann::ordered_json::parse(program.document);

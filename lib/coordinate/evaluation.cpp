@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One exact pass of a function over its dataset: cut into as many parts as there are workers, a lost part is done again.
+// One exact pass of a function over its dataset: cut into as many parts as there are workers, a lost part is done
+// again.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -68,9 +69,8 @@ void Coordinator::dispatch_evaluation() {
   }
   for (const Part& part : parts)
     workers_[part.worker].client->evaluate(
-        evaluation->function, static_cast<std::int64_t>(evaluation->metrics.size()), part.index,
-        evaluation->steps, epoch_, Deadline::never(),
-        [this, evaluation, part](Result<std::vector<runtime::Metric>> metrics) {
+        evaluation->function, static_cast<std::int64_t>(evaluation->metrics.size()), part.index, evaluation->steps,
+        epoch_, Deadline::never(), [this, evaluation, part](Result<std::vector<runtime::Metric>> metrics) {
           evaluated(evaluation, part.index, part.worker, part.generation, std::move(metrics));
         });
 }
@@ -83,7 +83,8 @@ void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::
   {
     const Lock lock(mutex_);
     const auto running = evaluation->running.find(part);
-    if (workers_[worker].generation != generation || running == evaluation->running.end()) return;  // done again elsewhere
+    if (workers_[worker].generation != generation || running == evaluation->running.end())
+      return;  // done again elsewhere
     if (of_server && evaluation == evaluation_) return_part(lock, worker);
     if (!unavailable) {
       evaluation->running.erase(running);

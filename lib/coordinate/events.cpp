@@ -16,8 +16,8 @@ std::size_t utf8_length(std::string_view text) {
   if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
   if (lead >= 0xE0 && lead <= 0xEF) {
     if (!tail(1) || !tail(2)) return 0;
-    if (lead == 0xE0 && byte(1) < 0xA0) return 0;   // overlong
-    if (lead == 0xED && byte(1) > 0x9F) return 0;   // surrogates
+    if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
+    if (lead == 0xED && byte(1) > 0x9F) return 0;  // surrogates
     return 3;
   }
   if (lead >= 0xF0 && lead <= 0xF4) {

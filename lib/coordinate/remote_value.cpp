@@ -52,15 +52,20 @@ Result<runtime::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
   if (!there()) {
     std::unique_lock lock(board.mutex);
     ++board.waiting;
-    if (deadline.is_never()) board.changed.wait(lock, there);
-    else board.changed.wait_until(lock, deadline.when(), there);
+    if (deadline.is_never())
+      board.changed.wait(lock, there);
+    else
+      board.changed.wait_until(lock, deadline.when(), there);
     --board.waiting;
   }
   switch (state()) {
-    case ClosureState::kReady: return shared_->outcome;
+    case ClosureState::kReady:
+      return shared_->outcome;
     case ClosureState::kError:
-    case ClosureState::kCancelled: return fail(shared_->error);
-    case ClosureState::kNotReady: break;
+    case ClosureState::kCancelled:
+      return fail(shared_->error);
+    case ClosureState::kNotReady:
+      break;
   }
   const std::scoped_lock lock(board.describe_mutex);
   return fail(Code::kDeadlineExceeded, "closure {} is not ready: waiting for {}", id(),

@@ -21,8 +21,8 @@ struct FetchBoard {
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<int> waiting{0};
-  std::mutex describe_mutex;               // never taken by those who fill values
-  std::function<std::string()> describe;   // whom the coordinator waits for; empty after its end
+  std::mutex describe_mutex;              // never taken by those who fill values
+  std::function<std::string()> describe;  // whom the coordinator waits for; empty after its end
 };
 
 struct RemoteValue::Shared {

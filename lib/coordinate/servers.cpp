@@ -106,8 +106,8 @@ Result<std::size_t> Coordinator::find_server(const std::string& variable) const 
 
 Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline deadline) {
   const Server& server = servers_[TFD_TRY(find_server(variable))];
-  auto values = TFD_TRY(ask<std::vector<tensor::Tensor>>(
-      [&](auto done) { server.client->read({variable}, deadline, std::move(done)); }));
+  auto values = TFD_TRY(
+      ask<std::vector<tensor::Tensor>>([&](auto done) { server.client->read({variable}, deadline, std::move(done)); }));
   return std::move(values.front());
 }
 
@@ -128,8 +128,10 @@ Result<State> Coordinator::export_state(Deadline deadline) {
   std::optional<tensor::Tensor> iterations;
   for (auto& part : parts) {
     for (auto& [name, value] : *part) {
-      if (name == kIterations) iterations = iterations ? larger(*iterations, value) : value;
-      else all.emplace_back(std::move(name), std::move(value));
+      if (name == kIterations)
+        iterations = iterations ? larger(*iterations, value) : value;
+      else
+        all.emplace_back(std::move(name), std::move(value));
     }
   }
   if (iterations) all.emplace_back(kIterations, *iterations);

@@ -13,8 +13,8 @@
 namespace tfd::coordinate {
 namespace {
 
-constexpr std::size_t kWindow = 2;           // per worker: one step runs, one waits
-constexpr std::int64_t kScheduledAhead = 4;  // per worker: enough that no worker waits for this thread
+constexpr std::size_t kWindow = 2;                           // per worker: one step runs, one waits
+constexpr std::int64_t kScheduledAhead = 4;                  // per worker: enough that no worker waits for this thread
 constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variables to move
 
 /// What the I/O thread and the signal thread tell the training thread.
@@ -39,8 +39,10 @@ class Mailbox {
   void wait(Deadline deadline) {
     std::unique_lock lock(mutex_);
     const auto rung = [this] { return rung_; };
-    if (deadline.is_never()) rang_.wait(lock, rung);
-    else rang_.wait_until(lock, deadline.when(), rung);
+    if (deadline.is_never())
+      rang_.wait(lock, rung);
+    else
+      rang_.wait_until(lock, deadline.when(), rung);
     rung_ = false;
   }
   std::vector<WorkerChange> take_changes() {
@@ -107,12 +109,12 @@ class Trainer {
   std::optional<variable::Checkpoint> restored_;
   std::unique_ptr<ClusterCoordinator> coordinator_;
 
-  std::deque<RemoteValue> steps_;   // scheduled and not collected, in order
+  std::deque<RemoteValue> steps_;  // scheduled and not collected, in order
   std::int64_t first_step_ = 0;
-  std::int64_t scheduled_ = 0;      // steps, those before the checkpoint included
-  std::int64_t collected_ = 0;      // steps whose outcome was counted, in order
+  std::int64_t scheduled_ = 0;  // steps, those before the checkpoint included
+  std::int64_t collected_ = 0;  // steps whose outcome was counted, in order
   bool data_ended_ = false;
-  bool drain_ = false;              // schedule nothing more until a checkpoint was written
+  bool drain_ = false;  // schedule nothing more until a checkpoint was written
   runtime::MetricAccumulator interval_;
   Metrics last_interval_;
   Metrics last_evaluation_;
@@ -135,8 +137,8 @@ Error Trainer::explain(Error error) const {
   if (error.code == Code::kUnavailable && !error.task.empty()) {
     error.message += "; " + checkpoint_text();
   } else if (error.code == Code::kOutOfRange && train_.steps) {
-    error.message = fmt::format("the data ended after {} of {} steps ({}): repeat the dataset, or lower train.steps", collected_,
-                                *train_.steps, error.message);
+    error.message = fmt::format("the data ended after {} of {} steps ({}): repeat the dataset, or lower train.steps",
+                                collected_, *train_.steps, error.message);
   }
   return error;
 }
@@ -171,7 +173,9 @@ Result<TrainSummary> Trainer::run(const Connect& connect, CoordinatorOptions coo
   started_ = reported_at_ = saved_at_ = Clock::now();
   auto result = nothing_left ? Result<TrainSummary>(TrainSummary{.reason = "nothing_left"}) : run_connected();
   options_.interrupts->on_ask({});
-  if (nothing_left) TFD_TRY(emit(JsonLine("event", "end").add("reason", "nothing_left").add("step", first_step_).add("metrics", Metrics{})));
+  if (nothing_left)
+    TFD_TRY(emit(
+        JsonLine("event", "end").add("reason", "nothing_left").add("step", first_step_).add("metrics", Metrics{})));
   coordinator_.reset();  // says goodbye to the tasks
   if (!result) return result;
   result->first_step = first_step_;
@@ -205,13 +209,19 @@ Result<TrainSummary> Trainer::run_connected() {
   TFD_TRY(deliver());
   if (!summary) {
     Error error = explain(std::move(summary).error());
-    TFD_TRY(emit(JsonLine("event", "end").add("reason", "error").add("step", collected_).add("metrics", last_interval_).add("error", error)));
+    TFD_TRY(emit(JsonLine("event", "end")
+                     .add("reason", "error")
+                     .add("step", collected_)
+                     .add("metrics", last_interval_)
+                     .add("error", error)));
     return fail(std::move(error));
   }
   for (const auto& [name, value] : last_evaluation_) {
     const auto known = std::ranges::find(summary->metrics, name, &Metrics::value_type::first);
-    if (known == summary->metrics.end()) summary->metrics.emplace_back(name, value);
-    else known->second = value;
+    if (known == summary->metrics.end())
+      summary->metrics.emplace_back(name, value);
+    else
+      known->second = value;
   }
   TFD_TRY(emit(JsonLine("event", "end")
                    .add("reason", summary->reason)
@@ -228,7 +238,8 @@ std::int64_t Trainer::next_boundary() const {
   const auto next = [this](std::int64_t every) { return (collected_ / every + 1) * every; };
   if (train_.checkpoint && train_.checkpoint->every_steps > 0)
     boundary = std::min(boundary, next(train_.checkpoint->every_steps));
-  if (train_.evaluate && train_.evaluate->every_steps > 0) boundary = std::min(boundary, next(train_.evaluate->every_steps));
+  if (train_.evaluate && train_.evaluate->every_steps > 0)
+    boundary = std::min(boundary, next(train_.evaluate->every_steps));
   return boundary;
 }
 
@@ -249,10 +260,13 @@ Result<std::string> Trainer::run_steps() {
     if (train_.steps && collected_ >= *train_.steps) return "done";
     if (auto reason = TFD_TRY(stop_early())) return *reason;
     if (options_.interrupts->take_checkpoint()) {
-      if (train_.checkpoint) drain_ = true;
-      else options_.log.warning("asked for a checkpoint, but the program has no train.checkpoint");
+      if (train_.checkpoint)
+        drain_ = true;
+      else
+        options_.log.warning("asked for a checkpoint, but the program has no train.checkpoint");
     }
-    if (train_.checkpoint && train_.checkpoint->every_time && Clock::now() >= saved_at_ + *train_.checkpoint->every_time)
+    if (train_.checkpoint && train_.checkpoint->every_time &&
+        Clock::now() >= saved_at_ + *train_.checkpoint->every_time)
       drain_ = true;
     if (drain_ && collected_ == scheduled_) {
       TFD_TRY(save());
@@ -353,10 +367,12 @@ Result<void> Trainer::finish(const std::string& reason) {
 
 Result<void> Trainer::evaluate() {
   const auto begun = Clock::now();
-  last_evaluation_ = TFD_TRY(coordinator_->evaluate(train_.evaluate->function, train_.evaluate->steps, Deadline::never()));
+  last_evaluation_ =
+      TFD_TRY(coordinator_->evaluate(train_.evaluate->function, train_.evaluate->steps, Deadline::never()));
   evaluated_step_ = collected_;
   const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-  return emit(JsonLine("event", "eval").add("step", collected_).add("metrics", last_evaluation_).add("seconds", seconds));
+  return emit(
+      JsonLine("event", "eval").add("step", collected_).add("metrics", last_evaluation_).add("seconds", seconds));
 }
 
 // A full disk doesn't end a training that could still succeed: the older checkpoints are as they were.

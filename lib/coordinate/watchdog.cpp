@@ -20,10 +20,14 @@ std::string ago(Clock::time_point since) {
 
 std::string describe_worker(const Worker& worker, bool evaluates) {
   switch (worker.state) {
-    case WorkerState::kAway: return fmt::format("{} (away for {}: {})", worker.name, ago(worker.since), worker.reason);
-    case WorkerState::kWaiting: return fmt::format("{} (up, waits for the parameter servers)", worker.name);
-    case WorkerState::kLoading: return fmt::format("{} (loading the program for {})", worker.name, ago(worker.since));
-    case WorkerState::kReady: break;
+    case WorkerState::kAway:
+      return fmt::format("{} (away for {}: {})", worker.name, ago(worker.since), worker.reason);
+    case WorkerState::kWaiting:
+      return fmt::format("{} (up, waits for the parameter servers)", worker.name);
+    case WorkerState::kLoading:
+      return fmt::format("{} (loading the program for {})", worker.name, ago(worker.since));
+    case WorkerState::kReady:
+      break;
   }
   if (evaluates) return fmt::format("{} (evaluates, last answer {} ago)", worker.name, ago(worker.since));
   if (worker.held.empty()) return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The coming and going of workers: a worker that comes up gets the program, then its iterators, then closures; what a lost
-// one held is put back. Everything here runs on the endpoint's I/O thread.
+// The coming and going of workers: a worker that comes up gets the program, then its iterators, then closures; what a
+// lost one held is put back. Everything here runs on the endpoint's I/O thread.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -95,7 +95,8 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     is_news = any_ready_ && !closing_ && !may_pass;
   }
   if (is_news)
-    options_.log.warning("{} can't be used, trying again in {}: {}", worker.name, format_duration(pause), error.message);
+    options_.log.warning("{} can't be used, trying again in {}: {}", worker.name, format_duration(pause),
+                         error.message);
   retry_worker_after(index, pause);
 }
 
@@ -113,7 +114,8 @@ void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation || worker.making_iterator) return;
-    while (worker.iterators_made < iterators_.size() && iterators_[worker.iterators_made].error) ++worker.iterators_made;
+    while (worker.iterators_made < iterators_.size() && iterators_[worker.iterators_made].error)
+      ++worker.iterators_made;
     if (worker.iterators_made < iterators_.size()) {
       next = iterators_[worker.iterators_made];
       worker.making_iterator = true;
@@ -171,8 +173,10 @@ void Coordinator::worker_ready(std::size_t index) {
     changed_.notify_all();
   }
   if (is_back) {
-    if (options_.on_worker) options_.on_worker({workers_[index].name, false, {}});
-    else options_.log.warning("{} is back", workers_[index].name);
+    if (options_.on_worker)
+      options_.on_worker({workers_[index].name, false, {}});
+    else
+      options_.log.warning("{} is back", workers_[index].name);
   }
   dispatch();
   dispatch_evaluation();
@@ -203,8 +207,10 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
   }
   if (was_used) {
     // Said once: by whoever listens for it, else here.
-    if (options_.on_worker) options_.on_worker({worker.name, true, reason});
-    else options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
+    if (options_.on_worker)
+      options_.on_worker({worker.name, true, reason});
+    else
+      options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
   }
   send_fences();
   call_back(cancelled);
@@ -213,7 +219,8 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
   retry_worker_after(index, kReconnectPause);  // where only a request failed: it is up, and no event will say so
 }
 
-// One worker says that a parameter server is gone. If it is there for us, it is that worker's trouble, and passes or not.
+// One worker says that a parameter server is gone. If it is there for us, it is that worker's trouble, and passes or
+// not.
 void Coordinator::server_reported(std::size_t index, std::uint64_t generation, const Error& error) {
   const auto server = std::ranges::find(servers_, error.task, &Server::name);
   {
@@ -224,27 +231,29 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
     if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
   }
   options_.log.info("{} can't reach {} ({}), asking it", workers_[index].name, error.task, error.message);
-  server->client->status(Deadline::after(kServerAnswer), [this, index, generation, server, error](Result<runtime::TaskStatus> status) {
-    if (!status) return server_lost(*server, status.error().message);
-    if (status->incarnation != server->incarnation || status->epoch != epoch_)
-      return server_lost(*server, "it has lost its variables");
-    bool gave_up = false;
-    {
-      const Lock lock(mutex_);
-      gave_up = workers_[index].generation == generation &&
-                Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
-    }
-    if (gave_up) return server_lost(*server, workers_[index].name + " can't reach it: " + error.message);
-    endpoint_->post_at(Clock::now() + kReconnectPause, [this, index, generation] {
-      {
-        const Lock lock(mutex_);
-        if (workers_[index].generation != generation) return;
-        workers_[index].paused = false;
-      }
-      dispatch();
-      dispatch_evaluation();
-    });
-  });
+  server->client->status(Deadline::after(kServerAnswer),
+                         [this, index, generation, server, error](Result<runtime::TaskStatus> status) {
+                           if (!status) return server_lost(*server, status.error().message);
+                           if (status->incarnation != server->incarnation || status->epoch != epoch_)
+                             return server_lost(*server, "it has lost its variables");
+                           bool gave_up = false;
+                           {
+                             const Lock lock(mutex_);
+                             gave_up = workers_[index].generation == generation &&
+                                       Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
+                           }
+                           if (gave_up)
+                             return server_lost(*server, workers_[index].name + " can't reach it: " + error.message);
+                           endpoint_->post_at(Clock::now() + kReconnectPause, [this, index, generation] {
+                             {
+                               const Lock lock(mutex_);
+                               if (workers_[index].generation != generation) return;
+                               workers_[index].paused = false;
+                             }
+                             dispatch();
+                             dispatch_evaluation();
+                           });
+                         });
 }
 
 }  // namespace tfd::coordinate

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole cluster in one process: real task servers on the in-process network, functions that are C++ lambdas, and a gate
-// that holds functions back until a test opens it.
+// A whole cluster in one process: real task servers on the in-process network, functions that are C++ lambdas, and a
+// gate that holds functions back until a test opens it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -84,10 +84,14 @@ inline const std::map<std::string, std::string> kModules{
     {"same.mlir", "module { func.func public @main(%x: tensor<i32>) -> tensor<i32> { } }"},
     {"fail.mlir", "module { func.func public @main(%x: tensor<i32>) -> tensor<i32> { } }"},
     {"gated.mlir", "module { func.func public @main(%x: tensor<i32>) -> tensor<i32> { } }"},
-    {"pair.mlir", "module { func.func public @main(%a: tensor<i32>, %b: tensor<i32>) -> (tensor<i32>, tensor<i32>) { } }"},
-    {"step.mlir", "module { func.func public @main(%v: tensor<i32>, %s: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } }"},
+    {"pair.mlir",
+     "module { func.func public @main(%a: tensor<i32>, %b: tensor<i32>) -> (tensor<i32>, tensor<i32>) { } }"},
+    {"step.mlir",
+     "module { func.func public @main(%v: tensor<i32>, %s: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } "
+     "}"},
     {"step1.mlir", "module { func.func public @main(%x: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } }"},
-    {"eval.mlir", "module { func.func public @main(%v: tensor<i32>, %x: tensor<i32>) -> (tensor<f32>, tensor<f32>) { } }"}};
+    {"eval.mlir",
+     "module { func.func public @main(%v: tensor<i32>, %x: tensor<i32>) -> (tensor<f32>, tensor<f32>) { } }"}};
 
 inline program::Program make_program(std::vector<std::string> overrides = {}) {
   const auto read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
@@ -152,10 +156,12 @@ class Bed {
     return options;
   }
 
-  std::unique_ptr<coordinate::ClusterCoordinator> connect(const program::Program& program, coordinate::CoordinatorOptions with) {
+  std::unique_ptr<coordinate::ClusterCoordinator> connect(const program::Program& program,
+                                                          coordinate::CoordinatorOptions with) {
     auto coordinator = coordinate::ClusterCoordinator::connect(program, config(), std::move(with));
     if (!coordinator) FAIL(coordinator.error().message);
-    const auto alive = std::ranges::count_if(tasks_, [](const auto& task) { return task.first.starts_with("worker") && task.second; });
+    const auto alive =
+        std::ranges::count_if(tasks_, [](const auto& task) { return task.first.starts_with("worker") && task.second; });
     while ((*coordinator)->workers_up() < alive) std::this_thread::yield();  // it needs one, tests count on all
     return std::move(*coordinator);
   }
@@ -167,7 +173,9 @@ class Bed {
     std::map<std::string, kit::Body> bodies;
     bodies["double.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{number(2 * number(in[0]))}; };
     bodies["same.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{in[0]}; };
-    bodies["fail.mlir"] = [](const Tensors& in) -> Result<Tensors> { return fail(Code::kInvalidArgument, "bad {}", number(in[0])); };
+    bodies["fail.mlir"] = [](const Tensors& in) -> Result<Tensors> {
+      return fail(Code::kInvalidArgument, "bad {}", number(in[0]));
+    };
     bodies["gated.mlir"] = [this](const Tensors& in) -> Result<Tensors> {
       gate.pass();
       return Tensors{in[0]};

@@ -165,14 +165,20 @@ TEST_CASE("queue: random programs do what the rules say") {
             model.queued.push_back(next++);
           }
           break;
-        case 1: REQUIRE(queue.take() == model.take()); break;
-        case 2: REQUIRE(queue.finished(some) == model.remove(some)); break;
+        case 1:
+          REQUIRE(queue.take() == model.take());
+          break;
+        case 2:
+          REQUIRE(queue.finished(some) == model.remove(some));
+          break;
         case 3: {
           const std::string message = "error " + std::to_string(step);
           REQUIRE(queue.failed(some, error(message)) == model.failed(some, message));
           break;
         }
-        case 4: REQUIRE(queue.put_back(some) == model.put_back(some)); break;
+        case 4:
+          REQUIRE(queue.put_back(some) == model.put_back(some));
+          break;
         default: {
           std::vector<ClosureId> cancelled, expected;
           const auto raised = queue.raise(&cancelled);
@@ -201,7 +207,8 @@ TEST_CASE("queue: TensorFlow's traces (vectors/closure_queue.json) are reproduce
     const std::string name = test["name"];
     CAPTURE(name);
     const auto& trace = test["expected"]["trace"];
-    if (std::ranges::any_of(trace, [](const auto& step) { return step["op"][0] == "put" && step["op"].size() > 2; })) continue;
+    if (std::ranges::any_of(trace, [](const auto& step) { return step["op"][0] == "put" && step["op"].size() > 2; }))
+      continue;
     ++compared;
     ClosureQueue queue;
     std::vector<std::string> names;
@@ -248,8 +255,10 @@ TEST_CASE("queue: TensorFlow's traces (vectors/closure_queue.json) are reproduce
         got["result"] = "ok";
       }
       CAPTURE(op.dump());
-      if (step.contains("error")) CHECK(got["error"] == step["error"]["message"]);
-      else CHECK(got["result"] == step["result"]);
+      if (step.contains("error"))
+        CHECK(got["error"] == step["error"]["message"]);
+      else
+        CHECK(got["result"] == step["result"]);
       CHECK(queue.queued() == step["queued"]);
       CHECK(queue.in_flight() == step["inflight"]);
       CHECK(cancelled == step["cancelled"].get<std::vector<std::string>>());

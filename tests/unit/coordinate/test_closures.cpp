@@ -107,10 +107,11 @@ TEST_CASE("closures: both examples of the API page") {
 TEST_CASE("closures: fetch keeps the structure and everything that isn't remote") {
   Bed bed;
   Stream stream(bed);
-  stream.run_well({schedule("double", 5, "a"), schedule("double", 20, "b"),
-                   R"({"op": "schedule", "function": "add", "args": [1], "id": "none"})",
-                   R"({"op": "fetch", "of": {"a": {"remote": "a"}, "b": [{"remote": "b"}, 7, 1.5], "c": "te\"xt", "d": {"remote": "none"}}, "id": "f"})",
-                   R"({"op": "fetch", "of": "nothing remote", "id": "g"})"});
+  stream.run_well(
+      {schedule("double", 5, "a"), schedule("double", 20, "b"),
+       R"({"op": "schedule", "function": "add", "args": [1], "id": "none"})",
+       R"({"op": "fetch", "of": {"a": {"remote": "a"}, "b": [{"remote": "b"}, 7, 1.5], "c": "te\"xt", "d": {"remote": "none"}}, "id": "f"})",
+       R"({"op": "fetch", "of": "nothing remote", "id": "g"})"});
   CHECK(stream.answer("f")["value"] == json::parse(R"({"a": 10, "b": [40, 7, 1.5], "c": "te\"xt", "d": null})"));
   CHECK(stream.answer("g")["value"] == "nothing remote");
 }
@@ -127,8 +128,8 @@ TEST_CASE("closures: kwargs, several results, and integer ids") {
 TEST_CASE("closures: an error is answered by its closure, cancels what waits, and is raised once") {
   Bed bed(1);
   Stream stream(bed);
-  const auto summary = stream.run_well({schedule("fail", 9, "bad"), R"({"op": "join", "id": "first"})", R"({"op": "join", "id": "second"})",
-                                        schedule("double", 4, "after")});
+  const auto summary = stream.run_well({schedule("fail", 9, "bad"), R"({"op": "join", "id": "first"})",
+                                        R"({"op": "join", "id": "second"})", schedule("double", 4, "after")});
   CHECK(stream.answer("bad")["status"] == "error");
   CHECK(stream.answer("bad")["error"]["code"] == "INVALID_ARGUMENT");
   CHECK(stream.answer("bad")["error"]["task"] == "worker:0");
@@ -167,7 +168,8 @@ TEST_CASE("closures: what an error cancels says because of whom, and the raising
 TEST_CASE("closures: with keep_going nothing is cancelled or raised") {
   Bed bed;
   Stream stream(bed, {.keep_going = true});
-  const auto summary = stream.run_well({schedule("fail", 1, "bad"), schedule("double", 1, "good"), R"({"op": "join", "id": "join"})"});
+  const auto summary =
+      stream.run_well({schedule("fail", 1, "bad"), schedule("double", 1, "good"), R"({"op": "join", "id": "join"})"});
   CHECK(summary.failed == 1);
   CHECK(summary.cancelled == 0);
   CHECK(stream.answer("join")["status"] == "ready");
@@ -213,7 +215,8 @@ TEST_CASE("closures: a line that is wrong gets an error with its label, and the 
     CHECK(answer["status"] == "error");
     CHECK(answer["error"]["message"].get<std::string>().find(bad[i].second) != std::string::npos);
   }
-  CHECK(stream.written.find("\"id\":\"same\",\"status\":\"error\",\"error\":{\"code\":\"ALREADY_EXISTS\"") != std::string::npos);
+  CHECK(stream.written.find("\"id\":\"same\",\"status\":\"error\",\"error\":{\"code\":\"ALREADY_EXISTS\"") !=
+        std::string::npos);
   CHECK(stream.answer("good")["value"] == 8);
   CHECK(stream.answers().size() == bad.size() + 3);  // the empty line has none
   CHECK(summary.failed == bad.size() + 1);
@@ -229,8 +232,10 @@ TEST_CASE("closures: ordered answers come in the order of the lines") {
   REQUIRE(answers.size() == 500);
   for (int i = 0; i < 500; ++i) {
     const json& answer = answers[static_cast<std::size_t>(i)];
-    if (i % 7 == 3) CHECK(answer["line"] == i + 1);
-    else CHECK(answer["id"] == "c" + std::to_string(i));
+    if (i % 7 == 3)
+      CHECK(answer["line"] == i + 1);
+    else
+      CHECK(answer["id"] == "c" + std::to_string(i));
   }
 }
 
@@ -239,9 +244,11 @@ TEST_CASE("closures: save and restore") {
   Bed bed;
   Stream stream(bed);
   const std::string path = directory.path() + "/ck";
-  stream.run_well({schedule("add", 5, "a"), R"({"op": "join"})", json{{"op", "save"}, {"path", path}, {"id", "save"}}.dump(),
-                   R"({"op": "assign", "variable": "v", "value": 100})", R"({"op": "read", "variable": "v", "id": "changed"})",
-                   json{{"op", "restore"}, {"path", path}, {"id", "restore"}}.dump(), R"({"op": "read", "variable": "v", "id": "back"})"});
+  stream.run_well(
+      {schedule("add", 5, "a"), R"({"op": "join"})", json{{"op", "save"}, {"path", path}, {"id", "save"}}.dump(),
+       R"({"op": "assign", "variable": "v", "value": 100})", R"({"op": "read", "variable": "v", "id": "changed"})",
+       json{{"op", "restore"}, {"path", path}, {"id", "restore"}}.dump(),
+       R"({"op": "read", "variable": "v", "id": "back"})"});
   CHECK(stream.answer("save") == json::parse(R"({"id": "save", "status": "ready", "step": 1})"));
   CHECK(stream.answer("changed")["value"] == 100);
   CHECK(stream.answer("restore")["step"] == 1);
@@ -271,7 +278,7 @@ TEST_CASE("closures: a reader that stops reading stops the schedule") {
         stream.options);
   });
   stuck.get_future().wait();
-  while (lines < 101) std::this_thread::yield();                      // 100 unanswered, and one in the reader's hand
+  while (lines < 101) std::this_thread::yield();  // 100 unanswered, and one in the reader's hand
   (void)stream.coordinator->join(Deadline::after(20s));
   CHECK(lines == 101);
   go_on.set_value();

@@ -58,7 +58,8 @@ TEST_CASE("coordinator: a function without results has none (vectors: no_return)
 TEST_CASE("coordinator: keyword arguments, and several results in their order") {
   Bed bed(1);
   const auto coordinator = bed.connect();
-  const auto value = good(coordinator->schedule({.function = "pair", .kwargs = {{"b", number(2)}, {"a", number(1)}}}, soon()));
+  const auto value =
+      good(coordinator->schedule({.function = "pair", .kwargs = {{"b", number(2)}, {"a", number(1)}}}, soon()));
   const auto outcome = good(value.fetch(soon()));
   REQUIRE(outcome.results.size() == 2);
   CHECK(number(outcome.results[0]) == 2);
@@ -106,7 +107,9 @@ TEST_CASE("coordinator: an error is raised once by join, and then it is clean (v
   CHECK(fetch(schedule(*coordinator, "double", {number(20)})) == 40);
 }
 
-TEST_CASE("coordinator: when schedule raises, nothing is executing and its own closure never runs (vectors: schedule_after_error)") {
+TEST_CASE(
+    "coordinator: when schedule raises, nothing is executing and its own closure never runs (vectors: "
+    "schedule_after_error)") {
   Bed bed(1);
   const auto coordinator = bed.connect();
   CHECK_FALSE(schedule(*coordinator, "fail", {number(1)}).fetch(soon()));
@@ -169,11 +172,14 @@ TEST_CASE("coordinator: refuses calls that don't fit before anything is schedule
   CHECK(refused({.function = "double"}) == "double: takes 1 argument, got 0");
   CHECK(refused({.function = "double", .args = {Tensor::zeros(DType::kF32, {2})}}) ==
         "double: argument 0 is f32[2], the function takes s32[]");
-  CHECK(refused({.function = "next", .args = {number(1)}}) == "next: argument 0 must be an iterator, its field 'x' is used");
+  CHECK(refused({.function = "next", .args = {number(1)}}) ==
+        "next: argument 0 must be an iterator, its field 'x' is used");
   CHECK(refused({.function = "pair", .kwargs = {{"a", number(1)}}}) == "pair: argument 'b' is missing");
-  CHECK(refused({.function = "pair", .kwargs = {{"a", number(1)}, {"c", number(1)}}}).starts_with("pair: no argument 'c'"));
+  CHECK(refused({.function = "pair", .kwargs = {{"a", number(1)}, {"c", number(1)}}})
+            .starts_with("pair: no argument 'c'"));
   CHECK(coordinator->read("w", soon()).error().code == Code::kNotFound);
-  CHECK(coordinator->create_per_worker_dataset("tehn", soon()).error().message == "no dataset 'tehn', did you mean 'ten'?");
+  CHECK(coordinator->create_per_worker_dataset("tehn", soon()).error().message ==
+        "no dataset 'tehn', did you mean 'ten'?");
   CHECK(good(coordinator->done()));
 }
 
@@ -192,7 +198,8 @@ TEST_CASE("coordinator: schedule blocks while the queue is full, and says whom i
   REQUIRE_FALSE(late);
   CHECK(late.error().code == Code::kDeadlineExceeded);
   CHECK(late.error().message.find("worker:0 (holds 1 closure") != std::string::npos);
-  auto blocked = std::async(std::launch::async, [&] { return coordinator->schedule({.function = "add", .args = {number(1)}}, soon()); });
+  auto blocked = std::async(std::launch::async,
+                            [&] { return coordinator->schedule({.function = "add", .args = {number(1)}}, soon()); });
   bed.gate.open();
   CHECK(blocked.get());
   good(coordinator->join(soon()));
@@ -224,11 +231,14 @@ TEST_CASE("coordinator: on_done comes once for each closure, in completion order
   std::vector<ClosureId> order;
   std::promise<void> last;
   for (int i = 0; i < 20; ++i)
-    good(coordinator->schedule({.function = "double", .args = {number(i)}, .on_done = [&](const RemoteValue& value) {
-                                  const std::scoped_lock lock(mutex);
-                                  order.push_back(value.id());
-                                  if (order.size() == 20) last.set_value();
-                                }},
+    good(coordinator->schedule({.function = "double",
+                                .args = {number(i)},
+                                .on_done =
+                                    [&](const RemoteValue& value) {
+                                      const std::scoped_lock lock(mutex);
+                                      order.push_back(value.id());
+                                      if (order.size() == 20) last.set_value();
+                                    }},
                                soon()));
   REQUIRE(last.get_future().wait_for(20s) == std::future_status::ready);
   CHECK(std::is_sorted(order.begin(), order.end()));  // one worker runs them in order

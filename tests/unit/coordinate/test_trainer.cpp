@@ -41,8 +41,10 @@ struct Training {
   }
 
   Result<TrainSummary> run() {
-    return train(program, [this](CoordinatorOptions with) { return ClusterCoordinator::connect(program, bed.config(), std::move(with)); },
-                 bed.options(), options);
+    return train(
+        program,
+        [this](CoordinatorOptions with) { return ClusterCoordinator::connect(program, bed.config(), std::move(with)); },
+        bed.options(), options);
   }
   TrainSummary run_well() {
     auto summary = run();
@@ -172,7 +174,8 @@ TEST_CASE("trainer: asked for a checkpoint it writes one and goes on; asked to s
   }());
   training.on_event = [&](const json& event) {
     if (event["event"] == "step" && event["step"] == 50) training.options.interrupts->ask_checkpoint();
-    if (event["event"] == "checkpoint" && training.of("checkpoint").size() == 1) training.options.interrupts->ask_stop();
+    if (event["event"] == "checkpoint" && training.of("checkpoint").size() == 1)
+      training.options.interrupts->ask_stop();
   };
   const auto summary = training.run_well();
   CHECK(summary.reason == "interrupted");
@@ -246,12 +249,14 @@ TEST_CASE("trainer: workers killed in the middle cost no step and double none") 
   CHECK(value_in(directory.path(), "v") == 400);
   CHECK(value_in(directory.path(), "n") == 400);
   std::vector<std::string> changes;
-  for (const json& event : training.of("worker")) changes.push_back(event["task"].get<std::string>() + " " + event["state"].get<std::string>());
+  for (const json& event : training.of("worker"))
+    changes.push_back(event["task"].get<std::string>() + " " + event["state"].get<std::string>());
   CHECK(std::ranges::count(changes, "worker:2 lost") == 1);
   CHECK(std::ranges::count(changes, "worker:1 lost") >= 1);
   const auto steps = training.of("step");
   REQUIRE(steps.size() == 40);
-  for (std::size_t i = 0; i < steps.size(); ++i) CHECK(steps[i]["metrics"]["loss"] == 10.0 * static_cast<double>(i) + 4.5);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    CHECK(steps[i]["metrics"]["loss"] == 10.0 * static_cast<double>(i) + 4.5);
 }
 
 TEST_CASE("trainer: a lost parameter server ends it with the checkpoint to continue from, and the next run continues") {

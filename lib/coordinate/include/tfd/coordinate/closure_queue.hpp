@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules of ClusterCoordinator's queue as a pure state machine: no lock, clock or socket.
-// Source: tensorflow/python/distribute/coordinator/cluster_coordinator.py (_CoordinatedClosureQueue), 2.21: one FIFO, the
-// first error wins and cancels what has not run, a function put back goes to the end, after the raise it is clean again.
+// Source: tensorflow/python/distribute/coordinator/cluster_coordinator.py (_CoordinatedClosureQueue), 2.21: one FIFO,
+// the first error wins and cancels what has not run, a function put back goes to the end, after the raise it is clean
+// again.
 // Thread rule: thread-compatible.
 //
 //   queue.put(7);  queue.take() == 7;  queue.failed(7, error);

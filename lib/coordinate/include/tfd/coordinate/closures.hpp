@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Closures as JSON lines (tfd-closures(5)): every line in gets exactly one line out. Reads and answers at the same time; a
-// reader that stops reading the answers stops the schedule, not the memory.
-// Thread rule: run_closures() blocks its thread, which alone calls `read_line`; `write` is called by a thread of its own.
+// Closures as JSON lines (tfd-closures(5)): every line in gets exactly one line out. Reads and answers at the same
+// time; a reader that stops reading the answers stops the schedule, not the memory.
+// Thread rule: run_closures() blocks its thread, which alone calls `read_line`; `write` is called by another.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,17 +20,17 @@ using ReadLine = std::function<Result<std::optional<std::string>>(Deadline)>;
 using WriteText = std::function<Result<void>(std::string_view)>;
 
 struct ClosureStreamOptions {
-  bool ordered = false;      // answers in the order of the lines
-  bool keep_going = false;   // as the coordinator's: nothing is cancelled
-  std::string directory;     // relative paths within lines start here; empty: the working directory
-  std::size_t most_unanswered = 16384;  // lines read whose answers aren't written; fewer where answers are large
+  bool ordered = false;                        // answers in the order of the lines
+  bool keep_going = false;                     // as the coordinator's: nothing is cancelled
+  std::string directory;                       // relative paths within lines start here; empty: the working directory
+  std::size_t most_unanswered = 16384;         // lines read whose answers aren't written; fewer where answers are large
   Duration timeout = std::chrono::minutes(5);  // of read, assign, save, restore, create_per_worker_dataset
 };
 
 struct ClosureStreamSummary {
   std::uint64_t lines = 0;
   std::uint64_t ready = 0;
-  std::uint64_t failed = 0;     // closures that failed, and lines that were wrong
+  std::uint64_t failed = 0;  // closures that failed, and lines that were wrong
   std::uint64_t cancelled = 0;
 };
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ClusterCoordinator: schedules functions of a program on the workers of a cluster, variables on its parameter servers.
-// Closures of a worker that fails are migrated; the worker is used again, its iterators rebuilt, when it returns. A lost
-// parameter server is kUnavailable, with Error::task set, from everything that follows.
+// Closures of a worker that fails are migrated; the worker is used again, its iterators rebuilt, when it returns. A
+// lost parameter server is kUnavailable, with Error::task set, from everything that follows.
 // Source: tf.distribute.coordinator.ClusterCoordinator, 2.21.
 // Thread rule: thread-safe; one thread of the caller blocks in schedule(), join() and fetch().
 //
@@ -45,7 +45,8 @@ class RemoteValue {
   explicit RemoteValue(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
   ClosureState state() const;
   ClosureId id() const;
-  /// Waits until it is no longer kNotReady. The function's Error; kCancelled; kDeadlineExceeded names whom it waits for.
+  /// Waits until it is no longer kNotReady. The function's Error; kCancelled; kDeadlineExceeded names whom it waits
+  /// for.
   Result<runtime::ClosureOutcome> fetch(Deadline deadline) const;
   /// Without copying: only where state() is kReady; valid as long as this RemoteValue.
   const runtime::ClosureOutcome& outcome() const;
@@ -63,8 +64,8 @@ struct Call {
   std::vector<Argument> args = {};
   std::vector<std::pair<std::string, Argument>> kwargs = {};
   std::int64_t step = 0;  // what an input bound to "step" gets
-  /// Called once when the value is there or never will be, in completion order, on the I/O thread (so it must not block).
-  /// join() may return a moment before.
+  /// Called once when the value is there or never will be, in completion order, on the I/O thread (so it must not
+  /// block). join() may return a moment before.
   std::function<void(const RemoteValue&)> on_done = {};
 };
 
@@ -81,22 +82,23 @@ struct CoordinatorOptions {
   runtime::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   Duration connect_timeout = std::chrono::seconds(30);
   std::size_t queue_capacity = ClosureQueue::kDefaultCapacity;
-  std::size_t window = 64;   // closures that a worker holds at a time, at most: less where they take long
+  std::size_t window = 64;  // closures that a worker holds at a time, at most: less where they take long
   bool keep_going = false;
   bool keep_servers = false;
-  Duration stall_after = std::chrono::seconds(10);  // of silence, until the log says who waits for whom
+  Duration stall_after = std::chrono::seconds(10);          // of silence, until the log says who waits for whom
   std::function<void(const WorkerChange&)> on_worker = {};  // on the I/O thread
   Log log = {};
 };
 
 class ClusterCoordinator {
  public:
-  /// Tells the tasks to stop; not with keep_servers, not after a parameter server was lost (what is left is for the next
-  /// coordinator), not when a task refused this one (it may belong to a newer one by now).
+  /// Tells the tasks to stop; not with keep_servers, not after a parameter server was lost (what is left is for the
+  /// next coordinator), not when a task refused this one (it may belong to a newer one by now).
   virtual ~ClusterCoordinator() = default;
 
   /// Connects to every ps and worker of the spec and gives them the program. Waits for all ps and at least one worker.
-  /// kInvalidArgument: no worker or no ps (when the program has variables) in the spec. kDeadlineExceeded names the missing.
+  /// kInvalidArgument: no worker or no ps (when the program has variables) in the spec. kDeadlineExceeded names the
+  /// missing.
   static Result<std::unique_ptr<ClusterCoordinator>> connect(const program::Program& program,
                                                              const cluster::ClusterConfig& config,
                                                              CoordinatorOptions options);
@@ -104,7 +106,8 @@ class ClusterCoordinator {
   /// Blocks only while the queue is full. kInvalidArgument for an unknown function or arguments that don't fit, without
   /// scheduling anything. Raises a pending error as join() does (and the call given here is cancelled with the rest).
   virtual Result<RemoteValue> schedule(Call call, Deadline deadline = Deadline::never()) = 0;
-  /// Until nothing is queued or in flight. The first error of a closure is returned once; what had not run is cancelled.
+  /// Until nothing is queued or in flight. The first error of a closure is returned once; what had not run is
+  /// cancelled.
   virtual Result<void> join(Deadline deadline) = 0;
   /// True when nothing is queued or in flight; returns errors as join() does.
   virtual Result<bool> done() = 0;
@@ -114,10 +117,12 @@ class ClusterCoordinator {
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) = 0;
   /// One full pass of the function's dataset, split over the workers that are there; exact though workers die.
   virtual Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
-                                                                       std::optional<std::int64_t> steps, Deadline deadline) = 0;
+                                                                       std::optional<std::int64_t> steps,
+                                                                       Deadline deadline) = 0;
   /// The variables, their slots and counters of all parameter servers.
   virtual Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) = 0;
-  virtual Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline) = 0;
+  virtual Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
+                                    Deadline deadline) = 0;
 
   /// Why everything has ended: the parameter server that was lost. nullopt while all is well.
   virtual std::optional<Error> lost() const = 0;

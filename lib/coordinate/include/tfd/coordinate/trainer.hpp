@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the `train` block of a program: schedules its steps, keeps few of them in flight (stale gradients help nobody),
-// evaluates and checkpoints between steps (when nothing is in flight, so that both are of a defined step), and says what
-// happens as JSON lines (design, "The program"). It doesn't read signals and prints nothing: Interrupts and the sinks of
-// TrainOptions are the tool's.
+// evaluates and checkpoints between steps (when nothing is in flight, so that both are of a defined step), and says
+// what happens as JSON lines (design, "The program"). It doesn't read signals and prints nothing: Interrupts and the
+// sinks of TrainOptions are the tool's.
 // Thread rule: train() blocks its thread, which alone calls the sinks; Interrupts is thread-safe.
 #include <cstdint>
 #include <functional>
@@ -47,8 +47,8 @@ struct TrainProgress {
 };
 
 struct TrainOptions {
-  Duration grace = std::chrono::seconds(25);  // from ask_stop() to the end
-  std::shared_ptr<Interrupts> interrupts = {};  // with whoever reads the signals
+  Duration grace = std::chrono::seconds(25);                            // from ask_stop() to the end
+  std::shared_ptr<Interrupts> interrupts = {};                          // with whoever reads the signals
   std::function<Result<void>(std::string_view line)> write_event = {};  // one JSON line with its newline
   std::function<void(const TrainProgress&)> on_progress = {};           // often: after every step
   std::function<void(const std::string& line)> say = {};                // changes of state, for people
@@ -56,21 +56,21 @@ struct TrainOptions {
 };
 
 struct TrainSummary {
-  std::string reason;          // "done", "end_of_data", "max_time", "interrupted", "nothing_left"
+  std::string reason;           // "done", "end_of_data", "max_time", "interrupted", "nothing_left"
   std::int64_t first_step = 0;  // where it began: 0, or that of the checkpoint
   std::int64_t step = 0;
   std::optional<std::int64_t> steps;
-  Duration elapsed{};           // of the training itself
-  Metrics metrics;              // the last training metrics, and the last evaluation's over them
-  std::string checkpoint;       // the newest one; empty where there is none
+  Duration elapsed{};      // of the training itself
+  Metrics metrics;         // the last training metrics, and the last evaluation's over them
+  std::string checkpoint;  // the newest one; empty where there is none
 };
 
 /// Makes the coordinator once it is known that something is left to do.
 using Connect = std::function<Result<std::unique_ptr<ClusterCoordinator>>(CoordinatorOptions)>;
 
-/// program.train must be there. Errors: those of a step (its task set); kUnavailable for a lost parameter server, with the
-/// checkpoint to continue from; kOutOfRange when the data end before the steps that were promised; those of reading or
-/// writing a checkpoint.
+/// program.train must be there. Errors: those of a step (its task set); kUnavailable for a lost parameter server, with
+/// the checkpoint to continue from; kOutOfRange when the data end before the steps that were promised; those of reading
+/// or writing a checkpoint.
 Result<TrainSummary> train(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
                            TrainOptions options);
 
