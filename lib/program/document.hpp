@@ -20,8 +20,7 @@ Result<Document> parse_document(std::string_view text);
 
 /// "train.steps=10", "datasets.train[3].batch.size=32", "train.checkpoint=null" (null takes the key away). The value is
 /// JSON, or else itself as a string. Keys with dots in them are found by the longest key that is there; missing objects
-/// on the way are made, and what the program doesn't know is found by the check. kUsage: "--set train[0]=1:
-/// …".
+/// on the way are made, and what the program doesn't know is found by the check. kUsage: "--set train[0]=1: …".
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text);
 
 std::string dump_document(const nlohmann::ordered_json& document);

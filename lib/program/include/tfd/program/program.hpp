@@ -121,8 +121,8 @@ struct ProgramOptions {
   bool look_at_files = true;
 };
 
-/// Reads and checks. kNotFound; kInvalidArgument with "FILE: JSON.PATH: what"; kUnimplemented for what tfd will have later,
-/// "FILE: JSON.PATH: not supported yet: …"; kUsage for an override that has no place in the document.
+/// Reads and checks. kNotFound; kInvalidArgument with "FILE: JSON.PATH: what"; kUnimplemented for what tfd will have
+/// later, "FILE: JSON.PATH: not supported yet: …"; kUsage for an override that has no place in the document.
 Result<Program> load_program(const std::string& path, const ProgramOptions& options);
 /// The same from a document: `directory` is where relative data paths start, modules come from `read_file`.
 Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
