@@ -105,7 +105,7 @@ void Core::check_liveness() {
   const Clock::time_point now = Clock::now();
   for (const auto& [id, link] : links_) {
     const Duration silent_for = now - link->heard;
-    if (link->greeted && silent_for >= options_.heartbeat_interval * (is_accepted(id) ? 4 : 1)) {
+    if ((link->greeted || link->is_bad) && silent_for >= options_.heartbeat_interval * (is_accepted(id) ? 4 : 1)) {
       link->control({.type = FrameType::kPing});
       mark_dirty(*link);
     }

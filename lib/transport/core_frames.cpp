@@ -157,11 +157,12 @@ void Core::on_violation(Link& link, const Error& error) {
   const LinkId id = link.id();
   options_.log.warning("{} {}: {}", is_accepted(id) ? "client" : "peer", link.name.empty() ? "without a name" : link.name, error.message);
   if (is_accepted(id)) {
-    // One connection of a listening socket can't be closed: it is told, and not heard any more.
-    link.is_bad = true;
-    if (error.code == Code::kProtocolMismatch) link.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation}, options_.name);
-    else link.control({.type = FrameType::kGoodbye}, error.message);
-    mark_dirty(link);
+    // One connection of a listening socket can't be closed: it is told, and not heard any more; what it had sent is freed.
+    Link& deaf = open_link(id);
+    deaf.is_bad = true;
+    if (error.code == Code::kProtocolMismatch) deaf.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation}, options_.name);
+    else deaf.control({.type = FrameType::kGoodbye}, error.message);
+    mark_dirty(deaf);
     return;
   }
   const auto found = peer_of_link_.find(id);
