@@ -355,7 +355,7 @@ Result<void> Trainer::at_boundary() {
 }
 
 Result<void> Trainer::finish(const std::string& reason) {
-  if (!interval_.empty()) TFD_TRY(step_event());
+  if (reported_step_ != collected_) TFD_TRY(step_event());
   if (train_.checkpoint && saved_step_ != collected_) {
     TFD_TRY(save());
     if (saved_step_ != collected_)

@@ -11,6 +11,7 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kWatchInterval = std::chrono::milliseconds(500);
+constexpr std::size_t kMostNamed = 8;  // workers in a message
 
 std::string ago(Clock::time_point since) {
   if (since == Clock::time_point{}) return "the start";
@@ -42,6 +43,11 @@ std::string Coordinator::describe(const Lock&) const {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     std::string one = describe_worker(workers_[i], evaluation_ && evaluation_->runs_on(i));
     if (!one.empty()) parts.push_back(std::move(one));
+  }
+  if (parts.size() > kMostNamed) {
+    const std::size_t others = parts.size() - kMostNamed;
+    parts.resize(kMostNamed);
+    parts.push_back(fmt::format("{} other{}", others, others == 1 ? "" : "s"));
   }
   std::string text = parts.empty() ? "nobody" : join_words(parts);
   if (queue_.queued() > 0) text += fmt::format("; {} more queued", queue_.queued());
