@@ -1,28 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker_program.hpp"
 
-#include <algorithm>
-
 namespace tfd::runtime {
-namespace {
-
-/// Which field of the element each argument of a map's function takes. Source of the rule: design, "The program", Inputs.
-Result<std::vector<std::size_t>> bind_fields(const program::FunctionDef& function, const data::ElementSpec& input) {
-  std::vector<std::size_t> positions;
-  for (const program::InputBinding& binding : function.inputs) {
-    if (binding.kind != program::InputKind::kArg || binding.index != 0)
-      return fail(Code::kInvalidArgument, "function '{}' maps a dataset: its inputs must be fields of arg 0", function.name);
-    if (!binding.field && input.size() != 1)
-      return fail(Code::kInvalidArgument, "function '{}': an element has {} fields, say which", function.name, input.size());
-    const auto field = binding.field ? std::ranges::find(input, *binding.field, &data::FieldSpec::name) : input.begin();
-    if (field == input.end())
-      return fail(Code::kInvalidArgument, "function '{}': the dataset has no field '{}'", function.name, *binding.field);
-    positions.push_back(static_cast<std::size_t>(field - input.begin()));
-  }
-  return positions;
-}
-
-}  // namespace
 
 Result<program::Program> parse_loaded(const LoadProgram& load) {
   const auto read_file = [&load](const std::string& path) -> Result<std::string> {
@@ -74,23 +53,20 @@ Result<std::shared_ptr<const data::Dataset>> WorkerProgram::find_dataset(const s
 Result<data::MapFunction> WorkerProgram::make_map(const std::string& name, const data::ElementSpec& input,
                                                   const std::vector<std::string>& fields) const {
   const CompiledFunction* function = TFD_TRY(find_function(name));
-  const auto positions = TFD_TRY(bind_fields(*function->def, input));
-  const function::Signature& signature = function->def->modules.front().signature;
-  if (fields.size() != signature.results.size())
-    return fail(Code::kInvalidArgument, "function '{}' has {} results, the map names {} fields", name,
-                signature.results.size(), fields.size());
-  data::MapFunction out;
-  for (std::size_t i = 0; i < fields.size(); ++i)
-    out.spec.push_back({fields[i], signature.results[i].spec.dtype, signature.results[i].spec.shape});
-  out.call = [function, positions](const data::Element& element) -> Result<data::Element> {
+  const program::MapPlan plan = TFD_TRY(program::plan_map(*function->def, input, fields));
+  data::MapFunction out{plan.spec, {}};
+  out.call = [function, plan](const data::Element& element) -> Result<data::Element> {
     std::vector<tensor::Tensor> arguments;
     std::vector<tensor::TensorSpec> specs;
-    for (const std::size_t position : positions) {
+    for (const std::size_t position : plan.inputs) {
       arguments.push_back(element[position]);
       specs.push_back(element[position].spec());
     }
     function::Function* variant = TFD_TRY(function->choose(specs));
-    return variant->call(arguments);
+    const auto results = TFD_TRY(variant->call(arguments));
+    data::Element made;
+    for (const std::size_t position : plan.outputs) made.push_back(results[position]);
+    return made;
   };
   return out;
 }

@@ -21,6 +21,7 @@ const std::map<std::string, std::string> kModules{
      "module { func.func public @main(%w: tensor<2xf32>, %b: tensor<f32>, %x: tensor<2xi64>) -> (tensor<f32>, tensor<2xf32>, "
      "tensor<f32>) { } }"},
     {"next.mlir", "module { func.func public @main(%x: tensor<2xi64>) -> tensor<2xi64> { } }"},
+    {"double.mlir", "module { func.func public @main(%x: tensor<2xi64>) -> tensor<2xi64> { } }"},
     {"sum.mlir", "module { func.func public @main(%x: tensor<2xi64>) -> (tensor<f32>, tensor<f32>) { } }"},
     {"add.mlir", "module { func.func public @main(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> { } }"}};
 
@@ -28,13 +29,16 @@ constexpr const char* kDocument = R"({"v": 1,
   "variables": {"w": {"shape": [2], "dtype": "f32", "init": {"constant": {"value": 1}}},
                 "b": {"shape": [], "dtype": "f32", "init": {"zeros": {}}}},
   "optimizer": {"sgd": {"learning_rate": 0.5}},
-  "datasets": {"train": [{"range": 6}, {"batch": {"size": 2, "drop_remainder": true}}]},
+  "datasets": {"train": [{"range": 6}, {"batch": {"size": 2, "drop_remainder": true}}],
+               "doubled": [{"range": 6}, {"batch": {"size": 2, "drop_remainder": true}},
+                           {"map": {"function": "double", "fields": ["value"]}}]},
   "functions": {
     "step": {"module": "step.mlir",
              "inputs": [{"variable": "w"}, {"variable": "b"}, {"dataset": "train", "field": "value"}],
              "outputs": [{"metric": "loss", "reduce": "mean"}, {"gradient": "w"}, {"assign_add": "b"}],
              "returns": ["b"]},
     "next": {"module": "next.mlir", "inputs": [{"arg": 0, "field": "value"}], "outputs": [{"result": 0}]},
+    "double": {"module": "double.mlir", "inputs": [{"arg": 0, "field": "value"}], "outputs": [{"result": 0}]},
     "sum": {"module": "sum.mlir", "inputs": [{"dataset": "train", "field": "value"}],
             "outputs": [{"metric": "total", "part": "numerator"}, {"metric": "total", "part": "denominator"}]},
     "add": {"module": "add.mlir", "inputs": [{"arg": 0}, {"kwarg": "b"}], "outputs": [{"result": 0}]}}})";
@@ -58,6 +62,11 @@ std::shared_ptr<function::Engine> test_engine() {
     return Tensors{Tensor::scalar(DType::kF32, in[0].as<float>()[0]), gradient, Tensor::scalar(DType::kF32, 1.0f)};
   };
   bodies["next.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{in[0]}; };
+  bodies["double.mlir"] = [](const Tensors& in) -> Result<Tensors> {
+    Tensor out = Tensor::uninitialized(DType::kS64, {2});
+    for (std::size_t i = 0; i < 2; ++i) out.mutable_as<std::int64_t>()[i] = 2 * in[0].as<std::int64_t>()[i];
+    return Tensors{out};
+  };
   bodies["sum.mlir"] = [](const Tensors& in) -> Result<Tensors> {
     const auto values = in[0].as<std::int64_t>();
     return Tensors{Tensor::scalar(DType::kF32, static_cast<float>(values[0] + values[1])), Tensor::scalar(DType::kF32, 2.0f)};
@@ -186,6 +195,20 @@ TEST_CASE("runtime: iterators are the worker's own, and their end is OUT_OF_RANG
   }
   CHECK(cluster.run({.epoch = 7, .sequence = 1, .function = "next", .args = {IteratorRef{"it"}}}).error().code == Code::kOutOfRange);
   CHECK(cluster.run({.epoch = 7, .sequence = 1, .function = "next", .args = {IteratorRef{"other"}}}).error().code == Code::kNotFound);
+}
+
+TEST_CASE("runtime: a dataset is mapped by a function of the program") {
+  Cluster cluster;
+  cluster.load_all(7);
+  REQUIRE(cluster.ask<void>([&](Deadline deadline, auto done) {
+    cluster.task("worker:0", "w0:1").create_iterator("it", "doubled", deadline, done);
+  }));
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto outcome = cluster.run({.epoch = 7, .sequence = 1, .function = "next", .args = {IteratorRef{"it"}}});
+    REQUIRE(outcome);
+    CHECK(outcome->results[0].as<std::int64_t>()[0] == 4 * i);
+    CHECK(outcome->results[0].as<std::int64_t>()[1] == 4 * i + 2);
+  }
 }
 
 TEST_CASE("runtime: arguments by position and by name, and what is missing") {
