@@ -20,7 +20,7 @@ using namespace tfd::process;
 
 namespace {
 
-const Deadline kSoon = Deadline::after(30s);
+Deadline soon() { return Deadline::after(60s); }
 
 Environment base_environment() {
   Environment env;
@@ -41,8 +41,8 @@ Outcome run(ChildOptions options) {
   REQUIRE_MESSAGE(child.has_value(), (child ? "" : child.error().message));
   out.write.reset();
   Outcome outcome;
-  outcome.out = read_all(out.read.get(), kSoon).value();
-  outcome.status = child->wait(kSoon).value();
+  outcome.out = read_all(out.read.get(), soon()).value();
+  outcome.status = child->wait(soon()).value();
   return outcome;
 }
 
@@ -227,7 +227,7 @@ TEST_CASE("child: it dies with its parent") {
   REQUIRE(::read(started.read.get(), &letter, 1) == 1);
   CHECK(!read_all(alive.read.get(), Deadline::after(20ms)));
   ::kill(parent, SIGKILL);
-  CHECK(read_all(alive.read.get(), kSoon).value() == "");
+  CHECK(read_all(alive.read.get(), soon()).value() == "");
   ::waitpid(parent, nullptr, 0);
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("child: a hundred starts leave no descriptor and no zombie") {
   };
   const auto before = count_fds();
   for (int i = 0; i < 100; ++i)
-    CHECK(Child::start({.argv = {"true"}, .environment = base_environment()}).value().wait(kSoon)->code == 0);
+    CHECK(Child::start({.argv = {"true"}, .environment = base_environment()}).value().wait(soon()).value().code == 0);
   CHECK(count_fds() == before);
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
 }
