@@ -268,7 +268,7 @@ int main(int argc, char** argv) {
   Asked asked;
   return tfd::cli::run_tool(
       {.name = "tfd-coordinate",
-       .summary = "coordinate workers and parameter servers: train a program, or run closures",
+       .summary = "train a program on workers and parameter servers, or run closures on them",
        .options = options(asked),
        .examples = {{"tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | tfd-coordinate program.json",
                      "train on this host"},
@@ -276,6 +276,7 @@ int main(int argc, char** argv) {
                      "ten steps, on a cluster that is up"},
                     {"tfd-coordinate program.json --cluster spec.json --closures - < closures.jsonl",
                      "run closures, one answer a line"}},
+       .group = "training",
        .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }
