@@ -277,6 +277,7 @@ int main(int argc, char** argv) {
                     {"tfd-coordinate program.json --cluster spec.json --closures - < closures.jsonl",
                      "run closures, one answer a line"}},
        .group = "training",
+       .group = "training",
        .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }
