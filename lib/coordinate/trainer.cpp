@@ -163,7 +163,9 @@ Result<TrainSummary> Trainer::run(const Connect& connect, CoordinatorOptions coo
   TFD_TRY(find_checkpoint());
   const bool nothing_left = train_.steps && first_step_ >= *train_.steps;
   if (nothing_left && options_.say) options_.say(fmt::format("already at step {} of {}", first_step_, *train_.steps));
-  if (!nothing_left) {
+  // Where nothing is left to train, the tasks are still needed for the metrics that the end states.
+  const bool needs_tasks = !nothing_left || train_.evaluate.has_value();
+  if (needs_tasks) {
     coordinator.window = std::min(coordinator.window, kWindow);
     coordinator.keep_going = false;
     coordinator.on_worker = [this](const WorkerChange& change) { mailbox_.worker_changed(change); };
@@ -171,9 +173,9 @@ Result<TrainSummary> Trainer::run(const Connect& connect, CoordinatorOptions coo
     options_.interrupts->on_ask([this] { mailbox_.wake(); });
   }
   started_ = reported_at_ = saved_at_ = Clock::now();
-  auto result = nothing_left ? Result<TrainSummary>(TrainSummary{.reason = "nothing_left"}) : run_connected();
+  auto result = needs_tasks ? run_connected() : Result<TrainSummary>(TrainSummary{.reason = "nothing_left"});
   options_.interrupts->on_ask({});
-  if (nothing_left)
+  if (!needs_tasks)
     TFD_TRY(emit(
         JsonLine("event", "end").add("reason", "nothing_left").add("step", first_step_).add("metrics", Metrics{})));
   coordinator_.reset();  // says goodbye to the tasks
@@ -199,9 +201,10 @@ Result<TrainSummary> Trainer::run_connected() {
     if (!saved_path_.empty()) start.add("resumed_from", saved_path_);
     TFD_TRY(emit(std::move(start)));
     started_ = reported_at_ = saved_at_ = Clock::now();
+    const bool nothing_left = train_.steps && first_step_ >= *train_.steps;
     const std::string reason = TFD_TRY(run_steps());
     TFD_TRY(finish(reason));
-    TrainSummary summary{.reason = reason};
+    TrainSummary summary{.reason = nothing_left ? "nothing_left" : reason};
     summary.metrics = last_interval_;
     return summary;
   };

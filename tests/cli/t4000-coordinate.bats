@@ -145,3 +145,13 @@ teardown() { coordinate_teardown; }
   run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
   [[ $stderr == *functions.count* ]]
 }
+
+@test "coordinate: a run with nothing left still states the metrics of the end" {
+  local program=$TFD_SOURCE/examples/digits/program.json
+  serve --jobs worker=1,ps=1
+  run -0 --separate-stderr timeout 60 tfd-coordinate "$program" --cluster spec.json --keep-servers --set train.steps=100 --set train.checkpoint.dir=ck
+  local first
+  first=$(jq -c 'select(.event == "end") | .metrics.accuracy' <<<"$output")
+  run -0 --separate-stderr timeout 60 tfd-coordinate "$program" --cluster spec.json --set train.steps=100 --set train.checkpoint.dir=ck
+  [ "$(jq -c 'select(.event == "end") | [.reason, .metrics.accuracy]' <<<"$output")" = "[\"nothing_left\",$first]" ]
+}
