@@ -276,6 +276,7 @@ int main(int argc, char** argv) {
                      "ten steps, on a cluster that is up"},
                     {"tfd-coordinate program.json --cluster spec.json --closures - < closures.jsonl",
                      "run closures, one answer a line"}},
+       .group = "training",
        .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }
