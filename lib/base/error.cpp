@@ -32,14 +32,18 @@ constexpr NameTable<Code, 18> kNames{{{{Code::kCancelled, "CANCELLED"},
 
 Code code_of_errno(int saved_errno) {
   switch (saved_errno) {
-    case ENOENT: return Code::kNotFound;
+    case ENOENT:
+      return Code::kNotFound;
     case EACCES:
-    case EPERM: return Code::kPermissionDenied;
+    case EPERM:
+      return Code::kPermissionDenied;
     case ENOSPC:
     case ENOMEM:
     case EMFILE:
-    case ENFILE: return Code::kResourceExhausted;
-    default: return Code::kSystem;
+    case ENFILE:
+      return Code::kResourceExhausted;
+    default:
+      return Code::kSystem;
   }
 }
 

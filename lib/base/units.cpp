@@ -87,7 +87,8 @@ std::string format_duration(Duration duration) {
 Result<Bytes> parse_bytes(std::string_view text) {
   std::string_view rest = text;
   double number = 0;
-  if (!take_number(rest, number)) return fail(Code::kInvalidArgument, "'{}' is no size (like 65536, 256KiB, 1GB)", text);
+  if (!take_number(rest, number))
+    return fail(Code::kInvalidArgument, "'{}' is no size (like 65536, 256KiB, 1GB)", text);
   double size = 1;
   if (!rest.empty()) {
     const Unit* unit = unit_at(kSizeUnits, rest);

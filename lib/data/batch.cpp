@@ -15,8 +15,10 @@ class BatchStream final : public RowStream {
     // Rows that an error interrupted stay for the next call, which gets the error again.
     while (!at_end_ && rows_.size() < size_) {
       std::optional<Row> row = TFD_TRY(input_->next());
-      if (row) rows_.push_back(std::move(*row));
-      else at_end_ = true;
+      if (row)
+        rows_.push_back(std::move(*row));
+      else
+        at_end_ = true;
     }
     if (rows_.empty() || (drop_remainder_ && rows_.size() < size_)) {
       rows_.clear();
@@ -42,7 +44,8 @@ class BatchStream final : public RowStream {
              rows_[last].index == row.index + static_cast<std::int64_t>(last - first))
         ++last;
       const tensor::Tensor& column = row.block->columns[field];
-      std::memcpy(to + first * stride, column.data() + static_cast<std::size_t>(row.index) * stride, (last - first) * stride);
+      std::memcpy(to + first * stride, column.data() + static_cast<std::size_t>(row.index) * stride,
+                  (last - first) * stride);
     }
     return packed;
   }
@@ -64,9 +67,12 @@ class BatchDataset final : public RowDataset {
  public:
   BatchDataset(RowDatasetPtr input, std::int64_t size, bool drop_remainder)
       : RowDataset(batched(input->spec(), drop_remainder ? size : -1)),
-        input_(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
+        input_(std::move(input)),
+        size_(size),
+        drop_remainder_(drop_remainder) {}
   Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    return std::make_unique<BatchStream>(TFD_TRY(input_->rows(pass)), input_->spec(), static_cast<std::size_t>(size_), drop_remainder_);
+    return std::make_unique<BatchStream>(TFD_TRY(input_->rows(pass)), input_->spec(), static_cast<std::size_t>(size_),
+                                         drop_remainder_);
   }
   std::optional<std::int64_t> cardinality() const override {
     const auto count = input_->cardinality();

@@ -21,7 +21,10 @@ ElementSpec spec_of(const std::vector<CsvField>& fields) {
 // What the streams of one dataset share.
 struct Csv {
   Csv(CsvOptions asked, std::size_t most)
-      : options(std::move(asked)), plan(options.fields, options.delimiter), spec(spec_of(options.fields)), cache_bytes(most) {
+      : options(std::move(asked)),
+        plan(options.fields, options.delimiter),
+        spec(spec_of(options.fields)),
+        cache_bytes(most) {
     for (const FieldSpec& field : spec) bytes_per_row += row_bytes(field);
   }
 
@@ -50,7 +53,8 @@ using CsvPtr = std::shared_ptr<const Csv>;  // shared: by the dataset and its st
 // Decodes the file block by block; what a full pass has decoded becomes the dataset's cache.
 class CsvStream final : public RowStream {
  public:
-  CsvStream(CsvPtr csv, LineReader reader) : csv_(std::move(csv)), reader_(std::move(reader)), decoded_(std::make_shared<Table>()) {}
+  CsvStream(CsvPtr csv, LineReader reader)
+      : csv_(std::move(csv)), reader_(std::move(reader)), decoded_(std::make_shared<Table>()) {}
 
   Result<std::optional<Row>> next() override {
     while (true) {
@@ -65,7 +69,8 @@ class CsvStream final : public RowStream {
  private:
   // The rows up to the end, an error or a full block; null for none. An error is kept for after them.
   BlockPtr decode_block() {
-    const std::size_t rows = std::clamp<std::size_t>(kBlockBytes / std::max<std::size_t>(csv_->bytes_per_row, 1), 1, kMostBlockRows);
+    const std::size_t rows =
+        std::clamp<std::size_t>(kBlockBytes / std::max<std::size_t>(csv_->bytes_per_row, 1), 1, kMostBlockRows);
     std::vector<tensor::Tensor> columns;
     std::vector<std::byte*> row;
     std::vector<std::size_t> strides;
@@ -79,15 +84,18 @@ class CsvStream final : public RowStream {
     std::size_t count = 0;
     for (; count < rows; ++count) {
       auto parsed = parse_row(row);
-      if (!parsed) error_ = std::move(parsed.error());
-      else if (!*parsed) finish();
+      if (!parsed)
+        error_ = std::move(parsed.error());
+      else if (!*parsed)
+        finish();
       if (error_ || at_end_) break;
       for (std::size_t i = 0; i < row.size(); ++i) row[i] += strides[i];
     }
     std::shared_ptr<Block> block;
     if (count > 0) {
       block = std::make_shared<Block>();
-      for (tensor::Tensor& column : columns) block->columns.push_back(column.slice_rows(0, static_cast<std::int64_t>(count)));
+      for (tensor::Tensor& column : columns)
+        block->columns.push_back(column.slice_rows(0, static_cast<std::int64_t>(count)));
       remember(block, count);
     }
     if (at_end_) publish();
@@ -103,8 +111,8 @@ class CsvStream final : public RowStream {
       if (columns_ == 0) {
         columns_ = csv_->plan.count_columns(*line);
         if (columns_ < csv_->plan.columns_needed())
-          return fail(Code::kInvalidArgument, "{}:{}: {} columns, the fields need {}", reader_.path(), reader_.line(), columns_,
-                      csv_->plan.columns_needed());
+          return fail(Code::kInvalidArgument, "{}:{}: {} columns, the fields need {}", reader_.path(), reader_.line(),
+                      columns_, csv_->plan.columns_needed());
         if (csv_->options.header) continue;
       }
       auto parsed = csv_->plan.parse_line(*line, columns_, row);
@@ -149,7 +157,8 @@ class CsvDataset final : public RowDataset {
   CsvDataset(CsvOptions options, std::size_t cache_bytes)
       : RowDataset(spec_of(options.fields)), csv_(std::make_shared<Csv>(std::move(options), cache_bytes)) {}
   Result<RowStreamPtr> rows(std::uint64_t) const override {
-    if (TablePtr cached = csv_->find_cached(TFD_TRY(load_stamp(csv_->options.path)))) return stream_table(std::move(cached));
+    if (TablePtr cached = csv_->find_cached(TFD_TRY(load_stamp(csv_->options.path))))
+      return stream_table(std::move(cached));
     return std::make_unique<CsvStream>(csv_, TFD_TRY(LineReader::open(csv_->options.path)));
   }
   std::optional<std::int64_t> cardinality() const override { return std::nullopt; }

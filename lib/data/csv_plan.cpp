@@ -46,17 +46,28 @@ const char* parse_directly(const char* first, const char* last, std::byte* to) {
 
 const char* parse_directly(DType dtype, const char* first, const char* last, std::byte* to) {
   switch (dtype) {
-    case DType::kF32: return parse_directly<float>(first, last, to);
-    case DType::kF64: return parse_directly<double>(first, last, to);
-    case DType::kS8: return parse_directly<std::int8_t>(first, last, to);
-    case DType::kS16: return parse_directly<std::int16_t>(first, last, to);
-    case DType::kS32: return parse_directly<std::int32_t>(first, last, to);
-    case DType::kS64: return parse_directly<std::int64_t>(first, last, to);
-    case DType::kU8: return parse_directly<std::uint8_t>(first, last, to);
-    case DType::kU16: return parse_directly<std::uint16_t>(first, last, to);
-    case DType::kU32: return parse_directly<std::uint32_t>(first, last, to);
-    case DType::kU64: return parse_directly<std::uint64_t>(first, last, to);
-    default: return nullptr;
+    case DType::kF32:
+      return parse_directly<float>(first, last, to);
+    case DType::kF64:
+      return parse_directly<double>(first, last, to);
+    case DType::kS8:
+      return parse_directly<std::int8_t>(first, last, to);
+    case DType::kS16:
+      return parse_directly<std::int16_t>(first, last, to);
+    case DType::kS32:
+      return parse_directly<std::int32_t>(first, last, to);
+    case DType::kS64:
+      return parse_directly<std::int64_t>(first, last, to);
+    case DType::kU8:
+      return parse_directly<std::uint8_t>(first, last, to);
+    case DType::kU16:
+      return parse_directly<std::uint16_t>(first, last, to);
+    case DType::kU32:
+      return parse_directly<std::uint32_t>(first, last, to);
+    case DType::kU64:
+      return parse_directly<std::uint64_t>(first, last, to);
+    default:
+      return nullptr;
   }
 }
 
@@ -107,9 +118,12 @@ Outcome store_float(std::string_view text, DType dtype, std::byte* to) {
   if (dtype == DType::kF16) kept = tensor::half_to_float(tensor::float_to_half(single));
   if (dtype == DType::kBF16) kept = tensor::bfloat16_to_float(tensor::float_to_bfloat16(single));
   if (std::isinf(kept) && !said_infinite) return Outcome::kDoesNotFit;
-  if (dtype == DType::kF16) store(to, tensor::float_to_half(single));
-  else if (dtype == DType::kBF16) store(to, tensor::float_to_bfloat16(single));
-  else store(to, single);
+  if (dtype == DType::kF16)
+    store(to, tensor::float_to_half(single));
+  else if (dtype == DType::kBF16)
+    store(to, tensor::float_to_bfloat16(single));
+  else
+    store(to, single);
   return Outcome::kOk;
 }
 
@@ -123,16 +137,26 @@ Outcome store_bool(std::string_view text, std::byte* to) {
 
 Outcome parse_any(std::string_view text, DType dtype, std::byte* to) {
   switch (dtype) {
-    case DType::kBool: return store_bool(text, to);
-    case DType::kS8: return store_whole<std::int8_t>(text, to);
-    case DType::kS16: return store_whole<std::int16_t>(text, to);
-    case DType::kS32: return store_whole<std::int32_t>(text, to);
-    case DType::kS64: return store_whole<std::int64_t>(text, to);
-    case DType::kU8: return store_whole<std::uint8_t>(text, to);
-    case DType::kU16: return store_whole<std::uint16_t>(text, to);
-    case DType::kU32: return store_whole<std::uint32_t>(text, to);
-    case DType::kU64: return store_whole<std::uint64_t>(text, to);
-    default: return store_float(text, dtype, to);
+    case DType::kBool:
+      return store_bool(text, to);
+    case DType::kS8:
+      return store_whole<std::int8_t>(text, to);
+    case DType::kS16:
+      return store_whole<std::int16_t>(text, to);
+    case DType::kS32:
+      return store_whole<std::int32_t>(text, to);
+    case DType::kS64:
+      return store_whole<std::int64_t>(text, to);
+    case DType::kU8:
+      return store_whole<std::uint8_t>(text, to);
+    case DType::kU16:
+      return store_whole<std::uint16_t>(text, to);
+    case DType::kU32:
+      return store_whole<std::uint32_t>(text, to);
+    case DType::kU64:
+      return store_whole<std::uint64_t>(text, to);
+    default:
+      return store_float(text, dtype, to);
   }
 }
 
@@ -140,10 +164,14 @@ Result<void> parse_cell(std::string_view raw, std::int64_t column, DType dtype, 
   const std::string_view text = trimmed(raw);
   if (text.empty()) return fail(Code::kInvalidArgument, "column {} is empty", column);
   switch (parse_any(text, dtype, to)) {
-    case Outcome::kOk: return {};
-    case Outcome::kNotANumber: return fail(Code::kInvalidArgument, "column {}: {} is not a number", column, quoted(text));
-    case Outcome::kNotWhole: return fail(Code::kInvalidArgument, "column {}: {} is not a whole number", column, quoted(text));
-    case Outcome::kDoesNotFit: break;
+    case Outcome::kOk:
+      return {};
+    case Outcome::kNotANumber:
+      return fail(Code::kInvalidArgument, "column {}: {} is not a number", column, quoted(text));
+    case Outcome::kNotWhole:
+      return fail(Code::kInvalidArgument, "column {}: {} is not a whole number", column, quoted(text));
+    case Outcome::kDoesNotFit:
+      break;
   }
   return fail(Code::kInvalidArgument, "column {}: {} does not fit {}", column, quoted(text), dtype_name(dtype));
 }
@@ -154,8 +182,10 @@ std::optional<std::vector<std::string>> split_quoted(std::string_view line, char
   bool inside = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '"') {
-      if (inside && i + 1 < line.size() && line[i + 1] == '"') cells.back() += line[i++];
-      else inside = !inside;
+      if (inside && i + 1 < line.size() && line[i + 1] == '"')
+        cells.back() += line[i++];
+      else
+        inside = !inside;
     } else if (line[i] == delimiter && !inside) {
       cells.emplace_back();
     } else {
@@ -194,7 +224,8 @@ std::int64_t CsvPlan::count_columns(std::string_view line) const {
   return std::count(line.begin(), line.end(), delimiter_) + 1;
 }
 
-Result<void> CsvPlan::parse_line(std::string_view line, std::int64_t columns, const std::vector<std::byte*>& row) const {
+Result<void> CsvPlan::parse_line(std::string_view line, std::int64_t columns,
+                                 const std::vector<std::byte*>& row) const {
   if (has_quotes(line)) return parse_quoted(line, columns, row);
   const char* const last = line.data() + line.size();
   const char* at = line.data();  // where column `column` starts
@@ -221,12 +252,15 @@ Result<void> CsvPlan::parse_line(std::string_view line, std::int64_t columns, co
   return {};
 }
 
-Result<void> CsvPlan::parse_quoted(std::string_view line, std::int64_t columns, const std::vector<std::byte*>& row) const {
+Result<void> CsvPlan::parse_quoted(std::string_view line, std::int64_t columns,
+                                   const std::vector<std::byte*>& row) const {
   const auto cells = split_quoted(line, delimiter_);
   if (!cells) return fail(Code::kInvalidArgument, "a quote is not closed on its line");
-  if (static_cast<std::int64_t>(cells->size()) != columns) return fail_count(static_cast<std::int64_t>(cells->size()), columns);
+  if (static_cast<std::int64_t>(cells->size()) != columns)
+    return fail_count(static_cast<std::int64_t>(cells->size()), columns);
   for (const Cell& cell : cells_)
-    TFD_TRY(parse_cell((*cells)[static_cast<std::size_t>(cell.column)], cell.column, cell.dtype, row[cell.field] + cell.offset));
+    TFD_TRY(parse_cell((*cells)[static_cast<std::size_t>(cell.column)], cell.column, cell.dtype,
+                       row[cell.field] + cell.offset));
   return {};
 }
 

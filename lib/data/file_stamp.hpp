@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells whether a file is still the one that was decoded: device, inode, size, time of change. Thread rule: plain values.
+// Tells whether a file is still the one that was decoded: device, inode, size, time of change. Thread rule: plain
+// values.
 #include <cstdint>
 #include <string>
 

@@ -61,7 +61,8 @@ Result<std::optional<std::string_view>> LineReader::next() {
   std::size_t searched = 0;
   while (true) {
     const char* from = buffer_.data() + begin_;
-    const void* found = end_ > begin_ + searched ? std::memchr(from + searched, '\n', end_ - begin_ - searched) : nullptr;
+    const void* found =
+        end_ > begin_ + searched ? std::memchr(from + searched, '\n', end_ - begin_ - searched) : nullptr;
     std::string_view text;
     if (found != nullptr) {
       text = {from, static_cast<std::size_t>(static_cast<const char*>(found) - from)};

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines of a text file, gzipped or not (told by its first bytes, not by its name). Strips LF or CRLF and a UTF-8 byte order
-// mark. Thread rule: lives on one thread at a time.
+// Lines of a text file, gzipped or not (told by its first bytes, not by its name). Strips LF or CRLF and a UTF-8 byte
+// order mark. Thread rule: lives on one thread at a time.
 #include <zlib.h>
 
 #include <memory>

@@ -26,13 +26,14 @@ struct Stage {
   const ordered_json& value;  // {"size": 64}
   std::string path;           // "[3].batch"
   const DatasetContext& context;
-  RowDatasetPtr input;        // null for a source
+  RowDatasetPtr input;  // null for a source
 };
 using MadeStage = Result<RowDatasetPtr>;
 
 std::string file_path(const DatasetContext& context, const std::string& stated) {
   const std::filesystem::path path(stated);
-  return path.is_absolute() || context.directory.empty() ? stated : (std::filesystem::path(context.directory) / path).string();
+  return path.is_absolute() || context.directory.empty() ? stated
+                                                         : (std::filesystem::path(context.directory) / path).string();
 }
 
 // A number alone stands for the stage's most important key: {"batch": 64} is {"batch": {"size": 64}}.
@@ -76,9 +77,12 @@ Columns read_columns(Options& options) {
   const bool is_range = value->is_array() && value->size() == 2;
   const auto first = is_range ? integer_of((*value)[0]) : integer_of(*value);
   const auto stop = is_range ? integer_of((*value)[1]) : first && *first < kMost ? std::optional(*first + 1) : first;
-  if (!first || !stop) options.note("columns", "must be a column's number, or [FIRST, END] where END isn't one of them any more");
-  else if (*first < 0 || *stop <= *first || *stop > kMost) options.note("columns", fmt::format("there are no columns [{}, {}]", *first, *stop));
-  else return {*first, is_range ? Shape{*stop - *first} : Shape{}};
+  if (!first || !stop)
+    options.note("columns", "must be a column's number, or [FIRST, END] where END isn't one of them any more");
+  else if (*first < 0 || *stop <= *first || *stop > kMost)
+    options.note("columns", fmt::format("there are no columns [{}, {}]", *first, *stop));
+  else
+    return {*first, is_range ? Shape{*stop - *first} : Shape{}};
   return {};
 }
 
@@ -108,13 +112,15 @@ MadeStage read_csv(const Stage& stage) {
   csv.header = options.flag("header", false);
   const std::string delimiter = options.text("delimiter").value_or(",");
   constexpr std::string_view kInNumbers = "+-.\"\r\n";
-  if (delimiter.size() != 1 || kInNumbers.find(delimiter[0]) != std::string_view::npos || std::isalnum(static_cast<unsigned char>(delimiter[0])))
+  if (delimiter.size() != 1 || kInNumbers.find(delimiter[0]) != std::string_view::npos ||
+      std::isalnum(static_cast<unsigned char>(delimiter[0])))
     options.note("delimiter", "must be one character that isn't part of a number");
   csv.delimiter = delimiter.empty() ? ',' : delimiter[0];
   TFD_TRY(options.finish());
   TFD_TRY(check_fields_object(*fields, stage.path + ".fields"));
   for (const auto& [name, value] : fields->items())
-    csv.fields.push_back(TFD_TRY(read_csv_field(name, value, fmt::format("{}.fields.{}", stage.path, printable(name)))));
+    csv.fields.push_back(
+        TFD_TRY(read_csv_field(name, value, fmt::format("{}.fields.{}", stage.path, printable(name)))));
   if (stage.context.look_at_files) TFD_TRY(load_stamp(csv.path), stage.path + ".path");
   return make_csv(std::move(csv));
 }
@@ -135,13 +141,14 @@ Result<NpyFile> read_npy_file(std::string name, Options& options, const DatasetC
   file.field.spec = {std::move(name), dtype, shape.value_or(Shape{})};
   if (!context.look_at_files) {
     if (states_dtype && shape) return file;
-    return fail(Code::kInvalidArgument, "{}: the file can't be looked at from here, so state its dtype and the shape of a row", options.path());
+    return fail(Code::kInvalidArgument,
+                "{}: the file can't be looked at from here, so state its dtype and the shape of a row", options.path());
   }
   const tensor::TensorSpec whole = TFD_TRY(tensor::load_npy_spec(file.field.path), options.path() + ".path");
   const tensor::TensorSpec row = TFD_TRY(row_spec_of(whole, file.field.path), options.path() + ".path");
   if ((states_dtype && dtype != row.dtype) || (shape && *shape != row.shape))
-    return fail(Code::kInvalidArgument, "{}: the rows of {} are {}, stated is {}", options.path(), file.field.path, format_spec(row),
-                format_field({"", states_dtype ? dtype : row.dtype, shape.value_or(row.shape)}));
+    return fail(Code::kInvalidArgument, "{}: the rows of {} are {}, stated is {}", options.path(), file.field.path,
+                format_spec(row), format_field({"", states_dtype ? dtype : row.dtype, shape.value_or(row.shape)}));
   file.field.spec.dtype = row.dtype;
   file.field.spec.shape = row.shape;
   file.length = whole.shape[0];
@@ -160,7 +167,8 @@ MadeStage read_npy(const Stage& stage) {
       Options field(value, fmt::format("{}.fields.{}", stage.path, printable(name)));
       NpyFile file = TFD_TRY(read_npy_file(name, field, stage.context));
       if (length && file.length && *length != *file.length)
-        return fail(Code::kInvalidArgument, "{}: {} rows, the fields before have {}", field.path(), *file.length, *length);
+        return fail(Code::kInvalidArgument, "{}: {} rows, the fields before have {}", field.path(), *file.length,
+                    *length);
       length = file.length;
       fields.push_back(std::move(file.field));
     }
@@ -180,7 +188,8 @@ MadeStage read_range(const Stage& stage) {
   for (const ordered_json& value : list)
     if (const auto number = integer_of(value)) numbers.push_back(*number);
   if (numbers.empty() || numbers.size() > 3 || numbers.size() != list.size())
-    return fail(Code::kInvalidArgument, "{}: must be STOP, [START, STOP] or [START, STOP, STEP], in whole numbers", stage.path);
+    return fail(Code::kInvalidArgument, "{}: must be STOP, [START, STOP] or [START, STOP, STEP], in whole numbers",
+                stage.path);
   if (numbers.size() == 1) numbers.insert(numbers.begin(), 0);
   if (numbers.size() == 2) numbers.push_back(1);
   if (numbers[2] == 0) return fail(Code::kInvalidArgument, "{}: a step of 0 leads nowhere", stage.path);
@@ -203,7 +212,8 @@ MadeStage read_tensor_slices(const Stage& stage) {
     tensor::Tensor column = TFD_TRY(tensor::tensor_from_json(nlohmann::json(value), stage.context.directory), path);
     if (column.shape().empty()) return fail(Code::kInvalidArgument, "{}: a scalar can't be sliced", path);
     if (!columns.empty() && column.shape()[0] != columns.front().shape()[0])
-      return fail(Code::kInvalidArgument, "{}: {} rows, the fields before have {}", path, column.shape()[0], columns.front().shape()[0]);
+      return fail(Code::kInvalidArgument, "{}: {} rows, the fields before have {}", path, column.shape()[0],
+                  columns.front().shape()[0]);
     spec.push_back({name, column.dtype(), Shape(column.shape().begin() + 1, column.shape().end())});
     columns.push_back(std::move(column));
   }
@@ -238,8 +248,9 @@ MadeStage read_batch(const Stage& stage) {
   TFD_TRY(options.finish());
   for (const FieldSpec& field : stage.input->spec()) {
     if (std::find(field.shape.begin(), field.shape.end(), -1) != field.shape.end())
-      return fail(Code::kInvalidArgument, "{}: field '{}' varies in size ({}): state \"drop_remainder\": true in the batch before",
-                  stage.path, field.name, format_field(field));
+      return fail(Code::kInvalidArgument,
+                  "{}: field '{}' varies in size ({}): state \"drop_remainder\": true in the batch before", stage.path,
+                  field.name, format_field(field));
     Shape shape = field.shape;
     shape.insert(shape.begin(), size);
     TFD_TRY(tensor::checked_byte_size(field.dtype, shape), stage.path + ".size");
@@ -257,8 +268,10 @@ MadeStage read_map(const Stage& stage) {
     if (!stated->is_array() || fields.size() != stated->size()) options.note("fields", "must be a list of names");
   }
   TFD_TRY(options.finish());
-  if (!stage.context.find_function) return fail(Code::kInvalidArgument, "{}: functions can't be called here", stage.path);
-  MapFunction function = TFD_TRY(stage.context.find_function(name, stage.input->spec(), fields), stage.path + ".function");
+  if (!stage.context.find_function)
+    return fail(Code::kInvalidArgument, "{}: functions can't be called here", stage.path);
+  MapFunction function =
+      TFD_TRY(stage.context.find_function(name, stage.input->spec(), fields), stage.path + ".function");
   return make_map(stage.input, std::move(name), std::move(function));
 }
 
@@ -285,11 +298,16 @@ struct Kind {
   MadeStage (*read)(const Stage&);
 };
 constexpr std::array kKinds{
-    Kind{"csv", true, read_csv},         Kind{"npy", true, read_npy},
-    Kind{"range", true, read_range},     Kind{"tensor_slices", true, read_tensor_slices},
-    Kind{"shuffle", false, read_shuffle}, Kind{"repeat", false, read_repeat},
-    Kind{"batch", false, read_batch},    Kind{"map", false, read_map},
-    Kind{"take", false, read_count<make_take>}, Kind{"skip", false, read_count<make_skip>},
+    Kind{"csv", true, read_csv},
+    Kind{"npy", true, read_npy},
+    Kind{"range", true, read_range},
+    Kind{"tensor_slices", true, read_tensor_slices},
+    Kind{"shuffle", false, read_shuffle},
+    Kind{"repeat", false, read_repeat},
+    Kind{"batch", false, read_batch},
+    Kind{"map", false, read_map},
+    Kind{"take", false, read_count<make_take>},
+    Kind{"skip", false, read_count<make_skip>},
     Kind{"prefetch", false, read_prefetch},
 };
 
@@ -316,7 +334,8 @@ Result<const Kind*> find_kind(const std::string& name, bool must_be_source) {
 
 Result<std::shared_ptr<const Dataset>> make_dataset(const ordered_json& pipeline, const DatasetContext& context) {
   if (!pipeline.is_array() || pipeline.empty())
-    return fail(Code::kInvalidArgument, "a dataset must be a list of stages, such as [{{\"range\": 10}}, {{\"batch\": 2}}]");
+    return fail(Code::kInvalidArgument,
+                "a dataset must be a list of stages, such as [{{\"range\": 10}}, {{\"batch\": 2}}]");
   RowDatasetPtr dataset;
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const ordered_json& stage = pipeline[i];

@@ -39,7 +39,8 @@ class MapStream final : public RowStream {
 class MapDataset final : public RowDataset {
  public:
   MapDataset(RowDatasetPtr input, std::string name, MapFunction function)
-      : RowDataset(function.spec), input_(std::move(input)),
+      : RowDataset(function.spec),
+        input_(std::move(input)),
         function_(std::make_shared<const std::pair<std::string, MapFunction>>(std::move(name), std::move(function))) {}
   Result<RowStreamPtr> rows(std::uint64_t pass) const override {
     return std::make_unique<MapStream>(TFD_TRY(input_->rows(pass)), function_);

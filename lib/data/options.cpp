@@ -34,9 +34,12 @@ std::optional<std::int64_t> Options::integer(std::string_view key, std::int64_t 
   const auto* value = find(key);
   if (value == nullptr) return std::nullopt;
   const auto number = integer_of(*value);
-  if (!number) note(key, "must be a whole number");
+  if (!number)
+    note(key, "must be a whole number");
   else if (*number < least)
-    note(key, least == 1 ? "must be positive" : least == 0 ? "must not be negative" : fmt::format("must be at least {}", least));
+    note(key, least == 1   ? "must be positive"
+              : least == 0 ? "must not be negative"
+                           : fmt::format("must be at least {}", least));
   return number;
 }
 
@@ -74,8 +77,10 @@ std::optional<std::string> Options::text(std::string_view key) {
 
 std::string Options::required_text(std::string_view key) {
   auto value = text(key);
-  if (!value) note(key, "is missing");
-  else if (value->empty()) note(key, "is empty");
+  if (!value)
+    note(key, "is missing");
+  else if (value->empty())
+    note(key, "is empty");
   return std::move(value).value_or("");
 }
 
@@ -84,7 +89,9 @@ Result<void> Options::finish() {
     for (const auto& [key, value] : object_.items()) {
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
       // Before what else is wrong: a missing key is most often one that is misspelt.
-      error_ = Error{Code::kInvalidArgument, fmt::format("{}.{}: unknown{}", path_, printable(key), did_you_mean(key, known_)), {}};
+      error_ = Error{Code::kInvalidArgument,
+                     fmt::format("{}.{}: unknown{}", path_, printable(key), did_you_mean(key, known_)),
+                     {}};
       break;
     }
   }
@@ -95,7 +102,8 @@ Result<void> Options::finish() {
 std::optional<std::int64_t> integer_of(const nlohmann::ordered_json& value) {
   if (value.is_number_unsigned()) {
     const auto number = value.get<std::uint64_t>();
-    return std::in_range<std::int64_t>(number) ? std::optional<std::int64_t>(static_cast<std::int64_t>(number)) : std::nullopt;
+    return std::in_range<std::int64_t>(number) ? std::optional<std::int64_t>(static_cast<std::int64_t>(number))
+                                               : std::nullopt;
   }
   if (value.is_number_integer()) return value.get<std::int64_t>();
   return std::nullopt;

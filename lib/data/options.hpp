@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the keys of one JSON object of a pipeline: types, bounds, unknown keys. The first thing that is wrong is kept and
-// comes back from finish(), with its path in front: "[3].batch.size: must be positive".
-// Thread rule: thread-compatible; borrows the object.
+// Reads the keys of one JSON object of a pipeline: types, bounds, unknown keys. The first thing that is wrong is kept
+// and comes back from finish(), with its path in front: "[3].batch.size: must be positive". Thread rule:
+// thread-compatible; borrows the object.
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>

@@ -48,7 +48,9 @@ class RangeDataset final : public RowDataset {
     const Wide way = step > 0 ? distance : -distance;
     count_ = way > 0 ? static_cast<std::uint64_t>((way + magnitude - 1) / magnitude) : 0;
   }
-  Result<RowStreamPtr> rows(std::uint64_t) const override { return std::make_unique<RangeStream>(start_, step_, count_); }
+  Result<RowStreamPtr> rows(std::uint64_t) const override {
+    return std::make_unique<RangeStream>(start_, step_, count_);
+  }
   std::optional<std::int64_t> cardinality() const override {
     return static_cast<std::int64_t>(std::min<std::uint64_t>(count_, INT64_MAX));
   }

@@ -9,7 +9,9 @@ namespace {
 __extension__ using Wide = __int128;
 
 // The passes of the first repeat are 0, 1, …; those of a repeat within another one's pass are numbers of their own.
-std::uint64_t pass_within(std::uint64_t outer, std::uint64_t inner) { return outer == 0 ? inner : mix_bits(outer) + inner; }
+std::uint64_t pass_within(std::uint64_t outer, std::uint64_t inner) {
+  return outer == 0 ? inner : mix_bits(outer) + inner;
+}
 
 class RepeatStream final : public RowStream {
  public:
@@ -49,7 +51,9 @@ class RepeatDataset final : public RowDataset {
  public:
   RepeatDataset(RowDatasetPtr input, std::optional<std::int64_t> count)
       : RowDataset(input->spec()), input_(std::move(input)), count_(count) {}
-  Result<RowStreamPtr> rows(std::uint64_t pass) const override { return std::make_unique<RepeatStream>(input_, count_, pass); }
+  Result<RowStreamPtr> rows(std::uint64_t pass) const override {
+    return std::make_unique<RepeatStream>(input_, count_, pass);
+  }
   std::optional<std::int64_t> cardinality() const override {
     if (count_ == 0) return 0;
     const auto each = input_->cardinality();

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What flows between the stages of a pipeline: rows of blocks, not elements. A source decodes many rows into one block (one
-// tensor per field, dimension 0 is the row), a shuffle moves (block, index) pairs about, and a batch copies the bytes of
-// its rows once; nothing is allocated per element on the way. An element that stands alone (a batch, the result of a map)
-// is a block of one row. Thread rule: Blocks are immutable; a RowStream lives on one thread at a time.
+// What flows between the stages of a pipeline: rows of blocks, not elements. A source decodes many rows into one block
+// (one tensor per field, dimension 0 is the row), a shuffle moves (block, index) pairs about, and a batch copies the
+// bytes of its rows once; nothing is allocated per element on the way. An element that stands alone (a batch, the
+// result of a map) is a block of one row. Thread rule: Blocks are immutable; a RowStream lives on one thread at a time.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,7 +46,8 @@ class RowDataset : public Dataset {
  private:
   ElementSpec spec_;
 };
-using RowDatasetPtr = std::shared_ptr<const RowDataset>;  // shared: by the stages above it, and by streams that start it anew
+using RowDatasetPtr =
+    std::shared_ptr<const RowDataset>;  // shared: by the stages above it, and by streams that start it anew
 
 Element to_element(const Row& row);
 /// A block of this one element.

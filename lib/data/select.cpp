@@ -10,14 +10,15 @@ namespace tfd::data {
 namespace {
 
 struct Selection {
-  std::int64_t first = 0;                                          // position of the first one
-  std::int64_t stride = 1;                                         // to the next
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();    // how many
+  std::int64_t first = 0;                                        // position of the first one
+  std::int64_t stride = 1;                                       // to the next
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();  // how many
 };
 
 class SelectStream final : public RowStream {
  public:
-  SelectStream(RowStreamPtr input, const Selection& selection) : input_(std::move(input)), selection_(selection), skip_(selection.first) {}
+  SelectStream(RowStreamPtr input, const Selection& selection)
+      : input_(std::move(input)), selection_(selection), skip_(selection.first) {}
   Result<std::optional<Row>> next() override {
     if (taken_ == selection_.most) return std::optional<Row>();
     for (; skip_ > 0; --skip_)
@@ -97,7 +98,8 @@ RowDatasetPtr make_skip(RowDatasetPtr input, std::int64_t count) {
   return std::make_shared<SelectDataset>(std::move(input), Selection{count, 1});
 }
 
-std::shared_ptr<const Dataset> make_shard(std::shared_ptr<const Dataset> dataset, std::int64_t count, std::int64_t index) {
+std::shared_ptr<const Dataset> make_shard(std::shared_ptr<const Dataset> dataset, std::int64_t count,
+                                          std::int64_t index) {
   auto rows = std::dynamic_pointer_cast<const RowDataset>(dataset);
   if (!rows) rows = std::make_shared<ForeignDataset>(std::move(dataset));
   return std::make_shared<SelectDataset>(std::move(rows), Selection{index, count});

@@ -15,7 +15,8 @@ __extension__ using Wide = unsigned __int128;
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t pass, std::uint64_t stream)
-      : state_(mix_bits(seed + kGolden) ^ mix_bits(pass * 0xD1342543DE82EF95 + 1) ^ (stream == 0 ? 0 : mix_bits(~stream))) {}
+      : state_(mix_bits(seed + kGolden) ^ mix_bits(pass * 0xD1342543DE82EF95 + 1) ^
+               (stream == 0 ? 0 : mix_bits(~stream))) {}
   /// Uniform in [0, bound). Source: Lemire, "Fast random integer generation in an interval", 2019.
   std::uint64_t below(std::uint64_t bound) {
     Wide product = static_cast<Wide>(next()) * bound;
@@ -34,12 +35,15 @@ class Random {
 
 class ShuffleStream final : public RowStream {
  public:
-  ShuffleStream(RowStreamPtr input, std::size_t size, Random random) : input_(std::move(input)), size_(size), random_(random) {}
+  ShuffleStream(RowStreamPtr input, std::size_t size, Random random)
+      : input_(std::move(input)), size_(size), random_(random) {}
   Result<std::optional<Row>> next() override {
     while (!at_end_ && buffer_.size() < size_) {
       std::optional<Row> row = TFD_TRY(input_->next());
-      if (row) buffer_.push_back(std::move(*row));
-      else at_end_ = true;
+      if (row)
+        buffer_.push_back(std::move(*row));
+      else
+        at_end_ = true;
     }
     if (buffer_.empty()) return std::optional<Row>();
     std::swap(buffer_[random_.below(buffer_.size())], buffer_.back());
@@ -68,8 +72,10 @@ class ShuffleDataset final : public RowDataset {
     if (!options_.seed && !options_.reshuffle_each_iteration) options_.seed = fresh_seed();
   }
   Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    const Random random(options_.seed ? *options_.seed : fresh_seed(), options_.reshuffle_each_iteration ? pass : 0, options_.stream);
-    return std::make_unique<ShuffleStream>(TFD_TRY(input_->rows(pass)), static_cast<std::size_t>(options_.buffer), random);
+    const Random random(options_.seed ? *options_.seed : fresh_seed(), options_.reshuffle_each_iteration ? pass : 0,
+                        options_.stream);
+    return std::make_unique<ShuffleStream>(TFD_TRY(input_->rows(pass)), static_cast<std::size_t>(options_.buffer),
+                                           random);
   }
   std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
 

@@ -17,8 +17,8 @@ struct CsvOptions {
   bool header = false;
   char delimiter = ',';
 };
-/// Decoded rows of up to `cache_bytes` are kept for the next passes, as long as the file doesn't change; a larger file is
-/// read anew by every pass.
+/// Decoded rows of up to `cache_bytes` are kept for the next passes, as long as the file doesn't change; a larger file
+/// is read anew by every pass.
 RowDatasetPtr make_csv(CsvOptions options, std::size_t cache_bytes = std::size_t{256} << 20);
 
 struct NpyField {

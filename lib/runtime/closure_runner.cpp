@@ -14,35 +14,57 @@ using tensor::Tensor;
 /// A number as a scalar of the dtype that the module's argument has.
 Result<Tensor> scalar_of(double number, DType dtype) {
   switch (dtype) {
-    case DType::kF32: return Tensor::scalar(dtype, static_cast<float>(number));
-    case DType::kF64: return Tensor::scalar(dtype, number);
-    case DType::kF16: return Tensor::scalar(dtype, tensor::float_to_half(static_cast<float>(number)));
-    case DType::kBF16: return Tensor::scalar(dtype, tensor::float_to_bfloat16(static_cast<float>(number)));
-    case DType::kS32: return Tensor::scalar(dtype, static_cast<std::int32_t>(number));
-    case DType::kS64: return Tensor::scalar(dtype, static_cast<std::int64_t>(number));
-    case DType::kU32: return Tensor::scalar(dtype, static_cast<std::uint32_t>(number));
-    case DType::kU64: return Tensor::scalar(dtype, static_cast<std::uint64_t>(number));
-    default: return fail(Code::kInvalidArgument, "a {} argument can't be a step or a rate", tensor::dtype_name(dtype));
+    case DType::kF32:
+      return Tensor::scalar(dtype, static_cast<float>(number));
+    case DType::kF64:
+      return Tensor::scalar(dtype, number);
+    case DType::kF16:
+      return Tensor::scalar(dtype, tensor::float_to_half(static_cast<float>(number)));
+    case DType::kBF16:
+      return Tensor::scalar(dtype, tensor::float_to_bfloat16(static_cast<float>(number)));
+    case DType::kS32:
+      return Tensor::scalar(dtype, static_cast<std::int32_t>(number));
+    case DType::kS64:
+      return Tensor::scalar(dtype, static_cast<std::int64_t>(number));
+    case DType::kU32:
+      return Tensor::scalar(dtype, static_cast<std::uint32_t>(number));
+    case DType::kU64:
+      return Tensor::scalar(dtype, static_cast<std::uint64_t>(number));
+    default:
+      return fail(Code::kInvalidArgument, "a {} argument can't be a step or a rate", tensor::dtype_name(dtype));
   }
 }
 
 /// The value of a scalar metric.
 Result<double> number_of(const Tensor& scalar) {
-  if (scalar.size() != 1) return fail(Code::kInvalidArgument, "a metric is {}, not a scalar", tensor::format_spec(scalar.spec()));
+  if (scalar.size() != 1)
+    return fail(Code::kInvalidArgument, "a metric is {}, not a scalar", tensor::format_spec(scalar.spec()));
   switch (scalar.dtype()) {
     case DType::kBool:
-    case DType::kU8: return static_cast<double>(scalar.as<std::uint8_t>()[0]);
-    case DType::kS8: return static_cast<double>(scalar.as<std::int8_t>()[0]);
-    case DType::kS16: return static_cast<double>(scalar.as<std::int16_t>()[0]);
-    case DType::kU16: return static_cast<double>(scalar.as<std::uint16_t>()[0]);
-    case DType::kS32: return static_cast<double>(scalar.as<std::int32_t>()[0]);
-    case DType::kU32: return static_cast<double>(scalar.as<std::uint32_t>()[0]);
-    case DType::kS64: return static_cast<double>(scalar.as<std::int64_t>()[0]);
-    case DType::kU64: return static_cast<double>(scalar.as<std::uint64_t>()[0]);
-    case DType::kF16: return tensor::half_to_float(scalar.as<std::uint16_t>()[0]);
-    case DType::kBF16: return tensor::bfloat16_to_float(scalar.as<std::uint16_t>()[0]);
-    case DType::kF32: return scalar.as<float>()[0];
-    case DType::kF64: return scalar.as<double>()[0];
+    case DType::kU8:
+      return static_cast<double>(scalar.as<std::uint8_t>()[0]);
+    case DType::kS8:
+      return static_cast<double>(scalar.as<std::int8_t>()[0]);
+    case DType::kS16:
+      return static_cast<double>(scalar.as<std::int16_t>()[0]);
+    case DType::kU16:
+      return static_cast<double>(scalar.as<std::uint16_t>()[0]);
+    case DType::kS32:
+      return static_cast<double>(scalar.as<std::int32_t>()[0]);
+    case DType::kU32:
+      return static_cast<double>(scalar.as<std::uint32_t>()[0]);
+    case DType::kS64:
+      return static_cast<double>(scalar.as<std::int64_t>()[0]);
+    case DType::kU64:
+      return static_cast<double>(scalar.as<std::uint64_t>()[0]);
+    case DType::kF16:
+      return tensor::half_to_float(scalar.as<std::uint16_t>()[0]);
+    case DType::kBF16:
+      return tensor::bfloat16_to_float(scalar.as<std::uint16_t>()[0]);
+    case DType::kF32:
+      return scalar.as<float>()[0];
+    case DType::kF64:
+      return scalar.as<double>()[0];
   }
   return fail(Code::kInternal, "unknown dtype");
 }
@@ -58,7 +80,8 @@ const ArgumentValue* find_argument(const program::InputBinding& input, const Clo
 }
 
 std::string describe(const program::InputBinding& input) {
-  return input.kind == InputKind::kArg ? fmt::format("argument {}", input.index) : fmt::format("argument '{}'", input.name);
+  return input.kind == InputKind::kArg ? fmt::format("argument {}", input.index)
+                                       : fmt::format("argument '{}'", input.name);
 }
 
 Result<Tensor> bind_argument(const program::InputBinding& input, const CallContext& context) {
@@ -66,20 +89,28 @@ Result<Tensor> bind_argument(const program::InputBinding& input, const CallConte
   if (value == nullptr) return fail(Code::kInvalidArgument, "{} is missing", describe(input));
   if (const auto* iterator = std::get_if<IteratorRef>(value)) return context.elements->field(iterator->id, input.field);
   if (input.field)
-    return fail(Code::kInvalidArgument, "{} must be an iterator: its field '{}' is used", describe(input), *input.field);
+    return fail(Code::kInvalidArgument, "{} must be an iterator: its field '{}' is used", describe(input),
+                *input.field);
   return std::get<Tensor>(*value);
 }
 
 Result<Tensor> bind_input(const program::InputBinding& input, const CallContext& context, DType dtype) {
   switch (input.kind) {
-    case InputKind::kVariable: return context.variables->at(input.name);
-    case InputKind::kDataset: return context.elements->field(own_iterator_id(input.name), input.field);
+    case InputKind::kVariable:
+      return context.variables->at(input.name);
+    case InputKind::kDataset:
+      return context.elements->field(own_iterator_id(input.name), input.field);
     case InputKind::kArg:
-    case InputKind::kKwarg: return bind_argument(input, context);
-    case InputKind::kStep: return scalar_of(static_cast<double>(context.call->step), dtype);
-    case InputKind::kLearningRate: return scalar_of(context.learning_rate, dtype);
-    case InputKind::kReplicaId: return scalar_of(0, dtype);   // parameter-server training: one replica per worker
-    case InputKind::kNumReplicas: return scalar_of(1, dtype);
+    case InputKind::kKwarg:
+      return bind_argument(input, context);
+    case InputKind::kStep:
+      return scalar_of(static_cast<double>(context.call->step), dtype);
+    case InputKind::kLearningRate:
+      return scalar_of(context.learning_rate, dtype);
+    case InputKind::kReplicaId:
+      return scalar_of(0, dtype);  // parameter-server training: one replica per worker
+    case InputKind::kNumReplicas:
+      return scalar_of(1, dtype);
   }
   return fail(Code::kInternal, "unknown input kind");
 }
@@ -102,10 +133,18 @@ Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<T
         out.outcome.metrics.push_back({output.name, output.reduce, output.part,
                                        TFD_TRY(number_of(results[i]), "metric '" + output.name + "'"), examples});
         break;
-      case OutputKind::kGradient: update(variable::UpdateKind::kGradient, output.name, results[i]); break;
-      case OutputKind::kAssign: update(variable::UpdateKind::kAssign, output.name, results[i]); break;
-      case OutputKind::kAssignAdd: update(variable::UpdateKind::kAssignAdd, output.name, results[i]); break;
-      case OutputKind::kAssignSub: update(variable::UpdateKind::kAssignSub, output.name, results[i]); break;
+      case OutputKind::kGradient:
+        update(variable::UpdateKind::kGradient, output.name, results[i]);
+        break;
+      case OutputKind::kAssign:
+        update(variable::UpdateKind::kAssign, output.name, results[i]);
+        break;
+      case OutputKind::kAssignAdd:
+        update(variable::UpdateKind::kAssignAdd, output.name, results[i]);
+        break;
+      case OutputKind::kAssignSub:
+        update(variable::UpdateKind::kAssignSub, output.name, results[i]);
+        break;
     }
   }
   return out;
@@ -129,7 +168,8 @@ Result<Tensor> ElementTable::field(const std::string& iterator, const std::optio
     return element[0];
   }
   const auto field = std::ranges::find(spec, *name, &data::FieldSpec::name);
-  if (field == spec.end()) return fail(Code::kInvalidArgument, "the elements of '{}' have no field '{}'", iterator, *name);
+  if (field == spec.end())
+    return fail(Code::kInvalidArgument, "the elements of '{}' have no field '{}'", iterator, *name);
   return element[static_cast<std::size_t>(field - spec.begin())];
 }
 

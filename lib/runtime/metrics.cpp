@@ -13,8 +13,12 @@ void MetricAccumulator::add(const std::vector<Metric>& metrics) {
       sum = std::prev(sums_.end());
     }
     switch (metric.part) {
-      case program::Part::kNumerator: sum->numerator += metric.value; break;
-      case program::Part::kDenominator: sum->denominator += metric.value; break;
+      case program::Part::kNumerator:
+        sum->numerator += metric.value;
+        break;
+      case program::Part::kDenominator:
+        sum->denominator += metric.value;
+        break;
       case program::Part::kWhole:
         sum->numerator += metric.reduce == program::Reduce::kMean ? metric.value * metric.weight : metric.value;
         sum->denominator += metric.weight;

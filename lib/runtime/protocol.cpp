@@ -59,9 +59,10 @@ Message encode(const LoadProgram& load) {
     names.push_back(name);
     contents.push_back(bytes_tensor(content));
   }
-  return make_message(Kind::kLoadProgram,
-                      {load.epoch, load.path, load.directory, load.document, names, load.placement.ps, load.placement.variables},
-                      std::move(contents));
+  return make_message(
+      Kind::kLoadProgram,
+      {load.epoch, load.path, load.directory, load.document, names, load.placement.ps, load.placement.variables},
+      std::move(contents));
 }
 
 Result<LoadProgram> decode_load_program(const Message& message) {
@@ -80,7 +81,9 @@ Result<LoadProgram> decode_load_program(const Message& message) {
   });
 }
 
-Message encode(const CreateIterator& create) { return make_message(Kind::kCreateIterator, {create.id, create.dataset}); }
+Message encode(const CreateIterator& create) {
+  return make_message(Kind::kCreateIterator, {create.id, create.dataset});
+}
 
 Result<CreateIterator> decode_create_iterator(const Message& message) {
   return decode<CreateIterator>(message, "create iterator", [](const json& meta) -> Result<CreateIterator> {
@@ -127,7 +130,8 @@ Result<ClosureOutcome> decode_outcome(const Message& message) {
     ClosureOutcome out{message.tensors, {}};
     for (const json& metric : meta)
       out.metrics.push_back({metric.at(0).get<std::string>(), metric.at(1).get<program::Reduce>(),
-                             metric.at(2).get<program::Part>(), metric.at(3).get<double>(), metric.at(4).get<double>()});
+                             metric.at(2).get<program::Part>(), metric.at(3).get<double>(),
+                             metric.at(4).get<double>()});
     return out;
   });
 }
@@ -139,7 +143,10 @@ Message encode(const Evaluate& evaluate) {
 
 Result<Evaluate> decode_evaluate(const Message& message) {
   return decode<Evaluate>(message, "evaluate", [](const json& meta) -> Result<Evaluate> {
-    Evaluate out{meta.at(0).get<std::string>(), meta.at(1).get<std::int64_t>(), meta.at(2).get<std::int64_t>(), {},
+    Evaluate out{meta.at(0).get<std::string>(),
+                 meta.at(1).get<std::int64_t>(),
+                 meta.at(2).get<std::int64_t>(),
+                 {},
                  meta.at(4).get<std::uint64_t>()};
     if (!meta.at(3).is_null()) out.steps = meta.at(3).get<std::int64_t>();
     if (out.count < 1 || out.index < 0 || out.index >= out.count)
@@ -167,7 +174,8 @@ Result<UpdateRequest> decode_update(const Message& message) {
       const auto kind = updates[i].at(0).get<std::uint8_t>();
       if (kind > static_cast<std::uint8_t>(variable::UpdateKind::kAssignSub))
         return fail(Code::kInvalidArgument, "malformed update message");
-      out.updates.push_back({static_cast<variable::UpdateKind>(kind), updates[i].at(1).get<std::string>(), message.tensors[i]});
+      out.updates.push_back(
+          {static_cast<variable::UpdateKind>(kind), updates[i].at(1).get<std::string>(), message.tensors[i]});
     }
     return out;
   });

@@ -12,7 +12,8 @@ namespace {
 Result<variable::VariableStore> make_store(const program::Program& program, const Placement& placement, int position) {
   variable::VariableStore store;
   if (!program.optimizer.empty())
-    store.set_optimizer(TFD_TRY(variable::make_optimizer(nlohmann::ordered_json::parse(program.optimizer)), "optimizer"));
+    store.set_optimizer(
+        TFD_TRY(variable::make_optimizer(nlohmann::ordered_json::parse(program.optimizer)), "optimizer"));
   for (const program::VariableDef& variable : program.variables) {
     const auto placed = placement.variables.find(variable.name);
     if (placed == placement.variables.end() || placed->second != position) continue;
@@ -33,7 +34,8 @@ int position_of(const Placement& placement, const std::string& name) {
 
 Result<void> PsService::load_program(const LoadProgram& load) {
   if (load.epoch < epoch_)
-    return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, this one has {})", name_, epoch_, load.epoch);
+    return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, this one has {})", name_, epoch_,
+                load.epoch);
   if (load.epoch == epoch_) return {};
   const int position = position_of(load.placement, name_);
   if (position < 0) return fail(Code::kInvalidArgument, "{} is not among the parameter servers of this program", name_);
@@ -53,7 +55,8 @@ Result<transport::Message> PsService::read(const transport::Message& request) co
 Result<transport::Message> PsService::update(const transport::Message& request) {
   const UpdateRequest update = TFD_TRY(decode_update(request));
   if (update.epoch != epoch_)
-    return fail(Code::kPermissionDenied, "{} belongs to another coordinator (epoch {}, the update has {})", name_, epoch_, update.epoch);
+    return fail(Code::kPermissionDenied, "{} belongs to another coordinator (epoch {}, the update has {})", name_,
+                epoch_, update.epoch);
   ++updates_;
   return encode_flag(Kind::kUpdate, TFD_TRY(store_.apply(update.sequence, update.updates)));
 }
@@ -64,7 +67,9 @@ Result<void> PsService::assign(const transport::Message& request) {
   return {};
 }
 
-Result<transport::Message> PsService::export_state() const { return encode_named(Kind::kExportState, store_.export_state()); }
+Result<transport::Message> PsService::export_state() const {
+  return encode_named(Kind::kExportState, store_.export_state());
+}
 
 Result<void> PsService::import_state(const transport::Message& request) {
   return store_.import_state(TFD_TRY(decode_named(request)));

@@ -27,8 +27,10 @@ class Group {
   Result<void> wait(Deadline deadline, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     const auto ended = [&] { return waiting_.empty() || error_.has_value(); };
-    if (deadline.is_never()) done_.wait(lock, stop, ended);
-    else done_.wait_until(lock, stop, deadline.when(), ended);
+    if (deadline.is_never())
+      done_.wait(lock, stop, ended);
+    else
+      done_.wait_until(lock, stop, deadline.when(), ended);
     if (error_) return fail(*error_);
     if (waiting_.empty()) return {};
     if (stop.stop_requested()) return fail(Code::kCancelled, "this task is stopping");
@@ -91,15 +93,16 @@ RemoteVariables::Pending RemoteVariables::start_read(const std::vector<std::stri
     if (!asked[ps].empty()) pending.state_->group.expect(ps_[ps].name());
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
     if (asked[ps].empty()) continue;
-    ps_[ps].read(asked[ps], deadline,
-                 [state = pending.state_, mine = slots[ps], name = ps_[ps].name()](Result<std::vector<tensor::Tensor>> answer) {
-                   if (!answer) {
-                     const Error error = blame(std::move(answer).error(), name);
-                     return state->group.arrived(name, &error);
-                   }
-                   for (std::size_t i = 0; i < mine.size(); ++i) state->values[mine[i]] = std::move((*answer)[i]);
-                   state->group.arrived(name, nullptr);
-                 });
+    ps_[ps].read(
+        asked[ps], deadline,
+        [state = pending.state_, mine = slots[ps], name = ps_[ps].name()](Result<std::vector<tensor::Tensor>> answer) {
+          if (!answer) {
+            const Error error = blame(std::move(answer).error(), name);
+            return state->group.arrived(name, &error);
+          }
+          for (std::size_t i = 0; i < mine.size(); ++i) state->values[mine[i]] = std::move((*answer)[i]);
+          state->group.arrived(name, nullptr);
+        });
   }
   return pending;
 }
@@ -125,7 +128,9 @@ Result<void> RemoteVariables::update(std::uint64_t epoch, std::uint64_t sequence
       group->arrived(name, &error);
     });
   }
-  return group->wait(deadline, stop_).map_error([](Error error) { return std::move(error).within("updating variables"); });
+  return group->wait(deadline, stop_).map_error([](Error error) {
+    return std::move(error).within("updating variables");
+  });
 }
 
 }  // namespace tfd::runtime

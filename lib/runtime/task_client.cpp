@@ -30,7 +30,8 @@ void TaskClient::load_program(const program::Program& program, const Placement& 
   endpoint_.request(peer_, encode(load), deadline, acknowledged(std::move(done)));
 }
 
-void TaskClient::create_iterator(const std::string& id, const std::string& dataset, Deadline deadline, Callback<void> done) {
+void TaskClient::create_iterator(const std::string& id, const std::string& dataset, Deadline deadline,
+                                 Callback<void> done) {
   endpoint_.request(peer_, encode(CreateIterator{id, dataset}), deadline, acknowledged(std::move(done)));
 }
 
@@ -53,21 +54,24 @@ void TaskClient::evaluate(const std::string& function, std::int64_t count, std::
 
 void TaskClient::read(const std::vector<std::string>& variables, Deadline deadline,
                       Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(peer_, encode_names(Kind::kRead, variables), deadline,
-                    [done = std::move(done), count = variables.size()](Result<transport::Message> answer) {
-                      if (!answer) return done(fail(std::move(answer).error()));
-                      if (answer->tensors.size() != count)
-                        return done(fail(Code::kInternal, "asked for {} variables, got {}", count, answer->tensors.size()));
-                      done(std::move(answer->tensors));
-                    });
+  endpoint_.request(
+      peer_, encode_names(Kind::kRead, variables), deadline,
+      [done = std::move(done), count = variables.size()](Result<transport::Message> answer) {
+        if (!answer) return done(fail(std::move(answer).error()));
+        if (answer->tensors.size() != count)
+          return done(fail(Code::kInternal, "asked for {} variables, got {}", count, answer->tensors.size()));
+        done(std::move(answer->tensors));
+      });
 }
 
 void TaskClient::update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
                         Deadline deadline, Callback<bool> done) {
-  endpoint_.request(peer_, encode(UpdateRequest{epoch, sequence, updates}), deadline, decoded(std::move(done), decode_flag));
+  endpoint_.request(peer_, encode(UpdateRequest{epoch, sequence, updates}), deadline,
+                    decoded(std::move(done), decode_flag));
 }
 
-void TaskClient::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline, Callback<void> done) {
+void TaskClient::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline,
+                        Callback<void> done) {
   endpoint_.request(peer_, encode_named(Kind::kAssign, {{variable, value}}), deadline, acknowledged(std::move(done)));
 }
 

@@ -42,12 +42,14 @@ class Server final : public TaskServer {
   void handle(transport::Message request, transport::Responder responder) {
     if (!ready_) return responder.reply(fail(Code::kUnavailable, "{} is starting", ps_name()));
     switch (static_cast<Kind>(request.kind)) {
-      case Kind::kStatus: return responder.reply(encode(status()));
+      case Kind::kStatus:
+        return responder.reply(encode(status()));
       case Kind::kShutdown:
         responder.reply(encode_empty(Kind::kShutdown));
         if (options_.on_shutdown) options_.on_shutdown();
         return;
-      default: break;
+      default:
+        break;
     }
     if (worker_) return worker_->submit(std::move(request), std::move(responder));
     responder.reply(answer_as_ps(request));
@@ -58,12 +60,20 @@ class Server final : public TaskServer {
       case Kind::kLoadProgram:
         TFD_TRY(ps_.load_program(TFD_TRY(decode_load_program(request))));
         return encode_empty(Kind::kLoadProgram);
-      case Kind::kRead: return ps_.read(request);
-      case Kind::kUpdate: return ps_.update(request);
-      case Kind::kAssign: TFD_TRY(ps_.assign(request)); return encode_empty(Kind::kAssign);
-      case Kind::kExportState: return ps_.export_state();
-      case Kind::kImportState: TFD_TRY(ps_.import_state(request)); return encode_empty(Kind::kImportState);
-      default: return fail(Code::kUnimplemented, "a parameter server doesn't answer requests of kind {}", request.kind);
+      case Kind::kRead:
+        return ps_.read(request);
+      case Kind::kUpdate:
+        return ps_.update(request);
+      case Kind::kAssign:
+        TFD_TRY(ps_.assign(request));
+        return encode_empty(Kind::kAssign);
+      case Kind::kExportState:
+        return ps_.export_state();
+      case Kind::kImportState:
+        TFD_TRY(ps_.import_state(request));
+        return encode_empty(Kind::kImportState);
+      default:
+        return fail(Code::kUnimplemented, "a parameter server doesn't answer requests of kind {}", request.kind);
     }
   }
 
@@ -72,8 +82,10 @@ class Server final : public TaskServer {
     out.task = options_.task;
     out.incarnation = endpoint_->incarnation();
     out.uptime_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count();
-    if (worker_) worker_->fill(out);
-    else ps_.fill(out);
+    if (worker_)
+      worker_->fill(out);
+    else
+      ps_.fill(out);
     return out;
   }
 

@@ -19,7 +19,7 @@ namespace tfd::runtime {
 Result<program::Program> parse_loaded(const LoadProgram& load);
 
 struct CompiledFunction {
-  const program::FunctionDef* def = nullptr;                   // the program's
+  const program::FunctionDef* def = nullptr;                  // the program's
   std::vector<std::shared_ptr<function::Function>> variants;  // one per module of the definition
 
   /// The variant that takes arguments of these shapes. kInvalidArgument names the batch size that is missing.

@@ -13,7 +13,8 @@ constexpr auto kPsTimeout = std::chrono::seconds(60);
 
 Result<double> learning_rate_of(const program::Program& program) {
   if (program.optimizer.empty()) return 0.0;
-  return TFD_TRY(variable::make_optimizer(nlohmann::ordered_json::parse(program.optimizer)), "optimizer")->learning_rate();
+  return TFD_TRY(variable::make_optimizer(nlohmann::ordered_json::parse(program.optimizer)), "optimizer")
+      ->learning_rate();
 }
 
 }  // namespace
@@ -66,14 +67,19 @@ void WorkerService::execute(std::stop_token stop) {
 
 Result<transport::Message> WorkerService::answer(const transport::Message& request) {
   switch (static_cast<Kind>(request.kind)) {
-    case Kind::kLoadProgram: return load_program(TFD_TRY(decode_load_program(request)));
-    case Kind::kCreateIterator: return create_iterator(TFD_TRY(decode_create_iterator(request)));
+    case Kind::kLoadProgram:
+      return load_program(TFD_TRY(decode_load_program(request)));
+    case Kind::kCreateIterator:
+      return create_iterator(TFD_TRY(decode_create_iterator(request)));
     case Kind::kDropIterator:
       for (const std::string& id : TFD_TRY(decode_names(request))) iterators_.erase(id);
       return encode_empty(Kind::kDropIterator);
-    case Kind::kRun: return run(TFD_TRY(decode_call(request)));
-    case Kind::kEvaluate: return evaluate(TFD_TRY(decode_evaluate(request)));
-    default: return fail(Code::kUnimplemented, "a worker doesn't answer requests of kind {}", request.kind);
+    case Kind::kRun:
+      return run(TFD_TRY(decode_call(request)));
+    case Kind::kEvaluate:
+      return evaluate(TFD_TRY(decode_evaluate(request)));
+    default:
+      return fail(Code::kUnimplemented, "a worker doesn't answer requests of kind {}", request.kind);
   }
 }
 
@@ -102,7 +108,8 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
 
 Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {
   if (epoch == epoch_ && program_) return {};
-  return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})", epoch_.load(), epoch);
+  return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})",
+              epoch_.load(), epoch);
 }
 
 Result<transport::Message> WorkerService::create_iterator(const CreateIterator& create) {
@@ -177,7 +184,8 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
   }
   const auto variables = TFD_TRY(read_variables(def.variables_read()), def.name);
   MetricAccumulator metrics;
-  for (std::int64_t step = part.index; (!part.steps || step < *part.steps) && !stop_.stop_requested(); step += part.count) {
+  for (std::int64_t step = part.index; (!part.steps || step < *part.steps) && !stop_.stop_requested();
+       step += part.count) {
     ElementTable elements;
     for (auto& [id, iterator] : iterators) {
       auto element = TFD_TRY(iterator.iterator->next(), "dataset '" + iterator.dataset + "'");

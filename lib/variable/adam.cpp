@@ -53,8 +53,10 @@ class Adam final : public Optimizer {
     TFD_TRY(check_gradient(state.name, state.value.spec(), gradient.spec()));
     const std::size_t momentum = ensure_slot(state, "momentum");
     const std::size_t velocity = ensure_slot(state, "velocity");
-    if (state.value.dtype() == tensor::DType::kF32) descend<float>(state, momentum, velocity, gradient, settings_);
-    else descend<double>(state, momentum, velocity, gradient, settings_);
+    if (state.value.dtype() == tensor::DType::kF32)
+      descend<float>(state, momentum, velocity, gradient, settings_);
+    else
+      descend<double>(state, momentum, velocity, gradient, settings_);
     ++state.updates;
     return {};
   }

@@ -23,7 +23,8 @@ constexpr std::string_view kIterations = ".iterations";
 
 // "step-00000200.safetensors" -> 200. Temporary files and strangers have other names.
 std::optional<std::int64_t> step_of_name(std::string_view name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size()) return std::nullopt;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size())
+    return std::nullopt;
   const std::string_view digits = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
@@ -52,11 +53,12 @@ Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Ch
   return merged;
 }
 
-// All but the newest `keep`; never `just_written`, even where files of later steps are left from another run. What can't
-// be removed stays: the new checkpoint is there, and that is what was asked for.
+// All but the newest `keep`; never `just_written`, even where files of later steps are left from another run. What
+// can't be removed stays: the new checkpoint is there, and that is what was asked for.
 Result<void> remove_old(const std::string& directory, const std::string& just_written, int keep) {
   const auto found = TFD_TRY(list_checkpoints(directory));
-  const std::size_t excess = found.size() > static_cast<std::size_t>(keep) ? found.size() - static_cast<std::size_t>(keep) : 0;
+  const std::size_t excess =
+      found.size() > static_cast<std::size_t>(keep) ? found.size() - static_cast<std::size_t>(keep) : 0;
   for (std::size_t i = 0; i < excess; ++i) {
     std::error_code ignored;
     if (found[i].second != just_written) fs::remove(found[i].second, ignored);
@@ -68,7 +70,8 @@ Result<void> remove_old(const std::string& directory, const std::string& just_wr
 
 Result<std::string> save_checkpoint(const std::string& directory, const Checkpoint& checkpoint, int keep) {
   if (checkpoint.step < 0 || keep < 0)
-    return fail(Code::kInvalidArgument, "a checkpoint of step {}, keeping {}: neither can be negative", checkpoint.step, keep);
+    return fail(Code::kInvalidArgument, "a checkpoint of step {}, keeping {}: neither can be negative", checkpoint.step,
+                keep);
   tensor::SafetensorsFile file;
   file.tensors = TFD_TRY(merge_state(checkpoint));
   file.metadata = {{"format", "tfd"}, {"v", "1"}, {"step", std::to_string(checkpoint.step)}};
@@ -110,7 +113,8 @@ Result<Checkpoint> load_checkpoint(const std::string& path) {
   return checkpoint;
 }
 
-Result<std::optional<Checkpoint>> load_latest_checkpoint(const std::string& directory, std::vector<std::string>* skipped) {
+Result<std::optional<Checkpoint>> load_latest_checkpoint(const std::string& directory,
+                                                         std::vector<std::string>* skipped) {
   auto found = TFD_TRY(list_checkpoints(directory));
   std::optional<Error> newest_error;
   for (auto candidate = found.rbegin(); candidate != found.rend(); ++candidate) {
@@ -122,8 +126,8 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const std::string& dire
     if (!newest_error) newest_error = Error{loaded.error().code, std::move(why), {}};
   }
   if (!newest_error) return std::optional<Checkpoint>();
-  return fail(newest_error->code, "none of the {} checkpoints in {} can be read; the newest: {}", found.size(), directory,
-              newest_error->message);
+  return fail(newest_error->code, "none of the {} checkpoints in {} can be read; the newest: {}", found.size(),
+              directory, newest_error->message);
 }
 
 }  // namespace tfd::variable

@@ -78,7 +78,8 @@ Fans fans_of(const tensor::Shape& shape) {
   if (shape.size() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
   double receptive_field = 1;
   for (std::size_t i = 0; i + 2 < shape.size(); ++i) receptive_field *= static_cast<double>(shape[i]);
-  return {static_cast<double>(shape[shape.size() - 2]) * receptive_field, static_cast<double>(shape.back()) * receptive_field};
+  return {static_cast<double>(shape[shape.size() - 2]) * receptive_field,
+          static_cast<double>(shape.back()) * receptive_field};
 }
 
 struct Scaling {
@@ -88,11 +89,15 @@ struct Scaling {
   Distribution distribution;
 };
 constexpr std::array kScalings{
-    Scaling{"glorot_uniform", 1, true, Distribution::kUniform}, Scaling{"glorot_normal", 1, true, Distribution::kTruncatedNormal},
-    Scaling{"he_uniform", 2, false, Distribution::kUniform},    Scaling{"he_normal", 2, false, Distribution::kTruncatedNormal},
-    Scaling{"lecun_uniform", 1, false, Distribution::kUniform}, Scaling{"lecun_normal", 1, false, Distribution::kTruncatedNormal},
+    Scaling{"glorot_uniform", 1, true, Distribution::kUniform},
+    Scaling{"glorot_normal", 1, true, Distribution::kTruncatedNormal},
+    Scaling{"he_uniform", 2, false, Distribution::kUniform},
+    Scaling{"he_normal", 2, false, Distribution::kTruncatedNormal},
+    Scaling{"lecun_uniform", 1, false, Distribution::kUniform},
+    Scaling{"lecun_normal", 1, false, Distribution::kTruncatedNormal},
 };
-constexpr std::array<std::string_view, 7> kOthers{"zeros", "ones", "constant", "value", "uniform", "normal", "truncated_normal"};
+constexpr std::array<std::string_view, 7> kOthers{"zeros",   "ones",   "constant",        "value",
+                                                  "uniform", "normal", "truncated_normal"};
 
 Result<Plan> plan_scaling(const Scaling& scaling, Settings& settings, const TensorSpec& spec) {
   Random random;
@@ -114,9 +119,9 @@ Result<Plan> plan_initializer(const nlohmann::ordered_json& init, const TensorSp
   TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
   const std::string name = TFD_TRY(only_key(init, R"({"zeros": {}})"));
   const nlohmann::ordered_json& body = init.begin().value();
-  if (name == "value")
-    return Given{TFD_TRY(tensor_from_json(nlohmann::json(body), spec), "value")};
-  const auto scaling = std::find_if(kScalings.begin(), kScalings.end(), [&](const Scaling& s) { return s.name == name; });
+  if (name == "value") return Given{TFD_TRY(tensor_from_json(nlohmann::json(body), spec), "value")};
+  const auto scaling =
+      std::find_if(kScalings.begin(), kScalings.end(), [&](const Scaling& s) { return s.name == name; });
   if (scaling == kScalings.end() && std::find(kOthers.begin(), kOthers.end(), name) == kOthers.end()) {
     std::vector<std::string> names(kOthers.begin(), kOthers.end());
     for (const Scaling& s : kScalings) names.emplace_back(s.name);
@@ -127,7 +132,8 @@ Result<Plan> plan_initializer(const nlohmann::ordered_json& init, const TensorSp
   Settings settings(body, name);
   if (name == "zeros" || name == "ones" || name == "constant") return plan_filled(name, settings, spec);
   if (!is_floating(spec.dtype))
-    return fail(Code::kInvalidArgument, "{}: makes floating-point numbers, the variable is {}", name, format_spec(spec));
+    return fail(Code::kInvalidArgument, "{}: makes floating-point numbers, the variable is {}", name,
+                format_spec(spec));
   return scaling != kScalings.end() ? plan_scaling(*scaling, settings, spec) : plan_random(name, settings);
 }
 
@@ -147,27 +153,38 @@ Tensor drawn(const TensorSpec& spec, Draw&& draw) {
   };
   const auto narrow = [](double x) { return static_cast<float>(x); };
   switch (spec.dtype) {
-    case DType::kF64: fill(out.mutable_as<double>(), [](double x) { return x; }); break;
-    case DType::kF16: fill(out.mutable_as<std::uint16_t>(), [&](double x) { return tensor::float_to_half(narrow(x)); }); break;
-    case DType::kBF16: fill(out.mutable_as<std::uint16_t>(), [&](double x) { return tensor::float_to_bfloat16(narrow(x)); }); break;
-    default: fill(out.mutable_as<float>(), narrow); break;
+    case DType::kF64:
+      fill(out.mutable_as<double>(), [](double x) { return x; });
+      break;
+    case DType::kF16:
+      fill(out.mutable_as<std::uint16_t>(), [&](double x) { return tensor::float_to_half(narrow(x)); });
+      break;
+    case DType::kBF16:
+      fill(out.mutable_as<std::uint16_t>(), [&](double x) { return tensor::float_to_bfloat16(narrow(x)); });
+      break;
+    default:
+      fill(out.mutable_as<float>(), narrow);
+      break;
   }
   return out;
 }
 
-// Element i is made of words of block i / 2, in double whatever the dtype: 53 bits, so that an f64 and an f32 variable of
-// one seed start alike.
+// Element i is made of words of block i / 2, in double whatever the dtype: 53 bits, so that an f64 and an f32 variable
+// of one seed start alike.
 class UniformDraw {
  public:
   UniformDraw(const Random& random, std::uint64_t seed, DType dtype) : blocks_(seed), from_(random.a), to_(random.b) {
     // Rounding to the dtype must not reach the excluded end.
-    if (to_ > from_) most_ = dtype == DType::kF64 ? std::nextafter(to_, from_) : below(to_, from_);
-    else most_ = from_;
+    if (to_ > from_)
+      most_ = dtype == DType::kF64 ? std::nextafter(to_, from_) : below(to_, from_);
+    else
+      most_ = from_;
   }
   double operator()(std::uint64_t i) {
     if (i % 2 == 0 || i / 2 != held_) block_ = blocks_.block(held_ = i / 2);
     const std::size_t at = i % 2 * 2;
-    const double unit = (static_cast<double>(block_[at] >> 5) * 0x1p26 + static_cast<double>(block_[at + 1] >> 6)) * 0x1p-53;
+    const double unit =
+        (static_cast<double>(block_[at] >> 5) * 0x1p26 + static_cast<double>(block_[at + 1] >> 6)) * 0x1p-53;
     return std::min(from_ + unit * (to_ - from_), most_);
   }
 

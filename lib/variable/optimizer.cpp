@@ -19,7 +19,8 @@ constexpr std::array kOptimizers{Entry{"sgd", make_sgd}, Entry{"adam", make_adam
 // Keys of Keras' optimizers that no optimizer here reads: named, so that nobody believes they had an effect.
 void refuse_foreign_keys(Settings& settings) {
   for (const char* key : {"clipvalue", "clipnorm", "global_clipnorm"})
-    settings.refuse(key, Code::kInvalidArgument, "gradients are clipped by the worker, before they are pushed: not here");
+    settings.refuse(key, Code::kInvalidArgument,
+                    "gradients are clipped by the worker, before they are pushed: not here");
   for (const char* key : {"weight_decay", "amsgrad", "use_ema", "ema_momentum", "ema_overwrite_frequency",
                           "loss_scale_factor", "gradient_accumulation_steps"})
     settings.refuse(key, Code::kUnimplemented, "not supported yet");

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One factory per optimizer, each defined in the file of that name. To add one: write NAME.cpp, declare it here, name it
-// in the table of optimizer.cpp. Thread rule: free functions.
+// One factory per optimizer, each defined in the file of that name. To add one: write NAME.cpp, declare it here, name
+// it in the table of optimizer.cpp. Thread rule: free functions.
 #include <memory>
 
 #include "settings.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Philox4x32-10, a counter-based generator: block n of a seed is a function of both, so any element can be drawn alone.
-// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11. Thread rule: pure functions; a RandomBlocks
-// is thread-compatible.
+// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11. Thread rule: pure functions; a
+// RandomBlocks is thread-compatible.
 #include <array>
 #include <cstdint>
 

@@ -18,8 +18,8 @@ void descend(tensor::Tensor& value, const tensor::Tensor& gradient, T rate) {
 }
 
 template <class T>
-void descend_with_momentum(tensor::Tensor& value, tensor::Tensor& slot, const tensor::Tensor& gradient, T rate, T momentum,
-                           bool nesterov) {
+void descend_with_momentum(tensor::Tensor& value, tensor::Tensor& slot, const tensor::Tensor& gradient, T rate,
+                           T momentum, bool nesterov) {
   Rewrite<T> w(value), m(slot);
   const T* g = gradient.as<T>().data();
   const std::int64_t count = value.size();
@@ -52,8 +52,10 @@ class Sgd final : public Optimizer {
   }
   Result<void> apply(VariableState& state, const tensor::Tensor& gradient) const override {
     TFD_TRY(check_gradient(state.name, state.value.spec(), gradient.spec()));
-    if (state.value.dtype() == tensor::DType::kF32) apply_as<float>(state, gradient);
-    else apply_as<double>(state, gradient);
+    if (state.value.dtype() == tensor::DType::kF32)
+      apply_as<float>(state, gradient);
+    else
+      apply_as<double>(state, gradient);
     ++state.updates;
     return {};
   }

@@ -3,7 +3,8 @@
 
 namespace tfd::variable {
 
-Result<void> check_gradient(std::string_view name, const tensor::TensorSpec& value, const tensor::TensorSpec& gradient) {
+Result<void> check_gradient(std::string_view name, const tensor::TensorSpec& value,
+                            const tensor::TensorSpec& gradient) {
   if (value.dtype != tensor::DType::kF32 && value.dtype != tensor::DType::kF64)
     return fail(Code::kInvalidArgument, "variable '{}' is {}: an optimizer updates f32 and f64 only", name,
                 format_spec(value));

@@ -22,7 +22,9 @@ template <class T>
 class Rewrite {
  public:
   explicit Rewrite(tensor::Tensor& tensor)
-      : target_(tensor), fresh_(tensor.is_sole_owner() ? tensor::Tensor() : tensor::Tensor::uninitialized(tensor.dtype(), tensor.shape())) {
+      : target_(tensor),
+        fresh_(tensor.is_sole_owner() ? tensor::Tensor()
+                                      : tensor::Tensor::uninitialized(tensor.dtype(), tensor.shape())) {
     in = reinterpret_cast<const T*>(target_.data());
     out = fresh_.has_value() ? fresh_.mutable_as<T>() : target_.mutable_as<T>();
   }

@@ -44,21 +44,31 @@ void add_halves(Tensor& value, const Tensor& change, bool subtract) {
 
 void add_to(Tensor& value, const Tensor& change, bool subtract) {
   switch (value.dtype()) {
-    case DType::kF32: return add_elements<float>(value, change, subtract);
-    case DType::kF64: return add_elements<double>(value, change, subtract);
-    case DType::kF16: return add_halves<tensor::half_to_float, tensor::float_to_half>(value, change, subtract);
-    case DType::kBF16: return add_halves<tensor::bfloat16_to_float, tensor::float_to_bfloat16>(value, change, subtract);
-    default: break;
+    case DType::kF32:
+      return add_elements<float>(value, change, subtract);
+    case DType::kF64:
+      return add_elements<double>(value, change, subtract);
+    case DType::kF16:
+      return add_halves<tensor::half_to_float, tensor::float_to_half>(value, change, subtract);
+    case DType::kBF16:
+      return add_halves<tensor::bfloat16_to_float, tensor::float_to_bfloat16>(value, change, subtract);
+    default:
+      break;
   }
   switch (dtype_size(value.dtype())) {
-    case 1: return add_elements<std::uint8_t>(value, change, subtract);
-    case 2: return add_elements<std::uint16_t>(value, change, subtract);
-    case 4: return add_elements<std::uint32_t>(value, change, subtract);
-    default: return add_elements<std::uint64_t>(value, change, subtract);
+    case 1:
+      return add_elements<std::uint8_t>(value, change, subtract);
+    case 2:
+      return add_elements<std::uint16_t>(value, change, subtract);
+    case 4:
+      return add_elements<std::uint32_t>(value, change, subtract);
+    default:
+      return add_elements<std::uint64_t>(value, change, subtract);
   }
 }
 
-// A value to keep: a part of a larger buffer (a message, rows of a table) is copied out, so that it doesn't keep the rest.
+// A value to keep: a part of a larger buffer (a message, rows of a table) is copied out, so that it doesn't keep the
+// rest.
 Tensor owned(const Tensor& value) {
   const bool whole = value.offset() == 0 && reinterpret_cast<std::uintptr_t>(value.data()) % tensor::kAlignment == 0;
   if (whole) return value;
@@ -84,10 +94,17 @@ Result<void> check_update(const VariableState& state, const Update& update, cons
 // Checked before: can't fail but for lack of memory.
 Result<void> apply_checked(VariableState& state, const Update& update, const Optimizer* optimizer) {
   switch (update.kind) {
-    case UpdateKind::kGradient: return optimizer->apply(state, update.value);
-    case UpdateKind::kAssign: state.value = owned(update.value); break;
-    case UpdateKind::kAssignAdd: add_to(state.value, update.value, false); break;
-    case UpdateKind::kAssignSub: add_to(state.value, update.value, true); break;
+    case UpdateKind::kGradient:
+      return optimizer->apply(state, update.value);
+    case UpdateKind::kAssign:
+      state.value = owned(update.value);
+      break;
+    case UpdateKind::kAssignAdd:
+      add_to(state.value, update.value, false);
+      break;
+    case UpdateKind::kAssignSub:
+      add_to(state.value, update.value, true);
+      break;
   }
   return {};
 }
@@ -111,8 +128,9 @@ void AppliedSet::insert(std::uint64_t sequence) {
 
 Result<void> VariableStore::create(std::string name, Tensor value) {
   if (name.empty() || name.front() == '.' || name.find(kSlotMark) != std::string::npos)
-    return fail(Code::kInvalidArgument, "'{}' can't be the name of a variable: it is empty, starts with '.' or has '{}' in it",
-                printable(name), kSlotMark);
+    return fail(Code::kInvalidArgument,
+                "'{}' can't be the name of a variable: it is empty, starts with '.' or has '{}' in it", printable(name),
+                kSlotMark);
   if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' exists already", name);
   index_.emplace(name, variables_.size());
   variables_.push_back(VariableState{std::move(name), owned(value), {}, 0});
@@ -170,8 +188,10 @@ std::vector<std::pair<std::string, Tensor>> VariableStore::export_state() const 
   std::vector<std::pair<std::string, Tensor>> state;
   for (const VariableState& variable : variables_) {
     state.emplace_back(variable.name, variable.value);
-    for (const auto& [slot, value] : variable.slots) state.emplace_back(fmt::format("{}{}{}", variable.name, kSlotMark, slot), value);
-    state.emplace_back(fmt::format("{}{}{}", variable.name, kSlotMark, kUpdates), Tensor::scalar(DType::kS64, variable.updates));
+    for (const auto& [slot, value] : variable.slots)
+      state.emplace_back(fmt::format("{}{}{}", variable.name, kSlotMark, slot), value);
+    state.emplace_back(fmt::format("{}{}{}", variable.name, kSlotMark, kUpdates),
+                       Tensor::scalar(DType::kS64, variable.updates));
   }
   state.emplace_back(kIterations, Tensor::scalar(DType::kS64, iterations_));
   return state;
@@ -186,7 +206,8 @@ Result<void> VariableStore::import_state(const std::vector<std::pair<std::string
     const auto found = index_.find(std::string_view(name).substr(0, mark));
     if (found == index_.end()) continue;
     VariableState& target = restored[found->second];
-    const std::string_view slot = mark == std::string::npos ? "" : std::string_view(name).substr(mark + kSlotMark.size());
+    const std::string_view slot =
+        mark == std::string::npos ? "" : std::string_view(name).substr(mark + kSlotMark.size());
     if (slot == kUpdates) {
       target.updates = TFD_TRY(counter_of(name, value));
       continue;
@@ -195,8 +216,10 @@ Result<void> VariableStore::import_state(const std::vector<std::pair<std::string
     if (value.spec() != spec)
       return fail(Code::kInvalidArgument, "'{}' is {}, the variable is {}", printable(name), format_spec(value.spec()),
                   format_spec(spec));
-    if (mark == std::string::npos) target.value = owned(value);
-    else target.slots.emplace_back(slot, owned(value));
+    if (mark == std::string::npos)
+      target.value = owned(value);
+    else
+      target.slots.emplace_back(slot, owned(value));
   }
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (!restored[i].value.has_value()) return fail(Code::kNotFound, "no value of variable '{}'", variables_[i].name);

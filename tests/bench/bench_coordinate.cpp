@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Closures a second and the time from schedule to fetch, for a trivial function, over a cluster that is already there.
-//   tfd-serve --jobs worker=2,ps=1 --output spec.json & bench-coordinate spec.json examples/counter/program.json FUNCTION
+//   tfd-serve --jobs worker=2,ps=1 --output spec.json & bench-coordinate spec.json examples/counter/program.json
+//   FUNCTION
 // Prints one JSON object. Not a test: it asserts nothing.
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +20,8 @@ namespace {
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-Result<double> closures_per_second(coordinate::ClusterCoordinator& coordinator, const std::string& function, int count) {
+Result<double> closures_per_second(coordinate::ClusterCoordinator& coordinator, const std::string& function,
+                                   int count) {
   const auto start = Clock::now();
   const tensor::Tensor one = tensor::Tensor::scalar(tensor::DType::kS64, std::int64_t{1});
   for (int i = 0; i < count; ++i) TFD_TRY(coordinator.schedule({.function = function, .args = {one}}));
@@ -27,7 +29,8 @@ Result<double> closures_per_second(coordinate::ClusterCoordinator& coordinator, 
   return count / seconds_since(start);
 }
 
-Result<std::vector<double>> round_trips(coordinate::ClusterCoordinator& coordinator, const std::string& function, int count) {
+Result<std::vector<double>> round_trips(coordinate::ClusterCoordinator& coordinator, const std::string& function,
+                                        int count) {
   std::vector<double> times;
   const tensor::Tensor one = tensor::Tensor::scalar(tensor::DType::kS64, std::int64_t{1});
   for (int i = 0; i < count; ++i) {
@@ -49,8 +52,9 @@ Result<void> run(const std::string& spec, const std::string& path, const std::st
   TFD_TRY(closures_per_second(*coordinator, function, count / 10));  // warm-up
   const double rate = TFD_TRY(closures_per_second(*coordinator, function, count));
   const auto times = TFD_TRY(round_trips(*coordinator, function, 2000));
-  std::printf("{\"peer\": \"tfd\", \"closures_per_s\": %.0f, \"schedule_to_fetch_median_us\": %.1f, \"p99_us\": %.1f}\n", rate,
-              times[times.size() / 2] * 1e6, times[times.size() * 99 / 100] * 1e6);
+  std::printf(
+      "{\"peer\": \"tfd\", \"closures_per_s\": %.0f, \"schedule_to_fetch_median_us\": %.1f, \"p99_us\": %.1f}\n", rate,
+      times[times.size() / 2] * 1e6, times[times.size() * 99 / 100] * 1e6);
   return {};
 }
 

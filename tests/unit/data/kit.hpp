@@ -47,19 +47,32 @@ inline Error error_of(const std::string& text, const DatasetContext& context = {
 
 inline double number_at(const tensor::Tensor& t, std::size_t i) {
   switch (t.dtype()) {
-    case tensor::DType::kF32: return t.as<float>()[i];
-    case tensor::DType::kF64: return t.as<double>()[i];
-    case tensor::DType::kS8: return t.as<std::int8_t>()[i];
-    case tensor::DType::kS16: return t.as<std::int16_t>()[i];
-    case tensor::DType::kS32: return t.as<std::int32_t>()[i];
-    case tensor::DType::kS64: return static_cast<double>(t.as<std::int64_t>()[i]);
-    case tensor::DType::kU8: return t.as<std::uint8_t>()[i];
-    case tensor::DType::kU16: return t.as<std::uint16_t>()[i];
-    case tensor::DType::kU32: return t.as<std::uint32_t>()[i];
-    case tensor::DType::kU64: return static_cast<double>(t.as<std::uint64_t>()[i]);
-    case tensor::DType::kBool: return t.as<std::uint8_t>()[i];
-    case tensor::DType::kF16: return tensor::half_to_float(t.as<std::uint16_t>()[i]);
-    case tensor::DType::kBF16: return tensor::bfloat16_to_float(t.as<std::uint16_t>()[i]);
+    case tensor::DType::kF32:
+      return t.as<float>()[i];
+    case tensor::DType::kF64:
+      return t.as<double>()[i];
+    case tensor::DType::kS8:
+      return t.as<std::int8_t>()[i];
+    case tensor::DType::kS16:
+      return t.as<std::int16_t>()[i];
+    case tensor::DType::kS32:
+      return t.as<std::int32_t>()[i];
+    case tensor::DType::kS64:
+      return static_cast<double>(t.as<std::int64_t>()[i]);
+    case tensor::DType::kU8:
+      return t.as<std::uint8_t>()[i];
+    case tensor::DType::kU16:
+      return t.as<std::uint16_t>()[i];
+    case tensor::DType::kU32:
+      return t.as<std::uint32_t>()[i];
+    case tensor::DType::kU64:
+      return static_cast<double>(t.as<std::uint64_t>()[i]);
+    case tensor::DType::kBool:
+      return t.as<std::uint8_t>()[i];
+    case tensor::DType::kF16:
+      return tensor::half_to_float(t.as<std::uint16_t>()[i]);
+    case tensor::DType::kBF16:
+      return tensor::bfloat16_to_float(t.as<std::uint16_t>()[i]);
   }
   return 0;
 }
@@ -105,7 +118,8 @@ inline Drained drain(const DatasetPtr& dataset, std::size_t most = 1000000) {
   return drain(**iterator, most);
 }
 /// All numbers of field 0 of a pipeline that doesn't fail.
-inline std::vector<double> values_of(const std::string& text, const DatasetContext& context = {}, std::size_t most = 1000000) {
+inline std::vector<double> values_of(const std::string& text, const DatasetContext& context = {},
+                                     std::size_t most = 1000000) {
   const Drained drained = drain(dataset_of(text, context), most);
   REQUIRE_MESSAGE(!drained.error.has_value(), (drained.error ? drained.error->message : std::string()));
   return drained.flat();

@@ -28,10 +28,12 @@ std::string gzipped(const std::string& text) {
 
 // One pass over a file of this text, field "x" of dtype from `columns`.
 struct Read {
-  explicit Read(const std::string& text, const std::string& columns = "0", const std::string& dtype = "f32", const std::string& more = "") {
+  explicit Read(const std::string& text, const std::string& columns = "0", const std::string& dtype = "f32",
+                const std::string& more = "") {
     directory.write("d.csv", text);
     const auto dataset = dataset_of(
-        fmt::format(R"([{{"csv": {{"path": "d.csv", "fields": {{"x": {{"columns": {}, "dtype": "{}"}}}}{}}}}}])", columns, dtype, more),
+        fmt::format(R"([{{"csv": {{"path": "d.csv", "fields": {{"x": {{"columns": {}, "dtype": "{}"}}}}{}}}}}])",
+                    columns, dtype, more),
         directory.context());
     drained = drain(dataset);
     if (drained.error) {
@@ -60,7 +62,8 @@ TEST_CASE("csv: reads fields of one column and of several, in any order and shap
   directory.write("d.csv", "1,2,3,4,0\n5.5,6,7,8,1\n");
   const auto dataset = dataset_of(R"([{"csv": {"path": "d.csv", "fields": {
       "label": {"columns": 4, "dtype": "s32"}, "image": {"columns": [0, 4], "shape": [2, 2]}, "pair": {"columns": [1, 3], "dtype": "u8"},
-      "one": {"columns": [2, 3], "dtype": "f64"}}}}])", directory.context());
+      "one": {"columns": [2, 3], "dtype": "f64"}}}}])",
+                                  directory.context());
   const ElementSpec& spec = dataset->spec();
   REQUIRE(spec.size() == 4);
   CHECK(spec[0].name == "label");
@@ -102,13 +105,15 @@ TEST_CASE("csv: understands numbers as people and programs write them") {
 TEST_CASE("csv: names line and column of what isn't a number, or doesn't fit") {
   CHECK(Read("1,a\n2,b\n").flat() == Numbers{1, 2});  // columns that nobody asked for may be anything
   CHECK(Read("1,2\n3,x y\n", "[0, 2]").message == "d.csv:2: column 1: 'x y' is not a number");
-  CHECK(Read("a,b\n1,2\n").message == "d.csv:1: column 0: 'a' is not a number (if this line is a header, state \"header\": true)");
+  CHECK(Read("a,b\n1,2\n").message ==
+        "d.csv:1: column 0: 'a' is not a number (if this line is a header, state \"header\": true)");
   CHECK(Read("1\n1.5\n", "0", "s32").message == "d.csv:2: column 0: '1.5' is not a whole number");
   CHECK(Read("NaN\n", "0", "s32").message.find("'NaN' does not fit s32") != std::string::npos);
   CHECK(Read("1\n300\n", "0", "u8").message == "d.csv:2: column 0: '300' does not fit u8");
   CHECK(Read("1\n-1\n", "0", "u8").message == "d.csv:2: column 0: '-1' does not fit u8");
   CHECK(Read("1\n1e30\n", "0", "s64").message == "d.csv:2: column 0: '1e30' does not fit s64");
-  CHECK(Read("1\n9223372036854775808\n", "0", "s64").message == "d.csv:2: column 0: '9223372036854775808' does not fit s64");
+  CHECK(Read("1\n9223372036854775808\n", "0", "s64").message ==
+        "d.csv:2: column 0: '9223372036854775808' does not fit s64");
   CHECK(Read("1\n2\n", "0", "bool").message == "d.csv:2: column 0: '2' does not fit bool");
   CHECK(Read("1\n1e39\n").message == "d.csv:2: column 0: '1e39' does not fit f32");
   CHECK(Read("1\n1e400\n", "0", "f64").message == "d.csv:2: column 0: '1e400' does not fit f64");
@@ -116,7 +121,8 @@ TEST_CASE("csv: names line and column of what isn't a number, or doesn't fit") {
   CHECK(Read("1,2\n,2\n").message == "d.csv:2: column 0 is empty");
   CHECK(Read("1,2\n1,\n", "1").message == "d.csv:2: column 1 is empty");
   CHECK(Read("1\n1\x1b[31m\n").message == "d.csv:2: column 0: '1?[31m' is not a number");
-  CHECK(Read("1\n" + std::string(1000, 'x') + "\n").message == "d.csv:2: column 0: '" + std::string(40, 'x') + "…' is not a number");
+  CHECK(Read("1\n" + std::string(1000, 'x') + "\n").message ==
+        "d.csv:2: column 0: '" + std::string(40, 'x') + "…' is not a number");
 }
 
 TEST_CASE("csv: rows before the bad one are delivered") {
@@ -135,7 +141,9 @@ TEST_CASE("csv: refuses short and long rows, and files with too few columns") {
 
 TEST_CASE("csv: takes CRLF, blank lines, a byte order mark and a last line without an end") {
   CHECK(Read("1,2\r\n3,4\r\n", "1").flat() == Numbers{2, 4});
-  CHECK(Read("\xEF\xBB\xBF" "1\n\n  \n2").flat() == Numbers{1, 2});
+  CHECK(Read("\xEF\xBB\xBF"
+             "1\n\n  \n2")
+            .flat() == Numbers{1, 2});
   CHECK(Read("\xEF\xBB\xBFx\r\n1\r\n2", "0", "f32", R"(, "header": true)").flat() == Numbers{1, 2});
 }
 
@@ -160,7 +168,8 @@ TEST_CASE("csv: a missing file, a directory and a file that may not be read are 
   const TemporaryDirectory directory;
   Error error = error_of(one_field("nope.csv"), directory.context());
   CHECK(error.code == Code::kNotFound);
-  CHECK(error.message == fmt::format("[0].csv.path: cannot open {}/nope.csv: no such file or directory", directory.path.string()));
+  CHECK(error.message ==
+        fmt::format("[0].csv.path: cannot open {}/nope.csv: no such file or directory", directory.path.string()));
   CHECK(error_of(one_field("."), directory.context()).message.ends_with("not a regular file"));
   // Not looked at: found missing only when it is read.
   auto context = directory.context();
@@ -182,9 +191,11 @@ TEST_CASE("csv: reads gzip whatever the name, and says when it is cut off or cor
   directory.write("a.csv.gz", packed);
   directory.write("b.csv", packed);
   directory.write("c.csv.gz", text);
-  for (const char* name : {"a.csv.gz", "b.csv", "c.csv.gz"}) CHECK(values_of(one_field(name), directory.context()) == expected);
+  for (const char* name : {"a.csv.gz", "b.csv", "c.csv.gz"})
+    CHECK(values_of(one_field(name), directory.context()) == expected);
 
-  for (const std::size_t size : {packed.size() - 1, packed.size() - 9, packed.size() / 2, std::size_t{20}, std::size_t{5}}) {
+  for (const std::size_t size :
+       {packed.size() - 1, packed.size() - 9, packed.size() / 2, std::size_t{20}, std::size_t{5}}) {
     CAPTURE(size);
     directory.write("cut.csv.gz", packed.substr(0, size));
     const Drained drained = drain(dataset_of(one_field("cut.csv.gz"), directory.context()));
@@ -222,7 +233,8 @@ TEST_CASE("csv: a file of many blocks comes the same from the file and from memo
     // Two iterators at once, one from before the first pass was over.
     auto first = *dataset->iterate();
     auto second = *dataset->iterate();
-    for (int i = 0; i < 10; ++i) CHECK((*first->next().value())[0].as<std::int64_t>()[0] == (*second->next().value())[0].as<std::int64_t>()[0]);
+    for (int i = 0; i < 10; ++i)
+      CHECK((*first->next().value())[0].as<std::int64_t>()[0] == (*second->next().value())[0].as<std::int64_t>()[0]);
   }
   const auto dataset = make_csv(options, std::size_t{1} << 30);
   CHECK(drain(dataset).elements.size() == 200000);
@@ -239,22 +251,30 @@ TEST_CASE("csv: a very long line is read whole") {
 }
 
 TEST_CASE("csv: names what is wrong with its options") {
-  const auto csv = [](const std::string& body) { return error_of(R"([{"csv": )" + body + "}]", {.look_at_files = false}).message; };
+  const auto csv = [](const std::string& body) {
+    return error_of(R"([{"csv": )" + body + "}]", {.look_at_files = false}).message;
+  };
   CHECK(csv(R"({"path": "x.csv"})") == "[0].csv.fields: is missing");
   CHECK(csv(R"({"path": "x.csv", "feilds": {}})") == "[0].csv.feilds: unknown, did you mean 'fields'?");
   CHECK(csv(R"({"path": "x.csv", "fields": {}})") == "[0].csv.fields: must be an object with at least one field");
   CHECK(csv(R"({"path": "", "fields": {"x": {"columns": 0}}})") == "[0].csv.path: is empty");
   CHECK(csv(R"({"path": 3, "fields": {"x": {"columns": 0}}})") == "[0].csv.path: must be a text");
   CHECK(csv(R"({"path": "x", "fields": {"x": {}}})") == "[0].csv.fields.x.columns: is missing");
-  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [3, 3]}}})") == "[0].csv.fields.x.columns: there are no columns [3, 3]");
-  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": -1}}})") == "[0].csv.fields.x.columns: there are no columns [-1, 0]");
-  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": "a"}}})").starts_with("[0].csv.fields.x.columns: must be a column's number"));
-  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 9223372036854775807}}})").starts_with("[0].csv.fields.x.columns: "));
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [3, 3]}}})") ==
+        "[0].csv.fields.x.columns: there are no columns [3, 3]");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": -1}}})") ==
+        "[0].csv.fields.x.columns: there are no columns [-1, 0]");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": "a"}}})")
+            .starts_with("[0].csv.fields.x.columns: must be a column's number"));
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 9223372036854775807}}})")
+            .starts_with("[0].csv.fields.x.columns: "));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [0, 4], "shape": [2, 3]}}})") ==
         "[0].csv.fields.x.shape: [2, 3] has 6 elements, there are 4 columns");
-  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0, "dtype": "f23"}}})").starts_with("[0].csv.fields.x.dtype: "));
+  CHECK(
+      csv(R"({"path": "x", "fields": {"x": {"columns": 0, "dtype": "f23"}}})").starts_with("[0].csv.fields.x.dtype: "));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "delimiter": "ab"})") ==
         "[0].csv.delimiter: must be one character that isn't part of a number");
-  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "header": 1})") == "[0].csv.header: must be true or false");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "header": 1})") ==
+        "[0].csv.header: must be true or false");
   CHECK(csv("3") == "[0].csv: must be an object");
 }

@@ -12,8 +12,10 @@ namespace {
 Tensor counting(DType dtype, tensor::Shape shape) {
   Tensor out = Tensor::uninitialized(dtype, std::move(shape));
   for (std::int64_t i = 0; i < out.size(); ++i) {
-    if (dtype == DType::kF32) out.mutable_as<float>()[i] = static_cast<float>(i);
-    else out.mutable_as<std::int64_t>()[i] = i;
+    if (dtype == DType::kF32)
+      out.mutable_as<float>()[i] = static_cast<float>(i);
+    else
+      out.mutable_as<std::int64_t>()[i] = i;
   }
   return out;
 }
@@ -39,8 +41,9 @@ TEST_CASE("npy: slices files along their first dimension") {
   CHECK(one->spec()[0].shape == tensor::Shape{2});
   CHECK(drain(one).flat() == Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(drain(one).elements.size() == 5);
-  const auto two = dataset_of(R"([{"npy": {"fields": {"y": {"path": "y.npy"}, "x": {"path": "x.npy", "dtype": "f32", "shape": [2]}}}}, {"batch": 2}])",
-                              files.directory.context());
+  const auto two = dataset_of(
+      R"([{"npy": {"fields": {"y": {"path": "y.npy"}, "x": {"path": "x.npy", "dtype": "f32", "shape": [2]}}}}, {"batch": 2}])",
+      files.directory.context());
   CHECK(two->spec()[0].name == "y");
   CHECK(two->spec()[0].dtype == DType::kS64);
   CHECK(two->spec()[1].shape == tensor::Shape{-1, 2});
@@ -69,7 +72,8 @@ TEST_CASE("npy: needs dtype and shape stated where it can't look, and checks the
   const auto right = dataset_of(R"([{"npy": {"path": "x.npy", "field": "x", "dtype": "f32", "shape": [2]}}])", context);
   CHECK_FALSE(right->cardinality().has_value());
   CHECK(drain(right).elements.size() == 5);
-  const auto wrong = dataset_of(R"([{"npy": {"path": "x.npy", "field": "x", "dtype": "f32", "shape": [3]}}])", context)->iterate();
+  const auto wrong =
+      dataset_of(R"([{"npy": {"path": "x.npy", "field": "x", "dtype": "f32", "shape": [3]}}])", context)->iterate();
   REQUIRE_FALSE(wrong);
   CHECK(wrong.error().code == Code::kInvalidArgument);
 }
@@ -81,10 +85,12 @@ TEST_CASE("npy: names what is wrong") {
   CHECK(missing.code == Code::kNotFound);
   CHECK(missing.message.starts_with("[0].npy.path: "));
   CHECK(error_of(R"([{"npy": {"path": "x.npy"}}])", context).message == "[0].npy.field: is missing");
-  CHECK(error_of(R"([{"npy": {"path": "scalar.npy", "field": "x"}}])", context).message.ends_with("scalar.npy is a scalar: it has no rows"));
+  CHECK(error_of(R"([{"npy": {"path": "scalar.npy", "field": "x"}}])", context)
+            .message.ends_with("scalar.npy is a scalar: it has no rows"));
   CHECK(error_of(R"([{"npy": {"fields": {"x": {"path": "x.npy"}, "y": {"path": "short.npy"}}}}])", context).message ==
         "[0].npy.fields.y: 4 rows, the fields before have 5");
-  CHECK(error_of(R"([{"npy": {"fields": {"x": {"path": "x.npy", "dtype": "f64"}}}}])", context).message.ends_with("are f32[2], stated is f64[2]"));
+  CHECK(error_of(R"([{"npy": {"fields": {"x": {"path": "x.npy", "dtype": "f64"}}}}])", context)
+            .message.ends_with("are f32[2], stated is f64[2]"));
   CHECK(error_of(R"([{"npy": {"fields": {}}}])", context).code == Code::kInvalidArgument);
   files.directory.write("bad.npy", "not an npy file");
   CHECK(error_of(R"([{"npy": {"path": "bad.npy", "field": "x"}}])", context).message.starts_with("[0].npy.path: "));

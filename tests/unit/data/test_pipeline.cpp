@@ -30,7 +30,10 @@ TEST_CASE("pipeline: batches are packed into one aligned tensor, the last one sh
   CHECK(drain(dataset_of(R"([{"range": 4}, {"batch": 2}])")).elements.size() == 2);
   CHECK(values_of(R"([{"range": 3}, {"batch": {"size": 4, "drop_remainder": true}}])").empty());
   CHECK(drain(dataset_of(R"([{"range": 3}, {"batch": 1000000000000}])")).elements == std::vector<Numbers>{{0, 1, 2}});
-  auto iterator = *dataset_of(R"([{"tensor_slices": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]}, {"shuffle": {"buffer": 3, "seed": 2}}, {"batch": 2}])")->iterate();
+  auto iterator =
+      *dataset_of(
+           R"([{"tensor_slices": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]}, {"shuffle": {"buffer": 3, "seed": 2}}, {"batch": 2}])")
+           ->iterate();
   const Element batch = *iterator->next().value();
   CHECK(batch[0].shape() == tensor::Shape{2, 2});
   CHECK(reinterpret_cast<std::uintptr_t>(batch[0].data()) % tensor::kAlignment == 0);
@@ -47,8 +50,11 @@ TEST_CASE("pipeline: batches of batches") {
 }
 
 TEST_CASE("pipeline: rows of a shuffled batch belong together across fields") {
-  auto iterator = *dataset_of(R"([{"tensor_slices": {"fields": {"x": [[0, 0], [1, 10], [2, 20], [3, 30], [4, 40]], "y": [0, 1, 2, 3, 4]}}},
-                                  {"shuffle": {"buffer": 5, "seed": 1}}, {"repeat": 4}, {"batch": 3}])")->iterate();
+  auto iterator =
+      *dataset_of(
+           R"([{"tensor_slices": {"fields": {"x": [[0, 0], [1, 10], [2, 20], [3, 30], [4, 40]], "y": [0, 1, 2, 3, 4]}}},
+                                  {"shuffle": {"buffer": 5, "seed": 1}}, {"repeat": 4}, {"batch": 3}])")
+           ->iterate();
   int rows = 0;
   while (const auto batch = iterator->next().value()) {
     for (std::size_t i = 0; i < (*batch)[1].as<std::int32_t>().size(); ++i, ++rows) {
@@ -61,7 +67,9 @@ TEST_CASE("pipeline: rows of a shuffled batch belong together across fields") {
 }
 
 TEST_CASE("pipeline: knows how many elements there will be") {
-  const auto count = [](const std::string& stages) { return dataset_of(R"([{"range": 10})" + stages + "]")->cardinality(); };
+  const auto count = [](const std::string& stages) {
+    return dataset_of(R"([{"range": 10})" + stages + "]")->cardinality();
+  };
   CHECK(count("") == 10);
   CHECK(count(R"(, {"shuffle": 3})") == 10);
   CHECK(count(R"(, {"repeat": 3})") == 30);
@@ -118,7 +126,8 @@ TEST_CASE("pipeline: shards take datasets of others, too") {
 
 TEST_CASE("pipeline: a map calls its function on every element") {
   DatasetContext context;
-  context.find_function = [](const std::string& name, const ElementSpec& input, const std::vector<std::string>& fields) -> Result<MapFunction> {
+  context.find_function = [](const std::string& name, const ElementSpec& input,
+                             const std::vector<std::string>& fields) -> Result<MapFunction> {
     if (name != "double") return fail(Code::kNotFound, "no function '{}'", name);
     CHECK(input[0].name == "value");
     CHECK(fields == std::vector<std::string>{"twice"});
@@ -132,29 +141,36 @@ TEST_CASE("pipeline: a map calls its function on every element") {
                          return Element{out};
                        }};
   };
-  const auto mapped = dataset_of(R"([{"range": 3}, {"map": {"function": "double", "fields": ["twice"]}}, {"batch": 2}])", context);
+  const auto mapped =
+      dataset_of(R"([{"range": 3}, {"map": {"function": "double", "fields": ["twice"]}}, {"batch": 2}])", context);
   CHECK(mapped->spec()[0].name == "twice");
   CHECK(drain(mapped).elements == std::vector<Numbers>{{0, 2}, {4}});
-  const auto batch_first = dataset_of(R"([{"range": 3}, {"batch": 2}, {"map": {"function": "double", "fields": ["twice"]}}])", context);
+  const auto batch_first =
+      dataset_of(R"([{"range": 3}, {"batch": 2}, {"map": {"function": "double", "fields": ["twice"]}}])", context);
   CHECK(batch_first->spec()[0].shape == tensor::Shape{-1});
   CHECK(drain(batch_first).elements == std::vector<Numbers>{{0, 2}, {4}});
   CHECK(batch_first->cardinality() == 2);
 
-  auto iterator = *dataset_of(R"([{"range": [13, 20]}, {"map": {"function": "double", "fields": ["twice"]}}])", context)->iterate();
+  auto iterator =
+      *dataset_of(R"([{"range": [13, 20]}, {"map": {"function": "double", "fields": ["twice"]}}])", context)->iterate();
   const auto error = iterator->next();
   REQUIRE_FALSE(error);
   CHECK(error.error().message == "map 'double': 13 is not liked");
   CHECK(iterator->next().value()->at(0).as<std::int64_t>()[0] == 28);  // a map goes on behind it, as tf.data's does
 
-  CHECK(error_of(R"([{"range": 3}, {"map": {"function": "triple"}}])", context).message == "[1].map.function: no function 'triple'");
-  CHECK(error_of(R"([{"range": 3}, {"map": {"function": "double"}}])").message == "[1].map: functions can't be called here");
+  CHECK(error_of(R"([{"range": 3}, {"map": {"function": "triple"}}])", context).message ==
+        "[1].map.function: no function 'triple'");
+  CHECK(error_of(R"([{"range": 3}, {"map": {"function": "double"}}])").message ==
+        "[1].map: functions can't be called here");
   CHECK(error_of(R"([{"range": 3}, {"map": {}}])", context).message == "[1].map.function: is missing");
-  CHECK(error_of(R"([{"range": 3}, {"map": {"function": "double", "fields": [1]}}])", context).message == "[1].map.fields: must be a list of names");
+  CHECK(error_of(R"([{"range": 3}, {"map": {"function": "double", "fields": [1]}}])", context).message ==
+        "[1].map.fields: must be a list of names");
 }
 
 TEST_CASE("pipeline: a map that makes something else than it said is caught") {
   DatasetContext context;
-  context.find_function = [](const std::string& name, const ElementSpec&, const std::vector<std::string>&) -> Result<MapFunction> {
+  context.find_function = [](const std::string& name, const ElementSpec&,
+                             const std::vector<std::string>&) -> Result<MapFunction> {
     return MapFunction{{{"y", DType::kF32, {}}}, [name](const Element& element) -> Result<Element> {
                          return name == "none" ? Element{} : element;
                        }};
@@ -167,22 +183,30 @@ TEST_CASE("pipeline: a map that makes something else than it said is caught") {
 
 TEST_CASE("pipeline: names what is wrong, and where") {
   CHECK(error_of(R"([{"range": 4}, {"batch": {"size": 0}}])").message == "[1].batch.size: must be positive");
-  CHECK(error_of(R"([{"range": 4}, {"take": 1}, {"skip": 0}, {"batch": {"size": -3}}])").message == "[3].batch.size: must be positive");
-  CHECK(error_of(R"([{"range": 4}, {"batch": {"sise": 4}}])").message == "[1].batch.sise: unknown, did you mean 'size'?");
+  CHECK(error_of(R"([{"range": 4}, {"take": 1}, {"skip": 0}, {"batch": {"size": -3}}])").message ==
+        "[3].batch.size: must be positive");
+  CHECK(error_of(R"([{"range": 4}, {"batch": {"sise": 4}}])").message ==
+        "[1].batch.sise: unknown, did you mean 'size'?");
   CHECK(error_of(R"([{"range": 4}, {"batch": 2.5}])").message == "[1].batch.size: must be a whole number");
   CHECK(error_of(R"([{"range": 4}, {"batch": "2"}])").message == "[1].batch: must be an object");
-  CHECK(error_of(R"([{"range": 4}, {"batch": {"size": 2, "drop_remainder": "yes"}}])").message == "[1].batch.drop_remainder: must be true or false");
-  CHECK(error_of(R"([{"range": 4}, {"batch": 9223372036854775807}])").message.starts_with("[1].batch.size: a tensor of shape "));
-  CHECK(error_of(R"([{"range": 4}, {"bacth": 2}])").message == "[1].bacth: unknown transformation, did you mean 'batch'?");
+  CHECK(error_of(R"([{"range": 4}, {"batch": {"size": 2, "drop_remainder": "yes"}}])").message ==
+        "[1].batch.drop_remainder: must be true or false");
+  CHECK(error_of(R"([{"range": 4}, {"batch": 9223372036854775807}])")
+            .message.starts_with("[1].batch.size: a tensor of shape "));
+  CHECK(error_of(R"([{"range": 4}, {"bacth": 2}])").message ==
+        "[1].bacth: unknown transformation, did you mean 'batch'?");
   CHECK(error_of(R"([{"rnage": 4}])").message == "[0].rnage: unknown source, did you mean 'range'?");
-  CHECK(error_of(R"([{"tfrecord": 4}])").message == "[0].tfrecord: unknown source (there are csv, npy, range and tensor_slices)");
-  CHECK(error_of(R"([{"batch": 4}])").message == "[0].batch: a pipeline starts with a source (csv, npy, range and tensor_slices)");
+  CHECK(error_of(R"([{"tfrecord": 4}])").message ==
+        "[0].tfrecord: unknown source (there are csv, npy, range and tensor_slices)");
+  CHECK(error_of(R"([{"batch": 4}])").message ==
+        "[0].batch: a pipeline starts with a source (csv, npy, range and tensor_slices)");
   CHECK(error_of(R"([{"range": 4}, {"range": 4}])").message == "[1].range: a source only comes first");
   CHECK(error_of(R"([{"range": 4}, {"take": -1}])").message == "[1].take.count: must not be negative");
   CHECK(error_of(R"([{"range": 4}, {"skip": {}}])").message == "[1].skip.count: is missing");
   CHECK(error_of(R"([{"range": 4}, {"repeat": -2}])").message == "[1].repeat.count: must be at least -1");
   CHECK(error_of(R"([{"range": 4}, {"prefetch": 0}])").message == "[1].prefetch.buffer: must be positive");
-  CHECK(error_of(R"([{"range": 4}, {"batch": 2, "take": 1}])").message.starts_with("[1]: must be an object with one key"));
+  CHECK(error_of(R"([{"range": 4}, {"batch": 2, "take": 1}])")
+            .message.starts_with("[1]: must be an object with one key"));
   CHECK(error_of(R"([3])").message.starts_with("[0]: must be an object with one key"));
   CHECK(error_of("[]").message.starts_with("a dataset must be a list of stages"));
   CHECK(error_of(R"({"range": 4})").message.starts_with("a dataset must be a list of stages"));

@@ -14,7 +14,8 @@ namespace {
 // A map that tells how often it was called.
 DatasetContext counting(std::atomic<int>& calls, int fails_at = -1) {
   DatasetContext context;
-  context.find_function = [&calls, fails_at](const std::string&, const ElementSpec& input, const std::vector<std::string>&) -> Result<MapFunction> {
+  context.find_function = [&calls, fails_at](const std::string&, const ElementSpec& input,
+                                             const std::vector<std::string>&) -> Result<MapFunction> {
     return MapFunction{input, [&calls, fails_at](const Element& element) -> Result<Element> {
                          const int call = calls++;
                          calls.notify_all();
@@ -29,14 +30,16 @@ DatasetContext counting(std::atomic<int>& calls, int fails_at = -1) {
 
 TEST_CASE("prefetch: gives the same elements in the same order") {
   const std::string stages = R"([{"range": 1000}, {"shuffle": {"buffer": 50, "seed": 7}}, {"batch": 7})";
-  for (const char* prefetch : {R"(, {"prefetch": {}}])", R"(, {"prefetch": 1}])", R"(, {"prefetch": {"buffer": 10000}}])", R"(, {"prefetch": 2}, {"prefetch": 2}])"})
+  for (const char* prefetch : {R"(, {"prefetch": {}}])", R"(, {"prefetch": 1}])",
+                               R"(, {"prefetch": {"buffer": 10000}}])", R"(, {"prefetch": 2}, {"prefetch": 2}])"})
     CHECK(values_of(stages + prefetch) == values_of(stages + "]"));
   CHECK(values_of(R"([{"range": 0}, {"prefetch": {}}])").empty());
 }
 
 TEST_CASE("prefetch: stays as far ahead as it was told, and no further") {
   std::atomic<int> calls = 0;
-  auto iterator = *dataset_of(R"([{"range": 100}, {"map": {"function": "f"}}, {"prefetch": 3}])", counting(calls))->iterate();
+  auto iterator =
+      *dataset_of(R"([{"range": 100}, {"map": {"function": "f"}}, {"prefetch": 3}])", counting(calls))->iterate();
   CHECK(calls == 0);  // nothing before the first element is asked for
   REQUIRE(iterator->next().value());
   for (int seen = calls; seen < 4; seen = calls) calls.wait(seen);  // one delivered, three ahead
@@ -48,7 +51,8 @@ TEST_CASE("prefetch: stays as far ahead as it was told, and no further") {
 
 TEST_CASE("prefetch: passes errors on, after what came before them") {
   std::atomic<int> calls = 0;
-  auto iterator = *dataset_of(R"([{"range": 10}, {"map": {"function": "f"}}, {"prefetch": 4}])", counting(calls, 3))->iterate();
+  auto iterator =
+      *dataset_of(R"([{"range": 10}, {"map": {"function": "f"}}, {"prefetch": 4}])", counting(calls, 3))->iterate();
   for (int i = 0; i < 3; ++i) CHECK(iterator->next().value()->at(0).as<std::int64_t>()[0] == i);
   for (int i = 0; i < 2; ++i) {
     const auto error = iterator->next();
@@ -68,13 +72,15 @@ TEST_CASE("prefetch: can be dropped at any time") {
   { auto iterator = *endless->iterate(); }
   std::latch entered(1);
   DatasetContext context;
-  context.find_function = [&](const std::string&, const ElementSpec& input, const std::vector<std::string>&) -> Result<MapFunction> {
+  context.find_function = [&](const std::string&, const ElementSpec& input,
+                              const std::vector<std::string>&) -> Result<MapFunction> {
     return MapFunction{input, [&](const Element& element) -> Result<Element> {
                          if (element[0].as<std::int64_t>()[0] == 1) entered.count_down();
                          return element;
                        }};
   };
-  auto iterator = *dataset_of(R"([{"range": 1000000}, {"map": {"function": "f"}}, {"prefetch": 2}])", context)->iterate();
+  auto iterator =
+      *dataset_of(R"([{"range": 1000000}, {"map": {"function": "f"}}, {"prefetch": 2}])", context)->iterate();
   REQUIRE(iterator->next().value());
   entered.wait();
   iterator = nullptr;
@@ -83,8 +89,9 @@ TEST_CASE("prefetch: can be dropped at any time") {
 TEST_CASE("prefetch: an iterator outlives its dataset, and may move to another thread") {
   const TemporaryDirectory directory;
   directory.write("d.csv", "1\n2\n3\n");
-  auto dataset = dataset_of(R"([{"csv": {"path": "d.csv", "fields": {"x": {"columns": 0}}}}, {"shuffle": {"buffer": 2, "seed": 1}}, {"repeat": 2}, {"prefetch": {}}])",
-                            directory.context());
+  auto dataset = dataset_of(
+      R"([{"csv": {"path": "d.csv", "fields": {"x": {"columns": 0}}}}, {"shuffle": {"buffer": 2, "seed": 1}}, {"repeat": 2}, {"prefetch": {}}])",
+      directory.context());
   auto iterator = *dataset->iterate();
   dataset = nullptr;
   REQUIRE(iterator->next().value());
@@ -98,8 +105,9 @@ TEST_CASE("prefetch: one dataset serves several threads") {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += std::to_string(i) + "\n";
   directory.write("d.csv", text);
-  const auto dataset = dataset_of(R"([{"csv": {"path": "d.csv", "fields": {"x": {"columns": 0}}}}, {"shuffle": {"buffer": 100, "seed": 1}}, {"repeat": 5}, {"batch": 10}, {"prefetch": {}}])",
-                                  directory.context());
+  const auto dataset = dataset_of(
+      R"([{"csv": {"path": "d.csv", "fields": {"x": {"columns": 0}}}}, {"shuffle": {"buffer": 100, "seed": 1}}, {"repeat": 5}, {"batch": 10}, {"prefetch": {}}])",
+      directory.context());
   std::vector<Numbers> results(4);
   {
     std::vector<std::jthread> threads;

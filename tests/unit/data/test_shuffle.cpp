@@ -36,7 +36,8 @@ TEST_CASE("shuffle: a permutation that is a function of the seed only") {
 
 TEST_CASE("shuffle: the order of a seed stays what it was") {
   // Written down once: a change here would change every seeded program.
-  CHECK(values_of(R"([{"range": 10}, {"shuffle": {"buffer": 10, "seed": 7}}])") == Numbers{9, 5, 6, 4, 1, 3, 2, 0, 7, 8});
+  CHECK(values_of(R"([{"range": 10}, {"shuffle": {"buffer": 10, "seed": 7}}])") ==
+        Numbers{9, 5, 6, 4, 1, 3, 2, 0, 7, 8});
 }
 
 TEST_CASE("shuffle: without a seed every pass is another order") {
@@ -52,7 +53,8 @@ TEST_CASE("shuffle: reshuffles in every pass of a repeat, or doesn't") {
   CHECK(sorted(part(anew, 20, 10)) == kTen);
   for (const char* seed : {R"("seed": 1,)", ""}) {
     const Numbers same = values_of(fmt::format(
-        R"([{{"range": 10}}, {{"shuffle": {{"buffer": 10, {} "reshuffle_each_iteration": false}}}}, {{"repeat": 2}}])", seed));
+        R"([{{"range": 10}}, {{"shuffle": {{"buffer": 10, {} "reshuffle_each_iteration": false}}}}, {{"repeat": 2}}])",
+        seed));
     CHECK(part(same, 0, 10) == part(same, 10, 10));
   }
 }
@@ -64,7 +66,8 @@ TEST_CASE("shuffle: the passes of a repeat can be iterated one by one") {
     auto iterator = *once->iterate_pass(pass);
     CHECK(drain(*iterator).flat() == part(repeated, pass * 10, 10));
   }
-  const auto nested = dataset_of(R"([{"range": 10}, {"shuffle": {"buffer": 10, "seed": 1}}, {"repeat": 2}, {"repeat": 2}])");
+  const auto nested =
+      dataset_of(R"([{"range": 10}, {"shuffle": {"buffer": 10, "seed": 1}}, {"repeat": 2}, {"repeat": 2}])");
   const Numbers all = drain(nested).flat();
   REQUIRE(all.size() == 40);
   CHECK(part(all, 0, 20) != part(all, 20, 20));
@@ -107,7 +110,9 @@ TEST_CASE("shuffle: every element comes everywhere equally often") {
 TEST_CASE("shuffle: names what is wrong") {
   CHECK(error_of(R"([{"range": 4}, {"shuffle": {}}])").message == "[1].shuffle.buffer: is missing");
   CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer": 0}}])").message == "[1].shuffle.buffer: must be positive");
-  CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer_size": 4}}])").message.starts_with("[1].shuffle.buffer_size: unknown"));
-  CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer": 4, "seed": -1}}])").message == "[1].shuffle.seed: must be a whole number >= 0");
+  CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer_size": 4}}])")
+            .message.starts_with("[1].shuffle.buffer_size: unknown"));
+  CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer": 4, "seed": -1}}])").message ==
+        "[1].shuffle.seed: must be a whole number >= 0");
   CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer": 4, "seed": 1.5}}])").code == Code::kInvalidArgument);
 }

@@ -33,8 +33,9 @@ TEST_CASE("range: holds at the ends of s64") {
 
 TEST_CASE("range: names what is wrong") {
   const std::string expected = "[0].range: must be STOP, [START, STOP] or [START, STOP, STEP], in whole numbers";
-  for (const char* text : {R"([{"range": 1.5}])", R"([{"range": []}])", R"([{"range": [1, 2, 3, 4]}])", R"([{"range": "4"}])",
-                           R"([{"range": [1, "2"]}])", R"([{"range": {"stop": 3}}])", R"([{"range": 9223372036854775808}])"})
+  for (const char* text :
+       {R"([{"range": 1.5}])", R"([{"range": []}])", R"([{"range": [1, 2, 3, 4]}])", R"([{"range": "4"}])",
+        R"([{"range": [1, "2"]}])", R"([{"range": {"stop": 3}}])", R"([{"range": 9223372036854775808}])"})
     CHECK(error_of(text).message == expected);
   CHECK(error_of(R"([{"range": [0, 4, 0]}])").message == "[0].range: a step of 0 leads nowhere");
 }
@@ -47,7 +48,8 @@ TEST_CASE("tensor_slices: slices a list, a typed tensor, or several fields") {
   CHECK(bare->spec()[0].shape == tensor::Shape{2});
   CHECK(bare->cardinality() == 3);
   CHECK(drain(bare).elements[1] == Numbers{3, 4});
-  const auto fields = dataset_of(R"([{"tensor_slices": {"fields": {"y": {"dtype": "u8", "shape": [2], "data": [7, 8]}, "x": [[1.0], [2.0]]}}}])");
+  const auto fields = dataset_of(
+      R"([{"tensor_slices": {"fields": {"y": {"dtype": "u8", "shape": [2], "data": [7, 8]}, "x": [[1.0], [2.0]]}}}])");
   REQUIRE(fields->spec().size() == 2);
   CHECK(fields->spec()[0].name == "y");
   CHECK(fields->spec()[0].dtype == DType::kU8);

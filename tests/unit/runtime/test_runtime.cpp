@@ -18,7 +18,8 @@ namespace {
 
 const std::map<std::string, std::string> kModules{
     {"step.mlir",
-     "module { func.func public @main(%w: tensor<2xf32>, %b: tensor<f32>, %x: tensor<2xi64>) -> (tensor<f32>, tensor<2xf32>, "
+     "module { func.func public @main(%w: tensor<2xf32>, %b: tensor<f32>, %x: tensor<2xi64>) -> (tensor<f32>, "
+     "tensor<2xf32>, "
      "tensor<f32>) { } }"},
     {"next.mlir", "module { func.func public @main(%x: tensor<2xi64>) -> tensor<2xi64> { } }"},
     {"double.mlir", "module { func.func public @main(%x: tensor<2xi64>) -> tensor<2xi64> { } }"},
@@ -45,9 +46,7 @@ constexpr const char* kDocument = R"({"v": 1,
 
 program::Program test_program() {
   std::string document = kDocument;
-  const auto read = [](const std::string& path) -> Result<std::string> {
-    return kModules.at(path);
-  };
+  const auto read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
   auto program = program::parse_program(document, "test.json", "/", read, {});
   if (!program) FAIL(program.error().message);
   return std::move(*program);
@@ -58,7 +57,8 @@ std::shared_ptr<function::Engine> test_engine() {
   std::map<std::string, kit::Body> bodies;
   bodies["step.mlir"] = [](const Tensors& in) -> Result<Tensors> {  // the gradient is the batch, b counts calls
     Tensor gradient = Tensor::uninitialized(DType::kF32, {2});
-    for (int i = 0; i < 2; ++i) gradient.mutable_as<float>()[i] = static_cast<float>(in[2].as<std::int64_t>()[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < 2; ++i)
+      gradient.mutable_as<float>()[i] = static_cast<float>(in[2].as<std::int64_t>()[static_cast<std::size_t>(i)]);
     return Tensors{Tensor::scalar(DType::kF32, in[0].as<float>()[0]), gradient, Tensor::scalar(DType::kF32, 1.0f)};
   };
   bodies["next.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{in[0]}; };
@@ -69,7 +69,8 @@ std::shared_ptr<function::Engine> test_engine() {
   };
   bodies["sum.mlir"] = [](const Tensors& in) -> Result<Tensors> {
     const auto values = in[0].as<std::int64_t>();
-    return Tensors{Tensor::scalar(DType::kF32, static_cast<float>(values[0] + values[1])), Tensor::scalar(DType::kF32, 2.0f)};
+    return Tensors{Tensor::scalar(DType::kF32, static_cast<float>(values[0] + values[1])),
+                   Tensor::scalar(DType::kF32, 2.0f)};
   };
   bodies["add.mlir"] = [](const Tensors& in) -> Result<Tensors> {
     return Tensors{Tensor::scalar(DType::kF32, in[0].as<float>()[0] + in[1].as<float>()[0])};
@@ -89,7 +90,9 @@ struct Cluster {
     TaskServerOptions options;
     options.task = {job, index};
     options.bind = address;
-    options.make_endpoint = [this](transport::EndpointOptions endpoint) { return network->make_endpoint(std::move(endpoint)); };
+    options.make_endpoint = [this](transport::EndpointOptions endpoint) {
+      return network->make_endpoint(std::move(endpoint));
+    };
     options.make_engine = [] { return Result<std::shared_ptr<function::Engine>>(test_engine()); };
     servers.push_back(start_task_server(std::move(options)).value());
     return *servers.back();
@@ -105,7 +108,9 @@ struct Cluster {
     placement = place_variables(program, {{"ps:0", "ps0:1"}, {"ps:1", "ps1:1"}});
   }
 
-  TaskClient task(const std::string& name, const std::string& address) { return {*client, client->add_peer(name, address), name}; }
+  TaskClient task(const std::string& name, const std::string& address) {
+    return {*client, client->add_peer(name, address), name};
+  }
 
   /// Calls and waits.
   template <class T, class Ask>
@@ -118,19 +123,24 @@ struct Cluster {
   }
 
   Result<void> load(const std::string& name, const std::string& address, std::uint64_t epoch) {
-    return ask<void>([&](Deadline deadline, auto done) { task(name, address).load_program(program, placement, epoch, deadline, done); });
+    return ask<void>([&](Deadline deadline, auto done) {
+      task(name, address).load_program(program, placement, epoch, deadline, done);
+    });
   }
   void load_all(std::uint64_t epoch) {
-    for (const auto& [name, address] : {std::pair("ps:0", "ps0:1"), std::pair("ps:1", "ps1:1"), std::pair("worker:0", "w0:1")}) {
+    for (const auto& [name, address] :
+         {std::pair("ps:0", "ps0:1"), std::pair("ps:1", "ps1:1"), std::pair("worker:0", "w0:1")}) {
       const auto loaded = load(name, address, epoch);
       if (!loaded) FAIL(loaded.error().message);
     }
   }
   Result<ClosureOutcome> run(ClosureCall call) {
-    return ask<ClosureOutcome>([&](Deadline deadline, auto done) { task("worker:0", "w0:1").run(call, deadline, done); });
+    return ask<ClosureOutcome>(
+        [&](Deadline deadline, auto done) { task("worker:0", "w0:1").run(call, deadline, done); });
   }
   float read(const std::string& ps, const std::string& address, const std::string& name, std::size_t at = 0) {
-    return ask<std::vector<Tensor>>([&](Deadline deadline, auto done) { task(ps, address).read({name}, deadline, done); })
+    return ask<std::vector<Tensor>>(
+               [&](Deadline deadline, auto done) { task(ps, address).read({name}, deadline, done); })
         .value()[0]
         .as<float>()[at];
   }
@@ -149,8 +159,8 @@ TEST_CASE("runtime: variables are placed round-robin and a step updates them whe
   CHECK(outcome->metrics[0].weight == 2.0);
   REQUIRE(outcome->results.size() == 1);  // the returned variable, read after the updates
   CHECK(outcome->results[0].as<float>()[0] == 1.0f);
-  CHECK(cluster.read("ps:0", "ps0:1", "w", 0) == 1.0f);   // gradient 0
-  CHECK(cluster.read("ps:0", "ps0:1", "w", 1) == 0.5f);   // 1 - 0.5 * 1
+  CHECK(cluster.read("ps:0", "ps0:1", "w", 0) == 1.0f);  // gradient 0
+  CHECK(cluster.read("ps:0", "ps0:1", "w", 1) == 0.5f);  // 1 - 0.5 * 1
   CHECK(cluster.read("ps:1", "ps1:1", "b") == 1.0f);
 }
 
@@ -193,8 +203,10 @@ TEST_CASE("runtime: iterators are the worker's own, and their end is OUT_OF_RANG
     REQUIRE(outcome);
     CHECK(outcome->results[0].as<std::int64_t>()[0] == 2 * i);
   }
-  CHECK(cluster.run({.epoch = 7, .sequence = 1, .function = "next", .args = {IteratorRef{"it"}}}).error().code == Code::kOutOfRange);
-  CHECK(cluster.run({.epoch = 7, .sequence = 1, .function = "next", .args = {IteratorRef{"other"}}}).error().code == Code::kNotFound);
+  CHECK(cluster.run({.epoch = 7, .sequence = 1, .function = "next", .args = {IteratorRef{"it"}}}).error().code ==
+        Code::kOutOfRange);
+  CHECK(cluster.run({.epoch = 7, .sequence = 1, .function = "next", .args = {IteratorRef{"other"}}}).error().code ==
+        Code::kNotFound);
 }
 
 TEST_CASE("runtime: a dataset is mapped by a function of the program") {
@@ -220,7 +232,8 @@ TEST_CASE("runtime: arguments by position and by name, and what is missing") {
   CHECK(sum->results[0].as<float>()[0] == 5.0f);
   CHECK(cluster.run({.epoch = 7, .function = "add", .args = {two}}).error().message == "add: argument 'b' is missing");
   CHECK(cluster.run({.epoch = 7, .function = "nothing"}).error().code == Code::kNotFound);
-  const auto wrong = cluster.run({.epoch = 7, .function = "add", .args = {two}, .kwargs = {{"b", Tensor::scalar(DType::kS32, 3)}}});
+  const auto wrong =
+      cluster.run({.epoch = 7, .function = "add", .args = {two}, .kwargs = {{"b", Tensor::scalar(DType::kS32, 3)}}});
   CHECK(wrong.error().code == Code::kInvalidArgument);
 }
 
@@ -246,10 +259,12 @@ TEST_CASE("runtime: state is exported and imported whole") {
   cluster.load_all(7);
   REQUIRE(cluster.run({.epoch = 7, .sequence = 0, .function = "step"}));
   using State = std::vector<std::pair<std::string, Tensor>>;
-  const auto state = cluster.ask<State>([&](Deadline deadline, auto done) { cluster.task("ps:1", "ps1:1").export_state(deadline, done); });
+  const auto state = cluster.ask<State>(
+      [&](Deadline deadline, auto done) { cluster.task("ps:1", "ps1:1").export_state(deadline, done); });
   REQUIRE(state);
   cluster.load_all(8);
-  CHECK(cluster.ask<void>([&](Deadline deadline, auto done) { cluster.task("ps:1", "ps1:1").import_state(*state, deadline, done); }));
+  CHECK(cluster.ask<void>(
+      [&](Deadline deadline, auto done) { cluster.task("ps:1", "ps1:1").import_state(*state, deadline, done); }));
   CHECK(cluster.read("ps:1", "ps1:1", "b") == 1.0f);
 }
 
@@ -268,21 +283,27 @@ TEST_CASE("runtime: status says what a task does, shutdown is answered before it
   Cluster cluster;
   cluster.load_all(7);
   REQUIRE(cluster.run({.epoch = 7, .sequence = 0, .function = "step"}));
-  const auto ps = cluster.ask<TaskStatus>([&](Deadline deadline, auto done) { cluster.task("ps:0", "ps0:1").status(deadline, done); });
+  const auto ps = cluster.ask<TaskStatus>(
+      [&](Deadline deadline, auto done) { cluster.task("ps:0", "ps0:1").status(deadline, done); });
   REQUIRE(ps);
   CHECK(ps->variables == 1);
   CHECK(ps->epoch == 7);
-  const auto worker = cluster.ask<TaskStatus>([&](Deadline deadline, auto done) { cluster.task("worker:0", "w0:1").status(deadline, done); });
+  const auto worker = cluster.ask<TaskStatus>(
+      [&](Deadline deadline, auto done) { cluster.task("worker:0", "w0:1").status(deadline, done); });
   REQUIRE(worker);
   CHECK(worker->closures_done == 1);
-  CHECK(cluster.ask<void>([&](Deadline deadline, auto done) { cluster.task("worker:0", "w0:1").shutdown(deadline, done); }));
+  CHECK(cluster.ask<void>(
+      [&](Deadline deadline, auto done) { cluster.task("worker:0", "w0:1").shutdown(deadline, done); }));
 }
 
 TEST_CASE("metrics: means are weighted, sums added, ratios divided, and parts count the same elsewhere") {
   MetricAccumulator one;
-  one.add({{"loss", program::Reduce::kMean, program::Part::kWhole, 1.0, 64}, {"seen", program::Reduce::kSum, program::Part::kWhole, 64}});
-  one.add({{"loss", program::Reduce::kMean, program::Part::kWhole, 4.0, 32}, {"seen", program::Reduce::kSum, program::Part::kWhole, 32}});
-  one.add({{"hit", program::Reduce::kMean, program::Part::kNumerator, 3}, {"hit", program::Reduce::kMean, program::Part::kDenominator, 4}});
+  one.add({{"loss", program::Reduce::kMean, program::Part::kWhole, 1.0, 64},
+           {"seen", program::Reduce::kSum, program::Part::kWhole, 64}});
+  one.add({{"loss", program::Reduce::kMean, program::Part::kWhole, 4.0, 32},
+           {"seen", program::Reduce::kSum, program::Part::kWhole, 32}});
+  one.add({{"hit", program::Reduce::kMean, program::Part::kNumerator, 3},
+           {"hit", program::Reduce::kMean, program::Part::kDenominator, 4}});
   MetricAccumulator two;
   two.add(one.parts());
   for (const MetricAccumulator* metrics : {&one, &two}) {

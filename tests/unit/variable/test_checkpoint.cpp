@@ -28,7 +28,9 @@ class TemporaryDirectory {
 };
 
 Tensor counter(std::int64_t value) { return Tensor::scalar(DType::kS64, value); }
-Checkpoint checkpoint_of(std::int64_t step) { return {step, {{"w", counter(step)}, {".iterations", counter(step)}}, ""}; }
+Checkpoint checkpoint_of(std::int64_t step) {
+  return {step, {{"w", counter(step)}, {".iterations", counter(step)}}, ""};
+}
 std::vector<std::int64_t> steps_in(const fs::path& directory) {
   std::vector<std::int64_t> steps;
   const auto listed = list_checkpoints(directory.string());
@@ -57,7 +59,8 @@ TEST_CASE("checkpoint: is read back as it was written, in a directory made for i
 
 TEST_CASE("checkpoint: keeps the newest, and the one just written") {
   const TemporaryDirectory temporary;
-  for (const std::int64_t step : {100, 200, 300, 400}) REQUIRE(save_checkpoint(temporary.path.string(), checkpoint_of(step), 2));
+  for (const std::int64_t step : {100, 200, 300, 400})
+    REQUIRE(save_checkpoint(temporary.path.string(), checkpoint_of(step), 2));
   CHECK(steps_in(temporary.path) == std::vector<std::int64_t>{300, 400});
   REQUIRE(save_checkpoint(temporary.path.string(), checkpoint_of(50), 2));
   CHECK(steps_in(temporary.path) == std::vector<std::int64_t>{50, 300, 400});
@@ -68,8 +71,8 @@ TEST_CASE("checkpoint: keeps the newest, and the one just written") {
 
 TEST_CASE("checkpoint: strangers in the directory are neither listed nor removed") {
   const TemporaryDirectory temporary;
-  for (const char* name : {"step-.safetensors", "step-12.safetensors.tmp", ".step-13.safetensors", "step-x.safetensors", "notes.txt",
-                           "step--5.safetensors"})
+  for (const char* name : {"step-.safetensors", "step-12.safetensors.tmp", ".step-13.safetensors", "step-x.safetensors",
+                           "notes.txt", "step--5.safetensors"})
     std::ofstream(temporary.path / name) << "x";
   REQUIRE(save_checkpoint(temporary.path.string(), checkpoint_of(1), 1));
   REQUIRE(save_checkpoint(temporary.path.string(), checkpoint_of(2), 1));
@@ -111,7 +114,8 @@ TEST_CASE("checkpoint: none is nothing, but none that can be read is an error") 
 
 TEST_CASE("checkpoint: puts the iterations of several parameter servers together") {
   const TemporaryDirectory temporary;
-  Checkpoint checkpoint{7, {{"w", counter(1)}, {".iterations", counter(5)}, {"b", counter(2)}, {".iterations", counter(7)}}, ""};
+  Checkpoint checkpoint{
+      7, {{"w", counter(1)}, {".iterations", counter(5)}, {"b", counter(2)}, {".iterations", counter(7)}}, ""};
   const auto path = save_checkpoint(temporary.path.string(), checkpoint, 1);
   REQUIRE(path);
   const auto loaded = load_checkpoint(*path);

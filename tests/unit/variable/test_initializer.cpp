@@ -55,7 +55,8 @@ const TensorSpec kLarge{DType::kF32, {400, 600}};
 
 TEST_CASE("initializer: Philox4x32-10 gives the known answers of Random123") {
   CHECK(philox4x32_10({0, 0, 0, 0}, {0, 0}) == PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-  CHECK(philox4x32_10({~0U, ~0U, ~0U, ~0U}, {~0U, ~0U}) == PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  CHECK(philox4x32_10({~0U, ~0U, ~0U, ~0U}, {~0U, ~0U}) ==
+        PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
   CHECK(philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
         PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
@@ -131,14 +132,17 @@ TEST_CASE("initializer: normal and truncated normal have their moments") {
 
 TEST_CASE("initializer: glorot, he and lecun have Keras' scales") {
   const double fan_in = 400, fan_out = 600;
-  const auto deviation = [](const char* text, const TensorSpec& spec) { return moments_of(value_of(text, spec)).deviation; };
+  const auto deviation = [](const char* text, const TensorSpec& spec) {
+    return moments_of(value_of(text, spec)).deviation;
+  };
   const Moments glorot = moments_of(value_of(R"({"glorot_uniform": {"seed": 1}})", kLarge));
   const double limit = std::sqrt(6 / (fan_in + fan_out));
   CHECK(std::abs(glorot.deviation / (limit / std::sqrt(3.0)) - 1) < 0.01);
   CHECK(glorot.most < limit);
   CHECK(glorot.least >= -limit);
   CHECK(glorot.most > 0.999 * limit);
-  CHECK(std::abs(deviation(R"({"glorot_normal": {"seed": 1}})", kLarge) / std::sqrt(2 / (fan_in + fan_out)) - 1) < 0.01);
+  CHECK(std::abs(deviation(R"({"glorot_normal": {"seed": 1}})", kLarge) / std::sqrt(2 / (fan_in + fan_out)) - 1) <
+        0.01);
   CHECK(std::abs(deviation(R"({"he_normal": {"seed": 1}})", kLarge) / std::sqrt(2 / fan_in) - 1) < 0.01);
   CHECK(std::abs(deviation(R"({"he_uniform": {"seed": 1}})", kLarge) / std::sqrt(2 / fan_in) - 1) < 0.01);
   CHECK(std::abs(deviation(R"({"lecun_normal": {"seed": 1}})", kLarge) / std::sqrt(1 / fan_in) - 1) < 0.01);
@@ -146,7 +150,8 @@ TEST_CASE("initializer: glorot, he and lecun have Keras' scales") {
   // A convolution: the receptive field times the last two dimensions. A vector: both fans are its size.
   const TensorSpec kernel{DType::kF32, {3, 3, 32, 64}};
   CHECK(std::abs(deviation(R"({"he_normal": {"seed": 1}})", kernel) / std::sqrt(2.0 / (9 * 32)) - 1) < 0.02);
-  CHECK(std::abs(deviation(R"({"glorot_normal": {"seed": 1}})", {DType::kF32, {100000}}) / std::sqrt(1.0 / 100000) - 1) < 0.02);
+  CHECK(std::abs(deviation(R"({"glorot_normal": {"seed": 1}})", {DType::kF32, {100000}}) / std::sqrt(1.0 / 100000) -
+                 1) < 0.02);
 }
 
 TEST_CASE("initializer: makes f64, f16 and bf16 near the f32 of the same seed") {
@@ -165,16 +170,20 @@ TEST_CASE("initializer: makes f64, f16 and bf16 near the f32 of the same seed") 
 
 TEST_CASE("initializer: names what is wrong") {
   const TensorSpec spec{DType::kF32, {2}};
-  CHECK(error_of(R"({"glorot_unifrom": {}})", spec).message == "glorot_unifrom: no such initializer, did you mean 'glorot_uniform'?");
-  CHECK(error_of(R"({"glorot_uniform": {"sed": 1}})", spec).message == "glorot_uniform.sed: unknown, did you mean 'seed'?");
-  CHECK(error_of(R"({"glorot_uniform": {"seed": -1}})", spec).message == "glorot_uniform.seed: must be a whole number >= 0");
+  CHECK(error_of(R"({"glorot_unifrom": {}})", spec).message ==
+        "glorot_unifrom: no such initializer, did you mean 'glorot_uniform'?");
+  CHECK(error_of(R"({"glorot_uniform": {"sed": 1}})", spec).message ==
+        "glorot_uniform.sed: unknown, did you mean 'seed'?");
+  CHECK(error_of(R"({"glorot_uniform": {"seed": -1}})", spec).message ==
+        "glorot_uniform.seed: must be a whole number >= 0");
   CHECK(error_of(R"({"glorot_uniform": {"seed": 1.5}})", spec).code == Code::kInvalidArgument);
   CHECK(error_of(R"({"constant": {}})", spec).message == "constant.value: is missing");
   CHECK(error_of(R"({"constant": {"value": "x"}})", spec).code == Code::kInvalidArgument);
   CHECK(error_of(R"({"constant": {"value": 300}})", {DType::kU8, {2}}).message.starts_with("constant.value: "));
   CHECK(error_of(R"({"uniform": {"min": 1, "max": 0}})", spec).message == "uniform.min: 1 is above max, 0");
   CHECK(error_of(R"({"normal": {"stddev": -1}})", spec).message == "normal.stddev: must be a finite number >= 0");
-  CHECK(error_of(R"({"normal": {}})", {DType::kS32, {2}}).message == "normal: makes floating-point numbers, the variable is s32[2]");
+  CHECK(error_of(R"({"normal": {}})", {DType::kS32, {2}}).message ==
+        "normal: makes floating-point numbers, the variable is s32[2]");
   CHECK(error_of(R"({"value": [1, 2, 3]})", spec).message.starts_with("value: "));
   CHECK(error_of(R"({"zeros": {"seed": 1}})", spec).message.starts_with("zeros.seed: unknown"));
   CHECK(error_of(R"({"zeros": {}})", {DType::kF32, {-1}}).code == Code::kInvalidArgument);

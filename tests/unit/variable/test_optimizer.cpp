@@ -57,7 +57,8 @@ TEST_CASE("optimizer: agrees with Keras within 2 ulp in float32") {
         for (std::size_t i = 0; i < c.steps[s].bits[p].size(); ++i) {
           const float want = std::bit_cast<float>(c.steps[s].bits[p][i]);
           CAPTURE(s);
-          CHECK_MESSAGE(ulps(states[p].value.as<float>()[i], want) <= 2, states[p].value.as<float>()[i], " is not ", want);
+          CHECK_MESSAGE(ulps(states[p].value.as<float>()[i], want) <= 2, states[p].value.as<float>()[i], " is not ",
+                        want);
         }
       }
     }
@@ -86,8 +87,8 @@ TEST_CASE("optimizer: updates f64 variables with f64 settings") {
 }
 
 TEST_CASE("optimizer: writes in place for the sole owner, and into fresh buffers where somebody reads") {
-  for (const char* text : {R"({"sgd": {}})", R"({"sgd": {"momentum": 0.9}})", R"({"sgd": {"momentum": 0.9, "nesterov": true}})",
-                           R"({"adam": {}})"}) {
+  for (const char* text : {R"({"sgd": {}})", R"({"sgd": {"momentum": 0.9}})",
+                           R"({"sgd": {"momentum": 0.9, "nesterov": true}})", R"({"adam": {}})"}) {
     CAPTURE(text);
     const auto optimizer = optimizer_of(text);
     VariableState state{"w", floats(std::vector<float>(37, 1.0F)), {}, 0};
@@ -149,7 +150,8 @@ TEST_CASE("optimizer: reads its settings, and names what is wrong with them") {
   CHECK(error_of(R"({"sgd": {"learning_rate": -1}})").message == "sgd.learning_rate: must be a finite number >= 0");
   CHECK(error_of(R"({"sgd": {"learning_rate": "NaN"}})").message == "sgd.learning_rate: must be a finite number >= 0");
   CHECK(error_of(R"({"sgd": {"nesterov": 1}})").message == "sgd.nesterov: must be true or false");
-  CHECK(error_of(R"({"sgd": {"learning_rat": 1}})").message == "sgd.learning_rat: unknown, did you mean 'learning_rate'?");
+  CHECK(error_of(R"({"sgd": {"learning_rat": 1}})").message ==
+        "sgd.learning_rat: unknown, did you mean 'learning_rate'?");
   CHECK(error_of(R"({"adam": {"beta_1": 1}})").message == "adam.beta_1: must be within [0, 1)");
   CHECK(error_of(R"({"adam": 0.1})").message == "adam: must be an object");
   CHECK(error_of(R"({"adma": {}})").message == "adma: no such optimizer, did you mean 'adam'?");

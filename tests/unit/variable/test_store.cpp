@@ -27,7 +27,9 @@ std::vector<float> read(const VariableStore& store, const char* name) {
 std::shared_ptr<const Optimizer> optimizer_of(const std::string& text) {
   return *make_optimizer(nlohmann::ordered_json::parse(text));
 }
-Update gradient(std::string name, const std::vector<float>& values) { return {UpdateKind::kGradient, std::move(name), floats(values)}; }
+Update gradient(std::string name, const std::vector<float>& values) {
+  return {UpdateKind::kGradient, std::move(name), floats(values)};
+}
 
 VariableStore store_of_two() {
   VariableStore store;
@@ -99,7 +101,9 @@ TEST_CASE("store: applies all updates of a closure or none") {
 
 TEST_CASE("store: several updates of one variable in a closure apply in their order") {
   VariableStore store = store_of_two();
-  REQUIRE(store.apply(0, {{UpdateKind::kAssign, "b", floats({10})}, gradient("b", {1}), {UpdateKind::kAssignAdd, "b", floats({0.5})},
+  REQUIRE(store.apply(0, {{UpdateKind::kAssign, "b", floats({10})},
+                          gradient("b", {1}),
+                          {UpdateKind::kAssignAdd, "b", floats({0.5})},
                           {UpdateKind::kAssignSub, "b", floats({2})}}));
   CHECK(read(store, "b") == std::vector<float>{7.5});
 }
@@ -211,7 +215,8 @@ TEST_CASE("store: an import is all or nothing") {
   CHECK(result.error().message == "'b' is f32[2], the variable is f32[1]");
   CHECK_FALSE(store.import_state({{"w", floats({5, 6})}, {"b", floats({5})}, {"w/.optimizer/momentum", floats({1})}}));
   CHECK_FALSE(store.import_state({{"w", floats({5, 6})}, {"b", floats({5})}, {"w/.optimizer/updates", floats({1})}}));
-  CHECK_FALSE(store.import_state({{"w", floats({5, 6})}, {"b", floats({5})}, {".iterations", Tensor::scalar<std::int64_t>(DType::kS64, -1)}}));
+  CHECK_FALSE(store.import_state(
+      {{"w", floats({5, 6})}, {"b", floats({5})}, {".iterations", Tensor::scalar<std::int64_t>(DType::kS64, -1)}}));
   CHECK(read(store, "w") == std::vector<float>{1, 2});
   CHECK(store.import_state({{"w", floats({5, 6})}, {"b", floats({5})}}));
   CHECK(read(store, "w") == std::vector<float>{5, 6});

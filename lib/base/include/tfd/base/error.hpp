@@ -64,8 +64,8 @@ tl::unexpected<Error> fail(Code code, fmt::format_string<Args...> format, Args&&
 }
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
-/// kSystem (kNotFound for ENOENT, kPermissionDenied for EACCES and EPERM, kResourceExhausted for ENOSPC, ENOMEM, EMFILE)
-/// with the text of `saved_errno`: "cannot open x.json: no such file or directory".
+/// kSystem (kNotFound for ENOENT, kPermissionDenied for EACCES and EPERM, kResourceExhausted for ENOSPC, ENOMEM,
+/// EMFILE) with the text of `saved_errno`: "cannot open x.json: no such file or directory".
 tl::unexpected<Error> fail_errno(int saved_errno, std::string_view what);
 
 namespace detail {
@@ -81,14 +81,15 @@ inline Error add_context(Error&& error, std::string_view where) { return std::mo
 
 // The value of a Result, or return its error (with a context in front, if one is given) from the enclosing function.
 // The counter keeps the names of nested uses apart.
-#define TFD_TRY(expression, ...) TFD_TRY_NAMED(TFD_TRY_JOIN(tfd_result_, __COUNTER__), expression __VA_OPT__(, ) __VA_ARGS__)
+#define TFD_TRY(expression, ...) \
+  TFD_TRY_NAMED(TFD_TRY_JOIN(tfd_result_, __COUNTER__), expression __VA_OPT__(, ) __VA_ARGS__)
 #define TFD_TRY_JOIN(a, b) TFD_TRY_JOIN_EXPANDED(a, b)
 #define TFD_TRY_JOIN_EXPANDED(a, b) a##b
-#define TFD_TRY_NAMED(name, expression, ...)                                                 \
-  __extension__({                                                                            \
-    auto name = (expression);                                                                \
-    if (!name)                                                                               \
-      return ::tl::unexpected<::tfd::Error>(                                                 \
-          ::tfd::detail::add_context(std::move(name).error() __VA_OPT__(, ) __VA_ARGS__));   \
-    ::tfd::detail::take(std::move(name));                                                    \
+#define TFD_TRY_NAMED(name, expression, ...)                                               \
+  __extension__({                                                                          \
+    auto name = (expression);                                                              \
+    if (!name)                                                                             \
+      return ::tl::unexpected<::tfd::Error>(                                               \
+          ::tfd::detail::add_context(std::move(name).error() __VA_OPT__(, ) __VA_ARGS__)); \
+    ::tfd::detail::take(std::move(name));                                                  \
   })

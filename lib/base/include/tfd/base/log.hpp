@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where long-running parts (supervisor, coordinator) say what happened. They get a Log from the tool that made them; the
-// tool decides what is printed. A default-made Log is silent. Thread rule: thread-safe if the sink is.
+// Where long-running parts (supervisor, coordinator) say what happened. They get a Log from the tool that made them;
+// the tool decides what is printed. A default-made Log is silent. Thread rule: thread-safe if the sink is.
 #include <fmt/format.h>
 
 #include <functional>
@@ -22,13 +22,21 @@ class Log {
   Log for_room(std::string room) const { return Log(std::move(room), sink_); }
 
   template <class... Args>
-  void error(fmt::format_string<Args...> format, Args&&... args) const { say(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...)); }
+  void error(fmt::format_string<Args...> format, Args&&... args) const {
+    say(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...));
+  }
   template <class... Args>
-  void warning(fmt::format_string<Args...> format, Args&&... args) const { say(LogLevel::kWarning, fmt::format(format, std::forward<Args>(args)...)); }
+  void warning(fmt::format_string<Args...> format, Args&&... args) const {
+    say(LogLevel::kWarning, fmt::format(format, std::forward<Args>(args)...));
+  }
   template <class... Args>
-  void info(fmt::format_string<Args...> format, Args&&... args) const { say(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...)); }
+  void info(fmt::format_string<Args...> format, Args&&... args) const {
+    say(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...));
+  }
   template <class... Args>
-  void debug(fmt::format_string<Args...> format, Args&&... args) const { say(LogLevel::kDebug, fmt::format(format, std::forward<Args>(args)...)); }
+  void debug(fmt::format_string<Args...> format, Args&&... args) const {
+    say(LogLevel::kDebug, fmt::format(format, std::forward<Args>(args)...));
+  }
 
  private:
   void say(LogLevel level, const std::string& message) const {

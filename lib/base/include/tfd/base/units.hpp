@@ -11,7 +11,8 @@
 
 namespace tfd {
 
-/// A sum of numbers with units ns, us, ms, s, m, h, d; a bare number is seconds; "0" is zero. kInvalidArgument otherwise.
+/// A sum of numbers with units ns, us, ms, s, m, h, d; a bare number is seconds; "0" is zero. kInvalidArgument
+/// otherwise.
 Result<Duration> parse_duration(std::string_view text);
 /// "1m30s", "250ms": the shortest form that parse_duration() reads back.
 std::string format_duration(Duration duration);

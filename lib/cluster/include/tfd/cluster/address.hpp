@@ -18,8 +18,8 @@ struct Address {
 
 /// "h1:8888", "[::1]:8888".
 std::string format_address(const Address& address);
-/// kInvalidArgument: no port, port out of 0..65535 ("port 70000 out of range"), an IPv6 address without brackets, an empty
-/// host, a character that no host name has.
+/// kInvalidArgument: no port, port out of 0..65535 ("port 70000 out of range"), an IPv6 address without brackets, an
+/// empty host, a character that no host name has.
 Result<Address> parse_address(std::string_view text);
 bool is_ipv6(const Address& address);
 /// 127.0.0.0/8, ::1 or localhost.

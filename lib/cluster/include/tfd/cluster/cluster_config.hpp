@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tools pass to each other: a cluster spec and who one is in it. A superset of TF_CONFIG; unknown keys are kept.
-// Thread rule: plain value.
+// What the tools pass to each other: a cluster spec and who one is in it. A superset of TF_CONFIG; unknown keys are
+// kept. Thread rule: plain value.
 #include <map>
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ struct ClusterConfig {
   std::optional<std::string> master;
   std::map<std::string, int> num_accelerators;
   std::optional<std::string> resolver;  // which one said so
-  std::string extra = "{}";             // a JSON object: the keys that tfd doesn't know, in their order; those of "task" under it
+  std::string extra = "{}";  // a JSON object: the keys that tfd doesn't know, in their order; those of "task" under it
 
   // Of this process alone, never in the JSON:
   std::optional<std::string> visible_devices = {};  // what CUDA_VISIBLE_DEVICES should be here

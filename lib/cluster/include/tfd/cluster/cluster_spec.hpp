@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Job -> tasks -> addresses, as tf.train.ClusterSpec (TensorFlow 2.21; facts in semantics: jobs keep insertion order, a job
-// is dense or sparse, addresses are any strings until validate()). Thread rule: plain value.
+// Job -> tasks -> addresses, as tf.train.ClusterSpec (TensorFlow 2.21; facts in semantics: jobs keep insertion order, a
+// job is dense or sparse, addresses are any strings until validate()). Thread rule: plain value.
 //
 //   ClusterSpec spec;
 //   spec.add_task("worker", 0, "h1:8888");

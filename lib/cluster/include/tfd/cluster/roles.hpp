@@ -10,8 +10,8 @@
 
 namespace tfd::cluster {
 
-/// Jobs among chief, worker, ps, evaluator; at most one chief and one evaluator; the task is there (an evaluator needn't
-/// be). kInvalidArgument in TensorFlow's order of checks.
+/// Jobs among chief, worker, ps, evaluator; at most one chief and one evaluator; the task is there (an evaluator
+/// needn't be). kInvalidArgument in TensorFlow's order of checks.
 Result<void> validate_roles(const ClusterSpec& spec, const std::optional<TaskId>& task);
 bool is_chief(const ClusterSpec& spec, const TaskId& task);
 /// chief and workers together; the evaluators for an evaluator; kInvalidArgument for a ps.

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cluster resolvers: who is in the cluster and who am I. Each is a function of the environment and its options; one file
-// per resolver. Thread rule: pure functions (a device lister may start nvidia-smi).
+// Cluster resolvers: who is in the cluster and who am I. Each is a function of the environment and its options; one
+// file per resolver. Thread rule: pure functions (a device lister may start nvidia-smi).
 #include <functional>
 #include <map>
 #include <optional>
@@ -47,9 +47,11 @@ struct TfConfigOptions {
 /// From the variable TF_CONFIG. kNotFound when it is unset and not asked to be TensorFlow's (an empty cluster there).
 Result<cluster::ClusterConfig> resolve_tf_config(const Environment& env, const TfConfigOptions& options);
 
-/// What `nvidia-smi --list-gpus` says, or nullopt when there is none; kFailedPrecondition with its output when it fails.
+/// What `nvidia-smi --list-gpus` says, or nullopt when there is none; kFailedPrecondition with its output when it
+/// fails.
 using GpuLister = std::function<Result<std::optional<int>>()>;
-/// Its answer as a number: the lines that begin with "GPU ". kFailedPrecondition where it exited with another code than 0.
+/// Its answer as a number: the lines that begin with "GPU ". kFailedPrecondition where it exited with another code than
+/// 0.
 Result<std::optional<int>> count_gpus(std::string_view output, int exit_code);
 /// Runs nvidia-smi, found in PATH of `env`.
 GpuLister nvidia_smi_lister(const Environment& env, Deadline deadline);
@@ -67,9 +69,10 @@ struct SlurmOptions {
   std::function<Result<std::string>(const std::string& path)> load_hostfile = {};
 };
 /// From the variables of a job step, else of the job; no task in a batch script and a salloc shell.
-/// kFailedPrecondition: not in a job, the counts don't add up (both numbers), more GPUs asked than there are, a rank that
-/// isn't where SLURM_DISTRIBUTION puts it. kInvalidArgument: a variable that can't be read.
-/// O(tasks); 10 000 nodes take 3 ms.
-Result<cluster::ClusterConfig> resolve_slurm(const Environment& env, const SlurmOptions& options, const GpuLister& gpus);
+/// kFailedPrecondition: not in a job, the counts don't add up (both numbers), more GPUs asked than there are, a rank
+/// that isn't where SLURM_DISTRIBUTION puts it. kInvalidArgument: a variable that can't be read. O(tasks); 10 000 nodes
+/// take 3 ms.
+Result<cluster::ClusterConfig> resolve_slurm(const Environment& env, const SlurmOptions& options,
+                                             const GpuLister& gpus);
 
 }  // namespace tfd::resolve

@@ -37,7 +37,7 @@ struct ClosureCall {
   std::string function;
   std::vector<ArgumentValue> args;
   std::vector<std::pair<std::string, ArgumentValue>> kwargs;
-  std::int64_t step = 0;       // what an input bound to "step" gets
+  std::int64_t step = 0;  // what an input bound to "step" gets
 };
 
 struct Metric {
@@ -111,22 +111,23 @@ class TaskClient {
   // Workers.
   void create_iterator(const std::string& id, const std::string& dataset, Deadline deadline, Callback<void> done);
   void drop_iterator(const std::string& id, Deadline deadline, Callback<void> done);
-  /// kOutOfRange at the end of an iterator's data. The function's own errors have the task set. kUnavailable: this worker
-  /// is gone; when Error::task is a ps ("ps:1"), that parameter server is.
+  /// kOutOfRange at the end of an iterator's data. The function's own errors have the task set. kUnavailable: this
+  /// worker is gone; when Error::task is a ps ("ps:1"), that parameter server is.
   void run(const ClosureCall& call, Deadline deadline, Callback<ClosureOutcome> done);
-  /// One pass over elements index, index + count, … of the function's dataset (at most `steps` of them), variables read once.
-  /// Idempotent: a lost part is run again elsewhere.
+  /// One pass over elements index, index + count, … of the function's dataset (at most `steps` of them), variables read
+  /// once. Idempotent: a lost part is run again elsewhere.
   void evaluate(const std::string& function, std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps,
                 std::uint64_t epoch, Deadline deadline, Callback<std::vector<Metric>> done);
 
   // Parameter servers.
   void read(const std::vector<std::string>& variables, Deadline deadline, Callback<std::vector<tensor::Tensor>> done);
   /// All updates of one closure to this parameter server, at once; true if applied, false if this sequence had been.
-  void update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
-              Callback<bool> done);
+  void update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
+              Deadline deadline, Callback<bool> done);
   void assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline, Callback<void> done);
   void export_state(Deadline deadline, Callback<std::vector<std::pair<std::string, tensor::Tensor>>> done);
-  void import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline, Callback<void> done);
+  void import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline,
+                    Callback<void> done);
 
   // All.
   void status(Deadline deadline, Callback<TaskStatus> done);

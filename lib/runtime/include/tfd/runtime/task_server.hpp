@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The standard server of a task: a worker runs functions, a parameter server holds variables. The PJRT plug-in is loaded
-// with the first program that has functions. Thread rule: the parameter server's state lives on the endpoint's I/O thread;
-// a worker runs closures on one executor thread, in the order they came.
+// The standard server of a task: a worker runs functions, a parameter server holds variables. The PJRT plug-in is
+// loaded with the first program that has functions. Thread rule: the parameter server's state lives on the endpoint's
+// I/O thread; a worker runs closures on one executor thread, in the order they came.
 #include <functional>
 #include <memory>
 #include <string>

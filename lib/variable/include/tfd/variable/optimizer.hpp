@@ -38,7 +38,8 @@ class Optimizer {
 
 /// {"sgd": {"learning_rate": 0.01, "momentum": 0, "nesterov": false}}, {"adam": {"learning_rate": 0.001, "beta_1": 0.9,
 /// "beta_2": 0.999, "epsilon": 1e-7}}; "clipvalue", "clipnorm" are the worker's business and are refused here.
-/// kInvalidArgument names the key: "adam.beta_3: unknown, did you mean 'beta_2'?", "sgd.momentum: must be within [0, 1]".
+/// kInvalidArgument names the key: "adam.beta_3: unknown, did you mean 'beta_2'?", "sgd.momentum: must be within [0,
+/// 1]".
 Result<std::shared_ptr<const Optimizer>> make_optimizer(const nlohmann::ordered_json& optimizer);
 
 }  // namespace tfd::variable

@@ -43,8 +43,8 @@ class AppliedSet {
 
 class VariableStore {
  public:
-  /// kAlreadyExists when the name is taken; kInvalidArgument for one that export_state() could not tell apart (empty, with
-  /// a leading '.', or with "/.optimizer/" in it). A value that is a part of a larger buffer is copied out of it.
+  /// kAlreadyExists when the name is taken; kInvalidArgument for one that export_state() could not tell apart (empty,
+  /// with a leading '.', or with "/.optimizer/" in it). A value that is a part of a larger buffer is copied out of it.
   Result<void> create(std::string name, tensor::Tensor value);
   void set_optimizer(std::shared_ptr<const Optimizer> optimizer) { optimizer_ = std::move(optimizer); }
   /// As new: no variables, no optimizer, nothing applied.
@@ -53,7 +53,8 @@ class VariableStore {
   void begin_epoch() { applied_ = AppliedSet(); }
   const AppliedSet& applied() const { return applied_; }
 
-  /// kNotFound names the variable. The tensor shares the store's buffer: an update while it is held goes into a new one.
+  /// kNotFound names the variable. The tensor shares the store's buffer: an update while it is held goes into a new
+  /// one.
   Result<tensor::Tensor> read(std::string_view name) const;
   /// All updates of one closure, or none: everything is checked before the first is applied. True if applied, false if
   /// this sequence number had been applied before. kInvalidArgument for a dtype or shape that doesn't fit, kNotFound,
@@ -71,8 +72,9 @@ class VariableStore {
   /// "w/.optimizer/updates", ".iterations".
   std::vector<std::pair<std::string, tensor::Tensor>> export_state() const;
   /// The inverse, for variables that exist; names of others are ignored. kInvalidArgument for another dtype or shape,
-  /// kNotFound when a variable's value is missing. All or nothing. A state of values only starts slots and counters afresh;
-  /// of several ".iterations" (the parameter servers' states put together) the largest counts. What was applied stays.
+  /// kNotFound when a variable's value is missing. All or nothing. A state of values only starts slots and counters
+  /// afresh; of several ".iterations" (the parameter servers' states put together) the largest counts. What was applied
+  /// stays.
   Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state);
 
  private:
