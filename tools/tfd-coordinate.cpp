@@ -189,7 +189,8 @@ Result<int> run_training(const Asked& a, const program::Program& program, const 
   const auto summary = TFD_TRY(coordinate::train(program, connect, coordinator_options(a, io), train));
   progress.finish();
   if (summary.reason == "nothing_left") {
-    if (!a.keep_servers)
+    // With an evaluation there was a coordinator, which has said it.
+    if (!a.keep_servers && !program.train->evaluate)
       (void)coordinate::say_goodbye(config, transport::make_zmq_endpoint, Deadline::after(std::chrono::seconds(2)));
     return 0;
   }
