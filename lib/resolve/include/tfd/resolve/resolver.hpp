@@ -70,8 +70,7 @@ struct SlurmOptions {
 };
 /// From the variables of a job step, else of the job; no task in a batch script and a salloc shell.
 /// kFailedPrecondition: not in a job, the counts don't add up (both numbers), more GPUs asked than there are, a rank
-/// that isn't where SLURM_DISTRIBUTION puts it. kInvalidArgument: a variable that can't be read. O(tasks); 10 000 nodes
-/// take 3 ms.
+/// that isn't where SLURM_DISTRIBUTION puts it. kInvalidArgument: a variable that can't be read. O(tasks).
 Result<cluster::ClusterConfig> resolve_slurm(const Environment& env, const SlurmOptions& options,
                                              const GpuLister& gpus);
 
