@@ -49,7 +49,8 @@ class Waker {
   }
   void prepare_to_sleep() { sleeping_.store(true); }
   void awake() {
-    if (sleeping_.exchange(false)) return;  // nobody wrote
+    sleeping_.store(false);
+    // Always: a wake() may write after we were woken by something else, and unread it would end every poll from then on.
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = read(fd_, &count, sizeof count);
   }
