@@ -166,7 +166,9 @@ void Assembly::skip_filled() {
 }
 
 Result<void> Assembly::add(std::uint16_t block, std::uint64_t position, std::span<const std::byte> bytes) {
-  if (complete_ || block != current_) return fail(Code::kInvalidArgument, "a chunk of block {} where none of it is awaited", block);
+  // parts_ is short after an envelope that could not be read: nothing is awaited then either.
+  if (complete_ || current_ >= parts_.size() || block != current_)
+    return fail(Code::kInvalidArgument, "a chunk of block {} where none of it is awaited", block);
   Part& part = parts_[current_];
   if (position != part.filled || bytes.size() > part.size - part.filled)
     return fail(Code::kInvalidArgument, "a chunk of {} bytes at {} of block {}, which has {} of {}", bytes.size(), position, block, part.filled, part.size);
