@@ -81,6 +81,7 @@ class Trainer {
 
  private:
   Result<void> find_checkpoint();
+  bool nothing_left() const { return train_.steps && first_step_ >= *train_.steps; }
   Result<TrainSummary> run_connected();
   Result<std::string> run_steps();
   Result<void> schedule_until(std::int64_t boundary);
@@ -161,10 +162,9 @@ Result<void> Trainer::find_checkpoint() {
 
 Result<TrainSummary> Trainer::run(const Connect& connect, CoordinatorOptions coordinator) {
   TFD_TRY(find_checkpoint());
-  const bool nothing_left = train_.steps && first_step_ >= *train_.steps;
-  if (nothing_left && options_.say) options_.say(fmt::format("already at step {} of {}", first_step_, *train_.steps));
+  if (nothing_left() && options_.say) options_.say(fmt::format("already at step {} of {}", first_step_, *train_.steps));
   // Where nothing is left to train, the tasks are still needed for the metrics that the end states.
-  const bool needs_tasks = !nothing_left || train_.evaluate.has_value();
+  const bool needs_tasks = !nothing_left() || train_.evaluate.has_value();
   if (needs_tasks) {
     coordinator.window = std::min(coordinator.window, kWindow);
     coordinator.keep_going = false;
@@ -201,10 +201,9 @@ Result<TrainSummary> Trainer::run_connected() {
     if (!saved_path_.empty()) start.add("resumed_from", saved_path_);
     TFD_TRY(emit(std::move(start)));
     started_ = reported_at_ = saved_at_ = Clock::now();
-    const bool nothing_left = train_.steps && first_step_ >= *train_.steps;
     const std::string reason = TFD_TRY(run_steps());
     TFD_TRY(finish(reason));
-    TrainSummary summary{.reason = nothing_left ? "nothing_left" : reason};
+    TrainSummary summary{.reason = nothing_left() ? "nothing_left" : reason};
     summary.metrics = last_interval_;
     return summary;
   };
