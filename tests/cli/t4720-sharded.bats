@@ -1,0 +1,242 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Partitioned tables through the real tools: where their rows lie, lookups and updates of rows, and what moves for them.
+
+load coordinate
+setup() {
+  coordinate_setup
+  PROXY=
+}
+teardown() {
+  [ -z "$PROXY" ] || kill "$PROXY" 2>/dev/null || true
+  coordinate_teardown
+}
+
+# A table of 12 rows of 2, [0, 0.5], [1, 1.5] and so on; functions of four numbers of rows.
+table_program() { # PARTITIONER
+  cat >look.mlir <<'MLIR'
+module @look {
+  func.func public @main(%rows: tensor<4x2xf32> loc("rows")) -> tensor<4x2xf32> {
+    return %rows : tensor<4x2xf32>
+  }
+}
+MLIR
+  cat >look2.mlir <<'MLIR'
+module @look2 {
+  func.func public @main(%rows: tensor<2x2x2xf32> loc("rows")) -> tensor<2x2x2xf32> {
+    return %rows : tensor<2x2x2xf32>
+  }
+}
+MLIR
+  cat >pair.mlir <<'MLIR'
+module @pair {
+  func.func public @main(%ids: tensor<4xi32> loc("ids"), %rows: tensor<4x2xf32> loc("rows")) -> (tensor<4xi32>, tensor<4x2xf32>) {
+    return %ids, %rows : tensor<4xi32>, tensor<4x2xf32>
+  }
+}
+MLIR
+  cat >whole.mlir <<'MLIR'
+module @whole {
+  func.func public @main(%table: tensor<12x2xf32> loc("table")) -> (tensor<12x2xf32>, tensor<12x2xf32>) {
+    %twice = stablehlo.add %table, %table : tensor<12x2xf32>
+    return %table, %twice : tensor<12x2xf32>, tensor<12x2xf32>
+  }
+}
+MLIR
+  jq -n --argjson partitioner "$1" '{v: 1,
+    variables: {first: {shape: [], init: {zeros: {}}},
+                table: {shape: [12, 2], init: {value: [range(12) | [., . + 0.5]]}, partitioner: $partitioner}},
+    optimizer: {sgd: {learning_rate: 0.5}},
+    functions: {
+      look: {module: "look.mlir", inputs: [{lookup: "table", ids: {arg: 0}}], outputs: [{result: 0}]},
+      look2: {module: "look2.mlir", inputs: [{lookup: "table", ids: {kwarg: "ids"}}], outputs: [{result: 0}]},
+      learn: {module: "look.mlir", inputs: [{lookup: "table", ids: {arg: 0}}], outputs: [{gradient: "table", ids: {arg: 0}}]},
+      push: {module: "pair.mlir", inputs: [{arg: 0}, {arg: 1}], outputs: [{gradient: "table", part: "indices"}, {gradient: "table", part: "values"}]},
+      assign: {module: "pair.mlir", inputs: [{arg: 0}, {arg: 1}], outputs: [{assign: "table", part: "indices"}, {assign: "table", part: "values"}]},
+      add: {module: "pair.mlir", inputs: [{arg: 0}, {arg: 1}], outputs: [{assign_add: "table", part: "indices"}, {assign_add: "table", part: "values"}]},
+      subtract: {module: "pair.mlir", inputs: [{arg: 0}, {arg: 1}], outputs: [{assign_sub: "table", part: "indices"}, {assign_sub: "table", part: "values"}]},
+      double: {module: "whole.mlir", inputs: [{variable: "table"}], outputs: [{result: 0}, {assign: "table"}], returns: ["table"]}}} |
+    if $partitioner == null then del(.variables.table.partitioner) else . end' >program.json
+}
+
+# The lines on stdin as closures, one after the other, on the cluster of spec.json.
+closures() {
+  jq -c 'if .op == "schedule" then ., {op: "join"} else . end' >lines.jsonl
+  run --separate-stderr timeout 60 tfd-coordinate -q program.json --cluster spec.json --keep-servers --ordered --keep-going --closures lines.jsonl
+}
+value_of() { jq -c --arg id "$1" 'select(.id == $id) | .value' <<<"$output"; }
+error_of() { jq -r --arg id "$1" 'select(.id == $id) | .error | .code + ": " + .message' <<<"$output"; }
+
+@test "sharded: each partitioner cuts the table as stated, and it is read, looked up and updated as one" {
+  serve --jobs worker=1,ps=3
+  check() { # PARTITIONER "VARIABLES BYTES" OF EVERY PS, WITH 4 BYTES OF 'first' ON ps:0
+    table_program "$1"
+    closures <<'LINES'
+{"op": "read", "variable": "table", "id": "all"}
+{"op": "schedule", "function": "look", "args": [[11, 0, 5, 0]], "id": "look"}
+{"op": "schedule", "function": "look2", "kwargs": {"ids": [[1, 8], [8, 3]]}, "id": "look2"}
+{"op": "schedule", "function": "double", "id": "double"}
+{"op": "schedule", "function": "learn", "args": [[11, 0, 11, 6]], "id": "learn"}
+{"op": "read", "variable": "table", "id": "learned"}
+{"op": "assign", "variable": "table", "value": [[1,1],[1,1],[1,1],[1,1],[1,1],[1,1],[1,1],[1,1],[1,1],[1,1],[1,1],[2,2]]}
+{"op": "schedule", "function": "look", "args": [[10, 11, 0, 4]], "id": "assigned"}
+LINES
+    echo "$stderr"
+    [ "$status" = 0 ]
+    [ "$(value_of all)" = "$(jq -nc '[range(12) | [., . + 0.5]]')" ]
+    [ "$(value_of look)" = '[[11,11.5],[0,0.5],[5,5.5],[0,0.5]]' ]
+    [ "$(value_of look2)" = '[[[1,1.5],[8,8.5]],[[8,8.5],[3,3.5]]]' ]
+    # What it was, and what it is afterwards.
+    [ "$(value_of double)" = "$(jq -nc '[range(12) | [., . + 0.5]] | [., map(map(. * 2))]')" ]
+    # The gradient of a row is the row: half of it is taken away for each time it is there, so nothing is left of row 11.
+    [ "$(value_of learned)" = "$(jq -nc '[range(12) | [2 * ., 2 * . + 1]] | .[0] = [0, 0.5] | .[6] = [6, 6.5] | .[11] = [0, 0]')" ]
+    [ "$(value_of assigned)" = '[[1,1],[2,2],[1,1],[1,1]]' ]
+    run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json --json
+    found=$(jq -r '.tasks[] | select(.role == "ps") | "\(.variables) \(.variable_bytes)"' <<<"$output" | paste -sd,)
+    [ "$found" = "$2" ] || { echo "$1: $found, not $2"; false; }
+  }
+  check '{"fixed_shards": {"num_shards": 3}}' "2 36,1 32,1 32"
+  check '{"fixed_shards": {"num_shards": 5}}' "2 20,2 40,2 40"                       # 3, 3, 2, 2 and 2 rows, from ps:1 on
+  check '{"fixed_shards": {"num_shards": 40}}' "5 36,4 32,4 32"                      # no more shards than rows
+  check '{"min_size": {"min_shard_bytes": 48, "max_shards": 3}}' "1 4,1 48,1 48"
+  check '{"min_size": {"min_shard_bytes": 1000, "max_shards": 3}}' "1 4,1 96,0 0"
+  check '{"max_size": {"max_shard_bytes": 24}}' "2 28,2 48,1 24"                     # 3 rows each
+  check '{"max_size": {"max_shard_bytes": 24, "max_shards": 2}}' "1 4,1 48,1 48"
+  check null "1 4,1 96,0 0"
+}
+
+@test "sharded: rows that are named twice add up, whatever the update" {
+  table_program '{"fixed_shards": {"num_shards": 3}}'
+  serve --jobs worker=2,ps=3
+  closures <<'LINES'
+{"op": "schedule", "function": "assign", "args": [[0, 4, 8, 11], [[10, 10], [20, 20], [30, 30], [40, 40]]]}
+{"op": "schedule", "function": "push", "args": [[0, 8, 0, 0], [[2, 4], [2, 4], [2, 4], [2, 4]]]}
+{"op": "schedule", "function": "look", "args": [[0, 4, 8, 11]], "id": "pushed"}
+{"op": "schedule", "function": "add", "args": [[4, 11, 4, 4], [[1, 2], [1, 2], [1, 2], [1, 2]]]}
+{"op": "schedule", "function": "subtract", "args": [[11, 11, 11, 11], [[1, 2], [1, 2], [1, 2], [1, 2]]]}
+{"op": "schedule", "function": "look", "args": [[0, 4, 8, 11]], "id": "added"}
+{"op": "read", "variable": "table", "id": "all"}
+LINES
+  [ "$status" = 0 ]
+  [ "$(value_of pushed)" = '[[7,4],[20,20],[29,28],[40,40]]' ]
+  [ "$(value_of added)" = '[[7,4],[23,26],[29,28],[37,34]]' ]
+  [ "$(value_of all)" = "$(jq -nc '[range(12) | [., . + 0.5]] | .[0] = [7, 4] | .[4] = [23, 26] | .[8] = [29, 28] | .[11] = [37, 34]')" ]
+}
+
+@test "sharded: a number that is no row is an error with table, number and rows, and nothing changes" {
+  table_program '{"fixed_shards": {"num_shards": 3}}'
+  serve --jobs worker=1,ps=3
+  closures <<'LINES'
+{"op": "schedule", "function": "look", "args": [[0, 12, 1, 2]], "id": "beyond"}
+{"op": "schedule", "function": "look", "args": [[0, 1, -1, 2]], "id": "below"}
+{"op": "schedule", "function": "learn", "args": [[3, 4, 5, 2000000000]], "id": "learn"}
+{"op": "schedule", "function": "push", "args": [[0, 4, 8, 12], [[1, 1], [1, 1], [1, 1], [1, 1]]], "id": "push"}
+{"op": "schedule", "function": "add", "args": [[0, 4, 8, -5], [[1, 1], [1, 1], [1, 1], [1, 1]]], "id": "add"}
+{"op": "schedule", "function": "look", "args": [[0, 1.5, 1, 2]], "id": "fraction"}
+{"op": "assign", "variable": "table", "value": [[1, 2]], "id": "shape"}
+{"op": "read", "variable": "tabel", "id": "name"}
+{"op": "read", "variable": "table", "id": "all"}
+{"op": "schedule", "function": "look", "args": [[0, 11, 1, 2]], "id": "well"}
+LINES
+  [ "$status" = 1 ]
+  [ "$(error_of beyond)" = "INVALID_ARGUMENT: look: 'table': no row 12: there are 12" ]
+  [ "$(error_of below)" = "INVALID_ARGUMENT: look: 'table': no row -1: there are 12" ]
+  [ "$(error_of learn)" = "INVALID_ARGUMENT: learn: 'table': no row 2000000000: there are 12" ]
+  [ "$(error_of push)" = "INVALID_ARGUMENT: push: 'table': no row 12: there are 12" ]
+  [ "$(error_of add)" = "INVALID_ARGUMENT: add: 'table': no row -5: there are 12" ]
+  [[ $(error_of fraction) == INVALID_ARGUMENT:*1.5* ]]
+  [ "$(error_of shape)" = "INVALID_ARGUMENT: table: a list of 1 where shape [12, 2] takes 12" ]
+  [[ $(error_of name) == NOT_FOUND:*"did you mean 'table'?" ]]
+  [ "$(value_of all)" = "$(jq -nc '[range(12) | [., . + 0.5]]')" ]
+  [ "$(value_of well)" = '[[0,0.5],[11,11.5],[1,1.5],[2,2.5]]' ]
+}
+
+# Stands before every parameter server of spec.json and counts what goes in and out: counted.json is the cluster with it.
+# A line on its stdin has it print the bytes so far.
+counting_proxy() {
+  cat >proxy.py <<'PY'
+import json, selectors, socket, sys
+spec = json.load(open("spec.json"))
+choose, total, peers = selectors.DefaultSelector(), 0, {}
+
+def listen(address):
+    door = socket.create_server(("127.0.0.1", 0))
+    choose.register(door, selectors.EVENT_READ, address)
+    return "127.0.0.1:%d" % door.getsockname()[1]
+
+spec["cluster"]["ps"] = [listen(address) for address in spec["cluster"]["ps"]]
+json.dump(spec, open("counted.json", "w"))
+print("ready", flush=True)
+choose.register(sys.stdin, selectors.EVENT_READ)
+while True:
+    for key, _ in choose.select():
+        one = key.fileobj
+        if one is sys.stdin:
+            if not sys.stdin.readline():
+                sys.exit()
+            print(total, flush=True)
+        elif key.data is not None:  # a door
+            inside, (host, port) = one.accept()[0], key.data.split(":")
+            outside = socket.create_connection((host, int(port)))
+            peers[inside], peers[outside] = outside, inside
+            for end in (inside, outside):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                choose.register(end, selectors.EVENT_READ)
+        elif one in peers:
+            try:
+                data = one.recv(1 << 20)
+                peers[one].sendall(data)
+            except OSError:
+                data = b""
+            total += len(data)
+            if not data:
+                for end in (one, peers[one]):
+                    del peers[end]
+                    choose.unregister(end)
+                    end.close()
+PY
+  mkfifo ask told
+  exec 4<>ask 9<>told
+  python3 proxy.py <ask >told 5>&- 6>&- 7>&- 8>&- 4>&- 9>&- &
+  PROXY=$!
+  read -r -t 20 -u 9 REPLY && [ "$REPLY" = ready ]
+}
+counted() { echo >&4 && read -r -t 20 -u 9 REPLY && echo "$REPLY"; }
+
+@test "sharded: of a table of eight megabytes only the rows used move" {
+  cat >step.mlir <<'MLIR'
+module @step {
+  func.func public @main(%rows: tensor<8x64xf32> loc("rows")) -> (tensor<f32>, tensor<8x64xf32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %sum = stablehlo.reduce(%rows init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<8x64xf32>, tensor<f32>) -> tensor<f32>
+    return %sum, %rows : tensor<f32>, tensor<8x64xf32>
+  }
+}
+MLIR
+  cat >program.json <<'JSON'
+{"v": 1,
+ "variables": {"table": {"shape": [32768, 64], "init": {"ones": {}}, "partitioner": {"fixed_shards": {"num_shards": 3}}}},
+ "optimizer": {"adam": {"learning_rate": 0.01}},
+ "datasets": {"ids": [{"range": 32768}, {"shuffle": {"buffer": 32768, "seed": 3}}, {"repeat": {}}, {"batch": {"size": 8, "drop_remainder": true}}]},
+ "functions": {"step": {"module": "step.mlir", "inputs": [{"lookup": "table", "ids": {"dataset": "ids"}}],
+                        "outputs": [{"metric": "sum"}, {"gradient": "table", "ids": {"dataset": "ids"}}]}},
+ "train": {"function": "step", "steps": 1, "log_every": 100}}
+JSON
+  serve --jobs worker=1,ps=3
+  counting_proxy
+  train() { # STEPS
+    run -0 --separate-stderr timeout 60 tfd-coordinate -q program.json --cluster counted.json --keep-servers --set "train.steps=$1"
+    [ "$(jq -c 'select(.event == "end").step' <<<"$output")" = "$1" ]
+  }
+  train 1
+  first=$(counted)
+  train 101
+  second=$(counted)
+  # A hundred steps more: eight rows of 256 bytes and their numbers, there and back. The table is 8 MiB.
+  echo "# $first, then $((second - first)) bytes"
+  moved=$((second - 2 * first)) rows=$((100 * 2 * 8 * (256 + 8)))
+  [ "$moved" -gt "$rows" ] && [ "$moved" -lt $((2 * rows)) ]
+  # Adam isn't told to be lazy: the moments of the other rows decay too, where they lie, beside the table.
+  run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json --json
+  [ "$(jq -c '[.tasks[] | select(.role == "ps").variable_bytes] | add' <<<"$output")" = $((3 * 32768 * 64 * 4)) ]
+}
