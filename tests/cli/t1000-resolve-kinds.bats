@@ -68,6 +68,8 @@ slurm() {  # RANK COMMAND…: as a task of a step of five on three nodes
   run -0 tfd-resolve hostlist 'rack[1-2]n[01-03]-ib'
   [ "${#lines[@]}" = 6 ]
   [ "${lines[5]}" = rack2n03-ib ]
+  run -0 bash -c 'printf "n[1-2]\nm7\n" | tfd-resolve hostlist -'
+  [ "$output" = $'n1\nn2\nm7' ]
   run -0 bash -c 'tfd-resolve hostlist "n[08-12]" | tfd-resolve hostlist --fold'
   [ "$output" = 'n[08-12]' ]
   run -0 tfd-resolve hostlist --json a 'b[1-2]'

@@ -54,6 +54,7 @@ kubernetes_up() {
   printf '%s\n' 'admin-token,admin,1,system:masters' 'nobody-token,nobody,2,' 'lister-token,lister,3,' \
     >"$dir/tokens.csv"
   mkdir -p "$dir/certs"
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=clients -keyout "$dir/clients.key" -out "$dir/clients.crt" 2>/dev/null
   apiserver_start "$dir"
   write_kubeconfig "$dir/admin.conf" admin-token "$dir/certs/apiserver.crt"
   export KUBECONFIG=$dir/admin.conf
@@ -64,7 +65,7 @@ apiserver_start() {  # DIR: until it says that it is ready
   local dir=$1
   "$APISERVER" --etcd-servers="http://127.0.0.1:$ETCD_PORT" --secure-port="$API_PORT" --bind-address=127.0.0.1 \
     --cert-dir="$dir/certs" --service-account-key-file="$dir/sa.key" --service-account-signing-key-file="$dir/sa.key" \
-    --service-account-issuer=https://kubernetes.default.svc --token-auth-file="$dir/tokens.csv" \
+    --service-account-issuer=https://kubernetes.default.svc --token-auth-file="$dir/tokens.csv" --client-ca-file="$dir/clients.crt" \
     --authorization-mode=RBAC --disable-admission-plugins=ServiceAccount --service-cluster-ip-range=10.96.0.0/16 \
     >>"$dir/apiserver.log" 2>&1 </dev/null 3>&- &
   echo $! >"$dir/apiserver.pid"
@@ -101,6 +102,11 @@ contexts: [{name: test, context: {cluster: c, user: u, namespace: train}}]
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:$API_PORT", certificate-authority: "$3"}}]
 users: [{name: u, user: {token: $2}}]
 YAML
+}
+
+client_certificate() {  # DIR NAME USER: NAME.key and NAME.crt in the current folder, signed by who the server trusts
+  openssl req -newkey rsa:2048 -nodes -subj "/CN=$3" -keyout "$2.key" -out "$2.csr" 2>/dev/null
+  openssl x509 -req -in "$2.csr" -CA "$1/clients.crt" -CAkey "$1/clients.key" -CAcreateserial -days 1 -out "$2.crt" 2>/dev/null
 }
 
 api() {  # METHOD PATH [BODY]: the answer; fails on 4xx and 5xx

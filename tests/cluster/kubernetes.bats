@@ -171,6 +171,46 @@ allow_lister() {  # VERBS-JSON: on pods in namespace train
   [[ $output == *"may have expired"* ]]
 }
 
+with_user() {  # USER-YAML: KUBECONFIG of that user
+  export KUBECONFIG=$BATS_TEST_TMPDIR/user.conf
+  write_kubeconfig "$KUBECONFIG" '""' "$BED/certs/apiserver.crt"
+  sed -i "s|^users: .*|users: [{name: u, user: $1}]|" "$KUBECONFIG"
+}
+
+@test "a client's certificate, from files and as data, says who asks" {
+  run_worker a-0 10.0.0.1
+  allow_lister '["list"]'
+  client_certificate "$BED" lister lister
+  client_certificate "$BED" stranger stranger
+  with_user '{client-certificate: lister.crt, client-key: lister.key}'
+  run -0 resolve --namespace train --get cluster.worker
+  [ "$output" = '["10.0.0.1:8470"]' ]
+  with_user "{client-certificate-data: $(base64 -w0 lister.crt), client-key-data: $(base64 -w0 lister.key)}"
+  run -0 resolve --namespace train --get cluster.worker
+  [ "$output" = '["10.0.0.1:8470"]' ]
+  with_user '{client-certificate: stranger.crt, client-key: stranger.key}'
+  run -77 resolve --namespace train
+  [[ $output == *'User "stranger" cannot list resource "pods"'* ]]
+  with_user '{client-certificate: lister.crt, client-key: stranger.key}'
+  run -65 resolve --namespace train
+  [[ $output == *"the client's certificate or its key isn't PEM, or they don't belong together"* ]]
+}
+
+@test "an exec plug-in's token and its certificate are taken by the server" {
+  run_worker a-0 10.0.0.1
+  allow_lister '["list"]'
+  client_certificate "$BED" lister lister
+  jq -n '{apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential", status: {token: "lister-token"}}' >token.json
+  jq -n --rawfile crt lister.crt --rawfile key lister.key '{apiVersion: "client.authentication.k8s.io/v1",
+    kind: "ExecCredential", status: {clientCertificateData: $crt, clientKeyData: $key}}' >certificate.json
+  local kind
+  for kind in token certificate; do
+    with_user "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: cat, args: [$PWD/$kind.json]}}"
+    run -0 resolve --namespace train --get cluster.worker
+    [ "$output" = '["10.0.0.1:8470"]' ]
+  done
+}
+
 @test "1000 pods come in pages, each once" {
   seq 1000 | awk '{printf "p%04d\n", $1}' >names
   pod_object NAME "$(labels job-name=a)" >template

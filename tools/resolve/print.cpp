@@ -38,13 +38,15 @@ Result<std::string> render_answer(const Asked& a, const cluster::ClusterConfig& 
 }
 
 Result<int> print_hostlist(const Asked& a, cli::Io& io) {
+  std::vector<std::string> expressions = a.arguments;
+  if (a.fold && expressions.empty()) expressions = {"-"};
+  if (expressions.empty())
+    return fail(Code::kUsage, "ARG is missing: a hostlist, such as n[1-3], or - for stdin's lines");
+  if (expressions == std::vector<std::string>{"-"})
+    expressions = split(TFD_TRY(process::read_all(io.in_fd, Deadline::never())), '\n');
   std::vector<std::string> hosts;
-  if (a.arguments.empty()) {
-    if (!a.fold) return fail(Code::kUsage, "ARG is missing: a hostlist, such as n[1-3]");
-    for (const std::string& line : split(TFD_TRY(process::read_all(io.in_fd, Deadline::never())), '\n'))
-      if (!line.empty()) hosts.push_back(line);
-  }
-  for (const std::string& expression : a.arguments) {
+  for (const std::string& expression : expressions) {
+    if (expression.empty()) continue;  // after stdin's last line
     const auto more = TFD_TRY(resolve::expand_hostlist(expression, compat_of(a)));
     hosts.insert(hosts.end(), more.begin(), more.end());
   }

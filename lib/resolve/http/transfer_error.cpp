@@ -71,8 +71,11 @@ std::optional<Error> Transfer::error_of(CURLcode code) const {
     case CURLE_PEER_FAILED_VERIFICATION:
       return error(Code::kPermissionDenied, fmt::format("the server isn't trusted: {}", detail(code)));
     case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CERTPROBLEM:
       return error(Code::kInvalidArgument, detail(code));
+    case CURLE_SSL_CERTPROBLEM:  // we hand both over from memory, so libcurl's words name neither
+      return error(Code::kInvalidArgument, fmt::format("the client's certificate or its key isn't PEM, or they don't "
+                                                       "belong together: {}",
+                                                       detail(code)));
     case CURLE_OPERATION_TIMEDOUT:
       return error(Code::kDeadlineExceeded, progress());
     case CURLE_WRITE_ERROR:
