@@ -29,7 +29,7 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   usage "kubernetes doesn't take --zone, only tpu and gce" kubernetes --zone a
   usage "mpi doesn't take --recoverable, only tpu" mpi --recoverable
   usage "union doesn't take --hostfile, only mpi" union --hostfile x
-  usage "ARG is missing: a hostlist, such as n[1-3]" hostlist
+  usage "ARG is missing: a hostlist, such as n[1-3], or - for stdin's lines" hostlist
   usage "--jobs is missing: --jobs NAME=COUNT,…" local
   usage "--job is missing: --job NAME=ADDR,…" simple
   usage "--job: 'worker' is not NAME=ADDR,…" simple --job worker
