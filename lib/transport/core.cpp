@@ -203,9 +203,8 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline) {
       if (i >= cards_.size() || cards_[i].is_removed)
         return fail(Code::kNotFound, "no such peer: {}", i < cards_.size() ? cards_[i].name : std::to_string(i));
       const PeerCard& card = cards_[i];
-      if (card.is_mismatch)
-        return fail(Error{Code::kProtocolMismatch, fmt::format("{} at {} {}", card.name, card.address, card.reason),
-                          card.name});
+      if (card.refused)
+        return fail(Error{*card.refused, fmt::format("{} at {} {}", card.name, card.address, card.reason), card.name});
       if (card.state != PeerState::kUp)
         missing.push_back(card.reason.empty() ? card.name : fmt::format("{} ({})", card.name, card.reason));
     }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -51,7 +52,7 @@ class Core final : public Endpoint, private Wire::Sink {
     Incarnation incarnation = 0;
     std::string reason;  // why it isn't up
     bool is_removed = false;
-    bool is_mismatch = false;  // speaks another version: waiting is in vain
+    std::optional<Code> refused;  // as in PeerEvent: waiting is in vain
   };
   struct Pending {
     Deadline deadline;
@@ -67,7 +68,8 @@ class Core final : public Endpoint, private Wire::Sink {
     Incarnation incarnation = 0;
     std::string reason;  // why it isn't up now
     std::string loss;    // why it was lost last
-    bool is_mismatch = false;
+    std::optional<Code> refused;
+    int doubts = 0;  // handshakes in a row that failed, perhaps of a key
     LinkId link = LinkId::kNone;
     std::uint64_t attempt = 0;  // the number of this link, so that a timer knows whether it is about it
     Duration back_off{};
@@ -99,6 +101,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void retry(Peer& peer, const std::string& reason);
   void on_up(Peer& peer, Link& link);
   void on_lost(Peer& peer, const std::string& reason);
+  void refuse(PeerId id, LinkId link, Code code, const std::string& reason);
   void publish(const Peer& peer);
   void tell(const Peer& peer);
   void fail_all(Peer& peer, Code code, const std::string& message);
@@ -111,6 +114,7 @@ class Core final : public Endpoint, private Wire::Sink {
   // core_frames.cpp: what arrives, and replies.
   void on_message(LinkId id, std::span<const std::byte> bytes) override;
   void on_closed(LinkId id, const std::string& reason) override;
+  void on_refused(LinkId id, const std::string& reason, bool certain) override;
   void on_stands(LinkId id) override;
   Result<void> on_frame(Link& link, const FrameView& frame);
   Result<void> on_greeting(Link& link, const FrameView& frame);

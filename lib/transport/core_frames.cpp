@@ -64,6 +64,15 @@ void Core::on_closed(LinkId id, const std::string& reason) {
     on_lost(*peer, reason);
 }
 
+void Core::on_refused(LinkId id, const std::string& reason, bool certain) {
+  constexpr int kMostDoubts = 3;
+  const auto found = peer_of_link_.find(id);
+  Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  if (peer == nullptr || peer->link != id) return on_closed(id, reason);
+  if (certain || ++peer->doubts >= kMostDoubts) return refuse(peer->id, id, Code::kPermissionDenied, reason);
+  on_closed(id, "hangs up at once");
+}
+
 void Core::on_stands(LinkId id) {
   const auto found = peer_of_link_.find(id);
   Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
@@ -188,10 +197,10 @@ void Core::on_violation(Link& link, const Error& error) {
   const auto found = peer_of_link_.find(id);
   Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
   if (peer == nullptr) return;
-  peer->is_mismatch = error.code == Code::kProtocolMismatch;
-  on_closed(id, error.message);
-  if (peer = find_peer(peer->id); peer != nullptr && peer->is_mismatch)
-    fail_all(*peer, Code::kProtocolMismatch, fmt::format("{} {}", peer->name, error.message));
+  if (error.code == Code::kProtocolMismatch)
+    refuse(peer->id, id, error.code, error.message);
+  else
+    on_closed(id, error.message);
 }
 
 void Core::on_arrived(Link& link, Link::Arrived arrived) {
@@ -215,7 +224,8 @@ void Core::on_request(Link& link, Link::Arrived arrived) {
   if (arrived.deadline.expired())
     return responder.reply(fail(Code::kDeadlineExceeded, "the request came when its deadline had passed"));
   if (!options_.handler) return responder.reply(fail(Code::kUnimplemented, "{} serves no requests", options_.name));
-  options_.handler({link.name, link.incarnation, arrived.deadline}, std::move(*arrived.message), std::move(responder));
+  options_.handler({link.name, link.incarnation, arrived.deadline, options_.key.has_value()},
+                   std::move(*arrived.message), std::move(responder));
 }
 
 void Core::send_reply(LinkId link_id, std::uint64_t id, Result<Message> answer) {

@@ -76,6 +76,7 @@ void Core::connect(Peer& peer) {
 void Core::retry(Peer& peer, const std::string& reason) {
   peer.link = LinkId::kNone;
   peer.reason = reason;
+  peer.refused.reset();
   publish(peer);
   at(Clock::now() + peer.back_off, [this, id = peer.id, attempt = peer.attempt] {
     Peer* again = find_peer(id);
@@ -88,7 +89,8 @@ void Core::on_up(Peer& peer, Link& link) {
   peer.state = PeerState::kUp;
   peer.incarnation = link.incarnation;
   peer.reason.clear();
-  peer.is_mismatch = false;
+  peer.refused.reset();
+  peer.doubts = 0;
   peer.back_off = kLeastBackOff;
   publish(peer);
   options_.log.debug("{} is up at {}", peer.name, peer.address);
@@ -112,6 +114,19 @@ void Core::on_lost(Peer& peer, const std::string& reason) {
   if (Peer* still = find_peer(id)) tell(*still);
 }
 
+/// It answered, but not to us, and will again: who waits for it is told at once. It is tried on, for another process
+/// may take its place.
+void Core::refuse(PeerId id, LinkId link, Code code, const std::string& reason) {
+  const bool is_news = find_peer(id)->refused != code;
+  on_closed(link, reason);
+  Peer* peer = find_peer(id);
+  if (peer == nullptr || peer->reason != reason) return;
+  peer->refused = code;
+  publish(*peer);
+  fail_all(*peer, code, fmt::format("{} {}", peer->name, reason));
+  if (is_news && (peer = find_peer(id)) != nullptr && peer->state == PeerState::kConnecting) tell(*peer);
+}
+
 void Core::publish(const Peer& peer) {
   {
     const std::lock_guard lock(cards_mutex_);
@@ -119,15 +134,15 @@ void Core::publish(const Peer& peer) {
     card.state = peer.state;
     card.incarnation = peer.incarnation;
     card.reason = peer.reason;
-    card.is_mismatch = peer.is_mismatch;
+    card.refused = peer.refused;
   }
   cards_changed_.notify_all();
 }
 
 void Core::tell(const Peer& peer) {
-  if (options_.on_peer && !is_closing_)
-    options_.on_peer(
-        {peer.id, peer.name, peer.state, peer.incarnation, peer.state == PeerState::kLost ? peer.loss : std::string()});
+  if (!options_.on_peer || is_closing_) return;
+  const std::string reason = peer.state == PeerState::kLost ? peer.loss : peer.refused ? peer.reason : "";
+  options_.on_peer({peer.id, peer.name, peer.state, peer.incarnation, reason, peer.refused});
 }
 
 void Core::fail_all(Peer& peer, Code code, const std::string& message) {
@@ -148,9 +163,8 @@ void Core::start_request(RequestItem& item) {
   if (is_closing_)
     return item.callback(fail(Error{Code::kCancelled, "the endpoint was closed", peer ? peer->name : ""}));
   if (peer == nullptr) return item.callback(fail(Code::kNotFound, "no such peer"));
-  if (peer->is_mismatch)
-    return item.callback(
-        fail(Error{Code::kProtocolMismatch, fmt::format("{} {}", peer->name, peer->reason), peer->name}));
+  if (peer->refused)
+    return item.callback(fail(Error{*peer->refused, fmt::format("{} {}", peer->name, peer->reason), peer->name}));
   if (peer->state == PeerState::kLost)
     return item.callback(
         fail(Error{Code::kUnavailable, fmt::format("{} is lost: {}", peer->name, peer->loss), peer->name}));

@@ -34,6 +34,8 @@ class Wire {
    public:
     virtual void on_message(LinkId link, std::span<const std::byte> bytes) = 0;
     virtual void on_closed(LinkId link, const std::string& reason) = 0;
+    /// Closed, as one side has no key or another one than the other. Not `certain`: it may have died just then.
+    virtual void on_refused(LinkId link, const std::string& reason, bool certain) = 0;
     /// Somebody took the connection; whether they speak shows later.
     virtual void on_stands(LinkId link) = 0;
 

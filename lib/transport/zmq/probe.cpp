@@ -51,6 +51,8 @@ std::string lower(std::string text) {
   return text;
 }
 
+std::string reason_of(int error) { return error == 0 || error == EAGAIN ? "unreachable" : lower(std::strerror(error)); }
+
 }  // namespace
 
 Result<std::string> name_of_socket(int fd) {
@@ -67,6 +69,21 @@ Result<std::string> name_of_socket(int fd) {
   return name.storage.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+int start_connecting(const std::string& address, int& error) {
+  SocketAddress to;
+  const bool is_known = address.starts_with("ipc://")
+                            ? parse_ipc(address.substr(6), to)
+                            : parse_tcp(address.starts_with("tcp://") ? address.substr(6) : address, to);
+  error = 0;
+  if (!is_known) return -1;
+  const int fd = socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&to.storage), to.size) == 0 || errno == EINPROGRESS) return fd;
+  error = errno;
+  close(fd);
+  return -1;
+}
+
 Probes::~Probes() {
   for (auto& [address, known] : known_)
     if (known.fd >= 0) close(known.fd);
@@ -78,18 +95,12 @@ std::string Probes::why(const std::string& address) {
   const Clock::time_point now = Clock::now();
   if (known.fd >= 0 || now - known.since < kFresh || open_ == kMost) return known.reason;
   known.since = now;
-  SocketAddress to;
-  const bool is_known = address.starts_with("ipc://")
-                            ? parse_ipc(address.substr(6), to)
-                            : parse_tcp(address.starts_with("tcp://") ? address.substr(6) : address, to);
-  if (!is_known) return known.reason;
-  known.fd = socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (known.fd < 0) return known.reason;
-  ++open_;
-  if (::connect(known.fd, reinterpret_cast<sockaddr*>(&to.storage), to.size) == 0)
-    finish(known, 0);
-  else if (errno != EINPROGRESS)
-    finish(known, errno);
+  int error = 0;
+  known.fd = start_connecting(address, error);
+  if (known.fd >= 0)
+    ++open_;
+  else if (error != 0)
+    known.reason = reason_of(error);
   return known.reason;
 }
 
@@ -117,7 +128,7 @@ void Probes::look() {
 void Probes::finish(Known& known, int error) {
   close(std::exchange(known.fd, -1));
   --open_;
-  known.reason = error == 0 || error == EAGAIN ? "unreachable" : lower(std::strerror(error));
+  known.reason = reason_of(error);
 }
 
 }  // namespace tfd::transport

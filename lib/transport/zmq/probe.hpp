@@ -15,6 +15,10 @@ namespace tfd::transport {
 /// "127.0.0.1:41234", "[::1]:2222", "ipc:///path": what a listening socket is bound to.
 Result<std::string> name_of_socket(int fd);
 
+/// A socket that connects to such an address without blocking; -1 where that can't even begin, with the errno, 0 for an
+/// address that isn't numeric.
+int start_connecting(const std::string& address, int& error);
+
 /// Finds out why connections fail, by trying too, now and then.
 class Probes {
  public:

@@ -9,6 +9,7 @@
 
 #include "frame.hpp"
 #include "tfd/base/text.hpp"
+#include "zmq/gate.hpp"
 #include "zmq/probe.hpp"
 
 namespace tfd::transport {
@@ -21,6 +22,8 @@ constexpr int kBacklog = 1024;
 constexpr std::size_t kAskerIdBytes = 9;     // 'L' and the LinkId: a routing id may not begin with 0
 constexpr std::size_t kAcceptedIdBytes = 5;  // libzmq's own: 0 and a count
 constexpr std::size_t kCopied = 1024;        // copying these is cheaper than an allocation that libzmq frees
+constexpr int kHandshakeEvents =
+    ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
 bool set(void* socket, int option, int value) { return zmq_setsockopt(socket, option, &value, sizeof value) == 0; }
 
@@ -121,8 +124,10 @@ Result<void> ZmqWire::open() {
   asker_.handle = TFD_TRY(make_router());
   if (!set(asker_.handle, ZMQ_LINGER, 0) || !set(asker_.handle, ZMQ_RECONNECT_IVL, kNeverMs))
     return fail_zmq("cannot set up a socket");
+  if (options_.key && !use_key_to_ask(asker_.handle, *options_.key)) return fail_zmq("cannot use the key");
   const char* events = "inproc://events";
-  if (zmq_socket_monitor(asker_.handle, events, ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED) != 0)
+  if (zmq_socket_monitor(asker_.handle, events,
+                         ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED | kHandshakeEvents) != 0)
     return fail_zmq("cannot watch a socket");
   monitor_.handle = zmq_socket(context_, ZMQ_PAIR);
   if (monitor_.handle == nullptr || zmq_connect(monitor_.handle, events) != 0) return fail_zmq("cannot watch a socket");
@@ -140,7 +145,7 @@ void ZmqWire::watch(Socket& socket) {
 Result<void*> ZmqWire::make_router() const {
   void* socket = zmq_socket(context_, ZMQ_ROUTER);
   if (socket == nullptr) return fail_zmq("cannot make a socket");
-  const std::int64_t most = kWireMessageBytes;
+  const std::int64_t most = kWireMessageBytes + (options_.key ? kCurveOverhead : 0);
   // No high-water marks: a ROUTER drops at them without a word. Link keeps account by bytes.
   bool ok = set(socket, ZMQ_SNDHWM, 0) && set(socket, ZMQ_RCVHWM, 0) && set(socket, ZMQ_ROUTER_MANDATORY, 1) &&
             zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
@@ -154,8 +159,13 @@ Result<void*> ZmqWire::make_router() const {
 }
 
 Result<void> ZmqWire::listen() {
+  if (options_.key) {
+    gate_.handle = TFD_TRY(open_gate(context_));
+    watch(gate_);
+  }
   void* const socket = listener_.handle = TFD_TRY(make_router());
   watch(listener_);
+  if (options_.key && !use_key_to_listen(socket, *options_.key)) return fail_zmq("cannot use the key");
   std::string address = options_.bind;
   if (options_.listen_fd >= 0) {
     if (address.empty() || address.ends_with(":0")) address = TFD_TRY(name_of_socket(options_.listen_fd));
@@ -275,13 +285,15 @@ bool ZmqWire::receive(Sink& sink, int most) {
   for (Resolver::Answer& answer : resolver_.take()) on_resolved(std::move(answer));
   for (const auto& [link, reason] : std::exchange(failed_, {})) sink.on_closed(link, reason);
   probes_.look();
+  greetings_.look();
+  if (gate_.handle != nullptr && gate_.ready) answer_at_the_gate();
   // Events are read before the messages and heard after them: a goodbye or the last replies come before the end of
   // their connection, but the monitor is a queue of its own.
   if (monitor_.ready) read_events();
   if (!events_.empty()) asker_.ready = true;
   const bool more = listener_.handle != nullptr && listener_.ready && receive_from(listener_, true, sink, most);
   if (asker_.ready && receive_from(asker_, false, sink, most)) return true;
-  for (const auto& [event, endpoint] : std::exchange(events_, {})) on_event(sink, event, endpoint);
+  for (const Event& event : std::exchange(events_, {})) on_event(sink, event);
   return more;
 }
 
@@ -310,21 +322,56 @@ void ZmqWire::read_events() {
     Part event, endpoint;
     if (zmq_msg_recv(&event.msg, monitor_.handle, ZMQ_DONTWAIT) < 0 || event.bytes().size() < 6) break;
     if (zmq_msg_recv(&endpoint.msg, monitor_.handle, ZMQ_DONTWAIT) < 0) break;
-    std::uint16_t kind = 0;
-    std::memcpy(&kind, zmq_msg_data(&event.msg), sizeof kind);
-    events_.emplace_back(kind, as_text(endpoint.bytes()));
+    Event& read = events_.emplace_back();
+    const auto* bytes = static_cast<const std::byte*>(zmq_msg_data(&event.msg));
+    std::memcpy(&read.kind, bytes, sizeof read.kind);
+    std::memcpy(&read.value, bytes + sizeof read.kind, sizeof read.value);
+    read.endpoint = as_text(endpoint.bytes());
   }
   monitor_.ready = false;
 }
 
-void ZmqWire::on_event(Sink& sink, std::uint16_t event, const std::string& endpoint) {
-  const auto found = by_endpoint_.find(endpoint);
+void ZmqWire::answer_at_the_gate() {
+  while (answer_at_gate(gate_.handle, *options_.key)) {
+  }
+  gate_.ready = false;
+}
+
+// What a handshake failed of; the connection's end is the next event.
+ZmqWire::Failure ZmqWire::failure_of(const Event& event) {
+  if (event.kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return Failure::kKey;
+  const bool is_mechanism =
+      event.kind == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH;
+  return is_mechanism ? Failure::kMechanism : Failure::kUnknown;
+}
+
+void ZmqWire::on_hang_up(Sink& sink, LinkId link, const std::string& address, Failure failure) {
+  const bool keyed = options_.key.has_value();
+  const std::string mechanism = failure == Failure::kUnknown ? greetings_.mechanism(address) : "";
+  if (failure == Failure::kMechanism || mechanism == (keyed ? "NULL" : "CURVE"))
+    return sink.on_refused(link,
+                           keyed ? "serves without a key, and there is one here: --key-file none goes without"
+                                 : "wants the cluster's key, and there is none here: --key-file names its file",
+                           true);
+  // Who has another key can't even read what we say, and hangs up without a word.
+  if (failure == Failure::kKey || (keyed && mechanism == "CURVE"))
+    return sink.on_refused(link, "has another key than the one here: --key-file names the cluster's",
+                           failure == Failure::kKey);
+  sink.on_closed(link, "connection reset");
+}
+
+void ZmqWire::on_event(Sink& sink, const Event& event) {
+  const auto found = by_endpoint_.find(event.endpoint);
   if (found == by_endpoint_.end()) return;
   const LinkId link = found->second;
   Connection& connection = connections_.at(link);
-  if (event == ZMQ_EVENT_CONNECTED) {
+  if (event.kind == ZMQ_EVENT_CONNECTED) {
     connection.stands = true;
     sink.on_stands(link);
+  } else if ((event.kind & kHandshakeEvents) != 0) {
+    connection.failure = failure_of(event);
+  } else if (connection.failure != Failure::kNone) {
+    on_hang_up(sink, link, std::string(connection.numeric), connection.failure);
   } else if (connection.stands) {
     sink.on_closed(link, "connection reset");
   } else {
@@ -346,20 +393,25 @@ void ZmqWire::wait(Clock::time_point until) {
   if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty() ||
       resolver_.has_answers())
     return;
-  pollfd fds[4 + Probes::kMost] = {
-      {waker_->fd(), POLLIN, 0}, {listener_.fd, POLLIN, 0}, {asker_.fd, POLLIN, 0}, {monitor_.fd, POLLIN, 0}};
-  nfds_t count = 4;  // a negative descriptor is skipped
+  pollfd fds[5 + Probes::kMost + Greetings::kMost] = {{waker_->fd(), POLLIN, 0},
+                                                      {listener_.fd, POLLIN, 0},
+                                                      {asker_.fd, POLLIN, 0},
+                                                      {monitor_.fd, POLLIN, 0},
+                                                      {gate_.fd, POLLIN, 0}};
+  nfds_t count = 5;  // a negative descriptor is skipped
   for (const int fd : probes_.fds()) fds[count++] = {fd, POLLOUT, 0};
+  for (const pollfd& fd : greetings_.fds()) fds[count++] = fd;
   poll_until(fds, count, until);
   listener_.ready = fds[1].revents != 0;
   asker_.ready = fds[2].revents != 0;
   monitor_.ready = fds[3].revents != 0;
+  gate_.ready = fds[4].revents != 0;
 }
 
 void ZmqWire::close() {
   if (context_ == nullptr) return;
   if (asker_.handle != nullptr) zmq_socket_monitor(asker_.handle, nullptr, 0);
-  for (Socket* socket : {&monitor_, &asker_, &listener_}) {
+  for (Socket* socket : {&monitor_, &asker_, &listener_, &gate_}) {
     if (socket->handle != nullptr) zmq_close(socket->handle);
     *socket = {};
   }

@@ -1,18 +1,22 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links over libzmq: a ROUTER that listens, a ROUTER that asks many peers, its monitor. Thread rule: see Wire.
+// Links over libzmq: a ROUTER that listens, with the gate in front of it where there is a key, a ROUTER that asks many
+// peers, its monitor. Thread rule: see Wire.
 //
 // libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So it never gets to that:
 // every connection is a zmq_connect() of its own with a routing id of its own, and is dropped with all that was queued
 // for it.
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "tfd/base/error.hpp"
+#include "tfd/transport/curve_key.hpp"
 #include "wire.hpp"
+#include "zmq/greeting.hpp"
 #include "zmq/probe.hpp"
 #include "zmq/resolver.hpp"
 
@@ -23,6 +27,7 @@ struct ZmqOptions {
   int listen_fd = -1;
   Duration heartbeat_interval{};
   Duration heartbeat_timeout{};
+  std::optional<CurveKey> key = {};
 };
 
 class ZmqWire final : public Wire {
@@ -40,6 +45,8 @@ class ZmqWire final : public Wire {
   void close() override;
 
  private:
+  // Of a handshake: both sides still make out who they are.
+  enum class Failure { kNone, kUnknown, kMechanism, kKey };
   struct Connection {
     std::string address;       // as given to connect()
     std::string numeric;       // without names of hosts
@@ -47,6 +54,12 @@ class ZmqWire final : public Wire {
     std::vector<Parcel> held;  // sent meanwhile
     bool failed = false;       // before it began
     bool stands = false;       // TCP does; whoever is behind it may be silent
+    Failure failure = Failure::kNone;
+  };
+  struct Event {
+    std::uint16_t kind = 0;
+    std::uint32_t value = 0;
+    std::string endpoint;
   };
   // Every look at an idle socket of libzmq is a system call. One that was read to its end has nothing until its
   // descriptor says so (`ready`), unless it was sent on or connected since (`touched`), which may take what the
@@ -63,8 +76,11 @@ class ZmqWire final : public Wire {
   Result<void> listen();
   Result<void*> make_router() const;
   bool receive_from(Socket& socket, bool accepted, Sink& sink, int most);
+  void answer_at_the_gate();
   void read_events();
-  void on_event(Sink& sink, std::uint16_t event, const std::string& endpoint);
+  void on_event(Sink& sink, const Event& event);
+  static Failure failure_of(const Event& event);
+  void on_hang_up(Sink& sink, LinkId link, const std::string& address, Failure failure);
   static void watch(Socket& socket);
   static bool has_events(void* socket);
   void begin(LinkId link, Connection& connection);
@@ -76,16 +92,17 @@ class ZmqWire final : public Wire {
   std::string address_;
   void* context_ = nullptr;
   Socket listener_;
+  Socket gate_;
   Socket asker_;
   Socket monitor_;
   Probes probes_;
+  Greetings greetings_;
   Resolver resolver_;
   std::unordered_map<std::string, std::size_t> tries_;  // of a host with several addresses, one after the other
   std::uint64_t next_link_ = 1;
   std::unordered_map<LinkId, Connection> connections_;
   std::unordered_map<std::string, LinkId> by_endpoint_;
-  std::vector<std::pair<std::uint16_t, std::string>>
-      events_;                                          // read from the monitor, not yet heard: (event, endpoint)
+  std::vector<Event> events_;                           // read from the monitor, not yet heard
   std::vector<std::pair<LinkId, std::string>> failed_;  // could not even begin: reported by the next receive()
 };
 

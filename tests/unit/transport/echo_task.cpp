@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A task for the tests to kill, stop and start again: echoes requests ("who" answers with its incarnation, "count" with
-// how many others it has executed). echo-task BIND [FD]: prints its address, then lives until stdin ends.
+// how many others it has executed). echo-task BIND FD|-1 [PUBLIC SECRET]: prints its address, then lives until stdin
+// ends.
 #include <unistd.h>
 
 #include <atomic>
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   options.name = "worker:0";
   options.bind = argv[1];
   if (argc > 2) options.listen_fd = std::atoi(argv[2]);
+  if (argc > 4) options.key = CurveKey{argv[3], argv[4]};
   options.incarnation = make_incarnation();
   options.heartbeat_interval = std::chrono::milliseconds(200);
   options.heartbeat_timeout = std::chrono::milliseconds(1000);

@@ -23,6 +23,16 @@ namespace {
 
 constexpr auto kHeartbeatTimeout = 1000ms;
 
+using Key = std::optional<CurveKey>;
+
+// The test runs once with each.
+Key with_and_without_key() {
+  Key key;
+  SUBCASE("in the clear") {}
+  SUBCASE("with a key") { key = make_curve_key().value(); }
+  return key;
+}
+
 int listen_on_loopback() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -46,7 +56,7 @@ int connect_to(const std::string& address) {
 // An echo-task process; killed at the end of the test at the latest, or when the test dies (its stdin ends).
 class Task {
  public:
-  explicit Task(int listen_fd = -1) {
+  explicit Task(int listen_fd = -1, const Key& key = {}) {
     int in[2], out[2];
     REQUIRE(pipe2(in, O_CLOEXEC) == 0);
     REQUIRE(pipe2(out, O_CLOEXEC) == 0);
@@ -56,8 +66,10 @@ class Task {
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     constexpr int kThere = 9;
     if (listen_fd >= 0) posix_spawn_file_actions_adddup2(&actions, listen_fd, kThere);
-    std::string program = TFD_ECHO_TASK, bind = "127.0.0.1:0", fd = std::to_string(kThere);
-    char* const arguments[] = {program.data(), bind.data(), listen_fd >= 0 ? fd.data() : nullptr, nullptr};
+    std::string program = TFD_ECHO_TASK, bind = "127.0.0.1:0", fd = listen_fd >= 0 ? std::to_string(kThere) : "-1";
+    CurveKey pair = key.value_or(CurveKey{});
+    char* const arguments[] = {program.data(),         bind.data(), fd.data(), key ? pair.public_key.data() : nullptr,
+                               pair.secret_key.data(), nullptr};
     REQUIRE(posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environ) == 0);
     posix_spawn_file_actions_destroy(&actions);
     close(in[0]);
@@ -135,8 +147,9 @@ class SlowLink {
 struct Client {
   Seen<PeerEvent> events;
   std::unique_ptr<Endpoint> endpoint;
-  Client() {
+  explicit Client(const Key& key = {}) {
     EndpointOptions options;
+    options.key = key;
     options.name = "coordinator";
     options.heartbeat_interval = 200ms;
     options.heartbeat_timeout = kHeartbeatTimeout;
@@ -153,8 +166,9 @@ struct Outcome {
 }  // namespace
 
 TEST_CASE("processes: a killed task is seen at once, and each of 1 000 requests in flight fails once") {
-  Task task;
-  Client client;
+  const Key key = with_and_without_key();
+  Task task(-1, key);
+  Client client(key);
   const PeerId peer = client.endpoint->add_peer("worker:0", task.address());
   constexpr std::size_t kCount = 1000;
   Seen<Outcome> outcomes;
@@ -178,8 +192,9 @@ TEST_CASE("processes: a killed task is seen at once, and each of 1 000 requests 
 }
 
 TEST_CASE("processes: a frozen task is seen within the heartbeat limit, and is up again when it thaws") {
-  Task task;
-  Client client;
+  const Key key = with_and_without_key();
+  Task task(-1, key);
+  Client client(key);
   const PeerId peer = client.endpoint->add_peer("worker:0", task.address());
   const Result<Message> who = client.endpoint->call(peer, text_message("who"), soon());
   REQUIRE(who.has_value());
@@ -200,9 +215,10 @@ TEST_CASE("processes: a frozen task is seen within the heartbeat limit, and is u
 }
 
 TEST_CASE("processes: what was sent to a dead task is never executed by its successor on the same socket") {
+  const Key key = with_and_without_key();
   const int listener = listen_on_loopback();
-  auto first = std::make_unique<Task>(listener);
-  Client client;
+  auto first = std::make_unique<Task>(listener, key);
+  Client client(key);
   const PeerId peer = client.endpoint->add_peer("worker:0", first->address());
   REQUIRE(client.endpoint->wait_up(std::vector{peer}, soon()).has_value());
   const Incarnation before = client.endpoint->incarnation_of(peer);
@@ -218,7 +234,7 @@ TEST_CASE("processes: what was sent to a dead task is never executed by its succ
     REQUIRE(!outcome.answer);
     REQUIRE(outcome.answer.error().code == Code::kUnavailable);
   }
-  const Task second(listener);
+  const Task second(listener, key);
   REQUIRE(client.endpoint->wait_up(std::vector{peer}, soon()).has_value());
   CHECK(client.endpoint->incarnation_of(peer) > before);
   const Result<Message> count = client.endpoint->call(peer, text_message("count"), soon());
@@ -228,11 +244,12 @@ TEST_CASE("processes: what was sent to a dead task is never executed by its succ
 }
 
 TEST_CASE("processes: a task that listens but doesn't serve yet is waited for, and is silent") {
+  const Key key = with_and_without_key();
   const int listener = listen_on_loopback();
   sockaddr_in name{};
   socklen_t size = sizeof name;
   getsockname(listener, reinterpret_cast<sockaddr*>(&name), &size);
-  Client client;
+  Client client(key);
   const PeerId peer = client.endpoint->add_peer("worker:0", "127.0.0.1:" + std::to_string(ntohs(name.sin_port)));
   Seen<Outcome> outcomes;
   client.endpoint->request(peer, text_message("hello"), soon(), [&](Result<Message> answer) {
@@ -241,15 +258,16 @@ TEST_CASE("processes: a task that listens but doesn't serve yet is waited for, a
   const Result<void> up = client.endpoint->wait_up(std::vector{peer}, Deadline::after(100ms));
   CHECK(up.error().code == Code::kDeadlineExceeded);
   CHECK(up.error().message.find("for worker:0 (silent)") != std::string::npos);
-  const Task task(listener);
+  const Task task(listener, key);
   CHECK(outcomes.wait(1)[0].answer.has_value());
   close(listener);
 }
 
 TEST_CASE("processes: a 20 MB tensor over a slow link doesn't starve the heartbeats") {
-  Task task;
+  const Key key = with_and_without_key();
+  Task task(-1, key);
   SlowLink link(task.address(), 20 << 20);
-  Client client;
+  Client client(key);
   const PeerId peer = client.endpoint->add_peer("worker:0", link.address());
   const tensor::Tensor value = ramp(5000000);
   const auto begin = Clock::now();

@@ -21,6 +21,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/base/log.hpp"
 #include "tfd/tensor/tensor.hpp"
+#include "tfd/transport/curve_key.hpp"
 
 namespace tfd::transport {
 
@@ -50,6 +51,9 @@ struct PeerEvent {
   PeerState state = PeerState::kConnecting;
   Incarnation incarnation = 0;  // of the task that is up now, or was
   std::string reason;           // for kLost: "connection reset", "no heartbeat for 2s"
+  /// While it is kConnecting: it answers, but won't do so otherwise unless it becomes another process. `reason` says
+  /// why. kPermissionDenied: one side has no key or another one; kProtocolMismatch.
+  std::optional<Code> refused = {};
 };
 
 /// Who asks: the name that the asking endpoint gave itself, and its incarnation.
@@ -57,6 +61,7 @@ struct Caller {
   std::string name;
   Incarnation incarnation = 0;
   Deadline deadline = Deadline::never();  // when it stops waiting for the answer: later work on it is for nobody
+  bool has_key = false;  // the cluster's, as its connection has proved: this endpoint takes no others if it has one
 };
 
 /// Answers one request, once, from any thread. Dropped without an answer it replies kInternal. An answer to somebody
@@ -90,6 +95,9 @@ struct EndpointOptions {
   std::string bind = {};
   int listen_fd =
       -1;  // a listening socket that somebody else bound (ZMQ_USE_FD); `bind` may say its address; closed at the end
+  /// Of the cluster. With it every connection is encrypted, and who doesn't have the same gets none, in either
+  /// direction. The in-process twin trusts everybody.
+  std::optional<CurveKey> key = {};
   Duration heartbeat_interval = std::chrono::milliseconds(500);
   Duration heartbeat_timeout = std::chrono::seconds(2);
   /// What a peer may have us hold: one message, and all its messages that are still arriving. Checked before memory is
@@ -121,12 +129,13 @@ class Endpoint {
   /// kDeadlineExceeded. Small requests to one peer that are queued together travel in one message. They arrive in the
   /// order they were made, but overtake requests with large tensors. What was sent to a task that died is never
   /// executed by its successor. kInvalidArgument: metadata above 1 MiB or too many tensors; kProtocolMismatch: the peer
-  /// speaks another version.
+  /// speaks another version; kPermissionDenied: it has a key and this endpoint another one or none, or the other way
+  /// round.
   virtual void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) = 0;
   /// Blocks; not for the I/O thread.
   Result<Message> call(PeerId peer, Message message, Deadline deadline);
   /// Until all are up; kDeadlineExceeded names those that aren't and why: "waited 30s for worker:1 (connection
-  /// refused)".
+  /// refused)". kProtocolMismatch and kPermissionDenied at once, as request().
   virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) = 0;
 
   /// Runs `action` on the I/O thread, soon or at a time. Dropped at destruction.
@@ -134,7 +143,8 @@ class Endpoint {
   virtual void post_at(Clock::time_point when, std::function<void()> action) = 0;
 };
 
-/// ZeroMQ over TCP or ipc, as in the design, "The wire". kSystem when it can't bind.
+/// ZeroMQ over TCP or ipc, as in the design, "The wire". kSystem when it can't bind; kUnimplemented for a key where
+/// libzmq was built without CURVE.
 Result<std::unique_ptr<Endpoint>> make_zmq_endpoint(EndpointOptions options);
 
 /// In-process twin for tests: endpoints that share a network find each other by their bind address; each still has a

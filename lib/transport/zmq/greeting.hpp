@@ -1,0 +1,48 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a listening socket of ZeroMQ says first: the security mechanism it wants. libzmq tells it apart from other
+// reasons only where it reads the other side's greeting before that hangs up, which is a race. Thread rule: lives on
+// one thread; nothing here blocks.
+#include <poll.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+
+namespace tfd::transport {
+
+/// Asks, now and then, by the first bytes of a greeting (ZMTP 3.0, ZeroMQ RFC 23) on a connection of its own.
+class Greetings {
+ public:
+  static constexpr std::size_t kMost = 8;  // at a time
+  Greetings() = default;
+  Greetings(const Greetings&) = delete;
+  Greetings& operator=(const Greetings&) = delete;
+  ~Greetings();
+
+  /// "NULL" or "CURVE", as of a second ago or less; empty while it isn't known: ask again later.
+  std::string mechanism(const std::string& address);
+  /// To be polled; then look().
+  std::vector<pollfd> fds() const;
+  void look();
+
+ private:
+  struct Asked {
+    std::string mechanism;
+    Clock::time_point since{};
+    int fd = -1;  // while it is asked
+    bool greeted = false;
+    std::string heard;
+  };
+  void drop_stale(Clock::time_point now);
+  void go_on(Asked& asked);
+  void finish(Asked& asked);
+
+  std::unordered_map<std::string, Asked> asked_;
+  std::size_t open_ = 0;
+};
+
+}  // namespace tfd::transport
