@@ -56,8 +56,12 @@ Result<std::shared_ptr<const Client>> Client::make(const Api& api, int device_co
   TFD_PJRT_ARGS(PJRT_Client_AddressableDevices_Args, devices);
   devices.client = create.client;
   TFD_TRY(api.check(api->PJRT_Client_AddressableDevices(&devices), "cannot list the devices"));
+  const std::size_t wanted = static_cast<std::size_t>(device_count);
   if (devices.num_addressable_devices == 0) return fail(Code::kFailedPrecondition, "the PJRT plug-in finds no device");
-  client->devices_.assign(devices.addressable_devices, devices.addressable_devices + devices.num_addressable_devices);
+  if (devices.num_addressable_devices < wanted)
+    return fail(Code::kFailedPrecondition, "the PJRT plug-in finds {} device{}, not {}",
+                devices.num_addressable_devices, devices.num_addressable_devices == 1 ? "" : "s", wanted);
+  client->devices_.assign(devices.addressable_devices, devices.addressable_devices + wanted);
   return client;
 }
 
@@ -84,9 +88,9 @@ std::string Client::platform() const {
   return std::string(args.platform_name, args.platform_name_size);
 }
 
-Result<std::shared_ptr<BufferStorage>> BufferStorage::make(std::shared_ptr<const Client> client, PJRT_Buffer* buffer,
-                                                           tensor::TensorSpec spec) {
-  std::shared_ptr<BufferStorage> storage(new BufferStorage(std::move(client), buffer, std::move(spec)));
+Result<std::shared_ptr<BufferStorage>> BufferStorage::make(std::shared_ptr<const Client> client, PJRT_Device* device,
+                                                           PJRT_Buffer* buffer, tensor::TensorSpec spec) {
+  std::shared_ptr<BufferStorage> storage(new BufferStorage(std::move(client), device, buffer, std::move(spec)));
   const Api& api = storage->client_->api();
   TFD_PJRT_ARGS(PJRT_Buffer_UnsafePointer_Args, args);
   args.buffer = buffer;
@@ -98,10 +102,11 @@ Result<std::shared_ptr<BufferStorage>> BufferStorage::make(std::shared_ptr<const
 
 BufferStorage::~BufferStorage() { client_->api().destroy(buffer_); }
 
-Result<ArgumentBuffer> ArgumentBuffer::make(const Client& client, const tensor::Tensor& tensor) {
-  if (const auto* device = dynamic_cast<const BufferStorage*>(tensor.storage().get());
-      device != nullptr && device->client() == &client && tensor.offset() == 0 && device->spec() == tensor.spec())
-    return ArgumentBuffer(client, device->buffer());
+Result<ArgumentBuffer> ArgumentBuffer::make(const Client& client, PJRT_Device* device, const tensor::Tensor& tensor) {
+  if (const auto* there = dynamic_cast<const BufferStorage*>(tensor.storage().get());
+      there != nullptr && there->client() == &client && there->device() == device && tensor.offset() == 0 &&
+      there->spec() == tensor.spec())
+    return ArgumentBuffer(client, there->buffer());
   const Api& api = client.api();
   const bool aligned = reinterpret_cast<std::uintptr_t>(tensor.data()) % tensor::kAlignment == 0;
   TFD_PJRT_ARGS(PJRT_Client_BufferFromHostBuffer_Args, args);
@@ -113,7 +118,7 @@ Result<ArgumentBuffer> ArgumentBuffer::make(const Client& client, const tensor::
   // XLA reads aligned memory in place; for other it makes its own copy, at once.
   args.host_buffer_semantics =
       aligned ? PJRT_HostBufferSemantics_kImmutableZeroCopy : PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
-  args.device = client.device();
+  args.device = device;
   TFD_TRY(api.check(api->PJRT_Client_BufferFromHostBuffer(&args), "cannot pass an argument"));
   ArgumentBuffer out(client, args.buffer);
   out.owned_ = true;

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A PJRT client with the device that calls run on, and the way of tensors into its buffers and back. No modules here.
+// A PJRT client with the devices that calls run on, and the way of tensors into its buffers and back. No modules here.
 // Thread rule: thread-safe.
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@ namespace tfd::function {
 
 class Client {
  public:
-  /// kFailedPrecondition when the plug-in finds no device.
+  /// kFailedPrecondition when the plug-in finds fewer devices.
   static Result<std::shared_ptr<const Client>> make(const Api& api, int device_count);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -23,6 +23,7 @@ class Client {
   const Api& api() const { return api_; }
   PJRT_Client* handle() const { return handle_; }
   PJRT_Device* device() const { return devices_.front(); }
+  const std::vector<PJRT_Device*>& devices() const { return devices_; }  // as many as were asked for
   Result<int> device_id() const;
   std::string platform() const;
 
@@ -37,29 +38,31 @@ class Client {
 class BufferStorage final : public tensor::Storage {
  public:
   /// Takes the buffer, which must be ready. `client` is shared: results outlive the engine and its functions.
-  static Result<std::shared_ptr<BufferStorage>> make(std::shared_ptr<const Client> client, PJRT_Buffer* buffer,
-                                                     tensor::TensorSpec spec);
+  static Result<std::shared_ptr<BufferStorage>> make(std::shared_ptr<const Client> client, PJRT_Device* device,
+                                                     PJRT_Buffer* buffer, tensor::TensorSpec spec);
   ~BufferStorage() override;
   const std::byte* data() const override { return data_; }
 
   const Client* client() const { return client_.get(); }
+  const PJRT_Device* device() const { return device_; }
   PJRT_Buffer* buffer() const { return buffer_; }
   const tensor::TensorSpec& spec() const { return spec_; }
 
  private:
-  BufferStorage(std::shared_ptr<const Client> client, PJRT_Buffer* buffer, tensor::TensorSpec spec)
-      : client_(std::move(client)), buffer_(buffer), spec_(std::move(spec)) {}
+  BufferStorage(std::shared_ptr<const Client> client, PJRT_Device* device, PJRT_Buffer* buffer, tensor::TensorSpec spec)
+      : client_(std::move(client)), device_(device), buffer_(buffer), spec_(std::move(spec)) {}
   std::shared_ptr<const Client> client_;
+  PJRT_Device* device_;
   PJRT_Buffer* buffer_;
   tensor::TensorSpec spec_;
   const std::byte* data_ = nullptr;
 };
 
-/// A tensor on its way into a call: as the buffer that it is, or wrapped in one for the time of the call. The tensor
-/// must outlive it.
+/// A tensor on its way into a call on a device: as the buffer that it is there, or wrapped in one for the time of the
+/// call. The tensor must outlive it.
 class ArgumentBuffer {
  public:
-  static Result<ArgumentBuffer> make(const Client& client, const tensor::Tensor& tensor);
+  static Result<ArgumentBuffer> make(const Client& client, PJRT_Device* device, const tensor::Tensor& tensor);
   ArgumentBuffer(ArgumentBuffer&& other) noexcept;
   ArgumentBuffer& operator=(ArgumentBuffer&&) = delete;
   /// After the execution: returns when XLA says that it no longer reads the tensor's memory, so that whoever owns it

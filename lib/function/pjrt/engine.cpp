@@ -35,6 +35,23 @@ class PjrtEngine final : public Engine {
   CompileStats compile_stats() const override { return {compiled_, loaded_}; }
 
   Result<std::shared_ptr<Function>> compile(const Module& module) override {
+    const std::shared_ptr<Executable> executable = TFD_TRY(compile_module(module));
+    return device_count() == 1 ? executable : executable->on(client_->device());
+  }
+
+  int device_count() const override { return static_cast<int>(client_->devices().size()); }
+
+  Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const Module& module) override {
+    const std::shared_ptr<Executable> executable = TFD_TRY(compile_module(module));
+    if (device_count() == 1) return std::vector<std::shared_ptr<Function>>{executable};
+    std::vector<std::shared_ptr<Function>> out;
+    for (PJRT_Device* device : client_->devices()) out.push_back(executable->on(device));
+    return out;
+  }
+
+ private:
+  /// For the one device, or for any of several.
+  Result<std::shared_ptr<Executable>> compile_module(const Module& module) {
     if (module.partitions != 1 || module.replicas != 1)
       return fail(
           Code::kUnimplemented,
@@ -57,7 +74,6 @@ class PjrtEngine final : public Engine {
     return executable;
   }
 
- private:
   /// The signature is part of it, so that a loaded executable is one whose signature was checked.
   std::string key_of(const Module& module) const {
     Sha256 hash = key_start_;
@@ -76,6 +92,11 @@ class PjrtEngine final : public Engine {
 
 }  // namespace
 
+Result<std::vector<std::shared_ptr<Function>>> Engine::compile_for_devices(const Module& module) {
+  const std::shared_ptr<Function> function = TFD_TRY(compile(module));
+  return std::vector<std::shared_ptr<Function>>(static_cast<std::size_t>(device_count()), function);
+}
+
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   if (options.device_count < 1) return fail(Code::kInvalidArgument, "an engine with {} devices", options.device_count);
   if (options.threads > 0) ::setenv("PJRT_NPROC", std::to_string(options.threads).c_str(), 0);
@@ -87,7 +108,8 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   info.api_major = api->pjrt_api_version.major_version;
   info.api_minor = api->pjrt_api_version.minor_version;
   info.stablehlo_current = api.stablehlo_version();
-  std::string compile_options = encode_compile_options(TFD_TRY(client->device_id()));
+  std::string compile_options =
+      options.device_count > 1 ? encode_portable_options() : encode_compile_options(TFD_TRY(client->device_id()));
   std::optional<CompileCache> cache;
   if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
   return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), std::move(cache));

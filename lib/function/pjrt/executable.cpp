@@ -39,6 +39,24 @@ Result<void> compare(const char* what, const std::vector<Parameter>& stated,
 
 }  // namespace
 
+class OnDevice final : public Function {
+ public:
+  OnDevice(std::shared_ptr<Executable> executable, PJRT_Device* device)
+      : executable_(std::move(executable)), device_(device) {}
+  const Signature& signature() const override { return executable_->signature(); }
+  Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
+    return executable_->call_on(device_, arguments);
+  }
+
+ private:
+  std::shared_ptr<Executable> executable_;  // with the functions for the other devices
+  PJRT_Device* device_;
+};
+
+std::shared_ptr<Function> Executable::on(PJRT_Device* device) {
+  return std::make_shared<OnDevice>(shared_from_this(), device);
+}
+
 Executable::Executable(std::shared_ptr<const Client> client, const Module& module, PJRT_LoadedExecutable* loaded)
     : client_(std::move(client)), name_(printable(module.name)), signature_(module.signature), loaded_(loaded) {
   const Api& api = client_->api();
@@ -167,15 +185,17 @@ Result<void> Executable::check_signature() const {
   return {};
 }
 
-Result<std::vector<tensor::Tensor>> Executable::call(const std::vector<tensor::Tensor>& arguments) {
+Result<std::vector<tensor::Tensor>> Executable::call_on(PJRT_Device* device,
+                                                        const std::vector<tensor::Tensor>& arguments) {
   TFD_TRY(check_arguments(signature_, arguments), name_);
   const Api& api = client_->api();
+  PJRT_Device* const runs_on = device != nullptr ? device : client_->device();
   std::vector<ArgumentBuffer> held;  // gives the wrapped arguments back at every return
   std::vector<PJRT_Buffer*> inputs;
   held.reserve(arguments.size());
   inputs.reserve(arguments.size());
   for (const tensor::Tensor& argument : arguments) {
-    held.push_back(TFD_TRY(ArgumentBuffer::make(*client_, argument), name_));
+    held.push_back(TFD_TRY(ArgumentBuffer::make(*client_, runs_on, argument), name_));
     inputs.push_back(held.back().buffer());
   }
   std::vector<PJRT_Buffer*> outputs(signature_.results.size());
@@ -193,13 +213,15 @@ Result<std::vector<tensor::Tensor>> Executable::call(const std::vector<tensor::T
   args.num_args = inputs.size();
   args.output_lists = &output_list;
   args.device_complete_events = &done;
+  args.execute_device = device;
   TFD_TRY(api.check(api->PJRT_LoadedExecutable_Execute(&args), name_));
   const Result<void> ended = api.await(done, name_);
   std::vector<tensor::Tensor> results;
   results.reserve(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const tensor::TensorSpec& spec = signature_.results[i].spec;
-    auto storage = ended ? BufferStorage::make(client_, outputs[i], spec) : Result<std::shared_ptr<BufferStorage>>();
+    auto storage =
+        ended ? BufferStorage::make(client_, runs_on, outputs[i], spec) : Result<std::shared_ptr<BufferStorage>>();
     if (ended && storage) {
       results.emplace_back(spec.dtype, spec.shape, std::move(*storage));
       continue;

@@ -165,6 +165,16 @@ std::string encode_compile_options(int device_id) {
   return options;
 }
 
+std::string encode_portable_options() {
+  std::string build, options;
+  append_number(build, 4, 1);   // num_replicas
+  append_number(build, 5, 1);   // num_partitions
+  append_number(build, 19, 1);  // use_shardy_partitioner
+  append_bytes(options, 3, build);
+  append_number(options, 4, 1);  // compile_portable_executable
+  return options;
+}
+
 Result<std::optional<ProgramShapes>> decode_program_shapes(std::string_view program) {
   // HloModuleProtoWithConfig.hlo_module (1) . host_program_shape (4) { parameters (1), result (2) }
   const std::string_view host_program_shape = find_message(find_message(program, 1), 4);

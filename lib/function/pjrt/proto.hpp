@@ -17,6 +17,8 @@ namespace tfd::function {
 /// CompileOptionsProto for one replica and one partition on that device. Shardy is always on: it takes modules with and
 /// without sdy shardings, and those with mhlo.sharding.
 std::string encode_compile_options(int device_id);
+/// The same for a program that every call says the device of.
+std::string encode_portable_options();
 
 struct ProgramShapes {
   std::vector<tensor::TensorSpec> arguments, results;

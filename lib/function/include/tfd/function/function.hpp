@@ -30,7 +30,7 @@ class Function {
 struct EngineOptions {
   std::string plugin;           // path of the shared object; see find_plugin()
   std::string cache_directory;  // compiled executables; empty: none
-  int device_count = 1;
+  int device_count = 1;         // that it is to have, at least; of a CPU they are as many as one likes
   /// XLA's own threads: it starts 1 + 2 x max(threads, device_count). 0: PJRT_NPROC, else the CPUs of the affinity
   /// mask. Goes through the environment (PJRT_NPROC, which wins if it is set), so only the first engine of a process
   /// decides.
@@ -57,6 +57,11 @@ class Engine {
   /// 7). kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
   /// kUnimplemented for a module of several partitions or replicas.
   virtual Result<std::shared_ptr<Function>> compile(const Module& module) = 0;
+  /// EngineOptions::device_count, once it is known that there are as many.
+  virtual int device_count() const { return 1; }
+  /// Compiled once, and for each device a function that runs there, in their order: what replicas call at the same
+  /// time. The same one for all where the engine doesn't tell them apart. Errors as compile().
+  virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const Module& module);
   virtual CompileStats compile_stats() const { return {}; }
 };
 
@@ -66,7 +71,8 @@ Result<std::string> find_plugin(const Environment& env);
 /// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty when none of them is
 /// there.
 std::string find_cache_directory(const Environment& env);
-/// Loads the plug-in and makes its client. kFailedPrecondition: no such file, not a PJRT plug-in, too old an API.
+/// Loads the plug-in and makes its client. kFailedPrecondition: no such file, not a PJRT plug-in, too old an API, fewer
+/// devices than are asked for.
 /// Sets TF_CPP_MIN_LOG_LEVEL=3 in the environment unless it is set, so call it before there are threads that read it.
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options);
 
