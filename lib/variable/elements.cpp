@@ -1,11 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements.hpp"
 
+#include <algorithm>
+
 #include "slots.hpp"
 
 namespace tfd::variable {
 
 using tensor::Tensor;
+
+Tensor widened(const Tensor& value) {
+  if (number_dtype(value.dtype()) == value.dtype()) return value;
+  Tensor out = Tensor::uninitialized(number_dtype(value.dtype()), value.shape());
+  with_elements(value.dtype(), [&]<class E>(E) {
+    if constexpr (std::is_same_v<typename E::Number, float>) {
+      const auto* from = value.as<typename E::Stored>().data();
+      std::transform(from, from + value.size(), out.mutable_as<float>(), E::load);
+    }
+  });
+  return out;
+}
+
+Tensor narrowed(const Tensor& value, tensor::DType dtype) {
+  if (value.dtype() == dtype) return value;
+  Tensor out = Tensor::uninitialized(dtype, value.shape());
+  with_elements(dtype, [&]<class E>(E) {
+    if constexpr (std::is_same_v<typename E::Number, float>) {
+      const float* from = value.as<float>().data();
+      std::transform(from, from + value.size(), out.mutable_as<typename E::Stored>(), E::store);
+    }
+  });
+  return out;
+}
 
 void add_to(Tensor& value, const Tensor& change, bool subtracted) {
   with_elements(value.dtype(), [&]<class E>(E) {

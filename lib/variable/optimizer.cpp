@@ -45,6 +45,32 @@ Lane<T> shifted(Lane<T> lane, std::int64_t by) {
   return lane.in == nullptr ? lane : Lane<T>{lane.in + by, lane.out + by};
 }
 
+template <class E>
+constexpr bool is_half = !std::is_same_v<typename E::Stored, typename E::Number>;
+
+/// A block of the value as numbers: in `wide` where they are stored as halves, else where it is.
+template <class E>
+Lane<typename E::Number> widen_block(const Rewrite<typename E::Stored>& value, std::int64_t first, std::int64_t count,
+                                     std::vector<typename E::Number>& wide) {
+  if constexpr (is_half<E>) {
+    std::transform(value.in + first, value.in + first + count, wide.begin(), E::load);
+    return {wide.data(), wide.data()};
+  } else {
+    return {value.in + first, value.out + first};
+  }
+}
+
+/// Stores halves; the numbers are afterwards what was stored.
+template <class E>
+void narrow_block(typename E::Number* numbers, std::int64_t count, typename E::Stored* to) {
+  if constexpr (is_half<E>) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] = E::store(numbers[i]);
+      numbers[i] = E::load(to[i]);
+    }
+  }
+}
+
 class RuleOptimizer final : public Optimizer {
  public:
   explicit RuleOptimizer(OptimizerSettings settings) : s_(std::move(settings)) {}
@@ -71,17 +97,20 @@ class RuleOptimizer final : public Optimizer {
   Result<void> clip(std::span<const std::string> names, std::span<Tensor> gradients) const override {
     if (!s_.clips) return {};
     for (std::size_t i = 0; i < gradients.size(); ++i)
-      if (gradients[i].dtype() != DType::kF32 && gradients[i].dtype() != DType::kF64)
-        return fail(Code::kInvalidArgument, "the gradient of '{}' is {}: only f32 and f64 can be clipped",
+      if (!tensor::is_floating(gradients[i].dtype()))
+        return fail(Code::kInvalidArgument, "the gradient of '{}' is {}: only floating-point numbers can be clipped",
                     printable(names[i]), format_spec(gradients[i].spec()));
-    if (s_.global_clipnorm) {
-      clip_by_global_norm(gradients, *s_.global_clipnorm);
-      return {};
+    std::vector<DType> dtypes;
+    for (Tensor& gradient : gradients) {
+      dtypes.push_back(gradient.dtype());
+      if (number_dtype(gradient.dtype()) != gradient.dtype()) gradient = widened(gradient);
     }
+    if (s_.global_clipnorm) clip_by_global_norm(gradients, *s_.global_clipnorm);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const Group& group = group_of(names[i]);
-      if (group.clipnorm) clip_by_norm(gradients[i], *group.clipnorm);
-      if (group.clipvalue) clip_by_value(gradients[i], *group.clipvalue);
+      if (group.clipnorm && !s_.global_clipnorm) clip_by_norm(gradients[i], *group.clipnorm);
+      if (group.clipvalue && !s_.global_clipnorm) clip_by_value(gradients[i], *group.clipvalue);
+      if (gradients[i].dtype() != dtypes[i]) gradients[i] = narrowed(gradients[i], dtypes[i]);
     }
     return {};
   }
@@ -137,7 +166,8 @@ class RuleOptimizer final : public Optimizer {
 
   void use_average(VariableState& state) const override {
     if (!s_.use_ema || state.updates == 0) return;
-    state.value = state.slots[ensure_slot(state, kAverage)].second;  // shared: the next update writes elsewhere
+    // Shared where it can be: the next update writes elsewhere.
+    state.value = narrowed(state.slots[ensure_slot(state, kAverage)].second, state.value.dtype());
   }
 
  private:
@@ -171,7 +201,7 @@ class RuleOptimizer final : public Optimizer {
     if (s_.accumulation <= 1) return true;
     const std::size_t slot = ensure_slot(state, kAccumulator);
     Tensor& sum = state.slots[slot].second;
-    add_to(sum, gradient, false);
+    add_to(sum, widened(gradient), false);
     if (++state.accumulated < s_.accumulation) {
       if (s_.use_ema) average_only(state);
       return false;
@@ -189,34 +219,35 @@ class RuleOptimizer final : public Optimizer {
   /// Keras averages after every gradient, also after one that only waits.
   void average_only(VariableState& state) const {
     const std::size_t slot = ensure_slot(state, kAverage);
+    const Tensor value = widened(state.value);
     const auto run = [&]<class T>(T) {
       Rewrite<T> averages(state.slots[slot].second);
       const T keep = state.updates == 0 ? T(0) : static_cast<T>(s_.ema_momentum);
-      const Lane<T> value{state.value.as<T>().data(), nullptr};
-      average<T>({averages.in, averages.out}, value, state.value.size(), keep, false);
+      average<T>({averages.in, averages.out}, {value.as<T>().data(), nullptr}, value.size(), keep, false);
       averages.commit();
-      if (overwrites(state)) state.value = state.slots[slot].second;
     };
-    state.value.dtype() == DType::kF32 ? run(float()) : run(double());
+    value.dtype() == DType::kF32 ? run(float()) : run(double());
+    if (overwrites(state)) state.value = narrowed(state.slots[slot].second, state.value.dtype());
   }
 
   void update(VariableState& state, const Tensor& gradient) const {
     prepare(state);
-    if (state.value.dtype() == DType::kF32)
-      update_as<float>(state, gradient);
-    else
-      update_as<double>(state, gradient);
+    with_elements(state.value.dtype(), [&]<class E>(E) {
+      if constexpr (std::is_floating_point_v<typename E::Number>) update_as<E>(state, widened(gradient));
+    });
     ++state.updates;
   }
 
-  template <class T>
+  /// The gradient and the slots are of the numbers that E calculates with.
+  template <class E>
   void update_as(VariableState& state, const Tensor& gradient) const {
+    using T = typename E::Number;
     const Group& group = group_of(state.name);
     const Moment<T> moment{static_cast<T>(group.rate.at(calls(state.updates))), state.updates + 1};
     const bool decay = group.weight_decay != 0 && decays(state.name);
     Elements<T> all{state.value.size(), {}, gradient.as<T>().data(), {}};
-    Rewrite<T> value(state.value);
-    all.value = {value.in, value.out};
+    Rewrite<typename E::Stored> value(state.value);
+    std::vector<T> wide(is_half<E> ? static_cast<std::size_t>(std::min(kBlock, all.count)) : 0);
     std::vector<Rewrite<T>> slots;
     slots.reserve(group.slots.size() + 1);
     for (std::size_t i = 0; i < group.slots.size(); ++i) {
@@ -231,12 +262,15 @@ class RuleOptimizer final : public Optimizer {
     const T keep = state.updates == 0 ? T(0) : static_cast<T>(s_.ema_momentum);
     const bool overwrite = s_.use_ema && overwrites(state);
     for (std::int64_t first = 0; first < all.count; first += kBlock) {
-      Elements<T> block{std::min(kBlock, all.count - first), shifted(all.value, first), all.gradient + first, {}};
+      Elements<T> block{std::min(kBlock, all.count - first), {}, all.gradient + first, {}};
+      block.value = widen_block<E>(value, first, block.count, wide);
       for (std::size_t i = 0; i < group.slots.size(); ++i) block.slots[i] = shifted(all.slots[i], first);
       if (decay) decay_block(block, static_cast<T>(group.weight_decay), moment.rate);
       group.rule->update(block, moment);
-      if (s_.use_ema)
-        average<T>(shifted(averages, first), {block.value.out, block.value.out}, block.count, keep, overwrite);
+      narrow_block<E>(block.value.out, block.count, value.out + first);
+      if (!s_.use_ema) continue;
+      average<T>(shifted(averages, first), {block.value.out, block.value.out}, block.count, keep, overwrite);
+      if (overwrite) narrow_block<E>(block.value.out, block.count, value.out + first);
     }
     value.commit();
     for (Rewrite<T>& slot : slots) slot.commit();

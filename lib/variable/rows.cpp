@@ -152,9 +152,10 @@ Result<Rows> sum_duplicates(const Rows& rows) {
     if (unique.empty() || unique.back() != indices[at]) unique.push_back(indices[at]);
     target[at] = static_cast<std::int64_t>(unique.size()) - 1;
   }
-  Tensor sums = Tensor::zeros(rows.values.dtype(), with_rows(shape, static_cast<std::int64_t>(unique.size())));
-  with_elements(sums.dtype(), [&]<class E>(E) { scatter<E, RowOp::kAdd>(sums, target, rows.values); });
-  return Rows{to_tensor(unique), std::move(sums)};
+  const Tensor values = widened(rows.values);  // rounded once, when all are there
+  Tensor sums = Tensor::zeros(values.dtype(), with_rows(shape, static_cast<std::int64_t>(unique.size())));
+  with_elements(sums.dtype(), [&]<class E>(E) { scatter<E, RowOp::kAdd>(sums, target, values); });
+  return Rows{to_tensor(unique), narrowed(sums, rows.values.dtype())};
 }
 
 Result<UniqueIndices> unique_indices(const Tensor& indices) {

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "elements.hpp"
+
 namespace tfd::variable {
 
 Result<void> check_gradient(std::string_view name, const tensor::TensorSpec& value,
                             const tensor::TensorSpec& gradient) {
-  if (value.dtype != tensor::DType::kF32 && value.dtype != tensor::DType::kF64)
-    return fail(Code::kInvalidArgument, "variable '{}' is {}: an optimizer updates f32 and f64 only", name,
+  if (!tensor::is_floating(value.dtype))
+    return fail(Code::kInvalidArgument, "variable '{}' is {}: an optimizer updates floating-point numbers only", name,
                 format_spec(value));
   if (gradient == value) return {};
   return fail(Code::kInvalidArgument, "the gradient of '{}' is {}, the variable is {}", name, format_spec(gradient),
@@ -18,7 +20,7 @@ Result<void> check_gradient(std::string_view name, const tensor::TensorSpec& val
 std::size_t ensure_slot(VariableState& state, std::string_view slot, double initial) {
   for (std::size_t i = 0; i < state.slots.size(); ++i)
     if (state.slots[i].first == slot) return i;
-  tensor::Tensor made = tensor::Tensor::zeros(state.value.dtype(), state.value.shape());
+  tensor::Tensor made = tensor::Tensor::zeros(number_dtype(state.value.dtype()), state.value.shape());
   if (initial != 0 && made.dtype() == tensor::DType::kF32)
     std::fill_n(made.mutable_as<float>(), made.size(), static_cast<float>(initial));
   else if (initial != 0)

@@ -11,11 +11,11 @@
 
 namespace tfd::variable {
 
-/// The gradient has the value's shape and dtype, and that is f32 or f64. kInvalidArgument names the variable.
+/// The gradient has the value's shape and dtype, and that is a floating-point one. kInvalidArgument names the variable.
 Result<void> check_gradient(std::string_view name, const tensor::TensorSpec& value, const tensor::TensorSpec& gradient);
 
-/// Index of a slot, filled with `initial` where it is missing. An index, for the next one may move them. Of an f32 or
-/// f64 variable.
+/// Index of a slot, filled with `initial` where it is missing. An index, for the next one may move them. Those of f16
+/// and bf16 variables are f32: in eight bits a moment would stand still where beta is near 1.
 std::size_t ensure_slot(VariableState& state, std::string_view slot, double initial = 0);
 
 /// One tensor that an element-wise loop reads and writes. `in` and `out` are the same buffer, or don't overlap at all.

@@ -203,7 +203,7 @@ Result<void> VariableStore::import_slot(VariableState& target, const tensor::Ten
     return fail(Code::kFailedPrecondition,
                 "'{}' was trained with {}, and the program has {}: keep the optimizer, or start from the values alone",
                 target.name, printable(owner), optimizer_->state_name());
-  if (value.spec() != spec)
+  if (value.spec() != tensor::TensorSpec{number_dtype(spec.dtype), spec.shape})
     return fail(Code::kInvalidArgument, "slot '{}' of '{}' is {}, the variable is {}", printable(path), target.name,
                 format_spec(value.spec()), format_spec(spec));
   if (optimizer_->knows_slot(slot)) target.slots.emplace_back(slot, owned(value));

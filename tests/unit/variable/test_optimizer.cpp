@@ -131,7 +131,7 @@ TEST_CASE("optimizer: refuses a gradient of another dtype or shape, and leaves t
   VariableState count{"n", vector_of<std::int32_t>(DType::kS32, {1}), {}, 0};
   result = optimizer->apply(count, vector_of<std::int32_t>(DType::kS32, {1}));
   REQUIRE_FALSE(result);
-  CHECK(result.error().message == "variable 'n' is s32[1]: an optimizer updates f32 and f64 only");
+  CHECK(result.error().message == "variable 'n' is s32[1]: an optimizer updates floating-point numbers only");
 }
 
 TEST_CASE("optimizer: an empty variable is fine") {

@@ -43,14 +43,15 @@ class Optimizer {
 
   /// Clips the gradients of one step, of the variables of these names: "clipvalue", "clipnorm" each by itself,
   /// "global_clipnorm" all together. Those of rows: their values, duplicates added up. Writes in place where nobody
-  /// else holds the buffer. kInvalidArgument for a dtype that isn't f32 or f64.
+  /// else holds the buffer. kInvalidArgument for integers and bool.
   virtual Result<void> clip(std::span<const std::string> names, std::span<tensor::Tensor> gradients) const = 0;
   virtual bool clips() const = 0;
 
   /// One update, or, with gradient accumulation, one of several gradients before it. Doesn't clip. The gradient has the
-  /// value's dtype (f32 or f64) and shape: kInvalidArgument otherwise. Writes in place where nobody else holds the
-  /// buffers, else into fresh ones. Source: keras/src/optimizers/*.py, 3.15; within 2 ulp in float32. An f64 variable
-  /// gets the settings as f64 (Keras rounds the learning rate to float32 first).
+  /// value's dtype (a floating-point one) and shape: kInvalidArgument otherwise. Writes in place where nobody else holds
+  /// the buffers, else into fresh ones. Source: keras/src/optimizers/*.py, 3.15; within 2 ulp in float32. An f64
+  /// variable gets the settings as f64 (Keras rounds the learning rate to float32 first). Those of f16 and bf16 are
+  /// updated in f32, with slots that are f32, and rounded to nearest, ties to even (Keras does all in the half type).
   virtual Result<void> apply(VariableState& state, const tensor::Tensor& gradient) const = 0;
   /// The same for a gradient that is zero but in some rows; duplicates are added up first. Touches only these rows
   /// where that gives what the dense gradient would (or the v1 original does so), and always with "lazy_rows"; else the
