@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "mlir_lexer.hpp"
 #include "tfd/base/text.hpp"
@@ -17,9 +18,18 @@ struct Location {
   std::string alias;
 };
 
+/// What an argument is called, in as many ways as there are.
+struct Names {
+  std::string info;      // jax.arg_info
+  std::string location;  // loc("x")
+  std::string alias;     // loc(#loc1)
+  std::string value;     // %x
+};
+
 struct Attributes {
   std::optional<int> aliases_output;
   std::string result_info;
+  std::string argument_info;
   std::string layout_mode;
   bool is_platform_index = false;
   int partitions = 1, replicas = 1;
@@ -121,6 +131,7 @@ class Parser {
     if (key == "mhlo.num_partitions") out.partitions = static_cast<int>(TFD_TRY(number(1), context()));
     if (key == "mhlo.num_replicas") out.replicas = static_cast<int>(TFD_TRY(number(1), context()));
     if (value.kind == TokenKind::kString) {
+      if (key == "jax.arg_info") out.argument_info = unescape(value.text);
       if (key == "jax.result_info") out.result_info = unescape(value.text);
       if (key == "mhlo.layout_mode") out.layout_mode = unescape(value.text);
       if (key == "jax.global_constant") out.is_platform_index = value.text == "_platform_index";
@@ -180,6 +191,7 @@ class Parser {
           fmt::format("argument {} (%{})", facts_.signature.arguments.size(), value.text.substr(0, 40));
       Parameter argument;
       argument.spec = TFD_TRY(parse_type(what));
+      Names names{{}, {}, {}, std::string(value.text)};
       if (lexer_.peek().is('{')) {
         const Attributes attributes = TFD_TRY(parse_attributes());
         if (attributes.is_platform_index)
@@ -189,8 +201,14 @@ class Parser {
               what);
         TFD_TRY(check_layout(attributes, value, what));
         argument.aliases_output = attributes.aliases_output;
+        names.info = attributes.argument_info;
       }
-      locations_.push_back(lexer_.peek().is_word("loc") ? parse_location() : Location{});
+      if (lexer_.peek().is_word("loc")) {
+        Location location = parse_location();
+        names.location = std::move(location.name);
+        names.alias = std::move(location.alias);
+      }
+      names_.push_back(std::move(names));
       facts_.signature.arguments.push_back(std::move(argument));
       if (!lexer_.accept(',') && !lexer_.peek().is(')'))
         return fail_at(lexer_.peek(), "expected ',' or ')' after {}, not {}", what, shown(lexer_.peek()));
@@ -272,19 +290,30 @@ class Parser {
     return spec;
   }
 
-  /// Names of arguments come last: a location may be defined behind the function. TensorFlow gives all arguments one
-  /// name, which names none of them.
+  /// Names of arguments come last: a location may be defined behind the function. jax's come first (its older versions
+  /// print "jax.arg_info", the newer ones locations), then what the text itself calls the value. TensorFlow gives all
+  /// arguments one location, which names none of them.
   void name_parameters() {
     auto& arguments = facts_.signature.arguments;
     std::map<std::string, int> uses;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      arguments[i].name = locations_[i].name;
-      if (const auto alias = aliases_.find(locations_[i].alias); alias != aliases_.end())
+      const Names& names = names_[i];
+      arguments[i].name = names.info.empty() ? names.location : names.info;
+      if (const auto alias = aliases_.find(names.alias); arguments[i].name.empty() && alias != aliases_.end())
         arguments[i].name = alias->second.name;
       ++uses[arguments[i].name];
     }
+    const auto plain = [&](std::size_t i) {
+      const std::string& value = names_[i].value;
+      const bool is_number = value.find_first_not_of("0123456789") == std::string::npos;
+      return is_number ? fmt::format("arg{}", i) : value;
+    };
     for (std::size_t i = 0; i < arguments.size(); ++i)
-      if (arguments[i].name.empty() || uses[arguments[i].name] > 1) arguments[i].name = fmt::format("arg{}", i);
+      if (arguments[i].name.empty() || uses[arguments[i].name] > 1) arguments[i].name = plain(i);
+    std::set<std::string> all;
+    for (const Parameter& argument : arguments) all.insert(argument.name);
+    if (all.size() < arguments.size())  // a location is what another value is called: values differ in any case
+      for (std::size_t i = 0; i < arguments.size(); ++i) arguments[i].name = plain(i);
     auto& results = facts_.signature.results;
     for (std::size_t i = 0; i < results.size(); ++i)
       if (results[i].name.empty()) results[i].name = fmt::format("result{}", i);
@@ -293,7 +322,7 @@ class Parser {
   std::string_view text_;
   Lexer lexer_;
   ModuleFacts facts_;
-  std::vector<Location> locations_;  // of the arguments
+  std::vector<Names> names_;  // of the arguments
   std::map<std::string, Location, std::less<>> aliases_;
   bool found_main_ = false, private_main_ = false;
 };

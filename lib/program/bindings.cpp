@@ -10,17 +10,28 @@ namespace {
 
 constexpr int kMaxIndex = 4095;
 
-constexpr NameTable<InputKind, 4> kPlainInputs{{{{InputKind::kStep, "step"},
+constexpr NameTable<InputKind, 6> kPlainInputs{{{{InputKind::kStep, "step"},
                                                  {InputKind::kLearningRate, "learning_rate"},
+                                                 {InputKind::kLossScale, "loss_scale"},
                                                  {InputKind::kReplicaId, "replica_id"},
-                                                 {InputKind::kNumReplicas, "num_replicas"}}}};
-constexpr NameTable<InputKind, 4> kInputKeys{{{{InputKind::kVariable, "variable"},
-                                               {InputKind::kDataset, "dataset"},
-                                               {InputKind::kArg, "arg"},
-                                               {InputKind::kKwarg, "kwarg"}}}};
-constexpr NameTable<OutputKind, 6> kOutputKeys{{{{OutputKind::kResult, "result"},
+                                                 {InputKind::kNumReplicas, "num_replicas"},
+                                                 {InputKind::kRng, "rng"}}}};
+
+/// What the one key of an object that says its kind stands for: an input of that kind, or more than one key can say.
+enum class InputForm { kVariable, kGroup, kDataset, kArg, kKwarg, kLookup, kRng };
+constexpr NameTable<InputForm, 7> kInputKeys{{{{InputForm::kVariable, "variable"},
+                                               {InputForm::kGroup, "variables"},
+                                               {InputForm::kDataset, "dataset"},
+                                               {InputForm::kArg, "arg"},
+                                               {InputForm::kKwarg, "kwarg"},
+                                               {InputForm::kLookup, "lookup"},
+                                               {InputForm::kRng, "rng"}}}};
+/// A group is the only one that isn't a kind of its own.
+constexpr std::string_view kGradients = "gradients";
+constexpr NameTable<OutputKind, 7> kOutputKeys{{{{OutputKind::kResult, "result"},
                                                  {OutputKind::kMetric, "metric"},
                                                  {OutputKind::kGradient, "gradient"},
+                                                 {OutputKind::kGradient, kGradients},
                                                  {OutputKind::kAssign, "assign"},
                                                  {OutputKind::kAssignAdd, "assign_add"},
                                                  {OutputKind::kAssignSub, "assign_sub"}}}};
@@ -28,20 +39,18 @@ constexpr NameTable<Reduce, 2> kReduces{{{{Reduce::kMean, "mean"}, {Reduce::kSum
 constexpr NameTable<RowsPart, 2> kRowsParts{{{{RowsPart::kValues, "values"}, {RowsPart::kIndices, "indices"}}}};
 constexpr NameTable<Part, 2> kParts{{{{Part::kNumerator, "numerator"}, {Part::kDenominator, "denominator"}}}};
 
-constexpr std::array kLaterInputs{LaterKey{"variables", "groups of variables"}, LaterKey{"rng", "random number inputs"},
-                                  LaterKey{"sharding", "shardings over logical devices"},
-                                  LaterKey{"loss_scale", "loss scales"}};
-constexpr std::array kLaterOutputs{LaterKey{"gradients", "groups of gradients"},
-                                   LaterKey{"sharding", "shardings over logical devices"}};
+constexpr std::array kLaterInputs{LaterKey{"sharding", "shardings over logical devices"}};
+constexpr std::array kLaterOutputs{LaterKey{"sharding", "shardings over logical devices"}};
 
 /// The one key of the table that the object has; the form of everything else depends on it.
 template <class Kind, std::size_t Count>
-Result<Kind> find_kind(const Node& node, const NameTable<Kind, Count>& table, std::span<const LaterKey> later) {
-  std::optional<Kind> found;
+Result<std::pair<Kind, std::string_view>> find_kind(const Node& node, const NameTable<Kind, Count>& table,
+                                                    std::span<const LaterKey> later) {
+  std::optional<std::pair<Kind, std::string_view>> found;
   for (const auto& [kind, key] : table.entries) {
     if (!node.has(key)) continue;
-    if (found) return node.fail("has both '{}' and '{}'", table.name(*found), key);
-    found = kind;
+    if (found) return node.fail("has both '{}' and '{}'", found->second, key);
+    found.emplace(kind, key);
   }
   if (found) return *found;
   // None: a typo, a thing to come, or an empty object.
@@ -65,12 +74,34 @@ Result<int> parse_index(const Node& node) {
   return static_cast<int>(index);
 }
 
+/// {"dataset": …}, {"arg": …}, {"kwarg": …}: with a field where it is one of several.
+Result<InputBinding> parse_source(const Node& node, InputForm form, std::string_view key) {
+  const std::array known{key, std::string_view("field")};
+  TFD_TRY(node.expect_object(known, kLaterInputs));
+  InputBinding binding;
+  binding.kind = form == InputForm::kDataset ? InputKind::kDataset
+                 : form == InputForm::kArg   ? InputKind::kArg
+                                             : InputKind::kKwarg;
+  const Node value = TFD_TRY(node.member(key));
+  if (form == InputForm::kArg)
+    binding.index = TFD_TRY(parse_index(value));
+  else
+    binding.name = TFD_TRY(value.text());
+  if (const auto field = node.find("field")) binding.field = TFD_TRY(field->text());
+  return binding;
+}
+
+bool is_source(InputForm form) {
+  return form == InputForm::kDataset || form == InputForm::kArg || form == InputForm::kKwarg;
+}
+
 /// Numbers of rows: what a dataset or the call gives.
 Result<InputBinding> parse_ids(const Node& node) {
-  auto ids = TFD_TRY(parse_input(node));
-  const bool fits = ids.kind == InputKind::kDataset || ids.kind == InputKind::kArg || ids.kind == InputKind::kKwarg;
-  if (!fits || !ids.lookup.empty()) return node.fail("must be a dataset's field, an arg or a kwarg");
-  return ids;
+  if (node.is_text()) return node.fail("must be a dataset's field, an arg or a kwarg");
+  if (!node.is_object()) return node.fail_type("an object");
+  const auto [form, key] = TFD_TRY(find_kind(node, kInputKeys, std::span<const LaterKey>(kLaterInputs)));
+  if (!is_source(form)) return node.fail("must be a dataset's field, an arg or a kwarg");
+  return parse_source(node, form, key);
 }
 
 Result<InputBinding> parse_lookup(const Node& node) {
@@ -81,54 +112,59 @@ Result<InputBinding> parse_lookup(const Node& node) {
   return binding;
 }
 
-Result<InputBinding> parse_plain_input(const Node& node) {
-  const std::string text = TFD_TRY(node.text());
-  if (const auto kind = kPlainInputs.find(text)) {
-    InputBinding binding;
-    binding.kind = *kind;
-    return binding;
-  }
-  if (text == "rng") return node.fail_later("random number inputs");
-  if (text == "loss_scale") return node.fail_later("loss scales");
-  return node.fail_text(Code::kInvalidArgument, unknown_text("input", text, kPlainInputs.names()));
-}
-
-}  // namespace
-
-Result<InputBinding> parse_input(const Node& node) {
-  if (node.is_text()) return parse_plain_input(node);
-  if (!node.is_object()) return node.fail_type("an object or a string");
-  if (node.has("lookup")) return parse_lookup(node);
+/// {"rng": {"dtype": "u32", "shape": [2], "seed": 7}}: what isn't stated is the module's, and the program's.
+Result<InputBinding> parse_rng(const Node& node) {
+  TFD_TRY(node.expect_object({"rng"}));
+  const Node rng = TFD_TRY(node.member("rng"));
+  TFD_TRY(rng.expect_object({"dtype", "shape", "seed"}));
   InputBinding binding;
-  binding.kind = TFD_TRY(find_kind(node, kInputKeys, std::span<const LaterKey>(kLaterInputs)));
-  const std::string_view key = kInputKeys.name(binding.kind);
-  const std::array known{key, std::string_view("field")};
-  TFD_TRY(node.expect_object(std::span(known).first(binding.kind == InputKind::kVariable ? 1 : 2), kLaterInputs));
-  const Node value = TFD_TRY(node.member(key));
-  if (binding.kind == InputKind::kArg)
-    binding.index = TFD_TRY(parse_index(value));
-  else
-    binding.name = TFD_TRY(value.text());
-  if (const auto field = node.find("field")) binding.field = TFD_TRY(field->text());
+  binding.kind = InputKind::kRng;
+  if (const auto dtype = rng.find("dtype"))
+    binding.rng.dtype = TFD_TRY(tensor::parse_dtype(TFD_TRY(dtype->text())), dtype->path());
+  if (const auto shape = rng.find("shape")) {
+    if (!shape->is_list()) return shape->fail_type("a list of dimensions");
+    binding.rng.shape.emplace();
+    for (const Node& dimension : shape->elements()) binding.rng.shape->push_back(TFD_TRY(dimension.integer(0)));
+  }
+  if (const auto seed = rng.find("seed")) binding.rng.seed = static_cast<std::uint64_t>(TFD_TRY(seed->integer(0)));
   return binding;
 }
 
-Result<OutputBinding> parse_output(const Node& node) {
-  if (!node.is_object()) return node.fail_type("an object");
-  OutputBinding binding;
-  binding.kind = TFD_TRY(find_kind(node, kOutputKeys, std::span<const LaterKey>(kLaterOutputs)));
-  const std::string_view key = kOutputKeys.name(binding.kind);
-  std::vector<std::string_view> known{key};
-  if (binding.kind == OutputKind::kMetric || binding.kind == OutputKind::kGradient) known.emplace_back("reduce");
+Result<InputBinding> parse_plain_input(const Node& node) {
+  const std::string text = TFD_TRY(node.text());
+  const auto kind = kPlainInputs.find(text);
+  if (!kind) return node.fail_text(Code::kInvalidArgument, unknown_text("input", text, kPlainInputs.names()));
+  InputBinding binding;
+  binding.kind = *kind;
+  return binding;
+}
+
+InputBinding variable_input(std::string name) {
+  InputBinding binding;
+  binding.kind = InputKind::kVariable;
+  binding.name = std::move(name);
+  return binding;
+}
+
+Result<std::vector<InputBinding>> parse_input_group(const Node& node, const std::vector<VariableDef>& variables) {
+  TFD_TRY(node.expect_object({"variables"}));
+  std::vector<InputBinding> bindings;
+  for (std::string& name : TFD_TRY(find_group(TFD_TRY(node.member("variables")), variables, false)))
+    bindings.push_back(variable_input(std::move(name)));
+  return bindings;
+}
+
+template <class Binding>
+Result<std::vector<Binding>> alone(Result<Binding> binding) {
+  if (!binding) return fail(std::move(binding).error());
+  std::vector<Binding> bindings;
+  bindings.push_back(*std::move(binding));
+  return bindings;
+}
+
+/// Everything but the name.
+Result<void> parse_output_details(const Node& node, OutputBinding& binding) {
   const bool updates = binding.kind != OutputKind::kMetric && binding.kind != OutputKind::kResult;
-  if (binding.kind != OutputKind::kResult) known.emplace_back("part");
-  if (updates) known.emplace_back("ids");
-  TFD_TRY(node.expect_object(known, kLaterOutputs));
-  const Node value = TFD_TRY(node.member(key));
-  if (binding.kind == OutputKind::kResult)
-    binding.index = TFD_TRY(parse_index(value));
-  else
-    binding.name = TFD_TRY(value.text());
   if (const auto reduce = node.find("reduce")) binding.reduce = TFD_TRY(parse_name(*reduce, kReduces));
   if (const auto ids = node.find("ids")) {
     if (node.has("part")) return node.fail("has both 'ids' and 'part'");
@@ -142,7 +178,49 @@ Result<OutputBinding> parse_output(const Node& node) {
     binding.part = TFD_TRY(parse_name(*part, kParts));
     binding.reduce = Reduce::kSum;
   }
-  return binding;
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vector<VariableDef>& variables) {
+  if (node.is_text()) return alone(parse_plain_input(node));
+  if (!node.is_object()) return node.fail_type("an object or a string");
+  if (node.has("lookup")) return alone(parse_lookup(node));
+  const auto [form, key] = TFD_TRY(find_kind(node, kInputKeys, std::span<const LaterKey>(kLaterInputs)));
+  if (form == InputForm::kGroup) return parse_input_group(node, variables);
+  if (form == InputForm::kRng) return alone(parse_rng(node));
+  if (is_source(form)) return alone(parse_source(node, form, key));
+  TFD_TRY(node.expect_object(std::span(&key, 1), kLaterInputs));
+  const Node variable = TFD_TRY(node.member(key));
+  std::string name = TFD_TRY(variable.text());
+  return alone(Result<InputBinding>(variable_input(std::move(name))));
+}
+
+Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vector<VariableDef>& variables) {
+  if (!node.is_object()) return node.fail_type("an object");
+  const auto [kind, key] = TFD_TRY(find_kind(node, kOutputKeys, std::span<const LaterKey>(kLaterOutputs)));
+  OutputBinding binding;
+  binding.kind = kind;
+  const bool is_group = key == kGradients;
+  std::vector<std::string_view> known{key};
+  if (kind == OutputKind::kMetric || kind == OutputKind::kGradient) known.emplace_back("reduce");
+  if (kind != OutputKind::kResult && !is_group) known.emplace_back("part");
+  if (kind != OutputKind::kResult && kind != OutputKind::kMetric && !is_group) known.emplace_back("ids");
+  TFD_TRY(node.expect_object(known, kLaterOutputs));
+  const Node value = TFD_TRY(node.member(key));
+  TFD_TRY(parse_output_details(node, binding));
+  if (is_group) {
+    std::vector<OutputBinding> bindings;
+    for (std::string& name : TFD_TRY(find_group(value, variables, true)))
+      bindings.emplace_back(binding).name = std::move(name);
+    return bindings;
+  }
+  if (kind == OutputKind::kResult)
+    binding.index = TFD_TRY(parse_index(value));
+  else
+    binding.name = TFD_TRY(value.text());
+  return alone(Result<OutputBinding>(std::move(binding)));
 }
 
 }  // namespace tfd::program

@@ -20,24 +20,35 @@ namespace tfd::program {
 struct VariableSources {
   std::string directory;
   bool look_at_files = true;
+  const Node* weights = nullptr;  // the program's, which initialise all of them
 };
 Result<std::vector<VariableDef>> parse_variables(const Node& node, const VariableSources& sources);
 
-// bindings.cpp: the form of one binding; names, dtypes and shapes are checked later.
-Result<InputBinding> parse_input(const Node& node);
-Result<OutputBinding> parse_output(const Node& node);
+// bindings.cpp: the form of one binding, or of all that a group stands for; names, dtypes and shapes are checked later.
+Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vector<VariableDef>& variables);
+Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vector<VariableDef>& variables);
+
+// groups.cpp: {"variables": "enc/*"}, {"gradients": "enc/*"}.
+/// Names that match, in creation order; of gradients those that are trainable. An error where none does.
+Result<std::vector<std::string>> find_group(const Node& pattern, const std::vector<VariableDef>& variables,
+                                            bool gradients);
+/// The JSON of an initializer.
+std::string safetensors_init(const std::string& path, const std::string& key);
+/// Writes into the document what groups and "weights" stand for: who adds variables of its own changes neither.
+void state_groups(nlohmann::ordered_json& document, const std::vector<VariableDef>& variables);
 
 /// A function, and where in the document its bindings are.
 struct FunctionDraft {
   FunctionDef def;
   Node node;
-  std::vector<Node> inputs;   // one per module argument
+  std::vector<Node> inputs;   // one per module argument; of a group the same one
   std::vector<Node> outputs;  // one per module result
 };
 
 // functions.cpp
 /// Reads the modules (their text goes into `files`, by the path in the document) and the bindings.
-Result<FunctionDraft> parse_function(const std::string& name, const Node& node, const FileReader& read_file,
+Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
+                                     const std::vector<VariableDef>& variables, const FileReader& read_file,
                                      std::map<std::string, std::string>& files);
 
 // native.cpp

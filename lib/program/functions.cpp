@@ -66,46 +66,75 @@ std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// A list, one for each argument; or an object by the module's own names for them.
-Result<std::vector<Node>> order_inputs(const Node& function, const std::vector<function::Parameter>& arguments,
-                                       const std::string& signature) {
-  const auto node = function.find("inputs");
-  if (!node && arguments.empty()) return std::vector<Node>{};
-  if (!node) return function.fail("needs 'inputs': the module takes {}", signature);
-  if (node->is_list()) {
-    std::vector<Node> inputs = node->elements();
-    if (inputs.size() != arguments.size())
-      return node->fail("{}, but the module takes {}: {}", counted(inputs.size(), "binding"),
-                        counted(arguments.size(), "argument"), signature);
-    return inputs;
+/// "; 'enc/*' is 3 of them" for every group, or nothing.
+std::string count_groups(const Node& bindings, std::string_view key, const std::vector<VariableDef>& variables) {
+  std::string text;
+  for (const Node& node : bindings.elements()) {
+    const auto pattern = node.find(key);
+    const auto names = pattern ? find_group(*pattern, variables, key == "gradients") : std::vector<std::string>();
+    if (pattern && names) text += fmt::format("; {} is {} of them", pattern->dump(), names->size());
   }
-  if (!node->is_object()) return node->fail_type("a list, or an object by argument name");
-  std::vector<std::string> names;
-  for (const function::Parameter& argument : arguments) names.push_back(argument.name);
-  for (const auto& [name, child] : node->members())
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      return node->fail_text(Code::kInvalidArgument,
-                             fmt::format("the module has no argument '{}'{}{}", name, did_you_mean(name, names),
-                                         find_nearest(name, names) ? "" : ": it takes " + signature));
-  std::vector<Node> inputs;
-  for (const std::string& name : names) {
-    const auto input = node->find(name);
-    if (!input) return node->fail("the module's argument '{}' is not bound", name);
-    inputs.push_back(*input);
-  }
-  return inputs;
+  return text;
 }
 
-Result<std::vector<Node>> order_outputs(const Node& function, std::size_t count, const std::string& signature) {
+/// An object by the module's own names for its arguments.
+Result<void> bind_by_name(const Node& node, const std::vector<function::Parameter>& arguments,
+                          const std::string& signature, const std::vector<VariableDef>& variables,
+                          FunctionDraft& draft) {
+  std::vector<std::string> names;
+  for (const function::Parameter& argument : arguments) names.push_back(argument.name);
+  for (const auto& [name, child] : node.members())
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return node.fail_text(Code::kInvalidArgument,
+                            fmt::format("the module has no argument '{}'{}{}", name, did_you_mean(name, names),
+                                        find_nearest(name, names) ? "" : ": it takes " + signature));
+  for (const std::string& name : names) {
+    const auto input = node.find(name);
+    if (!input) return node.fail("the module's argument '{}' is not bound", name);
+    auto bindings = TFD_TRY(parse_input(*input, variables));
+    if (input->has("variables"))
+      return input->fail("a group stands for several arguments: list the inputs in the order of the module's");
+    draft.inputs.push_back(*input);
+    draft.def.inputs.push_back(std::move(bindings.front()));
+  }
+  return {};
+}
+
+/// A list, one for each argument; or an object by name.
+Result<void> parse_inputs(const Node& function, const std::vector<function::Parameter>& arguments,
+                          const std::string& signature, const std::vector<VariableDef>& variables,
+                          FunctionDraft& draft) {
+  const auto node = function.find("inputs");
+  if (!node && arguments.empty()) return {};
+  if (!node) return function.fail("needs 'inputs': the module takes {}", signature);
+  if (node->is_object()) return bind_by_name(*node, arguments, signature, variables, draft);
+  if (!node->is_list()) return node->fail_type("a list, or an object by argument name");
+  for (const Node& input : node->elements())
+    for (InputBinding& binding : TFD_TRY(parse_input(input, variables))) {
+      draft.inputs.push_back(input);
+      draft.def.inputs.push_back(std::move(binding));
+    }
+  if (draft.inputs.size() != arguments.size())
+    return node->fail("{}, but the module takes {}: {}{}", counted(draft.inputs.size(), "binding"),
+                      counted(arguments.size(), "argument"), signature, count_groups(*node, "variables", variables));
+  return {};
+}
+
+Result<void> parse_outputs(const Node& function, std::size_t count, const std::string& signature,
+                           const std::vector<VariableDef>& variables, FunctionDraft& draft) {
   const auto node = function.find("outputs");
-  if (!node && count == 0) return std::vector<Node>{};
+  if (!node && count == 0) return {};
   if (!node) return function.fail("needs 'outputs': the module is {}", signature);
   if (!node->is_list()) return node->fail_type("a list");
-  std::vector<Node> outputs = node->elements();
-  if (outputs.size() != count)
-    return node->fail("{}, but the module has {}: {}", counted(outputs.size(), "binding"), counted(count, "result"),
-                      signature);
-  return outputs;
+  for (const Node& output : node->elements())
+    for (OutputBinding& binding : TFD_TRY(parse_output(output, variables))) {
+      draft.outputs.push_back(output);
+      draft.def.outputs.push_back(std::move(binding));
+    }
+  if (draft.outputs.size() != count)
+    return node->fail("{}, but the module has {}: {}{}", counted(draft.outputs.size(), "binding"),
+                      counted(count, "result"), signature, count_groups(*node, "gradients", variables));
+  return {};
 }
 
 /// What a call passes: positions 0, 1, … without a gap, each either a tensor or an iterator throughout.
@@ -131,9 +160,17 @@ Result<void> count_arguments(FunctionDraft& draft) {
   return {};
 }
 
+/// Two of one function differ: by their index.
+void number_random_inputs(FunctionDef& def) {
+  int next = 0;
+  for (InputBinding& input : def.inputs)
+    if (input.kind == InputKind::kRng) input.index = next++;
+}
+
 }  // namespace
 
-Result<FunctionDraft> parse_function(const std::string& name, const Node& node, const FileReader& read_file,
+Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
+                                     const std::vector<VariableDef>& variables, const FileReader& read_file,
                                      std::map<std::string, std::string>& files) {
   if (name.empty()) return node.fail("a function needs a name");
   FunctionDraft draft{{}, node, {}, {}};
@@ -148,10 +185,9 @@ Result<FunctionDraft> parse_function(const std::string& name, const Node& node, 
   }
   const function::Signature& signature = draft.def.modules.front().signature;
   const std::string text = function::format_signature(signature);
-  draft.inputs = TFD_TRY(order_inputs(node, signature.arguments, text));
-  for (const Node& input : draft.inputs) draft.def.inputs.push_back(TFD_TRY(parse_input(input)));
-  draft.outputs = TFD_TRY(order_outputs(node, signature.results.size(), text));
-  for (const Node& output : draft.outputs) draft.def.outputs.push_back(TFD_TRY(parse_output(output)));
+  TFD_TRY(parse_inputs(node, signature.arguments, text, variables, draft));
+  TFD_TRY(parse_outputs(node, signature.results.size(), text, variables, draft));
+  number_random_inputs(draft.def);
   TFD_TRY(count_arguments(draft));
   if (const auto returns = node.find("returns")) {
     if (!returns->is_list()) return returns->fail_type("a list of variables");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/program/program.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -53,22 +54,40 @@ Result<void> parse_optimizer(const Node& node, Program& program) {
   return {};
 }
 
+/// The variable of a loss scale that moves, where a function takes it. The last one: the places of others don't change.
+void add_loss_scale(Program& program) {
+  const bool is_taken =
+      std::any_of(program.functions.begin(), program.functions.end(), [](const FunctionDef& function) {
+        const auto names = function.variables_read();
+        return std::find(names.begin(), names.end(), kLossScaleVariable) != names.end();
+      });
+  if (!is_taken) return;
+  VariableDef scale;
+  scale.name = kLossScaleVariable;
+  scale.spec = {tensor::DType::kF32, {}};
+  scale.init = fmt::format(R"({{"constant": {{"value": {}}}}})", program.rules->loss_scale()->initial);
+  scale.trainable = false;
+  scale.aggregation = variable::Aggregation::kNone;
+  program.variables.push_back(std::move(scale));
+}
+
 Result<Program> parse_root(const Node& root, const std::string& directory, const FileReader& reader,
                            const ProgramOptions& options) {
-  TFD_TRY(root.expect_object({"v", "variables", "optimizer", "datasets", "functions", "train"},
-                             {{"weights", "initial weights from one file"}}));
+  TFD_TRY(root.expect_object({"v", "seed", "weights", "variables", "optimizer", "datasets", "functions", "train"}));
   TFD_TRY(check_version(root));
   Program program;
   program.directory = directory;
-  if (const auto node = root.find("variables"))
-    program.variables = TFD_TRY(parse_variables(*node, {directory, options.look_at_files}));
+  if (const auto node = root.find("seed")) program.seed = static_cast<std::uint64_t>(TFD_TRY(node->integer(0)));
+  const auto weights = root.find("weights");
+  const VariableSources sources{directory, options.look_at_files, weights ? &*weights : nullptr};
+  if (const auto node = root.find("variables")) program.variables = TFD_TRY(parse_variables(*node, sources));
   if (const auto node = root.find("optimizer")) TFD_TRY(parse_optimizer(*node, program));
 
   std::vector<FunctionDraft> drafts;
   if (const auto node = root.find("functions")) {
     if (!node->is_object()) return node->fail_type("an object");
     for (const auto& [name, child] : node->members())
-      drafts.push_back(TFD_TRY(parse_function(name, child, reader, program.files)));
+      drafts.push_back(TFD_TRY(parse_function(name, child, program.variables, reader, program.files)));
   }
   Facts facts;
   if (const auto node = root.find("datasets"))
@@ -77,6 +96,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
     TFD_TRY(check_function(draft, program, facts));
     program.functions.push_back(std::move(draft.def));
   }
+  add_loss_scale(program);
   if (const auto node = root.find("train")) program.train = TFD_TRY(parse_train(*node, program, facts));
   return program;
 }
@@ -105,7 +125,9 @@ std::vector<std::string> FunctionDef::variables_read() const {
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const InputBinding& input : inputs)
-    if (input.kind == InputKind::kVariable && seen.insert(input.name).second) names.push_back(input.name);
+    if ((input.kind == InputKind::kVariable || (input.kind == InputKind::kLossScale && !input.name.empty())) &&
+        seen.insert(input.name).second)
+      names.push_back(input.name);
   return names;
 }
 
@@ -132,6 +154,7 @@ Result<Program> parse_program(std::string_view document, const std::string& path
   Program program = TFD_TRY(parse_root(Node(*json, ""), directory, read_file, options), where);
   program.path = path;
   if (options.look_at_files) state_npy_specs(*json, {.directory = directory});
+  state_groups(*json, program.variables);
   program.document = dump_document(*json);
   return program;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/safetensors.hpp"
 #include "tfd/variable/initializer.hpp"
 
 namespace tfd::program {
@@ -36,7 +39,10 @@ Result<T> at_node(const Node& node, Result<T> read) {
   return fail(continue_path(node.path(), std::move(read).error()));
 }
 
-Result<void> parse_init(const Node& node, const VariableSources& sources, VariableDef& variable) {
+Result<void> parse_init(const Node& variable_node, const VariableSources& sources, VariableDef& variable) {
+  // What a file gives need not be stated; where it is, that is for a run without the file.
+  if (sources.weights != nullptr && !variable_node.has("init")) return {};
+  const Node node = TFD_TRY(variable_node.member("init"));
   variable.init = TFD_TRY(at_node(
       node, variable::check_initializer_file(node.json(), variable.spec, sources.directory, sources.look_at_files)));
   return {};
@@ -105,10 +111,24 @@ Result<VariableDef> parse_variable(const std::string& name, const Node& node, co
     variable.spec.dtype = TFD_TRY(tensor::parse_dtype(TFD_TRY(dtype->text())), dtype->path());
   TFD_TRY(tensor::checked_byte_size(variable.spec.dtype, variable.spec.shape), shape.path());
 
-  TFD_TRY(parse_init(TFD_TRY(node.member("init")), sources, variable));
+  TFD_TRY(parse_init(node, sources, variable));
   TFD_TRY(parse_kind(node, variable));
   TFD_TRY(parse_place(node, before, variable));
   return variable;
+}
+
+/// "weights": one file has the values of all. What else it has is nobody's.
+Result<void> initialise_all(const Node& weights, const VariableSources& sources, std::vector<VariableDef>& variables) {
+  const std::string name = TFD_TRY(weights.text());
+  const std::string path = (std::filesystem::path(sources.directory) / name).lexically_normal().string();
+  std::map<std::string, tensor::TensorSpec> stored;
+  if (sources.look_at_files) stored = TFD_TRY(tensor::load_safetensors_specs(path), weights.path());
+  for (VariableDef& variable : variables) {
+    if (sources.look_at_files)
+      TFD_TRY(variable::check_stored(stored, path, variable.name, variable.spec), weights.path());
+    variable.init = safetensors_init(path, variable.name);
+  }
+  return {};
 }
 
 }  // namespace
@@ -118,6 +138,7 @@ Result<std::vector<VariableDef>> parse_variables(const Node& node, const Variabl
   std::vector<VariableDef> variables;
   for (const auto& [name, child] : node.members())
     variables.push_back(TFD_TRY(parse_variable(name, child, sources, variables)));
+  if (sources.weights != nullptr) TFD_TRY(initialise_all(*sources.weights, sources, variables));
   return variables;
 }
 

@@ -148,16 +148,15 @@ Result<std::string> format_header(const SafetensorsFile& file) {
   return text;
 }
 
-}  // namespace
+/// A file whose header was read.
+struct Opened {
+  InputFile file;
+  Header header;
+  std::uint64_t data_offset = 0;
+};
 
-const Tensor* SafetensorsFile::find(std::string_view name) const {
-  for (const auto& [key, tensor] : tensors)
-    if (key == name) return &tensor;
-  return nullptr;
-}
-
-Result<SafetensorsFile> load_safetensors(const std::string& path) {
-  const InputFile file = TFD_TRY(InputFile::open(path));
+Result<Opened> open_safetensors(const std::string& path) {
+  InputFile file = TFD_TRY(InputFile::open(path));
   std::uint64_t length = 0;
   if (file.size() < sizeof(length)) return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", path, file.size());
   TFD_TRY(file.read_at(0, std::as_writable_bytes(std::span(&length, 1))));
@@ -168,14 +167,42 @@ Result<SafetensorsFile> load_safetensors(const std::string& path) {
   TFD_TRY(file.read_at(sizeof(length), std::as_writable_bytes(std::span(text))));
   const std::uint64_t data_offset = sizeof(length) + length;
   Header header = TFD_TRY(parse_header(text, file.size() - data_offset), path);
+  return Opened{std::move(file), std::move(header), data_offset};
+}
+
+}  // namespace
+
+const Tensor* SafetensorsFile::find(std::string_view name) const {
+  for (const auto& [key, tensor] : tensors)
+    if (key == name) return &tensor;
+  return nullptr;
+}
+
+Result<SafetensorsFile> load_safetensors(const std::string& path) {
+  Opened opened = TFD_TRY(open_safetensors(path));
   SafetensorsFile out;
-  out.metadata = std::move(header.metadata);
-  out.tensors.reserve(header.entries.size());
-  for (Entry& entry : header.entries) {
-    Tensor tensor = TFD_TRY(read_tensor(file, data_offset + entry.begin, entry.spec));
+  out.metadata = std::move(opened.header.metadata);
+  out.tensors.reserve(opened.header.entries.size());
+  for (Entry& entry : opened.header.entries) {
+    Tensor tensor = TFD_TRY(read_tensor(opened.file, opened.data_offset + entry.begin, entry.spec));
     out.tensors.emplace_back(std::move(entry.name), std::move(tensor));
   }
   return out;
+}
+
+Result<std::map<std::string, TensorSpec>> load_safetensors_specs(const std::string& path) {
+  const Opened opened = TFD_TRY(open_safetensors(path));
+  std::map<std::string, TensorSpec> out;
+  for (const Entry& entry : opened.header.entries) out.emplace(entry.name, entry.spec);
+  return out;
+}
+
+Result<Tensor> load_safetensors_tensor(const std::string& path, std::string_view name) {
+  const Opened opened = TFD_TRY(open_safetensors(path));
+  const auto& entries = opened.header.entries;
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& one) { return one.name == name; });
+  if (found == entries.end()) return fail(Code::kNotFound, "{} has no tensor '{}'", path, printable(name));
+  return read_tensor(opened.file, opened.data_offset + found->begin, found->spec);
 }
 
 Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file) {

@@ -261,14 +261,7 @@ Result<Tensor> from_file(const FromFile& file, const TensorSpec& spec) {
   if (file.key.empty()) {
     value = TFD_TRY(tensor::load_npy(file.path));
   } else {
-    const tensor::SafetensorsFile all = TFD_TRY(tensor::load_safetensors(file.path));
-    const Tensor* found = all.find(file.key);
-    if (found == nullptr) {
-      std::vector<std::string> keys;
-      for (const auto& [key, tensor] : all.tensors) keys.push_back(key);
-      return fail(Code::kNotFound, "{} has no '{}'{}", file.path, printable(file.key), did_you_mean(file.key, keys));
-    }
-    value = *found;
+    value = TFD_TRY(tensor::load_safetensors_tensor(file.path, file.key));
   }
   if (value.spec() == spec) return value;
   return fail(Code::kInvalidArgument, "{}{}{} is {}, the variable is {}", file.path, file.key.empty() ? "" : ": ",
@@ -291,6 +284,19 @@ Result<void> check_initializer(const nlohmann::ordered_json& init, const TensorS
   return {};
 }
 
+Result<void> check_stored(const std::map<std::string, TensorSpec>& stored, const std::string& path,
+                          const std::string& key, const TensorSpec& spec) {
+  const auto found = stored.find(key);
+  if (found == stored.end()) {
+    std::vector<std::string> keys;
+    for (const auto& [name, ignored] : stored) keys.push_back(name);
+    return fail(Code::kNotFound, "{} has no '{}'{}", path, printable(key), did_you_mean(key, keys));
+  }
+  if (found->second == spec) return {};
+  return fail(Code::kInvalidArgument, "{}: {} is {}, the variable is {}", path, printable(key),
+              format_spec(found->second), format_spec(spec));
+}
+
 Result<std::string> check_initializer_file(const nlohmann::ordered_json& init, const TensorSpec& spec,
                                            const std::string& directory, bool look_at_file) {
   const Plan plan = TFD_TRY(plan_initializer(init, spec));
@@ -301,7 +307,8 @@ Result<std::string> check_initializer_file(const nlohmann::ordered_json& init, c
   absolute.begin().value()["path"] = path;
   if (!look_at_file) return absolute.dump();
   if (!file->key.empty()) {
-    TFD_TRY(tensor::InputFile::open(path), "safetensors.path");
+    const auto specs = TFD_TRY(tensor::load_safetensors_specs(path), "safetensors.path");
+    TFD_TRY(check_stored(specs, path, file->key, spec), "safetensors.key");
     return absolute.dump();
   }
   const TensorSpec found = TFD_TRY(tensor::load_npy_spec(path), "npy.path");

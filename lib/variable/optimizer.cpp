@@ -86,6 +86,8 @@ class RuleOptimizer final : public Optimizer {
   }
 
   bool has_averages() const override { return s_.use_ema; }
+  OnNonfinite on_nonfinite() const override { return s_.on_nonfinite; }
+  const std::optional<LossScale>& loss_scale() const override { return s_.loss_scale; }
   bool has_constant_rate() const override { return s_.groups.back().rate.is_constant(); }
 
   void prepare(VariableState& state) const override {

@@ -64,6 +64,34 @@ void check_clipping(Settings& settings, const Group& group, const std::optional<
                        {}});
 }
 
+/// "loss_scale": 1024 is a fixed one, {"initial": …, "growth_steps": …} moves; a program that skips has one that moves.
+void read_nonfinite(Settings& settings, OptimizerSettings& out) {
+  const std::string rule = settings.text("on_nonfinite", "", {"stop", "skip"});
+  if (rule == "stop") out.on_nonfinite = OnNonfinite::kStop;
+  if (rule == "skip") out.on_nonfinite = OnNonfinite::kSkip;
+  const auto* scale = settings.find("loss_scale", false);
+  if (scale == nullptr) {
+    if (out.on_nonfinite == OnNonfinite::kSkip) out.loss_scale = LossScale{};
+    return;
+  }
+  if (!is_object(*scale)) {
+    const auto fixed = settings.optional_number("loss_scale", kPositive);
+    if (fixed) out.loss_scale = LossScale{*fixed, 0};
+    return;
+  }
+  Settings own(*scale, settings.path() + ".loss_scale");
+  LossScale moving;
+  moving.initial = own.number("initial", moving.initial, kPositive);
+  moving.growth_steps = own.whole("growth_steps", moving.growth_steps, 1);
+  if (out.on_nonfinite == OnNonfinite::kStop)
+    own.add(Error{Code::kInvalidArgument,
+                  settings.path() + ".loss_scale: one that moves needs \"on_nonfinite\": \"skip\", not \"stop\"",
+                  {}});
+  if (auto read = own.finish(); !read) settings.add(std::move(read).error());
+  out.on_nonfinite = OnNonfinite::kSkip;
+  out.loss_scale = moving;
+}
+
 Result<const OptimizerInfo*> find_info(const std::string& name, bool v1) {
   std::vector<std::string> names;
   for (const OptimizerInfo* info : kOptimizers) {
@@ -113,7 +141,8 @@ Result<OptimizerSettings> parse_optimizer_settings(const nlohmann::ordered_json&
     if (pattern.empty()) own.add(Error{Code::kInvalidArgument, name + ".groups: a group needs a pattern", {}});
     if (auto read = own.finish(); !read) settings.add(std::move(read).error());
   }
-  settings.refuse("loss_scale_factor", Code::kUnimplemented, "not supported yet");
+  settings.refuse("loss_scale_factor", Code::kUnimplemented, "not supported yet; see loss_scale");
+  read_nonfinite(settings, out);
   TFD_TRY(settings.finish());
   out.groups.push_back(std::move(all.group));
   out.clips = out.global_clipnorm.has_value() ||

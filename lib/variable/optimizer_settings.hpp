@@ -12,6 +12,7 @@
 #include "rule.hpp"
 #include "schedule.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/variable/optimizer.hpp"
 
 namespace tfd::variable {
 
@@ -36,6 +37,8 @@ struct OptimizerSettings {
   std::optional<std::int64_t> ema_overwrite;
   std::int64_t accumulation = 1;
   bool lazy_rows = false;
+  OnNonfinite on_nonfinite = OnNonfinite::kApply;
+  std::optional<LossScale> loss_scale;
 };
 
 Result<OptimizerSettings> parse_optimizer_settings(const nlohmann::ordered_json& optimizer);

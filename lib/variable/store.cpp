@@ -24,6 +24,10 @@ Result<void> check_update(const VariableState& state, const Update& update, cons
       return fail(Code::kFailedPrecondition, "a gradient for '{}', but the program has no optimizer", state.name);
     return check_gradient(state.name, state.value.spec(), update.value.spec());
   }
+  if (is_about_scale(update.kind)) {
+    if (optimizer == nullptr || !optimizer->loss_scale() || state.value.dtype() != DType::kF32)
+      return fail(Code::kFailedPrecondition, "'{}' is no loss scale", state.name);
+  }
   if (updates_rows(update.kind)) {
     TFD_TRY(check_rows(state.name, state.value.spec(), {update.indices, update.value}));
     if (update.kind == UpdateKind::kGradientRows) {
@@ -39,6 +43,17 @@ Result<void> check_update(const VariableState& state, const Update& update, cons
     return fail(Code::kInvalidArgument, "variable '{}' is {}: nothing can be added to it", state.name,
                 format_spec(state.value.spec()));
   return {};
+}
+
+// Steps run at the same time use the same scale: what they tell of one that is no more is late, and changes nothing.
+// `updates` counts the finite steps since it moved.
+void move_scale(VariableState& scale, const Update& told, std::int64_t growth_steps) {
+  const float now = scale.value.as<float>()[0];
+  if (growth_steps == 0 || told.value.as<float>()[0] != now) return;
+  const bool finite = told.kind == UpdateKind::kFiniteScale;
+  if (finite && ++scale.updates < growth_steps) return;
+  scale.value = Tensor::scalar(DType::kF32, finite ? now * 2 : now / 2);
+  scale.updates = 0;
 }
 
 // Checked before: can't fail but for lack of memory.
@@ -63,9 +78,16 @@ Result<void> apply_checked(VariableState& state, const Update& update, const Opt
       return scatter_rows(state.value, RowOp::kAdd, {update.indices, update.value});
     case UpdateKind::kSubtractRows:
       return scatter_rows(state.value, RowOp::kSubtract, {update.indices, update.value});
+    case UpdateKind::kFiniteScale:
+    case UpdateKind::kNonfiniteScale:
+      move_scale(state, update, optimizer->loss_scale()->growth_steps);
+      break;
   }
   return {};
 }
+
+/// No variable of the program's: a checkpoint may come from before it was needed.
+bool is_own(std::string_view name) { return name.find("/.") != std::string_view::npos; }
 
 Result<std::int64_t> counter_of(std::string_view name, const Tensor& tensor) {
   if (tensor.spec() != tensor::TensorSpec{DType::kS64, {}} || tensor.as<std::int64_t>()[0] < 0)
@@ -144,7 +166,9 @@ Result<bool> VariableStore::apply(std::uint64_t sequence, const std::vector<Upda
   for (std::size_t i = 0; i < updates.size(); ++i)
     TFD_TRY(apply_checked(variables_[targets[i]], updates[i], optimizer_.get()));
   applied.insert(sequence);
-  if (!updates.empty()) ++iterations_;
+  // A step that was skipped tells of its scale alone.
+  if (std::any_of(updates.begin(), updates.end(), [](const Update& one) { return !is_about_scale(one.kind); }))
+    ++iterations_;
   return true;
 }
 
@@ -254,6 +278,7 @@ Result<void> VariableStore::import_state(const std::vector<std::pair<std::string
     }
   }
   for (std::size_t i = 0; i < variables_.size(); ++i) {
+    if (!restored[i].value.has_value() && is_own(variables_[i].name)) restored[i] = variables_[i];
     if (!restored[i].value.has_value()) return fail(Code::kNotFound, "no value of variable '{}'", variables_[i].name);
     TFD_TRY(import_first_version(restored[i], std::move(first_version[i])));
   }

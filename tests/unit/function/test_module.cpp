@@ -70,6 +70,19 @@ TEST_CASE("module: one name for all arguments names none, and a sidecar beside t
         "m.sig: it says (x: f32[3], lr: f32[]) -> (f32[]), the module is (arg0: f32[2], arg1: f32[]) -> (f32[])");
 }
 
+TEST_CASE("module: arguments are called after jax.arg_info, their location or their value") {
+  const auto names_in = [](const std::string& arguments) {
+    std::vector<std::string> names;
+    for (const Parameter& argument : parsed(main_with(arguments)).signature.arguments) names.push_back(argument.name);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names_in("%arg0: tensor<f32> {jax.arg_info = \"params['w']\"} loc(\"f\"), %arg1: tensor<f32> loc(\"x\")") ==
+        Names{"params['w']", "x"});
+  CHECK(names_in("%w: tensor<f32>, %0: tensor<f32>, %arg7: tensor<f32>") == Names{"w", "arg1", "arg7"});
+  CHECK(names_in("%arg0: tensor<f32> loc(\"arg1\"), %arg1: tensor<f32>") == Names{"arg0", "arg1"});
+}
+
 TEST_CASE("module: brackets within strings, attributes and shardings don't confuse it") {
   const Module module = parsed(
       "module @m attributes {a = \"}{)(\", b = {c = [1, 2, {}]}, mhlo.num_replicas = 1 : i32} {\n"
@@ -82,7 +95,7 @@ TEST_CASE("module: brackets within strings, attributes and shardings don't confu
       "(tensor<1xf16>, tensor<2x3xi32>) {\n"
       "    %0 = \"stablehlo.custom_call\"(%a) <{call_target_name = \"}}}\"}> : (tensor<2x3xi32>) -> tensor<2x3xi32>\n  "
       "}\n}\n");
-  CHECK(format_signature(module.signature) == "(a): s32[2, 3], arg1: f16[1]) -> (f16[1], s32[2, 3])");
+  CHECK(format_signature(module.signature) == "(a): s32[2, 3], b: f16[1]) -> (f16[1], s32[2, 3])");
   CHECK(module.signature.arguments[0].aliases_output == 1);
   CHECK_FALSE(module.signature.arguments[1].aliases_output);
 }

@@ -64,7 +64,7 @@ TEST_CASE("lookups: what doesn't fit is said with its place") {
       {"functions.step.inputs[0].ids.field=label",
        "functions.step.inputs[0].ids: field 'label' is f32[4]: numbers of rows are s32 or s64"},
       {"functions.step.inputs[2]={\"lookup\": \"users\", \"ids\": {\"dataset\": \"clicks\", \"field\": \"user\"}}",
-       "functions.step.inputs[2]: rows of 'users' are f32[…, 8], but argument 'arg2' of step.mlir is f32[4]"},
+       "functions.step.inputs[2]: rows of 'users' are f32[…, 8], but argument 'y' of step.mlir is f32[4]"},
       {"functions.step.outputs[1]={\"gradient\": \"users\", \"part\": \"values\"}",
        "functions.step.outputs[1]: has no indices of the rows"},
       {"functions.step.outputs[1].ids.field=label",

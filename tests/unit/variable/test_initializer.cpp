@@ -284,9 +284,13 @@ TEST_CASE("initializer: takes values from npy and safetensors files") {
   CHECK(text(R"({"npy": {"path": "w.npy"}})", {DType::kF32, {3, 2}}).error().message ==
         "npy.path: " + (directory / "w.npy").string() + " is f32[2, 3], the variable is f32[3, 2]");
   const auto missing = text(R"({"safetensors": {"path": "all.safetensors", "key": "enc/v"}})", spec);
-  REQUIRE(missing);
-  CHECK(make_initial_value(nlohmann::ordered_json::parse(*missing), spec).error().message ==
-        (directory / "all.safetensors").string() + " has no 'enc/v', did you mean 'enc/w'?");
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().message ==
+        "safetensors.key: " + (directory / "all.safetensors").string() + " has no 'enc/v', did you mean 'enc/w'?");
+  CHECK(
+      text(R"({"safetensors": {"path": "all.safetensors", "key": "enc/w"}})", {DType::kF64, {2, 3}}).error().message ==
+      "safetensors.key: " + (directory / "all.safetensors").string() +
+          ": enc/w is f32[2, 3], the variable is f64[2, 3]");
   CHECK(error_of(R"({"safetensors": {"path": "all.safetensors"}})", spec).message == "safetensors.key: is missing");
   CHECK(error_of(R"({"npy": {"path": ""}})", spec).message == "npy.path: must be a string that isn't empty");
   std::filesystem::remove_all(directory);

@@ -360,3 +360,48 @@ TEST_CASE("store: variables go round robin over the parameter servers") {
   CHECK(place_variable(2, 2) == 0);
   CHECK(place_variable(7, 1) == 0);
 }
+
+TEST_CASE("store: a loss scale doubles after so many finite steps and is halved by one that isn't") {
+  VariableStore store;
+  REQUIRE(store.create("optimizer/.loss_scale", Tensor::scalar(DType::kF32, 8.0F)));
+  REQUIRE(store.create("w", floats({1})));
+  store.set_optimizer(optimizer_of(R"({"sgd": {"loss_scale": {"initial": 8, "growth_steps": 3}}})"));
+  std::uint64_t sequence = 0;
+  const auto tell = [&](bool finite, float used) {
+    const auto kind = finite ? UpdateKind::kFiniteScale : UpdateKind::kNonfiniteScale;
+    REQUIRE(store.apply(sequence++, {{kind, "optimizer/.loss_scale", Tensor::scalar(DType::kF32, used)}}));
+    return read(store, "optimizer/.loss_scale")[0];
+  };
+  CHECK(tell(true, 8) == 8);
+  CHECK(tell(true, 8) == 8);
+  CHECK(tell(true, 8) == 16);
+  CHECK(tell(true, 8) == 16);   // late: it ran with the scale before
+  CHECK(tell(false, 8) == 16);  // so did this
+  CHECK(tell(true, 16) == 16);
+  CHECK(tell(true, 16) == 16);
+  CHECK(tell(false, 16) == 8);  // and the count begins anew
+  CHECK(tell(true, 8) == 8);
+  CHECK(tell(true, 8) == 8);
+  CHECK(store.iterations() == 0);  // nothing was trained
+
+  // A checkpoint has it with its count.
+  VariableStore other;
+  REQUIRE(other.create("optimizer/.loss_scale", Tensor::scalar(DType::kF32, 1.0F)));
+  REQUIRE(other.create("w", floats({0})));
+  other.set_optimizer(optimizer_of(R"({"sgd": {"loss_scale": {"initial": 8, "growth_steps": 3}}})"));
+  REQUIRE(other.import_state(store.export_state()));
+  REQUIRE(other.apply(0, {{UpdateKind::kFiniteScale, "optimizer/.loss_scale", Tensor::scalar(DType::kF32, 8.0F)}}));
+  CHECK(read(other, "optimizer/.loss_scale") == std::vector<float>{16});
+  // One from before there was a scale leaves it as it is.
+  REQUIRE(other.import_state({{"w", floats({5})}}));
+  CHECK(read(other, "optimizer/.loss_scale") == std::vector<float>{16});
+  CHECK(read(other, "w") == std::vector<float>{5});
+}
+
+TEST_CASE("store: what is told of a loss scale where there is none is refused") {
+  VariableStore store = store_of_two();
+  const auto told = store.apply(0, {{UpdateKind::kFiniteScale, "b", floats({3})}});
+  REQUIRE_FALSE(told);
+  CHECK(told.error().code == Code::kFailedPrecondition);
+  CHECK(told.error().message == "'b' is no loss scale");
+}

@@ -39,7 +39,25 @@ struct VariableDef {
   std::string colocate_with;  // an earlier variable; empty: round-robin
 };
 
-enum class InputKind { kVariable, kDataset, kArg, kKwarg, kStep, kLearningRate, kReplicaId, kNumReplicas };
+enum class InputKind {
+  kVariable,
+  kDataset,
+  kArg,
+  kKwarg,
+  kStep,
+  kLearningRate,
+  kReplicaId,
+  kNumReplicas,
+  kRng,
+  kLossScale
+};
+
+/// Of an input that is random numbers: what the program states of them.
+struct RngDef {
+  std::optional<tensor::DType> dtype;
+  std::optional<tensor::Shape> shape;
+  std::optional<std::uint64_t> seed;  // instead of the program's
+};
 
 /// What one module argument is bound to.
 struct InputBinding {
@@ -49,7 +67,11 @@ struct InputBinding {
   std::optional<std::string> field;  // of the dataset's element, or of the iterator that the arg or kwarg is
   /// A variable: the module gets those of its rows whose numbers are what the rest says (a dataset, arg or kwarg).
   std::string lookup = {};
+  RngDef rng = {};
 };
+
+/// Where a loss scale that moves lives: a variable that the program has without stating it. Checkpoints have it too.
+inline constexpr std::string_view kLossScaleVariable = "optimizer/.loss_scale";
 
 enum class OutputKind { kResult, kMetric, kGradient, kAssign, kAssignAdd, kAssignSub };
 enum class Reduce { kMean, kSum };
@@ -88,10 +110,16 @@ struct FunctionDef {
   int arg_count = 0;                   // positional arguments that a call passes
   std::vector<std::string> kwargs;     // names that a call passes
 
-  /// Variables among the inputs, each once, in order of first use.
+  /// Variables among the inputs, each once, in order of first use; a loss scale that moves is one.
   std::vector<std::string> variables_read() const;
   bool has_updates() const;
 };
+
+/// How often a worker runs a function, and on which data: once; or once on each of its replicas, each of which takes an
+/// element of its own (kEach) or its share of the rows of one element (kSplit).
+enum class Replicas : std::uint8_t { kOne, kEach, kSplit };
+/// "each", "split". kInvalidArgument.
+Result<Replicas> parse_replicas(std::string_view name);
 
 /// Which evaluation is the best so far: by one of its metrics.
 struct BestDef {
@@ -111,7 +139,7 @@ struct CheckpointDef {
   std::int64_t every_steps = 0;  // 0: not by steps
   std::optional<Duration> every_time;
   int keep = 3;
-  bool resume = true;  // "resume": "auto" (default) or false
+  bool resume = true;                // "resume": "auto" (default) or false
   std::optional<BestDef> keep_best;  // one more, in the directory's "best"
 };
 
@@ -127,6 +155,7 @@ struct TrainDef {
   std::optional<std::int64_t> epochs;
   std::optional<Duration> max_time;
   std::int64_t log_every = 100;  // steps between `step` events
+  Replicas replicas = Replicas::kEach;
   std::optional<CheckpointDef> checkpoint;
   std::optional<EvaluateDef> evaluate;
   std::optional<StopDef> stop;
@@ -139,6 +168,7 @@ struct Program {
   std::vector<VariableDef> variables;                // in creation order
   std::string optimizer;                             // its JSON; empty if there is none
   std::shared_ptr<const variable::Optimizer> rules;  // the same, made; shared by copies of the program
+  std::uint64_t seed = 0;                            // of random inputs that state none
   std::map<std::string, std::string> datasets;       // name -> the JSON of its pipeline, checked
   std::map<std::string, data::ElementSpec> dataset_specs;
   std::vector<FunctionDef> functions;

@@ -22,6 +22,10 @@ struct SafetensorsFile {
 /// kNotFound; kInvalidArgument for another format; kDataLoss for a file that is cut off or whose offsets overlap or
 /// leave the file. The header is bounded (100 MiB) before memory is taken.
 Result<SafetensorsFile> load_safetensors(const std::string& path);
+/// What is in the file, from its header alone. Errors as load_safetensors().
+Result<std::map<std::string, TensorSpec>> load_safetensors_specs(const std::string& path);
+/// One of its tensors; no other is read. kNotFound: no file, or no tensor of that name.
+Result<Tensor> load_safetensors_tensor(const std::string& path, std::string_view name);
 /// Atomic: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted when the
 /// disk is full; then nothing is left behind and an older file of that name is as it was.
 Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file);

@@ -4,6 +4,7 @@
 // Initial values of variables, as Keras' initializers; random ones from Philox4x32-10 with a stated seed, so that the
 // same program starts with the same weights everywhere. Thread rule: pure functions.
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -23,9 +24,14 @@ namespace tfd::variable {
 /// programs that want the same start again state it; two variables of one seed start alike.
 Result<void> check_initializer(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec);
 /// The same with its file, if it has one: relative to `directory`. An npy header must fit `spec`; a safetensors file
-/// must be there. Returns its JSON with the path made absolute.
+/// must have the key, and it must fit. Returns its JSON with the path made absolute.
 Result<std::string> check_initializer_file(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec,
                                            const std::string& directory, bool look_at_file);
+
+/// Whether a file with these tensors (tensor::load_safetensors_specs) has `key` with that spec. kNotFound names the
+/// nearest key; kInvalidArgument both specs.
+Result<void> check_stored(const std::map<std::string, tensor::TensorSpec>& stored, const std::string& path,
+                          const std::string& key, const tensor::TensorSpec& spec);
 
 /// Some of the rows: a shard of a partitioned variable, equal to those rows of the whole.
 struct RowRange {

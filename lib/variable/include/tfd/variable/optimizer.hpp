@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,18 @@ struct VariableState {
   std::vector<std::pair<std::string, tensor::Tensor>> slots;  // "momentum", "velocity": dtype and shape of the value
   std::int64_t updates = 0;                                   // applied so far: Keras' iterations for this variable
   std::int64_t accumulated = 0;  // gradients that wait for the next update (gradient_accumulation_steps)
+};
+
+/// What becomes of a step whose gradients are not all finite: its updates are made like any other's, the step is an
+/// error, or it updates nothing.
+enum class OnNonfinite { kApply, kStop, kSkip };
+
+/// What a function multiplies its loss with, and its gradients are divided by, so that those in half precision don't
+/// vanish. Source: keras.optimizers.LossScaleOptimizer, 3.15.
+struct LossScale {
+  double initial = 32768;
+  std::int64_t growth_steps =
+      2000;  // so many finite steps in a row double it; one that isn't halves it; 0: it is fixed
 };
 
 class Optimizer {
@@ -67,6 +80,9 @@ class Optimizer {
   /// After so many updates; of the variables that are in no group.
   virtual double learning_rate_at(std::int64_t iterations) const = 0;
   virtual bool has_constant_rate() const = 0;
+
+  virtual OnNonfinite on_nonfinite() const = 0;
+  virtual const std::optional<LossScale>& loss_scale() const = 0;
   double learning_rate() const { return learning_rate_at(0); }
 };
 

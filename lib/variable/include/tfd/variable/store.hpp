@@ -19,7 +19,8 @@
 
 namespace tfd::variable {
 
-/// The last ones are of rows: `value` belongs to the rows `indices`.
+/// Some are of rows: `value` belongs to the rows `indices`. The last two are what a step tells of the loss scale that
+/// it used (`value`): whether its gradients were finite.
 enum class UpdateKind : std::uint8_t {
   kGradient,
   kAssign,
@@ -28,9 +29,14 @@ enum class UpdateKind : std::uint8_t {
   kGradientRows,
   kAssignRows,
   kAddRows,
-  kSubtractRows
+  kSubtractRows,
+  kFiniteScale,
+  kNonfiniteScale
 };
-constexpr bool updates_rows(UpdateKind kind) { return kind >= UpdateKind::kGradientRows; }
+constexpr bool updates_rows(UpdateKind kind) {
+  return kind >= UpdateKind::kGradientRows && kind <= UpdateKind::kSubtractRows;
+}
+constexpr bool is_about_scale(UpdateKind kind) { return kind >= UpdateKind::kFiniteScale; }
 
 struct Update {
   UpdateKind kind = UpdateKind::kAssign;
@@ -100,11 +106,11 @@ class VariableStore {
   /// ".iterations".
   std::vector<std::pair<std::string, tensor::Tensor>> export_state() const;
   /// The inverse, for variables that exist; names of others are ignored. kInvalidArgument for another dtype or shape,
-  /// kNotFound when a variable's value is missing. All or nothing. A state of values only starts slots and counters
-  /// afresh; of several ".iterations" (the parameter servers' states put together) the largest counts. What was applied
-  /// stays. kFailedPrecondition for the slots of another optimizer than the program's; without an optimizer slots are
-  /// left out. Slots of the first version ("w/.optimizer/momentum") are understood where they can only be SGD's or
-  /// Adam's.
+  /// kNotFound when a variable's value is missing (not of tfd's own, which have "/." in their names). All or nothing. A
+  /// state of values only starts slots and counters afresh; of several ".iterations" (the parameter servers' states put
+  /// together) the largest counts. What was applied stays. kFailedPrecondition for the slots of another optimizer than
+  /// the program's; without an optimizer slots are left out. Slots of the first version ("w/.optimizer/momentum") are
+  /// understood where they can only be SGD's or Adam's.
   Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state);
 
  private:

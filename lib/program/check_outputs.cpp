@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What becomes of a function's results: metrics, and updates of variables and of their rows.
+#include <algorithm>
+
+#include "check.hpp"
+
+namespace tfd::program {
+namespace {
+
+using tensor::TensorSpec;
+
+Result<void> check_metric(const FunctionDef& def, std::size_t i, const Node& node) {
+  for (const function::Module& module : def.modules) {
+    const function::Parameter& result = module.signature.results[i];
+    if (result.spec.shape.empty() && result.spec.dtype != tensor::DType::kBool) continue;
+    return node.fail("a metric is a scalar number, but result '{}' of {} is {}", result.name, module.name,
+                     format_spec(result.spec));
+  }
+  return {};
+}
+
+bool same_source(const InputBinding& a, const InputBinding& b) {
+  return a.kind == b.kind && a.name == b.name && a.index == b.index && a.field == b.field;
+}
+
+/// The numbers of the rows are an input too, or those of a lookup, of the same shape.
+Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorSpec& table, const Program& program) {
+  FunctionDef& def = draft.def;
+  InputBinding& ids = *def.outputs[i].ids;
+  const Node node = TFD_TRY(draft.outputs[i].member("ids"));
+  if (ids.kind == InputKind::kDataset) TFD_TRY(resolve_field(ids, program, node));
+  const auto takes = [&](std::size_t input) {
+    const InputBinding& one = def.inputs[input];
+    if (!same_source(one, ids)) return false;
+    return std::all_of(def.modules.begin(), def.modules.end(), [&](const function::Module& module) {
+      const TensorSpec& argument = module.signature.arguments[input].spec;
+      const auto wanted = indices_shape(module.signature.results[i].spec, table);
+      if (one.lookup.empty()) return is_index(argument.dtype) && wanted == argument.shape;
+      return wanted == indices_shape(argument, program.find_variable(one.lookup)->spec);
+    });
+  };
+  for (std::size_t input = 0; input < def.inputs.size(); ++input)
+    if (takes(input)) return {};
+  return node.fail("are no numbers among the inputs, of a lookup or by themselves, that fit the result");
+}
+
+Result<void> check_row_values(FunctionDraft& draft, std::size_t i, const VariableDef& table, const Program& program) {
+  const OutputBinding& binding = draft.def.outputs[i];
+  for (const function::Module& module : draft.def.modules) {
+    const function::Parameter& result = module.signature.results[i];
+    if (indices_shape(result.spec, table.spec)) continue;
+    return draft.outputs[i].fail("rows of '{}' are {}, but result '{}' of {} is {}", table.name, format_rows(table),
+                                 result.name, module.name, format_spec(result.spec));
+  }
+  if (binding.ids) return check_output_ids(draft, i, table.spec, program);
+  const auto& outputs = draft.def.outputs;
+  for (std::size_t other = 0; other < outputs.size(); ++other) {
+    if (outputs[other].rows != RowsPart::kIndices || outputs[other].kind != binding.kind ||
+        outputs[other].name != binding.name)
+      continue;
+    for (const function::Module& module : draft.def.modules) {
+      const TensorSpec& indices = module.signature.results[other].spec;
+      if (is_index(indices.dtype) && indices.shape == indices_shape(module.signature.results[i].spec, table.spec))
+        continue;
+      return draft.outputs[other].fail("numbers of rows are s32 or s64, one for each row of result '{}', not {}",
+                                       module.signature.results[i].name, format_spec(indices));
+    }
+  }
+  return {};
+}
+
+Result<void> check_update(FunctionDraft& draft, std::size_t i, const Program& program, const Node& node) {
+  const FunctionDef& def = draft.def;
+  const OutputBinding& binding = def.outputs[i];
+  const VariableDef* variable = TFD_TRY(need_variable(binding.name, program, node));
+  const bool gradient = binding.kind == OutputKind::kGradient;
+  if (gradient && program.optimizer.empty())
+    return node.fail("a gradient needs an optimizer, and the program has none");
+  if (gradient && !variable->trainable) return node.fail("variable '{}' is not trainable", binding.name);
+  const auto dtype = variable->spec.dtype;
+  if (dtype == tensor::DType::kBool && binding.kind != OutputKind::kAssign)
+    return node.fail("variable '{}' is bool: it can only be assigned", binding.name);
+  if (binding.rows != RowsPart::kAll) TFD_TRY(need_table(binding.name, program, node));
+  if (binding.rows == RowsPart::kIndices) return {};  // with its values
+  if (binding.rows == RowsPart::kValues) return check_row_values(draft, i, *variable, program);
+  return need_spec(def, false, i, variable->spec, fmt::format("variable '{}'", binding.name), node);
+}
+
+/// All updates of one variable: one; or values and numbers of rows; or several gradients of rows, which add up.
+Result<void> check_updates_of(const FunctionDraft& draft, const std::vector<std::size_t>& at) {
+  const auto& outputs = draft.def.outputs;
+  const OutputBinding& first = outputs[at.front()];
+  const auto is_complete = [&](std::size_t i) { return outputs[i].rows == RowsPart::kAll || outputs[i].ids; };
+  if (at.size() == 1 && is_complete(at[0])) return {};
+  if (at.size() == 1)
+    return draft.outputs[at[0]].fail("has no {} of the rows", first.rows == RowsPart::kValues ? "indices" : "values");
+  const bool is_pair = at.size() == 2 && !is_complete(at[0]) && !is_complete(at[1]) &&
+                       first.rows != outputs[at[1]].rows && first.kind == outputs[at[1]].kind;
+  const bool add_up = std::all_of(at.begin(), at.end(), [&](std::size_t i) {
+    return outputs[i].kind == OutputKind::kGradient && outputs[i].ids.has_value();
+  });
+  if (is_pair || add_up) return {};
+  return draft.outputs[at[1]].fail("variable '{}' is updated twice", first.name);
+}
+
+/// What only shows over all outputs together: twice the same, a gap, half a ratio.
+Result<void> check_outputs_together(const FunctionDraft& draft) {
+  std::map<int, std::size_t> results;
+  std::map<std::string, std::vector<std::size_t>> updates;
+  std::map<std::string, std::vector<std::size_t>> metrics;
+  const auto& outputs = draft.def.outputs;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const OutputBinding& binding = outputs[i];
+    if (binding.kind == OutputKind::kMetric) {
+      metrics[binding.name].push_back(i);
+    } else if (binding.kind == OutputKind::kResult) {
+      if (!results.emplace(binding.index, i).second)
+        return draft.outputs[i].fail("result {} is there twice", binding.index);
+    } else {
+      updates[binding.name].push_back(i);
+    }
+  }
+  for (const auto& [name, at] : updates) TFD_TRY(check_updates_of(draft, at));
+  int next = 0;
+  for (const auto& [index, at] : results)
+    if (index != next++) return draft.outputs[at].fail("result {} is bound, but result {} is not", index, next - 1);
+  for (const auto& [name, at] : metrics) {
+    const Part first = outputs[at.front()].part;
+    if (first == Part::kWhole && at.size() == 1) continue;
+    const bool pair =
+        at.size() == 2 && first != Part::kWhole && outputs[at[1]].part != Part::kWhole && outputs[at[1]].part != first;
+    if (pair) continue;
+    if (at.size() == 1)
+      return draft.outputs[at[0]].fail("metric '{}' has no {}", name,
+                                       first == Part::kNumerator ? "denominator" : "numerator");
+    return draft.outputs[at.back()].fail("metric '{}' is there twice", name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_outputs(FunctionDraft& draft, const Program& program) {
+  for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
+    const OutputKind kind = draft.def.outputs[i].kind;
+    if (kind == OutputKind::kMetric) TFD_TRY(check_metric(draft.def, i, draft.outputs[i]));
+    if (kind != OutputKind::kMetric && kind != OutputKind::kResult)
+      TFD_TRY(check_update(draft, i, program, draft.outputs[i]));
+  }
+  return check_outputs_together(draft);
+}
+
+}  // namespace tfd::program

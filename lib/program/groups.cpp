@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "draft.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::program {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> matching(std::string_view pattern, const std::vector<VariableDef>& variables, bool gradients) {
+  std::vector<std::string> names;
+  for (const VariableDef& variable : variables)
+    if (matches_glob(pattern, variable.name) && (!gradients || variable.trainable)) names.push_back(variable.name);
+  return names;
+}
+
+/// [{"variables": "enc/*"}] -> [{"variable": "enc/w"}, {"variable": "enc/b"}]; other keys stay.
+void expand(Json& bindings, const char* group, const char* one, const std::vector<VariableDef>& variables) {
+  if (!bindings.is_array()) return;
+  Json all = Json::array();
+  for (Json& binding : bindings) {
+    if (!binding.is_object() || !binding.contains(group)) {
+      all.push_back(std::move(binding));
+      continue;
+    }
+    for (const std::string& name : matching(binding[group].get<std::string>(), variables, one[0] == 'g')) {
+      Json single = {{one, name}};
+      for (const auto& [key, value] : binding.items())
+        if (key != group) single[key] = value;
+      all.push_back(std::move(single));
+    }
+  }
+  bindings = std::move(all);
+}
+
+Json init_from(const std::string& path, const std::string& key) {
+  return {{"safetensors", {{"path", path}, {"key", key}}}};
+}
+
+void expand_weights(Json& document) {
+  const auto weights = document.find("weights");
+  if (weights == document.end()) return;
+  if (const auto variables = document.find("variables"); variables != document.end())
+    for (auto& [name, variable] : variables->items()) variable["init"] = init_from(weights->get<std::string>(), name);
+  document.erase("weights");
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> find_group(const Node& pattern, const std::vector<VariableDef>& variables,
+                                            bool gradients) {
+  const std::string text = TFD_TRY(pattern.text());
+  std::vector<std::string> names = matching(text, variables, gradients);
+  if (!names.empty()) return names;
+  if (gradients && !matching(text, variables, false).empty())
+    return pattern.fail("no variable that matches '{}' is trainable", text);
+  return pattern.fail("no variable matches '{}'", text);
+}
+
+std::string safetensors_init(const std::string& path, const std::string& key) { return init_from(path, key).dump(); }
+
+void state_groups(Json& document, const std::vector<VariableDef>& variables) {
+  expand_weights(document);
+  const auto functions = document.find("functions");
+  if (functions == document.end()) return;
+  for (auto& [name, function] : functions->items()) {
+    if (const auto inputs = function.find("inputs"); inputs != function.end())
+      expand(*inputs, "variables", "variable", variables);
+    if (const auto outputs = function.find("outputs"); outputs != function.end())
+      expand(*outputs, "gradients", "gradient", variables);
+  }
+}
+
+}  // namespace tfd::program

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program need not spell out: groups of variables, weights from one file, random inputs, the loss scale.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "programs.hpp"
+#include "tfd/tensor/safetensors.hpp"
+
+namespace tfd::program {
+namespace {
+
+const std::map<std::string, std::string> kModules{
+    {"step.mlir",
+     "module { func.func public @main(%w: tensor<2xf32>, %b: tensor<f32>, %n: tensor<i32>, %x: tensor<f32>) -> "
+     "(tensor<f32>, tensor<2xf32>, tensor<f32>) { } }"},
+    {"noise.mlir",
+     "module { func.func public @main(%key: tensor<2xui32>, %noise: tensor<4xf32>) -> (tensor<4xf32>) { } }"},
+    {"rate.mlir", "module { func.func public @main(%s: tensor<f32>, %b: tensor<f32>) -> (tensor<f32>) { } }"}};
+
+Result<Program> parse_at(const std::string& directory, std::vector<std::string> overrides) {
+  const FileReader read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
+  return parse_program(R"({"v": 1, "seed": 7,
+    "variables": {"enc/w": {"shape": [2], "init": {"zeros": {}}}, "out": {"shape": [], "init": {"zeros": {}}},
+                  "enc/b": {"shape": [], "init": {"ones": {}}},
+                  "enc/n": {"shape": [], "dtype": "s32", "init": {"zeros": {}}}},
+    "optimizer": {"sgd": {"on_nonfinite": "skip"}},
+    "functions": {
+      "step": {"module": "step.mlir", "inputs": [{"variables": "enc/*"}, {"arg": 0}],
+        "outputs": [{"result": 0}, {"gradients": "enc/*", "reduce": "sum"}]},
+      "noise": {"module": "noise.mlir", "inputs": {"noise": "rng", "key": {"rng": {"dtype": "ui32", "shape": [2], "seed": 3}}},
+        "outputs": [{"result": 0}]},
+      "rate": {"module": "rate.mlir", "inputs": ["loss_scale", {"variable": "out"}], "outputs": [{"gradient": "out"}]}}})",
+                       "p.json", directory, read, {std::move(overrides), directory != "/nowhere"});
+}
+Program parsed(std::vector<std::string> overrides = {}) {
+  auto program = parse_at("/nowhere", std::move(overrides));
+  if (!program) FAIL(program.error().message);
+  return *std::move(program);
+}
+
+std::vector<std::string> names_of_inputs(const FunctionDef& function) {
+  std::vector<std::string> names;
+  for (const InputBinding& input : function.inputs) names.push_back(input.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("group: stands for all names that match, in creation order, and its gradients for the trainable ones") {
+  const Program program = parsed();
+  const FunctionDef& step = *program.find_function("step");
+  CHECK(names_of_inputs(step) == std::vector<std::string>{"enc/w", "enc/b", "enc/n", ""});
+  REQUIRE(step.outputs.size() == 3);
+  CHECK(step.outputs[1].name == "enc/w");
+  CHECK(step.outputs[2].name == "enc/b");
+  CHECK(step.outputs[2].reduce == Reduce::kSum);
+}
+
+TEST_CASE("group: tasks get what it stands for, whatever variables are added") {
+  const Program program = parsed();
+  CHECK(program.document.find("enc/*") == std::string::npos);
+  const FileReader read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
+  const auto again = parse_program(program.document, "p.json", "/nowhere", read,
+                                   {{R"(variables.enc/more={"shape": [], "init": {"zeros": {}}})"}, false});
+  if (!again) FAIL(again.error().message);
+  CHECK(names_of_inputs(*again->find_function("step")) == names_of_inputs(*program.find_function("step")));
+  CHECK(again->document != program.document);
+  CHECK(parsed().document == program.document);
+}
+
+TEST_CASE("group: a name that doesn't fit says which one it is") {
+  const auto program = parse_at("/nowhere", {"variables.enc/b.shape=[3]"});
+  REQUIRE_FALSE(program);
+  CHECK(program.error().message ==
+        "p.json: functions.step.inputs[0]: variable 'enc/b' is f32[3], but argument 'b' of step.mlir is f32[]");
+}
+
+TEST_CASE("random inputs: are of the stated type, numbered, and of a seed of their own or the program's") {
+  const Program program = parsed();
+  CHECK(program.seed == 7);
+  const FunctionDef& noise = *program.find_function("noise");
+  CHECK(noise.inputs[0].kind == InputKind::kRng);
+  CHECK(noise.inputs[0].rng.seed == 3);
+  CHECK_FALSE(noise.inputs[1].rng.seed);
+  CHECK(noise.inputs[0].index == 0);
+  CHECK(noise.inputs[1].index == 1);
+}
+
+TEST_CASE("loss scale: one that moves is a variable of its own, the last; one that doesn't is none") {
+  const Program moving = parsed();
+  CHECK(moving.variables.back().name == kLossScaleVariable);
+  CHECK(moving.variables.size() == 5);
+  CHECK_FALSE(moving.variables.back().trainable);
+  CHECK(moving.variables.back().init == R"({"constant": {"value": 32768}})");
+  CHECK(moving.find_function("rate")->variables_read() == std::vector<std::string>{"optimizer/.loss_scale", "out"});
+  CHECK(parsed({"optimizer.sgd.loss_scale=1024"}).variables.size() == 4);
+  CHECK(parsed({"functions.rate=null"}).variables.size() == 4);
+  const Program stated = parsed({R"(optimizer.sgd.loss_scale={"initial": 8, "growth_steps": 2})"});
+  CHECK(stated.rules->loss_scale()->growth_steps == 2);
+  CHECK(stated.variables.back().init == R"({"constant": {"value": 8}})");
+}
+
+TEST_CASE("loss scale: what doesn't go together is said") {
+  const auto error = [](std::vector<std::string> overrides) {
+    return parse_at("/nowhere", std::move(overrides)).error().message;
+  };
+  CHECK(error({"optimizer.sgd.on_nonfinite=ignore"}) ==
+        "p.json: optimizer.sgd.on_nonfinite: must be one of stop, skip, not 'ignore'");
+  CHECK(error({"optimizer.sgd.on_nonfinite=stop", "optimizer.sgd.loss_scale={}"}) ==
+        "p.json: optimizer.sgd.loss_scale: one that moves needs \"on_nonfinite\": \"skip\", not \"stop\"");
+  CHECK(error({"optimizer.sgd.loss_scale={\"growth_step\": 3}"}) ==
+        "p.json: optimizer.sgd.loss_scale.growth_step: unknown, did you mean 'growth_steps'?");
+  CHECK(error({"optimizer.sgd.loss_scale=0"}).starts_with("p.json: optimizer.sgd.loss_scale: must be"));
+}
+
+TEST_CASE("weights: one file initialises all variables, and what it lacks is said") {
+  const std::string directory = test::temporary_directory();
+  const auto scalar = tensor::Tensor::scalar(tensor::DType::kF32, 2.0F);
+  const auto count = tensor::Tensor::scalar(tensor::DType::kS32, 3);
+  tensor::SafetensorsFile file{{{"enc/w", tensor::Tensor::zeros(tensor::DType::kF32, {2})},
+                                {"enc/b", scalar},
+                                {"enc/n", count},
+                                {"other", scalar}},
+                               {}};
+  const std::string path = directory + "/w.safetensors";
+  REQUIRE(tensor::save_safetensors(path, file));
+  const std::vector<std::string> change{"weights=w.safetensors", "variables.enc/b.init=null"};
+  CHECK(parse_at(directory, change).error().message == "p.json: weights: " + path + " has no 'out'");
+  file.tensors.emplace_back("out", count);
+  REQUIRE(tensor::save_safetensors(path, file));
+  CHECK(parse_at(directory, change).error().message ==
+        "p.json: weights: " + path + ": out is s32[], the variable is f32[]");
+  file.tensors.back().second = scalar;
+  REQUIRE(tensor::save_safetensors(path, file));
+  const auto program = parse_at(directory, change);
+  if (!program) FAIL(program.error().message);
+  for (const VariableDef& variable : program->variables)
+    if (variable.name != kLossScaleVariable)
+      CHECK(variable.init == R"({"safetensors":{"path":")" + path + R"(","key":")" + variable.name + "\"}}");
+  CHECK(parse_at(directory, {"weights=v.safetensors"}).error().code == Code::kNotFound);
+  const FileReader read = [](const std::string& name) -> Result<std::string> { return kModules.at(name); };
+  const auto on_task = parse_program(program->document, "p.json", directory, read, {{}, false});
+  REQUIRE(on_task);
+  CHECK(on_task->variables[2].init == program->variables[2].init);
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace tfd::program
