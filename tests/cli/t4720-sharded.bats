@@ -240,3 +240,51 @@ JSON
   run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json --json
   [ "$(jq -c '[.tasks[] | select(.role == "ps").variable_bytes] | add' <<<"$output")" = $((3 * 32768 * 64 * 4)) ]
 }
+
+@test "sharded: a table of bf16 and a scalar of f16 learn with Adam, and go on from a checkpoint" {
+  cat >step.mlir <<'MLIR'
+module @step {
+  func.func public @main(%rows: tensor<4x2xbf16> loc("rows"), %scale: tensor<f16> loc("scale"), %g: tensor<4x2xbf16> loc("g")) -> (tensor<4x2xbf16>, tensor<4x2xbf16>, tensor<f16>) {
+    %one = stablehlo.constant dense<1.0> : tensor<f16>
+    return %rows, %g, %one : tensor<4x2xbf16>, tensor<4x2xbf16>, tensor<f16>
+  }
+}
+MLIR
+  cat >program.json <<'JSON'
+{"v": 1,
+ "variables": {"table": {"shape": [6, 2], "dtype": "bf16", "init": {"ones": {}}, "partitioner": {"fixed_shards": {"num_shards": 3}}},
+               "scale": {"shape": [], "dtype": "f16", "init": {"ones": {}}}},
+ "optimizer": {"adam": {"learning_rate": 0.125}},
+ "functions": {"step": {"module": "step.mlir", "inputs": [{"lookup": "table", "ids": {"arg": 0}}, {"variable": "scale"}, {"arg": 1}],
+                        "outputs": [{"result": 0}, {"gradient": "table", "ids": {"arg": 0}}, {"gradient": "scale"}]}}}
+JSON
+  # Adam's first step is the learning rate, in the direction of the gradient: row 0 gets 1 + 1 and 2 - 2, row 3 zeros.
+  serve --jobs worker=1,ps=3
+  closures <<'LINES'
+{"op": "schedule", "function": "step", "args": [[0, 5, 0, 3], [[1, 2], [-1, 2], [1, -2], [0, 0]]], "id": "one"}
+{"op": "read", "variable": "table", "id": "table"}
+{"op": "read", "variable": "scale", "id": "scale"}
+{"op": "save", "path": "ck"}
+{"op": "schedule", "function": "step", "args": [[0, 5, 0, 3], [[1, 2], [-1, 2], [1, -2], [0, 0]]]}
+{"op": "read", "variable": "table", "id": "twice"}
+LINES
+  echo "$stderr"
+  [ "$status" = 0 ]
+  [ "$(value_of one)" = '[[1,1],[1,1],[1,1],[1,1]]' ]
+  [ "$(value_of table)" = '[[0.875,1],[1,1],[1,1],[1,1],[1,1],[1.125,0.875]]' ]
+  [ "$(value_of scale)" = 0.875 ]
+  twice=$(value_of twice)
+  [ "$twice" != "$(value_of table)" ]
+  # Another cluster goes on with the same moments.
+  rm spec.json
+  kill -TERM "$SERVE"
+  serve_ends 0
+  serve --jobs worker=1,ps=2
+  closures <<'LINES'
+{"op": "restore", "path": "ck"}
+{"op": "schedule", "function": "step", "args": [[0, 5, 0, 3], [[1, 2], [-1, 2], [1, -2], [0, 0]]]}
+{"op": "read", "variable": "table", "id": "twice"}
+LINES
+  [ "$status" = 0 ]
+  [ "$(value_of twice)" = "$twice" ]
+}

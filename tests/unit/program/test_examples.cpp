@@ -55,6 +55,18 @@ TEST_CASE("examples: digits has 1442 images to train with, scaled by the module"
   CHECK(count_elements(program, "train", batches) == 1442);
 }
 
+TEST_CASE("examples: recommender fits its modules, and every batch of the candidates has its own") {
+  const Program program = load_example("recommender");
+  CHECK(program.variables.size() == 10);
+  std::vector<std::int64_t> batches;
+  CHECK(count_elements(program, "candidates", batches) == 900);
+  CHECK(batches.back() == 4);
+  const FunctionDef& eval = *program.find_function("eval_step");
+  CHECK(eval.inputs[0].lookup == "user_table/embeddings");
+  CHECK(eval.modules[0].signature.arguments[1].spec.shape == tensor::Shape{64, 10, 16});
+  CHECK(eval.modules[1].signature.arguments[1].spec.shape == tensor::Shape{4, 10, 16});
+}
+
 TEST_CASE("examples: counter and linear fit their modules") {
   const Program counter = load_example("counter");
   CHECK(counter.find_function("add_fn")->returns == std::vector<std::string>{"v"});
