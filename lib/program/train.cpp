@@ -139,9 +139,15 @@ Result<void> check_end(const Node& node, const TrainDef& train, const std::vecto
 
 }  // namespace
 
+Result<Replicas> parse_replicas(std::string_view name) {
+  if (name == "each") return Replicas::kEach;
+  if (name == "split") return Replicas::kSplit;
+  return fail(Code::kInvalidArgument, "must be \"each\" or \"split\"");
+}
+
 Result<TrainDef> parse_train(const Node& node, const Program& program, const Facts& facts) {
-  TFD_TRY(
-      node.expect_object({"function", "steps", "epochs", "max_time", "log_every", "checkpoint", "evaluate", "stop"}));
+  TFD_TRY(node.expect_object(
+      {"function", "steps", "epochs", "max_time", "log_every", "replicas", "checkpoint", "evaluate", "stop"}));
   TrainDef train;
   const FunctionDef* def = TFD_TRY(parse_target(node, program));
   train.function = def->name;
@@ -149,6 +155,8 @@ Result<TrainDef> parse_train(const Node& node, const Program& program, const Fac
   if (const auto epochs = node.find("epochs")) train.epochs = TFD_TRY(epochs->integer(1));
   if (const auto time = node.find("max_time")) train.max_time = TFD_TRY(parse_time(*time));
   if (const auto every = node.find("log_every")) train.log_every = TFD_TRY(every->integer(1));
+  if (const auto replicas = node.find("replicas"))
+    train.replicas = TFD_TRY(parse_replicas(TFD_TRY(replicas->text())), replicas->path());
   if (const auto checkpoint = node.find("checkpoint")) train.checkpoint = TFD_TRY(parse_checkpoint(*checkpoint));
   if (const auto evaluate = node.find("evaluate")) train.evaluate = TFD_TRY(parse_evaluate(*evaluate, program, facts));
   if (const auto checkpoint = node.find("checkpoint"))

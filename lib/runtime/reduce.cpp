@@ -2,6 +2,7 @@
 #include "reduce.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "tfd/variable/replicated.hpp"
 
@@ -40,8 +41,72 @@ Result<Tensor> mean_by_examples(const std::vector<Tensor>& values, const std::ve
               tensor::dtype_name(values.front().dtype()));
 }
 
-bool updates_variable(program::OutputKind kind) {
-  return kind != program::OutputKind::kResult && kind != program::OutputKind::kMetric;
+bool updates_variable(const program::OutputBinding& output) {
+  return output.kind != program::OutputKind::kResult && output.kind != program::OutputKind::kMetric &&
+         output.rows != program::RowsPart::kIndices;
+}
+
+/// Which output the i-th update is of: the updates of a variable are in the order of its outputs. Null where several
+/// outputs made one update (of rows).
+const program::OutputBinding* output_of(const program::FunctionDef& function,
+                                        const std::vector<variable::Update>& updates, std::size_t i) {
+  const std::string& name = updates[i].variable;
+  const auto earlier = std::count_if(updates.begin(), updates.begin() + static_cast<std::ptrdiff_t>(i),
+                                     [&](const variable::Update& update) { return update.variable == name; });
+  std::ptrdiff_t seen = 0;
+  for (const program::OutputBinding& output : function.outputs)
+    if (updates_variable(output) && output.name == name && seen++ == earlier) return &output;
+  return nullptr;
+}
+
+Tensor scaled(const Tensor& value, double weight) {
+  if (value.dtype() == DType::kF32) return weighted<float>({value}, {weight}, 1);
+  return weighted<double>({value}, {weight}, 1);
+}
+
+/// All rows, one replica's after the other's: the same row of several adds up where it is applied.
+Result<variable::Update> concatenate_rows(const std::vector<variable::Update>& updates,
+                                          const std::vector<double>& weights) {
+  variable::Update out = updates.front();
+  std::int64_t rows = 0;
+  for (const variable::Update& update : updates) rows += update.indices.size();
+  tensor::Shape shape = out.value.shape();
+  shape[0] = rows;
+  out.value = Tensor::uninitialized(out.value.dtype(), std::move(shape));
+  out.indices = Tensor::uninitialized(DType::kS64, {rows});
+  std::byte* to = out.value.mutable_data();
+  std::int64_t* to_index = out.indices.mutable_as<std::int64_t>();
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    const Tensor value = weights.empty() ? updates[i].value : scaled(updates[i].value, weights[i]);
+    if (value.byte_size() > 0) std::memcpy(to, value.data(), value.byte_size());
+    to += value.byte_size();
+    to_index =
+        std::copy(updates[i].indices.as<std::int64_t>().begin(), updates[i].indices.as<std::int64_t>().end(), to_index);
+  }
+  return out;
+}
+
+Result<variable::Update> reduce_rows(const program::OutputBinding& output, variable::Aggregation aggregation,
+                                     const std::vector<variable::Update>& updates,
+                                     const std::vector<double>& examples) {
+  const variable::Update& first = updates.front();
+  const bool is_gradient = first.kind == variable::UpdateKind::kGradientRows;
+  const bool adds = is_gradient || first.kind != variable::UpdateKind::kAssignRows;
+  const bool sums = is_gradient ? output.reduce == program::Reduce::kSum : aggregation == variable::Aggregation::kSum;
+  if (!is_gradient && aggregation == variable::Aggregation::kOnlyFirstReplica) return first;
+  if (adds && sums) return concatenate_rows(updates, {});
+  if (!adds || (!is_gradient && aggregation != variable::Aggregation::kMean))
+    return fail(Code::kInvalidArgument,
+                "rows of '{}' are assigned by {} replicas: that needs the aggregation only_first_replica",
+                first.variable, updates.size());
+  if (first.value.dtype() != DType::kF32 && first.value.dtype() != DType::kF64)
+    return fail(Code::kInvalidArgument, "a mean of rows over replicas needs f32 or f64, not {}",
+                tensor::dtype_name(first.value.dtype()));
+  std::vector<double> weights = is_gradient ? examples : std::vector<double>(updates.size(), 1);
+  double total = 0;
+  for (const double weight : weights) total += weight;
+  for (double& weight : weights) weight /= total;
+  return concatenate_rows(updates, weights);
 }
 
 }  // namespace
@@ -51,26 +116,30 @@ Result<std::vector<variable::Update>> reduce_updates(const program::Program& pro
                                                      const std::vector<std::vector<variable::Update>>& updates,
                                                      const std::vector<double>& examples) {
   if (updates.size() == 1) return updates.front();
-  for (const variable::Update& update : updates.front())
-    if (variable::updates_rows(update.kind))
-      return fail(Code::kUnimplemented, "rows of '{}' can't be updated by several replicas of one process yet",
-                  update.variable);
   std::vector<variable::Update> out;
-  for (const program::OutputBinding& output : function.outputs) {
-    if (!updates_variable(output.kind)) continue;
-    const std::size_t position = out.size();
+  for (std::size_t i = 0; i < updates.front().size(); ++i) {
+    variable::Update update = updates.front()[i];
+    const program::OutputBinding* output = output_of(function, updates.front(), i);
+    if (output == nullptr) return fail(Code::kInternal, "no output updates '{}'", update.variable);
+    const auto aggregation = program.find_variable(update.variable)->aggregation;
+    const bool is_gradient =
+        update.kind == variable::UpdateKind::kGradient || update.kind == variable::UpdateKind::kGradientRows;
+    if (!is_gradient && aggregation == variable::Aggregation::kNone)
+      return fail(Code::kInvalidArgument,
+                  "variable '{}' is updated by {} replicas, so it needs an aggregation: sum, mean or "
+                  "only_first_replica",
+                  update.variable, updates.size());
+    if (variable::updates_rows(update.kind)) {
+      std::vector<variable::Update> rows;
+      for (const auto& replica : updates) rows.push_back(replica[i]);
+      out.push_back(TFD_TRY(reduce_rows(*output, aggregation, rows, examples), "'" + update.variable + "'"));
+      continue;
+    }
     std::vector<Tensor> values;
-    for (const auto& replica : updates) values.push_back(replica[position].value);
-    variable::Update update = updates.front()[position];
-    if (update.kind != variable::UpdateKind::kGradient) {
-      const auto aggregation = program.find_variable(update.variable)->aggregation;
-      if (aggregation == variable::Aggregation::kNone)
-        return fail(Code::kInvalidArgument,
-                    "variable '{}' is updated by {} replicas, so it needs an aggregation: sum, mean or "
-                    "only_first_replica",
-                    update.variable, updates.size());
+    for (const auto& replica : updates) values.push_back(replica[i].value);
+    if (!is_gradient) {
       update.value = TFD_TRY(variable::aggregate(aggregation, values), "'" + update.variable + "'");
-    } else if (output.reduce == program::Reduce::kSum) {
+    } else if (output->reduce == program::Reduce::kSum) {
       update.value = TFD_TRY(variable::aggregate(variable::Aggregation::kSum, values), "'" + update.variable + "'");
     } else {
       update.value = TFD_TRY(mean_by_examples(values, examples), "'" + update.variable + "'");

@@ -30,7 +30,11 @@ class FakeFunction final : public function::Function {
 
 class FakeEngine final : public function::Engine {
  public:
-  explicit FakeEngine(std::map<std::string, Body> bodies) : bodies_(std::move(bodies)) { info_.platform = "fake"; }
+  explicit FakeEngine(std::map<std::string, Body> bodies, int devices = 1)
+      : bodies_(std::move(bodies)), devices_(devices) {
+    info_.platform = "fake";
+  }
+  int device_count() const override { return devices_; }
   const function::PluginInfo& plugin() const override { return info_; }
   Result<std::shared_ptr<function::Function>> compile(const function::Module& module) override {
     for (const auto& [name, body] : bodies_)
@@ -41,6 +45,7 @@ class FakeEngine final : public function::Engine {
  private:
   function::PluginInfo info_;
   std::map<std::string, Body> bodies_;
+  int devices_;
 };
 
 }  // namespace tfd::kit
