@@ -134,10 +134,10 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
     return fail(Code::kUsage, "a command is missing after --");
   io.command = line.command;
   io.quiet = asked.quiet;
+  io.verbosity = static_cast<int>(given(&asked.verbose));
   io.color = asked.color == "always" || (asked.color == "auto" && io.err.is_terminal() &&
                                          io.env.get("NO_COLOR").empty() && io.env.get("TERM") != "dumb");
-  io.log =
-      make_log(tool.name, io.err, static_cast<int>(given(&asked.verbose)), io.quiet, io.color, io.env.get("TFD_LOG"));
+  io.log = make_log(tool.name, io.err, io.verbosity, io.quiet, io.color, io.env.get("TFD_LOG"));
   if (tool.run_raw) return tool.run_raw(io);
   return static_cast<int>(TFD_TRY(tool.run(io)));
 }

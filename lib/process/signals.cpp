@@ -29,7 +29,7 @@ Result<SignalSource> SignalSource::make(std::span<const int> signals) {
 std::optional<SignalInfo> SignalSource::next_info() {
   signalfd_siginfo info{};
   if (::read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return std::nullopt;
-  return SignalInfo{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+  return SignalInfo{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL, static_cast<int>(info.ssi_pid)};
 }
 
 std::optional<int> SignalSource::next() {

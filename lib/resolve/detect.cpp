@@ -49,6 +49,15 @@ Sighting look_for_pod(const Environment& env, const FileLoader& load_file) {
           fmt::format("KUBERNETES_SERVICE_HOST is set, but there is no service account: no {}", kServiceAccount)};
 }
 
+/// What is wrong with --jobs is wrong on the command line.
+template <class T>
+Result<T> of_usage(Result<T> result) {
+  return std::move(result).map_error([](Error error) {
+    error.code = Code::kUsage;
+    return std::move(error).within("--jobs");
+  });
+}
+
 }  // namespace
 
 Result<std::string> choose_kind(const Surroundings& around) {
@@ -83,25 +92,36 @@ std::vector<Sighting> detect(const Environment& env, const FileLoader& load_file
 bool is_kind(std::string_view name) { return std::find(kKinds.begin(), kKinds.end(), name) != kKinds.end(); }
 
 Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, const Surroundings& around,
-                                                     const std::optional<cluster::TaskId>& task, Deadline deadline) {
+                                                     const KindOptions& options, Deadline deadline) {
+  const auto& task = options.task;
   std::string chosen(kind);
   if (kind == "auto") chosen = TFD_TRY(choose_kind(around));
+  if (!options.jobs.empty() && chosen != "slurm" && chosen != "mpi")
+    return fail(Code::kUsage, "--jobs: '{}' has jobs by itself; it is for slurm and mpi", chosen);
   if (chosen == "env" || chosen == "tf-config")
     return make_once([&around] { return resolve_tf_config(around.env, {}); });
-  if (chosen == "mpi") return make_once([&around] { return resolve_mpi(around, {}); });
-  if (chosen == "slurm")
-    return make_once([&around] { return resolve_slurm(around.env, {.load_hostfile = around.load_file}, around.gpus); });
+  if (chosen == "mpi") {
+    MpiOptions mpi;
+    if (!options.jobs.empty()) mpi.jobs = TFD_TRY(of_usage(parse_job_counts(options.jobs)));
+    return make_once([&around, mpi] { return resolve_mpi(around, mpi); });
+  }
+  if (chosen == "slurm") {
+    SlurmOptions slurm;
+    slurm.load_hostfile = around.load_file;
+    if (!options.jobs.empty()) TFD_TRY(of_usage(parse_slurm_jobs(options.jobs, slurm)));
+    return make_once([&around, slurm] { return resolve_slurm(around.env, slurm, around.gpus); });
+  }
   if (chosen == "tpu") return TFD_TRY(make_tpu_resolver({.task = task}, around, deadline));
   if (chosen == "kubernetes") {
-    KubernetesOptions options;
-    options.task = task;
-    return make_kubernetes_resolver(std::move(options), around);
+    KubernetesOptions kubernetes;
+    kubernetes.task = task;
+    return make_kubernetes_resolver(std::move(kubernetes), around);
   }
   return fail(Code::kUsage, "'{}' is not a kind of cluster that can be found without options", printable(chosen));
 }
 
 Result<cluster::ClusterConfig> resolve_kind(std::string_view kind, const Surroundings& around, Deadline deadline) {
-  const auto resolver = TFD_TRY(make_kind_resolver(kind, around, std::nullopt, deadline));
+  const auto resolver = TFD_TRY(make_kind_resolver(kind, around, KindOptions{}, deadline));
   return resolver->resolve(deadline);
 }
 

@@ -40,11 +40,13 @@ Result<cluster::ClusterConfig> read_file(const std::string& path, InputReader& i
 
 Result<cluster::ClusterConfig> read_asked(const SpecSource& source, InputReader& input, const Environment& env,
                                           Deadline deadline, const Log& log) {
-  const std::string& asked = source.cluster;
+  const std::string asked = source.cluster.empty() ? "auto" : source.cluster;
+  if (!source.jobs.empty() && !is_kind(asked))
+    return fail(Code::kUsage, "--jobs: --cluster {} has jobs by itself", printable(asked));
   if (asked == "none") return cluster::ClusterConfig{};
   if (is_kind(asked)) {
     const Surroundings around = make_surroundings(env, deadline, log);
-    const auto resolver = TFD_TRY(make_kind_resolver(asked, around, source.task, deadline));
+    const auto resolver = TFD_TRY(make_kind_resolver(asked, around, {source.task, source.jobs}, deadline));
     return resolver->resolve(deadline);
   }
   if (asked == "-") {
@@ -76,7 +78,7 @@ MaybeConfig read_unasked(const SpecSource& source, InputReader& input, const Env
 Result<cluster::ClusterConfig> find_spec(const SpecSource& source, InputReader& input, const Environment& env,
                                          Deadline deadline, const Log& log) {
   std::optional<cluster::ClusterConfig> config;
-  if (!source.cluster.empty()) {
+  if (!source.cluster.empty() || !source.jobs.empty()) {
     config = TFD_TRY(read_asked(source, input, env, deadline, log));
     if (source.cluster == "none") return std::move(*config);
   } else {

@@ -73,6 +73,7 @@ struct Io {
   Log log;             // to stderr, by -v, -q and TFD_LOG
   bool color = false;  // of stderr
   bool quiet = false;
+  int verbosity = 0;                 // how often -v was given
   std::vector<std::string> command;  // what follows "--" (or the first positional), for tools that take a command
 };
 

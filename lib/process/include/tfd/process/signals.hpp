@@ -13,6 +13,7 @@ namespace tfd::process {
 struct SignalInfo {
   int number = 0;
   bool from_terminal = false;  // Ctrl-C: the whole foreground group has got it already
+  int sender = 0;              // process; 0: the kernel, or one outside of this PID namespace
 };
 
 class SignalSource {

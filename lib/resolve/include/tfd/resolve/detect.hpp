@@ -26,9 +26,14 @@ bool is_kind(std::string_view name);
 /// The kind that was found. What was seen goes to the log at -v. kNotFound where nothing is here: names what was looked
 /// for.
 Result<std::string> choose_kind(const Surroundings& surroundings);
-/// With default options, for this task where one is given; auto as choose_kind(). `surroundings` must outlive it.
+/// What a kind can be told without options of its own.
+struct KindOptions {
+  std::optional<cluster::TaskId> task = {};
+  std::string jobs = {};  // "ps=2,worker=3": of slurm and mpi, kUsage for others
+};
+/// Otherwise with default options; auto as choose_kind(). `surroundings` must outlive it.
 Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, const Surroundings& surroundings,
-                                                     const std::optional<cluster::TaskId>& task, Deadline deadline);
+                                                     const KindOptions& options, Deadline deadline);
 /// The same, asked once.
 Result<cluster::ClusterConfig> resolve_kind(std::string_view kind, const Surroundings& surroundings, Deadline deadline);
 

@@ -51,12 +51,14 @@ class InputReader {
 
 struct SpecSource {
   std::string cluster;                  // the --cluster option; empty where it wasn't given
+  std::string jobs = {};                // the --jobs option: of a kind whose tasks have no jobs by themselves
   std::optional<cluster::TaskId> task;  // the --task option: overrides the spec's
   bool required = true;                 // else: an empty config where there is none, and stdin is left alone
 };
 
 /// --cluster takes a file, - for stdin, none, or what is_kind() says: env (also tf-config), slurm, kubernetes, tpu,
-/// mpi, auto. kUsage where a spec is required and there is none: says the three ways; kDeadlineExceeded (75) after the
+/// mpi, auto. With jobs, "ps=2,worker=3", it is slurm or mpi (kUsage: another one), by default the one that is here.
+/// kUsage where a spec is required and there is none: says the three ways; kDeadlineExceeded (75) after the
 /// deadline on a silent stdin; kInvalidArgument for an empty spec or bad JSON.
 Result<cluster::ClusterConfig> find_spec(const SpecSource& source, InputReader& input, const Environment& env,
                                          Deadline deadline, const Log& log);
