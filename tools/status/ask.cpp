@@ -56,7 +56,8 @@ Tasks::Tasks(Tasks&&) noexcept = default;
 Tasks& Tasks::operator=(Tasks&&) noexcept = default;
 Tasks::~Tasks() = default;
 
-Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const Log& log) {
+Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const runtime::EndpointFactory& make_endpoint,
+                             const Log& log) {
   Tasks out;
   out.tasks_ = spec.tasks();
   if (out.tasks_.empty()) return fail(Code::kInvalidArgument, "the cluster spec has no tasks");
@@ -76,7 +77,7 @@ Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const Log& log) {
     bell->changed = true;
     bell->rang.notify_all();
   };
-  out.endpoint_ = TFD_TRY(transport::make_zmq_endpoint(std::move(options)));
+  out.endpoint_ = TFD_TRY(make_endpoint(std::move(options)));
   for (const cluster::Task& task : out.tasks_) {
     const std::string name = cluster::format_task(task.id);
     out.clients_.emplace_back(*out.endpoint_, out.endpoint_->add_peer(name, task.address), name);
@@ -106,11 +107,11 @@ std::vector<TaskReport> Tasks::ask(Duration patience) {
   return bell_->reports;
 }
 
-std::vector<TaskReport> Tasks::wait(Deadline deadline) {
+std::vector<TaskReport> Tasks::wait(Deadline deadline, const std::function<bool()>& in_vain) {
   for (;;) {
     const Duration left = std::chrono::ceil<std::chrono::milliseconds>(deadline.remaining());
     auto reports = ask(std::min(kPatience, left));
-    if (std::ranges::all_of(reports, &TaskReport::is_ready) || deadline.expired()) return reports;
+    if (std::ranges::all_of(reports, &TaskReport::is_ready) || deadline.expired() || in_vain()) return reports;
     wait_for_change(Deadline::after(kPause).earlier_of(deadline));
   }
 }

@@ -4,8 +4,9 @@
 // How every task of a spec is, asked over connections that stay open between two looks. Asks, and changes nothing.
 // Thread rule: main thread.
 //
-//   auto tasks = TFD_TRY(status::Tasks::connect(config.cluster, log));
+//   auto tasks = TFD_TRY(status::Tasks::connect(config.cluster, make_endpoint, log));
 //   std::vector<status::TaskReport> reports = tasks.ask(2s);
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "tfd/cluster/cluster_spec.hpp"
 #include "tfd/runtime/task_client.hpp"
+#include "tfd/runtime/task_server.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::status {
@@ -35,15 +37,17 @@ struct TaskReport {
 class Tasks {
  public:
   /// kInvalidArgument for a spec without tasks, or with a task that nobody could connect to (port 0).
-  static Result<Tasks> connect(const cluster::ClusterSpec& spec, const Log& log);
+  static Result<Tasks> connect(const cluster::ClusterSpec& spec, const runtime::EndpointFactory& make_endpoint,
+                               const Log& log);
   Tasks(Tasks&&) noexcept;
   Tasks& operator=(Tasks&&) noexcept;
   ~Tasks();
 
   /// Everyone at once; who hasn't answered within `patience` is unreachable.
   std::vector<TaskReport> ask(Duration patience);
-  /// Asks until all are ready or time runs out; what the last look saw.
-  std::vector<TaskReport> wait(Deadline deadline);
+  /// Asks until all are ready, time runs out, or `in_vain` between two looks; what the last look saw.
+  std::vector<TaskReport> wait(
+      Deadline deadline, const std::function<bool()>& in_vain = [] { return false; });
   /// Until somebody came or went since the last look, or the deadline.
   void wait_for_change(Deadline deadline);
 
