@@ -31,6 +31,11 @@ bytes_of() { jq -c --arg task "$1" '.tasks[] | select(.task == $task) | [.variab
   [ "$rates" = "$(jq -c '.hit_rate["200", "400", "600", "800"]' "$KERAS" | paste -sd' ')" ]
 }
 
+@test "recommender: in one process it has the same losses" {
+  run -0 --separate-stderr timeout 60 tfd-run -q "$PROGRAM" "${IN_ORDER[@]}" </dev/null
+  losses_follow_keras 0 800
+}
+
 @test "recommender: three asynchronous workers end where Keras does, and the tables lie on three parameter servers" {
   serve --jobs worker=3,ps=3
   run -0 --separate-stderr timeout 120 tfd-coordinate "$PROGRAM" --cluster spec.json --keep-servers

@@ -151,6 +151,78 @@ LINES
   [ "$(value_of well)" = '[[0,0.5],[11,11.5],[1,1.5],[2,2.5]]' ]
 }
 
+@test "sharded: a training whose data have a number that is no row ends with an error that says so" {
+  table_program '{"fixed_shards": {"num_shards": 3}}'
+  jq '.datasets = {ids: [{range: 16}, {batch: 4}]} | .functions.learn.inputs[0].ids = {dataset: "ids"} |
+    .functions.learn.outputs[0].ids = {dataset: "ids"} | .train = {function: "learn", steps: 4}' program.json >training.json
+  serve --jobs worker=1,ps=3
+  run -65 --separate-stderr timeout 60 tfd-coordinate training.json --cluster spec.json --keep-servers
+  [ "$(jq -c 'select(.event == "end") | [.reason, .step, .error.code]' <<<"$output")" = '["error",3,"INVALID_ARGUMENT"]' ]
+  [[ $stderr == *"worker:0: learn: 'table': no row 12: there are 12" ]]
+}
+
+@test "sharded: random updates of rows of random tables are those of tables in one piece" {
+  cat >random.py <<'PY'
+import json, random, sys
+seed = int(sys.argv[1])
+draw = random.Random(seed)
+rows, tables, model, lines, expected = 4, {}, {}, [], {}
+for i in range(3):
+    height, width, shards = draw.randint(1, 40), draw.randint(1, 5), draw.randint(1, 9)
+    kind = draw.choice([{"fixed_shards": {"num_shards": shards}}, {"max_size": {"max_shard_bytes": draw.randint(4 * width, 200)}},
+                        {"min_size": {"min_shard_bytes": draw.randint(1, 60), "max_shards": shards}}])
+    model[f"t{i}"] = [[draw.randint(-50, 50) for _ in range(width)] for _ in range(height)]
+    tables[f"t{i}"] = {"shape": [height, width], "init": {"value": [list(row) for row in model[f"t{i}"]]}, "partitioner": kind}
+functions = {}
+for name, table in model.items():
+    kind = f"{rows}x{len(table[0])}xf32"
+    with open(f"{name}.mlir", "w") as out:
+        out.write(f"module @{name} {{\n  func.func public @main(%i: tensor<{rows}xi64>, %x: tensor<{kind}>, %y: tensor<{kind}>) -> "
+                  f"(tensor<{rows}xi64>, tensor<{kind}>, tensor<{kind}>) {{\n"
+                  f"    return %i, %x, %y : tensor<{rows}xi64>, tensor<{kind}>, tensor<{kind}>\n  }}\n}}\n")
+    for op in ("gradient", "assign", "assign_add", "assign_sub"):
+        functions[f"{op} {name}"] = {
+            "module": f"{name}.mlir", "inputs": [{"arg": 0}, {"arg": 1}, {"lookup": name, "ids": {"arg": 0}}],
+            "outputs": [{op: name, "part": "indices"}, {op: name, "part": "values"}, {"result": 0}]}
+def update(op, table, ids, values):
+    before = [list(table[i]) for i in ids]
+    for i, value in zip(ids, values):
+        for k, x in enumerate(value):
+            table[i][k] = {"assign": x, "assign_add": table[i][k] + x, "assign_sub": table[i][k] - x, "gradient": table[i][k] - x}[op]
+    return before
+for n in range(150):
+    name = draw.choice(list(model))
+    table = model[name]
+    if draw.random() < 0.1:
+        lines.append({"op": "read", "variable": name, "id": n})
+        expected[n] = [list(row) for row in table]
+    elif draw.random() < 0.1:
+        table[:] = [[draw.randint(-50, 50) for _ in row] for row in table]
+        lines.append({"op": "assign", "variable": name, "value": [list(row) for row in table]})
+    else:
+        op = draw.choice(["gradient", "assign", "assign_add", "assign_sub"])
+        ids = [draw.randrange(len(table)) for _ in range(rows)]
+        values = [[draw.randint(-50, 50) for _ in table[0]] for _ in ids]
+        lines += [{"op": "schedule", "function": f"{op} {name}", "args": [ids, values], "id": n}, {"op": "join"}]
+        expected[n] = update(op, table, ids, values)
+for name in model:
+    lines.append({"op": "read", "variable": name, "id": name})
+    expected[name] = model[name]
+json.dump({"v": 1, "variables": tables, "optimizer": {"sgd": {"learning_rate": 1}}, "functions": functions}, open("program.json", "w"))
+json.dump(expected, open("expected.json", "w"))
+open("lines.jsonl", "w").writelines(json.dumps(line) + "\n" for line in lines)
+PY
+  seed=$RANDOM
+  for ((servers = 1; servers <= 4; ++servers)); do
+    echo "# seed $((seed + servers)), $servers parameter servers"
+    python3 random.py $((seed + servers))
+    run -0 --separate-stderr timeout 60 tfd-serve --jobs "worker=2,ps=$servers" -- tfd-coordinate -q program.json --ordered --closures lines.jsonl
+    jq -s '[.[] | select(.id != null and has("value")) | {(.id | tostring): .value}] | add' <<<"$output" >found.json
+    jq -en --slurpfile found found.json --slurpfile expected expected.json '$found == $expected' ||
+      { jq -c .variables program.json; diff <(jq . expected.json) <(jq . found.json) | head -n 40; false; }
+  done
+}
+
 # Stands before every parameter server of spec.json and counts what goes in and out: counted.json is the cluster with it.
 # A line on its stdin has it print the bytes so far.
 counting_proxy() {
