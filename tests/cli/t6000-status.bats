@@ -129,6 +129,39 @@ of() { jq -c ".tasks[] | select(.task == \"$1\") | $2" <<<"$output"; }
   [[ $stderr != *worker:0* ]]
 }
 
+@test "status: --wait waits for a spec that isn't written yet, and sees that another takes the place of an old one" {
+  tfd-status --cluster spec.json --wait --timeout 20s >out 2>err 5>&- 6>&- 7>&- 8>&- &
+  waiting=$!
+  serve --jobs worker=1
+  ends "$waiting"
+  wait "$waiting"
+  grep -q '^worker:0  *up' out
+  [ ! -s err ]
+  echo '{"cluster": {"worker": ["127.0.0.1:1"]}}' >stale.json
+  tfd-status --cluster stale.json --wait --timeout 20s >out 2>err 5>&- 6>&- 7>&- 8>&- &
+  waiting=$!
+  cp spec.json new.json
+  mv new.json stale.json
+  ends "$waiting"
+  wait "$waiting"
+  grep -q '^worker:0  *up' out
+  run -75 --separate-stderr timeout 10 tfd-status --cluster none.json --wait --timeout 200ms
+  [ "$stderr" = "tfd-status: waited 200ms for none.json, which isn't there" ]
+}
+
+@test "status: --task asks one task, as a readiness probe does" {
+  serve --jobs worker=1,ps=1
+  TF_CONFIG=$(jq -c '.cluster.ps += ["127.0.0.1:1"]' spec.json)
+  export TF_CONFIG
+  run -0 --separate-stderr timeout 10 tfd-status --task ps:0 --timeout 1s </dev/null
+  [ "${#lines[@]}" = 2 ]
+  [[ ${lines[1]} =~ ^ps:0\ +up\  ]]
+  run -1 --separate-stderr timeout 10 tfd-status --task ps:1 --timeout 1s </dev/null
+  run -65 --separate-stderr timeout 10 tfd-status --task ps:7 --timeout 1s </dev/null
+  [[ $stderr == *"task ps:7: job 'ps' has 2 tasks, and none with index 7" ]]
+  run -64 --separate-stderr timeout 10 tfd-status --task ps --timeout 1s </dev/null
+}
+
 @test "status: --watch looks again, and at once when somebody goes" {
   serve --jobs worker=1,ps=1
   timeout 60 tfd-status --cluster spec.json --watch --json --interval 500ms 5>&- 7>&- 8>&- >events &
