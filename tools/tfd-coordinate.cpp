@@ -183,14 +183,14 @@ void say(cli::Io& io, const std::string& line) {
   if (!io.quiet) (void)io.err.write(fmt::format("tfd-coordinate: {}\n", printable(line)));
 }
 
-Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const program::Program& program,
-                                                           const cluster::ClusterConfig& config, const cli::Io& io) {
+Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const cluster::ClusterConfig& config,
+                                                           const cli::Io& io) {
   coordinate::CoordinatorOptions out;
   out.connect_timeout = a.timeout;
   out.keep_going = a.keep_going;
   out.keep_servers = a.keep_servers;
   out.log = io.log.for_room("coordinate");
-  if (program.has_native()) out.key = TFD_TRY(runtime::find_key("", config, io.env));
+  out.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key("", config, io.env)));
   return out;
 }
 
@@ -215,12 +215,13 @@ Result<int> run_training(const Asked& a, const program::Program& program, const 
     return coordinator;
   };
   const auto job = a.follow_checkpoints ? coordinate::follow_checkpoints : coordinate::train;
-  const auto summary = TFD_TRY(job(program, connect, TFD_TRY(coordinator_options(a, program, config, io)), train));
+  const auto summary = TFD_TRY(job(program, connect, TFD_TRY(coordinator_options(a, config, io)), train));
   progress.finish();
   if (summary.reason == "nothing_left") {
     // With an evaluation there was a coordinator, which has said it.
     if (!a.keep_servers && !program.train->evaluate)
-      (void)coordinate::say_goodbye(config, transport::make_zmq_endpoint, Deadline::after(std::chrono::seconds(2)));
+      (void)coordinate::say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint,
+                                    Deadline::after(std::chrono::seconds(2)));
     return 0;
   }
   if (a.follow_checkpoints) {
@@ -250,7 +251,7 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
   }
   resolve::InputReader& lines = file_reader ? *file_reader : input;
   auto coordinator = TFD_TRY(
-      coordinate::ClusterCoordinator::connect(program, config, TFD_TRY(coordinator_options(a, program, config, io))));
+      coordinate::ClusterCoordinator::connect(program, config, TFD_TRY(coordinator_options(a, config, io))));
   coordinate::ClosureStreamOptions stream;
   stream.ordered = a.ordered;
   stream.keep_going = a.keep_going;

@@ -16,6 +16,7 @@
 #include "exec/joblog.hpp"
 #include "exec/session.hpp"
 #include "exec/template.hpp"
+#include "key_option.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/signals.hpp"
@@ -51,10 +52,7 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "FILE|-|KIND",
        .help = "The cluster spec; else stdin where it holds no arguments, else TF_CONFIG",
        .target = &a.cluster},
-      {.names = "--key-file",
-       .placeholder = "FILE",
-       .help = "The cluster's key; else the file that the spec names",
-       .target = &a.key_file},
+      key_option(a.key_file),
       {.names = "-a,--arg-file", .placeholder = "FILE", .help = "Read the arguments here", .target = &a.arg_file},
       {.names = "-0,--null", .help = "Arguments end with a NUL instead of a newline", .target = &a.null},
       {.names = "-j,--jobs",
@@ -157,7 +155,7 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   out.log = io.log.for_room("coordinate");
   out.commands.emplace();
   out.commands->slots = static_cast<int>(a.jobs);
-  out.commands->key = TFD_TRY(runtime::find_key(a.key_file, config, io.env));
+  out.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.key_file, config, io.env)));
   out.commands->directory = a.workdir.empty() ? std::filesystem::current_path().string() : a.workdir;
   return out;
 }
@@ -256,8 +254,7 @@ int main(int argc, char** argv) {
        .command_is_positional = true,
        .ignores_sigpipe = true,
        .group = "cluster",
-       .environment = {{"TF_CONFIG", "The cluster spec where neither --cluster nor stdin gives one"},
-                       {"TFD_KEY_FILE", "The key's file where neither --key-file nor the spec names one"}},
+       .environment = {{"TF_CONFIG", "The cluster spec where neither --cluster nor stdin gives one"}, key_variable()},
        .run_raw = [&](cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }

@@ -4,9 +4,10 @@
 #include <fcntl.h>
 
 #include <chrono>
-#include <filesystem>
 
+#include "key_option.hpp"
 #include "serve/detach.hpp"
+#include "serve/keys.hpp"
 #include "serve/session.hpp"
 #include "serve/task_environment.hpp"
 #include "serve/task_process.hpp"
@@ -37,6 +38,7 @@ struct Asked {
   bool once = false;
   bool insecure = false;
   bool allow_native = false;
+  bool generate_key = false;
   std::string key_file;
   std::string serve_task;    // what the supervisor starts itself with
   std::string task_program;  // what it starts instead of itself: for tests
@@ -60,15 +62,16 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "ADDR",
        .help = "Listen on this address instead of the spec's",
        .target = &a.bind},
-      {.names = "--insecure", .help = "Listen where other hosts can connect, without a key", .target = &a.insecure},
+      {.names = "--insecure",
+       .help = "Listen where other hosts can connect, though there is no key",
+       .target = &a.insecure},
       {.names = "--allow-native",
-       .help = "Let workers run plug-ins and commands, for whoever has the key; on loopback only",
+       .help = "Let workers run plug-ins and commands, for whoever has the key",
        .target = &a.allow_native},
-      {.names = "--key-file",
-       .placeholder = "FILE",
-       .help = "With --allow-native: this key, instead of one for this run alone",
-       .target = &a.key_file,
-       .env = "TFD_KEY_FILE"},
+      key_option(a.key_file),
+      {.names = "--generate-key",
+       .help = "Make the cluster's key, where --key-file says (-: on stdout), and end",
+       .target = &a.generate_key},
       {.names = "--data-root",
        .placeholder = "DIR",
        .help = "Where relative paths of data sets start",
@@ -118,6 +121,8 @@ Result<T> as_usage(Result<T> result, std::string_view option) {
 }
 
 Result<void> check_usage(const Asked& asked, const cli::Io& io) {
+  if (asked.generate_key && !io.command.empty())
+    return fail(Code::kUsage, "--generate-key and a command exclude each other");
   if (!asked.jobs.empty() && !asked.cluster.empty())
     return fail(Code::kUsage, "--jobs and --cluster exclude each other");
   if (asked.detach && !io.command.empty()) return fail(Code::kUsage, "--detach and a command exclude each other");
@@ -164,15 +169,17 @@ void set_port(cluster::ClusterConfig& config, const cluster::TaskId& id, std::ui
   config.cluster.add_task(id.job, id.index, cluster::format_address(*address));
 }
 
+/// Of a cluster without a key.
 Result<void> check_exposure(const Asked& asked, const launch::Placed& placed) {
-  if (asked.allow_native && !cluster::is_loopback(placed.bind))
+  if (cluster::is_loopback(placed.bind)) return {};
+  const std::string what = fmt::format("{} would listen on {}, where other hosts can connect",
+                                       cluster::format_task(placed.id), cluster::format_address(placed.bind));
+  if (asked.allow_native)
     return fail(Code::kPermissionDenied,
-                "{} would listen on {}: --allow-native is for loopback alone, as connections aren't encrypted yet",
-                cluster::format_task(placed.id), cluster::format_address(placed.bind));
-  if (asked.insecure || cluster::is_loopback(placed.bind)) return {};
+                "{}: --allow-native needs a key that they have\nhint: tfd-serve --generate-key makes one", what);
+  if (asked.insecure) return {};
   return fail(Code::kPermissionDenied,
-              "{} would listen on {}, where other hosts can connect\nhint: --insecure if you trust them all",
-              cluster::format_task(placed.id), cluster::format_address(placed.bind));
+              "{}\nhint: --insecure if you trust them all, else a key: tfd-serve --generate-key", what);
 }
 
 std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, const cluster::TaskId& id,
@@ -181,16 +188,15 @@ std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, c
                                 cluster::format_address(bound)};
   if (!asked.data_root.empty()) argv.insert(argv.end(), {"--data-root", asked.data_root});
   if (io.quiet) argv.push_back("--quiet");
-  if (asked.allow_native) argv.push_back("--allow-native");
   return argv;
 }
 
-Result<Served> bind_cluster(const Asked& asked, const cli::Io& io, cluster::ClusterConfig config) {
+Result<Served> bind_cluster(const Asked& asked, const cli::Io& io, cluster::ClusterConfig config, bool has_key) {
   const launch::LocalLookup lookup = TFD_TRY(launch::make_local_lookup());
   const launch::Placement placement = TFD_TRY(launch::place_tasks(config, lookup, TFD_TRY(bind_host(asked, lookup))));
   Served served{.config = std::move(config)};
   for (const launch::Placed& placed : placement.served) {
-    TFD_TRY(check_exposure(asked, placed));
+    if (!has_key) TFD_TRY(check_exposure(asked, placed));
     launch::Listener listener = TFD_TRY(launch::listen_on(placed.bind));
     set_port(served.config, placed.id, listener.address.port);
     served.tasks.push_back({placed.id, task_arguments(asked, io, placed.id, listener.address), std::move(listener.fd)});
@@ -216,10 +222,10 @@ Environment command_environment(const cli::Io& io, cluster::ClusterConfig config
 }
 
 serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, const Served& served,
-                                      const std::string& key_file) {
+                                      const serve::ServedKey& key) {
   serve::SessionOptions options;
   options.announcement = {.config = served.config,
-                          .key_file = key_file,
+                          .key_file = key.announced,
                           .output_file = asked.output,
                           .ready_fd = static_cast<int>(asked.ready_fd.value_or(-1)),
                           .with_process_id = asked.detach};
@@ -232,23 +238,22 @@ serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, con
   options.command_environment = command_environment(io, served.config);
   options.task_program = asked.task_program.empty() ? "/proc/self/exe" : asked.task_program;
   options.task_environment = serve::task_environment(io.env, served.workers);
-  if (!key_file.empty()) options.command_environment.set("TFD_KEY_FILE", key_file);
+  if (!key.for_command.empty()) options.command_environment.set("TFD_KEY_FILE", key.for_command);
   return options;
 }
 
-Result<int> supervise(const Asked& asked, cli::Io& io, Served served, std::function<void()> on_announced) {
+Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std::optional<runtime::FoundKey>& found,
+                      std::function<void()> on_announced) {
   std::optional<runtime::RunKey> run_key;  // gone when this returns
-  std::string key_file = asked.allow_native ? asked.key_file : "";
-  if (asked.allow_native && key_file.empty()) {
-    run_key.emplace(TFD_TRY(runtime::RunKey::make(io.env)));
-    key_file = run_key->path();
-  } else if (asked.allow_native) {
-    key_file = std::filesystem::absolute(key_file).string();  // as it is read elsewhere
-    TFD_TRY(runtime::load_key(key_file));
+  if (!found && asked.allow_native) run_key.emplace(TFD_TRY(runtime::RunKey::make(io.env)));
+  const serve::ServedKey key =
+      run_key ? serve::run_key(*run_key)
+              : serve::served_key(found, served.config, runtime::is_key_declined(asked.key_file, io.env));
+  for (launch::TaskCommand& task : served.tasks) {
+    if (!key.path.empty()) task.argv.insert(task.argv.end(), {"--key-file", key.path});
+    if (asked.allow_native) task.argv.emplace_back("--allow-native");
   }
-  if (asked.allow_native)
-    for (launch::TaskCommand& task : served.tasks) task.argv.insert(task.argv.end(), {"--key-file", key_file});
-  serve::SessionOptions options = session_options(asked, io, served, key_file);
+  serve::SessionOptions options = session_options(asked, io, served, key);
   options.on_announced = std::move(on_announced);
   serve::Session session(std::move(options), io);
   const serve::Ending ending = TFD_TRY(session.run(std::move(served.tasks)));
@@ -259,8 +264,7 @@ Result<int> supervise(const Asked& asked, cli::Io& io, Served served, std::funct
 
 Result<int> be_task(const Asked& asked, cli::Io& io) {
   const cluster::TaskId task = TFD_TRY(as_usage(cluster::parse_task(asked.serve_task), "--serve-task"));
-  const std::string key_file = asked.allow_native ? asked.key_file : "";
-  const int signal = TFD_TRY(serve::run_task_process({task, asked.bind, asked.data_root, key_file}, io));
+  const int signal = TFD_TRY(serve::run_task_process({task, asked.bind, asked.data_root, asked.key_file, asked.allow_native}, io));
   if (signal != 0) process::die_of_signal(signal);
   return 0;
 }
@@ -268,11 +272,14 @@ Result<int> be_task(const Asked& asked, cli::Io& io) {
 Result<int> run(const Asked& asked, cli::Io& io) {
   if (!asked.serve_task.empty()) return be_task(asked, io);
   TFD_TRY(check_usage(asked, io));
+  if (asked.generate_key) return serve::generate_key(asked.key_file, io);
   if (asked.ready_fd) ::fcntl(static_cast<int>(*asked.ready_fd), F_SETFD, FD_CLOEXEC);
-  Served served = TFD_TRY(bind_cluster(asked, io, TFD_TRY(find_cluster(asked, io))));
-  if (!asked.detach) return supervise(asked, io, std::move(served), {});
+  auto config = TFD_TRY(find_cluster(asked, io));
+  const auto key = TFD_TRY(runtime::find_key(asked.key_file, config, io.env));
+  Served served = TFD_TRY(bind_cluster(asked, io, std::move(config), key.has_value()));
+  if (!asked.detach) return supervise(asked, io, std::move(served), key, {});
   return serve::detach(io, asked.output.empty(), [&](std::function<void()> let_go) {
-    return supervise(asked, io, std::move(served), std::move(let_go));
+    return supervise(asked, io, std::move(served), key, std::move(let_go));
   });
 }
 
@@ -287,11 +294,12 @@ int main(int argc, char** argv) {
        .examples = {{"tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | tfd-coordinate program.json",
                      "a cluster for one run, gone when it ends"},
                     {"tfd-serve --jobs worker=2,ps=1 -- pytest tests/", "around a command, with its exit code"},
-                    {"tfd-serve --cluster slurm --task ps:0 --insecure", "one task of a larger cluster"}},
+                    {"tfd-serve --generate-key && srun tfd-serve --cluster slurm", "on many hosts, under one key"}},
        .takes_command = true,
        .ignores_sigpipe = true,
        .group = "cluster",
        .environment = {{"TF_CONFIG", "The cluster spec where neither --cluster nor stdin gives one"},
+                       key_variable(),
                        {"TFD_PJRT_PLUGIN", "The PJRT plug-in that workers load"},
                        {"TFD_CACHE_DIR", "Where compiled functions are kept"},
                        {"PJRT_NPROC",

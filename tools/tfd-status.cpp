@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "key_option.hpp"
 #include "status/ask.hpp"
 #include "status/report.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/resolve/spec_source.hpp"
+#include "tfd/runtime/key.hpp"
 
 namespace {
 
@@ -16,6 +18,7 @@ using namespace tfd;
 
 struct Asked {
   std::string cluster;
+  std::string key_file;
   std::string format = "table";
   bool json = false;
   bool wait = false;
@@ -30,6 +33,7 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "FILE|-|KIND",
        .help = "The cluster spec; else stdin, else TF_CONFIG",
        .target = &a.cluster},
+      key_option(a.key_file),
       {.names = "--format",
        .placeholder = "FORMAT",
        .help = "How to print what is seen",
@@ -80,9 +84,10 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   const Deadline for_spec = a.wait || a.timeout ? deadline : Deadline::after(std::chrono::seconds(30));
   const auto config =
       TFD_TRY(resolve::find_spec({.cluster = a.cluster}, input, io.env, for_spec, io.log.for_room("resolve")));
-  auto tasks = TFD_TRY(status::Tasks::connect(config.cluster, io.log.for_room("transport")));
+  const auto make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.key_file, config, io.env)));
+  auto tasks = TFD_TRY(status::Tasks::connect(config.cluster, make_endpoint, io.log.for_room("transport")));
   if (a.watch) return watch(a, tasks, timeout, io);
-  const Reports reports = a.wait ? tasks.wait(deadline) : tasks.ask(timeout);
+  const Reports reports = a.wait ? tasks.wait(deadline, [] { return false; }) : tasks.ask(timeout);
   TFD_TRY(print(a, reports, io));
   if (all_ready(reports)) return cli::ExitCode::kDone;
   if (a.wait)
@@ -104,6 +109,7 @@ int main(int argc, char** argv) {
                     {"tfd-status --cluster spec.json --json | jq -r '.tasks[] | select(.state != \"up\").task'",
                      "the tasks that aren't up"}},
        .group = "cluster",
+       .environment = {key_variable()},
        .run = [&](tfd::cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }

@@ -164,6 +164,7 @@ class Coordinator final : public ClusterCoordinator {
 
   // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
+  void worker_refused(const transport::PeerEvent& event);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason);
   void load_worker(std::size_t index, std::uint64_t generation);

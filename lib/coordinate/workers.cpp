@@ -22,6 +22,7 @@ bool Coordinator::is_server(const std::string& task) const {
 }
 
 void Coordinator::on_peer(const transport::PeerEvent& event) {
+  if (event.refused) return worker_refused(event);
   if (!opened_) return;
   for (const Server& server : servers_) {
     if (server.name != event.name || !servers_ready_) continue;
@@ -35,6 +36,15 @@ void Coordinator::on_peer(const transport::PeerEvent& event) {
     if (event.state == transport::PeerState::kUp) worker_up(i, event.incarnation);
     if (event.state == transport::PeerState::kLost) worker_lost(i, std::nullopt, event.reason);
   }
+}
+
+/// It answers, but not to us: another key, or another version. Whoever waits for the first worker is told at once.
+void Coordinator::worker_refused(const transport::PeerEvent& event) {
+  if (is_server(event.name)) return;  // what it was asked has failed
+  const Lock lock(mutex_);
+  if (!any_ready_ && !load_error_)
+    load_error_ = Error{*event.refused, fmt::format("{} {}", event.name, event.reason), event.name};
+  changed_.notify_all();
 }
 
 void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnation) {
@@ -63,7 +73,6 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
-  workers_[index].client->set_key(options_.key);
   workers_[index].client->load_program(program_, placement_, epoch_, Deadline::after(kLoadTimeout),
                                        [this, index, generation](Result<void> loaded) {
                                          if (!loaded) return load_failed(index, generation, std::move(loaded).error());

@@ -41,13 +41,13 @@ bool is_command_kind(std::uint16_t kind) {
 
 Message encode(const CommandSession& session) {
   return make_message(CommandKind::kSession,
-                      {session.epoch, session.generation, session.slots, bytes_of(session.directory), session.key});
+                      {session.epoch, session.generation, session.slots, bytes_of(session.directory)});
 }
 
 Result<CommandSession> decode_session(const Message& message) {
   return decode<CommandSession>(message, "command session", [](const json& meta) -> Result<CommandSession> {
     return CommandSession{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>(), meta.at(2).get<int>(),
-                          text_of(meta.at(3)), meta.at(4).get<std::string>()};
+                          text_of(meta.at(3))};
   });
 }
 

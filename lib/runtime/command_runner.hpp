@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs shell commands for whoever opened a session with the right key: so many at a time, each in a process group of
+// Runs shell commands for whoever opened a session: so many at a time, each in a process group of
 // its own, its output taken whole. Never touches programs, variables or the PJRT plug-in.
 // Thread rule: submit() on the I/O thread, stop() anywhere but there; everything else on a thread of its own, which is
 // started with the first session and lives as long as the commands (process/child.hpp).

@@ -83,7 +83,7 @@ Message encode(const LoadProgram& load) {
   }
   return make_message(Kind::kLoadProgram,
                       {load.epoch, load.path, load.directory, load.document, names, load.placement.ps,
-                       load.placement.variables, load.key, places_to_json(load.placement)},
+                       load.placement.variables, places_to_json(load.placement)},
                       std::move(contents));
 }
 
@@ -99,8 +99,7 @@ Result<LoadProgram> decode_load_program(const Message& message) {
     for (std::size_t i = 0; i < names.size(); ++i) out.files[names[i].get<std::string>()] = text_of(message.tensors[i]);
     meta.at(5).get_to(out.placement.ps);
     meta.at(6).get_to(out.placement.variables);
-    meta.at(7).get_to(out.key);
-    out.placement.placed = TFD_TRY(places_from_json(meta.at(8), out.placement.ps.size()));
+    out.placement.placed = TFD_TRY(places_from_json(meta.at(7), out.placement.ps.size()));
     return out;
   });
 }

@@ -42,7 +42,6 @@ struct LoadProgram {
   std::string document;
   std::map<std::string, std::string> files;
   Placement placement;
-  std::string key = {};  // shown where the program has plug-ins or commands
 };
 struct CreateIterator {
   std::string id;

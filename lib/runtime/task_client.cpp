@@ -42,8 +42,7 @@ void TaskClient::load_program(const program::Program& program, const Placement& 
                          program.directory,
                          program.document,
                          program.files,
-                         placement,
-                         program.has_native() ? key_ : std::string()};
+                         placement};
   // First who it is: a spec may be wrong about where a task is, and what follows would be told to another one.
   status(deadline, [&endpoint = endpoint_, peer = peer_, name = name_, deadline, message = encode(load),
                     done = std::move(done)](Result<TaskStatus> status) mutable {

@@ -39,12 +39,18 @@ class Server final : public TaskServer {
   }
 
   Result<void> start() {
+    if (options_.native.allowed && !options_.key)
+      return fail(Code::kFailedPrecondition, "{} can't run plug-ins and commands: the cluster has no key", ps_name());
     transport::EndpointOptions endpoint;
     endpoint.name = cluster::format_task(options_.task);
     endpoint.bind = options_.bind;
     endpoint.listen_fd = options_.listen_fd;
+    endpoint.key = options_.key;
     endpoint.log = options_.log.for_room("transport");
-    endpoint.handler = [this](const transport::Caller&, transport::Message request, transport::Responder responder) {
+    endpoint.handler = [this](const transport::Caller& caller, transport::Message request,
+                              transport::Responder responder) {
+      if (options_.native.allowed && !caller.has_key)
+        return responder.reply(fail(Code::kPermissionDenied, "{} serves only who has the cluster's key", ps_name()));
       handle(std::move(request), std::move(responder));
     };
     ready_ = false;

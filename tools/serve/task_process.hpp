@@ -14,7 +14,8 @@ struct TaskProcess {
   cluster::TaskId task;
   std::string bind;  // what the socket it is given listens on
   std::string data_root;
-  std::string key_file = {};  // not empty: plug-ins and commands are allowed to who has this key
+  std::string key_file = {};  // of the cluster; empty: it has no key
+  bool allow_native = false;  // plug-ins and commands, to who has the key
 };
 
 /// Serves until a coordinator says goodbye: 0; or until the supervisor is gone or a signal comes: the signal to end by.

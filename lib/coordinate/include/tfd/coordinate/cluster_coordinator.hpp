@@ -114,7 +114,6 @@ struct CoordinatorOptions {
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
   /// parameter servers are left alone. At the end what still runs is killed; tasks are not told to stop.
   std::optional<runtime::CommandSession> commands = {};
-  std::string key = {};  // shown to workers where the program has plug-ins or commands
   Log log = {};
 };
 

@@ -19,7 +19,6 @@ struct CommandSession {
   std::uint64_t generation = 0;  // a higher one than the worker knows kills what the session still has running
   int slots = 0;                 // commands at a time; 0: the worker's share of its host's processors
   std::string directory;         // where they run; must be there on the worker
-  std::string key;
 };
 
 /// How long a worker keeps the commands of a session that isn't renewed.

@@ -122,9 +122,6 @@ class TaskClient {
   void load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
                     Callback<void> done);
 
-  /// What load_program() shows where the program has plug-ins or commands.
-  void set_key(std::string key) { key_ = std::move(key); }
-
   // Shell commands, on workers that allow them (kPermissionDenied elsewhere). Opens a session, or renews it; answered
   // with how many commands the worker runs at a time.
   void open_session(const CommandSession& session, Deadline deadline, Callback<int> done);
@@ -176,7 +173,6 @@ class TaskClient {
   transport::Endpoint& endpoint_;
   transport::PeerId peer_;
   std::string name_;
-  std::string key_;
 };
 
 }  // namespace tfd::runtime

@@ -6,6 +6,7 @@
 // I/O thread; a worker runs closures on one executor thread, in the order they came.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tfd/base/environment.hpp"
@@ -19,10 +20,9 @@ namespace tfd::runtime {
 
 using EndpointFactory = std::function<Result<std::unique_ptr<transport::Endpoint>>(transport::EndpointOptions)>;
 
-/// Plug-ins and commands: for a worker that may run what it is given, by those who have the key.
+/// Plug-ins and commands: for a worker that may run what it is given, by those who have the cluster's key.
 struct NativeOptions {
   bool allowed = false;
-  std::string key = {};
   Environment environment = {};  // of commands
 };
 
@@ -36,6 +36,8 @@ struct TaskServerOptions {
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   /// A coordinator said goodbye; called on the I/O thread, after the answer was sent.
   std::function<void()> on_shutdown = {};
+  /// Of the cluster: whoever doesn't have it gets no connection.
+  std::optional<transport::CurveKey> key = {};
   NativeOptions native = {};
   Log log = {};
 };
@@ -47,6 +49,7 @@ class TaskServer {
   virtual transport::Incarnation incarnation() const = 0;
 };
 
+/// kFailedPrecondition: native without a key.
 Result<std::unique_ptr<TaskServer>> start_task_server(TaskServerOptions options);
 
 }  // namespace tfd::runtime

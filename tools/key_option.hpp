@@ -1,0 +1,27 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// --key-file, the same in every tool that serves or connects. Who reads it hands it to runtime::find_key().
+// Thread rule: plain functions.
+#include <string>
+#include <utility>
+
+#include "tfd/cli/tool.hpp"
+
+namespace tfd {
+
+inline cli::Option key_option(std::string& target) {
+  return {.names = "--key-file",
+          .placeholder = "FILE|none",
+          .help = "The cluster's key; none: without one",
+          .target = &target,
+          .shown_default = "TFD_KEY_FILE, the spec's, ~/.config/tfd/key",
+          .complete = "file"};
+}
+
+/// For the tool's table of variables.
+inline std::pair<std::string, std::string> key_variable() {
+  return {"TFD_KEY_FILE", "The file of the cluster's key, or none, where --key-file isn't given"};
+}
+
+}  // namespace tfd
