@@ -223,6 +223,49 @@ PY
   done
 }
 
+@test "sharded: every update of rows is applied once to every shard, though workers are killed" {
+  cat >add.mlir <<'MLIR'
+module @add {
+  func.func public @main(%ids: tensor<8xi32> loc("ids"), %rows: tensor<8xf32> loc("rows")) -> (tensor<8xi32>, tensor<8xf32>) {
+    %one = stablehlo.constant dense<1.0> : tensor<8xf32>
+    return %ids, %one : tensor<8xi32>, tensor<8xf32>
+  }
+}
+MLIR
+  cat >program.json <<'JSON'
+{"v": 1,
+ "variables": {"counts": {"shape": [100], "init": {"zeros": {}}, "partitioner": {"fixed_shards": {"num_shards": 7}}}},
+ "functions": {"add": {"module": "add.mlir", "inputs": [{"arg": 0}, {"lookup": "counts", "ids": {"arg": 0}}],
+                       "outputs": [{"assign_add": "counts", "part": "indices"}, {"assign_add": "counts", "part": "values"}]}}}
+JSON
+  seed=$RANDOM
+  echo "# seed $seed"
+  python3 - $seed >lines.jsonl <<'PY'
+import json, random, sys
+draw, counts = random.Random(int(sys.argv[1])), [0] * 100
+for n in range(4000):
+    ids = [draw.randrange(100) for _ in range(8)]
+    for i in ids:
+        counts[i] += 1
+    print(json.dumps({"op": "schedule", "function": "add", "args": [ids], "id": n}))
+print('{"op": "join"}')
+print('{"op": "read", "variable": "counts", "id": "counts"}')
+json.dump(counts, open("expected.json", "w"))
+PY
+  serve --jobs worker=3,ps=3
+  coordinate program.json --cluster spec.json --closures lines.jsonl
+  local killed=0
+  for worker in 1 2 0; do
+    answer $((300 + 900 * killed))
+    kill -KILL "$(task_pid "worker:$worker")"
+    killed=$((killed + 1))
+  done
+  answer '"counts"'
+  jq -c .value <<<"$EVENT" >found.json
+  jq -en --slurpfile found found.json --slurpfile expected expected.json '$found == $expected' || { diff expected.json found.json; false; }
+  coordinator_ends 0
+}
+
 # Stands before every parameter server of spec.json and counts what goes in and out: counted.json is the cluster with it.
 # A line on its stdin has it print the bytes so far.
 counting_proxy() {
