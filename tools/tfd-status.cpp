@@ -7,8 +7,10 @@
 #include "key_option.hpp"
 #include "status/ask.hpp"
 #include "status/report.hpp"
+#include "status/spec_file.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cli/tool.hpp"
+#include "tfd/resolve/detect.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/runtime/key.hpp"
 
@@ -18,6 +20,7 @@ using namespace tfd;
 
 struct Asked {
   std::string cluster;
+  std::string task;
   std::string key_file;
   std::string format = "table";
   bool json = false;
@@ -33,6 +36,10 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "FILE|-|KIND",
        .help = "The cluster spec; else stdin, else TF_CONFIG",
        .target = &a.cluster},
+      {.names = "--task",
+       .placeholder = "JOB:INDEX",
+       .help = "Only this task of the cluster, as in a readiness probe",
+       .target = &a.task},
       key_option(a.key_file),
       {.names = "--format",
        .placeholder = "FORMAT",
@@ -40,7 +47,7 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.format,
        .choices = {"table", "json"}},
       {.names = "--json", .help = "Short for --format json", .target = &a.json},
-      {.names = "--wait", .help = "Wait until every task is ready", .target = &a.wait},
+      {.names = "--wait", .help = "Wait until every task is ready, and for the spec's FILE", .target = &a.wait},
       {.names = "--watch", .help = "Look again and again, until interrupted", .target = &a.watch},
       {.names = "--interval", .placeholder = "DUR", .help = "Between two looks of --watch", .target = &a.interval},
       {.names = "--timeout",
@@ -75,19 +82,49 @@ Result<cli::ExitCode> watch(const Asked& a, status::Tasks& tasks, Duration patie
   }
 }
 
+/// To the tasks of the spec, or to the one that is asked for.
+Result<status::Tasks> connect(const Asked& a, resolve::InputReader& input, Deadline deadline, cli::Io& io) {
+  resolve::SpecSource source{.cluster = a.cluster};
+  if (!a.task.empty()) source.task = TFD_TRY(cli::as_usage(cluster::parse_task(a.task), "--task"));
+  const auto config = TFD_TRY(resolve::find_spec(source, input, io.env, deadline, io.log.for_room("resolve")));
+  cluster::ClusterSpec spec = config.cluster;
+  if (source.task) {
+    const auto& [job, index] = *source.task;
+    spec = {};
+    spec.add_task(job, index, TFD_TRY(config.cluster.task_address(job, index), "--task"));
+  }
+  const auto make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.key_file, config, io.env)));
+  return status::Tasks::connect(spec, make_endpoint, io.log.for_room("transport"));
+}
+
+/// A cluster that is only starting may not have written its spec, and what is there may be an earlier one's.
+Result<Reports> wait_until_ready(const Asked& a, resolve::InputReader& input, Duration timeout, cli::Io& io) {
+  const Deadline deadline = Deadline::after(timeout);
+  const bool is_file = !a.cluster.empty() && a.cluster != "-" && a.cluster != "none" && !resolve::is_kind(a.cluster);
+  for (;;) {
+    if (is_file) TFD_TRY(status::await_file(a.cluster, timeout, deadline));
+    const auto mark = is_file ? status::mark_of(a.cluster) : std::nullopt;
+    const auto is_another = [&] { return mark && status::mark_of(a.cluster) != mark; };
+    auto tasks = TFD_TRY(connect(a, input, deadline, io));
+    Reports reports = tasks.wait(deadline, is_another);
+    if (all_ready(reports) || deadline.expired()) return reports;
+  }
+}
+
 Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   if (a.wait && a.watch) return fail(Code::kUsage, "--wait and --watch exclude each other");
   if (a.interval <= Duration::zero()) return fail(Code::kUsage, "--interval must be above 0");
   const Duration timeout = a.timeout.value_or(std::chrono::seconds(a.wait ? 30 : 2));
-  const Deadline deadline = Deadline::after(timeout);
   resolve::InputReader input(io.in_fd);
-  const Deadline for_spec = a.wait || a.timeout ? deadline : Deadline::after(std::chrono::seconds(30));
-  const auto config =
-      TFD_TRY(resolve::find_spec({.cluster = a.cluster}, input, io.env, for_spec, io.log.for_room("resolve")));
-  const auto make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.key_file, config, io.env)));
-  auto tasks = TFD_TRY(status::Tasks::connect(config.cluster, make_endpoint, io.log.for_room("transport")));
-  if (a.watch) return watch(a, tasks, timeout, io);
-  const Reports reports = a.wait ? tasks.wait(deadline, [] { return false; }) : tasks.ask(timeout);
+  Reports reports;
+  if (a.wait) {
+    reports = TFD_TRY(wait_until_ready(a, input, timeout, io));
+  } else {
+    const Deadline for_spec = Deadline::after(a.timeout ? timeout : std::chrono::seconds(30));
+    auto tasks = TFD_TRY(connect(a, input, for_spec, io));
+    if (a.watch) return watch(a, tasks, timeout, io);
+    reports = tasks.ask(timeout);
+  }
   TFD_TRY(print(a, reports, io));
   if (all_ready(reports)) return cli::ExitCode::kDone;
   if (a.wait)
@@ -107,7 +144,8 @@ int main(int argc, char** argv) {
                     {"tfd-status --cluster spec.json --wait --timeout 30s && tfd-coordinate program.json",
                      "begin when all are ready"},
                     {"tfd-status --cluster spec.json --json | jq -r '.tasks[] | select(.state != \"up\").task'",
-                     "the tasks that aren't up"}},
+                     "the tasks that aren't up"},
+                    {"tfd-status --task ps:0 --timeout 1s", "a Kubernetes readinessProbe of this pod's task"}},
        .group = "cluster",
        .environment = {key_variable()},
        .run = [&](tfd::cli::Io& io) { return run(asked, io); }},

@@ -86,13 +86,4 @@ resolve::Compat compat_of(const Asked& asked);
 /// --task as a value; kUsage where it can't be read.
 Result<std::optional<cluster::TaskId>> task_of(const Asked& asked);
 
-/// What is wrong on the command line is a usage error, whoever finds it.
-template <class T>
-Result<T> as_usage(Result<T> result, std::string_view option) {
-  if (result) return result;
-  Error error = std::move(result).error().within(option);
-  error.code = Code::kUsage;
-  return fail(std::move(error));
-}
-
 }  // namespace tfd::tool_resolve

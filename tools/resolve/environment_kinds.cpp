@@ -18,14 +18,15 @@ std::optional<int> narrow(const std::optional<std::int64_t>& value) {
 Result<resolve::SlurmOptions> slurm_options(const Context& context) {
   const Asked& a = context.asked;
   resolve::SlurmOptions options;
-  if (a.jobs) TFD_TRY(as_usage(resolve::parse_slurm_jobs(*a.jobs, options), "--jobs"));
+  if (a.jobs) TFD_TRY(cli::as_usage(resolve::parse_slurm_jobs(*a.jobs, options), "--jobs"));
   options.port_base = narrow(a.port_base);
   options.gpus_per_node = narrow(a.gpus_per_node);
   options.gpus_per_task = narrow(a.gpus_per_task);
   if (a.tasks_per_node && a.tasks_per_node->find('=') != std::string::npos) {
-    options.tasks_per_node = TFD_TRY(as_usage(resolve::parse_job_counts(*a.tasks_per_node), "--tasks-per-node"));
+    options.tasks_per_node = TFD_TRY(cli::as_usage(resolve::parse_job_counts(*a.tasks_per_node), "--tasks-per-node"));
   } else if (a.tasks_per_node) {
-    const auto count = TFD_TRY(as_usage(parse_integer(*a.tasks_per_node, 1, resolve::kMostTasks), "--tasks-per-node"));
+    const auto count =
+        TFD_TRY(cli::as_usage(parse_integer(*a.tasks_per_node, 1, resolve::kMostTasks), "--tasks-per-node"));
     options.tasks_per_node = static_cast<int>(count);
   }
   options.auto_set_gpu = a.auto_set_gpu;
@@ -100,7 +101,7 @@ Made make_simple(const Context& context) {
 Made make_local(const Context& context) {
   const Asked& a = context.asked;
   if (!a.jobs) return fail(Code::kUsage, "--jobs is missing: --jobs NAME=COUNT,…");
-  const auto jobs = TFD_TRY(as_usage(resolve::parse_job_counts(*a.jobs), "--jobs"));
+  const auto jobs = TFD_TRY(cli::as_usage(resolve::parse_job_counts(*a.jobs), "--jobs"));
   const auto task = TFD_TRY(task_of(a));
   return resolve::make_once([jobs, task] { return resolve::resolve_local(jobs, task); });
 }
@@ -127,7 +128,7 @@ Made make_slurm(const Context& context) {
 Made make_mpi(const Context& context) {
   const Asked& a = context.asked;
   resolve::MpiOptions options;
-  if (a.jobs) options.jobs = TFD_TRY(as_usage(resolve::parse_job_counts(*a.jobs), "--jobs"));
+  if (a.jobs) options.jobs = TFD_TRY(cli::as_usage(resolve::parse_job_counts(*a.jobs), "--jobs"));
   options.hostfile = a.hostfile;
   options.port_base = narrow(a.port_base);
   options.rpc_layer = a.rpc_layer.value_or("grpc");

@@ -288,7 +288,7 @@ resolve::Compat compat_of(const Asked& asked) {
 
 Result<std::optional<cluster::TaskId>> task_of(const Asked& asked) {
   if (!asked.task) return std::nullopt;
-  return TFD_TRY(as_usage(cluster::parse_task(*asked.task), "--task"));
+  return TFD_TRY(cli::as_usage(cluster::parse_task(*asked.task), "--task"));
 }
 
 }  // namespace tfd::tool_resolve

@@ -119,7 +119,7 @@ Made make_kubernetes(const Context& context) {
   const Asked& a = context.asked;
   resolve::KubernetesOptions options;
   options.selectors = TFD_TRY(selectors(a));
-  if (a.jobs) options.jobs = TFD_TRY(as_usage(resolve::parse_job_counts(*a.jobs), "--jobs"));
+  if (a.jobs) options.jobs = TFD_TRY(cli::as_usage(resolve::parse_job_counts(*a.jobs), "--jobs"));
   options.namespace_ = a.namespace_;
   if (a.port) options.port = static_cast<int>(*a.port);
   options.address = pod_address(a);

@@ -129,6 +129,15 @@ int run_tool(const Tool& tool, int argc, char** argv);
 /// The same for tests: arguments without argv[0], an Io of the test's own. Never exits, never touches signals.
 int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, Io& io);
 
+/// What is wrong on the command line is a usage error, whoever finds it.
+template <class T>
+Result<T> as_usage(Result<T> result, std::string_view option) {
+  if (result) return result;
+  Error error = std::move(result).error().within(option);
+  error.code = Code::kUsage;
+  return fail(std::move(error));
+}
+
 /// "tfd-serve: cannot bind 0.0.0.0:2222: address already in use\n", control characters stripped; `hint: …` on a second
 /// line where the message holds "\nhint: ".
 std::string error_line(std::string_view tool, const Error& error);
