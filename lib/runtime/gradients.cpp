@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Source: keras.optimizers.LossScaleOptimizer, 3.15; tf.debugging.check_numerics for the error. It skips the gradients of a step that aren't finite; here such a
+// step updates nothing at all, for what else it would assign is as little to be trusted.
+#include "gradients.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tfd::runtime {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+using variable::OnNonfinite;
+using variable::UpdateKind;
+
+bool is_gradient(const variable::Update& update) {
+  return update.kind == UpdateKind::kGradient || update.kind == UpdateKind::kGradientRows;
+}
+
+/// Calls `of` with the elements' type and how they are read and written.
+template <class Visit>
+void as_numbers(DType dtype, Visit of) {
+  switch (dtype) {
+    case DType::kF32:
+      return of(
+          float(), [](float x) { return x; }, [](float x) { return x; });
+    case DType::kF64:
+      return of(
+          double(), [](double x) { return x; }, [](double x) { return x; });
+    case DType::kF16:
+      return of(std::uint16_t(), tensor::half_to_float, tensor::float_to_half);
+    case DType::kBF16:
+      return of(std::uint16_t(), tensor::bfloat16_to_float, tensor::float_to_bfloat16);
+    default:
+      return;  // no gradient
+  }
+}
+
+bool is_finite(const Tensor& gradient) {
+  bool finite = true;
+  as_numbers(gradient.dtype(), [&]<class T>(T, auto read, auto) {
+    const auto values = gradient.as<T>();
+    finite = std::all_of(values.begin(), values.end(), [&](T x) { return std::isfinite(read(x)); });
+  });
+  return finite;
+}
+
+void divide(Tensor& gradient, double by) {
+  as_numbers(gradient.dtype(), [&]<class T>(T, auto read, auto write) {
+    using Number = decltype(read(T()));
+    Tensor fresh;
+    if (!gradient.is_sole_owner()) fresh = Tensor::uninitialized(gradient.dtype(), gradient.shape());
+    const T* from = gradient.as<T>().data();
+    T* to = fresh.has_value() ? fresh.mutable_as<T>() : gradient.mutable_as<T>();
+    for (std::int64_t i = 0; i < gradient.size(); ++i) to[i] = write(read(from[i]) / static_cast<Number>(by));
+    if (fresh.has_value()) gradient = std::move(fresh);
+  });
+}
+
+}  // namespace
+
+Result<double> loss_scale_of(const program::InputBinding& input, const variable::Optimizer& rules,
+                             const std::map<std::string, Tensor>& variables) {
+  if (input.name.empty()) return rules.loss_scale()->initial;
+  const auto found = variables.find(input.name);
+  if (found == variables.end() || found->second.spec() != tensor::TensorSpec{DType::kF32, {}})
+    return fail(Code::kInternal, "no loss scale was read");
+  return found->second.as<float>()[0];
+}
+
+Result<void> settle_gradients(const program::Program& program, const program::FunctionDef& function,
+                              const std::map<std::string, Tensor>& variables, std::int64_t step, BoundOutputs& bound) {
+  if (!program.rules) return {};
+  const variable::Optimizer& rules = *program.rules;
+  auto& updates = bound.updates;
+  const auto bad = std::ranges::find_if(updates, [&](const variable::Update& update) {
+    return rules.on_nonfinite() != OnNonfinite::kApply && is_gradient(update) && !is_finite(update.value);
+  });
+  if (bad != updates.end() && rules.on_nonfinite() == OnNonfinite::kStop)
+    return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", function.name,
+                bad->variable, step);
+  const bool skips = bad != updates.end();
+  const bool trains = std::ranges::any_of(updates, is_gradient);
+  if (skips) {
+    updates.clear();
+    bound.outcome.metrics = {{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
+  }
+  const auto takes_scale =
+      std::ranges::find(function.inputs, program::InputKind::kLossScale, &program::InputBinding::kind);
+  if (takes_scale != function.inputs.end() && trains) {
+    const double scale = TFD_TRY(loss_scale_of(*takes_scale, rules, variables));
+    for (variable::Update& update : updates)
+      if (is_gradient(update)) divide(update.value, scale);
+    if (!takes_scale->name.empty())
+      updates.push_back({skips ? UpdateKind::kNonfiniteScale : UpdateKind::kFiniteScale, takes_scale->name,
+                         Tensor::scalar(DType::kF32, static_cast<float>(scale))});
+  }
+  TFD_TRY(variable::prepare_gradients(rules, updates), function.name);
+  return {};
+}
+
+}  // namespace tfd::runtime

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random inputs: the same for the same step, whoever runs it and however often.
+#include <set>
+
+#include "small_cluster.hpp"
+
+using namespace tfd;
+using namespace tfd::runtime;
+using namespace tfd::runtime::test;
+
+namespace {
+
+Parts random_parts(const std::string& seed) {
+  return {R"({"v": 1, )" + seed + R"("functions": {
+      "draw": {"module": "draw.mlir", "inputs": [{"rng": {"dtype": "ui32", "shape": [2]}}, "rng"], "outputs": [{"result": 0}, {"result": 1}]},
+      "other": {"module": "draw.mlir", "inputs": ["rng", {"rng": {"seed": 5}}], "outputs": [{"result": 0}, {"result": 1}]}}})",
+          {{"draw.mlir", "(%key: tensor<2xui32>, %noise: tensor<3xf32>) -> (tensor<2xui32>, tensor<3xf32>)"}},
+          {{"draw.mlir", [](const Tensors& in) -> Result<Tensors> { return in; }}}};
+}
+
+using Words = std::vector<std::uint32_t>;
+
+Words key_of(const Result<ClosureOutcome>& outcome) {
+  if (!outcome) FAIL(outcome.error().message);
+  const auto words = outcome->results[0].as<std::uint32_t>();
+  return {words.begin(), words.end()};
+}
+
+Result<ClosureOutcome> run_closure(SmallCluster& cluster, const std::string& function, std::uint64_t closure,
+                                   std::uint32_t attempt) {
+  ClosureCall call{.epoch = SmallCluster::kEpoch, .attempt = attempt, .function = function};
+  call.closure = closure;
+  return cluster.ask<ClosureOutcome>(
+      [&](Deadline deadline, auto done) { cluster.task("worker", 0).run(call, deadline, done); });
+}
+
+}  // namespace
+
+TEST_CASE("random inputs: a step that runs again, also on another cluster, draws the same") {
+  SmallCluster cluster(random_parts(""), 1), other(random_parts(""), 2);
+  const auto first = cluster.run("draw", {}, 3);
+  CHECK(key_of(first) == key_of(cluster.run("draw", {}, 3)));
+  CHECK(key_of(first) == key_of(other.run("draw", {}, 3)));
+  CHECK(floats(first->results[1]) == floats(other.run("draw", {}, 3)->results[1]));
+  for (const float x : floats(first->results[1])) CHECK((x >= 0 && x < 1));
+}
+
+TEST_CASE("random inputs: another step, function, seed or closure draws other numbers") {
+  SmallCluster cluster(random_parts(""), 1), seeded(random_parts(R"("seed": 1, )"), 1);
+  std::set<Words> all;
+  for (std::int64_t step = 0; step < 20; ++step) CHECK(all.insert(key_of(cluster.run("draw", {}, step))).second);
+  CHECK(all.insert(key_of(cluster.run("other", {}, 3))).second);
+  CHECK(all.insert(key_of(seeded.run("draw", {}, 3))).second);
+  CHECK(floats(seeded.run("other", {}, 3)->results[1]) == floats(cluster.run("other", {}, 3)->results[1]));
+  for (std::uint64_t closure = 1; closure < 5; ++closure) {
+    const Words key = key_of(run_closure(cluster, "draw", closure, 0));
+    CHECK(all.insert(key).second);
+    CHECK(key_of(run_closure(cluster, "draw", closure, 1)) == key);  // the attempt after a worker was lost
+  }
+}
