@@ -6,6 +6,7 @@
 
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
+#include "tfd/variable/sharding.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -103,14 +104,34 @@ std::size_t ArgumentReader::count_results(const std::string& function) const {
   return count;
 }
 
+Result<const program::VariableDef*> ArgumentReader::find_variable(const std::string& name) const {
+  const program::VariableDef* definition = program_.find_variable(name);
+  if (definition != nullptr) return definition;
+  std::vector<std::string> names;
+  for (const auto& one : program_.variables) names.push_back(one.name);
+  return fail(Code::kNotFound, "no variable '{}'{}", printable(name), did_you_mean(name, names));
+}
+
 Result<tensor::Tensor> ArgumentReader::read_value(const std::string& variable, const json& value) const {
-  const program::VariableDef* definition = program_.find_variable(variable);
-  if (definition == nullptr) {
-    std::vector<std::string> names;
-    for (const auto& one : program_.variables) names.push_back(one.name);
-    return fail(Code::kNotFound, "no variable '{}'{}", printable(variable), did_you_mean(variable, names));
-  }
+  const program::VariableDef* definition = TFD_TRY(find_variable(variable));
   return TFD_TRY(tensor::tensor_from_json(value, definition->spec, directory_), variable);
+}
+
+Result<tensor::Tensor> ArgumentReader::read_rows(const std::string& variable, const json& rows) const {
+  const program::VariableDef* definition = TFD_TRY(find_variable(variable));
+  const tensor::Shape& table = definition->spec.shape;
+  if (table.empty()) return fail(Code::kInvalidArgument, "'{}' is a scalar: it has no rows", variable);
+  if (rows.is_array()) {
+    const tensor::TensorSpec spec{tensor::DType::kS64, {static_cast<std::int64_t>(rows.size())}};
+    return TFD_TRY(tensor::tensor_from_json(rows, spec, directory_), "read: 'rows'");
+  }
+  if (!rows.is_string())
+    return fail(Code::kInvalidArgument, "read: 'rows' must be a list of numbers or a slice such as \"10:20\"");
+  const auto slice = TFD_TRY(variable::parse_row_slice(rows.get_ref<const std::string&>()), "read: 'rows'");
+  const auto numbers = TFD_TRY(variable::rows_of(slice, table[0]), "read: 'rows'");
+  auto out = tensor::Tensor::uninitialized(tensor::DType::kS64, {static_cast<std::int64_t>(numbers.size())});
+  std::ranges::copy(numbers, out.mutable_as<std::int64_t>());
+  return out;
 }
 
 }  // namespace tfd::coordinate

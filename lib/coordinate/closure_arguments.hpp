@@ -28,6 +28,8 @@ class ArgumentReader {
   std::size_t count_results(const std::string& function) const;
   /// A value for a variable.
   Result<tensor::Tensor> read_value(const std::string& variable, const nlohmann::json& value) const;
+  /// Numbers of rows of it: [3, 5], or Python's slice as text, "10:20". s64, of rank 1.
+  Result<tensor::Tensor> read_rows(const std::string& variable, const nlohmann::json& rows) const;
 
  private:
   struct Slot {
@@ -39,6 +41,7 @@ class ArgumentReader {
     std::map<std::string, Slot, std::less<>> kwargs;
   };
   Result<const Shape*> find_shape(const std::string& function);
+  Result<const program::VariableDef*> find_variable(const std::string& name) const;
   Result<Argument> read_argument(const Slot* slot, const nlohmann::json& value) const;
 
   const program::Program& program_;

@@ -34,7 +34,7 @@ constexpr std::array kScheduleKeys{Key{"function", Type::kText}, Key{"args", Typ
                                    Key{"kwargs", Type::kObject, false}};
 constexpr std::array kFetchKeys{Key{"of", Type::kAny}};
 constexpr std::array kDatasetKeys{Key{"dataset", Type::kText}};
-constexpr std::array kReadKeys{Key{"variable", Type::kText}};
+constexpr std::array kReadKeys{Key{"variable", Type::kText}, Key{"rows", Type::kAny, false}};
 constexpr std::array kAssignKeys{Key{"variable", Type::kText}, Key{"value", Type::kAny}};
 constexpr std::array kPathKeys{Key{"path", Type::kText}};
 

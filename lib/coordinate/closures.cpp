@@ -126,6 +126,7 @@ class ClosureStream {
   Result<void> schedule(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<void> fetch(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<std::string> answer_now(std::uint64_t line, const ClosureLine& parsed);
+  Result<tensor::Tensor> read(const std::string& variable, const json& fields);
   Result<std::string> change_cluster(const json& fields);
   Result<std::string> save(const std::string& path);
   Result<std::string> restore(const std::string& path);
@@ -280,7 +281,7 @@ Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureL
       return ",\"status\":\"ready\"}\n";
     case Op::kRead: {
       std::string rest = ",\"status\":\"ready\",\"value\":";
-      const auto value = TFD_TRY(coordinator_.read(text("variable"), deadline()));
+      const auto value = TFD_TRY(read(text("variable"), parsed.fields));
       TFD_TRY(values_.append(value, name_for_files(line, parsed.id), rest));
       return rest + "}\n";
     }
@@ -300,6 +301,13 @@ Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureL
       break;
   }
   return fail(Code::kInternal, "an op without an answer");
+}
+
+Result<tensor::Tensor> ClosureStream::read(const std::string& variable, const json& fields) {
+  const auto rows = fields.find("rows");
+  if (rows == fields.end()) return coordinator_.read(variable, deadline());
+  const tensor::Tensor numbers = TFD_TRY(arguments_.read_rows(variable, *rows));
+  return coordinator_.read_rows(variable, numbers, deadline());
 }
 
 Result<std::string> ClosureStream::change_cluster(const json& fields) {

@@ -118,6 +118,7 @@ class Coordinator final : public ClusterCoordinator {
   Result<bool> done() override;
   Result<PerWorkerDataset> create_per_worker_dataset(const std::string& dataset, Deadline deadline) override;
   Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) override;
+  Result<tensor::Tensor> read_rows(const std::string& variable, const tensor::Tensor& rows, Deadline deadline) override;
   Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) override;
   Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
                                                                std::optional<std::int64_t> steps,
@@ -192,6 +193,11 @@ class Coordinator final : public ClusterCoordinator {
   void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
   void end_all(Error error);                                          // on the I/O thread
   Result<const variable::PlacedVariable*> find_placed(const std::string& variable) const;
+  /// Asks each parameter server once for its shards among those that are missing.
+  using AskShards = std::function<void(runtime::TaskClient&, const std::vector<std::size_t>& shards,
+                                       runtime::TaskClient::Callback<std::vector<tensor::Tensor>>)>;
+  Result<void> read_shards(const variable::PlacedVariable& placed, const AskShards& ask,
+                           std::vector<tensor::Tensor>& parts);
   template <class T, class Ask>
   Result<T> ask(const Ask& question);
 

@@ -101,21 +101,53 @@ Result<const variable::PlacedVariable*> Coordinator::find_placed(const std::stri
   return fail(Code::kNotFound, "no variable '{}'{}", variable, did_you_mean(variable, names));
 }
 
-Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline deadline) {
-  const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
+Result<void> Coordinator::read_shards(const variable::PlacedVariable& placed, const AskShards& ask,
+                                      std::vector<tensor::Tensor>& parts) {
   std::vector<std::vector<std::size_t>> shards(servers_.size());  // of each server
-  for (std::size_t i = 0; i < placed.ps.size(); ++i) shards[static_cast<std::size_t>(placed.ps[i])].push_back(i);
+  for (std::size_t i = 0; i < placed.ps.size(); ++i)
+    if (!parts[i].has_value()) shards[static_cast<std::size_t>(placed.ps[i])].push_back(i);
   auto answers =
       TFD_TRY(ask_all<std::vector<tensor::Tensor>>(servers_, [&](const Server& server, std::size_t i, auto done) {
         if (shards[i].empty()) return done(std::vector<tensor::Tensor>());
-        std::vector<std::string> names;
-        for (const std::size_t shard : shards[i]) names.push_back(runtime::stored_name(placed, shard));
-        server.client->read(names, deadline, std::move(done));
+        ask(*server.client, shards[i], std::move(done));
       }));
-  std::vector<tensor::Tensor> parts(placed.ps.size());
   for (std::size_t i = 0; i < shards.size(); ++i)
     for (std::size_t k = 0; k < shards[i].size(); ++k) parts[shards[i][k]] = std::move((*answers[i])[k]);
+  return {};
+}
+
+Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline deadline) {
+  const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
+  std::vector<tensor::Tensor> parts(placed.ps.size());
+  const AskShards ask = [&](runtime::TaskClient& client, const std::vector<std::size_t>& shards, auto done) {
+    std::vector<std::string> names;
+    for (const std::size_t shard : shards) names.push_back(runtime::stored_name(placed, shard));
+    client.read(names, deadline, std::move(done));
+  };
+  TFD_TRY(read_shards(placed, ask, parts));
   return runtime::join_value(placed, parts);
+}
+
+Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const tensor::Tensor& rows,
+                                              Deadline deadline) {
+  const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
+  const auto shares = placed.sharding.split(rows);
+  if (!shares)  // kOutOfRange is the end of the data
+    return fail(Error{Code::kInvalidArgument, fmt::format("'{}': {}", variable, shares.error().message), {}});
+  tensor::Shape none = placed.sharding.shape();
+  none[0] = 0;
+  std::vector<tensor::Tensor> parts(placed.ps.size());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if ((*shares)[i].positions.empty())
+      parts[i] = tensor::Tensor::uninitialized(program_.find_variable(variable)->spec.dtype, none);
+  const AskShards ask = [&](runtime::TaskClient& client, const std::vector<std::size_t>& shards, auto done) {
+    std::vector<std::pair<std::string, tensor::Tensor>> named;
+    for (const std::size_t shard : shards)
+      named.emplace_back(runtime::stored_name(placed, shard), (*shares)[shard].indices);
+    client.read_rows(named, deadline, std::move(done));
+  };
+  TFD_TRY(read_shards(placed, ask, parts));
+  return placed.sharding.join(*shares, parts);
 }
 
 Result<void> Coordinator::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) {

@@ -2,9 +2,12 @@
 #include "tfd/variable/sharding.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "elements.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 
 namespace tfd::variable {
 namespace {
@@ -24,8 +27,25 @@ bool same_rows(const Tensor& a, const Tensor& b) {
          std::equal(a.shape().begin() + 1, a.shape().end(), b.shape().begin() + 1);
 }
 
-/// The rows that Python's slice names, in its order.
-std::vector<std::int64_t> rows_of(const RowSlice& slice, std::int64_t count) {
+}  // namespace
+
+Result<RowSlice> parse_row_slice(std::string_view text) {
+  const std::vector<std::string> words = split(text, ':');
+  std::array<std::optional<std::int64_t>, 3> numbers;
+  bool is_slice = words.size() == 2 || words.size() == 3;
+  for (std::size_t i = 0; is_slice && i < words.size(); ++i) {
+    if (words[i].empty()) continue;
+    const bool below = words[i].front() == '-';
+    const auto number = parse_integer(std::string_view(words[i]).substr(below ? 1 : 0), 0, INT64_MAX);
+    is_slice = number.has_value();
+    if (is_slice) numbers[i] = below ? -*number : *number;
+  }
+  if (is_slice) return RowSlice{numbers[0], numbers[1], numbers[2].value_or(1)};
+  return fail(Code::kInvalidArgument, "'{}' is no slice such as 10:20, :-1 or ::2", printable(text));
+}
+
+Result<std::vector<std::int64_t>> rows_of(const RowSlice& slice, std::int64_t count) {
+  if (slice.step == 0) return fail(Code::kInvalidArgument, "a slice's step can't be 0");
   const bool up = slice.step > 0;
   const std::int64_t least = up ? 0 : -1, most = up ? count : count - 1;
   const auto place = [&](std::optional<std::int64_t> at, std::int64_t fallback) {
@@ -40,8 +60,6 @@ std::vector<std::int64_t> rows_of(const RowSlice& slice, std::int64_t count) {
   }
   return rows;
 }
-
-}  // namespace
 
 std::string shard_name(std::string_view variable, std::int64_t shard) {
   return fmt::format("{}/part_{}", variable, shard);
@@ -171,8 +189,7 @@ Result<Tensor> ShardedVariable::row(std::int64_t index) const {
 }
 
 Result<Tensor> ShardedVariable::slice(const RowSlice& slice) const {
-  if (slice.step == 0) return fail(Code::kInvalidArgument, "a slice's step can't be 0");
-  const std::vector<std::int64_t> rows = rows_of(slice, row_count());
+  const std::vector<std::int64_t> rows = TFD_TRY(rows_of(slice, row_count()));
   if (slice.step == 1 && !rows.empty()) {  // perhaps within one shard
     std::int64_t first = rows.front();
     for (const Tensor& shard : shards_) {

@@ -151,6 +151,38 @@ LINES
   [ "$(value_of well)" = '[[0,0.5],[11,11.5],[1,1.5],[2,2.5]]' ]
 }
 
+@test "sharded: rows of a table are read by their numbers or by a slice, from all its shards" {
+  table_program '{"fixed_shards": {"num_shards": 5}}'
+  serve --jobs worker=1,ps=3
+  closures <<'LINES'
+{"op": "read", "variable": "table", "rows": [11, 0, 5, 11], "id": "some"}
+{"op": "read", "variable": "table", "rows": "2:4", "id": "slice"}
+{"op": "read", "variable": "table", "rows": "::-5", "id": "back"}
+{"op": "read", "variable": "table", "rows": [], "id": "none"}
+{"op": "read", "variable": "table", "rows": ":", "id": "all"}
+{"op": "read", "variable": "table", "rows": [1, 12], "id": "beyond"}
+{"op": "read", "variable": "table", "rows": [-1], "id": "below"}
+{"op": "read", "variable": "table", "rows": 3, "id": "number"}
+{"op": "read", "variable": "table", "rows": "3", "id": "text"}
+{"op": "read", "variable": "table", "rows": [1.5], "id": "fraction"}
+{"op": "read", "variable": "first", "rows": [0], "id": "scalar"}
+{"op": "read", "variable": "tables", "rows": [0], "id": "name"}
+LINES
+  [ "$status" = 1 ]
+  [ "$(value_of some)" = '[[11,11.5],[0,0.5],[5,5.5],[11,11.5]]' ]
+  [ "$(value_of slice)" = '[[2,2.5],[3,3.5]]' ]
+  [ "$(value_of back)" = '[[11,11.5],[6,6.5],[1,1.5]]' ]
+  [ "$(value_of none)" = '{"data":[],"dtype":"f32","shape":[0,2]}' ]
+  [ "$(value_of all)" = "$(jq -nc '[range(12) | [., . + 0.5]]')" ]
+  [ "$(error_of beyond)" = "INVALID_ARGUMENT: 'table': no row 12: there are 12" ]
+  [ "$(error_of below)" = "INVALID_ARGUMENT: 'table': no row -1: there are 12" ]
+  [ "$(error_of number)" = "INVALID_ARGUMENT: read: 'rows' must be a list of numbers or a slice such as \"10:20\"" ]
+  [ "$(error_of text)" = "INVALID_ARGUMENT: read: 'rows': '3' is no slice such as 10:20, :-1 or ::2" ]
+  [[ $(error_of fraction) == "INVALID_ARGUMENT: read: 'rows': "*1.5* ]]
+  [ "$(error_of scalar)" = "INVALID_ARGUMENT: 'first' is a scalar: it has no rows" ]
+  [ "$(error_of name)" = "NOT_FOUND: no variable 'tables', did you mean 'table'?" ]
+}
+
 @test "sharded: a training whose data have a number that is no row ends with an error that says so" {
   table_program '{"fixed_shards": {"num_shards": 3}}'
   jq '.datasets = {ids: [{range: 16}, {batch: 4}]} | .functions.learn.inputs[0].ids = {dataset: "ids"} |

@@ -68,6 +68,27 @@ TEST_CASE("sharding: a lookup asks every shard for its own rows, and puts them t
   CHECK(sharding.join(*shares, {Tensor::zeros(DType::kF32, {3, 2})}).error().code == Code::kInvalidArgument);
 }
 
+TEST_CASE("sharding: a slice is read as Python writes it") {
+  const auto rows = [](std::string_view text) {
+    const auto slice = parse_row_slice(text);
+    if (!slice) FAIL(slice.error().message);
+    return rows_of(*slice, 7).value();
+  };
+  using Numbers = std::vector<std::int64_t>;
+  CHECK(rows(":") == Numbers{0, 1, 2, 3, 4, 5, 6});
+  CHECK(rows("2:4") == Numbers{2, 3});
+  CHECK(rows("-2:") == Numbers{5, 6});
+  CHECK(rows(":-5") == Numbers{0, 1});
+  CHECK(rows("::3") == Numbers{0, 3, 6});
+  CHECK(rows("5:1:-2") == Numbers{5, 3});
+  CHECK(rows("9223372036854775807:") == Numbers{});
+  for (const char* text : {"", "3", "a:b", "1:2:3:4", "1.5:2", "--1:", "9223372036854775808:", "1 :2"}) {
+    CAPTURE(text);
+    CHECK(parse_row_slice(text).error().message == fmt::format("'{}' is no slice such as 10:20, :-1 or ::2", text));
+  }
+  CHECK(rows_of(*parse_row_slice("::0"), 7).error().message == "a slice's step can't be 0");
+}
+
 TEST_CASE("sharded variable: reads rows and slices as Python does") {
   const ShardedVariable v = seven();
   CHECK(v.shape() == tensor::Shape{7, 2});

@@ -141,6 +141,10 @@ class ClusterCoordinator {
 
   virtual Result<PerWorkerDataset> create_per_worker_dataset(const std::string& dataset, Deadline deadline) = 0;
   virtual Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) = 0;
+  /// Of a table: only the rows with these numbers (s32 or s64, of rank 1) move, [n, …]. kInvalidArgument names one that
+  /// is no row.
+  virtual Result<tensor::Tensor> read_rows(const std::string& variable, const tensor::Tensor& rows,
+                                           Deadline deadline) = 0;
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) = 0;
   /// One full pass of the function's dataset, split over the workers that are there; exact though workers die.
   virtual Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
