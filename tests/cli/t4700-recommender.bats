@@ -13,10 +13,10 @@ teardown() { coordinate_teardown; }
 # The lines of the file one after the other, and the loss of every step.
 IN_ORDER=(--set 'datasets.interactions[1].shuffle.buffer=1' --set train.log_every=1)
 
-# How far the losses of the events in $output are from those of Keras, whose first is that of step $1 + 1; there are $2.
-losses_follow_keras() { # FIRST COUNT
-  jq -es --slurpfile keras "$KERAS" --argjson first "$1" --argjson count "$2" '
-    [.[] | select(.event == "step").metrics.loss] as $ours | $keras[0].losses[$first:$first + $count] as $theirs |
+# Whether the losses of the events in $output are those of Keras, whose first is that of step $1 + 1; there are $2.
+losses_follow_keras() { # FIRST COUNT KEY
+  jq -es --slurpfile keras "$KERAS" --argjson first "$1" --argjson count "$2" --arg key "${3:-losses}" '
+    [.[] | select(.event == "step").metrics.loss] as $ours | $keras[0][$key][$first:$first + $count] as $theirs |
     [range($count) | ($ours[.] - $theirs[.]) / $theirs[.] | fabs] | {steps: ($ours | length), furthest: max} |
     if .steps == $count and ($theirs | length) == $count and .furthest < 1e-5 then . else error(tostring) end' <<<"$output"
 }
@@ -29,6 +29,28 @@ bytes_of() { jq -c --arg task "$1" '.tasks[] | select(.task == $task) | [.variab
   losses_follow_keras 0 800
   rates=$(jq -c 'select(.event == "eval").metrics.hit_rate' <<<"$output" | paste -sd' ')
   [ "$rates" = "$(jq -c '.hit_rate["200", "400", "600", "800"]' "$KERAS" | paste -sd' ')" ]
+}
+
+@test "recommender: with Adam, whose moments decay in the rows that are not used too, it has the losses of Keras" {
+  serve --jobs worker=1,ps=3
+  run -0 --separate-stderr timeout 60 tfd-coordinate -q "$PROGRAM" --cluster spec.json "${IN_ORDER[@]}" --set train.evaluate=null \
+    --set 'optimizer={"adam": {"learning_rate": 0.01}}' --set train.steps=200
+  losses_follow_keras 0 200 adam_losses
+}
+
+@test "recommender: over three parameter servers an optimizer does what it does in one process, to the last bit" {
+  serve --jobs worker=1,ps=3
+  while read -r optimizer; do
+    local all=("${IN_ORDER[@]}" --set train.evaluate=null --set train.steps=30 --set "optimizer=$optimizer")
+    timeout 60 tfd-run -q "$PROGRAM" "${all[@]}" </dev/null | jq -c 'select(.event == "step").metrics.loss' >one
+    timeout 60 tfd-coordinate -q "$PROGRAM" --cluster spec.json --keep-servers "${all[@]}" | jq -c 'select(.event == "step").metrics.loss' >three
+    [ "$(wc -l <one)" = 30 ] && diff one three || { echo "$optimizer"; false; }
+  done <<'OPTIMIZERS'
+{"adamw": {"learning_rate": 0.01, "global_clipnorm": 0.01, "exclude_from_weight_decay": ["*bias"]}}
+{"rmsprop": {"learning_rate": 0.01, "centered": true, "momentum": 0.5, "gradient_accumulation_steps": 4}}
+{"adam": {"learning_rate": 0.01, "amsgrad": true, "lazy_rows": true, "groups": {"item_table*": {"learning_rate": 0.1}}}}
+{"sgd": {"learning_rate": 0.5, "momentum": 0.9, "nesterov": true, "use_ema": true, "ema_momentum": 0.5, "ema_overwrite_frequency": 3}}
+OPTIMIZERS
 }
 
 @test "recommender: in one process it has the same losses" {
