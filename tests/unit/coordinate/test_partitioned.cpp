@@ -86,6 +86,32 @@ TEST_CASE("partitioned: a variable in shards is read and assigned by its name") 
   }
 }
 
+TEST_CASE("partitioned: rows of a table are read by their numbers, wherever they are") {
+  const auto numbers = [](const std::vector<std::int64_t>& rows) {
+    Tensor out = Tensor::uninitialized(DType::kS64, {static_cast<std::int64_t>(rows.size())});
+    std::ranges::copy(rows, out.mutable_as<std::int64_t>());
+    return out;
+  };
+  for (const int servers : {1, 2, 3}) {
+    Bed bed(1, servers);
+    const auto program = table_program({});
+    const auto coordinator = bed.connect(program, bed.options());
+    REQUIRE(coordinator->assign("table", counted(0), Deadline::after(20s)));
+    const auto rows = coordinator->read_rows("table", numbers({4, 0, 2, 4}), Deadline::after(20s));
+    if (!rows) FAIL(rows.error().message);
+    CHECK(floats(*rows) == std::vector<float>{8, 9, 0, 1, 4, 5, 8, 9});
+    CHECK(coordinator->read_rows("table", numbers({}), Deadline::after(20s))->spec() ==
+          tensor::TensorSpec{DType::kF32, {0, 2}});
+    const auto beyond = coordinator->read_rows("table", numbers({0, 5}), Deadline::after(20s));
+    REQUIRE_FALSE(beyond);
+    CHECK(beyond.error().code == Code::kInvalidArgument);
+    CHECK(beyond.error().message == "'table': no row 5: there are 5");
+    CHECK(coordinator->read_rows("other", numbers({0}), Deadline::after(20s)).error().message ==
+          "'other': a scalar has no rows");
+    CHECK(coordinator->read_rows("tabel", numbers({0}), Deadline::after(20s)).error().code == Code::kNotFound);
+  }
+}
+
 TEST_CASE("partitioned: the state of one cluster goes on in one of another size") {
   Bed three(1, 3), two(1, 2), one(1, 1);
   const auto program = table_program({}), whole = table_program({"variables.table.partitioner=null"});
