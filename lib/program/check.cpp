@@ -158,6 +158,7 @@ bool is_index(tensor::DType dtype) { return dtype == tensor::DType::kS32 || dtyp
 Result<const VariableDef*> need_table(const std::string& name, const Program& program, const Node& node) {
   const VariableDef* table = TFD_TRY(need_variable(name, program, node));
   if (table->spec.shape.empty()) return node.fail("variable '{}' is a scalar: it has no rows", name);
+  if (table->per_worker) return node.fail("variable '{}' is each worker's own: it is used as a whole", name);
   return table;
 }
 

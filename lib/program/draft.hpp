@@ -23,6 +23,8 @@ struct VariableSources {
   const Node* weights = nullptr;  // the program's, which initialise all of them
 };
 Result<std::vector<VariableDef>> parse_variables(const Node& node, const VariableSources& sources);
+/// 1 where it is whole.
+Result<std::int64_t> shards_of(const VariableDef& variable);
 
 // bindings.cpp: the form of one binding, or of all that a group stands for; names, dtypes and shapes are checked later.
 Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vector<VariableDef>& variables);
@@ -46,6 +48,8 @@ struct FunctionDraft {
 };
 
 // functions.cpp
+Result<function::Module> read_module(const Node& node, const FileReader& read_file,
+                                     std::map<std::string, std::string>& files);
 /// Reads the modules (their text goes into `files`, by the path in the document) and the bindings.
 Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
                                      const std::vector<VariableDef>& variables, const FileReader& read_file,
@@ -58,6 +62,12 @@ Result<void> parse_native(const Node& node, const FileReader& read_file, std::ma
 /// What a plug-in itself says: asked for as if it were a file, so that on a task it comes with the others. nullopt for
 /// a key that is a file's. Loads the plug-in.
 std::optional<Result<std::string>> find_plugin_signature(const std::string& directory, const std::string& key);
+
+// update_module.cpp
+/// {"module": "update.mlir", …}: fills in program.update and program.rules.
+Result<void> parse_update_module(const Node& node, const FileReader& read_file, Program& program);
+/// Every variable that has a gradient, or every shard of it, has its module.
+Result<void> check_update_module(const Node& node, const Program& program);
 
 // datasets.cpp
 /// What is known of a dataset without reading its data.

@@ -7,27 +7,6 @@
 namespace tfd::program {
 namespace {
 
-Result<function::Module> read_module(const Node& node, const FileReader& read_file,
-                                     std::map<std::string, std::string>& files) {
-  const std::string path = TFD_TRY(node.text());
-  std::string code = TFD_TRY(read_file(path), node.path());
-  std::optional<std::string> sidecar;
-  if (function::is_bytecode(code)) {
-    const std::string beside = function::sidecar_path(path);
-    auto text = read_file(beside);
-    if (!text && text.error().code != Code::kNotFound) return fail(std::move(text).error().within(node.path()));
-    if (text) files[beside] = *text;
-    if (text) sidecar = *std::move(text);
-  }
-  files[path] = code;
-  auto module = function::make_module(path, std::move(code), sidecar);
-  if (module) return module;
-  // The module's own message may or may not begin with its name.
-  Error error = std::move(module).error();
-  if (!error.message.starts_with(path)) error = std::move(error).within(path);
-  return fail(std::move(error).within(node.path()));
-}
-
 /// All modules of a function are the same function for other batch sizes.
 Result<void> check_alike(const function::Module& first, const function::Module& other, const Node& node) {
   const auto& a = first.signature;
@@ -168,6 +147,27 @@ void number_random_inputs(FunctionDef& def) {
 }
 
 }  // namespace
+
+Result<function::Module> read_module(const Node& node, const FileReader& read_file,
+                                     std::map<std::string, std::string>& files) {
+  const std::string path = TFD_TRY(node.text());
+  std::string code = TFD_TRY(read_file(path), node.path());
+  std::optional<std::string> sidecar;
+  if (function::is_bytecode(code)) {
+    const std::string beside = function::sidecar_path(path);
+    auto text = read_file(beside);
+    if (!text && text.error().code != Code::kNotFound) return fail(std::move(text).error().within(node.path()));
+    if (text) files[beside] = *text;
+    if (text) sidecar = *std::move(text);
+  }
+  files[path] = code;
+  auto module = function::make_module(path, std::move(code), sidecar);
+  if (module) return module;
+  // The module's own message may or may not begin with its name.
+  Error error = std::move(module).error();
+  if (!error.message.starts_with(path)) error = std::move(error).within(path);
+  return fail(std::move(error).within(node.path()));
+}
 
 Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
                                      const std::vector<VariableDef>& variables, const FileReader& read_file,

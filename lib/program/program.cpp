@@ -41,8 +41,8 @@ Result<void> check_version(const Node& root) {
   return {};
 }
 
-Result<void> parse_optimizer(const Node& node, Program& program) {
-  if (node.has("module")) return node.fail_later("optimizers of one's own");
+Result<void> parse_optimizer(const Node& node, const FileReader& read_file, Program& program) {
+  if (node.has("module")) return parse_update_module(node, read_file, program);
   auto optimizer = variable::make_optimizer(node.json());
   if (!optimizer) {  // its paths may have patterns in them, which continue_path() doesn't take for one
     Error error = std::move(optimizer).error();
@@ -81,7 +81,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
   const auto weights = root.find("weights");
   const VariableSources sources{directory, options.look_at_files, weights ? &*weights : nullptr};
   if (const auto node = root.find("variables")) program.variables = TFD_TRY(parse_variables(*node, sources));
-  if (const auto node = root.find("optimizer")) TFD_TRY(parse_optimizer(*node, program));
+  if (const auto node = root.find("optimizer")) TFD_TRY(parse_optimizer(*node, reader, program));
 
   std::vector<FunctionDraft> drafts;
   if (const auto node = root.find("functions")) {
@@ -96,6 +96,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
     TFD_TRY(check_function(draft, program, facts));
     program.functions.push_back(std::move(draft.def));
   }
+  if (program.update) TFD_TRY(check_update_module(TFD_TRY(root.member("optimizer")), program));
   add_loss_scale(program);
   if (const auto node = root.find("train")) program.train = TFD_TRY(parse_train(*node, program, facts));
   return program;

@@ -71,13 +71,6 @@ Result<void> parse_kind(const Node& node, VariableDef& variable) {
   return {};
 }
 
-Result<std::int64_t> shards_of(const VariableDef& variable) {
-  if (!variable.partitioner || variable.spec.shape.empty()) return 1;
-  const auto bytes = static_cast<std::int64_t>(tensor::dtype_size(variable.spec.dtype));
-  return variable::shard_count(TFD_TRY(variable.partitioner->partitions(variable.spec.shape, bytes)),
-                               variable.spec.shape);
-}
-
 Result<void> parse_place(const Node& node, const std::vector<VariableDef>& before, VariableDef& variable) {
   if (const auto partitioner = node.find("partitioner")) {
     variable.partitioner = TFD_TRY(at_node(*partitioner, variable::parse_partitioner(partitioner->json())));
@@ -90,6 +83,7 @@ Result<void> parse_place(const Node& node, const std::vector<VariableDef>& befor
   variable.colocate_with = TFD_TRY(beside->text());
   for (const VariableDef& other : before) {
     if (other.name != variable.colocate_with) continue;
+    if (other.per_worker) return beside->fail("variable '{}' is on no parameter server", other.name);
     const std::int64_t shards = TFD_TRY(shards_of(other));
     if (shards > 1) return beside->fail("variable '{}' is in {} shards", other.name, shards);
     return {};
@@ -98,11 +92,25 @@ Result<void> parse_place(const Node& node, const std::vector<VariableDef>& befor
                       did_you_mean(variable.colocate_with, names_of(before)));
 }
 
+Result<void> parse_per_worker(const Node& node, VariableDef& variable) {
+  const auto stated = node.find("per_worker");
+  if (!stated) return {};
+  variable.per_worker = TFD_TRY(stated->boolean());
+  if (!variable.per_worker) return {};
+  for (const char* key : {"partitioner", "colocate_with"})
+    if (const auto other = node.find(key))
+      return other->fail("a variable of each worker is on no parameter server: it has no '{}'", key);
+  if (const auto trainable = node.find("trainable"); trainable && variable.trainable)
+    return trainable->fail("a variable of each worker is not trained: no optimizer knows it");
+  variable.trainable = false;
+  return {};
+}
+
 Result<VariableDef> parse_variable(const std::string& name, const Node& node, const VariableSources& sources,
                                    const std::vector<VariableDef>& before) {
   TFD_TRY(check_name(name, node));
-  TFD_TRY(node.expect_object(
-      {"shape", "dtype", "init", "trainable", "aggregation", "synchronization", "partitioner", "colocate_with"}));
+  TFD_TRY(node.expect_object({"shape", "dtype", "init", "trainable", "aggregation", "synchronization", "partitioner",
+                              "colocate_with", "per_worker"}));
   VariableDef variable;
   variable.name = name;
   const Node shape = TFD_TRY(node.member("shape"));
@@ -114,6 +122,7 @@ Result<VariableDef> parse_variable(const std::string& name, const Node& node, co
   TFD_TRY(parse_init(node, sources, variable));
   TFD_TRY(parse_kind(node, variable));
   TFD_TRY(parse_place(node, before, variable));
+  TFD_TRY(parse_per_worker(node, variable));
   return variable;
 }
 
@@ -133,6 +142,13 @@ Result<void> initialise_all(const Node& weights, const VariableSources& sources,
 
 }  // namespace
 
+Result<std::int64_t> shards_of(const VariableDef& variable) {
+  if (!variable.partitioner || variable.spec.shape.empty()) return 1;
+  const auto bytes = static_cast<std::int64_t>(tensor::dtype_size(variable.spec.dtype));
+  return variable::shard_count(TFD_TRY(variable.partitioner->partitions(variable.spec.shape, bytes)),
+                               variable.spec.shape);
+}
+
 Result<std::vector<VariableDef>> parse_variables(const Node& node, const VariableSources& sources) {
   if (!node.is_object()) return node.fail_type("an object");
   std::vector<VariableDef> variables;
@@ -145,7 +161,8 @@ Result<std::vector<VariableDef>> parse_variables(const Node& node, const Variabl
 std::vector<variable::VariableToPlace> variables_to_place(const Program& program) {
   std::vector<variable::VariableToPlace> out;
   for (const VariableDef& variable : program.variables)
-    out.push_back({variable.name, variable.spec, variable.partitioner, variable.colocate_with});
+    if (!variable.per_worker)
+      out.push_back({variable.name, variable.spec, variable.partitioner, variable.colocate_with});
   return out;
 }
 

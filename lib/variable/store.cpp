@@ -56,7 +56,7 @@ void move_scale(VariableState& scale, const Update& told, std::int64_t growth_st
   scale.updates = 0;
 }
 
-// Checked before: can't fail but for lack of memory.
+// Checked before: can't fail but for lack of memory, or within an optimizer of one's own, which ends a training.
 Result<void> apply_checked(VariableState& state, const Update& update, const Optimizer* optimizer) {
   switch (update.kind) {
     case UpdateKind::kGradient:

@@ -110,9 +110,10 @@ TEST_CASE("bad program: variables and the optimizer") {
        "optimizer.sgd.groups.w*.momentum: must be within [0, 1], not 2"},
       {{R"(optimizer={"sgd": {"learning_rate": {"exponential_decay": {"decay_steps": 0}}}})"},
        "optimizer.sgd.learning_rate.exponential_decay.initial_learning_rate: is missing"},
-      {{"optimizer={\"module\": \"update.mlir\"}"},
-       "optimizer: not supported yet: optimizers of one's own need a newer tfd",
-       Code::kUnimplemented},
+      {{R"(optimizer={"module": "update.mlir"})"},
+       "optimizer.module: cannot read update.mlir: no such file or directory",
+       Code::kNotFound},
+      {{R"(optimizer={"module": "update.mlir", "rate": 1})"}, "optimizer.rate: unknown key"},
   });
 }
 

@@ -20,6 +20,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/data/dataset.hpp"
 #include "tfd/function/command.hpp"
+#include "tfd/function/function.hpp"
 #include "tfd/function/module.hpp"
 #include "tfd/tensor/tensor.hpp"
 #include "tfd/variable/optimizer.hpp"
@@ -37,6 +38,8 @@ struct VariableDef {
   variable::Synchronization synchronization = variable::Synchronization::kOnWrite;  // kOnWrite or kOnRead
   std::optional<variable::Partitioner> partitioner;
   std::string colocate_with;  // an earlier variable; empty: round-robin
+  /// Every worker has one of its own, with the initial value whenever it gets the program; no parameter server has any.
+  bool per_worker = false;
 };
 
 enum class InputKind {
@@ -161,6 +164,19 @@ struct TrainDef {
   std::optional<StopDef> stop;
 };
 
+/// An optimizer of one's own: one module for each shape of the variables that have gradients.
+struct UpdateDef {
+  enum class Role { kVariable, kGradient, kSlot, kLearningRate, kStep };
+  struct Binding {
+    Role role = Role::kVariable;
+    std::string slot = {};  // its name
+    double initial = 0;     // of the slot, everywhere
+  };
+  std::vector<function::Module> modules;
+  std::vector<Binding> inputs;   // one per module argument
+  std::vector<Binding> outputs;  // one per module result: the variable, slots
+};
+
 struct Program {
   std::string path;                                  // of the file, for messages
   std::string directory;                             // relative paths start here (absolute)
@@ -168,6 +184,7 @@ struct Program {
   std::vector<VariableDef> variables;                // in creation order
   std::string optimizer;                             // its JSON; empty if there is none
   std::shared_ptr<const variable::Optimizer> rules;  // the same, made; shared by copies of the program
+  std::optional<UpdateDef> update;                   // where `rules` is one of one's own: see compile_rules()
   std::uint64_t seed = 0;                            // of random inputs that state none
   std::map<std::string, std::string> datasets;       // name -> the JSON of its pipeline, checked
   std::map<std::string, data::ElementSpec> dataset_specs;
@@ -183,6 +200,11 @@ struct Program {
   const VariableDef* find_variable(std::string_view name) const;
   const FunctionDef* find_function(std::string_view name) const;
 };
+
+using CompileModule = std::function<Result<std::shared_ptr<function::Function>>(const function::Module&)>;
+/// The program's rules, ready to update variables: an optimizer of one's own is compiled for that. Without it (on a
+/// worker) it clips, and tells the learning rate, but apply() is kFailedPrecondition. Errors of compiling.
+Result<std::shared_ptr<const variable::Optimizer>> compile_rules(const Program& program, const CompileModule& compile);
 
 /// For variable::place_variables().
 std::vector<variable::VariableToPlace> variables_to_place(const Program& program);

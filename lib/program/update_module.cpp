@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An optimizer of one's own: a module that takes a variable, its gradient and its slots, and returns the new ones. It
+// runs where the variable is. What the worker does with gradients (clipping, loss scale), and the learning rate, are as
+// for all other optimizers.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "draft.hpp"
+#include "tfd/base/names.hpp"
+#include "tfd/variable/sharding.hpp"
+
+namespace tfd::program {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+using tensor::TensorSpec;
+using variable::VariableState;
+using Role = UpdateDef::Role;
+using Binding = UpdateDef::Binding;
+
+constexpr NameTable<Role, 4> kPlain{{{{Role::kVariable, "variable"},
+                                      {Role::kGradient, "gradient"},
+                                      {Role::kLearningRate, "learning_rate"},
+                                      {Role::kStep, "step"}}}};
+/// What the worker and the schedule need: settings that every optimizer has.
+constexpr std::array kCommon{std::string_view("learning_rate"), std::string_view("clipvalue"),
+                             std::string_view("clipnorm"),      std::string_view("global_clipnorm"),
+                             std::string_view("on_nonfinite"),  std::string_view("loss_scale")};
+
+/// The module that updates variables of this spec, or null.
+const function::Module* find_module(const UpdateDef& def, const TensorSpec& spec, std::size_t* at = nullptr) {
+  const auto input = std::ranges::find(def.inputs, Role::kVariable, &Binding::role);
+  const auto position = static_cast<std::size_t>(input - def.inputs.begin());
+  for (std::size_t i = 0; i < def.modules.size(); ++i) {
+    if (def.modules[i].signature.arguments[position].spec != spec) continue;
+    if (at != nullptr) *at = i;
+    return &def.modules[i];
+  }
+  return nullptr;
+}
+
+Tensor filled(const TensorSpec& spec, double value) {
+  Tensor out = Tensor::uninitialized(spec.dtype, spec.shape);
+  const auto fill = [&]<class T>(T element) { std::fill_n(out.mutable_as<T>(), out.size(), element); };
+  switch (spec.dtype) {
+    case DType::kF64:
+      fill(value);
+      break;
+    case DType::kF16:
+      fill(tensor::float_to_half(static_cast<float>(value)));
+      break;
+    case DType::kBF16:
+      fill(tensor::float_to_bfloat16(static_cast<float>(value)));
+      break;
+    default:
+      fill(static_cast<float>(value));
+  }
+  return out;
+}
+
+class ModuleOptimizer final : public variable::Optimizer {
+ public:
+  using Functions = std::vector<std::shared_ptr<function::Function>>;
+  ModuleOptimizer(UpdateDef def, std::shared_ptr<const Optimizer> common, Functions functions)
+      : def_(std::move(def)), common_(std::move(common)), functions_(std::move(functions)) {}
+
+  const std::shared_ptr<const Optimizer>& common() const { return common_; }
+  std::string_view state_name() const override { return "module"; }
+  bool knows_slot(std::string_view slot) const override {
+    return std::ranges::any_of(def_.inputs,
+                               [&](const Binding& one) { return one.role == Role::kSlot && one.slot == slot; });
+  }
+  void prepare(VariableState& state) const override {
+    for (const Binding& one : def_.inputs)
+      if (one.role == Role::kSlot) slot_of(state, one);
+  }
+  Result<void> clip(std::span<const std::string> names, std::span<Tensor> gradients) const override {
+    return common_->clip(names, gradients);
+  }
+  bool clips() const override { return common_->clips(); }
+
+  Result<void> apply(VariableState& state, const Tensor& gradient) const override {
+    std::size_t at = 0;
+    const function::Module* module = find_module(def_, state.value.spec(), &at);
+    if (module == nullptr || gradient.spec() != state.value.spec())
+      return fail(Code::kInvalidArgument, "no module of the optimizer updates '{}' ({}) by a gradient that is {}",
+                  state.name, format_spec(state.value.spec()), format_spec(gradient.spec()));
+    if (functions_.empty())
+      return fail(Code::kFailedPrecondition, "the optimizer's modules aren't compiled here, where '{}' is", state.name);
+    std::vector<Tensor> arguments;
+    for (std::size_t i = 0; i < def_.inputs.size(); ++i)
+      arguments.push_back(argument(state, gradient, def_.inputs[i], module->signature.arguments[i].spec.dtype));
+    auto results = TFD_TRY(functions_[at]->call(arguments), "optimizer: '" + state.name + "'");
+    arguments.clear();
+    for (std::size_t i = 0; i < def_.outputs.size(); ++i) {
+      Tensor& target = def_.outputs[i].role == Role::kVariable ? state.value : slot_of(state, def_.outputs[i]);
+      target = results[i].unshared();
+    }
+    ++state.updates;
+    return {};
+  }
+  Result<void> apply_rows(VariableState& state, const variable::Rows& gradient) const override {
+    TFD_TRY(variable::check_rows(state.name, state.value.spec(), gradient));
+    Tensor dense = Tensor::zeros(state.value.dtype(), state.value.shape());
+    TFD_TRY(variable::scatter_rows(dense, variable::RowOp::kAdd, gradient));
+    return apply(state, dense);
+  }
+  Result<void> apply_all(std::span<VariableState> states, std::span<const Tensor> gradients) const override {
+    std::vector<std::string> names;
+    for (const VariableState& state : states) names.push_back(state.name);
+    std::vector<Tensor> clipped(gradients.begin(), gradients.end());
+    TFD_TRY(clip(names, clipped));
+    for (std::size_t i = 0; i < states.size(); ++i) TFD_TRY(apply(states[i], clipped[i]));
+    return {};
+  }
+
+  void use_average(VariableState&) const override {}
+  bool has_averages() const override { return false; }
+  double learning_rate_at(std::int64_t iterations) const override { return common_->learning_rate_at(iterations); }
+  bool has_constant_rate() const override { return common_->has_constant_rate(); }
+  variable::OnNonfinite on_nonfinite() const override { return common_->on_nonfinite(); }
+  const std::optional<variable::LossScale>& loss_scale() const override { return common_->loss_scale(); }
+
+ private:
+  /// Made where it is missing, of the variable's dtype and shape.
+  static Tensor& slot_of(VariableState& state, const Binding& binding) {
+    const auto found = std::ranges::find(state.slots, binding.slot, [](const auto& slot) { return slot.first; });
+    if (found != state.slots.end()) return found->second;
+    return state.slots.emplace_back(binding.slot, filled(state.value.spec(), binding.initial)).second;
+  }
+  Tensor argument(VariableState& state, const Tensor& gradient, const Binding& binding, DType dtype) const {
+    switch (binding.role) {
+      case Role::kGradient:
+        return gradient;
+      case Role::kSlot:
+        return slot_of(state, binding);
+      case Role::kLearningRate:
+        return filled({dtype, {}}, learning_rate_at(state.updates));
+      case Role::kStep:
+        if (dtype == DType::kS64 || dtype == DType::kU64) return Tensor::scalar(dtype, state.updates);
+        return Tensor::scalar(dtype, static_cast<std::int32_t>(state.updates));
+      default:
+        return state.value;
+    }
+  }
+
+  const UpdateDef def_;
+  const std::shared_ptr<const Optimizer> common_;  // shared with the optimizer that isn't compiled
+  const Functions functions_;                      // one per module; none where it isn't compiled
+};
+
+Result<Binding> parse_binding(const Node& node, bool is_input) {
+  Binding binding;
+  if (node.is_text()) {
+    const std::string text = TFD_TRY(node.text());
+    const auto role = kPlain.find(text);
+    if (!role || (!is_input && *role != Role::kVariable))
+      return node.fail_text(Code::kInvalidArgument,
+                            is_input ? unknown_text("input of an optimizer", text, kPlain.names())
+                                     : fmt::format("must be \"variable\" or {{\"slot\": …}}, not '{}'", text));
+    binding.role = *role;
+    return binding;
+  }
+  if (!node.is_object()) return node.fail_type("a string, or {\"slot\": …}");
+  if (is_input)
+    TFD_TRY(node.expect_object({"slot", "initial"}));
+  else
+    TFD_TRY(node.expect_object({"slot"}));
+  binding.role = Role::kSlot;
+  const Node slot = TFD_TRY(node.member("slot"));
+  binding.slot = TFD_TRY(slot.text());
+  if (binding.slot.find('/') != std::string::npos || binding.slot.front() == '.')
+    return slot.fail("a slot's name has no '/' and doesn't start with '.'");
+  if (const auto initial = node.find("initial")) binding.initial = TFD_TRY(initial->number());
+  return binding;
+}
+
+Result<std::vector<Binding>> parse_bindings(const Node& node, bool is_input, std::size_t count) {
+  if (!node.is_list()) return node.fail_type("a list");
+  std::vector<Binding> bindings;
+  for (const Node& element : node.elements()) {
+    Binding binding = TFD_TRY(parse_binding(element, is_input));
+    for (const Binding& other : bindings)
+      if (other.role == binding.role && other.slot == binding.slot) return element.fail("is there twice");
+    bindings.push_back(std::move(binding));
+  }
+  if (bindings.size() != count)
+    return node.fail("{} bindings, but the module has {} {}", bindings.size(), count,
+                     is_input ? "arguments" : "results");
+  return bindings;
+}
+
+bool has_role(const std::vector<Binding>& bindings, Role role) {
+  return std::ranges::find(bindings, role, &Binding::role) != bindings.end();
+}
+
+/// What only shows over all bindings.
+Result<void> check_bindings(const Node& node, const UpdateDef& def) {
+  if (!has_role(def.inputs, Role::kVariable) || !has_role(def.inputs, Role::kGradient))
+    return TFD_TRY(node.member("inputs")).fail("need \"variable\" and \"gradient\"");
+  if (!has_role(def.outputs, Role::kVariable)) return TFD_TRY(node.member("outputs")).fail("need \"variable\"");
+  const auto is_slot = [](const std::vector<Binding>& in, const std::string& name) {
+    return std::ranges::any_of(in, [&](const Binding& one) { return one.role == Role::kSlot && one.slot == name; });
+  };
+  for (const Binding& one : def.outputs)
+    if (one.role == Role::kSlot && !is_slot(def.inputs, one.slot))
+      return TFD_TRY(node.member("outputs")).fail("slot '{}' is not among the inputs", one.slot);
+  for (const Binding& one : def.inputs)
+    if (one.role == Role::kSlot && !is_slot(def.outputs, one.slot))
+      return TFD_TRY(node.member("inputs")).fail("slot '{}' is not among the outputs", one.slot);
+  if (has_role(def.inputs, Role::kLearningRate) && !node.has("learning_rate"))
+    return node.fail("needs 'learning_rate': the module takes it");
+  return {};
+}
+
+/// Everything of a module has the variable's spec but the rate and the step.
+Result<void> check_module(const Node& node, const UpdateDef& def, const function::Module& module) {
+  const auto& signature = module.signature;
+  const auto at = std::ranges::find(def.inputs, Role::kVariable, &Binding::role) - def.inputs.begin();
+  const TensorSpec spec = signature.arguments[static_cast<std::size_t>(at)].spec;
+  for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+    const function::Parameter& argument = signature.arguments[i];
+    const DType dtype = argument.spec.dtype;
+    const Role role = def.inputs[i].role;
+    const bool is_rate = role == Role::kLearningRate, is_step = role == Role::kStep;
+    const bool fits = is_rate ? argument.spec.shape.empty() && (dtype == DType::kF32 || dtype == DType::kF64)
+                      : is_step
+                          ? argument.spec.shape.empty() && tensor::is_integer(dtype) && tensor::dtype_size(dtype) >= 4
+                          : argument.spec == spec;
+    if (fits) continue;
+    return node.fail("{}: argument '{}' is {}, and must be {}", module.name, argument.name, format_spec(argument.spec),
+                     is_rate   ? "a scalar f32 or f64"
+                     : is_step ? "a scalar s32, s64, u32 or u64"
+                               : "as the variable, " + format_spec(spec));
+  }
+  for (const function::Parameter& result : signature.results)
+    if (result.spec != spec)
+      return node.fail("{}: result '{}' is {}, the variable is {}", module.name, result.name, format_spec(result.spec),
+                       format_spec(spec));
+  return {};
+}
+
+/// Rate, clipping and loss scale, as another optimizer would have them: its messages name it.
+Result<std::shared_ptr<const variable::Optimizer>> make_common(const Node& node) {
+  constexpr std::string_view kName = "sgd";
+  nlohmann::ordered_json settings = nlohmann::ordered_json::object();
+  for (const std::string_view key : kCommon)
+    if (const auto value = node.find(key)) settings[std::string(key)] = value->json();
+  auto made = variable::make_optimizer({{std::string(kName), std::move(settings)}});
+  if (made) return made;
+  Error error = std::move(made).error();
+  if (error.message.starts_with(kName)) error.message = node.path() + error.message.substr(kName.size());
+  return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<void> parse_update_module(const Node& node, const FileReader& read_file, Program& program) {
+  std::vector<std::string_view> known{"module", "inputs", "outputs"};
+  known.insert(known.end(), kCommon.begin(), kCommon.end());
+  TFD_TRY(node.expect_object(known));
+  const Node modules = TFD_TRY(node.member("module"));
+  UpdateDef def;
+  if (modules.is_list())
+    for (const Node& one : modules.elements())
+      def.modules.push_back(TFD_TRY(read_module(one, read_file, program.files)));
+  else
+    def.modules.push_back(TFD_TRY(read_module(modules, read_file, program.files)));
+  if (def.modules.empty()) return modules.fail("must not be empty");
+  const function::Signature& first = def.modules.front().signature;
+  def.inputs = TFD_TRY(parse_bindings(TFD_TRY(node.member("inputs")), true, first.arguments.size()));
+  def.outputs = TFD_TRY(parse_bindings(TFD_TRY(node.member("outputs")), false, first.results.size()));
+  TFD_TRY(check_bindings(node, def));
+  for (const function::Module& module : def.modules) {
+    const function::Signature& own = module.signature;
+    if (own.arguments.size() != first.arguments.size() || own.results.size() != first.results.size())
+      return modules.fail("{} is {}, but {} is {}", module.name, format_signature(own), def.modules.front().name,
+                          format_signature(first));
+    TFD_TRY(check_module(modules, def, module));
+  }
+  auto common = TFD_TRY(make_common(node));
+  program.rules = std::make_shared<ModuleOptimizer>(def, std::move(common), ModuleOptimizer::Functions());
+  program.update = std::move(def);
+  program.optimizer = node.dump();
+  return {};
+}
+
+Result<void> check_update_module(const Node& node, const Program& program) {
+  std::set<std::string> names;
+  for (const FunctionDef& function : program.functions)
+    for (const OutputBinding& output : function.outputs)
+      if (output.kind == OutputKind::kGradient) names.insert(output.name);
+  for (const std::string& name : names) {
+    const VariableDef& variable = *program.find_variable(name);
+    const auto sharding = TFD_TRY(variable::Sharding::make(variable.spec.shape, TFD_TRY(shards_of(variable))), name);
+    for (std::int64_t i = 0; i < sharding.count(); ++i) {
+      const TensorSpec spec{variable.spec.dtype, sharding.shard_shape(i)};
+      if (find_module(*program.update, spec) == nullptr)
+        return TFD_TRY(node.member("module"))
+            .fail("none updates {} '{}', which is {}", sharding.count() > 1 ? "a shard of" : "variable", name,
+                  format_spec(spec));
+    }
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const variable::Optimizer>> compile_rules(const Program& program, const CompileModule& compile) {
+  if (!program.update) return program.rules;
+  ModuleOptimizer::Functions functions;
+  for (const function::Module& module : program.update->modules)
+    functions.push_back(TFD_TRY(compile(module), "optimizer"));
+  const auto& plain = static_cast<const ModuleOptimizer&>(*program.rules);
+  return std::make_shared<ModuleOptimizer>(*program.update, plain.common(), std::move(functions));
+}
+
+}  // namespace tfd::program
