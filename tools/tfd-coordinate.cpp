@@ -2,14 +2,11 @@
 //
 // tfd-coordinate: ClusterCoordinator on parameter servers. Trains the program, or runs the closures it is given.
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
-#include <thread>
 
+#include "key_option.hpp"
 #include "coordinate/by_role.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/progress.hpp"
@@ -20,50 +17,33 @@
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/runtime/key.hpp"
+#include "training/common.hpp"
+#include "training/signals.hpp"
 
 namespace {
 
 using namespace tfd;
 
+constexpr std::string_view kTool = "tfd-coordinate";
+
 struct Asked {
-  std::string program;
-  std::string cluster;
+  training::Common common;
   std::string closures;
-  std::vector<std::string> overrides;
-  bool check = false;
   bool ordered = false;
   bool keep_going = false;
-  bool keep_servers = false;
   bool by_role = false;
   bool follow_checkpoints = false;
-  bool insecure = false;
-  std::string data_root;
   std::optional<Bytes> inline_limit;
   std::string results = "results";
-  Duration timeout = std::chrono::seconds(30);
-  Duration grace = std::chrono::seconds(25);
+  std::string compat;
 };
 
 std::vector<cli::Option> options(Asked& a) {
-  return {
-      {.names = "PROGRAM",
-       .help = "The program file, JSON",
-       .target = &a.program,
-       .required = true,
-       .complete = "file"},
-      {.names = "--cluster",
-       .placeholder = "FILE|-|KIND",
-       .help = "The cluster spec; else stdin, else TF_CONFIG",
-       .target = &a.cluster},
+  std::vector<cli::Option> own{
       {.names = "--closures",
        .placeholder = "FILE|-",
        .help = "Run these closures, JSON lines, instead of the train block",
        .target = &a.closures},
-      {.names = "--set",
-       .placeholder = "PATH=VALUE",
-       .help = "Override a value of the program; may be repeated",
-       .target = &a.overrides},
-      {.names = "--check", .help = "Check the program, and run nothing", .target = &a.check},
       {.names = "--ordered", .help = "Answer closures in the order of their lines", .target = &a.ordered},
       {.names = "--inline-limit",
        .placeholder = "SIZE",
@@ -71,147 +51,60 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.inline_limit},
       {.names = "--results", .placeholder = "DIR", .help = "Where those files go", .target = &a.results},
       {.names = "--keep-going", .help = "A closure that fails cancels no others", .target = &a.keep_going},
-      {.names = "--keep-servers", .help = "Leave the tasks running at the end", .target = &a.keep_servers},
       {.names = "--by-role",
        .help = "Coordinate as chief, serve as worker or ps, evaluate as evaluator",
        .target = &a.by_role},
       {.names = "--follow-checkpoints",
        .help = "Train nothing: evaluate every checkpoint that appears",
        .target = &a.follow_checkpoints},
-      {.names = "--insecure",
-       .help = "With --by-role: listen where other hosts can connect, without a key",
-       .target = &a.insecure},
-      {.names = "--data-root",
-       .placeholder = "DIR",
-       .help = "With --by-role: where relative paths of data sets start",
-       .target = &a.data_root},
-      {.names = "--timeout",
-       .placeholder = "DUR",
-       .help = "How long to wait for the spec, then for the tasks",
-       .target = &a.timeout,
-       .env = "TFD_TIMEOUT"},
-      {.names = "--grace",
-       .placeholder = "DUR",
-       .help = "From SIGTERM or SIGINT to the end, checkpoint included",
-       .target = &a.grace},
+      {.names = "--compat",
+       .placeholder = "WHAT",
+       .help = "Take failures exactly as TensorFlow 2.21 does",
+       .target = &a.compat,
+       .choices = {"tensorflow"}},
   };
+  return training::options(a.common, std::move(own),
+                           {.cluster = "The cluster spec; else stdin, else TF_CONFIG",
+                            .check = "Check the program, and run nothing",
+                            .keep_servers = "Leave the tasks running at the end",
+                            .insecure = "With --by-role: listen where other hosts can connect, without a key",
+                            .data_root = "With --by-role: where relative paths of data sets start",
+                            .timeout = "How long to wait for the spec, then for the tasks"});
 }
 
-// --- signals
-// -----------------------------------------------------------------------------------------------------------
-
-/// Reads the signals while a training runs: SIGUSR1 checkpoints, SIGTERM and SIGINT end it, again a second later at
-/// once.
-class SignalThread {
- public:
-  SignalThread(process::SignalSource source, process::Pipe ending, std::shared_ptr<coordinate::Interrupts> interrupts,
-               Duration grace, cli::Io& io)
-      : source_(std::move(source)),
-        ending_(std::move(ending)),
-        interrupts_(std::move(interrupts)),
-        grace_(grace),
-        io_(io),
-        thread_([this] { run(); }) {}
-  ~SignalThread() { ending_.write.reset(); }
-
-  /// Before this there is nothing to save: a signal ends the process as it would have.
-  void begin_training() { training_ = true; }
-  int stopped_by() const { return stopped_by_; }
-
- private:
-  void run();
-  void take(int signal);
-
-  process::SignalSource source_;
-  process::Pipe ending_;
-  const std::shared_ptr<coordinate::Interrupts> interrupts_;  // with the trainer
-  const Duration grace_;
-  cli::Io& io_;
-  std::atomic<bool> training_{false};
-  std::atomic<int> stopped_by_{0};
-  Clock::time_point stopped_at_{};
-  Deadline gives_up_ = Deadline::never();
-  std::jthread thread_;  // last: uses all of the above
-};
-
-void SignalThread::run() {
-  pollfd fds[] = {{source_.fd(), POLLIN, 0}, {ending_.read.get(), POLLIN, 0}};
-  for (;;) {
-    const int ready = ::poll(fds, 2, gives_up_.poll_ms());
-    if (ready > 0 && fds[1].revents != 0) return;
-    while (const auto signal = source_.next()) take(*signal);
-    if (gives_up_.expired()) {
-      // The main thread waits for tasks that don't answer. What is on disk is whole: checkpoints are renamed into
-      // place.
-      (void)io_.err.write(cli::error_line(
-          "tfd-coordinate",
-          {Code::kDeadlineExceeded,
-           fmt::format(
-               "did not come to an end within the grace of {}; the same command continues from the last checkpoint",
-               format_duration(grace_)),
-           {}}));
-      ::_exit(static_cast<int>(cli::ExitCode::kTryAgain));
-    }
-  }
-}
-
-void SignalThread::take(int signal) {
-  if (signal == SIGUSR1) return interrupts_->ask_checkpoint();
-  const auto now = Clock::now();
-  if (!training_) process::die_of_signal(signal);
-  if (stopped_by_ != 0) {
-    if (now - stopped_at_ >= std::chrono::seconds(1)) process::die_of_signal(signal);
-    return;  // the same Ctrl-C once more, passed on by somebody
-  }
-  stopped_at_ = now;
-  stopped_by_ = signal;
-  gives_up_ = Deadline::after(grace_);
-  io_.log.info("stopping at the next step, within {}", format_duration(grace_));
-  interrupts_->ask_stop();
-}
-
-// --- the two jobs
-// ------------------------------------------------------------------------------------------------------
-
-std::string format_metrics(const coordinate::Metrics& metrics) {
-  std::string text;
-  for (const auto& [name, value] : metrics) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, value);
-  return text;
-}
-
-void say(cli::Io& io, const std::string& line) {
-  if (!io.quiet) (void)io.err.write(fmt::format("tfd-coordinate: {}\n", printable(line)));
-}
+void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
 
 Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const cluster::ClusterConfig& config,
                                                            const cli::Io& io) {
   coordinate::CoordinatorOptions out;
-  out.connect_timeout = a.timeout;
+  out.connect_timeout = a.common.timeout;
   out.keep_going = a.keep_going;
-  out.keep_servers = a.keep_servers;
+  out.keep_servers = a.common.keep_servers;
+  if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinate::read_transient_limits(io.env));
   out.log = io.log.for_room("coordinate");
-  out.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key("", config, io.env)));
+  out.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.common.key_file, config, io.env)));
   return out;
+}
+
+/// Where nothing was done, nobody is there to do it.
+void say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint, cli::Io& io) {
+  const auto said = coordinate::say_goodbye(config, make_endpoint, Deadline::after(std::chrono::seconds(2)));
+  if (!said && said.error().code == Code::kFailedPrecondition)
+    say(io, "the tasks are left running: " + said.error().message);
 }
 
 Result<int> run_training(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config,
                          cli::Io& io) {
-  constexpr int kSignals[] = {SIGUSR1, SIGTERM, SIGINT};
-  auto source = TFD_TRY(process::SignalSource::make(kSignals));
+  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   coordinate::TrainOptions train;
-  train.interrupts = std::make_shared<coordinate::Interrupts>();  // with the signal thread
-  SignalThread signals(std::move(source), TFD_TRY(process::make_pipe()), train.interrupts, a.grace, io);
-  cli::Progress progress(io, "tfd-coordinate", program.train->steps.value_or(0));
-  train.grace = a.grace;
+  train.interrupts = signals->interrupts();
+  train.grace = a.common.grace;
   train.log = io.log.for_room("coordinate");
-  train.write_event = [&](std::string_view line) { return io.out.write(line); };
-  train.on_progress = [&](const coordinate::TrainProgress& at) {
-    progress.update(at.step, format_metrics(at.metrics));
-  };
-  train.say = [&](const std::string& line) { progress.say(line); };
+  training::connect_sinks(train, progress, io);
   const auto connect = [&](coordinate::CoordinatorOptions with) {
     auto coordinator = coordinate::ClusterCoordinator::connect(program, config, std::move(with));
-    if (coordinator) signals.begin_training();
+    if (coordinator) signals->begin_training();
     return coordinator;
   };
   const auto job = a.follow_checkpoints ? coordinate::follow_checkpoints : coordinate::train;
@@ -219,23 +112,22 @@ Result<int> run_training(const Asked& a, const program::Program& program, const 
   progress.finish();
   if (summary.reason == "nothing_left") {
     // With an evaluation there was a coordinator, which has said it.
-    if (!a.keep_servers && !program.train->evaluate)
-      (void)coordinate::say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint,
-                                    Deadline::after(std::chrono::seconds(2)));
+    if (!a.common.keep_servers && !program.train->evaluate)
+      say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint, io);
     return 0;
   }
   if (a.follow_checkpoints) {
-    say(io, fmt::format("evaluated up to step {}: {}", summary.step, format_metrics(summary.metrics)));
+    say(io, fmt::format("evaluated up to step {}: {}", summary.step, training::format_metrics(summary.metrics)));
     return 0;
   }
   const double seconds = std::chrono::duration<double>(summary.elapsed).count();
   const std::int64_t steps = summary.step - summary.first_step;
-  const std::string metrics = format_metrics(summary.metrics);
+  const std::string metrics = training::format_metrics(summary.metrics);
   say(io, fmt::format("{}{} step{} in {:.1f}s ({:.0f} a second){}{}",
                       summary.reason == "interrupted" ? "interrupted: " : "", steps, steps == 1 ? "" : "s", seconds,
                       static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
   if (summary.reason != "interrupted") return 0;
-  if (summary.checkpoint.empty()) process::die_of_signal(signals.stopped_by());  // nothing to continue from
+  if (summary.checkpoint.empty()) process::die_of_signal(signals->stopped_by());  // nothing to continue from
   say(io, fmt::format("the same command continues from {}", summary.checkpoint));
   return static_cast<int>(cli::ExitCode::kTryAgain);
 }
@@ -250,8 +142,8 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
     file_reader.emplace(file.get(), a.closures);
   }
   resolve::InputReader& lines = file_reader ? *file_reader : input;
-  auto coordinator = TFD_TRY(
-      coordinate::ClusterCoordinator::connect(program, config, TFD_TRY(coordinator_options(a, config, io))));
+  auto coordinator =
+      TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, TFD_TRY(coordinator_options(a, config, io))));
   coordinate::ClosureStreamOptions stream;
   stream.ordered = a.ordered;
   stream.keep_going = a.keep_going;
@@ -285,20 +177,21 @@ std::string describe(const program::Program& program) {
 }
 
 Result<int> run(const Asked& a, cli::Io& io) {
-  auto program = TFD_TRY(program::load_program(a.program, {.overrides = a.overrides}));
-  if (a.check) {
+  auto program = TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides}));
+  if (a.common.check) {
     say(io, describe(program));
     return 0;
   }
   if (a.closures.empty() && !program.train)
-    return fail(Code::kInvalidArgument, "{}: no train block, and no --closures: nothing to do", a.program);
+    return fail(Code::kInvalidArgument, "{}: no train block, and no --closures: nothing to do", a.common.program);
   if (a.closures.empty()) program = TFD_TRY(coordinate::epochs_as_steps(std::move(program)));
   resolve::InputReader input(io.in_fd);
-  const auto config = TFD_TRY(resolve::find_spec({.cluster = a.cluster}, input, io.env, Deadline::after(a.timeout),
-                                                 io.log.for_room("resolve")));
+  const auto config = TFD_TRY(training::find_cluster(a.common, input, io));
   if (a.by_role) {
-    const auto command = TFD_TRY(by_role::command_for(config, {a.program, a.overrides, a.data_root, a.insecure}, io));
-    if (!command.empty()) return fail(by_role::become(command, config, io));
+    const by_role::Choice choice{a.common.program, a.common.overrides, a.common.data_root, a.common.insecure,
+                                 a.common.grace, a.common.key_file};
+    const auto command = TFD_TRY(by_role::command_for(config, choice, io));
+    if (!command.empty()) return fail(training::become(command, config, io));
   }
   if (a.closures.empty()) return run_training(a, program, config, io);
   return run_closures(a, program, config, input, io);
@@ -319,6 +212,7 @@ int main(int argc, char** argv) {
                     {"tfd-coordinate program.json --cluster spec.json --closures - < closures.jsonl",
                      "run closures, one answer a line"}},
        .group = "training",
+       .environment = {key_variable()},
        .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }

@@ -34,6 +34,7 @@ struct Asked {
   std::optional<std::int64_t> ready_fd;
   Duration timeout = std::chrono::seconds(30);
   Duration grace = std::chrono::seconds(5);
+  std::optional<Duration> drain;
   bool detach = false;
   bool once = false;
   bool insecure = false;
@@ -98,6 +99,10 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "DUR",
        .help = "For tasks to end by themselves before they are killed",
        .target = &a.grace},
+      {.names = "--drain",
+       .placeholder = "DUR",
+       .help = "After SIGTERM or SIGINT serve on until the goodbye, for that long at most",
+       .target = &a.drain},
       {.names = "--serve-task",
        .placeholder = "JOB:INDEX",
        .help = "Be the process of this task",
@@ -188,6 +193,8 @@ std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, c
                                 cluster::format_address(bound)};
   if (!asked.data_root.empty()) argv.insert(argv.end(), {"--data-root", asked.data_root});
   if (io.quiet) argv.push_back("--quiet");
+  argv.insert(argv.end(), static_cast<std::size_t>(io.verbosity), "-v");
+  if (asked.drain) argv.insert(argv.end(), {"--drain", format_duration(*asked.drain)});
   return argv;
 }
 
@@ -234,6 +241,7 @@ serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, con
   options.once = asked.once || served.tasks.size() == 1;
   options.ready_timeout = asked.timeout;
   options.grace = asked.grace;
+  options.drain = asked.drain.value_or(Duration{});
   options.command = io.command;
   options.command_environment = command_environment(io, served.config);
   options.task_program = asked.task_program.empty() ? "/proc/self/exe" : asked.task_program;
@@ -264,7 +272,13 @@ Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std:
 
 Result<int> be_task(const Asked& asked, cli::Io& io) {
   const cluster::TaskId task = TFD_TRY(as_usage(cluster::parse_task(asked.serve_task), "--serve-task"));
-  const int signal = TFD_TRY(serve::run_task_process({task, asked.bind, asked.data_root, asked.key_file, asked.allow_native}, io));
+  const serve::TaskProcess wanted{.task = task,
+                                  .bind = asked.bind,
+                                  .data_root = asked.data_root,
+                                  .drains = asked.drain.has_value(),
+                                  .key_file = asked.key_file,
+                                  .allow_native = asked.allow_native};
+  const int signal = TFD_TRY(serve::run_task_process(wanted, io));
   if (signal != 0) process::die_of_signal(signal);
   return 0;
 }

@@ -6,9 +6,9 @@
 #include <deque>
 #include <limits>
 
-#include "best.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/strategy/best.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::coordinate {
@@ -125,8 +125,8 @@ class Trainer {
   runtime::MetricAccumulator interval_;
   Metrics last_interval_;
   Metrics last_evaluation_;
-  std::optional<Best> stop_by_;  // where the program has train.stop
-  std::optional<Best> keep_by_;  // where it has train.checkpoint.keep_best
+  std::optional<strategy::Best> stop_by_;  // where the program has train.stop
+  std::optional<strategy::Best> keep_by_;  // where it has train.checkpoint.keep_best
   bool stopped_ = false;
   std::optional<variable::Checkpoint> best_;  // where it is to be restored: the state of the best evaluation
   Metrics best_evaluation_;

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/runtime/parameter_servers.hpp"
 
-#include <condition_variable>
-#include <functional>
-#include <mutex>
-
 #include "remote_variables.hpp"
+#include "tfd/runtime/gather.hpp"
 #include "tfd/runtime/sharded_state.hpp"
 
 namespace tfd::runtime {
 namespace {
-
-/// Answers of all, as they come.
-template <class T>
-struct Gathered {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::optional<Result<T>>> answers;
-  std::size_t left = 0;
-};
 
 class Servers final : public ParameterServers {
  public:
@@ -57,6 +45,11 @@ class Servers final : public ParameterServers {
     return again<std::vector<tensor::Tensor>>([&] { return variables_->start_read(names, deadline).wait(deadline); });
   }
 
+  Result<std::vector<tensor::Tensor>> look_up(const std::vector<RowLookup>& lookups, Deadline deadline) override {
+    return again<std::vector<tensor::Tensor>>(
+        [&] { return variables_->start_lookup(lookups, deadline).wait(deadline); });
+  }
+
   Result<void> update(std::uint64_t epoch, const std::vector<variable::Update>& updates, Deadline deadline) override {
     const std::uint64_t sequence = sequence_++;
     return again<void>(
@@ -89,6 +82,12 @@ class Servers final : public ParameterServers {
     return {};
   }
 
+  Result<void> use_averages(Deadline deadline) override {
+    TFD_TRY(ask_all<void>(
+        [&](TaskClient& task, std::size_t, auto done) { task.use_averages(deadline, std::move(done)); }));
+    return {};
+  }
+
   Result<void> shutdown(std::uint64_t epoch, Deadline deadline) override {
     TFD_TRY(ask_all<void>(
         [&](TaskClient& task, std::size_t, auto done) { task.shutdown(epoch, deadline, std::move(done)); }));
@@ -105,28 +104,15 @@ class Servers final : public ParameterServers {
   /// Asks all at once: question(task, index, callback). The first error in the order of the placement.
   template <class T, class Ask>
   Result<std::vector<Result<T>>> ask_all(const Ask& question) {
-    const auto gathered = std::make_shared<Gathered<T>>();  // with the callbacks
-    gathered->answers.resize(tasks_.size());
-    gathered->left = tasks_.size();
-    for (std::size_t i = 0; i < tasks_.size(); ++i)
-      question(tasks_[i], i, [gathered, i](Result<T> answer) {
-        const std::scoped_lock lock(gathered->mutex);
-        gathered->answers[i].emplace(std::move(answer));
-        if (--gathered->left == 0) gathered->changed.notify_all();
-      });
-    std::unique_lock lock(gathered->mutex);
-    gathered->changed.wait(lock, [&] { return gathered->left == 0; });
-    std::vector<Result<T>> out;
+    auto answers =
+        gather<T>(tasks_.size(), [&](std::size_t i, auto done) { question(tasks_[i], i, std::move(done)); });
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      Result<T>& answer = *gathered->answers[i];
-      if (!answer) {
-        Error error = std::move(answer).error();
-        if (error.task.empty()) error.task = tasks_[i].name();
-        return fail(std::move(error));
-      }
-      out.push_back(std::move(answer));
+      if (answers[i]) continue;
+      Error error = std::move(answers[i]).error();
+      if (error.task.empty()) error.task = tasks_[i].name();
+      return fail(std::move(error));
     }
-    return out;
+    return answers;
   }
 
   bool is_other_process() const {

@@ -12,6 +12,7 @@
 
 #include "activity.hpp"
 #include "tfd/base/deadline.hpp"
+#include "tfd/runtime/row_lookup.hpp"
 #include "tfd/runtime/task_client.hpp"
 
 namespace tfd::runtime {
@@ -38,11 +39,7 @@ class RemoteVariables {
   };
   Pending start_read(const std::vector<std::string>& names, Deadline deadline);
 
-  /// Rows of a table: for indices of any shape (s32 or s64), that shape and the row's.
-  struct Lookup {
-    std::string table;
-    tensor::Tensor indices;
-  };
+  using Lookup = RowLookup;
   /// Only these rows move, each once for a lookup however often it is named. wait() gives them in the order of the
   /// lookups; kInvalidArgument names an index that is no row. Pendings end before this object does.
   Pending start_lookup(const std::vector<Lookup>& lookups, Deadline deadline);

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "follow.hpp"
+#include "tfd/strategy/follow.hpp"
 
-#include "ps_session.hpp"
+#include "bell.hpp"
 #include "tfd/base/json_line.hpp"
+#include "tfd/strategy/best.hpp"
+#include "tfd/strategy/run_end.hpp"
 
 namespace tfd::strategy {
 namespace {
 
-constexpr Duration kLook = std::chrono::seconds(1);  // the directory may be on another host's disk
+constexpr Duration kLook = std::chrono::seconds(1);
 
 class Follower {
  public:
-  Follower(const program::Program& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options)
-      : program_(program), train_(*program.train), strategy_(strategy), options_(options) {}
+  Follower(const program::Program& program, const FollowJob& job, const TrainOptions& options)
+      : program_(program), train_(*program.train), job_(job), options_(options) {
+    if (job.keeps_best && train_.checkpoint->keep_best) keep_by_.emplace(*train_.checkpoint->keep_best);
+  }
 
   Result<TrainSummary> run() {
-    runtime::ReplicaOptions replicas;
-    replicas.data_root = options_.data_root;
-    replicas.make_engine = options_.make_engine;
-    replicas.command_environment = options_.command_environment;
-    runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_, replicas));
-    options_.train.interrupts->on_ask([this] { bell_.ring(); });
+    options_.interrupts->on_ask([this] { bell_.ring(); });
     auto summary = follow();
-    options_.train.interrupts->on_ask({});
+    options_.interrupts->on_ask({});
     if (summary)
       TFD_TRY(emit(
           event("end").add("reason", summary->reason).add("step", summary->step).add("metrics", summary->metrics)));
@@ -34,15 +33,25 @@ class Follower {
     TrainSummary summary;
     summary.steps = train_.steps;
     TFD_TRY(emit(event("start").add("program", program_.path).add("follows", train_.checkpoint->directory)));
-    if (options_.on_begin) options_.on_begin();
+    if (job_.on_begin) job_.on_begin();
+    const std::string& directory = train_.checkpoint->directory;
+    // What an earlier one left, where this one trains on, which begins by removing it.
+    auto left = find_run_end(directory);
+    if (left && train_.checkpoint->resume && is_over(*left, train_)) left.reset();
     for (;;) {
       summary.reason = "interrupted";
-      if (options_.train.interrupts->stopping()) return summary;
+      if (options_.interrupts->stopping()) return summary;
+      const auto ended = find_run_end(directory);  // looked at first: its last checkpoint is there then
       const auto all = TFD_TRY(variable::list_checkpoints(train_.checkpoint->directory));
       if (!all.empty() && (summary.checkpoint.empty() || all.back().first > summary.step))
         TFD_TRY(evaluate(all.back().second, summary));
       summary.reason = "done";
       if (!summary.checkpoint.empty() && train_.steps && summary.step >= *train_.steps) return summary;
+      const bool is_left = ended && left && ended->time == left->time;
+      if (!summary.checkpoint.empty() && ended && !is_left && summary.step >= ended->step) {
+        summary.reason = ended->reason;
+        return summary;
+      }
       bell_.wait(Deadline::after(kLook));
     }
   }
@@ -52,55 +61,61 @@ class Follower {
     auto checkpoint = variable::load_checkpoint(path);
     if (!checkpoint && checkpoint.error().code == Code::kNotFound) return {};  // removed: there is a newer one
     if (!checkpoint) return fail(std::move(checkpoint).error());
-    auto host = TFD_TRY(make_local_host(program_));
-    TFD_TRY(host->import_state(checkpoint->state), path);
-    const auto names = program_.find_function(train_.evaluate->function)->variables_read();
-    auto values = TFD_TRY(host->read(names));
-    runtime::VariableValues variables;
-    for (std::size_t i = 0; i < names.size(); ++i) variables.emplace(names[i], std::move(values[i]));
-    const auto parts = runner_->evaluate(train_.evaluate->function, variables, train_.evaluate->steps,
-                                         [this] { return options_.train.interrupts->stopping(); });
-    if (!parts && parts.error().code == Code::kCancelled) return {};
-    if (!parts) return fail(parts.error());
-    runtime::MetricAccumulator metrics;
-    metrics.add(*parts);
-    summary.metrics = metrics.values();
+    auto metrics = job_.evaluate(*checkpoint);
+    if (!metrics && metrics.error().code == Code::kCancelled && options_.interrupts->stopping()) return {};
+    if (!metrics) return fail(std::move(metrics).error());
+    summary.metrics = std::move(*metrics);
     summary.step = checkpoint->step;
     summary.checkpoint = path;
-    if (options_.train.on_progress) options_.train.on_progress({summary.step, summary.steps, summary.metrics});
-    return emit(event("eval")
-                    .add("step", summary.step)
-                    .add("metrics", summary.metrics)
-                    .add("path", path)
-                    .add("seconds", std::chrono::duration<double>(Clock::now() - begun).count()));
+    if (options_.on_progress) options_.on_progress({summary.step, summary.steps, summary.metrics});
+    TFD_TRY(emit(event("eval")
+                     .add("step", summary.step)
+                     .add("metrics", summary.metrics)
+                     .add("path", path)
+                     .add("seconds", std::chrono::duration<double>(Clock::now() - begun).count())));
+    return keep_by_ && keep_by_->observe(summary.metrics) ? keep(*checkpoint) : Result<void>();
+  }
+
+  Result<void> keep(const variable::Checkpoint& checkpoint) {
+    const auto path = variable::save_checkpoint(train_.checkpoint->directory + "/best", checkpoint, 1);
+    if (path) return emit(event("checkpoint").add("step", checkpoint.step).add("path", *path).add_raw("best", "true"));
+    options_.log.error("cannot write the best checkpoint, of step {}: {}", checkpoint.step, path.error().message);
+    return {};
   }
 
   JsonLine event(std::string_view name) const {
     JsonLine line("event", name);
-    line.add("task", strategy_.task_name());
+    if (!job_.task.empty()) line.add("task", job_.task);
     return line;
   }
   Result<void> emit(JsonLine line) {
-    return options_.train.write_event ? options_.train.write_event(std::move(line).text()) : Result<void>();
+    return options_.write_event ? options_.write_event(std::move(line).text()) : Result<void>();
   }
 
   const program::Program& program_;
   const program::TrainDef& train_;
-  const ParameterServerStrategy& strategy_;
-  const PsTrainingOptions& options_;
-  std::unique_ptr<runtime::ReplicaRunner> runner_;
+  const FollowJob& job_;
+  const TrainOptions& options_;
+  std::optional<Best> keep_by_;
   Bell bell_;
 };
 
 }  // namespace
 
-Result<TrainSummary> follow_checkpoints(const program::Program& program, const ParameterServerStrategy& strategy,
-                                        const PsTrainingOptions& options) {
-  if (!program.train->evaluate)
+Result<void> check_followed(const program::Program& program) {
+  if (!program.train || !program.train->evaluate)
     return fail(Code::kInvalidArgument, "{}: no train.evaluate: nothing to evaluate checkpoints with", program.path);
   if (!program.train->checkpoint)
     return fail(Code::kInvalidArgument, "{}: no train.checkpoint: no checkpoints to evaluate", program.path);
-  return Follower(program, strategy, options).run();
+  return {};
+}
+
+Result<TrainSummary> follow_checkpoints(const program::Program& program, const FollowJob& job,
+                                        const TrainOptions& options) {
+  TFD_TRY(check_followed(program));
+  TrainOptions with = options;
+  if (!with.interrupts) with.interrupts = std::make_shared<Interrupts>();
+  return Follower(program, job, with).run();
 }
 
 }  // namespace tfd::strategy

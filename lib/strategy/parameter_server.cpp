@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/parameter_server.hpp"
 
+#include <algorithm>
+
 #include "tfd/cluster/roles.hpp"
+#include "tfd/variable/sharding.hpp"
 
 namespace tfd::strategy {
 
@@ -10,7 +13,6 @@ Result<ParameterServerStrategy> ParameterServerStrategy::make(cluster::ClusterCo
     return fail(Code::kInvalidArgument, "a worker needs a replica at least, not {}", devices.count);
   ParameterServerStrategy out(std::move(config), std::move(devices));
   const cluster::ClusterSpec& spec = out.config_.cluster;
-  out.input_.num_replicas_in_sync = out.devices_.count;
   if (spec.empty()) {
     out.config_.task.reset();
     out.clients_ = {out.task_name()};
@@ -20,15 +22,11 @@ Result<ParameterServerStrategy> ParameterServerStrategy::make(cluster::ClusterCo
     return fail(Code::kInvalidArgument,
                 "the task type and the task id of this worker are needed where there is a cluster{}{}",
                 out.config_.no_task_reason.empty() ? "" : ": ", out.config_.no_task_reason);
-  const cluster::TaskId task = *out.config_.task;
-  TFD_TRY(cluster::validate_roles(spec, task));
   if (!spec.has_job("ps") || spec.find_job("ps")->empty())
     return fail(Code::kInvalidArgument, "the cluster spec needs to have `ps` jobs");
-  if (task.job == "ps")
-    return fail(Code::kInvalidArgument, "{} is a parameter server, which runs tfd-serve, not the program",
-                cluster::format_task(task));
+  TFD_TRY(cluster::validate_roles(spec, out.config_.task));
   for (const int index : TFD_TRY(spec.task_indices("ps"))) out.servers_.push_back(index);
-  if (task.job == "evaluator") {
+  if (out.is_evaluator()) {
     out.clients_ = {out.task_name()};
     return out;
   }
@@ -36,8 +34,8 @@ Result<ParameterServerStrategy> ParameterServerStrategy::make(cluster::ClusterCo
     if (!spec.has_job(job)) continue;
     for (const int index : TFD_TRY(spec.task_indices(job))) out.clients_.push_back(fmt::format("{}:{}", job, index));
   }
-  out.input_.num_input_pipelines = TFD_TRY(cluster::worker_count(spec, task.job));
-  out.input_.input_pipeline_id = TFD_TRY(cluster::id_in_cluster(spec, task));
+  const auto own = std::ranges::find(out.clients_, out.task_name());
+  if (own != out.clients_.end()) out.client_index_ = static_cast<int>(own - out.clients_.begin());
   return out;
 }
 
@@ -50,32 +48,34 @@ std::string ParameterServerStrategy::task_name() const {
 }
 
 std::vector<std::string> ParameterServerStrategy::worker_devices() const {
+  const std::string task = config_.task
+                               ? fmt::format("/job:{}/replica:0/task:{}", config_.task->job, config_.task->index)
+                               : "/replica:0/task:0";
   std::vector<std::string> out;
-  for (int i = 0; i < devices_.count; ++i) {
-    const std::string device = fmt::format("/device:{}:{}", devices_.kind, i);
-    out.push_back(config_.task
-                      ? fmt::format("/job:{}/replica:0/task:{}{}", config_.task->job, config_.task->index, device)
-                      : device);
-  }
+  for (int i = 0; i < devices_.count; ++i) out.push_back(fmt::format("{}/device:{}:{}", task, devices_.kind, i));
   return out;
 }
 
 std::vector<std::string> ParameterServerStrategy::parameter_devices() const {
-  if (!has_servers()) {
-    // Variables of a process with one device are there; of several, on the CPU.
-    if (devices_.count == 1) return worker_devices();
-    return {config_.task ? fmt::format("/job:{}/replica:0/task:{}/device:CPU:0", config_.task->job, config_.task->index)
-                         : "/device:CPU:0"};
-  }
+  // Variables of a process with one device are there; of several, on the CPU.
+  if (is_local()) return devices_.count == 1 ? worker_devices() : std::vector<std::string>{"/device:CPU:0"};
   std::vector<std::string> out;
   for (const int index : servers_) out.push_back(fmt::format("/job:ps/task:{}", index));
   return out;
 }
 
 std::vector<std::string> ParameterServerStrategy::device_filters() const {
-  if (!config_.task) return {};
+  if (is_local() || is_parameter_server()) return {};
   std::vector<std::string> out{fmt::format("/job:{}/task:{}", config_.task->job, config_.task->index)};
   if (!is_evaluator()) out.emplace_back("/job:ps");
+  return out;
+}
+
+Result<InputContext> ParameterServerStrategy::input_context() const {
+  InputContext out{.num_replicas_in_sync = num_replicas_in_sync()};
+  if (is_local()) return out;
+  out.input_pipeline_id = TFD_TRY(cluster::id_in_cluster(config_.cluster, *config_.task));
+  out.num_input_pipelines = TFD_TRY(cluster::worker_count(config_.cluster, config_.task->job));
   return out;
 }
 
@@ -84,7 +84,7 @@ Result<PlacedVariable> ParameterServerStrategy::create_variable(const std::strin
                                                                 const std::string& colocate_with) {
   if (variables_.contains(name)) return fail(Code::kInvalidArgument, "variable '{}' exists already", name);
   const auto devices = parameter_devices();
-  PlacedVariable placed{name, 0, {}, aggregation};
+  PlacedVariable placed{name, 0, {}, aggregation, num_replicas_in_sync() > 1};
   if (colocate_with.empty()) {
     placed.ps = next_++ % static_cast<int>(devices.size());
   } else {
@@ -96,6 +96,15 @@ Result<PlacedVariable> ParameterServerStrategy::create_variable(const std::strin
   placed.device = devices[static_cast<std::size_t>(placed.ps)];
   variables_.emplace(name, placed);
   return placed;
+}
+
+Result<std::vector<PlacedVariable>> ParameterServerStrategy::create_partitioned_variable(
+    const std::string& name, variable::Aggregation aggregation, int parts) {
+  if (parts < 1) return fail(Code::kInvalidArgument, "variable '{}' can't be in {} parts", name, parts);
+  if (variables_.contains(name)) return fail(Code::kInvalidArgument, "variable '{}' exists already", name);
+  std::vector<PlacedVariable> out;
+  for (int i = 0; i < parts; ++i) out.push_back(TFD_TRY(create_variable(variable::shard_name(name, i), aggregation)));
+  return out;
 }
 
 Result<PlacedVariable> ParameterServerStrategy::create_global_step() {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program with the variables that asynchronous workers need beside its own: the global step, what each worker has
-// pushed and who has ended. All on the first parameter server. Private to the room. Thread rule: pure functions.
+// pushed, who has ended and whether all shall. All on the first parameter server. Private to the room. Thread rule:
+// pure functions.
 #include <string_view>
 
 #include "tfd/program/program.hpp"
@@ -13,6 +14,8 @@ namespace tfd::strategy {
 
 inline constexpr std::string_view kWorkerUpdates = "worker_updates";  // s64[clients]
 inline constexpr std::string_view kWorkersEnded = "workers_ended";    // s64[clients]
+/// Not 0 where the chief has ended the training before its last step: all read it with the global step.
+inline constexpr std::string_view kStopped = "training_stopped";
 /// The global step of variables that nobody has initialised or restored yet.
 inline constexpr std::int64_t kNotInitialised = -1;
 
@@ -29,6 +32,8 @@ Result<PsProgram> make_ps_program(const program::Program& program, const Paramet
 runtime::NamedState checkpoint_state(runtime::NamedState state);
 /// The inverse, of a checkpoint of any strategy: not initialised yet, nobody has done anything.
 runtime::NamedState import_state_of(runtime::NamedState checkpoint, std::size_t clients);
+/// `values` over what `now` says of the counters: the training isn't set back.
+runtime::NamedState with_counters_of(const runtime::NamedState& now, runtime::NamedState values);
 /// kNotFound where it isn't there.
 Result<std::int64_t> global_step_of(const runtime::NamedState& state);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps_session.hpp"
 
+#include <algorithm>
+
 #include "tfd/base/units.hpp"
 
 namespace tfd::strategy {
@@ -15,18 +17,6 @@ constexpr Duration kLoadTimeout = std::chrono::minutes(5);
 constexpr Duration kGoodbye = std::chrono::seconds(3);
 
 }  // namespace
-
-void Bell::ring() {
-  const std::scoped_lock lock(mutex_);
-  rung_ = true;
-  rang_.notify_all();
-}
-
-void Bell::wait(Deadline deadline) {
-  std::unique_lock lock(mutex_);
-  rang_.wait_until(lock, deadline.when(), [this] { return rung_; });
-  rung_ = false;
-}
 
 PsSession::PsSession(const PsProgram& program, const ParameterServerStrategy& strategy,
                      const PsTrainingOptions& options, Bell& bell)
@@ -46,15 +36,36 @@ Result<void> PsSession::connect() {
   return {};
 }
 
+/// Whether they are this program's; of tables, which may be large, the last row tells.
 Result<void> PsSession::check_variables() {
+  const auto& program = program_.program;
+  const auto differs = [&](const std::string& name, const std::string& there, const tensor::TensorSpec& spec) {
+    return fail(Code::kInvalidArgument, "variable '{}' is {} on the parameter server, and {} in {}: another program",
+                name, there, format_spec(spec), program.path);
+  };
   std::vector<std::string> names;
-  for (const auto& variable : program_.program.variables) names.push_back(variable.name);
+  std::vector<runtime::RowLookup> last_rows;
+  const auto is_table = [&](const std::string& name) {
+    return std::ranges::any_of(program.functions, [&](const program::FunctionDef& function) {
+      return std::ranges::find(function.inputs, name, &program::InputBinding::lookup) != function.inputs.end();
+    });
+  };
+  for (const auto& variable : program.variables)
+    if (variable.spec.shape.empty() || variable.spec.shape[0] == 0 || !is_table(variable.name))
+      names.push_back(variable.name);
+    else
+      last_rows.push_back({variable.name, Tensor::scalar(DType::kS64, variable.spec.shape[0] - 1)});
   const auto values = TFD_TRY(host_->read(names));
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const tensor::TensorSpec& spec = program_.program.variables[i].spec;
-    if (values[i].spec() != spec)
-      return fail(Code::kInvalidArgument, "variable '{}' is {} on the parameter server, and {} in {}: another program",
-                  names[i], format_spec(values[i].spec()), format_spec(spec), program_.program.path);
+    const tensor::TensorSpec& spec = program.find_variable(names[i])->spec;
+    if (values[i].spec() != spec) return differs(names[i], format_spec(values[i].spec()), spec);
+  }
+  if (last_rows.empty()) return {};
+  const auto rows = TFD_TRY(host_->look_up(last_rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    tensor::TensorSpec spec = program.find_variable(last_rows[i].table)->spec;
+    const tensor::TensorSpec row{spec.dtype, {spec.shape.begin() + 1, spec.shape.end()}};
+    if (rows[i].spec() != row) return differs(last_rows[i].table, "rows of " + format_spec(rows[i].spec()), spec);
   }
   return {};
 }
@@ -73,6 +84,13 @@ Result<bool> PsSession::find_running() {
   return true;
 }
 
+/// Whether what the parameter servers hold isn't at its end.
+Result<bool> PsSession::goes_on(const program::TrainDef& train) {
+  const auto values = TFD_TRY(host_->read({std::string(kGlobalStep), std::string(kStopped)}));
+  if (values[1].as<std::int64_t>()[0] != 0) return false;
+  return !train.steps || values[0].as<std::int64_t>()[0] < *train.steps;
+}
+
 Result<void> PsSession::initialise(const std::optional<variable::Checkpoint>& restored) {
   if (strategy_.is_local()) {
     host_ = TFD_TRY(make_local_host(program_.program));
@@ -82,7 +100,7 @@ Result<void> PsSession::initialise(const std::optional<variable::Checkpoint>& re
     const bool may_adopt = !train.checkpoint || train.checkpoint->resume;
     const auto running = may_adopt ? find_running() : Result<bool>(false);
     if (!running && running.error().code == Code::kUnavailable) return fail(running.error());
-    if (running && *running && (!train.steps || TFD_TRY(read_global_step()) < *train.steps)) {
+    if (running && *running && TFD_TRY(goes_on(train))) {
       adopted_ = true;
       return come_back();
     }
@@ -133,7 +151,7 @@ Result<std::int64_t> PsSession::read_global_step() {
 variable::Update PsSession::one_hot(std::string_view variable, std::int64_t value) const {
   const auto clients = static_cast<std::int64_t>(strategy_.clients().size());
   Tensor delta = Tensor::zeros(DType::kS64, {clients});
-  delta.mutable_as<std::int64_t>()[strategy_.input_context().input_pipeline_id] = value;
+  delta.mutable_as<std::int64_t>()[strategy_.client_index()] = value;
   return {variable::UpdateKind::kAssignAdd, std::string(variable), std::move(delta)};
 }
 
@@ -147,7 +165,7 @@ void PsSession::add_counters(std::vector<variable::Update>& updates) const {
 /// Takes back that it has left, where it had.
 Result<void> PsSession::come_back() {
   const auto values = TFD_TRY(host_->read({std::string(kWorkersEnded)}));
-  const std::int64_t left = values.front().as<std::int64_t>()[strategy_.input_context().input_pipeline_id];
+  const std::int64_t left = values.front().as<std::int64_t>()[strategy_.client_index()];
   if (left == 0) return {};
   return host_->update({one_hot(kWorkersEnded, -left)});
 }
@@ -166,9 +184,7 @@ Result<std::vector<std::string>> PsSession::wait_for_others() {
       now.insert(now.end(), value.as<std::int64_t>().begin(), value.as<std::int64_t>().end());
     if (now != before) deadline = Deadline::after(options_.linger);
     before = now;
-    std::vector<std::string> missing;
-    for (std::size_t i = 1; i < strategy_.clients().size(); ++i)
-      if (values[1].as<std::int64_t>()[i] == 0) missing.push_back(strategy_.clients()[i]);
+    const auto missing = missing_of(values[1]);
     if (missing.empty() || deadline.expired() || options_.train.interrupts->stopping()) return missing;
     if (!talked && Clock::now() - begun > kTalkAfter && options_.train.say) {
       talked = true;
@@ -176,6 +192,26 @@ Result<std::vector<std::string>> PsSession::wait_for_others() {
     }
     bell_.wait(Deadline::after(kLook).earlier_of(deadline));
   }
+}
+
+std::vector<std::string> PsSession::missing_of(const Tensor& ended) const {
+  std::vector<std::string> missing;
+  for (std::size_t i = 1; i < strategy_.clients().size(); ++i)
+    if (ended.as<std::int64_t>()[i] == 0) missing.push_back(strategy_.clients()[i]);
+  return missing;
+}
+
+Result<bool> PsSession::have_others_left(Deadline deadline) {
+  for (;;) {
+    const auto ended = TFD_TRY(host_->read({std::string(kWorkersEnded)}));
+    if (missing_of(ended.front()).empty()) return true;
+    if (deadline.expired()) return false;
+    bell_.wait(Deadline::after(kLook).earlier_of(deadline));
+  }
+}
+
+Result<void> PsSession::stop_all() {
+  return host_->assign(std::string(kStopped), Tensor::scalar(DType::kS64, std::int64_t{1}));
 }
 
 Result<void> PsSession::dismiss_servers() {

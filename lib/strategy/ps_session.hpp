@@ -4,30 +4,16 @@
 // One worker's place in a training on parameter servers: the chief makes or restores the variables, the others wait for
 // that, everybody says when it has ended. As TensorFlow's SessionManager, but for a chief that comes back: what the
 // others go on training is adopted as it stands. Private to the room. Thread rule: one thread.
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "bell.hpp"
 #include "ps_program.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 #include "variable_host.hpp"
 
 namespace tfd::strategy {
-
-/// Waits that an interruption ends.
-class Bell {
- public:
-  void ring();
-  /// Until ring() or the deadline.
-  void wait(Deadline deadline);
-
- private:
-  std::mutex mutex_;
-  std::condition_variable rang_;
-  bool rung_ = false;
-};
 
 class PsSession {
  public:
@@ -48,14 +34,20 @@ class PsSession {
 
   /// Says that this worker pushes nothing more.
   Result<void> leave();
-  /// The chief's: until all others have left, or did nothing for `linger`. Names who hasn't.
+  /// The chief's: until all others have left, or did nothing for `linger`, or an interruption. Names who hasn't.
   Result<std::vector<std::string>> wait_for_others();
+  /// The interrupted chief's: whether all others have left by then, so that nobody needs the parameter servers.
+  Result<bool> have_others_left(Deadline deadline);
+  /// The chief's: all shall end, before the last step.
+  Result<void> stop_all();
   Result<void> dismiss_servers();
 
  private:
   Result<void> connect();
   Result<bool> find_running();
+  Result<bool> goes_on(const program::TrainDef& train);
   Result<void> check_variables();
+  std::vector<std::string> missing_of(const tensor::Tensor& ended) const;
   Result<void> come_back();
   variable::Update one_hot(std::string_view variable, std::int64_t value) const;
 

@@ -29,6 +29,19 @@ class LocalHost final : public VariableHost {
     for (const std::string& name : names) out.push_back(TFD_TRY(store_.read(name)));
     return out;
   }
+  Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) override {
+    std::vector<tensor::Tensor> out;
+    for (const runtime::RowLookup& one : lookups) {
+      auto rows = store_.read_rows(one.table, one.indices.reshaped({one.indices.size()}));
+      if (!rows && rows.error().code == Code::kOutOfRange)  // which is the end of the data elsewhere
+        return fail(Code::kInvalidArgument, "'{}': {}", one.table, rows.error().message);
+      if (!rows) return fail(std::move(rows).error());
+      tensor::Shape shape = one.indices.shape();
+      shape.insert(shape.end(), rows->shape().begin() + 1, rows->shape().end());
+      out.push_back(rows->reshaped(std::move(shape)));
+    }
+    return out;
+  }
   Result<void> update(const std::vector<variable::Update>& updates) override {
     TFD_TRY(store_.apply(sequence_++, updates));
     return {};
@@ -38,6 +51,10 @@ class LocalHost final : public VariableHost {
   }
   Result<runtime::NamedState> export_state() override { return store_.export_state(); }
   Result<void> import_state(const runtime::NamedState& state) override { return store_.import_state(state); }
+  Result<void> use_averages() override {
+    store_.use_averages();
+    return {};
+  }
 
  private:
   variable::VariableStore store_;
@@ -55,6 +72,9 @@ Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& pr
 Result<std::vector<tensor::Tensor>> RemoteHost::read(const std::vector<std::string>& names) {
   return servers_.read(names, Deadline::after(kStepTimeout));
 }
+Result<std::vector<tensor::Tensor>> RemoteHost::look_up(const std::vector<runtime::RowLookup>& lookups) {
+  return servers_.look_up(lookups, Deadline::after(kStepTimeout));
+}
 Result<void> RemoteHost::update(const std::vector<variable::Update>& updates) {
   return servers_.update(epoch_, updates, Deadline::after(kStepTimeout));
 }
@@ -65,5 +85,6 @@ Result<runtime::NamedState> RemoteHost::export_state() { return servers_.export_
 Result<void> RemoteHost::import_state(const runtime::NamedState& state) {
   return servers_.import_state(state, Deadline::after(kStateTimeout));
 }
+Result<void> RemoteHost::use_averages() { return servers_.use_averages(Deadline::after(kStateTimeout)); }
 
 }  // namespace tfd::strategy

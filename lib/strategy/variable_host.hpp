@@ -17,11 +17,13 @@ class VariableHost {
  public:
   virtual ~VariableHost() = default;
   virtual Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) = 0;
+  virtual Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) = 0;
   /// kPermissionDenied: the chief has begun anew.
   virtual Result<void> update(const std::vector<variable::Update>& updates) = 0;
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value) = 0;
   virtual Result<runtime::NamedState> export_state() = 0;
   virtual Result<void> import_state(const runtime::NamedState& state) = 0;
+  virtual Result<void> use_averages() = 0;
 };
 
 /// In this process, with their initial values.
@@ -35,10 +37,12 @@ class RemoteHost final : public VariableHost {
   std::uint64_t epoch() const { return epoch_; }
 
   Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override;
+  Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) override;
   Result<void> update(const std::vector<variable::Update>& updates) override;
   Result<void> assign(const std::string& variable, const tensor::Tensor& value) override;
   Result<runtime::NamedState> export_state() override;
   Result<void> import_state(const runtime::NamedState& state) override;
+  Result<void> use_averages() override;
 
  private:
   runtime::ParameterServers& servers_;

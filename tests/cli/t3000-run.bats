@@ -2,62 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # tfd-run --strategy parameter-server: asynchronous workers that are clients by themselves, on servers of tfd-serve.
 
-load coordinate
+load run
 setup() { coordinate_setup; }
-teardown() {
-  local pid
-  for pid in "${RUNS[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
-  coordinate_teardown
-}
-
-# Parameter servers that serve $2 of them, in spec.json; workers $1 are clients, which listen nowhere.
-cluster_of() { # WORKERS PS
-  local i
-  serve --jobs "ps=$2"
-  jq --argjson n "$1" '.cluster.worker = [range($n) | "127.0.0.1:\(1 + .)"]' spec.json >cluster.json
-}
-
-# tfd-run as task $1 in the background: its events go to $1.events, its talk to $1.talk; RUN is its process.
-worker() { # TASK PROGRAM ARGS…
-  local task=$1
-  shift
-  env --default-signal=INT tfd-run "$@" --cluster cluster.json --task "$task" <&0 >"$task.events" 2>"$task.talk" 5>&- 6>&- 7>&- 8>&- &
-  RUN=$!
-  RUNS+=("$RUN")
-}
-
-run_ends() { # PID CODE
-  local code=0
-  LIMIT=60 ends "$1" || return 1
-  wait "$1" || code=$?
-  [ "$code" = "$2" ] || { echo "exit code $code, not $2"; cat ./*.talk; return 1; }
-}
-
-# Waits until the events of task $1 have one that jq finds true.
-until_event() {
-  local line
-  while IFS= read -r -t 30 line; do
-    [ "$(jq "$2" <<<"$line")" != true ] || return 0
-  done < <(timeout 30 tail -n +1 --pid="$RUN" -F "$1.events" 2>/dev/null 3>&-)
-  echo "no event of $1: $2"
-  cat "$1.events" "$1.talk"
-  return 1
-}
-
-# What the newest checkpoint of directory $1 says: "STEP N0 N1".
-counted() {
-  python3 - "$1" <<'PY'
-import json, os, struct, sys
-data = open(os.path.join(sys.argv[1], max(os.listdir(sys.argv[1]))), "rb").read()
-size = struct.unpack("<Q", data[:8])[0]
-header = json.loads(data[8:8 + size])
-def number(name, form):
-    return struct.unpack_from(form, data, 8 + size + header[name]["data_offsets"][0])[0]
-print(number("global_step", "<q"), number("n0", "<i"), number("n1", "<i"))
-PY
-}
-
-last() { jq -c "select(.event == \"end\") | $2" "$1.events"; }
+teardown() { run_teardown; }
 
 @test "run: --help fits 80 columns" {
   run -0 tfd-run --help
@@ -182,6 +129,62 @@ last() { jq -c "select(.event == \"end\") | $2" "$1.events"; }
   jq -es 'any(.[]; .event == "start" and .step == 150) and any(.[]; .event == "end" and .step == 300 and .metrics.accuracy > 0.8)' <<<"$output"
 }
 
+@test "run: an early stop is the chief's to decide, the others end too, and the best is restored" {
+  local other chief
+  falling_program 50 2
+  cluster_of 2 1
+  worker worker:1 program.json
+  other=$RUN
+  worker worker:0 program.json
+  chief=$RUN
+  run_ends "$chief" 0
+  RUN=$other run_ends "$other" 0
+  [ "$(last worker:0 .reason)" = '"stopped"' ]
+  [ "$(last worker:1 .reason)" = '"stopped"' ]
+  # The first evaluation is the best there is, as n only grows.
+  local first
+  first=$(jq -s 'map(select(.event == "eval"))[0].step' worker:0.events)
+  [ "$(last worker:0 .restored_step)" = "$first" ]
+  [ "$(jq -s 'map(select(.event == "checkpoint" and .best)) | map(.step)' -c worker:0.events)" = "[$first]" ]
+}
+
+@test "run: epochs are passes of all workers together over the data" {
+  epochs_program 5
+  cluster_of 2 1
+  worker worker:1 program.json
+  local other=$RUN
+  worker worker:0 program.json
+  run_ends "$RUN" 0
+  run_ends "$other" 0
+  # 12 elements, 5 times, one a step.
+  jq -es 'any(.[]; .event == "start" and .steps == 60)' worker:0.events
+  [ "$(last worker:0 '.step >= 60 and .step <= 61')" = true ]
+  run -0 --separate-stderr timeout 60 tfd-run program.json --cluster none --replicas 3 </dev/null
+  jq -es 'any(.[]; .event == "end" and .step == 20)' <<<"$output"
+}
+
+@test "run: rows of tables are looked up and updated by replicas of workers, and only those" {
+  rows_program '{"function": "touch", "steps": 40, "log_every": 10, "checkpoint": {"dir": "ck"}}'
+  cluster_of 2 2
+  worker worker:1 program.json --replicas 2
+  local other=$RUN
+  worker worker:0 program.json --replicas 2
+  run_ends "$RUN" 0
+  run_ends "$other" 0
+  # Every step of a worker touches one row for each replica: row 0 and row 1, once each; nobody touches the others.
+  python3 - ck "$(last worker:0 .step)" <<'PY'
+import json, os, struct, sys
+data = open(os.path.join(sys.argv[1], max(os.listdir(sys.argv[1]))), "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+begin, end = header["table"]["data_offsets"]
+rows = struct.unpack(f"<{(end - begin) // 4}f", data[8 + size + begin:8 + size + end])
+steps = float(sys.argv[2])
+assert rows[0] + rows[1] == 2 * steps, (rows, steps)
+assert rows[2:] == (0.0,) * (len(rows) - 2), rows
+PY
+}
+
 @test "run: a cluster needs a task and a ps, and tfd-run a strategy that there is" {
   counting_program '{"function": "count", "steps": 5}'
   echo '{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}' >no-ps.json
@@ -190,8 +193,8 @@ last() { jq -c "select(.event == \"end\") | $2" "$1.events"; }
   echo '{"cluster": {"worker": ["h:1"], "ps": ["h:2"]}}' >no-task.json
   run -65 --separate-stderr tfd-run program.json --cluster no-task.json </dev/null
   [[ $stderr == *"task type and the task id"* ]]
-  run -65 --separate-stderr tfd-run program.json --cluster no-task.json --task ps:0 </dev/null
-  [[ $stderr == *"ps:0 is a parameter server"* ]]
+  run -0 --separate-stderr tfd-run program.json --cluster no-task.json --task ps:0 --check </dev/null
+  [[ $stderr == *"ps:0 serves variables: ok"* ]]
   run --separate-stderr tfd-run program.json --strategy mirrored </dev/null
   [ "$status" != 0 ] && [[ $stderr == *"--strategy mirrored: not supported yet: there is parameter-server"* ]]
   TF_CONFIG='{"cluster": {"chief": ["h:0"], "worker": ["h:1"], "ps": ["h:2"]}, "task": {"type": "worker", "index": 0}}' \

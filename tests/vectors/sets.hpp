@@ -78,5 +78,6 @@ Sets coordinator_sets();
 Sets optimizer_sets();
 Sets google_sets();
 Sets variable_sets();
+Sets ps_v1_sets();
 
 }  // namespace tfd::vectors

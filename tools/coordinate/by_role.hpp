@@ -9,6 +9,7 @@
 
 #include "tfd/cli/tool.hpp"
 #include "tfd/cluster/cluster_config.hpp"
+#include "training/serve_role.hpp"
 
 namespace tfd::by_role {
 
@@ -17,13 +18,13 @@ struct Choice {
   std::vector<std::string> overrides;  // --set
   std::string data_root;
   bool insecure = false;
+  Duration grace{};
+  std::string key_file = {};
 };
 
 /// What this task becomes: empty where it is to coordinate itself. kInvalidArgument where the cluster isn't one of
 /// parameter servers with a chief; kFailedPrecondition where it isn't known which task this is.
 Result<std::vector<std::string>> command_for(const cluster::ClusterConfig& config, const Choice& choice,
                                              const cli::Io& io);
-/// Becomes `command`, with the cluster in TF_CONFIG where it serves; returns only where that fails.
-Error become(const std::vector<std::string>& command, const cluster::ClusterConfig& config, const cli::Io& io);
 
 }  // namespace tfd::by_role

@@ -107,7 +107,7 @@ void Session::on_signal(const process::SignalInfo& signal) {
   if (to_command && !signal.from_terminal) command_->signal(signal.number);
   if (to_command || signal.number == SIGUSR1 || signal.number == SIGUSR2) return;
   if (stopping_) return supervisor_->kill();
-  if (holds_back(signal.number)) return;
+  if (holds_back(signal.number) || drains(signal.number)) return;
   // A server that was asked to end and drained has done its job; all else is told to whoever waits for us.
   stop({.signal = announced_ && signal.number == SIGTERM ? 0 : signal.number});
 }
@@ -118,6 +118,15 @@ bool Session::holds_back(int signal) {
   if (!announced_ || held_back_ || !has_reader || signal == SIGHUP) return false;
   held_back_ = true;
   io_.log.info("SIG{} held back while the reader lives; once more to end", ::sigabbrev_np(signal));
+  return true;
+}
+
+/// Whoever ends a whole job step ends its servers too, whose variables the others need for a last checkpoint.
+bool Session::drains(int signal) {
+  if (!announced_ || draining_ || options_.drain <= Duration{} || signal == SIGHUP) return false;
+  draining_ = true;
+  io_.log.info("SIG{}: serving on until the goodbye", ::sigabbrev_np(signal));
+  loop_.at(Clock::now() + options_.drain, [this] { stop({.code = 0}); });
   return true;
 }
 

@@ -25,6 +25,7 @@ struct SessionOptions {
   bool once = false;
   Duration ready_timeout{};
   Duration grace{};
+  Duration drain{};  // after the first SIGTERM or SIGINT it serves on, until the goodbye, for that long at most
   std::vector<std::string> command = {};
   Environment command_environment = {};
   std::string task_program = {};
@@ -50,6 +51,7 @@ class Session {
   Result<void> start_command();
   void on_signal(const process::SignalInfo& signal);
   bool holds_back(int signal);
+  bool drains(int signal);
   void stop(Ending ending);
   void stop_with(Error error);
   void watch_stdout();
@@ -70,6 +72,7 @@ class Session {
   bool announced_ = false;
   bool stopping_ = false;
   bool held_back_ = false;
+  bool draining_ = false;
 };
 
 }  // namespace tfd::serve

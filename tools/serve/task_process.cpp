@@ -56,7 +56,10 @@ Result<int> run_task_process(const TaskProcess& wanted, cli::Io& io) {
   std::optional<int> ends_by;  // 0: goodbye
   loop.watch(goodbye.read.get(), POLLIN, [&](short) { ends_by = 0; });
   loop.watch(launch::kLifelineFd, POLLIN, [&](short) { ends_by = SIGTERM; });
-  loop.watch(signals.fd(), POLLIN, [&](short) { ends_by = signals.next(); });
+  loop.watch(signals.fd(), POLLIN, [&](short) {
+    while (const auto signal = signals.next_info())
+      if (!wanted.drains || signal->sender == ::getppid()) ends_by = signal->number;
+  });
   while (!ends_by) TFD_TRY(loop.turn());
   return *ends_by;
 }

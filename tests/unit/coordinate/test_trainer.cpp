@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "best.hpp"
 #include "tfd/coordinate/trainer.hpp"
+#include "tfd/strategy/best.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 using namespace tfd;
@@ -352,7 +352,7 @@ TEST_CASE("trainer: a run that ends by its steps has the best variables too, whe
 }
 
 TEST_CASE("trainer: what is better is as Keras has it: by min_delta, not NaN, higher where the name says so") {
-  Best loss({"loss", false}, 0.1);
+  strategy::Best loss({"loss", false}, 0.1);
   CHECK(loss.observe({{"loss", 1.0}}));
   CHECK_FALSE(loss.observe({{"loss", 0.95}}));
   CHECK_FALSE(loss.observe({{"loss", NAN}}));
@@ -361,7 +361,7 @@ TEST_CASE("trainer: what is better is as Keras has it: by min_delta, not NaN, hi
   CHECK(loss.since() == 2);
   CHECK(loss.observe({{"loss", 0.8}}));
   CHECK(loss.since() == 0);
-  Best accuracy({"accuracy", true});
+  strategy::Best accuracy({"accuracy", true});
   CHECK(accuracy.observe({{"accuracy", 0.5}}));
   CHECK_FALSE(accuracy.observe({{"accuracy", 0.5}}));
   CHECK(accuracy.observe({{"accuracy", 0.6}}));

@@ -40,9 +40,9 @@ TEST_CASE("ps_v1, cpu_worker0: the first worker is the chief, its CPU the only r
   CHECK(step.device == "/job:ps/task:1");
   CHECK(step.aggregation == Aggregation::kOnlyFirstReplica);
   CHECK(strategy.device_filters() == Strings{"/job:worker/task:0", "/job:ps"});
-  CHECK(strategy.input_context().num_input_pipelines == 2);
-  CHECK(strategy.input_context().input_pipeline_id == 0);
-  CHECK(strategy.input_context().num_replicas_in_sync == 1);
+  CHECK(strategy.input_context().value().num_input_pipelines == 2);
+  CHECK(strategy.input_context().value().input_pipeline_id == 0);
+  CHECK(strategy.input_context().value().num_replicas_in_sync == 1);
 }
 
 TEST_CASE("ps_v1, two_gpus: a replica for every GPU of this worker; a colocated variable takes nobody's turn") {
@@ -58,8 +58,8 @@ TEST_CASE("ps_v1, two_gpus: a replica for every GPU of this worker; a colocated 
   CHECK(device_of(strategy, "d") == "/job:ps/task:0");
   CHECK(strategy.create_global_step().value().device == "/job:ps/task:1");
   CHECK(strategy.device_filters() == Strings{"/job:worker/task:1", "/job:ps"});
-  CHECK(strategy.input_context().input_pipeline_id == 1);
-  CHECK(strategy.input_context().num_replicas_in_sync == 2);
+  CHECK(strategy.input_context().value().input_pipeline_id == 1);
+  CHECK(strategy.input_context().value().num_replicas_in_sync == 2);
 }
 
 TEST_CASE("ps_v1, chief: a chief trains too, as the first of the input pipelines") {
@@ -71,8 +71,8 @@ TEST_CASE("ps_v1, chief: a chief trains too, as the first of the input pipelines
   CHECK(device_of(strategy, "a") == "/job:ps/task:0");
   CHECK(strategy.create_global_step().value().device == "/job:ps/task:1");
   CHECK(strategy.device_filters() == Strings{"/job:chief/task:0", "/job:ps"});
-  CHECK(strategy.input_context().num_input_pipelines == 3);
-  CHECK(strategy.input_context().input_pipeline_id == 0);
+  CHECK(strategy.input_context().value().num_input_pipelines == 3);
+  CHECK(strategy.input_context().value().input_pipeline_id == 0);
   CHECK(strategy.clients() == Strings{"chief:0", "worker:0", "worker:1"});
 }
 
@@ -83,11 +83,39 @@ TEST_CASE("ps_v1, no_ps: the cluster spec needs to have ps jobs") {
   CHECK(strategy.error().message == "the cluster spec needs to have `ps` jobs");
 }
 
-TEST_CASE("page: this strategy requires two roles, workers and parameter servers") {
-  CHECK(make(R"({"cluster": {"worker": ["w:1"], "ps": ["p:1"]}})").error().message.find("task type") !=
+TEST_CASE("parameter server strategy: the first thing that is wrong is what is said") {
+  const auto said = [](const char* config) { return make(config).error().message; };
+  CHECK(said(R"({"cluster": {"worker": ["w:1"]}})").find("task type") != std::string::npos);
+  CHECK(said(R"({"cluster": {"worker": ["w:1"]}, "task": {"type": "worker", "index": 3}})").find("`ps` jobs") !=
         std::string::npos);
-  CHECK(make(R"({"cluster": {"worker": ["w:1"], "ps": ["p:1"]}, "task": {"type": "ps", "index": 0}})").error().code ==
-        Code::kInvalidArgument);
+  CHECK(said(R"({"cluster": {"worker": ["w:1"], "ps": ["p:1"]}, "task": {"type": "worker", "index": 3}})")
+            .find("`task_id` 3") != std::string::npos);
+  CHECK(
+      said(R"({"cluster": {"worker": ["w:1"], "ps": ["p:1"], "boss": ["b:1"]}, "task": {"type": "boss", "index": 0}})")
+          .find("'boss'") != std::string::npos);
+}
+
+TEST_CASE("parameter server strategy: a parameter server is no chief, talks to nobody and has no input") {
+  const auto strategy =
+      make(R"({"cluster": {"worker": ["w:1"], "ps": ["p:1"]}, "task": {"type": "ps", "index": 0}})").value();
+  CHECK(strategy.is_parameter_server());
+  CHECK_FALSE(strategy.is_chief());
+  CHECK_FALSE(strategy.should_checkpoint());
+  CHECK(strategy.worker_devices() == Strings{"/job:ps/replica:0/task:0/device:CPU:0"});
+  CHECK(strategy.device_filters().empty());
+  CHECK(strategy.input_context().error().code == Code::kInvalidArgument);
+}
+
+TEST_CASE("parameter server strategy: each part of a partitioned variable takes a turn") {
+  auto strategy = make(kWorker0).value();
+  const auto parts = strategy.create_partitioned_variable("t", Aggregation::kMean, 3).value();
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[0].name == "t/part_0");
+  CHECK(parts[0].device == "/job:ps/task:0");
+  CHECK(parts[1].device == "/job:ps/task:1");
+  CHECK(parts[2].device == "/job:ps/task:0");
+  CHECK(device_of(strategy, "a") == "/job:ps/task:1");
+  CHECK(strategy.create_partitioned_variable("u", Aggregation::kMean, 0).error().code == Code::kInvalidArgument);
 }
 
 TEST_CASE("page: each worker shares a common view for which parameter server a variable is assigned to") {
@@ -107,8 +135,10 @@ TEST_CASE("parameter server strategy: without a cluster everything is in this pr
   CHECK(strategy.is_local());
   CHECK(strategy.is_chief());
   CHECK(strategy.parameter_devices() == Strings{"/device:CPU:0"});
+  CHECK(strategy.worker_devices() == Strings{"/replica:0/task:0/device:GPU:0", "/replica:0/task:0/device:GPU:1"});
+  CHECK(strategy.device_filters().empty());
   CHECK(make(R"({"cluster": {}})", {.kind = "GPU", .count = 1}).value().parameter_devices() ==
-        Strings{"/device:GPU:0"});
+        Strings{"/replica:0/task:0/device:GPU:0"});
   CHECK(device_of(strategy, "a") == "/device:CPU:0");
 }
 
@@ -119,7 +149,7 @@ TEST_CASE("parameter server strategy: an evaluator is a chief for itself and tal
   CHECK(strategy.is_evaluator());
   CHECK(strategy.is_chief());
   CHECK(strategy.device_filters() == Strings{"/job:evaluator/task:0"});
-  CHECK(strategy.input_context().num_input_pipelines == 1);
+  CHECK(strategy.input_context().value().num_input_pipelines == 1);
 }
 
 TEST_CASE("parameter server strategy: names are taken once, and beside something there is") {

@@ -10,10 +10,12 @@
 #include <memory>
 
 #include "tfd/coordinate/cluster_coordinator.hpp"
+#include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/training.hpp"
 
 namespace tfd::coordinate {
 
+using strategy::epochs_as_steps;
 using strategy::Interrupts;
 using strategy::Metrics;
 using strategy::TrainOptions;
@@ -34,9 +36,5 @@ Result<TrainSummary> train(const program::Program& program, const Connect& conne
 /// interruption. Needs train.evaluate and train.checkpoint: kInvalidArgument.
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,
                                         CoordinatorOptions coordinator, TrainOptions options);
-
-/// A program whose train block states epochs, as one that states steps: epochs times the elements of its dataset, which
-/// then repeats. Other programs as they are. kFailedPrecondition where the elements can't be counted here.
-Result<program::Program> epochs_as_steps(program::Program program);
 
 }  // namespace tfd::coordinate

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tfd/runtime/row_lookup.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/runtime/task_server.hpp"
 
@@ -41,12 +42,16 @@ class ParameterServers {
   virtual Result<std::vector<TaskStatus>> status(Deadline deadline) = 0;
   /// One message per parameter server.
   virtual Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& variables, Deadline deadline) = 0;
+  /// The same of rows: only those move, each once for a lookup however often it is named.
+  virtual Result<std::vector<tensor::Tensor>> look_up(const std::vector<RowLookup>& lookups, Deadline deadline) = 0;
   /// One message per parameter server, all or nothing on each. kPermissionDenied: it has another epoch by now.
   virtual Result<void> update(std::uint64_t epoch, const std::vector<variable::Update>& updates, Deadline deadline) = 0;
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) = 0;
   /// Of several ".iterations" the largest.
   virtual Result<NamedState> export_state(Deadline deadline) = 0;
   virtual Result<void> import_state(const NamedState& state, Deadline deadline) = 0;
+  /// At the end of training: every value becomes its average, where the optimizer keeps one.
+  virtual Result<void> use_averages(Deadline deadline) = 0;
   /// Tells them to stop, unless they belong to a newer epoch.
   virtual Result<void> shutdown(std::uint64_t epoch, Deadline deadline) = 0;
 };

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tfd/runtime/row_lookup.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/runtime/task_server.hpp"
 
@@ -29,6 +30,7 @@ struct ReplicaOptions {
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   Environment command_environment = {};
+  LookUpRows look_up = {};  // of tables that aren't among the variables of a call
 };
 
 struct StepOutcome {
@@ -45,9 +47,9 @@ class ReplicaRunner {
   static Result<std::unique_ptr<ReplicaRunner>> make(const program::Program& program, const ReplicaOptions& options);
 
   /// The function once per replica, each on the next element of every dataset it uses: a step takes as many elements as
-  /// there are replicas. kOutOfRange at the end of the data: elements that are left do not make a whole step.
-  /// Gradients: the mean weighted by the examples of each replica, or the sum, as the program's binding says; assigned
-  /// values: by the variable's aggregation.
+  /// there are replicas; or, where train.replicas says "split", on its share of the rows of one. kOutOfRange at the end
+  /// of the data: elements that are left do not make a whole step. Gradients: the mean weighted by the examples of each
+  /// replica, or the sum, as the program's binding says; assigned values: by the variable's aggregation.
   virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step) = 0;
   /// One full pass of the function's dataset, or `steps` batches, by one replica: nothing is sharded.
   virtual Result<std::vector<Metric>> evaluate(const std::string& function, const VariableValues& variables,

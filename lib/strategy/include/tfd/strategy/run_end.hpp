@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // That a training is over, beside its checkpoints ("end.json"): for the same command started again, which has nothing
-// left to do, and for evaluators, which would wait for a step that never comes. A training that a signal or max_time
-// ended isn't over.
+// left to do, and for evaluators, which would wait for a step that never comes. A training that a signal ended isn't
+// over; one that max_time ended is, but goes on when it is started again.
 // Thread rule: free functions; one process writes.
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace tfd::strategy {
 
 struct RunEnd {
-  std::string reason;     // "done", "stopped", "end_of_data"
+  std::string reason;     // "done", "stopped", "end_of_data", "max_time"
   std::int64_t step = 0;  // the last one, of which there is a checkpoint
   std::string rule;       // of train.stop: another one may go on
   std::string time;       // when it was written: to tell one run from another

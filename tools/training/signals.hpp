@@ -12,7 +12,7 @@
 #include "tfd/process/signals.hpp"
 #include "tfd/strategy/training.hpp"
 
-namespace tfd::run {
+namespace tfd::training {
 
 class SignalThread {
  public:
@@ -43,4 +43,4 @@ class SignalThread {
   std::jthread thread_;  // last: uses all of the above
 };
 
-}  // namespace tfd::run
+}  // namespace tfd::training

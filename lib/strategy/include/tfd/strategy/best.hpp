@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which evaluation is the best so far, and for how many there was no better one. Private to the room.
+// Which evaluation is the best so far, and for how many there was no better one: train.stop and keep_best.
 // Thread rule: plain value.
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "tfd/program/program.hpp"
 
-namespace tfd::coordinate {
+namespace tfd::strategy {
 
 class Best {
  public:
@@ -40,4 +40,4 @@ class Best {
   std::int64_t since_ = 0;
 };
 
-}  // namespace tfd::coordinate
+}  // namespace tfd::strategy

@@ -8,7 +8,7 @@
 
 #include "tfd/base/units.hpp"
 
-namespace tfd::run {
+namespace tfd::training {
 
 Result<std::unique_ptr<SignalThread>> SignalThread::start(std::string tool, Duration grace, cli::Io& io) {
   constexpr int kSignals[] = {SIGUSR1, SIGTERM, SIGINT};
@@ -59,4 +59,4 @@ void SignalThread::take(int signal) {
   interrupts_->ask_stop();
 }
 
-}  // namespace tfd::run
+}  // namespace tfd::training

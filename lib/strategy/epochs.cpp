@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An epoch is one pass in all over the data, whichever workers make it. Every worker has all the data, shuffled its own
-// way, and which of them will be there isn't known: so the elements are counted here, the dataset is repeated for ever,
-// and as many steps are scheduled as the epochs have elements (what the ClusterCoordinator page recommends).
+// Every worker of a coordinator has all the data, shuffled its own way, an asynchronous one its part of it; which of
+// them will be there isn't known. So the elements are counted here, the dataset is repeated for ever, and there are as
+// many steps as the epochs have elements (what the ClusterCoordinator page recommends).
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tfd/coordinate/trainer.hpp"
+#include "tfd/strategy/epochs.hpp"
 
-namespace tfd::coordinate {
+namespace tfd::strategy {
 namespace {
 
 /// Elements of the right shape: maps change what elements hold, not how many there are.
@@ -26,9 +27,10 @@ Result<data::MapFunction> stand_in(const program::Program& program, const std::s
   return out;
 }
 
-Result<std::int64_t> count_elements(const program::Program& program, const std::string& name) {
+Result<std::int64_t> count_elements(const program::Program& program, const std::string& name,
+                                    const std::string& data_root) {
   data::DatasetContext context;
-  context.directory = program.directory;
+  context.directory = data_root.empty() ? program.directory : data_root;
   context.find_function = [&](const std::string& function, const data::ElementSpec&,
                               const std::vector<std::string>& fields) { return stand_in(program, function, fields); };
   const auto dataset = TFD_TRY(program::make_dataset(program, name, context));
@@ -47,10 +49,10 @@ std::string dataset_of(const program::Program& program) {
 
 }  // namespace
 
-Result<program::Program> epochs_as_steps(program::Program program) {
+Result<program::Program> epochs_as_steps(program::Program program, const EpochsOptions& options) {
   if (!program.train || !program.train->epochs) return program;
   const std::string dataset = dataset_of(program);
-  const auto count = count_elements(program, dataset);
+  const auto count = count_elements(program, dataset, options.data_root);
   if (!count)
     return fail(Code::kFailedPrecondition,
                 "{}: train.epochs: can't count the elements of dataset '{}' here ({}): state train.steps", program.path,
@@ -60,7 +62,8 @@ Result<program::Program> epochs_as_steps(program::Program program) {
   auto document = nlohmann::ordered_json::parse(program.document);
   document["datasets"][dataset].push_back({{"repeat", nlohmann::ordered_json::object()}});
   document["train"].erase("epochs");
-  document["train"]["steps"] = *count * *program.train->epochs;
+  document["train"]["steps"] =
+      std::max<std::int64_t>(*count * *program.train->epochs / std::max<std::int64_t>(options.elements_per_step, 1), 1);
   const auto read_file = [&program](const std::string& path) -> Result<std::string> {
     const auto found = program.files.find(path);
     if (found == program.files.end()) return fail(Code::kNotFound, "cannot open {}", path);
@@ -69,4 +72,4 @@ Result<program::Program> epochs_as_steps(program::Program program) {
   return program::parse_program(document.dump(), program.path, program.directory, read_file, {});
 }
 
-}  // namespace tfd::coordinate
+}  // namespace tfd::strategy

@@ -1,0 +1,33 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The evaluator's job: a training somewhere writes checkpoints, this has them evaluated as they appear. The directory
+// may be on another host's disk, so it is looked at now and then.
+// Thread rule: blocks its thread, which alone calls the sinks.
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tfd/program/program.hpp"
+#include "tfd/strategy/training.hpp"
+#include "tfd/variable/checkpoint.hpp"
+
+namespace tfd::strategy {
+
+struct FollowJob {
+  std::string task = {};  // who prints the events; empty: they don't say
+  /// Looks after train.checkpoint.keep_best: where nobody else does.
+  bool keeps_best = false;
+  std::function<void()> on_begin = {};  // called before the first checkpoint is looked for
+  /// kCancelled: interrupted meanwhile.
+  std::function<Result<Metrics>(const variable::Checkpoint& checkpoint)> evaluate = {};
+};
+
+/// kInvalidArgument where the program has no train.evaluate or no train.checkpoint.
+Result<void> check_followed(const program::Program& program);
+/// Every checkpoint that appears in train.checkpoint.dir, the newest first, until that of the last step, or the last one
+/// of a training that says that it is over (see run_end.hpp), or an interruption.
+Result<TrainSummary> follow_checkpoints(const program::Program& program, const FollowJob& job,
+                                        const TrainOptions& options);
+
+}  // namespace tfd::strategy

@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Whole trainings by one srun line inside a real Slurm: what ends them, what continues them; and a pipe through tfd-exec. The
+# nodes have addresses here: slurmd and all that it starts see a hosts file in which each is a loopback address. Servers listen
+# on all addresses of their host, which is one, so those of a test are on one node.
+
+bats_require_minimum_version 1.5.0
+
+source "$BATS_TEST_DIRNAME/slurm-steps.bash"
+source "$BATS_TEST_DIRNAME/../cli/coordinate.bash"
+
+# Called by slurm_up, in the background.
+slurmd() {
+  local n
+  if [ ! -e "$BED/hosts" ]; then
+    cp /etc/hosts "$BED/hosts"
+    for n in 1 2 3 4; do echo "127.0.0.$n n$n" >>"$BED/hosts"; done
+  fi
+  exec unshare -m bash -c 'mount --bind "$0" /etc/hosts && exec slurmd "$@"' "$BED/hosts" "$@"
+}
+
+# A program in $OUT whose training counts its steps.
+program() {  # TRAIN, JSON
+  T=$OUT counting_program "$1"
+  cd "$OUT"
+}
+
+# Waits until the events of file $1 have one that jq finds true; EVENT is it.
+until_event() {
+  while IFS= read -r -t 60 EVENT; do
+    [ "$(jq "$2" <<<"$EVENT" 2>/dev/null)" != true ] || return 0
+  done < <(timeout 60 tail -n +1 -F "$1" 2>/dev/null 3>&-)
+  echo "no event: $2"
+  tail -n 20 "$OUT"/*
+  return 1
+}
+
+job_of() { squeue -h -o %i -n "$1" | head -n 1; }
+
+srun_ends() {  # PROCESS CODE
+  local code=0
+  LIMIT=60 ends "$1"
+  wait "$1" || code=$?
+  [ "$code" = "$2" ] || { echo "exit code $code, not $2"; cat events talk; return 1; }
+}
+
+@test "srun tfd-run: two tasks serve variables, three train by themselves, and all end with 0" {
+  program '{"function": "count", "steps": 300, "log_every": 100, "checkpoint": {"dir": "ck"}}'
+  run -0 --separate-stderr step -n5 tfd-run --cluster slurm --jobs ps=2,worker=3 --insecure program.json
+  [ "$(jq -s 'map(select(.event == "end") | .task) | sort | join(" ")' <<<"$output")" = '"worker:0 worker:1 worker:2"' ]
+  jq -es 'all(.[] | select(.event == "end"); .reason == "done")
+    and (map(select(.event == "end") | .updates) | add) == (map(select(.event == "end" and .task == "worker:0"))[0].step)' <<<"$output"
+}
+
+@test "srun tfd-run: SIGUSR1 saves, SIGTERM ends all with 75 after a last checkpoint, and the same line continues" {
+  program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "ck"}}'
+  local line=(step -n5 -J run tfd-run --cluster slurm --jobs ps=2,worker=3 --insecure) srun job
+  "${line[@]}" program.json >events 2>talk 3>&- &
+  srun=$!
+  until_event events '.event == "step" and .task == "worker:0"'
+  job=$(job_of run)
+  scancel --signal=USR1 "$job"
+  until_event events '.event == "checkpoint" and .task == "worker:0"'
+  scancel --signal=TERM "$job"
+  srun_ends "$srun" 75
+  [ "$(jq -s 'map(select(.event == "end") | .reason) | unique | join(" ")' events)" = '"interrupted"' ]
+  ! grep -q 'is gone' talk  # the parameter servers were there until all had ended
+  local last
+  last=$(jq -s 'map(select(.event == "checkpoint") | .step) | max' events)
+  run -0 --separate-stderr "${line[@]}" program.json --set "train.steps=$((last + 50))"
+  jq -es --argjson last "$last" 'any(.[]; .event == "start" and .task == "worker:0" and .step == $last)
+    and any(.[]; .event == "end" and .task == "worker:0" and .reason == "done")' <<<"$output"
+}
+
+@test "srun tfd-coordinate --by-role: SIGUSR1 checkpoints, SIGTERM is 75, and the requeued job continues" {
+  program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "ck"}}'
+  cat >script <<'SCRIPT'
+#!/bin/bash
+last=$(jq -s 'map(select(.event == "checkpoint") | .step) | max // empty' events 2>/dev/null)
+srun --overcommit tfd-coordinate --by-role --insecure --jobs chief=1,ps=2,worker=3 program.json ${last:+--set train.steps=$((last + 50))} >>events 2>>talk
+code=$?
+echo $code >>codes
+[ $code = 75 ] && scontrol requeue "$SLURM_JOB_ID"
+exit $code
+SCRIPT
+  local job
+  job=$(sbatch --parsable -N1 -n6 --overcommit --requeue --open-mode=append -o out script)
+  until_event events '.event == "step"'
+  scancel --signal=USR1 "$job"
+  until_event events '.event == "checkpoint"'
+  scancel --signal=TERM "$job"
+  until_event events '.event == "end"'
+  [ "$(jq -r .reason <<<"$EVENT")" = interrupted ]
+  slurm_wait 30 grep -qx 75 codes
+  slurm_wait 30 eval "[ \"\$(squeue -h -j $job -o %T)\" = PENDING ]"
+  slurm_wait 30 scontrol update "jobid=$job" StartTime=now  # which would be in two minutes
+  until_event events '.event == "start" and .resumed_from != null'
+  until_event events '.event == "end" and .reason == "done"'
+  slurm_wait 30 grep -qx 0 codes
+  ! grep -q 'is gone' talk
+}
+
+@test "seq | srun tfd-exec: retries, a job log, and --halt now ends the rest" {
+  cd "$OUT"
+  tfd-serve --jobs worker=2 --allow-native --output spec.json --detach >/dev/null
+  local server
+  server=$(jq .supervisor.pid spec.json)
+  # shellcheck disable=SC2016
+  run -0 --separate-stderr bash -c 'seq 6 | timeout 60 srun -n1 tfd-exec --cluster spec.json --joblog j --retries 2 --halt now,fail=1 "[ {} != 3 ] || ! mkdir once 2>/dev/null && echo got {}"'
+  [ "$output" = "$(printf 'got %s\n' 1 2 3 4 5 6)" ]
+  [ "$(tail -n +2 j | wc -l)" = 6 ]
+  # shellcheck disable=SC2016
+  run --separate-stderr bash -c 'seq 1000 | timeout 60 srun -n1 tfd-exec --cluster spec.json --joblog k --retries 1 --halt now,fail=1 "[ {} != 3 ]"'
+  [ "$status" != 0 ]
+  [ "$(tail -n +2 k | wc -l)" -lt 1000 ]
+  kill -TERM "$server"
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Asynchronous workers of tfd-run, their chief and their parameter servers that die or freeze: what is counted, what is said,
+# what continues.
+
+load ../cli/run
+setup() { coordinate_setup; }
+teardown() { run_teardown; }
+
+# A training without an end, or of $1 steps, that counts on two parameter servers.
+counting() {
+  counting_program "{\"function\": \"count\", \"steps\": ${1:-100000000}, \"log_every\": 100, \"checkpoint\": {\"dir\": \"ck\", \"every\": 1000}}"
+}
+
+# Waits until task $1 has said a step beyond $2, which RUN may still print.
+step_beyond() { until_event "$1" ".event == \"step\" and .step > $2"; }
+newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
+
+@test "fault: a killed chief stops nobody, joins the training as it stands, and saves all of it" {
+  counting
+  cluster_of 2 2
+  worker worker:1 program.json
+  local other=$RUN step
+  worker worker:0 program.json
+  until_event worker:0 '.event == "checkpoint"'
+  kill -KILL "$RUN"
+  ends "$RUN"
+  step=$(newest_step worker:1)
+  RUN=$other step_beyond worker:1 "$step"
+  worker worker:0 program.json
+  local chief=$RUN
+  until_event worker:0 ".event == \"start\" and .joined and .step > $step"
+  until_event worker:0 '.event == "checkpoint"'
+  kill -TERM "$other"
+  run_ends "$other" 75
+  kill -TERM "$chief"
+  run_ends "$chief" 75
+  local saved n0 n1
+  read -r saved n0 n1 <<<"$(counted ck)"
+  # What the chief was pushing when it was killed may have reached one of the two parameter servers.
+  [ "$n1" = "$saved" ] && [ $((saved - n0)) -ge -1 ] && [ $((saved - n0)) -le 1 ]
+}
+
+@test "fault: a worker killed again and again costs nobody a step, and ends with the others" {
+  counting 100000000
+  cluster_of 2 2
+  worker worker:0 program.json
+  local chief=$RUN kills=3 round
+  for ((round = 0; round < kills; round++)); do
+    worker worker:1 program.json
+    until_event worker:1 '.event == "step"'
+    kill -KILL "$RUN"
+    ends "$RUN"
+  done
+  worker worker:1 program.json
+  until_event worker:1 '.event == "start" and .joined'
+  until_event worker:1 '.event == "step"'
+  kill -TERM "$RUN"
+  run_ends "$RUN" 75
+  kill -TERM "$chief"
+  run_ends "$chief" 75
+  local saved n0 n1
+  read -r saved n0 n1 <<<"$(counted ck)"
+  [ "$n1" = "$saved" ] && [ $((saved - n0)) -ge -$kills ] && [ $((saved - n0)) -le $kills ]
+}
+
+@test "fault: a killed parameter server is exit 69 for every worker, which say what to do, and that continues" {
+  counting
+  cluster_of 2 2
+  worker worker:1 program.json
+  local other=$RUN chief step
+  worker worker:0 program.json
+  chief=$RUN
+  until_event worker:0 '.event == "checkpoint" and .step >= 1000'
+  kill -KILL "$(task_pid ps:1)"
+  run_ends "$chief" 69
+  run_ends "$other" 69
+  [[ $(tail -n 1 worker:0.talk) =~ ^'tfd-run: parameter server ps:1 is gone: '.*'; once it serves again, the same command continues from ck/step-'0*([0-9]+)'.safetensors (step '([0-9]+)')'$ ]]
+  step=${BASH_REMATCH[2]}
+  [[ $(tail -n 1 worker:1.talk) =~ ^'tfd-run: parameter server ps:1 is gone: '.*'; once it serves again, the same command joins worker:0, which continues from its newest checkpoint'$ ]]
+  # tfd-serve has started it again.
+  worker worker:1 program.json --set "train.steps=$((step + 500))"
+  other=$RUN
+  worker worker:0 program.json --set "train.steps=$((step + 500))"
+  until_event worker:0 ".event == \"start\" and .step == $step and .resumed_from != null"
+  run_ends "$RUN" 0
+  run_ends "$other" 0
+  local saved n0 n1
+  read -r saved n0 n1 <<<"$(counted ck)"
+  [ "$saved" -ge $((step + 500)) ] && [ "$saved" -le $((step + 501)) ]
+}
+
+@test "fault: a parameter server that is frozen for a moment costs nothing, one that stays frozen is named" {
+  counting
+  cluster_of 1 2
+  worker worker:0 program.json
+  until_event worker:0 '.event == "step"'
+  local pid step
+  pid=$(task_pid ps:1)
+  step=$(newest_step worker:0)
+  kill -STOP "$pid"
+  kill -CONT "$pid"
+  step_beyond worker:0 "$step"
+  kill -STOP "$pid"
+  run_ends "$RUN" 69
+  kill -CONT "$pid"
+  grep -q 'parameter server ps:1 is gone: .*; once it serves again, the same command continues from' worker:0.talk ||
+    grep -q 'parameter server ps:1 is gone: .*; there is no checkpoint to continue from' worker:0.talk
+  jq -e 'select(.event == "end") | .reason == "error" and .error.task == "ps:1"' worker:0.events
+}
+
+@test "fault: a parameter server that is frozen from the beginning is waited for until the deadline, which names it" {
+  counting
+  cluster_of 1 2
+  local pid
+  pid=$(task_pid ps:1)
+  kill -STOP "$pid"
+  worker worker:0 program.json --timeout 2s
+  run_ends "$RUN" 75
+  kill -CONT "$pid"
+  grep -q 'ps:1' worker:0.talk
+  ! grep -q 'ps:0' worker:0.talk
+}
+
+@test "fault: chief, workers and parameter servers all killed: the same commands continue from the newest checkpoint" {
+  counting
+  cluster_of 2 2
+  worker worker:1 program.json
+  local other=$RUN chief step
+  worker worker:0 program.json
+  chief=$RUN
+  until_event worker:0 '.event == "checkpoint" and .step >= 1000'
+  kill -KILL "$chief" "$other" "$(task_pid ps:0)" "$(task_pid ps:1)"
+  ends "$chief" "$other"
+  step=$(basename "$(ls ck | tail -n 1)" .safetensors)
+  step=$((10#${step#step-}))
+  worker worker:1 program.json --set "train.steps=$((step + 200))"
+  other=$RUN
+  worker worker:0 program.json --set "train.steps=$((step + 200))"
+  until_event worker:0 ".event == \"start\" and .step == $step"
+  run_ends "$RUN" 0
+  run_ends "$other" 0
+}

@@ -1,0 +1,157 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameter servers and asynchronous workers in one process, for a program whose functions are C++ lambdas.
+// Thread rule: a test's thread; train() may be called on threads of its own, for different workers.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "fake_engine.hpp"
+#include "tfd/runtime/task_server.hpp"
+#include "tfd/strategy/ps_training.hpp"
+
+namespace tfd::strategy::test {
+
+using nlohmann::json;
+using tensor::DType;
+using tensor::Tensor;
+using Tensors = std::vector<Tensor>;
+
+inline Tensor number(float value) { return Tensor::scalar(DType::kF32, value); }
+inline float number(const Tensor& value) { return value.as<float>()[0]; }
+
+/// What a test's program is made of: the document, the signatures of its modules, what they do.
+struct Parts {
+  std::string document;
+  std::map<std::string, std::string> modules;  // "step.mlir" -> "(%x: tensor<f32>) -> tensor<f32>"
+  std::map<std::string, kit::Body> bodies;
+};
+
+class Bed {
+ public:
+  Bed(Parts parts, int workers, int servers)
+      : parts_(std::move(parts)), program(parse(parts_)), workers_(workers), servers_count_(servers) {
+    for (int i = 0; i < servers; ++i) {
+      runtime::TaskServerOptions options;
+      options.task = {"ps", i};
+      options.bind = fmt::format("ps{}:1", i);
+      options.make_endpoint = endpoints();
+      servers_.push_back(runtime::start_task_server(std::move(options)).value());
+    }
+  }
+
+  cluster::ClusterConfig config(int worker) const {
+    json cluster;
+    for (int i = 0; i < workers_; ++i) cluster["worker"].push_back(fmt::format("worker{}:1", i));
+    for (int i = 0; i < servers_count_; ++i) cluster["ps"].push_back(fmt::format("ps{}:1", i));
+    const json all{{"cluster", cluster}, {"task", {{"type", "worker"}, {"index", worker}}}};
+    return cluster::cluster_config_from_json(all.dump(), "test").value();
+  }
+
+  /// Blocks until it ends; its events are kept.
+  Result<TrainSummary> train(int worker, int replicas = 1, std::shared_ptr<Interrupts> interrupts = {}) {
+    return train_with(ParameterServerStrategy::make(config(worker), {.count = replicas}).value(), replicas,
+                      std::move(interrupts));
+  }
+  Result<TrainSummary> train_locally(int replicas) {
+    return train_with(ParameterServerStrategy::make({}, {.count = replicas}).value(), replicas, {});
+  }
+
+  std::vector<json> events() const {
+    const std::scoped_lock lock(mutex_);
+    return events_;
+  }
+  std::vector<json> events_of(const std::string& name) const {
+    std::vector<json> out;
+    for (const json& event : events())
+      if (event["event"] == name) out.push_back(event);
+    return out;
+  }
+  /// What a checkpoint of the parameter servers would have, of a training that kept them.
+  runtime::NamedState state() {
+    std::vector<std::pair<std::string, std::string>> ps;
+    for (int i = 0; i < servers_count_; ++i) ps.emplace_back(fmt::format("ps:{}", i), fmt::format("ps{}:1", i));
+    runtime::ParameterServersOptions options;
+    options.name = "looker";
+    options.make_endpoint = endpoints();
+    const auto deadline = Deadline::after(std::chrono::seconds(20));
+    const auto placement = runtime::place_variables(program, ps);
+    auto all = runtime::ParameterServers::connect(placement, std::move(options), deadline).value();
+    return all->export_state(deadline).value();
+  }
+  Tensor read(const std::string& name) {
+    for (const auto& [known, value] : state())
+      if (known == name) return value;
+    FAIL("no variable " << name);
+    return {};
+  }
+
+  /// In the program's document.
+  void replace(const std::string& what, const std::string& with) {
+    const auto at = parts_.document.find(what);
+    REQUIRE(at != std::string::npos);
+    parts_.document.replace(at, what.size(), with);
+    program = parse(parts_);
+  }
+
+  std::function<void(const json&)> on_event = {};
+  bool keep_servers = true;
+
+ private:
+  static program::Program parse(const Parts& parts) {
+    const auto read = [&](const std::string& path) -> Result<std::string> {
+      return "module { func.func public @main" + parts.modules.at(path) + " { } }";
+    };
+    auto program = program::parse_program(parts.document, "test.json", "/", read, {});
+    if (!program) FAIL(program.error().message);
+    return std::move(*program);
+  }
+
+  runtime::EndpointFactory endpoints() {
+    return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
+  }
+
+  Result<TrainSummary> train_with(ParameterServerStrategy strategy, int replicas,
+                                  std::shared_ptr<Interrupts> interrupts) {
+    PsTrainingOptions options;
+    options.make_endpoint = endpoints();
+    options.make_engine = [this, replicas]() -> Result<std::shared_ptr<function::Engine>> {
+      return std::make_shared<kit::FakeEngine>(parts_.bodies, replicas);
+    };
+    options.connect_timeout = std::chrono::seconds(20);
+    options.linger = std::chrono::seconds(20);
+    options.keep_servers = keep_servers;
+    options.train.interrupts = std::move(interrupts);
+    options.train.write_event = [this](std::string_view line) -> Result<void> {
+      const json event = json::parse(line);
+      {
+        const std::scoped_lock lock(mutex_);
+        events_.push_back(event);
+      }
+      if (on_event) on_event(event);
+      return {};
+    };
+    return train_on_parameter_servers(program, std::move(strategy), std::move(options));
+  }
+
+  Parts parts_;
+  std::unique_ptr<transport::InprocNetwork> network_ = transport::make_inproc_network();
+  std::vector<std::unique_ptr<runtime::TaskServer>> servers_;
+  mutable std::mutex mutex_;
+  std::vector<json> events_;
+
+ public:
+  program::Program program;
+
+ private:
+  int workers_;
+  int servers_count_;
+};
+
+}  // namespace tfd::strategy::test

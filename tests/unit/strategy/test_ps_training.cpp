@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training by asynchronous workers beyond its steps: early stops, the best checkpoint, averages, epochs, rows of
+// tables.
+#include <filesystem>
+#include <future>
+
+#include "bed.hpp"
+#include "tfd/base/json_line.hpp"
+#include "tfd/strategy/epochs.hpp"
+#include "tfd/strategy/follow.hpp"
+#include "tfd/variable/checkpoint.hpp"
+
+namespace tfd::strategy::test {
+namespace {
+
+/// A directory of this test alone.
+class Directory {
+ public:
+  Directory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tfd-strategy-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~Directory() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// n counts steps, and an evaluation says n; every step's gradient is 1.
+Parts falling(const std::string& train, const std::string& optimizer = R"({"sgd": {"learning_rate": 1.0}})") {
+  return {R"({"v": 1,
+    "variables": {"w": {"shape": [], "init": {"zeros": {}}}, "n": {"shape": [], "init": {"zeros": {}}, "aggregation": "only_first_replica"}},
+    "optimizer": )" +
+              optimizer + R"(,
+    "datasets": {"once": [{"tensor_slices": {"fields": {"x": [0.5]}}}]},
+    "functions": {"step": {"module": "step.mlir", "inputs": [{"variable": "w"}], "outputs": [{"gradient": "w"}, {"assign_add": "n"}]},
+                  "eval": {"module": "eval.mlir", "inputs": [{"variable": "n"}, {"dataset": "once", "field": "x"}], "outputs": [{"metric": "n"}]}},
+    "train": )" +
+              train + "}",
+          {{"step.mlir", "(%w: tensor<f32>) -> (tensor<f32>, tensor<f32>)"},
+           {"eval.mlir", "(%n: tensor<f32>, %x: tensor<f32>) -> tensor<f32>"}},
+          {{"step.mlir",
+            [](const Tensors&) -> Result<Tensors> {
+              return Tensors{number(1), number(1)};
+            }},
+           {"eval.mlir", [](const Tensors& in) -> Result<Tensors> { return Tensors{in[0]}; }}}};
+}
+
+TrainSummary well(Result<TrainSummary> summary) {
+  if (!summary) FAIL(summary.error().message);
+  return std::move(*summary);
+}
+
+TEST_CASE("ps training: the chief stops all when there was no better evaluation for too long, and restores the best") {
+  const Directory directory;
+  Bed bed(falling(fmt::format(R"({{"function": "step", "steps": 1000000, "log_every": 1, "checkpoint": {{"dir": "{}"}},
+    "evaluate": {{"function": "eval", "every": 5}},
+    "stop": {{"metric": "n", "mode": "min", "patience": 2, "restore_best": true}}}})",
+                              directory.path())),
+          2, 2);
+  auto other = std::async(std::launch::async, [&] { return bed.train(1); });
+  const auto chief = well(bed.train(0));
+  CHECK(chief.reason == "stopped");
+  CHECK(well(other.get()).reason == "stopped");
+  const auto evaluations = bed.events_of("eval");
+  REQUIRE(evaluations.size() >= 3);
+  const double best = evaluations[0]["metrics"]["n"];
+  CHECK(number(bed.read("n")) == best);
+  CHECK(bed.read("global_step").as<std::int64_t>()[0] == chief.step);  // what was done isn't undone
+  CHECK(chief.step > static_cast<std::int64_t>(best));
+  const auto saved = variable::load_checkpoint(chief.checkpoint).value();
+  for (const auto& [name, value] : saved.state)
+    if (name == "n") CHECK(number(value) == best);
+}
+
+TEST_CASE("ps training: the same command after an early stop has nothing left to do, by another rule it goes on") {
+  const Directory directory;
+  Bed bed(falling(fmt::format(R"({{"function": "step", "steps": 1000000, "checkpoint": {{"dir": "{}"}},
+    "evaluate": {{"function": "eval", "every": 5}}, "stop": {{"metric": "n", "mode": "min", "patience": 1}}}})",
+                              directory.path())),
+          1, 1);
+  const auto first = well(bed.train(0));
+  CHECK(first.reason == "stopped");
+  const auto second = well(bed.train(0));
+  CHECK(second.reason == "nothing_left");
+  CHECK(second.step == first.step);
+  bed.replace("\"patience\": 1", "\"patience\": 3");
+  const auto third = well(bed.train(0));
+  CHECK(third.reason == "stopped");
+  CHECK(third.first_step == first.step);  // what was stopped isn't joined but continued from its checkpoint
+  CHECK(third.step > first.step);
+  CHECK(bed.events_of("start")[2]["resumed_from"] == first.checkpoint);
+}
+
+TEST_CASE("ps training: the best checkpoint is of what was evaluated, whatever others do meanwhile") {
+  const Directory directory;
+  Bed bed(falling(fmt::format(R"({{"function": "step", "steps": 60, "checkpoint": {{"dir": "{}",
+    "keep_best": {{"metric": "n", "mode": "max"}}}}, "evaluate": {{"function": "eval", "every": 10}}}})",
+                              directory.path())),
+          2, 1);
+  auto other = std::async(std::launch::async, [&] { return bed.train(1); });
+  const auto chief = well(bed.train(0));
+  (void)well(other.get());
+  const auto best = variable::load_latest_checkpoint(directory.path() + "/best", nullptr).value();
+  REQUIRE(best);
+  CHECK(best->step == chief.step);  // n only grows
+  for (const auto& [name, value] : best->state)
+    if (name == "n") CHECK(number(value) == static_cast<float>(best->step));
+}
+
+TEST_CASE("ps training: at the end the variables are their averages, where the optimizer keeps them") {
+  const std::string optimizer = R"({"sgd": {"learning_rate": 1.0, "use_ema": true, "ema_momentum": 0.5}})";
+  Bed bed(falling(R"({"function": "step", "steps": 8})", optimizer), 1, 2);
+  CHECK(well(bed.train(0)).step == 8);
+  const float value = number(bed.read("w"));
+  CHECK(value > -8);  // which it was
+  CHECK(value < -6);
+}
+
+TEST_CASE("ps training: whoever is interrupted goes, and the servers stay for those that go on") {
+  const auto interrupts = std::make_shared<Interrupts>();
+  Bed bed(falling(R"({"function": "step", "steps": 2000, "log_every": 10})"), 2, 1);
+  bed.on_event = [&](const json& event) {
+    if (event["event"] == "step" && event["task"] == "worker:1") interrupts->ask_stop();
+  };
+  auto other = std::async(std::launch::async, [&] { return bed.train(1, 1, interrupts); });
+  const auto chief = well(bed.train(0));
+  CHECK(well(other.get()).reason == "interrupted");
+  CHECK(chief.reason == "done");
+  CHECK(chief.step == 2000);
+  CHECK(number(bed.read("n")) == 2000);
+}
+
+TEST_CASE("ps training: epochs are steps: all elements, so many times, over the replicas") {
+  const auto parse = [](const std::string& train) {
+    const std::string document = R"({"v": 1, "variables": {},
+      "datasets": {"d": [{"tensor_slices": {"fields": {"x": [1.5, 2, 3, 4, 5, 6]}}}]},
+      "functions": {"f": {"module": "f.mlir", "inputs": [{"dataset": "d", "field": "x"}], "outputs": [{"metric": "loss"}]}},
+      "train": )" + train + "}";
+    return program::parse_program(
+               document, "test.json", "/",
+               [](const std::string&) -> Result<std::string> {
+                 return std::string("module { func.func public @main(%x: tensor<f32>) -> tensor<f32> { } }");
+               },
+               {})
+        .value();
+  };
+  CHECK(epochs_as_steps(parse(R"({"function": "f", "epochs": 5})")).value().train->steps == 30);
+  CHECK(epochs_as_steps(parse(R"({"function": "f", "epochs": 5})"), {.elements_per_step = 4}).value().train->steps ==
+        7);
+  CHECK(epochs_as_steps(parse(R"({"function": "f", "steps": 5})")).value().train->steps == 5);
+}
+
+/// Gradients of rows of a table, those of the element's numbers.
+Parts rows(const std::string& train) {
+  return {R"({"v": 1,
+    "variables": {"table": {"shape": [6, 2], "init": {"zeros": {}}, "partitioner": {"fixed_shards": {"num_shards": 2}}}},
+    "optimizer": {"sgd": {"learning_rate": 1.0}},
+    "datasets": {"ids": [{"tensor_slices": {"fields": {"i": [0, 5]}}}, {"repeat": {}}, {"batch": {"size": 1}}]},
+    "functions": {"step": {"module": "step.mlir", "inputs": [{"lookup": "table", "ids": {"dataset": "ids", "field": "i"}}],
+                           "outputs": [{"gradient": "table", "ids": {"dataset": "ids", "field": "i"}}]},
+                  "eval": {"module": "eval.mlir", "inputs": [{"lookup": "table", "ids": {"dataset": "ids", "field": "i"}}],
+                           "outputs": [{"metric": "sum"}]}},
+    "train": )" +
+              train + "}",
+          {{"step.mlir", "(%x: tensor<1x2xf32>) -> tensor<1x2xf32>"},
+           {"eval.mlir", "(%x: tensor<1x2xf32>) -> tensor<f32>"}},
+          {{"step.mlir",
+            [](const Tensors& in) -> Result<Tensors> {
+              Tensor out = Tensor::uninitialized(DType::kF32, in[0].shape());
+              std::fill_n(out.mutable_as<float>(), 2, -1.0F);
+              return Tensors{out};
+            }},
+           {"eval.mlir", [](const Tensors& in) -> Result<Tensors> {
+              return Tensors{number(in[0].as<float>()[0] + in[0].as<float>()[1])};
+            }}}};
+}
+
+std::vector<float> all(const Tensor& value) { return {value.as<float>().begin(), value.as<float>().end()}; }
+
+TEST_CASE("ps training: rows that replicas look up and update are one update, their mean") {
+  Bed bed(rows(R"({"function": "step", "steps": 3})"), 1, 2);
+  CHECK(well(bed.train(0, 2)).step == 3);
+  // Replica 0 has row 0, replica 1 row 5; each is half of the mean.
+  CHECK(all(bed.read("table")) == std::vector<float>{1.5, 1.5, 0, 0, 0, 0, 0, 0, 0, 0, 1.5, 1.5});
+}
+
+TEST_CASE("ps training: lookups work in this process, and in evaluations of what was saved") {
+  const Directory directory;
+  const std::string train = fmt::format(
+      R"({{"function": "step", "steps": 4, "evaluate": {{"function": "eval", "steps": 2, "every": 100}}, "checkpoint": {{"dir": "{}",
+        "keep_best": {{"metric": "sum", "mode": "max"}}}}}})",
+      directory.path());
+  Bed bed(rows(train), 1, 2);
+  const auto summary = well(bed.train_locally(1));
+  CHECK(summary.step == 4);
+  CHECK(summary.metrics.back() == std::pair<std::string, double>("sum", 4.0));  // rows 0 and 5: two steps each, of two
+  CHECK(variable::load_latest_checkpoint(directory.path() + "/best", nullptr).value()->step == 4);
+}
+
+TEST_CASE("ps training: a number that is no row is an error, not the end of the data") {
+  Parts parts = rows(R"({"function": "step", "steps": 5})");
+  const auto at = parts.document.find("[0, 5]");
+  parts.document.replace(at, 6, "[0, 6]");
+  Bed bed(std::move(parts), 1, 2);
+  for (const auto& result : {bed.train_locally(2), bed.train(0, 2)}) {
+    REQUIRE_FALSE(result);
+    CHECK(result.error().code == Code::kInvalidArgument);
+    CHECK(result.error().message.find("6") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tfd::strategy::test

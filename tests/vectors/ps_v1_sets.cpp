@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sets.hpp"
+#include "tfd/strategy/parameter_server.hpp"
+
+namespace tfd::vectors {
+namespace {
+
+using strategy::ParameterServerStrategy;
+using variable::Aggregation;
+
+/// What TensorFlow's resolver of the case says: a task only where its type and its id are both known.
+Result<cluster::ClusterConfig> config_of(const Json& input) {
+  cluster::ClusterConfig config;
+  if (const Json cluster = input.value("cluster", Json()); !cluster.is_null())
+    config.cluster = TFD_TRY(cluster::cluster_spec_from_json(cluster.dump(), "case"));
+  const auto type = optional_member<std::string>(input, "task_type");
+  const auto id = optional_member<int>(input, "task_id");
+  if (type && id) config.task = cluster::TaskId{*type, *id};
+  return config;
+}
+
+/// A replica for every GPU, or else one on the CPU.
+strategy::LocalDevices devices_of(const Json& input) {
+  const Json accelerators = input.value("num_accelerators", Json::object());
+  const int gpus = accelerators.is_object() ? accelerators.value("GPU", 0) : 0;
+  return gpus > 0 ? strategy::LocalDevices{"GPU", gpus} : strategy::LocalDevices{};
+}
+
+Json describe(const strategy::PlacedVariable& placed) {
+  return {{"name", placed.name},
+          {"device", placed.device},
+          {"type", placed.aggregating ? "AggregatingVariable" : "ResourceVariable"}};
+}
+
+Result<Json> create_all(const Json& stated, ParameterServerStrategy& strategy) {
+  Json out = Json::array();
+  for (const Json& one : stated) {
+    const std::string name = one.at("name");
+    if (const auto parts = optional_member<int>(one, "num_shards")) {
+      for (const auto& part : TFD_TRY(strategy.create_partitioned_variable(name, Aggregation::kNone, *parts)))
+        out.push_back(describe(part));
+      continue;
+    }
+    const auto beside = optional_member<std::string>(one, "colocate_with");
+    out.push_back(describe(TFD_TRY(strategy.create_variable(name, Aggregation::kNone, beside.value_or("")))));
+  }
+  return out;
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return out;
+}
+
+Result<Json> global_step_of(ParameterServerStrategy& strategy) {
+  const auto placed = TFD_TRY(strategy.create_global_step());
+  Json out = describe(placed);
+  out.erase("name");
+  out["aggregation"] = "VariableAggregation." + upper(variable::name_of(placed.aggregation));
+  return out;
+}
+
+Json input_context_of(const ParameterServerStrategy& strategy) {
+  const auto context = strategy.input_context();
+  if (!context) return error_record(context.error());
+  return {{"num_input_pipelines", context->num_input_pipelines},
+          {"input_pipeline_id", context->input_pipeline_id},
+          {"num_replicas_in_sync", context->num_replicas_in_sync}};
+}
+
+Result<Json> run_case(const Json& input) {
+  auto strategy = TFD_TRY(ParameterServerStrategy::make(TFD_TRY(config_of(input)), devices_of(input)));
+  Json out{{"num_replicas_in_sync", strategy.num_replicas_in_sync()},
+           {"worker_devices", strategy.worker_devices()},
+           {"parameter_devices", strategy.parameter_devices()},
+           {"is_chief", strategy.is_chief()},
+           {"should_checkpoint", strategy.should_checkpoint()}};
+  const Json variables = input.value("variables", Json::array());
+  Json created = TFD_TRY(create_all(variables, strategy));
+  Json step = TFD_TRY(global_step_of(strategy));
+  out["variables"] = std::move(created);
+  out["global_step"] = std::move(step);
+  out["device_filters"] = strategy.device_filters();
+  out["input_context"] = input_context_of(strategy);
+  return out;
+}
+
+void run_ps_v1(const Json& input, const Json& expected, Report& report) {
+  const auto got = run_case(input);
+  report.compare(expected, got ? *got : error_record(got.error()), "case");
+}
+
+}  // namespace
+
+Sets ps_v1_sets() { return {{"ps_v1", run_ps_v1}}; }
+
+}  // namespace tfd::vectors
