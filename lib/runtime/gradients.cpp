@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "floating.hpp"
+
 namespace tfd::runtime {
 namespace {
 
@@ -17,25 +19,6 @@ using variable::UpdateKind;
 
 bool is_gradient(const variable::Update& update) {
   return update.kind == UpdateKind::kGradient || update.kind == UpdateKind::kGradientRows;
-}
-
-/// Calls `of` with the elements' type and how they are read and written.
-template <class Visit>
-void as_numbers(DType dtype, Visit of) {
-  switch (dtype) {
-    case DType::kF32:
-      return of(
-          float(), [](float x) { return x; }, [](float x) { return x; });
-    case DType::kF64:
-      return of(
-          double(), [](double x) { return x; }, [](double x) { return x; });
-    case DType::kF16:
-      return of(std::uint16_t(), tensor::half_to_float, tensor::float_to_half);
-    case DType::kBF16:
-      return of(std::uint16_t(), tensor::bfloat16_to_float, tensor::float_to_bfloat16);
-    default:
-      return;  // no gradient
-  }
 }
 
 bool is_finite(const Tensor& gradient) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "floating.hpp"
 #include "tfd/variable/replicated.hpp"
 
 namespace tfd::runtime {
@@ -12,16 +13,18 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-template <class T>
+/// Of floating-point numbers; rounded once.
 Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& weights, double total) {
   Tensor out = Tensor::uninitialized(values.front().dtype(), values.front().shape());
-  T* to = out.mutable_as<T>();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(out.size()); ++i) {
-    double sum = 0;
-    for (std::size_t replica = 0; replica < values.size(); ++replica)
-      sum += static_cast<double>(values[replica].as<T>()[i]) * weights[replica];
-    to[i] = static_cast<T>(sum / total);
-  }
+  as_numbers(out.dtype(), [&]<class T>(T, auto read, auto write) {
+    T* to = out.mutable_as<T>();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(out.size()); ++i) {
+      double sum = 0;
+      for (std::size_t replica = 0; replica < values.size(); ++replica)
+        sum += static_cast<double>(read(values[replica].as<T>()[i])) * weights[replica];
+      to[i] = write(static_cast<decltype(read(T()))>(sum / total));
+    }
+  });
   return out;
 }
 
@@ -35,9 +38,8 @@ Result<Tensor> mean_by_examples(const std::vector<Tensor>& values, const std::ve
     if (value.spec() != values.front().spec())
       return fail(Code::kInvalidArgument, "replicas differ: {} and {}", format_spec(values.front().spec()),
                   format_spec(value.spec()));
-  if (values.front().dtype() == DType::kF32) return weighted<float>(values, weights, total);
-  if (values.front().dtype() == DType::kF64) return weighted<double>(values, weights, total);
-  return fail(Code::kInvalidArgument, "a mean over replicas of different batches needs f32 or f64, not {}",
+  if (tensor::is_floating(values.front().dtype())) return weighted(values, weights, total);
+  return fail(Code::kInvalidArgument, "there is no mean of {} over replicas",
               tensor::dtype_name(values.front().dtype()));
 }
 
@@ -59,11 +61,6 @@ const program::OutputBinding* output_of(const program::FunctionDef& function,
   return nullptr;
 }
 
-Tensor scaled(const Tensor& value, double weight) {
-  if (value.dtype() == DType::kF32) return weighted<float>({value}, {weight}, 1);
-  return weighted<double>({value}, {weight}, 1);
-}
-
 /// All rows, one replica's after the other's: the same row of several adds up where it is applied.
 Result<variable::Update> concatenate_rows(const std::vector<variable::Update>& updates,
                                           const std::vector<double>& weights) {
@@ -77,7 +74,7 @@ Result<variable::Update> concatenate_rows(const std::vector<variable::Update>& u
   std::byte* to = out.value.mutable_data();
   std::int64_t* to_index = out.indices.mutable_as<std::int64_t>();
   for (std::size_t i = 0; i < updates.size(); ++i) {
-    const Tensor value = weights.empty() ? updates[i].value : scaled(updates[i].value, weights[i]);
+    const Tensor value = weights.empty() ? updates[i].value : weighted({updates[i].value}, {weights[i]}, 1);
     if (value.byte_size() > 0) std::memcpy(to, value.data(), value.byte_size());
     to += value.byte_size();
     to_index =
@@ -99,8 +96,8 @@ Result<variable::Update> reduce_rows(const program::OutputBinding& output, varia
     return fail(Code::kInvalidArgument,
                 "rows of '{}' are assigned by {} replicas: that needs the aggregation only_first_replica",
                 first.variable, updates.size());
-  if (first.value.dtype() != DType::kF32 && first.value.dtype() != DType::kF64)
-    return fail(Code::kInvalidArgument, "a mean of rows over replicas needs f32 or f64, not {}",
+  if (!tensor::is_floating(first.value.dtype()))
+    return fail(Code::kInvalidArgument, "there is no mean of {} over replicas",
                 tensor::dtype_name(first.value.dtype()));
   std::vector<double> weights = is_gradient ? examples : std::vector<double>(updates.size(), 1);
   double total = 0;

@@ -78,15 +78,15 @@ Result<Tensor> aggregate(Aggregation aggregation, std::span<const Tensor> values
   const DType dtype = values[0].dtype();
   if (dtype == DType::kBool || (aggregation == Aggregation::kMean && !is_floating(dtype)))
     return fail(Code::kInvalidArgument, "there is no {} of {}", name_of(aggregation), dtype_name(dtype));
-  Tensor total = values[0];
+  Tensor total = widened(values[0]);  // halves are rounded once
   for (const Tensor& value : values.subspan(1)) {
-    if (value.spec() != total.spec())
-      return fail(Code::kInvalidArgument, "the replicas' values differ: {} and {}", format_spec(total.spec()),
+    if (value.spec() != values[0].spec())
+      return fail(Code::kInvalidArgument, "the replicas' values differ: {} and {}", format_spec(values[0].spec()),
                   format_spec(value.spec()));
-    add_to(total, value, false);
+    add_to(total, widened(value), false);
   }
-  if (aggregation == Aggregation::kMean) return divided(total, static_cast<std::int64_t>(values.size()));
-  return total;
+  if (aggregation == Aggregation::kMean) total = divided(total, static_cast<std::int64_t>(values.size()));
+  return narrowed(total, dtype);
 }
 
 ReplicatedVariable::ReplicatedVariable(ReplicationKind kind, const Tensor& initial, int replicas)

@@ -50,6 +50,11 @@ TEST_CASE("replicated: vectors and half types are aggregated element by element"
   REQUIRE(v.write(WriteOp::kSubtract, std::vector<Tensor>{floats({3, 0}), floats({0, 3}), floats({3, 3})}));
   for (const Tensor& copy : v.copies()) CHECK(values_of(copy) == std::vector<float>{-1, 0});
   const auto bf16 = [](float x) { return Tensor::scalar(DType::kBF16, tensor::float_to_bfloat16(x)); };
+  const auto sum = aggregate(Aggregation::kSum, std::vector<Tensor>{bf16(256), bf16(1), bf16(1)});
+  CHECK(tensor::bfloat16_to_float(sum->as<std::uint16_t>()[0]) == 258);  // 257 is 256 in bf16
+  const auto f16 = [](float x) { return Tensor::scalar(DType::kF16, tensor::float_to_half(x)); };
+  const auto large = aggregate(Aggregation::kMean, std::vector<Tensor>{f16(60000), f16(60000)});
+  CHECK(tensor::half_to_float(large->as<std::uint16_t>()[0]) == 60000);  // their sum isn't finite
   const auto mean = aggregate(Aggregation::kMean, std::vector<Tensor>{bf16(1), bf16(2)});
   REQUIRE(mean);
   CHECK(tensor::bfloat16_to_float(mean->as<std::uint16_t>()[0]) == 1.5F);
