@@ -226,3 +226,13 @@ MLIR
   run -65 --separate-stderr check program.json --set "$own" --set variables.w.dtype=f64
   [[ $stderr == *"variable 'w'"* ]]
 }
+
+@test "tfd-run: workers by themselves share the loss scale, and skip what overflows" {
+  overflowing_program ', "on_nonfinite": "skip", "loss_scale": {"initial": 8, "growth_steps": 2}'
+  run -0 --separate-stderr timeout 60 tfd-run program.json --strategy parameter-server
+  [ "$(jq -c 'select(.event == "step") | .metrics.scale // .metrics' <<<"$output" | paste -sd' ')" = '8 8 {"skipped_steps":1} {"skipped_steps":1} 4 4 8 8' ]
+  serve --jobs worker=1,ps=2
+  rm ck/step-00000008.safetensors
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json # goes on where the other was
+  [ "$(jq -c 'select(.event == "step") | [.step, .metrics.scale]' <<<"$output" | paste -sd' ')" = '[6,4] [7,8] [8,8]' ]
+}

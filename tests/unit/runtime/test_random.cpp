@@ -4,6 +4,7 @@
 #include <set>
 
 #include "small_cluster.hpp"
+#include "tfd/runtime/replica_runner.hpp"
 
 using namespace tfd;
 using namespace tfd::runtime;
@@ -57,5 +58,42 @@ TEST_CASE("random inputs: another step, function, seed or closure draws other nu
     const Words key = key_of(run_closure(cluster, "draw", closure, 0));
     CHECK(all.insert(key).second);
     CHECK(key_of(run_closure(cluster, "draw", closure, 1)) == key);  // the attempt after a worker was lost
+  }
+}
+
+TEST_CASE("random inputs: every replica of a step draws for itself") {
+  SmallCluster cluster(random_parts(""), 1, 3);
+  const auto outcome = cluster.run_on_replicas("draw", program::Replicas::kEach);
+  const Words stacked = key_of(outcome);
+  REQUIRE(outcome->results[0].shape() == tensor::Shape{3, 2});
+  std::set<Words> all;
+  for (std::size_t replica = 0; replica < 3; ++replica)
+    CHECK(all.insert({stacked[2 * replica], stacked[2 * replica + 1]}).second);
+  CHECK(all.contains(key_of(cluster.run("draw", {}, 0))));  // the first draws what the only one would
+  CHECK(key_of(cluster.run_on_replicas("draw", program::Replicas::kEach)) == stacked);
+}
+
+TEST_CASE("random inputs: workers that train by themselves draw differently in the same step") {
+  Parts parts{
+      R"({"v": 1, "functions": {"draw": {"module": "draw.mlir", "inputs": ["rng"], "outputs": [{"metric": "noise"}]}}})",
+      {{"draw.mlir", "(%noise: tensor<f64>) -> tensor<f64>"}},
+      {}};
+  std::set<double> all;
+  for (const std::int64_t worker : {0, 1, 2}) {
+    ReplicaOptions options;
+    options.replicas = 1;
+    options.input = {3, worker};
+    options.make_engine = []() -> Result<std::shared_ptr<function::Engine>> {
+      return std::make_shared<kit::FakeEngine>(
+          std::map<std::string, kit::Body>{{"draw.mlir", [](const Tensors& in) -> Result<Tensors> { return in; }}});
+    };
+    const auto runner = ReplicaRunner::make(parse(parts), options);
+    REQUIRE(runner);
+    for (const std::int64_t step : {0, 1}) {
+      const auto outcome = (*runner)->step("draw", {}, step);
+      REQUIRE(outcome);
+      CHECK(all.insert(outcome->metrics.at(0).value).second);
+      CHECK((*runner)->step("draw", {}, step)->metrics.at(0).value == outcome->metrics.at(0).value);
+    }
   }
 }
