@@ -30,6 +30,7 @@ struct Asked {
   std::string task;
   std::string bind;
   std::string data_root;
+  int devices = 1;
   std::string output;
   std::optional<std::int64_t> ready_fd;
   Duration timeout = std::chrono::seconds(30);
@@ -77,6 +78,12 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "DIR",
        .help = "Where relative paths of data sets start",
        .target = &a.data_root},
+      {.names = "--devices",
+       .placeholder = "N",
+       .help = "Devices of each worker: each runs a replica of every training step",
+       .target = &a.devices,
+       .least = 1,
+       .most = 1024},
       {.names = "--output",
        .placeholder = "FILE",
        .help = "Write the spec to this file once all tasks are ready",
@@ -192,6 +199,7 @@ std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, c
   std::vector<std::string> argv{"tfd-serve", "--serve-task", cluster::format_task(id), "--bind",
                                 cluster::format_address(bound)};
   if (!asked.data_root.empty()) argv.insert(argv.end(), {"--data-root", asked.data_root});
+  if (asked.devices != 1) argv.insert(argv.end(), {"--devices", std::to_string(asked.devices)});
   if (io.quiet) argv.push_back("--quiet");
   argv.insert(argv.end(), static_cast<std::size_t>(io.verbosity), "-v");
   if (asked.drain) argv.insert(argv.end(), {"--drain", format_duration(*asked.drain)});
@@ -275,6 +283,7 @@ Result<int> be_task(const Asked& asked, cli::Io& io) {
   const serve::TaskProcess wanted{.task = task,
                                   .bind = asked.bind,
                                   .data_root = asked.data_root,
+                                  .devices = asked.devices,
                                   .drains = asked.drain.has_value(),
                                   .key_file = asked.key_file,
                                   .allow_native = asked.allow_native};

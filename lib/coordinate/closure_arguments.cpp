@@ -51,8 +51,11 @@ Result<const ArgumentReader::Shape*> ArgumentReader::find_shape(const std::strin
 Result<Argument> ArgumentReader::read_argument(const Slot* slot, const json& value) const {
   if (is_reference(value, "per_worker")) {
     const json& name = *value.begin();
-    if (!name.is_string()) return fail(Code::kInvalidArgument, "'per_worker' must name a dataset");
+    if (!name.is_string()) return fail(Code::kInvalidArgument, "'per_worker' must name a dataset or a variable");
     const auto dataset = datasets_.find(name.get_ref<const std::string&>());
+    const program::VariableDef* variable = program_.find_variable(name.get_ref<const std::string&>());
+    if (dataset == datasets_.end() && variable != nullptr && variable->per_worker)
+      return PerWorkerVariable{variable->name};
     if (dataset == datasets_.end())
       return fail(Code::kInvalidArgument, "no per-worker dataset '{}' yet: create_per_worker_dataset makes it",
                   printable(name.get_ref<const std::string&>()));

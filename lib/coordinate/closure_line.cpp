@@ -31,7 +31,7 @@ struct Key {
 };
 
 constexpr std::array kScheduleKeys{Key{"function", Type::kText}, Key{"args", Type::kList, false},
-                                   Key{"kwargs", Type::kObject, false}};
+                                   Key{"kwargs", Type::kObject, false}, Key{"replicas", Type::kText, false}};
 constexpr std::array kFetchKeys{Key{"of", Type::kAny}};
 constexpr std::array kDatasetKeys{Key{"dataset", Type::kText}};
 constexpr std::array kReadKeys{Key{"variable", Type::kText}, Key{"rows", Type::kAny, false}};

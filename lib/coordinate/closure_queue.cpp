@@ -13,6 +13,19 @@ std::optional<ClosureId> ClosureQueue::take() {
   return closure;
 }
 
+std::optional<ClosureId> ClosureQueue::take_for(std::size_t worker) {
+  const auto own = tagged_.find(worker);
+  if (own == tagged_.end() || own->second.empty()) return std::nullopt;
+  const ClosureId resource = own->second.front();
+  own->second.pop_front();
+  return resource;
+}
+
+std::optional<ClosureId> ClosureQueue::take(std::size_t worker) {
+  if (const auto own = take_for(worker)) return own;
+  return take();
+}
+
 bool ClosureQueue::finished(ClosureId closure) { return in_flight_.erase(closure) == 1; }
 
 bool ClosureQueue::failed(ClosureId closure, Error error) {
@@ -40,6 +53,7 @@ std::vector<ClosureId> ClosureQueue::clear() {
   all.insert(all.end(), in_flight_.begin(), in_flight_.end());
   queued_.clear();
   in_flight_.clear();
+  tagged_.clear();
   error_.reset();
   return all;
 }

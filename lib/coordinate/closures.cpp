@@ -126,6 +126,7 @@ class ClosureStream {
   Result<void> schedule(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<void> fetch(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<std::string> answer_now(std::uint64_t line, const ClosureLine& parsed);
+  Result<std::string> read_on_workers(std::uint64_t line, const ClosureLine& parsed);
   Result<tensor::Tensor> read(const std::string& variable, const json& fields);
   Result<std::string> change_cluster(const json& fields);
   Result<std::string> save(const std::string& path);
@@ -214,6 +215,8 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
   };
   Call call =
       TFD_TRY(arguments_.read(parsed.fields["function"].get_ref<const std::string&>(), find("args"), find("kwargs")));
+  if (const json* replicas = find("replicas"))
+    call.replicas = TFD_TRY(program::parse_replicas(replicas->get_ref<const std::string&>()), "schedule: 'replicas'");
   TFD_TRY(check_call(arguments_.program(), call));
   const std::shared_ptr<Named> named = parsed.id ? named_.at(*parsed.id) : nullptr;
   const std::string name = name_for_files(line, parsed.id);
@@ -280,6 +283,9 @@ Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureL
                              TFD_TRY(coordinator_.create_per_worker_dataset(text("dataset"), deadline())));
       return ",\"status\":\"ready\"}\n";
     case Op::kRead: {
+      const program::VariableDef* variable = arguments_.program().find_variable(text("variable"));
+      if (variable != nullptr && variable->per_worker && !parsed.fields.contains("rows"))
+        return read_on_workers(line, parsed);
       std::string rest = ",\"status\":\"ready\",\"value\":";
       const auto value = TFD_TRY(read(text("variable"), parsed.fields));
       TFD_TRY(values_.append(value, name_for_files(line, parsed.id), rest));
@@ -301,6 +307,19 @@ Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureL
       break;
   }
   return fail(Code::kInternal, "an op without an answer");
+}
+
+// A list, by worker.
+Result<std::string> ClosureStream::read_on_workers(std::uint64_t line, const ClosureLine& parsed) {
+  const std::string name = name_for_files(line, parsed.id);
+  const auto values = TFD_TRY(coordinator_.values_on_workers(parsed.fields["variable"].get_ref<const std::string&>()));
+  std::string rest = ",\"status\":\"ready\",\"value\":[";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto outcome = TFD_TRY(values[i].fetch(deadline()));
+    if (i > 0) rest += ',';
+    TFD_TRY(values_.append(outcome.results.front(), fmt::format("{}-{}", name, i), rest));
+  }
+  return rest + "]}\n";
 }
 
 Result<tensor::Tensor> ClosureStream::read(const std::string& variable, const json& fields) {

@@ -8,6 +8,7 @@
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/runtime/gather.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -49,23 +50,33 @@ Result<void> check_argument(const program::Program& program, const program::Func
                             const std::string& where, const Argument& argument,
                             const std::function<bool(const program::InputBinding&)>& is_bound) {
   const auto* value = std::get_if<tensor::Tensor>(&argument);
+  std::optional<tensor::TensorSpec> spec;
+  if (value != nullptr) spec = value->spec();
+  if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) {
+    const program::VariableDef* definition = program.find_variable(variable->name);
+    if (definition == nullptr || !definition->per_worker)
+      return fail(Code::kInvalidArgument, "{}: {}: no variable '{}' of each worker", function.name, where,
+                  variable->name);
+    spec = definition->spec;
+  }
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     if (!is_bound(function.inputs[i])) continue;
-    if (value == nullptr) continue;  // an iterator: the worker looks for its fields
+    if (!spec) continue;  // an iterator: the worker looks for its fields
     if (function.inputs[i].field)
       return fail(Code::kInvalidArgument, "{}: {} must be an iterator, its field '{}' is used", function.name, where,
                   *function.inputs[i].field);
     const auto wanted = [&](const function::Module& module) {
-      const tensor::TensorSpec& spec = module.signature.arguments[i].spec;
-      if (function.inputs[i].lookup.empty()) return spec;
-      const bool is_index = value->dtype() == tensor::DType::kS32 || value->dtype() == tensor::DType::kS64;
-      return tensor::TensorSpec{is_index ? value->dtype() : tensor::DType::kS64,
-                                *program::indices_shape(spec, program.find_variable(function.inputs[i].lookup)->spec)};
+      const tensor::TensorSpec& parameter = module.signature.arguments[i].spec;
+      if (function.inputs[i].lookup.empty()) return parameter;
+      const bool is_index = spec->dtype == tensor::DType::kS32 || spec->dtype == tensor::DType::kS64;
+      return tensor::TensorSpec{
+          is_index ? spec->dtype : tensor::DType::kS64,
+          *program::indices_shape(parameter, program.find_variable(function.inputs[i].lookup)->spec)};
     };
-    const auto fits = [&](const function::Module& module) { return wanted(module) == value->spec(); };
+    const auto fits = [&](const function::Module& module) { return wanted(module) == *spec; };
     if (std::ranges::any_of(function.modules, fits)) continue;
     return fail(Code::kInvalidArgument, "{}: {} is {}, the function takes {}", function.name, where,
-                tensor::format_spec(value->spec()), tensor::format_spec(wanted(function.modules.front())));
+                tensor::format_spec(*spec), tensor::format_spec(wanted(function.modules.front())));
   }
   return {};
 }
@@ -123,6 +134,11 @@ Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::En
     const std::string name = cluster::format_task(task.id);
     tasks.emplace_back(*endpoint, endpoint->add_peer(name, task.address), name);
   }
+  const auto states = runtime::gather<runtime::TaskStatus>(
+      tasks.size(), [&](std::size_t i, auto done) { tasks[i].status(deadline, std::move(done)); });
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    if (states[i] && states[i]->epoch != 0 && (!states[i]->doing.empty() || states[i]->closures_waiting > 0))
+      return fail(Code::kFailedPrecondition, "{} is at work for another run", tasks[i].name());
   return dismiss(tasks, 0, deadline);
 }
 
@@ -133,12 +149,19 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
       board_(std::make_shared<FetchBoard>()),
       queue_(options_.queue_capacity, options_.keep_going) {
   board_->describe = [this] { return describe(Lock(mutex_)); };
+  board_->read = [this](std::size_t worker, const std::string& variable, Deadline deadline) {
+    return read_on(worker, variable, deadline);
+  };
 }
 
 Coordinator::~Coordinator() {
   {
     const std::scoped_lock lock(board_->describe_mutex);
     board_->describe = {};
+  }
+  {
+    const std::scoped_lock lock(board_->read_mutex);
+    board_->read = {};
   }
   bool goodbye = !options_.keep_servers && !options_.commands;
   {
@@ -156,13 +179,15 @@ Coordinator::~Coordinator() {
   owned_endpoint_.reset();  // after this no callback runs
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
   for (const auto& [id, closure] : closures_) closure->value->set_cancelled(ended, std::nullopt);
+  for (const auto& [name, values] : values_on_workers_)
+    for (const SharedValue& value : values) value->become(ClosureState::kAborted);
 }
 
 Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
   TFD_TRY(check_cluster(config, false));
-  if (!config.cluster.has_job("ps") && !program_.variables.empty())
-    return fail(Code::kInvalidArgument, "the cluster spec has no ps, but the program has {} variables",
-                program_.variables.size());
+  const auto on_servers = std::ranges::count(program_.variables, false, &program::VariableDef::per_worker);
+  if (!config.cluster.has_job("ps") && on_servers > 0)
+    return fail(Code::kInvalidArgument, "the cluster spec has no ps, but the program has {} variables", on_servers);
   for (const cluster::Task& task : config.cluster.tasks()) {
     const std::string name = cluster::format_task(task.id);
     if (task.id.job != "ps" && task.id.job != "worker") continue;
@@ -188,6 +213,7 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
 
 Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   TFD_TRY(read_spec(config));
+  if (options_.transient) transient_.emplace(*options_.transient, static_cast<int>(workers_.size()));
   const Deadline deadline = Deadline::after(options_.connect_timeout);
   transport::EndpointOptions endpoint;
   endpoint.name = "coordinator";
@@ -269,10 +295,12 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   if (!call.command) TFD_TRY(check_call(program_, call));
   auto closure = std::make_shared<Closure>();  // with the table and whoever sends it
   closure->call.epoch = epoch_;
-  closure->call.step = call.step;
+  closure->call.step = call.step.value_or(0);
+  closure->call.replicas = call.replicas;
   closure->on_done = std::move(call.on_done);
   const auto to_value = [](Argument& argument) -> runtime::ArgumentValue {
     if (const auto* dataset = std::get_if<PerWorkerDataset>(&argument)) return runtime::IteratorRef{dataset->id};
+    if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) return runtime::VariableRef{variable->name};
     return std::get<tensor::Tensor>(std::move(argument));
   };
   for (Argument& argument : call.args) closure->call.args.push_back(to_value(argument));
@@ -291,6 +319,7 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   if (fatal_ || queue_.has_error())
     return raise(std::move(lock)).map([]() -> RemoteValue { return RemoteValue(nullptr); });
   closure->id = next_id_++;
+  if (!call.step) closure->call.closure = closure->id;
   closure->value = std::make_shared<RemoteValue::Shared>(closure->id, board_);
   closures_.emplace(closure->id, closure);
   queue_.put(closure->id);
@@ -348,6 +377,8 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
   const std::size_t number = iterators_.size();
   const std::string id = fmt::format("{}#{}", dataset, number);
   iterators_.push_back({id, dataset, {}});
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].replicas > 0) queue_.put_for(i, number);  // others get them all with the program
   endpoint_->post([this] {
     std::vector<std::pair<std::size_t, std::uint64_t>> ready;
     {
@@ -360,9 +391,9 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
   // Every worker that is there has it, and at least one is there; others get it before their first closure.
   const auto made = [this, number] {
     bool any = false;
-    for (const Worker& worker : workers_) {
-      if (worker.state != WorkerState::kReady) continue;
-      if (worker.iterators_made <= number) return false;
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (workers_[i].state != WorkerState::kReady) continue;
+      if (!iterators_[number].made_on.contains(i)) return false;
       any = true;
     }
     return any;
@@ -398,6 +429,11 @@ std::size_t Coordinator::in_flight() const {
 int Coordinator::workers_up() const {
   const Lock lock(mutex_);
   return static_cast<int>(std::ranges::count(workers_, WorkerState::kReady, &Worker::state));
+}
+
+int Coordinator::num_replicas_in_sync() const {
+  const Lock lock(mutex_);
+  return replicas_;
 }
 
 Result<void> Coordinator::shutdown_tasks(Deadline deadline) {

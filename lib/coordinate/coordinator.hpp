@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -67,9 +68,9 @@ struct Worker {
   WorkerState state = WorkerState::kAway;
   std::uint64_t generation = 0;  // grows with every loss: answers to what was asked before are ignored
   transport::Incarnation incarnation = 0;
+  int replicas = 0;  // that it runs; 0: not known
   std::unordered_set<ClosureId> held;
   Window window{1};
-  std::size_t iterators_made = 0;
   bool making_iterator = false;
   bool paused = false;  // it couldn't reach a parameter server, which is being asked
   bool was_ready = false;
@@ -78,6 +79,7 @@ struct Worker {
   Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
   std::string reason = "not reached yet";      // why it is away
   bool has_left = false;                       // a newer spec is without it; it may come back
+  bool joined_later = false;                   // by a newer spec
 };
 
 struct Server {
@@ -91,6 +93,7 @@ struct IteratorDef {
   std::string id;
   std::string dataset;
   std::optional<Error> error;
+  std::set<std::size_t> made_on = {};  // workers
 };
 
 /// One pass in parts: which are to do, who does which, what came back.
@@ -120,6 +123,7 @@ class Coordinator final : public ClusterCoordinator {
   Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) override;
   Result<tensor::Tensor> read_rows(const std::string& variable, const tensor::Tensor& rows, Deadline deadline) override;
   Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) override;
+  Result<std::vector<RemoteValue>> values_on_workers(const std::string& name) override;
   Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
                                                                std::optional<std::int64_t> steps,
                                                                Deadline deadline) override;
@@ -131,6 +135,7 @@ class Coordinator final : public ClusterCoordinator {
   std::size_t queued() const override;
   std::size_t in_flight() const override;
   int workers_up() const override;
+  int num_replicas_in_sync() const override;
   Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) override;
   Result<void> shutdown_tasks(Deadline deadline) override;
 
@@ -155,6 +160,7 @@ class Coordinator final : public ClusterCoordinator {
   std::vector<Dispatched> take_closures();
   void send(const Dispatched& one);
   void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
+  bool server_failed(const Dispatched& one, const Error& error);
   void complete(const Lock& lock, const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   void put_back(const Lock& lock, ClosureId id, std::vector<ClosurePtr>& cancelled);
   void announce_idle(const Lock& lock);
@@ -169,13 +175,23 @@ class Coordinator final : public ClusterCoordinator {
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason);
   void load_worker(std::size_t index, std::uint64_t generation);
+  void loaded(std::size_t index, std::uint64_t generation, int replicas);
+  std::optional<Error> check_replicas(const Lock& lock, const Worker& worker) const;
   void load_failed(std::size_t index, std::uint64_t generation, Error error);
   void make_iterators(std::size_t index, std::uint64_t generation);
-  void iterator_made(std::size_t index, std::uint64_t generation, Result<void> made);
+  void iterator_made(std::size_t index, std::uint64_t generation, std::size_t number, Result<void> made);
   void worker_ready(std::size_t index);
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
   bool is_server(const std::string& task) const;
+
+  // resources.cpp: what lives on workers
+  bool is_own_variable(const std::string& name) const;
+  bool is_there(const Lock& lock, const std::string& name, std::size_t worker) const;
+  void refresh_values(const Lock& lock, std::size_t worker);
+  Result<runtime::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
+  Result<void> assign_on_workers(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
+  Error aborted(const Worker& worker, const std::string& name) const;
 
   // membership.cpp
   Result<void> check_servers(const std::map<std::string, std::string>& addresses) const;
@@ -233,9 +249,13 @@ class Coordinator final : public ClusterCoordinator {
   std::vector<Server> servers_;
   std::size_t next_worker_ = 0;
   std::vector<IteratorDef> iterators_;
+  using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // with the caller's RemoteValue
+  std::map<std::string, std::vector<SharedValue>> values_on_workers_;
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
   std::optional<Error> load_error_;         // the first, while no worker was ready yet
+  std::optional<TransientFailures> transient_;
   bool any_ready_ = false;
+  int replicas_ = 1;     // of each worker
   bool fenced_ = false;  // a task refused us: it may belong to a newer coordinator, so no goodbyes
   bool dispatch_posted_ = false;
   bool closing_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Closures to workers and back. Everything here runs on the endpoint's I/O thread, but post_dispatch().
+#include <algorithm>
 #include <cmath>
 
 #include "coordinator.hpp"
@@ -96,24 +97,47 @@ void Coordinator::send(const Dispatched& one) {
       [this, one](Result<runtime::ClosureOutcome> outcome) { ran(one, std::move(outcome)); });
 }
 
+// True where the closure was put back, to be tried again.
+bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
+  bool passes = false;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[one.worker];
+    if (worker.generation != one.generation || !worker.held.contains(one.closure->id)) return true;  // too late
+    passes = transient_ && transient_->pass(error);
+    // TensorFlow's timeout is the closure's own error.
+    if (transient_ && !passes && classify(error) == Failure::kTimeout) return false;
+    worker.held.erase(one.closure->id);
+    std::vector<ClosurePtr> cancelled;
+    put_back(lock, one.closure->id, cancelled);
+    announce_idle(lock);
+    if (!cancelled.empty()) endpoint_->post([cancelled] { call_back(cancelled); });
+  }
+  send_fences();
+  if (!transient_) {
+    server_reported(one.worker, one.generation, error);
+  } else if (passes) {
+    options_.log.info("{}: {}, trying again", error.task.empty() ? workers_[one.worker].name : error.task,
+                      error.message);
+    dispatch();
+  } else {
+    server_lost(*std::ranges::find(servers_, error.task, &Server::name), error.message);
+  }
+  return true;
+}
+
 void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
-  if (!outcome && (outcome.error().code == Code::kUnavailable || outcome.error().code == Code::kCancelled)) {
-    const Error& error = outcome.error();  // cancelled: a worker that is stopping says so of what it hadn't begun
-    if (error.code == Code::kCancelled || error.task.empty() || error.task == workers_[one.worker].name)
+  if (!outcome) {
+    Error error = outcome.error();
+    // Cancelled: a worker that is stopping says so of what it hadn't begun.
+    if (error.code == Code::kCancelled || (error.code == Code::kUnavailable && error.task.empty()))
+      error.task = workers_[one.worker].name;
+    const Failure failure = classify(error);
+    if (failure == Failure::kWorker && error.task == workers_[one.worker].name && error.code != Code::kAborted)
       return worker_lost(one.worker, one.generation, error.message);
-    if (is_server(error.task)) {
-      {
-        const Lock lock(mutex_);
-        Worker& worker = workers_[one.worker];
-        if (worker.generation != one.generation || worker.held.erase(one.closure->id) == 0) return;
-        std::vector<ClosurePtr> cancelled;
-        put_back(lock, one.closure->id, cancelled);
-        announce_idle(lock);
-        if (!cancelled.empty()) endpoint_->post([cancelled] { call_back(cancelled); });
-      }
-      send_fences();
-      return server_reported(one.worker, one.generation, error);
-    }
+    const bool of_server = failure == Failure::kServer || failure == Failure::kTimeout;
+    const bool of_timeout = transient_ && failure == Failure::kTimeout;
+    if (of_server && (is_server(error.task) || of_timeout) && server_failed(one, error)) return;
   }
   {
     const Lock lock(mutex_);

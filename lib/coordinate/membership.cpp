@@ -100,6 +100,7 @@ MembershipChange Coordinator::change_workers(const std::map<std::string, std::st
       workers_.emplace_back().name = name;
       worker = std::prev(workers_.end());
       worker->window = Window(options_.window);
+      worker->joined_later = true;
     }
     connect_worker(*worker, address);
     change.joined.push_back(name);

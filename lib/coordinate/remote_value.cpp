@@ -51,6 +51,14 @@ std::optional<ClosureId> RemoteValue::cause() const {
   return state() == ClosureState::kCancelled ? shared_->cause : std::nullopt;
 }
 
+// A variable changes, so its value isn't kept.
+Result<runtime::ClosureOutcome> RemoteValue::read_again(Deadline deadline) const {
+  FetchBoard& board = *shared_->board;
+  const std::scoped_lock lock(board.read_mutex);
+  if (!board.read) return fail(Code::kCancelled, "the coordinator has ended");
+  return board.read(shared_->place->worker, shared_->place->variable, deadline);
+}
+
 Result<runtime::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
   const auto there = [this] { return state() != ClosureState::kNotReady; };
   FetchBoard& board = *shared_->board;
@@ -65,7 +73,7 @@ Result<runtime::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
   }
   switch (state()) {
     case ClosureState::kReady:
-      return shared_->outcome;
+      return shared_->place && !shared_->place->variable.empty() ? read_again(deadline) : shared_->outcome;
     case ClosureState::kError:
     case ClosureState::kCancelled:
     case ClosureState::kAborted:

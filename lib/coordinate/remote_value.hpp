@@ -23,6 +23,15 @@ struct FetchBoard {
   std::atomic<int> waiting{0};
   std::mutex describe_mutex;              // never taken by those who fill values
   std::function<std::string()> describe;  // whom the coordinator waits for; empty after its end
+  std::mutex read_mutex;
+  /// Of a worker's own variable; empty after the coordinator's end.
+  std::function<Result<runtime::ClosureOutcome>(std::size_t worker, const std::string& variable, Deadline)> read;
+};
+
+/// What lives on a worker, and isn't kept here.
+struct OnWorker {
+  std::size_t worker = 0;
+  std::string variable;  // empty: an iterator, which has no value
 };
 
 struct RemoteValue::Shared {
@@ -32,6 +41,8 @@ struct RemoteValue::Shared {
   void set_error(Error value);
   void set_cancelled(const Error& because, std::optional<ClosureId> closure);
   void set_aborted(const Error& because);
+  /// Of what lives on a worker, whose error was set when it was made: kReady, kAborted.
+  void become(ClosureState now) { publish(now); }
 
   const ClosureId id;
   const std::shared_ptr<FetchBoard> board;  // with the coordinator and its other values
@@ -39,6 +50,7 @@ struct RemoteValue::Shared {
   runtime::ClosureOutcome outcome;
   Error error;
   std::optional<ClosureId> cause;
+  std::unique_ptr<const OnWorker> place;
 
  private:
   void publish(ClosureState value);

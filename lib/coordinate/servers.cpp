@@ -5,6 +5,7 @@
 
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/runtime/gather.hpp"
 #include "tfd/runtime/sharded_state.hpp"
 
 namespace tfd::coordinate {
@@ -16,42 +17,20 @@ Error gone(const std::string& server, const std::string& reason) {
   return {Code::kUnavailable, fmt::format("parameter server {} is gone: {}", server, reason), server};
 }
 
-/// All answers of a group of requests.
-template <class T>
-struct Gathered {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::optional<Result<T>>> answers;
-  std::size_t left = 0;
-};
-
 /// Asks every server at once: question(server, index, callback). The first error in the order of servers.
 template <class T, class Ask>
 Result<std::vector<Result<T>>> ask_all(const std::vector<Server>& servers, const Ask& question) {
-  const auto gathered = std::make_shared<Gathered<T>>();  // with the callbacks
-  gathered->answers.resize(servers.size());
-  gathered->left = servers.size();
-  for (std::size_t i = 0; i < servers.size(); ++i)
-    question(servers[i], i, [gathered, i](Result<T> answer) {
-      const std::scoped_lock lock(gathered->mutex);
-      gathered->answers[i].emplace(std::move(answer));
-      if (--gathered->left == 0) gathered->changed.notify_all();
-    });
-  std::unique_lock lock(gathered->mutex);
-  gathered->changed.wait(lock, [&] { return gathered->left == 0; });
-  std::vector<Result<T>> out;
+  auto answers =
+      runtime::gather<T>(servers.size(), [&](std::size_t i, auto done) { question(servers[i], i, std::move(done)); });
   for (std::size_t i = 0; i < servers.size(); ++i) {
-    Result<T>& answer = *gathered->answers[i];
-    if (!answer) {
-      Error error = std::move(answer).error();
-      if (error.task.empty()) error.task = servers[i].name;
-      // It may die just when it is asked, before the endpoint says that it is down.
-      if (error.code == Code::kUnavailable) return fail(gone(servers[i].name, error.message));
-      return fail(std::move(error));
-    }
-    out.push_back(std::move(answer));
+    if (answers[i]) continue;
+    Error error = std::move(answers[i]).error();
+    if (error.task.empty()) error.task = servers[i].name;
+    // It may die just when it is asked, before the endpoint says that it is down.
+    if (error.code == Code::kUnavailable) return fail(gone(servers[i].name, error.message));
+    return fail(std::move(error));
   }
-  return out;
+  return answers;
 }
 
 }  // namespace
@@ -94,6 +73,8 @@ void Coordinator::end_all(Error error) {
 }
 
 Result<const variable::PlacedVariable*> Coordinator::find_placed(const std::string& variable) const {
+  if (is_own_variable(variable))
+    return fail(Code::kInvalidArgument, "variable '{}' is each worker's own: every worker has another value", variable);
   const auto placed = placement_.placed.find(variable);
   if (placed != placement_.placed.end()) return &placed->second;
   std::vector<std::string> names;
@@ -130,6 +111,8 @@ Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline d
 
 Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const tensor::Tensor& rows,
                                               Deadline deadline) {
+  if (is_own_variable(variable))
+    return fail(Code::kInvalidArgument, "'{}' is every worker's own: it is read whole", variable);
   const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
   const auto shares = placed.sharding.split(rows);
   if (!shares)  // kOutOfRange is the end of the data
@@ -151,6 +134,7 @@ Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const
 }
 
 Result<void> Coordinator::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) {
+  if (is_own_variable(variable)) return assign_on_workers(variable, value, deadline);
   const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
   const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
   if (value.spec() != spec)

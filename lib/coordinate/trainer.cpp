@@ -9,6 +9,7 @@
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/strategy/best.hpp"
+#include "tfd/strategy/run_end.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::coordinate {
@@ -84,7 +85,8 @@ class Trainer {
 
  private:
   Result<void> find_checkpoint();
-  bool nothing_left() const { return train_.steps && first_step_ >= *train_.steps; }
+  bool nothing_left() const { return ended_.has_value() || (train_.steps && first_step_ >= *train_.steps); }
+  std::string describe_end() const;
   Result<TrainSummary> run_connected();
   Result<std::string> run_steps();
   Result<void> schedule_until(std::int64_t boundary);
@@ -95,6 +97,7 @@ class Trainer {
   std::int64_t next_boundary() const;
   Deadline next_time() const;
   Result<void> finish(const std::string& reason);
+  Result<void> mark_end(const std::string& reason);
   Result<void> use_averages(const std::string& reason);
   Result<void> evaluate();
   Result<void> judge();
@@ -114,6 +117,7 @@ class Trainer {
   TrainOptions options_;
   Mailbox mailbox_;
   std::optional<variable::Checkpoint> restored_;
+  std::optional<strategy::RunEnd> ended_;  // an earlier run was over at this checkpoint
   std::unique_ptr<ClusterCoordinator> coordinator_;
 
   std::deque<RemoteValue> steps_;  // scheduled and not collected, in order
@@ -169,12 +173,24 @@ Result<void> Trainer::find_checkpoint() {
   if (!restored_) return {};
   first_step_ = scheduled_ = collected_ = reported_step_ = saved_step_ = restored_->step;
   saved_path_ = restored_->path;
+  ended_ = strategy::find_run_end(train_.checkpoint->directory);
+  if (ended_ && (ended_->step != first_step_ || !strategy::is_over(*ended_, train_))) ended_.reset();
+  stopped_ = ended_ && ended_->reason == "stopped";
+  data_ended_ = ended_ && ended_->reason == "end_of_data";
   return {};
+}
+
+std::string Trainer::describe_end() const {
+  if (stopped_)
+    return fmt::format("had stopped at step {}, after {} evaluation{} without a better {}", first_step_,
+                       train_.stop->patience, train_.stop->patience == 1 ? "" : "s", train_.stop->by.metric);
+  if (data_ended_) return fmt::format("already at step {}, where the data ended", first_step_);
+  return fmt::format("already at step {} of {}", first_step_, train_.steps.value_or(first_step_));
 }
 
 Result<TrainSummary> Trainer::run(const Connect& connect, CoordinatorOptions coordinator) {
   TFD_TRY(find_checkpoint());
-  if (nothing_left() && options_.say) options_.say(fmt::format("already at step {} of {}", first_step_, *train_.steps));
+  if (nothing_left() && options_.say) options_.say(describe_end());
   // Where nothing is left to train, the tasks are still needed for the metrics that the end states.
   const bool needs_tasks = !nothing_left() || train_.evaluate.has_value();
   if (needs_tasks) {
@@ -209,9 +225,10 @@ Result<TrainSummary> Trainer::run_connected() {
     JsonLine start("event", "start");
     start.add("program", program_.path).add("step", first_step_);
     if (train_.steps) start.add("steps", *train_.steps);
-    start.add("workers", coordinator_->workers_up());
+    start.add("workers", coordinator_->workers_up()).add("replicas", coordinator_->num_replicas_in_sync());
     if (!saved_path_.empty()) start.add("resumed_from", saved_path_);
     TFD_TRY(emit(std::move(start)));
+    if (train_.checkpoint && !nothing_left()) strategy::remove_run_end(train_.checkpoint->directory);
     started_ = reported_at_ = saved_at_ = Clock::now();
     const std::string reason = TFD_TRY(run_steps());
     TFD_TRY(finish(reason));
@@ -296,7 +313,7 @@ Result<std::string> Trainer::run_steps() {
 Result<void> Trainer::schedule_until(std::int64_t boundary) {
   const std::int64_t most = kScheduledAhead * std::max(coordinator_->workers_up(), 1);
   while (scheduled_ < boundary && outstanding() < most) {
-    Call call{.function = train_.function, .step = scheduled_};
+    Call call{.function = train_.function, .step = scheduled_, .replicas = train_.replicas};
     call.on_done = [this](const RemoteValue& value) { mailbox_.step_done(value.state() != ClosureState::kReady); };
     auto value = coordinator_->schedule(std::move(call));
     if (!value) {
@@ -378,7 +395,18 @@ Result<void> Trainer::finish(const std::string& reason) {
       return fail(Code::kResourceExhausted, "the last checkpoint could not be written; {}", checkpoint_text());
   }
   if (train_.evaluate && evaluated_step_ != collected_ && reason != "interrupted") TFD_TRY(evaluate());
-  return reason == "interrupted" ? Result<void>() : restore_best();
+  if (reason == "interrupted") return {};
+  TFD_TRY(restore_best());
+  return mark_end(reason);
+}
+
+// The last thing that is written: who sees it sees the last checkpoint too.
+Result<void> Trainer::mark_end(const std::string& reason) {
+  if (!train_.checkpoint || nothing_left()) return {};
+  const auto end = strategy::make_run_end(train_, reason, collected_);
+  if (auto written = strategy::save_run_end(train_.checkpoint->directory, end); !written)
+    options_.log.error("cannot write that the training is over: {}", written.error().message);
+  return {};
 }
 
 // As Keras' fit() does at its end. What a signal or max_time ended is to go on later as if it had not been ended, and

@@ -26,7 +26,7 @@ void Coordinator::on_peer(const transport::PeerEvent& event) {
   if (!opened_) return;
   for (const Server& server : servers_) {
     if (server.name != event.name || !servers_ready_) continue;
-    if (event.state == transport::PeerState::kLost) return server_lost(server, event.reason);
+    if (event.state == transport::PeerState::kLost && !options_.transient) return server_lost(server, event.reason);
     if (event.state == transport::PeerState::kUp && event.incarnation != server.incarnation)
       return server_lost(server, "it was restarted and has lost its variables");
     return;
@@ -73,16 +73,49 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
-  workers_[index].client->load_program(program_, placement_, epoch_, Deadline::after(kLoadTimeout),
-                                       [this, index, generation](Result<void> loaded) {
-                                         if (!loaded) return load_failed(index, generation, std::move(loaded).error());
-                                         {
-                                           const Lock lock(mutex_);
-                                           if (workers_[index].generation != generation) return;
-                                           workers_[index].iterators_made = 0;
-                                         }
-                                         make_iterators(index, generation);
-                                       });
+  workers_[index].client->load_worker(program_, placement_, epoch_, Deadline::after(kLoadTimeout),
+                                      [this, index, generation](Result<int> replicas) {
+                                        if (!replicas)
+                                          return load_failed(index, generation, std::move(replicas).error());
+                                        loaded(index, generation, *replicas);
+                                      });
+}
+
+void Coordinator::loaded(std::size_t index, std::uint64_t generation, int replicas) {
+  std::optional<Error> mismatch;
+  bool is_fatal = false;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (worker.generation != generation) return;
+    queue_.forget(index);
+    for (std::size_t number = 0; number < iterators_.size(); ++number) queue_.put_for(index, number);
+    worker.replicas = replicas;
+    mismatch = check_replicas(lock, worker);
+    // The cluster was wrong from the beginning; later a worker that doesn't fit isn't used.
+    is_fatal = mismatch && !worker.was_ready && !worker.joined_later;
+    if (mismatch)
+      worker.replicas = 0;
+    else
+      replicas_ = replicas;
+  }
+  if (is_fatal) return end_all(std::move(*mismatch));
+  if (mismatch) return load_failed(index, generation, std::move(*mismatch));
+  make_iterators(index, generation);
+}
+
+// Source: ParameterServerStrategyV2, whose workers must all have the same number of GPUs.
+std::optional<Error> Coordinator::check_replicas(const Lock&, const Worker& worker) const {
+  const auto devices = [](const Worker& one) {
+    return fmt::format("{} has {} device{}", one.name, one.replicas, one.replicas == 1 ? "" : "s");
+  };
+  for (const Worker& other : workers_)
+    if (&other != &worker && other.replicas > 0 && other.replicas != worker.replicas)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("{} and {}: every worker must have as many (tfd-serve --devices)", devices(other),
+                               devices(worker)),
+                   worker.name};
+  return std::nullopt;
 }
 
 void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error error) {
@@ -94,6 +127,7 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     if (worker.generation != generation) return;
     ++worker.generation;
     worker.state = WorkerState::kAway;
+    worker.replicas = 0;
     worker.since = Clock::now();
     worker.reason = error.message;
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
@@ -121,35 +155,38 @@ void Coordinator::retry_worker_after(std::size_t index, Duration pause) {
 // The iterators that it lacks, one after the other, in the order in which they were asked for; then it is ready.
 void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
   IteratorDef next;
+  std::optional<ClosureId> number;
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation || worker.making_iterator) return;
-    while (worker.iterators_made < iterators_.size() && iterators_[worker.iterators_made].error)
-      ++worker.iterators_made;
-    if (worker.iterators_made < iterators_.size()) {
-      next = iterators_[worker.iterators_made];
+    do number = queue_.take_for(index);
+    while (number && iterators_[*number].error);
+    if (number) {
+      next = iterators_[*number];
       worker.making_iterator = true;
     }
     changed_.notify_all();
   }
-  if (next.id.empty()) return worker_ready(index);
-  workers_[index].client->create_iterator(
-      next.id, next.dataset, Deadline::after(kLoadTimeout),
-      [this, index, generation](Result<void> made) { iterator_made(index, generation, std::move(made)); });
+  if (!number) return worker_ready(index);
+  workers_[index].client->create_iterator(next.id, next.dataset, Deadline::after(kLoadTimeout),
+                                          [this, index, generation, number = *number](Result<void> made) {
+                                            iterator_made(index, generation, number, std::move(made));
+                                          });
 }
 
-void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, Result<void> made) {
+void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std::size_t number, Result<void> made) {
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation) return;
     worker.making_iterator = false;
     if (made || made.error().code == Code::kAlreadyExists) {  // kept from before the connection was lost
-      ++worker.iterators_made;
+      iterators_[number].made_on.insert(index);
+      refresh_values(lock, index);
       ++progress_;
     } else if (made.error().code != Code::kUnavailable && worker.state == WorkerState::kReady) {
-      IteratorDef& iterator = iterators_[worker.iterators_made];  // nobody has it yet: its creation fails
+      IteratorDef& iterator = iterators_[number];  // nobody has it yet: its creation fails
       iterator.error = made.error();
       if (iterator.error->task.empty()) iterator.error->task = worker.name;
       changed_.notify_all();
@@ -179,6 +216,7 @@ void Coordinator::worker_ready(std::size_t index) {
     worker.backoff = std::chrono::seconds(1);
     worker.since = Clock::now();
     is_back = std::exchange(worker.was_ready, true);
+    refresh_values(lock, index);
     any_ready_ = true;
     ++progress_;
     changed_.notify_all();
@@ -204,7 +242,11 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     ++worker.generation;
     was_used = worker.state == WorkerState::kReady && !closing_ && !fatal_;
     worker.state = WorkerState::kAway;
+    worker.replicas = 0;
     worker.making_iterator = false;
+    queue_.forget(index);
+    for (IteratorDef& iterator : iterators_) iterator.made_on.erase(index);
+    refresh_values(lock, index);
     worker.since = Clock::now();
     worker.reason = reason;
     std::vector<ClosureId> held(worker.held.begin(), worker.held.end());

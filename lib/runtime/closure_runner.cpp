@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gradients.hpp"
+#include "tfd/variable/step_draw.hpp"
+
 namespace tfd::runtime {
 namespace {
 
@@ -98,6 +101,7 @@ Result<Tensor> bind_argument(const program::InputBinding& input, const CallConte
   const ArgumentValue* value = find_argument(input, *context.call);
   if (value == nullptr) return fail(Code::kInvalidArgument, "{} is missing", describe(input));
   if (const auto* iterator = std::get_if<IteratorRef>(value)) return context.elements->field(iterator->id, input.field);
+  if (const auto* variable = std::get_if<VariableRef>(value)) return context.variables->at(variable->name);
   if (input.field)
     return fail(Code::kInvalidArgument, "{} must be an iterator: its field '{}' is used", describe(input),
                 *input.field);
@@ -121,6 +125,9 @@ Result<Tensor> bind_source(const program::InputBinding& input, const CallContext
       return scalar_of(context.replica_id, dtype);
     case InputKind::kNumReplicas:
       return scalar_of(context.num_replicas, dtype);
+    case InputKind::kLossScale:
+    case InputKind::kRng:
+      break;  // see bind_input()
   }
   return fail(Code::kInternal, "unknown input kind");
 }
@@ -134,6 +141,39 @@ Result<Tensor> bind_lookup(const program::InputBinding& input, std::size_t numbe
   tensor::Shape shape = ids.shape();
   shape.insert(shape.end(), table->second.shape().begin() + 1, table->second.shape().end());
   return TFD_TRY(variable::gather_rows(table->second, flat_indices(ids)), input.lookup).reshaped(std::move(shape));
+}
+
+/// The same for the same step, wherever and however often it is run.
+Result<Tensor> bind_random(const program::InputBinding& input, const program::Program& program,
+                           const CallContext& context, const tensor::TensorSpec& spec) {
+  const ClosureCall& call = *context.call;
+  variable::StepDraw draw;
+  draw.seed = input.rng.seed.value_or(program.seed);
+  draw.function = call.function;
+  draw.input = static_cast<std::uint32_t>(input.index);
+  draw.number = call.closure.value_or(static_cast<std::uint64_t>(call.step + context.batch));
+  draw.is_closure = call.closure.has_value();
+  draw.replica = context.first_replica + static_cast<std::uint32_t>(context.device);
+  return variable::draw_for_step(spec, draw);
+}
+
+Result<Tensor> bind_input(const program::InputBinding& input, const program::Program& program,
+                          const CallContext& context, const tensor::TensorSpec& spec) {
+  if (input.kind == InputKind::kRng) return bind_random(input, program, context, spec);
+  if (input.kind == InputKind::kLossScale)
+    return scalar_of(TFD_TRY(loss_scale_of(input, *program.rules, *context.variables)), spec.dtype);
+  return bind_source(input, context, spec.dtype);
+}
+
+/// The module that takes the inputs which aren't random; the first where none does.
+const function::Module& module_for(const program::FunctionDef& def, const std::vector<tensor::TensorSpec>& specs) {
+  for (const function::Module& module : def.modules) {
+    bool fits = true;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      fits = fits && (def.inputs[i].kind == InputKind::kRng || module.signature.arguments[i].spec == specs[i]);
+    if (fits) return module;
+  }
+  return def.modules.front();
 }
 
 variable::UpdateKind update_kind(const program::OutputBinding& output) {
@@ -273,19 +313,26 @@ Result<std::vector<RemoteVariables::Lookup>> lookups_of(const program::FunctionD
 
 Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context) {
   const program::FunctionDef& def = *function.def;
-  const auto& parameters = def.modules.front().signature.arguments;
-  std::vector<Tensor> arguments;
-  std::vector<tensor::TensorSpec> specs;
+  std::vector<Tensor> arguments(def.inputs.size());
+  std::vector<tensor::TensorSpec> specs(def.inputs.size());
   std::size_t lookups = 0;
-  arguments.reserve(def.inputs.size());
-  for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+  const auto bind = [&](std::size_t i, const tensor::TensorSpec& wanted) -> Result<void> {
     const program::InputBinding& input = def.inputs[i];
-    arguments.push_back(TFD_TRY(input.lookup.empty() ? bind_source(input, context, parameters[i].spec.dtype)
-                                                     : bind_lookup(input, lookups++, context),
-                                def.name));
-    specs.push_back(arguments.back().spec());
-  }
-  function::Function* variant = TFD_TRY(function.choose(specs));
+    arguments[i] = TFD_TRY(input.lookup.empty() ? bind_input(input, *function.program, context, wanted)
+                                                : bind_lookup(input, lookups++, context),
+                           def.name);
+    specs[i] = arguments[i].spec();
+    return {};
+  };
+  const auto is_random = [&](std::size_t i) { return def.inputs[i].kind == InputKind::kRng; };
+  const auto& parameters = def.modules.front().signature.arguments;
+  for (std::size_t i = 0; i < def.inputs.size(); ++i)
+    if (!is_random(i)) TFD_TRY(bind(i, parameters[i].spec));
+  // Last, for their shape may be that of the batch.
+  const function::Module& module = module_for(def, specs);
+  for (std::size_t i = 0; i < def.inputs.size(); ++i)
+    if (is_random(i)) TFD_TRY(bind(i, module.signature.arguments[i].spec));
+  function::Function* variant = TFD_TRY(function.choose(specs, context.device));
   auto results = TFD_TRY(variant->call(arguments), def.name);
   return bind_outputs(def, std::move(results), context);
 }

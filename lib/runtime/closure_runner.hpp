@@ -50,7 +50,10 @@ struct CallContext {
   double learning_rate = 0;
   int replica_id = 0;
   int num_replicas = 1;
+  int device = 0;                                     // of this process
   const std::vector<tensor::Tensor>* rows = nullptr;  // of lookups_of(), in its order; null: from `variables`
+  std::int64_t batch = 0;                             // of an evaluation
+  std::uint32_t first_replica = 0;  // of this process among those that draw random numbers of the same step
 };
 
 /// The iterators that a call of `function` takes an element from: ids, each once. The program's own datasets are

@@ -36,15 +36,17 @@ std::string text_of(const tensor::Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data()), tensor.byte_size()};
 }
 
-/// An argument is the position of its tensor, or the id of an iterator.
+/// An argument is the position of its tensor, the id of an iterator, or the name of a variable in a list.
 json argument_to_json(const ArgumentValue& value, std::vector<tensor::Tensor>& tensors) {
   if (const auto* iterator = std::get_if<IteratorRef>(&value)) return iterator->id;
+  if (const auto* variable = std::get_if<VariableRef>(&value)) return json::array({variable->name});
   tensors.push_back(std::get<tensor::Tensor>(value));
   return tensors.size() - 1;
 }
 
 ArgumentValue argument_from_json(const json& value, const std::vector<tensor::Tensor>& tensors) {
   if (value.is_string()) return IteratorRef{value.get<std::string>()};
+  if (value.is_array()) return VariableRef{value.at(0).get<std::string>()};
   const auto position = value.get<std::size_t>();
   if (position >= tensors.size()) throw json::other_error::create(500, "tensor missing", nullptr);
   return tensors[position];
@@ -104,6 +106,13 @@ Result<LoadProgram> decode_load_program(const Message& message) {
   });
 }
 
+Message encode_loaded(int replicas) { return make_message(Kind::kLoadProgram, replicas); }
+
+Result<int> decode_loaded(const Message& message) {
+  if (message.meta.empty()) return 1;  // a worker of an earlier tfd
+  return decode<int>(message, "loaded", [](const json& meta) -> Result<int> { return meta.get<int>(); });
+}
+
 Message encode(const CreateIterator& create) {
   return make_message(Kind::kCreateIterator, {create.id, create.dataset});
 }
@@ -120,10 +129,10 @@ Message encode(const ClosureCall& call) {
   for (const ArgumentValue& value : call.args) args.push_back(argument_to_json(value, tensors));
   json kwargs = json::array();
   for (const auto& [name, value] : call.kwargs) kwargs.push_back({name, argument_to_json(value, tensors)});
-  return make_message(
-      Kind::kRun,
-      {call.epoch, call.sequence, call.attempt, call.function, call.step, std::move(args), std::move(kwargs)},
-      std::move(tensors));
+  return make_message(Kind::kRun,
+                      {call.epoch, call.sequence, call.attempt, call.function, call.step, std::move(args),
+                       std::move(kwargs), call.replicas, call.closure ? json(*call.closure) : json(nullptr)},
+                      std::move(tensors));
 }
 
 Result<ClosureCall> decode_call(const Message& message) {
@@ -137,6 +146,10 @@ Result<ClosureCall> decode_call(const Message& message) {
     for (const json& value : meta.at(5)) out.args.push_back(argument_from_json(value, message.tensors));
     for (const json& pair : meta.at(6))
       out.kwargs.emplace_back(pair.at(0).get<std::string>(), argument_from_json(pair.at(1), message.tensors));
+    if (meta.size() < 8) return out;  // of an earlier tfd
+    meta.at(7).get_to(out.replicas);
+    if (out.replicas > program::Replicas::kSplit) return fail(Code::kInvalidArgument, "malformed run message");
+    if (meta.size() > 8 && !meta.at(8).is_null()) out.closure = meta.at(8).get<std::uint64_t>();
     return out;
   });
 }
@@ -201,7 +214,7 @@ Result<UpdateRequest> decode_update(const Message& message) {
       const auto number = one.at(0).get<std::uint8_t>();
       const auto kind = static_cast<variable::UpdateKind>(number);
       const std::ptrdiff_t count = variable::updates_rows(kind) ? 2 : 1;
-      if (kind > variable::UpdateKind::kSubtractRows || message.tensors.end() - tensor < count)
+      if (kind > variable::UpdateKind::kNonfiniteScale || message.tensors.end() - tensor < count)
         return fail(Code::kInvalidArgument, "malformed update message");
       out.updates.push_back({kind, one.at(1).get<std::string>(), *tensor});
       if (count == 2) out.updates.back().indices = tensor[1];

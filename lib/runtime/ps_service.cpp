@@ -10,11 +10,11 @@
 namespace tfd::runtime {
 namespace {
 
-Result<variable::VariableStore> make_store(const program::Program& program, const Placement& placement, int position) {
+Result<variable::VariableStore> make_store(const program::Program& program, const Placement& placement, int position,
+                                           const MakeEngine& make_engine) {
   variable::VariableStore store;
-  if (!program.optimizer.empty())
-    store.set_optimizer(
-        TFD_TRY(variable::make_optimizer(nlohmann::ordered_json::parse(program.optimizer)), "optimizer"));
+  // An optimizer of one's own is compiled here: what else is asked of this task waits that long.
+  store.set_optimizer(TFD_TRY(make_rules(program, make_engine)));
   for (const program::VariableDef& variable : program.variables) {
     const auto found = placement.placed.find(variable.name);
     if (found == placement.placed.end()) continue;
@@ -44,6 +44,17 @@ int position_of(const Placement& placement, const std::string& name) {
 
 }  // namespace
 
+Result<variable::VariableStore> make_own_store(const program::Program& program) {
+  variable::VariableStore store;
+  for (const program::VariableDef& variable : program.variables) {
+    if (!variable.per_worker) continue;
+    auto value = TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec),
+                         "variables." + variable.name);
+    TFD_TRY(store.create(variable.name, std::move(value)));
+  }
+  return store;
+}
+
 Result<void> PsService::load_program(const LoadProgram& load) {
   if (load.epoch < epoch_)
     return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, this one has {})", name_, epoch_,
@@ -52,7 +63,7 @@ Result<void> PsService::load_program(const LoadProgram& load) {
   const int position = position_of(load.placement, name_);
   if (position < 0) return fail(Code::kInvalidArgument, "{} is not among the parameter servers of this program", name_);
   const program::Program program = TFD_TRY(parse_loaded(load));
-  store_ = TFD_TRY(make_store(program, load.placement, position));
+  store_ = TFD_TRY(make_store(program, load.placement, position, make_engine_));
   epoch_ = load.epoch;
   return {};
 }

@@ -8,13 +8,18 @@
 
 #include "protocol.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/runtime/rules.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::runtime {
 
+/// The variables that every worker has of its own, with their initial values.
+Result<variable::VariableStore> make_own_store(const program::Program& program);
+
 class PsService {
  public:
-  explicit PsService(std::string name) : name_(std::move(name)) {}
+  /// The engine is for optimizers of one's own.
+  PsService(std::string name, MakeEngine make_engine) : name_(std::move(name)), make_engine_(std::move(make_engine)) {}
 
   /// Makes the variables that the placement gives to this task, unless they are those of this epoch already.
   /// kPermissionDenied for an epoch older than one seen before: a newer coordinator has taken over.
@@ -32,6 +37,7 @@ class PsService {
 
  private:
   std::string name_;
+  MakeEngine make_engine_;
   std::uint64_t epoch_ = 0;
   std::uint64_t updates_ = 0;  // requests answered
   variable::VariableStore store_;

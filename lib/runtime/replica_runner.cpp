@@ -2,10 +2,10 @@
 #include "tfd/runtime/replica_runner.hpp"
 
 #include <algorithm>
-#include <thread>
+#include <iterator>
 
-#include "closure_runner.hpp"
-#include "reduce.hpp"
+#include "gradients.hpp"
+#include "replicas.hpp"
 #include "worker_program.hpp"
 
 namespace tfd::runtime {
@@ -23,27 +23,16 @@ class Runner final : public ReplicaRunner {
     const program::FunctionDef& def = *function->def;
     const ClosureCall call{.function = name, .step = step};
     TFD_TRY(open_iterators(def, call), name);
-    const auto replicas = static_cast<std::size_t>(options_.replicas);
-    std::vector<ElementTable> elements(replicas);
-    for (ElementTable& table : elements) TFD_TRY(take(iterators_, TFD_TRY(iterators_of(def, call)), table), name);
-    const double rate = learning_rate_at(step);
-    std::vector<std::optional<Result<BoundOutputs>>> outputs(replicas);
-    const auto run = [&](std::size_t replica) {
-      outputs[replica].emplace(run_function(
-          *function, {&call, &elements[replica], &variables, rate, static_cast<int>(replica), options_.replicas}));
-    };
-    {
-      std::vector<std::jthread> others;
-      for (std::size_t replica = 1; replica < replicas; ++replica) others.emplace_back(run, replica);
-      run(0);
-    }
-    std::vector<BoundOutputs> all;
-    std::vector<double> examples;
-    for (std::size_t replica = 0; replica < replicas; ++replica) {
-      all.push_back(TFD_TRY(std::move(*outputs[replica])));
-      examples.push_back(elements[replica].examples());
-    }
-    return reduce(def, std::move(all), examples);
+    auto shares = TFD_TRY(take_shares(TFD_TRY(iterators_of(def, call))), name);
+    CallContext context{&call, nullptr, &variables, learning_rate_at(step)};
+    context.num_replicas = options_.replicas;
+    context.first_replica = static_cast<std::uint32_t>(options_.input.id * options_.replicas);
+    TFD_TRY(look_up(def, context, shares), name);
+    auto outputs = TFD_TRY(run_on_replicas(*function, context, shares));
+    for (BoundOutputs& one : outputs.outputs) one.outcome.results.clear();  // of a step nobody looks at them
+    auto bound = TFD_TRY(reduce_outputs(program_->program(), def, std::move(outputs)));
+    TFD_TRY(settle_gradients(program_->program(), def, variables, step, bound));
+    return StepOutcome{std::move(bound.updates), std::move(bound.outcome.metrics)};
   }
 
   Result<std::vector<Metric>> evaluate(const std::string& name, const VariableValues& variables,
@@ -56,12 +45,14 @@ class Runner final : public ReplicaRunner {
     MetricAccumulator metrics;
     for (std::int64_t step = 0; !steps || step < *steps; ++step) {
       if (stop && stop()) return fail(Code::kCancelled, "interrupted");
-      ElementTable elements;
-      const auto taken = take(iterators, ids, elements);
+      std::vector<ReplicaShare> shares(1);
+      const auto taken = take(iterators, ids, shares[0].elements);
       if (!taken && taken.error().code == Code::kOutOfRange) break;
       if (!taken) return fail(Error(taken.error()).within(name));
-      metrics.add(
-          TFD_TRY(run_function(*function, {&call, &elements, &variables, learning_rate_at(0)})).outcome.metrics);
+      CallContext context{&call, &shares[0].elements, &variables, learning_rate_at(0)};
+      context.batch = step;
+      TFD_TRY(look_up(*function->def, context, shares), name);
+      metrics.add(TFD_TRY(run_on_replicas(*function, context, shares)).outputs[0].outcome.metrics);
       if (ids.empty()) break;
     }
     return metrics.parts();
@@ -71,6 +62,53 @@ class Runner final : public ReplicaRunner {
   double learning_rate_at(std::int64_t step) const {
     return program_->program().rules ? program_->program().rules->learning_rate_at(step) : 0.0;
   }
+  /// For each replica an element of every dataset, or its share of the rows of one, as train.replicas says.
+  Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids) {
+    const auto& train = program_->program().train;
+    std::vector<ReplicaShare> shares(static_cast<std::size_t>(options_.replicas));
+    if (options_.replicas == 1 || !train || train->replicas != program::Replicas::kSplit) {
+      for (ReplicaShare& share : shares) TFD_TRY(take(iterators_, ids, share.elements));
+      return shares;
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      WorkerIterator& iterator = iterators_.at(ids[i]);
+      auto element = TFD_TRY(next_of(iterator));
+      auto parts = TFD_TRY(split_rows(element, options_.replicas), "dataset '" + iterator.dataset + "'");
+      if (i == 0) shares.resize(parts.size());
+      if (parts.size() != shares.size())
+        return fail(Code::kInvalidArgument, "dataset '{}' has rows for {} replicas, the other one for {}",
+                    iterator.dataset, parts.size(), shares.size());
+      for (std::size_t k = 0; k < parts.size(); ++k) shares[k].elements.put(ids[i], iterator.spec, std::move(parts[k]));
+    }
+    return shares;
+  }
+
+  static Result<data::Element> next_of(WorkerIterator& iterator) {
+    auto element = TFD_TRY(iterator.iterator->next(), "dataset '" + iterator.dataset + "'");
+    if (!element) return fail(Code::kOutOfRange, "end of dataset '{}'", iterator.dataset);
+    return std::move(*element);
+  }
+
+  /// The rows of all replicas at once; those of tables that are among the variables are taken from there.
+  Result<void> look_up(const program::FunctionDef& def, CallContext& context, std::vector<ReplicaShare>& shares) {
+    const auto is_elsewhere = [&](const program::InputBinding& input) {
+      return !input.lookup.empty() && !context.variables->contains(input.lookup);
+    };
+    if (std::ranges::none_of(def.inputs, is_elsewhere)) return {};
+    if (!options_.look_up) return fail(Code::kFailedPrecondition, "no tables to look rows up in");
+    std::vector<RowLookup> lookups;  // of all shares, one after the other
+    for (const ReplicaShare& share : shares) {
+      context.elements = &share.elements;
+      auto own = TFD_TRY(lookups_of(def, context));
+      lookups.insert(lookups.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+    }
+    auto rows = TFD_TRY(options_.look_up(lookups));
+    const std::size_t each = rows.size() / shares.size();
+    for (std::size_t i = 0; i < rows.size(); ++i) shares[i / each].rows.push_back(std::move(rows[i]));
+    context.rows = &shares.front().rows;
+    return {};
+  }
+
   Result<WorkerIterator> open(const std::string& id, std::int64_t count, std::int64_t index) {
     const std::string name = id.substr(own_iterator_id("").size());
     auto dataset = TFD_TRY(program_->find_dataset(name));
@@ -89,25 +127,9 @@ class Runner final : public ReplicaRunner {
   static Result<void> take(Iterators& iterators, const std::vector<std::string>& ids, ElementTable& elements) {
     for (const std::string& id : ids) {
       WorkerIterator& iterator = iterators.at(id);
-      auto element = TFD_TRY(iterator.iterator->next(), "dataset '" + iterator.dataset + "'");
-      if (!element) return fail(Code::kOutOfRange, "end of dataset '{}'", iterator.dataset);
-      elements.put(id, iterator.spec, std::move(*element));
+      elements.put(id, iterator.spec, TFD_TRY(next_of(iterator)));
     }
     return {};
-  }
-
-  Result<StepOutcome> reduce(const program::FunctionDef& def, std::vector<BoundOutputs> outputs,
-                             const std::vector<double>& examples) {
-    MetricAccumulator metrics;
-    std::vector<std::vector<variable::Update>> updates;
-    for (BoundOutputs& one : outputs) {
-      metrics.add(one.outcome.metrics);
-      updates.push_back(std::move(one.updates));
-    }
-    StepOutcome out{TFD_TRY(reduce_updates(program_->program(), def, updates, examples), def.name), metrics.parts()};
-    if (program_->program().rules)
-      TFD_TRY(variable::prepare_gradients(*program_->program().rules, out.updates), def.name);
-    return out;
   }
 
   std::unique_ptr<WorkerProgram> program_;

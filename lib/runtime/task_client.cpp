@@ -37,6 +37,16 @@ transport::ReplyCallback counted(std::size_t count, TaskClient::Callback<std::ve
 
 void TaskClient::load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch,
                               Deadline deadline, Callback<void> done) {
+  load(program, placement, epoch, deadline, acknowledged(std::move(done)));
+}
+
+void TaskClient::load_worker(const program::Program& program, const Placement& placement, std::uint64_t epoch,
+                             Deadline deadline, Callback<int> done) {
+  load(program, placement, epoch, deadline, decoded(std::move(done), decode_loaded));
+}
+
+void TaskClient::load(const program::Program& program, const Placement& placement, std::uint64_t epoch,
+                      Deadline deadline, std::function<void(Result<transport::Message>)> done) {
   const LoadProgram load{epoch,
                          program.path,
                          program.directory,
@@ -54,7 +64,7 @@ void TaskClient::load_program(const program::Program& program, const Placement& 
                                          "at the address of another",
                                          answers, name),
                              name}));
-    endpoint.request(peer, std::move(message), deadline, acknowledged(std::move(done)));
+    endpoint.request(peer, std::move(message), deadline, std::move(done));
   });
 }
 

@@ -30,7 +30,7 @@ std::string host_name() {
 class Server final : public TaskServer {
  public:
   explicit Server(TaskServerOptions options)
-      : options_(std::move(options)), started_(Clock::now()), ps_(cluster::format_task(options_.task)) {}
+      : options_(std::move(options)), started_(Clock::now()), ps_(cluster::format_task(options_.task), options_.make_engine) {}
 
   ~Server() override {
     if (commands_) commands_->stop();

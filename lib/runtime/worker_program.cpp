@@ -12,22 +12,26 @@ class FunctionMaker {
   FunctionMaker(const std::shared_ptr<function::Engine>& engine, function::CommandPlace place)
       : engine_(engine), place_(std::move(place)) {}
 
-  Result<std::shared_ptr<function::Function>> make(const program::FunctionDef& def, const function::Module& module) {
-    switch (def.kind) {
-      case program::FunctionKind::kModule:
-        return engine_->compile(module);
-      case program::FunctionKind::kCommand:
-        if (!place_.guard) place_.guard = TFD_TRY(function::GroupGuard::start());
-        return function::make_command_function(def.command, place_, module.signature);
-      case program::FunctionKind::kPlugin:
-        break;
-    }
+  Result<CompiledFunction::OnDevices> make(const program::FunctionDef& def, const function::Module& module) {
+    if (def.kind == program::FunctionKind::kModule) return engine_->compile_for_devices(module);
+    auto function =
+        TFD_TRY(def.kind == program::FunctionKind::kCommand ? make_command(def, module) : make_plugin(def, module));
+    return CompiledFunction::OnDevices{std::move(function)};
+  }
+
+ private:
+  Result<std::shared_ptr<function::Function>> make_command(const program::FunctionDef& def,
+                                                           const function::Module& module) {
+    if (!place_.guard) place_.guard = TFD_TRY(function::GroupGuard::start());
+    return function::make_command_function(def.command, place_, module.signature);
+  }
+  Result<std::shared_ptr<function::Function>> make_plugin(const program::FunctionDef& def,
+                                                          const function::Module& module) {
     auto& plugin = plugins_[module.name];
     if (!plugin) plugin = TFD_TRY(function::Plugin::load_bytes(module.name, module.code));
     return plugin->make_function(def.plugin_function, module.signature);
   }
 
- private:
   const std::shared_ptr<function::Engine>& engine_;
   function::CommandPlace place_;
   std::map<std::string, std::shared_ptr<const function::Plugin>> plugins_;
@@ -46,10 +50,13 @@ Result<program::Program> parse_loaded(const LoadProgram& load) {
   return program::parse_program(load.document, load.path, load.directory, read_file, options);
 }
 
-Result<function::Function*> CompiledFunction::choose(const std::vector<tensor::TensorSpec>& arguments) const {
-  if (variants.size() == 1) return variants[0].get();  // call() checks the arguments and says what doesn't fit
-  const function::Module* module = TFD_TRY(program::choose_module(*def, arguments));
-  return variants[static_cast<std::size_t>(module - def->modules.data())].get();
+Result<function::Function*> CompiledFunction::choose(const std::vector<tensor::TensorSpec>& arguments,
+                                                     int device) const {
+  std::size_t variant = 0;  // of only one, call() checks the arguments and says what doesn't fit
+  if (variants.size() > 1)
+    variant = static_cast<std::size_t>(TFD_TRY(program::choose_module(*def, arguments)) - def->modules.data());
+  const OnDevices& functions = variants[variant];
+  return functions[static_cast<std::size_t>(device) % functions.size()].get();
 }
 
 Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program program, std::string directory,
@@ -58,7 +65,7 @@ Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program prog
   FunctionMaker maker(engine, {directory, command_environment, nullptr});
   std::unique_ptr<WorkerProgram> out(new WorkerProgram(std::move(program), std::move(directory)));
   for (const program::FunctionDef& def : out->program_.functions) {
-    CompiledFunction compiled{&def, {}};
+    CompiledFunction compiled{&def, {}, &out->program_};
     for (const function::Module& module : def.modules)
       compiled.variants.push_back(TFD_TRY(maker.make(def, module), "functions." + def.name));
     out->functions_.emplace(def.name, std::move(compiled));

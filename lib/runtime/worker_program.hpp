@@ -19,11 +19,14 @@ namespace tfd::runtime {
 Result<program::Program> parse_loaded(const LoadProgram& load);
 
 struct CompiledFunction {
-  const program::FunctionDef* def = nullptr;                  // the program's
-  std::vector<std::shared_ptr<function::Function>> variants;  // one per module of the definition
+  using OnDevices = std::vector<std::shared_ptr<function::Function>>;  // one for all, or one for each device
+  const program::FunctionDef* def = nullptr;                           // the program's
+  std::vector<OnDevices> variants;                                     // one per module of the definition
+  const program::Program* program = nullptr;                           // that it belongs to
 
-  /// The variant that takes arguments of these shapes. kInvalidArgument names the batch size that is missing.
-  Result<function::Function*> choose(const std::vector<tensor::TensorSpec>& arguments) const;
+  /// The variant that takes arguments of these shapes, on this device. kInvalidArgument names the batch size that is
+  /// missing.
+  Result<function::Function*> choose(const std::vector<tensor::TensorSpec>& arguments, int device = 0) const;
 };
 
 class WorkerProgram {

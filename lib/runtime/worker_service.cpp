@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker_service.hpp"
 
+#include <algorithm>
+
+#include "gradients.hpp"
+#include "ps_service.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -29,10 +33,21 @@ Result<void> check_row_numbers(const program::Program& program, const std::vecto
   return {};
 }
 
+/// "cpu"; of several "cpu:0", "cpu:1".
+std::vector<std::string> device_names(const function::Engine& engine) {
+  if (engine.device_count() == 1) return {engine.plugin().platform};
+  std::vector<std::string> names;
+  for (int i = 0; i < engine.device_count(); ++i) names.push_back(fmt::format("{}:{}", engine.plugin().platform, i));
+  return names;
+}
+
 }  // namespace
 
 WorkerService::WorkerService(transport::Endpoint& endpoint, const TaskServerOptions& options)
-    : endpoint_(endpoint), options_(options), executor_([this] { execute(stop_.get_token()); }) {}
+    : endpoint_(endpoint),
+      options_(options),
+      replicas_(options.devices),
+      executor_([this] { execute(stop_.get_token()); }) {}
 
 void WorkerService::stop() {
   std::deque<Job> left;
@@ -95,6 +110,11 @@ Result<transport::Message> WorkerService::answer(const transport::Message& reque
       return run(TFD_TRY(decode_call(request)));
     case Kind::kEvaluate:
       return evaluate(TFD_TRY(decode_evaluate(request)));
+    case Kind::kRead:
+      return read(request);
+    case Kind::kAssign:
+      TFD_TRY(assign(request));
+      return encode_empty(Kind::kAssign);
     default:
       return fail(Code::kUnimplemented, "a worker doesn't answer requests of kind {}", request.kind);
   }
@@ -111,7 +131,8 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
     if (!engine_ && program.has_kind(program::FunctionKind::kModule)) {
       if (!options_.make_engine) return fail(Code::kFailedPrecondition, "this worker has no engine for functions");
       engine_ = TFD_TRY(options_.make_engine());
-      activity_.set_devices({engine_->plugin().platform});
+      replicas_ = engine_->device_count();
+      activity_.set_devices(device_names(*engine_));
     }
     const std::string directory = options_.data_root.empty() ? load.directory : options_.data_root;
     auto made = TFD_TRY(WorkerProgram::make(std::move(program), directory, engine_, options_.native.environment));
@@ -119,10 +140,11 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
     variables_.reset();
     program_ = std::move(made);
     variables_ = std::make_unique<RemoteVariables>(endpoint_, load.placement, stop_.get_token(), &activity_);
+    own_ = TFD_TRY(make_own_store(program_->program()));
     epoch_ = load.epoch;
     activity_.set_program(load.path);
   }
-  return encode_empty(Kind::kLoadProgram);
+  return encode_loaded(replicas_);
 }
 
 Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {
@@ -158,8 +180,93 @@ Result<void> WorkerService::take_elements(const std::vector<std::string>& iterat
   return {};
 }
 
-Result<std::map<std::string, tensor::Tensor>> WorkerService::read_variables(const std::vector<std::string>& names) {
+// The last step of the data is run by those replicas for which there are data: nothing is lost.
+Result<std::vector<ReplicaShare>> WorkerService::take_shares(const std::vector<std::string>& iterators,
+                                                             program::Replicas replicas) {
+  if (replicas == program::Replicas::kSplit && replicas_ > 1) return split_elements(iterators);
+  const int wanted = replicas == program::Replicas::kOne ? 1 : replicas_;
+  std::vector<ReplicaShare> shares;
+  for (int replica = 0; replica < wanted; ++replica) {
+    ReplicaShare share;
+    auto taken = take_elements(iterators, share.elements);
+    if (!taken && taken.error().code == Code::kOutOfRange && replica > 0) break;
+    if (!taken) return fail(std::move(taken).error());
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+Result<std::vector<ReplicaShare>> WorkerService::split_elements(const std::vector<std::string>& iterators) {
+  std::vector<ReplicaShare> shares(iterators.empty() ? static_cast<std::size_t>(replicas_) : 0);
+  for (const std::string& id : iterators) {
+    WorkerIterator* iterator = TFD_TRY(find_iterator(id));
+    auto element = TFD_TRY(iterator->iterator->next(), "dataset '" + iterator->dataset + "'");
+    if (!element) return fail(Code::kOutOfRange, "end of dataset '{}'", iterator->dataset);
+    auto parts = TFD_TRY(split_rows(*element, replicas_), "dataset '" + iterator->dataset + "'");
+    if (shares.empty()) shares.resize(parts.size());
+    if (parts.size() != shares.size())
+      return fail(Code::kInvalidArgument, "dataset '{}' has rows for {} replicas, the other one for {}",
+                  iterator->dataset, parts.size(), shares.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) shares[i].elements.put(id, iterator->spec, std::move(parts[i]));
+  }
+  return shares;
+}
+
+bool WorkerService::is_own(const std::string& variable) const {
+  const program::VariableDef* definition = program_->program().find_variable(variable);
+  return definition != nullptr && definition->per_worker;
+}
+
+Result<std::map<std::string, tensor::Tensor>> WorkerService::read_own(std::vector<std::string>& names) const {
   std::map<std::string, tensor::Tensor> out;
+  for (const std::string& name : names)
+    if (is_own(name)) out.emplace(name, TFD_TRY(own_.read(name)));
+  std::erase_if(names, [&](const std::string& name) { return out.contains(name); });
+  return out;
+}
+
+Result<std::vector<std::string>> WorkerService::variables_of(const program::FunctionDef& function,
+                                                             const ClosureCall& call) const {
+  auto names = function.variables_read();
+  const auto add = [&](const ArgumentValue& value) -> Result<void> {
+    const auto* variable = std::get_if<VariableRef>(&value);
+    if (variable == nullptr) return {};
+    if (!is_own(variable->name)) return fail(Code::kNotFound, "no variable '{}' of each worker", variable->name);
+    if (std::ranges::find(names, variable->name) == names.end()) names.push_back(variable->name);
+    return {};
+  };
+  for (const ArgumentValue& value : call.args) TFD_TRY(add(value));
+  for (const auto& [name, value] : call.kwargs) TFD_TRY(add(value));
+  return names;
+}
+
+// First those of parameter servers, which may fail and be tried again elsewhere: the worker's own are of closures that
+// it finished.
+Result<void> WorkerService::apply_updates(const ClosureCall& call, std::vector<variable::Update> updates) {
+  const auto own = std::stable_partition(updates.begin(), updates.end(),
+                                         [this](const variable::Update& update) { return !is_own(update.variable); });
+  const std::vector<variable::Update> mine(std::make_move_iterator(own), std::make_move_iterator(updates.end()));
+  updates.erase(own, updates.end());
+  if (!updates.empty()) TFD_TRY(variables_->update(call.epoch, call.sequence, updates, Deadline::after(kPsTimeout)));
+  if (!mine.empty()) TFD_TRY(own_.apply(own_updates_++, mine));
+  return {};
+}
+
+Result<transport::Message> WorkerService::read(const transport::Message& request) const {
+  transport::Message out = encode_empty(Kind::kRead);
+  for (const std::string& name : TFD_TRY(decode_names(request))) out.tensors.push_back(TFD_TRY(own_.read(name)));
+  return out;
+}
+
+Result<void> WorkerService::assign(const transport::Message& request) {
+  for (const auto& [name, value] : TFD_TRY(decode_named(request)))
+    TFD_TRY(own_.assign({variable::UpdateKind::kAssign, name, value}));
+  return {};
+}
+
+Result<std::map<std::string, tensor::Tensor>> WorkerService::read_variables(const std::vector<std::string>& wanted) {
+  std::vector<std::string> names = wanted;
+  auto out = TFD_TRY(read_own(names));
   if (names.empty()) return out;
   const Deadline deadline = Deadline::after(kPsTimeout);
   auto values = TFD_TRY(variables_->start_read(names, deadline).wait(deadline, stop_.get_token()));
@@ -167,12 +274,20 @@ Result<std::map<std::string, tensor::Tensor>> WorkerService::read_variables(cons
   return out;
 }
 
-Result<std::vector<tensor::Tensor>> WorkerService::look_up(const program::FunctionDef& function,
-                                                           const CallContext& context) {
-  const auto lookups = TFD_TRY(lookups_of(function, context));
-  if (lookups.empty()) return std::vector<tensor::Tensor>();
+Result<void> WorkerService::look_up(const program::FunctionDef& function, CallContext context,
+                                    std::vector<ReplicaShare>& shares) {
+  std::vector<RemoteVariables::Lookup> lookups;  // of all shares, one after the other
+  for (const ReplicaShare& share : shares) {
+    context.elements = &share.elements;
+    auto own = TFD_TRY(lookups_of(function, context));
+    lookups.insert(lookups.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+  }
+  if (lookups.empty()) return {};
   const Deadline deadline = Deadline::after(kPsTimeout);
-  return variables_->start_lookup(lookups, deadline).wait(deadline, stop_.get_token());
+  auto rows = TFD_TRY(variables_->start_lookup(lookups, deadline).wait(deadline, stop_.get_token()));
+  const std::size_t each = rows.size() / shares.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) shares[i / each].rows.push_back(std::move(rows[i]));
+  return {};
 }
 
 Result<transport::Message> WorkerService::run(const ClosureCall& call) {
@@ -181,27 +296,30 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
   const CompiledFunction* function = TFD_TRY(program_->find_function(call.function));
   const program::FunctionDef& def = *function->def;
   const auto iterators = TFD_TRY(iterators_of(def, call), def.name);
-  const auto names = def.variables_read();
+  auto names = TFD_TRY(variables_of(def, call), def.name);
+  auto variables = TFD_TRY(read_own(names), def.name);
   const Deadline deadline = Deadline::after(kPsTimeout);
   auto reading = variables_->start_read(names, deadline);  // on its way while the next element is made
-  ElementTable elements;
-  TFD_TRY(take_elements(iterators, elements), def.name);
+  auto shares = TFD_TRY(take_shares(iterators, call.replicas), def.name);
   auto values = TFD_TRY(reading.wait(deadline, stop_.get_token()), def.name);
-  std::map<std::string, tensor::Tensor> variables;
   for (std::size_t i = 0; i < names.size(); ++i) variables.emplace(names[i], std::move(values[i]));
 
   const program::Program& program = program_->program();
-  const double rate = learning_rate_of(program, call.step);
-  CallContext context{&call, &elements, &variables};
-  context.learning_rate = rate;
-  const auto rows = TFD_TRY(look_up(def, context), def.name);
-  context.rows = &rows;
-  BoundOutputs bound = TFD_TRY(run_function(*function, context));
+  CallContext context{&call, &shares.front().elements, &variables};
+  context.learning_rate = learning_rate_of(program, call.step);
+  TFD_TRY(look_up(def, context, shares), def.name);
+  context.rows = &shares.front().rows;
+  BoundOutputs bound;
+  if (call.replicas == program::Replicas::kOne) {
+    bound = TFD_TRY(run_function(*function, context));
+  } else {
+    context.num_replicas = replicas_;
+    auto outputs = TFD_TRY(run_on_replicas(*function, context, shares));
+    bound = TFD_TRY(reduce_outputs(program, def, std::move(outputs)));
+  }
   TFD_TRY(check_row_numbers(program, bound.updates), def.name);
-  // Clipped here and not where the variables are: only the worker sees all gradients, and each of them whole.
-  if (program.rules) TFD_TRY(variable::prepare_gradients(*program.rules, bound.updates), def.name);
-  if (!bound.updates.empty())
-    TFD_TRY(variables_->update(call.epoch, call.sequence, bound.updates, Deadline::after(kPsTimeout)), def.name);
+  TFD_TRY(settle_gradients(program, def, variables, call.step, bound));
+  TFD_TRY(apply_updates(call, std::move(bound.updates)), def.name);
   if (!def.returns.empty()) {
     auto returned = TFD_TRY(read_variables(def.returns), def.name);
     for (const std::string& name : def.returns) bound.outcome.results.push_back(returned.at(name));
@@ -224,22 +342,34 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
     iterators.emplace(id, WorkerIterator{name, dataset->spec(), std::move(iterator)});
   }
   const auto variables = TFD_TRY(read_variables(def.variables_read()), def.name);
-  const double rate = learning_rate_of(program_->program(), call.step);
-  MetricAccumulator metrics;
-  for (std::int64_t step = part.index; (!part.steps || step < *part.steps) && !stop_.stop_requested();
-       step += part.count) {
-    ElementTable elements;
+  const auto take = [&](ElementTable& elements) -> Result<bool> {
     for (auto& [id, iterator] : iterators) {
       auto element = TFD_TRY(iterator.iterator->next(), "dataset '" + iterator.dataset + "'");
-      if (!element) return encode(ClosureOutcome{{}, metrics.parts()});
+      if (!element) return false;
       elements.put(id, iterator.spec, std::move(*element));
     }
-    CallContext context{&call, &elements, &variables};
-    context.learning_rate = rate;
-    const auto rows = TFD_TRY(look_up(def, context), def.name);
-    context.rows = &rows;
-    metrics.add(TFD_TRY(run_function(*function, context)).outcome.metrics);
-    if (iterators.empty()) break;
+    return true;
+  };
+  CallContext context{&call, nullptr, &variables};
+  context.learning_rate = learning_rate_of(program_->program(), call.step);
+  MetricAccumulator metrics;
+  const int most = iterators.empty() ? 1 : replicas_;  // batches at a time, one on each device
+  bool more = true;
+  for (std::int64_t step = part.index; more && !stop_.stop_requested();) {
+    std::vector<ReplicaShare> shares;
+    while (more && static_cast<int>(shares.size()) < most) {
+      ReplicaShare share;
+      more = (!part.steps || step < *part.steps) && TFD_TRY(take(share.elements));
+      if (more) shares.push_back(std::move(share));
+      step += part.count;
+    }
+    if (shares.empty()) break;
+    TFD_TRY(look_up(def, context, shares), def.name);
+    context.rows = &shares.front().rows;
+    context.batch = step;
+    const auto outputs = TFD_TRY(run_on_replicas(*function, context, shares));
+    for (const BoundOutputs& one : outputs.outputs) metrics.add(one.outcome.metrics);
+    more = more && !iterators.empty();
   }
   if (stop_.stop_requested()) return fail(Code::kCancelled, "this task is stopping");
   return encode(ClosureOutcome{{}, metrics.parts()});

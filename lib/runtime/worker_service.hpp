@@ -17,6 +17,7 @@
 #include "activity.hpp"
 #include "closure_runner.hpp"
 #include "protocol.hpp"
+#include "replicas.hpp"
 #include "tfd/runtime/task_server.hpp"
 
 namespace tfd::runtime {
@@ -48,20 +49,34 @@ class WorkerService {
   Result<void> check_epoch(std::uint64_t epoch) const;
   Result<WorkerIterator*> find_iterator(const std::string& id);
   Result<void> take_elements(const std::vector<std::string>& iterators, ElementTable& elements);
+  /// What each replica of the call works on. kOutOfRange where there is nothing for any.
+  Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& iterators, program::Replicas replicas);
+  Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>& iterators);
+  bool is_own(const std::string& variable) const;
+  /// Takes those of the worker's own out of the names.
+  Result<std::map<std::string, tensor::Tensor>> read_own(std::vector<std::string>& names) const;
+  /// The names that the call reads, its arguments among them. kNotFound.
+  Result<std::vector<std::string>> variables_of(const program::FunctionDef& function, const ClosureCall& call) const;
+  Result<void> apply_updates(const ClosureCall& call, std::vector<variable::Update> updates);
+  Result<transport::Message> read(const transport::Message& request) const;
+  Result<void> assign(const transport::Message& request);
   /// The variables that the function reads, as one snapshot per parameter server.
   Result<std::map<std::string, tensor::Tensor>> read_variables(const std::vector<std::string>& names);
-  /// The rows that a call looks up.
-  Result<std::vector<tensor::Tensor>> look_up(const program::FunctionDef& function, const CallContext& context);
+  /// The rows that each share of a call looks up.
+  Result<void> look_up(const program::FunctionDef& function, CallContext context, std::vector<ReplicaShare>& shares);
 
   transport::Endpoint& endpoint_;
   const TaskServerOptions& options_;
   std::stop_source stop_;
 
   // The executor's own.
+  int replicas_ = 1;
   std::shared_ptr<function::Engine> engine_;  // shared with the functions it compiled
   std::unique_ptr<WorkerProgram> program_;
   std::unique_ptr<RemoteVariables> variables_;
   std::map<std::string, WorkerIterator, std::less<>> iterators_;
+  variable::VariableStore own_;  // of variables with per_worker
+  std::uint64_t own_updates_ = 0;
 
   Activity activity_;
 

@@ -30,10 +30,12 @@ Result<runtime::TaskServerOptions> server_options(const TaskProcess& wanted, cli
   options.native.environment = io.env;
   options.native.allowed = wanted.allow_native;
   if (!wanted.key_file.empty()) options.key = TFD_TRY(runtime::load_key(wanted.key_file));
-  options.make_engine = [env = io.env]() -> Result<std::shared_ptr<function::Engine>> {
+  options.devices = wanted.devices;
+  options.make_engine = [env = io.env, devices = wanted.devices]() -> Result<std::shared_ptr<function::Engine>> {
     function::EngineOptions engine;
     engine.plugin = TFD_TRY(function::find_plugin(env));
     engine.cache_directory = function::find_cache_directory(env);
+    engine.device_count = devices;
     return function::make_engine(engine);
   };
   options.on_shutdown = [goodbye_fd] { [[maybe_unused]] const auto written = ::write(goodbye_fd, "x", 1); };

@@ -59,7 +59,8 @@ class Gate {
 
 inline constexpr const char* kDocument = R"({"v": 1,
   "variables": {"v": {"shape": [], "dtype": "s32", "init": {"zeros": {}}},
-                "n": {"shape": [], "dtype": "s32", "init": {"zeros": {}}}},
+                "n": {"shape": [], "dtype": "s32", "init": {"zeros": {}}},
+                "own": {"shape": [], "dtype": "s32", "init": {"constant": {"value": 100}}, "per_worker": true}},
   "datasets": {"threes": [{"tensor_slices": {"fields": {"x": [3, 3, 3]}}}],
                "ten": [{"tensor_slices": {"fields": {"x": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}}],
                "endless": [{"tensor_slices": {"fields": {"x": [1]}}}, {"repeat": {}}]},
@@ -71,6 +72,9 @@ inline constexpr const char* kDocument = R"({"v": 1,
     "gated": {"module": "gated.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},
     "next": {"module": "same.mlir", "inputs": [{"arg": 0, "field": "x"}], "outputs": [{"result": 0}]},
     "add_next": {"module": "same.mlir", "inputs": [{"arg": 0, "field": "x"}], "outputs": [{"assign_add": "v"}], "returns": ["v"]},
+    "add_own": {"module": "same.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "own"}], "returns": ["own"]},
+    "add_both": {"module": "pair.mlir", "inputs": [{"variable": "own"}, {"kwarg": "b"}],
+                 "outputs": [{"assign_add": "own"}, {"assign_add": "v"}]},
     "pair": {"module": "pair.mlir", "inputs": [{"kwarg": "a"}, {"kwarg": "b"}], "outputs": [{"result": 0}, {"result": 1}]},
     "step": {"module": "step.mlir", "inputs": [{"variable": "v"}, "step"],
              "outputs": [{"metric": "loss"}, {"assign_add": "v"}, {"assign_add": "n"}]},
@@ -110,7 +114,8 @@ class Bed {
   ~Bed() { gate.open(); }
 
   Gate gate;
-  std::atomic<int> goodbyes{0};  // tasks that were told to stop
+  std::atomic<int> goodbyes{0};             // tasks that were told to stop
+  std::map<std::string, int> devices = {};  // of workers that are started from now on; others have one
   std::unique_ptr<transport::InprocNetwork> network = transport::make_inproc_network();
 
   static std::string address(const std::string& task) {
@@ -123,7 +128,10 @@ class Bed {
     options.task = cluster::parse_task(name).value();
     options.bind = where;
     options.make_endpoint = factory();
-    options.make_engine = [this] { return Result<std::shared_ptr<function::Engine>>(make_engine()); };
+    options.devices = devices.contains(name) ? devices.at(name) : 1;
+    options.make_engine = [this, count = options.devices] {
+      return Result<std::shared_ptr<function::Engine>>(make_engine(count));
+    };
     options.on_shutdown = [this] { ++goodbyes; };
     auto started = runtime::start_task_server(std::move(options));
     if (!started) FAIL(started.error().message);
@@ -171,7 +179,7 @@ class Bed {
   std::unique_ptr<coordinate::ClusterCoordinator> connect() { return connect(make_program(), options()); }
 
  private:
-  std::shared_ptr<function::Engine> make_engine() {
+  std::shared_ptr<function::Engine> make_engine(int device_count) {
     using Tensors = std::vector<Tensor>;
     std::map<std::string, kit::Body> bodies;
     bodies["double.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{number(2 * number(in[0]))}; };
@@ -195,7 +203,7 @@ class Bed {
       gate.pass();
       return Tensors{Tensor::scalar(DType::kF32, static_cast<float>(number(in[1]))), Tensor::scalar(DType::kF32, 1.0F)};
     };
-    return std::make_shared<kit::FakeEngine>(std::move(bodies));
+    return std::make_shared<kit::FakeEngine>(std::move(bodies), device_count);
   }
 
   int workers_;

@@ -56,6 +56,35 @@ struct Model {
 
 }  // namespace
 
+TEST_CASE("queue: what makes a worker's resources is that worker's alone, comes first and is never in flight") {
+  ClosureQueue queue;
+  queue.put(1);
+  queue.put_for(0, 10);
+  queue.put_for(0, 11);
+  queue.put_for(1, 20);
+  CHECK(queue.queued() == 1);
+  CHECK(queue.take(0) == 10);
+  CHECK_FALSE(queue.is_in_flight(10));
+  CHECK(queue.take(1) == 20);
+  CHECK(queue.take(1) == 1);
+  CHECK(queue.in_flight() == 1);
+  CHECK_FALSE(queue.take_for(1));
+  // An error cancels what is queued for all, and neither cancels nor holds back what is one worker's.
+  queue.put(2);
+  CHECK(queue.failed(1, error("x")));
+  CHECK(queue.take(0) == 11);
+  queue.put_for(0, 12);
+  std::vector<ClosureId> cancelled;
+  CHECK(queue.raise(&cancelled));
+  CHECK(cancelled == std::vector<ClosureId>{2});
+  CHECK(queue.take(0) == 12);
+  CHECK(queue.idle());
+  // A worker that is gone gets them all anew.
+  queue.put_for(0, 13);
+  queue.forget(0);
+  CHECK_FALSE(queue.take(0));
+}
+
 TEST_CASE("queue: closures come out in the order they went in, and it is idle when the last has finished") {
   ClosureQueue queue;
   queue.put(1);

@@ -227,6 +227,33 @@ TEST_CASE("coordinator page: a function receives the individual iterator of the 
   for (int i = 0; i < 10; ++i) CHECK(fetch(schedule(*coordinator, "next", {iterator})) == i);
 }
 
+TEST_CASE("coordinator page: datasets of different workers are the same, but for a shuffle whose seed is not set") {
+  const auto order_on = [](const std::string& shuffle) {
+    std::vector<std::vector<std::int32_t>> orders;
+    for (const char* other : {"worker:0", "worker:1"}) {  // what the worker that is left gets
+      Bed bed(2);
+      const auto program = make_program(
+          {R"(datasets.ten=[{"tensor_slices": {"fields": {"x": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}}, {"shuffle": )" +
+           shuffle + "}]"});
+      const auto coordinator = bed.connect(program, bed.options());
+      const auto iterator = good(coordinator->create_per_worker_dataset("ten", soon()));
+      bed.kill(other);
+      until([&] { return coordinator->workers_up() == 1; });
+      orders.emplace_back();
+      for (int i = 0; i < 10; ++i) orders.back().push_back(fetch(schedule(*coordinator, "next", {iterator})));
+    }
+    return orders;
+  };
+  const auto seeded = order_on(R"({"buffer": 10, "seed": 3})");
+  CHECK(seeded[0] == seeded[1]);
+  CHECK_FALSE(std::ranges::is_sorted(seeded[0]));
+  auto unseeded = order_on(R"({"buffer": 10})");
+  for (auto& order : unseeded) {
+    std::ranges::sort(order);
+    CHECK(order == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});  // the same elements, in any order
+  }
+}
+
 TEST_CASE("coordinator page: every create_per_worker_dataset has iterators of its own") {
   Bed bed(1);
   const auto coordinator = bed.connect();
@@ -358,6 +385,20 @@ TEST_CASE("coordinator page: example: v.assign_add(next(iterator)) and v.read_va
   const auto result = schedule(*coordinator, "add_next", {iterator});
   CHECK(fetch(result) == 1);
   CHECK(read(*coordinator, "v") == 1);
+}
+
+TEST_CASE("coordinator page: example: strategy.run within the function runs it on every replica of its worker") {
+  Bed bed(0, 1);
+  bed.devices["worker:0"] = 3;
+  bed.start("worker:0");
+  auto config = bed.config();
+  config.cluster.add_task("worker", 0, Bed::address("worker:0"));
+  const auto coordinator =
+      good(ClusterCoordinator::connect(make_program({"variables.v.aggregation=sum"}), config, bed.options()));
+  const auto iterator = good(coordinator->create_per_worker_dataset("endless", soon()));
+  const auto result = good(coordinator->schedule(
+      {.function = "add_next", .args = {iterator}, .replicas = program::Replicas::kEach}, soon()));
+  CHECK(fetch(result) == 3);  // each adds the 1 that it got
 }
 
 // --- join

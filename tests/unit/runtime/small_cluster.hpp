@@ -76,7 +76,8 @@ class SmallCluster {
  public:
   static constexpr std::uint64_t kEpoch = 7;
 
-  SmallCluster(const Parts& parts, int ps_count) : bodies_(parts.bodies), program(parse(parts)) {
+  SmallCluster(const Parts& parts, int ps_count, int devices = 1)
+      : bodies_(parts.bodies), devices_(devices), program(parse(parts)) {
     std::vector<std::pair<std::string, std::string>> ps;
     for (int i = 0; i < ps_count; ++i) ps.emplace_back(serve("ps", i), address("ps", i));
     serve("worker", 0);
@@ -101,6 +102,12 @@ class SmallCluster {
         [promise](Result<T> value) { promise->set_value(std::move(value)); });
     REQUIRE(future.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
     return future.get();
+  }
+  Result<ClosureOutcome> run_on_replicas(const std::string& function, program::Replicas replicas,
+                                         std::vector<ArgumentValue> args = {}) {
+    ClosureCall call{.epoch = kEpoch, .sequence = next_++, .function = function, .args = std::move(args)};
+    call.replicas = replicas;
+    return ask<ClosureOutcome>([&](Deadline deadline, auto done) { task("worker", 0).run(call, deadline, done); });
   }
   Result<ClosureOutcome> run(const std::string& function, std::vector<ArgumentValue> args = {}, std::int64_t step = 0) {
     ClosureCall call{.epoch = kEpoch, .sequence = next_++, .function = function, .args = std::move(args)};
@@ -133,8 +140,9 @@ class SmallCluster {
         };
       return network_->make_endpoint(std::move(endpoint));
     };
+    options.devices = devices_;
     options.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> {
-      return std::make_shared<kit::FakeEngine>(bodies_);
+      return std::make_shared<kit::FakeEngine>(bodies_, devices_);
     };
     servers_.push_back(start_task_server(std::move(options)).value());
     return fmt::format("{}:{}", job, index);
@@ -148,6 +156,7 @@ class SmallCluster {
 
   std::atomic<std::size_t> ps_bytes_{0};
   std::map<std::string, kit::Body> bodies_;
+  int devices_ = 1;
   std::unique_ptr<transport::InprocNetwork> network_ = transport::make_inproc_network();
   std::vector<std::unique_ptr<TaskServer>> servers_;
   std::unique_ptr<transport::Endpoint> client_;

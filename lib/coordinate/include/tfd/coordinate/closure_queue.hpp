@@ -11,6 +11,7 @@
 //   queue.raise(&cancelled) == error;  queue.raise(&cancelled) == nullopt
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -32,6 +33,16 @@ class ClosureQueue {
   void put(ClosureId closure) { queued_.push_back(closure); }
   /// The next to run, now in flight; nullopt when there is none or an error is pending.
   std::optional<ClosureId> take();
+
+  // What makes the resources of one worker (its iterators): a queue of its own without a bound, served first, never in
+  // flight, and neither cancelled nor held back by an error.
+  void put_for(std::size_t worker, ClosureId resource) { tagged_[worker].push_back(resource); }
+  std::optional<ClosureId> take_for(std::size_t worker);
+  /// What the worker does next: its own, then the next of all.
+  std::optional<ClosureId> take(std::size_t worker);
+  /// The worker is gone, or gets them all anew.
+  void forget(std::size_t worker) { tagged_.erase(worker); }
+
   bool is_in_flight(ClosureId closure) const { return in_flight_.contains(closure); }
   /// False, and nothing changes, for a closure that isn't in flight: an answer that came too late.
   bool finished(ClosureId closure);
@@ -55,6 +66,7 @@ class ClosureQueue {
   bool keep_going_;
   std::deque<ClosureId> queued_;
   std::unordered_set<ClosureId> in_flight_;
+  std::map<std::size_t, std::deque<ClosureId>> tagged_;  // by worker
   std::optional<Error> error_;
 };
 

@@ -25,6 +25,7 @@
 #include "tfd/base/log.hpp"
 #include "tfd/cluster/cluster_config.hpp"
 #include "tfd/coordinate/closure_queue.hpp"
+#include "tfd/coordinate/failures.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/runtime/task_server.hpp"
@@ -35,7 +36,11 @@ namespace tfd::coordinate {
 struct PerWorkerDataset {
   std::string id;
 };
-using Argument = std::variant<tensor::Tensor, PerWorkerDataset>;
+/// A variable with `per_worker`: passed as an argument it is the value of the executing worker's own.
+struct PerWorkerVariable {
+  std::string name;
+};
+using Argument = std::variant<tensor::Tensor, PerWorkerDataset, PerWorkerVariable>;
 
 /// kAborted: what it stood for is gone with its worker; it may be ready again. Only of what lives on a worker: a
 /// closure's value is sent here before it is ready, and stays.
@@ -59,6 +64,7 @@ class RemoteValue {
   std::optional<ClosureId> cause() const;
 
  private:
+  Result<runtime::ClosureOutcome> read_again(Deadline deadline) const;
   std::shared_ptr<Shared> shared_;  // with the coordinator, which fills it
 };
 
@@ -71,7 +77,10 @@ struct Call {
   std::string function;
   std::vector<Argument> args = {};
   std::vector<std::pair<std::string, Argument>> kwargs = {};
-  std::int64_t step = 0;  // what an input bound to "step" gets
+  /// What an input bound to "step" gets, and whose random numbers those bound to "rng". Absent: 0, and the closure's.
+  std::optional<std::int64_t> step = {};
+  /// Of the worker: kEach and kSplit run it on all of them (strategy.run() within the function), results are stacked.
+  program::Replicas replicas = program::Replicas::kOne;
   /// Called once when the value is there or never will be, in completion order, on the I/O thread (so it must not
   /// block). join() may return a moment before.
   std::function<void(const RemoteValue&)> on_done = {};
@@ -114,6 +123,9 @@ struct CoordinatorOptions {
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
   /// parameter servers are left alone. At the end what still runs is killed; tasks are not told to stop.
   std::optional<runtime::CommandSession> commands = {};
+  /// TensorFlow's way with parameter servers that fail: what workers report of them counts, and so many reports don't.
+  /// Absent: one that is gone is lost at once, and one that a worker can't reach is asked how it is.
+  std::optional<TransientLimits> transient = {};
   Log log = {};
 };
 
@@ -145,7 +157,13 @@ class ClusterCoordinator {
   /// is no row.
   virtual Result<tensor::Tensor> read_rows(const std::string& variable, const tensor::Tensor& rows,
                                            Deadline deadline) = 0;
+  /// Of a variable with `per_worker`: every worker's that is there; one that returns begins with the initial value.
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) = 0;
+  /// What every worker has of its own, in their order: of a variable with `per_worker` (by its name) its value, read
+  /// anew by every fetch(); of a dataset (by its id) nothing, as long as it is there. kReady, and kAborted while the
+  /// worker is away: it is made again when it returns. kNotFound.
+  /// Source: PerWorkerValues, RemoteValue of resources; PerWorkerVariable.
+  virtual Result<std::vector<RemoteValue>> values_on_workers(const std::string& name) = 0;
   /// One full pass of the function's dataset, split over the workers that are there; exact though workers die.
   virtual Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
                                                                        std::optional<std::int64_t> steps,
@@ -167,12 +185,16 @@ class ClusterCoordinator {
   virtual std::size_t queued() const = 0;
   virtual std::size_t in_flight() const = 0;
   virtual int workers_up() const = 0;
+  /// Of one worker: one for each of its devices. Every worker has as many: connect() is kInvalidArgument otherwise (or
+  /// what follows, where the one that differs is slow), and a worker that joins with another number isn't used.
+  virtual int num_replicas_in_sync() const = 0;
   /// Tells every task to stop and waits for their answers.
   virtual Result<void> shutdown_tasks(Deadline deadline) = 0;
 };
 
-/// Tells every worker and ps of the spec to stop, without giving them a program: where nothing is left to do.
-/// kDeadlineExceeded names those that did not answer.
+/// Tells every worker and ps of the spec to stop, without giving them a program: where nothing is left to do. None of
+/// them where one is at work for somebody else's run: kFailedPrecondition names it. kDeadlineExceeded names those that
+/// did not answer.
 Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint,
                          Deadline deadline);
 

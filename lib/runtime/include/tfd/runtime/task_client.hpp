@@ -29,7 +29,11 @@ namespace tfd::runtime {
 struct IteratorRef {
   std::string id;
 };
-using ArgumentValue = std::variant<tensor::Tensor, IteratorRef>;
+/// The worker's own copy of a variable with `per_worker`.
+struct VariableRef {
+  std::string name;
+};
+using ArgumentValue = std::variant<tensor::Tensor, IteratorRef, VariableRef>;
 
 /// One execution of a function of the program on one worker.
 struct ClosureCall {
@@ -40,6 +44,11 @@ struct ClosureCall {
   std::vector<ArgumentValue> args;
   std::vector<std::pair<std::string, ArgumentValue>> kwargs;
   std::int64_t step = 0;  // what an input bound to "step" gets
+  /// Of the worker. The outcome of several has every result stacked ([replicas, …]), the metrics of all of them and one
+  /// update of each variable.
+  program::Replicas replicas = program::Replicas::kOne;
+  /// Whose random numbers an input bound to "rng" gets: this closure's; absent: those of the step.
+  std::optional<std::uint64_t> closure = {};
 };
 
 struct Metric {
@@ -121,6 +130,9 @@ class TaskClient {
   /// where another task than name() answers at its address.
   void load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
                     Callback<void> done);
+  /// The same of a worker: answered with how many replicas it runs, one on each of its devices.
+  void load_worker(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
+                   Callback<int> done);
 
   // Shell commands, on workers that allow them (kPermissionDenied elsewhere). Opens a session, or renews it; answered
   // with how many commands the worker runs at a time.
@@ -141,7 +153,7 @@ class TaskClient {
   void evaluate(const std::string& function, std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps,
                 std::uint64_t epoch, Deadline deadline, Callback<std::vector<Metric>> done);
 
-  // Parameter servers.
+  // Parameter servers; read() and assign() of workers too, for the variables that each has of its own.
   // Names are those that it has: of a shard "table/part_1".
   void read(const std::vector<std::string>& variables, Deadline deadline, Callback<std::vector<tensor::Tensor>> done);
   /// Only these rows of each: (name, indices). kOutOfRange, kInvalidArgument.
@@ -170,6 +182,9 @@ class TaskClient {
   void shutdown(std::uint64_t epoch, Deadline deadline, Callback<void> done);
 
  private:
+  void load(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
+            std::function<void(Result<transport::Message>)> done);
+
   transport::Endpoint& endpoint_;
   transport::PeerId peer_;
   std::string name_;

@@ -32,6 +32,8 @@ struct TaskServerOptions {
   int listen_fd = -1;          // already listening: handed over by the supervisor
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  /// Of a worker: how many devices its engine has, each of which runs a replica of a training step.
+  int devices = 1;
   /// Called once, when a program with functions arrives.
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   /// A coordinator said goodbye; called on the I/O thread, after the answer was sent.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What lives on workers: iterators, and the variables that every worker has of its own. Gone with a worker, made again
+// when it returns.
+#include <algorithm>
+
+#include "coordinator.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/runtime/gather.hpp"
+
+namespace tfd::coordinate {
+
+bool Coordinator::is_own_variable(const std::string& name) const {
+  const program::VariableDef* variable = program_.find_variable(name);
+  return variable != nullptr && variable->per_worker;
+}
+
+bool Coordinator::is_there(const Lock&, const std::string& name, std::size_t worker) const {
+  if (workers_[worker].state != WorkerState::kReady) return false;
+  const auto iterator = std::ranges::find(iterators_, name, &IteratorDef::id);
+  return iterator == iterators_.end() || iterator->made_on.contains(worker);  // variables come with the program
+}
+
+Error Coordinator::aborted(const Worker& worker, const std::string& name) const {
+  return {Code::kCancelled,
+          fmt::format("aborted: '{}' of {} is gone with it, and made again when it returns", name, worker.name),
+          worker.name};
+}
+
+Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::string& name) {
+  const Lock lock(mutex_);
+  if (fatal_) return fail(*fatal_);
+  const bool is_variable = is_own_variable(name);
+  if (!is_variable && std::ranges::find(iterators_, name, &IteratorDef::id) == iterators_.end())
+    return fail(Code::kNotFound, "no '{}' on the workers: neither a variable with per_worker nor a dataset's id",
+                printable(name));
+  auto& values = values_on_workers_[name];
+  for (std::size_t i = values.size(); i < workers_.size(); ++i) {
+    values.push_back(std::make_shared<RemoteValue::Shared>(ClosureId{0}, board_));
+    values.back()->place = std::make_unique<OnWorker>(OnWorker{i, is_variable ? name : std::string()});
+    values.back()->error = aborted(workers_[i], name);  // once, before anybody sees it
+    if (is_there(lock, name, i))
+      values.back()->become(ClosureState::kReady);
+    else if (workers_[i].was_ready)
+      values.back()->become(ClosureState::kAborted);
+  }
+  std::vector<RemoteValue> out;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!workers_[i].has_left) out.emplace_back(values[i]);
+  return out;
+}
+
+void Coordinator::refresh_values(const Lock& lock, std::size_t worker) {
+  for (const auto& [name, values] : values_on_workers_) {
+    if (worker >= values.size()) continue;
+    const bool there = is_there(lock, name, worker);
+    const ClosureState before = values[worker]->state.load();
+    if (there && before != ClosureState::kReady) values[worker]->become(ClosureState::kReady);
+    if (!there && before == ClosureState::kReady) values[worker]->become(ClosureState::kAborted);
+  }
+}
+
+Result<runtime::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std::string& variable,
+                                                     Deadline deadline) {
+  std::optional<runtime::TaskClient> client;
+  {
+    const Lock lock(mutex_);
+    if (fatal_) return fail(*fatal_);
+    if (!is_there(lock, variable, worker)) return fail(aborted(workers_[worker], variable));
+    client.emplace(*workers_[worker].client);
+  }
+  auto values =
+      ask<std::vector<tensor::Tensor>>([&](auto done) { client->read({variable}, deadline, std::move(done)); });
+  if (values) return runtime::ClosureOutcome{std::move(*values), {}};
+  Error error = std::move(values).error();
+  if (error.code == Code::kUnavailable || error.code == Code::kCancelled)
+    return fail(aborted(workers_[worker], variable));  // it went away meanwhile
+  if (error.task.empty()) error.task = client->name();
+  return fail(std::move(error));
+}
+
+Result<void> Coordinator::assign_on_workers(const std::string& variable, const tensor::Tensor& value,
+                                            Deadline deadline) {
+  const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
+  if (value.spec() != spec)
+    return fail(Code::kInvalidArgument, "variable '{}' is {}, the value is {}", variable, tensor::format_spec(spec),
+                tensor::format_spec(value.spec()));
+  std::vector<runtime::TaskClient> clients;
+  {
+    const Lock lock(mutex_);
+    if (fatal_) return fail(*fatal_);
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+      if (is_there(lock, variable, i)) clients.push_back(*workers_[i].client);
+  }
+  auto answers = runtime::gather<void>(
+      clients.size(), [&](std::size_t i, auto done) { clients[i].assign(variable, value, deadline, std::move(done)); });
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i] || answers[i].error().code == Code::kUnavailable) continue;  // it begins anew
+    Error error = std::move(answers[i]).error();
+    if (error.task.empty()) error.task = clients[i].name();
+    return fail(std::move(error));
+  }
+  return {};
+}
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replicas.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "reduce.hpp"
+
+namespace tfd::runtime {
+namespace {
+
+using tensor::Tensor;
+
+/// [replicas, …]. kInvalidArgument where they differ: a result is one tensor.
+Result<Tensor> stack(const std::vector<Tensor>& parts) {
+  for (const Tensor& part : parts)
+    if (part.spec() != parts.front().spec())
+      return fail(Code::kInvalidArgument, "replicas return {} and {}: results are put together, so they must be alike",
+                  tensor::format_spec(parts.front().spec()), tensor::format_spec(part.spec()));
+  tensor::Shape shape = parts.front().shape();
+  shape.insert(shape.begin(), static_cast<std::int64_t>(parts.size()));
+  Tensor out = Tensor::uninitialized(parts.front().dtype(), std::move(shape));
+  std::byte* to = out.mutable_data();
+  for (const Tensor& part : parts) {
+    if (part.byte_size() > 0) std::memcpy(to, part.data(), part.byte_size());
+    to += part.byte_size();
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<data::Element>> split_rows(const data::Element& element, int replicas) {
+  std::int64_t rows = -1;
+  for (const Tensor& field : element) {
+    if (field.shape().empty())
+      return fail(Code::kInvalidArgument, "an element with a scalar has no rows to split over {} replicas: batch it",
+                  replicas);
+    if (rows >= 0 && field.shape()[0] != rows)
+      return fail(Code::kInvalidArgument, "an element with fields of {} and {} rows can't be split over replicas", rows,
+                  field.shape()[0]);
+    rows = field.shape()[0];
+  }
+  const std::int64_t shares = std::min<std::int64_t>(replicas, std::max<std::int64_t>(rows, 1));
+  std::vector<data::Element> out;
+  std::int64_t first = 0;
+  for (std::int64_t share = 0; share < shares; ++share) {
+    const std::int64_t count = rows / shares + (share < rows % shares ? 1 : 0);
+    data::Element part;
+    for (const Tensor& field : element) part.push_back(field.slice_rows(first, count));
+    out.push_back(std::move(part));
+    first += count;
+  }
+  return out;
+}
+
+Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const CallContext& context,
+                                       const std::vector<ReplicaShare>& shares) {
+  std::vector<std::optional<Result<BoundOutputs>>> outputs(shares.size());
+  const auto run = [&](std::size_t replica) {
+    CallContext own = context;
+    own.elements = &shares[replica].elements;
+    own.device = static_cast<int>(replica);
+    own.replica_id = context.num_replicas > 1 ? own.device : 0;
+    if (context.rows != nullptr) own.rows = &shares[replica].rows;
+    outputs[replica].emplace(run_function(function, own));
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t replica = 1; replica < shares.size(); ++replica) others.emplace_back(run, replica);
+    run(0);
+  }
+  ReplicaOutputs out;
+  for (std::size_t replica = 0; replica < shares.size(); ++replica) {
+    out.outputs.push_back(TFD_TRY(std::move(*outputs[replica])));
+    out.examples.push_back(shares[replica].elements.examples());
+  }
+  return out;
+}
+
+Result<BoundOutputs> reduce_outputs(const program::Program& program, const program::FunctionDef& function,
+                                    ReplicaOutputs outputs) {
+  MetricAccumulator metrics;
+  std::vector<std::vector<variable::Update>> updates;
+  BoundOutputs out;
+  for (BoundOutputs& one : outputs.outputs) {
+    metrics.add(one.outcome.metrics);
+    updates.push_back(std::move(one.updates));
+  }
+  out.outcome.metrics = metrics.parts();
+  for (std::size_t i = 0; i < outputs.outputs.front().outcome.results.size(); ++i) {
+    std::vector<Tensor> parts;
+    for (const BoundOutputs& one : outputs.outputs) parts.push_back(one.outcome.results[i]);
+    out.outcome.results.push_back(TFD_TRY(stack(parts), fmt::format("{}: result {}", function.name, i)));
+  }
+  out.updates = TFD_TRY(reduce_updates(program, function, updates, outputs.examples), function.name);
+  return out;
+}
+
+}  // namespace tfd::runtime

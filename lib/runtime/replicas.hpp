@@ -1,0 +1,38 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// One step on the replicas of a process: each runs the function on data and a device of its own, at the same time, and
+// what they want of the variables becomes one list of updates. Private to the room.
+// Thread rule: one thread calls; the other replicas run on threads of their own until it returns.
+#include <vector>
+
+#include "closure_runner.hpp"
+
+namespace tfd::runtime {
+
+/// What one replica works on.
+struct ReplicaShare {
+  ElementTable elements;
+  std::vector<tensor::Tensor> rows = {};  // of lookups_of(); used where the context has rows
+};
+
+/// The element's rows for each of `replicas`: as equal as can be, those with more rows first, nothing lost; fewer
+/// shares where there are fewer rows than replicas. kInvalidArgument: fields without rows, or of different ones.
+/// Source: the sizes of tf.data's RebatchV2, as experimental_distribute_dataset makes them.
+Result<std::vector<data::Element>> split_rows(const data::Element& element, int replicas);
+
+/// What the replicas did, in the order of their shares.
+struct ReplicaOutputs {
+  std::vector<BoundOutputs> outputs;
+  std::vector<double> examples;
+};
+/// Replica i on shares[i]; `context` says the rest, with the number of replicas that there are (those beyond the shares
+/// have no data and don't run); where that is 1, each of them is. The first error in the order of replicas.
+Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const CallContext& context,
+                                       const std::vector<ReplicaShare>& shares);
+
+/// One list of updates (see reduce.hpp), the metrics of all, and every result stacked: [replicas, …].
+Result<BoundOutputs> reduce_outputs(const program::Program& program, const program::FunctionDef& function,
+                                    ReplicaOutputs outputs);
+
+}  // namespace tfd::runtime
