@@ -105,6 +105,31 @@ LINES
   check null "1 4,1 96,0 0"
 }
 
+@test "sharded: initial values are the same however a table is cut" {
+  python3 - <<'PY'
+import json, struct
+text = str({"descr": "<f4", "fortran_order": False, "shape": (11, 4)}).ljust(117) + "\n"
+with open("table.npy", "wb") as out:
+    out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + struct.pack("<44f", *range(44)))
+kinds = {name: {name: {"seed": 7}} for name in (
+    "uniform", "normal", "truncated_normal", "glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform",
+    "lecun_normal", "orthogonal")}
+kinds |= {"variance_scaling": {"variance_scaling": {"scale": 3, "mode": "fan_avg", "seed": 7}}, "identity": {"identity": {"gain": 2}}, "npy": {"npy": {"path": "table.npy"}}, "value": {"value": [[i, 2, 3, 4] for i in range(11)]}}
+variables, lines = {}, []
+for name, init in kinds.items():
+    for shards in (1, 2, 5, 11):
+        variables[f"{name}-{shards}"] = {"shape": [11, 4], "init": init, "partitioner": {"fixed_shards": {"num_shards": shards}}}
+        lines.append({"op": "read", "variable": f"{name}-{shards}", "id": f"{name}-{shards}"})
+json.dump({"v": 1, "variables": variables}, open("program.json", "w"))
+open("lines.jsonl", "w").writelines(json.dumps(line) + "\n" for line in lines)
+PY
+  run -0 --separate-stderr timeout 60 tfd-serve --jobs worker=1,ps=3 -- tfd-coordinate -q program.json --ordered --closures lines.jsonl
+  jq -es 'length == 14 * 4 and all(.[]; .value | flatten | length == 44) and
+    all(group_by(.id | split("-")[0])[]; map(.value) | unique | length == 1) and
+    (map(.value) | unique | length == 14)' <<<"$output"
+  [ "$(jq -c 'select(.id == "npy-5").value[10]' <<<"$output")" = '[40,41,42,43]' ]
+}
+
 @test "sharded: rows that are named twice add up, whatever the update" {
   table_program '{"fixed_shards": {"num_shards": 3}}'
   serve --jobs worker=2,ps=3
