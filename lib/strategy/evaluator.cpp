@@ -34,7 +34,7 @@ Result<TrainSummary> follow_as_evaluator(const program::Program& program, const 
   job.keeps_best = true;
   job.on_begin = options.on_begin;
   job.evaluate = [&](const variable::Checkpoint& checkpoint) -> Result<Metrics> {
-    const auto host = TFD_TRY(make_local_host(program));
+    const auto host = TFD_TRY(make_local_host(program, options.make_engine));
     TFD_TRY(host->import_state(checkpoint.state), checkpoint.path);
     const auto state = TFD_TRY(host->export_state());
     const auto variables = values_for(*program.find_function(evaluate.function), state);

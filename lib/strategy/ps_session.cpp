@@ -93,7 +93,7 @@ Result<bool> PsSession::goes_on(const program::TrainDef& train) {
 
 Result<void> PsSession::initialise(const std::optional<variable::Checkpoint>& restored) {
   if (strategy_.is_local()) {
-    host_ = TFD_TRY(make_local_host(program_.program));
+    host_ = TFD_TRY(make_local_host(program_.program, options_.make_engine));
   } else {
     TFD_TRY(connect());
     const auto& train = *program_.program.train;

@@ -445,6 +445,12 @@ Result<TrainSummary> train_on_parameter_servers(const program::Program& program,
   if (strategy.is_parameter_server())
     return fail(Code::kInvalidArgument, "{} is a parameter server, which runs a server, not the program",
                 strategy.task_name());
+  for (const program::VariableDef& variable : program.variables)
+    if (variable.per_worker)
+      return fail(Code::kInvalidArgument,
+                  "{}: variable '{}' is each worker's own, and workers of this strategy are clients by themselves: "
+                  "tfd-coordinate has such variables",
+                  program.path, variable.name);
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<Interrupts>();
   if (strategy.is_evaluator()) return follow_as_evaluator(program, strategy, options);
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));

@@ -14,8 +14,8 @@ constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variable
 
 class LocalHost final : public VariableHost {
  public:
-  Result<void> make(const program::Program& program) {
-    if (program.rules) store_.set_optimizer(program.rules);
+  Result<void> make(const program::Program& program, const runtime::MakeEngine& make_engine) {
+    store_.set_optimizer(TFD_TRY(runtime::make_rules(program, make_engine)));
     for (const program::VariableDef& variable : program.variables) {
       auto value = TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec),
                            "variables." + variable.name);
@@ -63,9 +63,10 @@ class LocalHost final : public VariableHost {
 
 }  // namespace
 
-Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program) {
+Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,
+                                                      const runtime::MakeEngine& make_engine) {
   auto host = std::make_unique<LocalHost>();
-  TFD_TRY(host->make(program));
+  TFD_TRY(host->make(program, make_engine));
   return host;
 }
 

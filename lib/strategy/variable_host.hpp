@@ -9,6 +9,7 @@
 
 #include "tfd/program/program.hpp"
 #include "tfd/runtime/parameter_servers.hpp"
+#include "tfd/runtime/rules.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::strategy {
@@ -27,7 +28,9 @@ class VariableHost {
 };
 
 /// In this process, with their initial values.
-Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program);
+/// In an engine of its own where the program updates them by an optimizer of its own.
+Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,
+                                                      const runtime::MakeEngine& make_engine = {});
 
 /// On parameter servers that are borrowed, of this epoch.
 class RemoteHost final : public VariableHost {
