@@ -85,6 +85,7 @@ bool fits(const function::Module& module, const std::vector<tensor::TensorSpec>&
 }  // namespace
 
 Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& program, const Facts& facts) {
+  if (draft.splits) return {};  // how many share a batch is only known when it is run
   for (const auto& [dataset, fields] : program.dataset_specs)
     TFD_TRY(check_dataset(draft, dataset, bound_to(draft.def, dataset, fields), facts.at(dataset)));
   return {};

@@ -52,7 +52,7 @@ Result<void> check_dataset_input(FunctionDraft& draft, std::size_t i, const Prog
   return {};
 }
 
-/// Only the batch size may be another in the modules of one function, and nothing says it here.
+/// What isn't stated is that of the module which is taken, and may be another in each of them.
 Result<void> check_rng(const FunctionDef& def, std::size_t i, const Node& node) {
   const function::Module& first = def.modules.front();
   const function::Parameter& argument = first.signature.arguments[i];
@@ -60,6 +60,7 @@ Result<void> check_rng(const FunctionDef& def, std::size_t i, const Node& node) 
     return node.fail("random numbers are integers or floating-point numbers, but argument '{}' of {} is {}",
                      argument.name, first.name, format_spec(argument.spec));
   const RngDef& rng = def.inputs[i].rng;
+  if (!rng.dtype && !rng.shape) return {};
   const TensorSpec stated{rng.dtype.value_or(argument.spec.dtype), rng.shape.value_or(argument.spec.shape)};
   return need_spec(def, true, i, stated, "the random input", node);
 }

@@ -45,6 +45,7 @@ struct FunctionDraft {
   Node node;
   std::vector<Node> inputs;   // one per module argument; of a group the same one
   std::vector<Node> outputs;  // one per module result
+  bool splits = false;        // replicas share every element of its data: its batch isn't what the modules take
 };
 
 // functions.cpp

@@ -71,6 +71,15 @@ void add_loss_scale(Program& program) {
   program.variables.push_back(std::move(scale));
 }
 
+/// Whether it is what train runs with "replicas": "split"; what is wrong there is said later.
+bool splits_its_data(const Node& root, const std::string& function) {
+  const auto train = root.find("train");
+  if (!train || !train->is_object()) return false;
+  const auto name = train->find("function"), replicas = train->find("replicas");
+  return name && name->is_text() && name->text().value() == function && replicas && replicas->is_text() &&
+         replicas->text().value() == "split";
+}
+
 Result<Program> parse_root(const Node& root, const std::string& directory, const FileReader& reader,
                            const ProgramOptions& options) {
   TFD_TRY(root.expect_object({"v", "seed", "weights", "variables", "optimizer", "datasets", "functions", "train"}));
@@ -79,6 +88,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
   program.directory = directory;
   if (const auto node = root.find("seed")) program.seed = static_cast<std::uint64_t>(TFD_TRY(node->integer(0)));
   const auto weights = root.find("weights");
+  if (weights) TFD_TRY(weights->text());
   const VariableSources sources{directory, options.look_at_files, weights ? &*weights : nullptr};
   if (const auto node = root.find("variables")) program.variables = TFD_TRY(parse_variables(*node, sources));
   if (const auto node = root.find("optimizer")) TFD_TRY(parse_optimizer(*node, reader, program));
@@ -93,6 +103,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
   if (const auto node = root.find("datasets"))
     facts = TFD_TRY(parse_datasets(*node, options.look_at_files, drafts, program));
   for (FunctionDraft& draft : drafts) {
+    draft.splits = splits_its_data(root, draft.def.name);
     TFD_TRY(check_function(draft, program, facts));
     program.functions.push_back(std::move(draft.def));
   }

@@ -97,3 +97,20 @@ TEST_CASE("random inputs: workers that train by themselves draw differently in t
     }
   }
 }
+
+TEST_CASE("random inputs: one that isn't stated has the shape that goes with the batch") {
+  Parts parts{R"({"v": 1,
+    "datasets": {"x": [{"tensor_slices": {"fields": {"x": [1.0, 2.0, 3.0]}}}, {"batch": 2}]},
+    "functions": {"mask": {"module": ["two.mlir", "one.mlir"], "inputs": ["rng", {"dataset": "x"}], "outputs": [{"result": 0}]}}})",
+              {{"two.mlir", "(%noise: tensor<2x2xf32>, %x: tensor<2xf32>) -> tensor<2x2xf32>"},
+               {"one.mlir", "(%noise: tensor<1x2xf32>, %x: tensor<1xf32>) -> tensor<1x2xf32>"}},
+              {}};
+  for (const char* module : {"two.mlir", "one.mlir"})
+    parts.bodies[module] = [](const Tensors& in) -> Result<Tensors> { return Tensors{in[0]}; };
+  SmallCluster cluster(parts, 1);
+  for (const std::int64_t batch : {2, 1}) {
+    const auto outcome = cluster.run("mask", {}, 5);
+    if (!outcome) FAIL(outcome.error().message);
+    CHECK(outcome->results[0].shape() == tensor::Shape{batch, 2});
+  }
+}
