@@ -2,6 +2,7 @@
 #include "tfd/coordinate/closures.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 #include <unordered_map>
 
@@ -134,6 +135,7 @@ class ClosureStream {
 
   void closure_done(std::uint64_t line, const std::string& label, const std::string& name,
                     const std::shared_ptr<Named>& named, const RemoteValue& value);
+  void await_told();
   void put_closure(std::uint64_t line, const std::string& label, const std::string& name, const RemoteValue& value);
   void put_fetch(const std::shared_ptr<Fetch>& fetch);
   using AppendValue = std::function<Result<void>(std::string&)>;
@@ -153,8 +155,10 @@ class ClosureStream {
 
   std::mutex mutex_;  // for what follows, and for the Named and Fetch objects: the I/O thread fills them
   std::unordered_map<ClosureId, std::string> failures_;  // label of those that cancel others
-  std::atomic<std::uint64_t> unwritten_{0};              // values whose files could not be written
-  Answers answers_;                                      // last: its thread reads the above
+  std::size_t untold_ = 0;                               // scheduled, and on_done hasn't been called
+  std::condition_variable told_;
+  std::atomic<std::uint64_t> unwritten_{0};  // values whose files could not be written
+  Answers answers_;                          // last: its thread reads the above
 };
 
 Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
@@ -229,11 +233,16 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
       named->scheduled = true;
       named->results = arguments_.count_results(call.function);
     }
+    ++untold_;
   }
   auto value = coordinator_.schedule(std::move(call));
   if (value) return {};
-  const std::scoped_lock lock(mutex_);
-  if (named) named->scheduled = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    --untold_;
+    if (named) named->scheduled = false;
+  }
+  await_told();
   put_error(line, label, "raised", value.error());
   return {};
 }
@@ -273,11 +282,18 @@ Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureL
     return parsed.fields[key].get_ref<const std::string&>();
   };
   switch (parsed.op) {
-    case Op::kJoin:
-      TFD_TRY(coordinator_.join(Deadline::never()));
+    case Op::kJoin: {
+      const auto joined = coordinator_.join(Deadline::never());
+      await_told();
+      if (!joined) return fail(joined.error());
       return ",\"status\":\"ready\"}\n";
-    case Op::kDone:
-      return fmt::format(",\"status\":\"ready\",\"value\":{}}}\n", TFD_TRY(coordinator_.done()));
+    }
+    case Op::kDone: {
+      const auto all = coordinator_.done();
+      if (all.value_or(true)) await_told();
+      if (!all) return fail(all.error());
+      return fmt::format(",\"status\":\"ready\",\"value\":{}}}\n", *all);
+    }
     case Op::kCreatePerWorkerDataset:
       arguments_.add_dataset(text("dataset"),
                              TFD_TRY(coordinator_.create_per_worker_dataset(text("dataset"), deadline())));
@@ -370,6 +386,15 @@ void ClosureStream::closure_done(std::uint64_t line, const std::string& label, c
   }
   put_closure(line, label, name, value);
   for (const auto& fetch : complete) put_fetch(fetch);
+  const std::scoped_lock lock(mutex_);
+  if (--untold_ == 0) told_.notify_all();
+}
+
+// Who reads that all is done has read what came of it: the coordinator returns a moment before the callbacks of the
+// last closures.
+void ClosureStream::await_told() {
+  std::unique_lock lock(mutex_);
+  while (untold_ > 0 && !coordinator_.lost()) told_.wait_for(lock, kReadSlice);
 }
 
 void ClosureStream::put_closure(std::uint64_t line, const std::string& label, const std::string& name,

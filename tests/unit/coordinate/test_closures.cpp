@@ -104,6 +104,23 @@ TEST_CASE("closures: both examples of the API page") {
   CHECK(stream.answer("v")["value"] == 1);
 }
 
+TEST_CASE("closures: what says that all is done follows the answers of all") {
+  Bed bed;
+  Stream stream(bed);
+  std::vector<std::string> lines;
+  for (int round = 0; round < 40; ++round) {
+    for (int i = 0; i < 5; ++i) lines.push_back(schedule("double", i, fmt::format("{}-{}", round, i)));
+    lines.push_back(R"({"op": "join"})");
+  }
+  stream.run_well(lines);
+  std::size_t at = 0;
+  for (const json& answer : stream.answers()) {
+    ++at;
+    if (answer.contains("line")) CHECK(answer["line"] == at);  // a join, whose line number counts all lines before it
+  }
+  CHECK(at == lines.size());
+}
+
 TEST_CASE("closures: fetch keeps the structure and everything that isn't remote") {
   Bed bed;
   Stream stream(bed);
