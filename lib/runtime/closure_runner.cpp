@@ -326,11 +326,14 @@ Result<BoundOutputs> run_function(const CompiledFunction& function, const CallCo
   };
   const auto is_random = [&](std::size_t i) { return def.inputs[i].kind == InputKind::kRng; };
   const auto& parameters = def.modules.front().signature.arguments;
-  for (std::size_t i = 0; i < def.inputs.size(); ++i)
+  bool has_random = false;
+  for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+    has_random = has_random || is_random(i);
     if (!is_random(i)) TFD_TRY(bind(i, parameters[i].spec));
+  }
   // Last, for their shape may be that of the batch.
-  const function::Module& module = module_for(def, specs);
-  for (std::size_t i = 0; i < def.inputs.size(); ++i)
+  const function::Module& module = has_random ? module_for(def, specs) : def.modules.front();
+  for (std::size_t i = 0; has_random && i < def.inputs.size(); ++i)
     if (is_random(i)) TFD_TRY(bind(i, module.signature.arguments[i].spec));
   function::Function* variant = TFD_TRY(function.choose(specs, context.device));
   auto results = TFD_TRY(variant->call(arguments), def.name);
