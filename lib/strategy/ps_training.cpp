@@ -337,7 +337,7 @@ Result<void> PsTrainer::use_averages(const std::string& reason) {
 
 // The last thing that is written: who sees it sees the last checkpoint too.
 void PsTrainer::mark_end(const std::string& reason) {
-  if (!saves() || reason == "max_time" || reason == "nothing_left") return;
+  if (!saves() || reason == "nothing_left") return;
   const auto written = save_run_end(train_.checkpoint->directory, make_run_end(train_, reason, step_));
   if (!written) options_.train.log.error("cannot write that the training is over: {}", written.error().message);
 }

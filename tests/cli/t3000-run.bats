@@ -185,6 +185,30 @@ assert rows[2:] == (0.0,) * (len(rows) - 2), rows
 PY
 }
 
+@test "run: --jobs gives the tasks of a Slurm step their jobs, without --cluster too; a ps becomes a server" {
+  counting_program '{"function": "count", "steps": 5}'
+  local slurm=(env SLURM_STEP_NODELIST=n9,n10 SLURM_STEP_TASKS_PER_NODE='2(x2)' SLURM_STEP_ID=0 SLURM_JOB_ID=7)
+  run -0 --separate-stderr "${slurm[@]}" SLURM_PROCID=3 tfd-run program.json --jobs ps=1,worker=3 --check </dev/null
+  [[ $stderr == *"worker:2 of 3 workers, 1 replica, variables on /job:ps/task:0: ok"* ]]
+  run -0 --separate-stderr "${slurm[@]}" SLURM_PROCID=0 tfd-run program.json --cluster slurm --jobs ps=1,worker=3 --check </dev/null
+  [[ $stderr == *"ps:0 serves variables: ok"* ]]
+  run -64 --separate-stderr "${slurm[@]}" SLURM_PROCID=0 tfd-run program.json --jobs ps=none --check </dev/null
+  [[ $stderr == *"--jobs: "* ]]
+  echo '{"cluster": {"worker": ["h:1"]}}' >spec.json
+  run -64 --separate-stderr tfd-run program.json --cluster spec.json --jobs ps=1,worker=3 --check </dev/null
+  [[ $stderr == *"--jobs: --cluster spec.json has jobs by itself"* ]]
+  # Where there is nothing else to listen on it is the server of one task, until the goodbye.
+  local port
+  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  jq -n --arg ps "127.0.0.1:$port" '{cluster: {worker: ["127.0.0.1:1"], ps: [$ps]}}' >cluster.json
+  worker ps:0 program.json -v
+  local server=$RUN
+  worker worker:0 program.json
+  run_ends "$RUN" 0
+  run_ends "$server" 0
+  [ ! -s ps:0.events ]
+}
+
 @test "run: a cluster needs a task and a ps, and tfd-run a strategy that there is" {
   counting_program '{"function": "count", "steps": 5}'
   echo '{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}' >no-ps.json

@@ -100,6 +100,19 @@ SCRIPT
   ! grep -q 'is gone' talk
 }
 
+@test "the examples of the man pages for Slurm run as they are written" {
+  cd "$OUT"
+  local page line words=()
+  for page in tfd-run tfd-coordinate; do
+    while read -r line; do words+=("man/$page.1.scd:$((line - 1))"); done < <(grep -n '^# needs: slurm$' "$TFD_SOURCE/man/$page.1.scd" | cut -d: -f1)
+  done
+  [ ${#words[@]} -ge 2 ]
+  # One node of this host, which all addresses are on.
+  export TFD_HAVE_SLURM=1 SLURM_OVERCOMMIT=1 SLURM_NNODES=1
+  run -0 salloc -N1 -n5 --overcommit "$TFD_SOURCE/tests/dist/run-examples.sh" "${words[@]}"
+  [[ $output == *"${#words[@]} examples, 0 failed"* ]]
+}
+
 @test "seq | srun tfd-exec: retries, a job log, and --halt now ends the rest" {
   cd "$OUT"
   tfd-serve --jobs worker=2 --allow-native --output spec.json --detach >/dev/null
