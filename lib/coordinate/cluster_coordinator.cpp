@@ -261,6 +261,12 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   }
   if (fatal_) return fail(*fatal_);
   if (any_ready_) {
+    // How many replicas the others run is known before they have compiled; they must be as many.
+    const auto all_said = [this] {
+      return std::ranges::none_of(
+          workers_, [](const Worker& worker) { return worker.state == WorkerState::kLoading && worker.replicas == 0; });
+    };
+    if (!options_.commands) wait(lock, changed_, Deadline::after(kForOthers), [&] { return fatal_ || all_said(); });
     // The others are as good as there, unless they take much longer than it did.
     const auto all_ready = [this] {
       return std::ranges::count(workers_, WorkerState::kReady, &Worker::state) ==
@@ -378,7 +384,7 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
   const std::string id = fmt::format("{}#{}", dataset, number);
   iterators_.push_back({id, dataset, {}});
   for (std::size_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].replicas > 0) queue_.put_for(i, number);  // others get them all with the program
+    if (workers_[i].has_program) queue_.put_for(i, number);  // others get them all with the program
   endpoint_->post([this] {
     std::vector<std::pair<std::size_t, std::uint64_t>> ready;
     {

@@ -69,6 +69,7 @@ struct Worker {
   std::uint64_t generation = 0;  // grows with every loss: answers to what was asked before are ignored
   transport::Incarnation incarnation = 0;
   int replicas = 0;  // that it runs; 0: not known
+  bool has_program = false;
   std::unordered_set<ClosureId> held;
   Window window{1};
   bool making_iterator = false;
@@ -175,7 +176,7 @@ class Coordinator final : public ClusterCoordinator {
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason);
   void load_worker(std::size_t index, std::uint64_t generation);
-  void loaded(std::size_t index, std::uint64_t generation, int replicas);
+  void runs(std::size_t index, std::uint64_t generation, int replicas);
   std::optional<Error> check_replicas(const Lock& lock, const Worker& worker) const;
   void load_failed(std::size_t index, std::uint64_t generation, Error error);
   void make_iterators(std::size_t index, std::uint64_t generation);

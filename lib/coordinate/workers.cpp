@@ -73,23 +73,30 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
-  workers_[index].client->load_worker(program_, placement_, epoch_, Deadline::after(kLoadTimeout),
-                                      [this, index, generation](Result<int> replicas) {
-                                        if (!replicas)
-                                          return load_failed(index, generation, std::move(replicas).error());
-                                        loaded(index, generation, *replicas);
-                                      });
+  workers_[index].client->load_worker(
+      program_, placement_, epoch_, Deadline::after(kLoadTimeout),
+      [this, index, generation](int replicas) { runs(index, generation, replicas); },
+      [this, index, generation](Result<void> loaded) {
+        if (!loaded) return load_failed(index, generation, std::move(loaded).error());
+        {
+          const Lock lock(mutex_);
+          Worker& worker = workers_[index];
+          if (worker.generation != generation) return;
+          worker.has_program = true;
+          queue_.forget(index);
+          for (std::size_t number = 0; number < iterators_.size(); ++number) queue_.put_for(index, number);
+        }
+        make_iterators(index, generation);
+      });
 }
 
-void Coordinator::loaded(std::size_t index, std::uint64_t generation, int replicas) {
+void Coordinator::runs(std::size_t index, std::uint64_t generation, int replicas) {
   std::optional<Error> mismatch;
   bool is_fatal = false;
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation) return;
-    queue_.forget(index);
-    for (std::size_t number = 0; number < iterators_.size(); ++number) queue_.put_for(index, number);
     worker.replicas = replicas;
     mismatch = check_replicas(lock, worker);
     // The cluster was wrong from the beginning; later a worker that doesn't fit isn't used.
@@ -98,10 +105,10 @@ void Coordinator::loaded(std::size_t index, std::uint64_t generation, int replic
       worker.replicas = 0;
     else
       replicas_ = replicas;
+    changed_.notify_all();
   }
   if (is_fatal) return end_all(std::move(*mismatch));
-  if (mismatch) return load_failed(index, generation, std::move(*mismatch));
-  make_iterators(index, generation);
+  if (mismatch) load_failed(index, generation, std::move(*mismatch));
 }
 
 // Source: ParameterServerStrategyV2, whose workers must all have the same number of GPUs.
@@ -128,6 +135,7 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     ++worker.generation;
     worker.state = WorkerState::kAway;
     worker.replicas = 0;
+    worker.has_program = false;
     worker.since = Clock::now();
     worker.reason = error.message;
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
@@ -243,6 +251,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     was_used = worker.state == WorkerState::kReady && !closing_ && !fatal_;
     worker.state = WorkerState::kAway;
     worker.replicas = 0;
+    worker.has_program = false;
     worker.making_iterator = false;
     queue_.forget(index);
     for (IteratorDef& iterator : iterators_) iterator.made_on.erase(index);

@@ -106,13 +106,6 @@ Result<LoadProgram> decode_load_program(const Message& message) {
   });
 }
 
-Message encode_loaded(int replicas) { return make_message(Kind::kLoadProgram, replicas); }
-
-Result<int> decode_loaded(const Message& message) {
-  if (message.meta.empty()) return 1;  // a worker of an earlier tfd
-  return decode<int>(message, "loaded", [](const json& meta) -> Result<int> { return meta.get<int>(); });
-}
-
 Message encode(const CreateIterator& create) {
   return make_message(Kind::kCreateIterator, {create.id, create.dataset});
 }
@@ -226,10 +219,11 @@ Result<UpdateRequest> decode_update(const Message& message) {
 }
 
 Message encode(const TaskStatus& status) {
-  return make_message(Kind::kStatus, {status.task.job, status.task.index, status.incarnation, status.uptime_ms,
-                                      status.closures_done, status.closures_waiting, status.variables,
-                                      status.variable_bytes, status.epoch, status.host, status.pid, status.memory_bytes,
-                                      status.doing, status.doing_ms, status.waits_for, status.devices, status.program});
+  return make_message(Kind::kStatus,
+                      {status.task.job, status.task.index, status.incarnation, status.uptime_ms, status.closures_done,
+                       status.closures_waiting, status.variables, status.variable_bytes, status.epoch, status.host,
+                       status.pid, status.memory_bytes, status.doing, status.doing_ms, status.waits_for, status.devices,
+                       status.program, status.replicas});
 }
 
 Result<TaskStatus> decode_status(const Message& message) {
@@ -253,6 +247,7 @@ Result<TaskStatus> decode_status(const Message& message) {
     meta.at(14).get_to(out.waits_for);
     meta.at(15).get_to(out.devices);
     meta.at(16).get_to(out.program);
+    if (meta.size() > 17) meta.at(17).get_to(out.replicas);
     return out;
   });
 }

@@ -64,9 +64,6 @@ struct UpdateRequest {
 // decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
 transport::Message encode(const LoadProgram& load);
 Result<LoadProgram> decode_load_program(const transport::Message& message);
-/// A worker's answer to it.
-transport::Message encode_loaded(int replicas);
-Result<int> decode_loaded(const transport::Message& message);
 transport::Message encode(const CreateIterator& create);
 Result<CreateIterator> decode_create_iterator(const transport::Message& message);
 transport::Message encode(const ClosureCall& call);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ahead.hpp"
 #include "gradients.hpp"
 #include "replicas.hpp"
 #include "worker_program.hpp"
@@ -118,9 +119,15 @@ class Runner final : public ReplicaRunner {
   }
 
   Result<void> open_iterators(const program::FunctionDef& def, const ClosureCall& call) {
-    for (const std::string& id : TFD_TRY(iterators_of(def, call)))
-      if (!iterators_.contains(id))
-        iterators_.emplace(id, TFD_TRY(open(id, options_.input.pipelines, options_.input.id)));
+    const auto ids = TFD_TRY(iterators_of(def, call));
+    for (const std::string& id : ids) {
+      if (iterators_.contains(id)) continue;
+      auto opened = TFD_TRY(open(id, options_.input.pipelines, options_.input.id));
+      // The next step's elements are made during this one. Source: experimental_distribute_dataset's prefetch.
+      opened.iterator =
+          std::make_unique<AheadIterator>(std::move(opened.iterator), static_cast<std::size_t>(options_.replicas));
+      iterators_.emplace(id, std::move(opened));
+    }
     return {};
   }
 

@@ -37,25 +37,20 @@ transport::ReplyCallback counted(std::size_t count, TaskClient::Callback<std::ve
 
 void TaskClient::load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch,
                               Deadline deadline, Callback<void> done) {
-  load(program, placement, epoch, deadline, acknowledged(std::move(done)));
+  load(program, placement, epoch, deadline, {}, std::move(done));
 }
 
 void TaskClient::load_worker(const program::Program& program, const Placement& placement, std::uint64_t epoch,
-                             Deadline deadline, Callback<int> done) {
-  load(program, placement, epoch, deadline, decoded(std::move(done), decode_loaded));
+                             Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done) {
+  load(program, placement, epoch, deadline, std::move(on_replicas), std::move(done));
 }
 
 void TaskClient::load(const program::Program& program, const Placement& placement, std::uint64_t epoch,
-                      Deadline deadline, std::function<void(Result<transport::Message>)> done) {
-  const LoadProgram load{epoch,
-                         program.path,
-                         program.directory,
-                         program.document,
-                         program.files,
-                         placement};
+                      Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done) {
+  const LoadProgram load{epoch, program.path, program.directory, program.document, program.files, placement};
   // First who it is: a spec may be wrong about where a task is, and what follows would be told to another one.
   status(deadline, [&endpoint = endpoint_, peer = peer_, name = name_, deadline, message = encode(load),
-                    done = std::move(done)](Result<TaskStatus> status) mutable {
+                    on_replicas = std::move(on_replicas), done = std::move(done)](Result<TaskStatus> status) mutable {
     if (!status) return done(fail(std::move(status).error()));
     const std::string answers = cluster::format_task(status->task);
     if (answers != name)
@@ -64,7 +59,8 @@ void TaskClient::load(const program::Program& program, const Placement& placemen
                                          "at the address of another",
                                          answers, name),
                              name}));
-    endpoint.request(peer, std::move(message), deadline, std::move(done));
+    if (on_replicas) on_replicas(status->replicas);
+    endpoint.request(peer, std::move(message), deadline, acknowledged(std::move(done)));
   });
 }
 

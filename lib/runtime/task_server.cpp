@@ -30,7 +30,9 @@ std::string host_name() {
 class Server final : public TaskServer {
  public:
   explicit Server(TaskServerOptions options)
-      : options_(std::move(options)), started_(Clock::now()), ps_(cluster::format_task(options_.task), options_.make_engine) {}
+      : options_(std::move(options)),
+        started_(Clock::now()),
+        ps_(cluster::format_task(options_.task), options_.make_engine) {}
 
   ~Server() override {
     if (commands_) commands_->stop();
@@ -138,6 +140,7 @@ class Server final : public TaskServer {
     TaskStatus out = starting_status();
     out.incarnation = endpoint_->incarnation();
     if (worker_) {
+      out.replicas = options_.devices;
       worker_->fill(out);
       out.closures_done += commands_->done();
       out.closures_waiting += commands_->unfinished();

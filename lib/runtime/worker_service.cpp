@@ -144,7 +144,7 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
     epoch_ = load.epoch;
     activity_.set_program(load.path);
   }
-  return encode_loaded(replicas_);
+  return encode_empty(Kind::kLoadProgram);
 }
 
 Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {

@@ -134,11 +134,14 @@ TEST_CASE("replicas: an evaluation uses all devices, and each example counts onc
 
 TEST_CASE("replicas: a worker says how many it runs when it gets the program") {
   SmallCluster cluster(parts(), 1, 5);
-  const auto replicas = cluster.ask<int>([&](Deadline deadline, auto done) {
-    cluster.task("worker", 0).load_worker(cluster.program, cluster.placement, SmallCluster::kEpoch, deadline, done);
+  std::atomic<int> replicas{0};
+  const auto loaded = cluster.ask<void>([&](Deadline deadline, auto done) {
+    const auto on_replicas = [&](int count) { replicas = count; };
+    cluster.task("worker", 0)
+        .load_worker(cluster.program, cluster.placement, SmallCluster::kEpoch, deadline, on_replicas, done);
   });
-  REQUIRE(replicas);
-  CHECK(*replicas == 5);
+  REQUIRE(loaded);
+  CHECK(replicas == 5);
   const auto status =
       cluster.ask<TaskStatus>([&](Deadline deadline, auto done) { cluster.task("worker", 0).status(deadline, done); });
   CHECK(status->devices == std::vector<std::string>{"fake:0", "fake:1", "fake:2", "fake:3", "fake:4"});

@@ -103,6 +103,7 @@ struct TaskStatus {
   std::string waits_for = {};      // "ps:1", "closures", "a coordinator"; empty while it computes
   std::vector<std::string> devices = {};  // of a worker that has loaded its plug-in
   std::string program = {};               // the path of the one it holds
+  int replicas = 1;                       // of a worker: how many it runs
 };
 
 /// Which parameter server holds which variable, and where they are: sent to every task with the program.
@@ -130,9 +131,10 @@ class TaskClient {
   /// where another task than name() answers at its address.
   void load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
                     Callback<void> done);
-  /// The same of a worker: answered with how many replicas it runs, one on each of its devices.
+  /// The same of a worker. `on_replicas` is told at once how many it runs, one on each of its devices; compiling takes
+  /// longer.
   void load_worker(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
-                   Callback<int> done);
+                   std::function<void(int replicas)> on_replicas, Callback<void> done);
 
   // Shell commands, on workers that allow them (kPermissionDenied elsewhere). Opens a session, or renews it; answered
   // with how many commands the worker runs at a time.
@@ -183,7 +185,7 @@ class TaskClient {
 
  private:
   void load(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
-            std::function<void(Result<transport::Message>)> done);
+            std::function<void(int replicas)> on_replicas, Callback<void> done);
 
   transport::Endpoint& endpoint_;
   transport::PeerId peer_;
