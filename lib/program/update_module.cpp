@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "draft.hpp"
+#include "module_optimizer.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/variable/sharding.hpp"
 
@@ -14,9 +14,7 @@ namespace tfd::program {
 namespace {
 
 using tensor::DType;
-using tensor::Tensor;
 using tensor::TensorSpec;
-using variable::VariableState;
 using Role = UpdateDef::Role;
 using Binding = UpdateDef::Binding;
 
@@ -28,128 +26,6 @@ constexpr NameTable<Role, 4> kPlain{{{{Role::kVariable, "variable"},
 constexpr std::array kCommon{std::string_view("learning_rate"), std::string_view("clipvalue"),
                              std::string_view("clipnorm"),      std::string_view("global_clipnorm"),
                              std::string_view("on_nonfinite"),  std::string_view("loss_scale")};
-
-/// The module that updates variables of this spec, or null.
-const function::Module* find_module(const UpdateDef& def, const TensorSpec& spec, std::size_t* at = nullptr) {
-  const auto input = std::ranges::find(def.inputs, Role::kVariable, &Binding::role);
-  const auto position = static_cast<std::size_t>(input - def.inputs.begin());
-  for (std::size_t i = 0; i < def.modules.size(); ++i) {
-    if (def.modules[i].signature.arguments[position].spec != spec) continue;
-    if (at != nullptr) *at = i;
-    return &def.modules[i];
-  }
-  return nullptr;
-}
-
-Tensor filled(const TensorSpec& spec, double value) {
-  Tensor out = Tensor::uninitialized(spec.dtype, spec.shape);
-  const auto fill = [&]<class T>(T element) { std::fill_n(out.mutable_as<T>(), out.size(), element); };
-  switch (spec.dtype) {
-    case DType::kF64:
-      fill(value);
-      break;
-    case DType::kF16:
-      fill(tensor::float_to_half(static_cast<float>(value)));
-      break;
-    case DType::kBF16:
-      fill(tensor::float_to_bfloat16(static_cast<float>(value)));
-      break;
-    default:
-      fill(static_cast<float>(value));
-  }
-  return out;
-}
-
-class ModuleOptimizer final : public variable::Optimizer {
- public:
-  using Functions = std::vector<std::shared_ptr<function::Function>>;
-  ModuleOptimizer(UpdateDef def, std::shared_ptr<const Optimizer> common, Functions functions)
-      : def_(std::move(def)), common_(std::move(common)), functions_(std::move(functions)) {}
-
-  const std::shared_ptr<const Optimizer>& common() const { return common_; }
-  std::string_view state_name() const override { return "module"; }
-  bool knows_slot(std::string_view slot) const override {
-    return std::ranges::any_of(def_.inputs,
-                               [&](const Binding& one) { return one.role == Role::kSlot && one.slot == slot; });
-  }
-  void prepare(VariableState& state) const override {
-    for (const Binding& one : def_.inputs)
-      if (one.role == Role::kSlot) slot_of(state, one);
-  }
-  Result<void> clip(std::span<const std::string> names, std::span<Tensor> gradients) const override {
-    return common_->clip(names, gradients);
-  }
-  bool clips() const override { return common_->clips(); }
-
-  Result<void> apply(VariableState& state, const Tensor& gradient) const override {
-    std::size_t at = 0;
-    const function::Module* module = find_module(def_, state.value.spec(), &at);
-    if (module == nullptr || gradient.spec() != state.value.spec())
-      return fail(Code::kInvalidArgument, "no module of the optimizer updates '{}' ({}) by a gradient that is {}",
-                  state.name, format_spec(state.value.spec()), format_spec(gradient.spec()));
-    if (functions_.empty())
-      return fail(Code::kFailedPrecondition, "the optimizer's modules aren't compiled here, where '{}' is", state.name);
-    std::vector<Tensor> arguments;
-    for (std::size_t i = 0; i < def_.inputs.size(); ++i)
-      arguments.push_back(argument(state, gradient, def_.inputs[i], module->signature.arguments[i].spec.dtype));
-    auto results = TFD_TRY(functions_[at]->call(arguments), "optimizer: '" + state.name + "'");
-    arguments.clear();
-    for (std::size_t i = 0; i < def_.outputs.size(); ++i) {
-      Tensor& target = def_.outputs[i].role == Role::kVariable ? state.value : slot_of(state, def_.outputs[i]);
-      target = results[i].unshared();
-    }
-    ++state.updates;
-    return {};
-  }
-  Result<void> apply_rows(VariableState& state, const variable::Rows& gradient) const override {
-    TFD_TRY(variable::check_rows(state.name, state.value.spec(), gradient));
-    Tensor dense = Tensor::zeros(state.value.dtype(), state.value.shape());
-    TFD_TRY(variable::scatter_rows(dense, variable::RowOp::kAdd, gradient));
-    return apply(state, dense);
-  }
-  Result<void> apply_all(std::span<VariableState> states, std::span<const Tensor> gradients) const override {
-    std::vector<std::string> names;
-    for (const VariableState& state : states) names.push_back(state.name);
-    std::vector<Tensor> clipped(gradients.begin(), gradients.end());
-    TFD_TRY(clip(names, clipped));
-    for (std::size_t i = 0; i < states.size(); ++i) TFD_TRY(apply(states[i], clipped[i]));
-    return {};
-  }
-
-  void use_average(VariableState&) const override {}
-  bool has_averages() const override { return false; }
-  double learning_rate_at(std::int64_t iterations) const override { return common_->learning_rate_at(iterations); }
-  bool has_constant_rate() const override { return common_->has_constant_rate(); }
-  variable::OnNonfinite on_nonfinite() const override { return common_->on_nonfinite(); }
-  const std::optional<variable::LossScale>& loss_scale() const override { return common_->loss_scale(); }
-
- private:
-  /// Made where it is missing, of the variable's dtype and shape.
-  static Tensor& slot_of(VariableState& state, const Binding& binding) {
-    const auto found = std::ranges::find(state.slots, binding.slot, [](const auto& slot) { return slot.first; });
-    if (found != state.slots.end()) return found->second;
-    return state.slots.emplace_back(binding.slot, filled(state.value.spec(), binding.initial)).second;
-  }
-  Tensor argument(VariableState& state, const Tensor& gradient, const Binding& binding, DType dtype) const {
-    switch (binding.role) {
-      case Role::kGradient:
-        return gradient;
-      case Role::kSlot:
-        return slot_of(state, binding);
-      case Role::kLearningRate:
-        return filled({dtype, {}}, learning_rate_at(state.updates));
-      case Role::kStep:
-        if (dtype == DType::kS64 || dtype == DType::kU64) return Tensor::scalar(dtype, state.updates);
-        return Tensor::scalar(dtype, static_cast<std::int32_t>(state.updates));
-      default:
-        return state.value;
-    }
-  }
-
-  const UpdateDef def_;
-  const std::shared_ptr<const Optimizer> common_;  // shared with the optimizer that isn't compiled
-  const Functions functions_;                      // one per module; none where it isn't compiled
-};
 
 Result<Binding> parse_binding(const Node& node, bool is_input) {
   Binding binding;
@@ -281,7 +157,7 @@ Result<void> parse_update_module(const Node& node, const FileReader& read_file, 
     TFD_TRY(check_module(modules, def, module));
   }
   auto common = TFD_TRY(make_common(node));
-  program.rules = std::make_shared<ModuleOptimizer>(def, std::move(common), ModuleOptimizer::Functions());
+  program.rules = make_module_optimizer(def, std::move(common), {});
   program.update = std::move(def);
   program.optimizer = node.dump();
   return {};
@@ -304,15 +180,6 @@ Result<void> check_update_module(const Node& node, const Program& program) {
     }
   }
   return {};
-}
-
-Result<std::shared_ptr<const variable::Optimizer>> compile_rules(const Program& program, const CompileModule& compile) {
-  if (!program.update) return program.rules;
-  ModuleOptimizer::Functions functions;
-  for (const function::Module& module : program.update->modules)
-    functions.push_back(TFD_TRY(compile(module), "optimizer"));
-  const auto& plain = static_cast<const ModuleOptimizer&>(*program.rules);
-  return std::make_shared<ModuleOptimizer>(*program.update, plain.common(), std::move(functions));
 }
 
 }  // namespace tfd::program

@@ -61,8 +61,8 @@ class Optimizer {
   virtual bool clips() const = 0;
 
   /// One update, or, with gradient accumulation, one of several gradients before it. Doesn't clip. The gradient has the
-  /// value's dtype (a floating-point one) and shape: kInvalidArgument otherwise. Writes in place where nobody else holds
-  /// the buffers, else into fresh ones. Source: keras/src/optimizers/*.py, 3.15; within 2 ulp in float32. An f64
+  /// value's dtype (a floating-point one) and shape: kInvalidArgument otherwise. Writes in place where nobody else
+  /// holds the buffers, else into fresh ones. Source: keras/src/optimizers/*.py, 3.15; within 2 ulp in float32. An f64
   /// variable gets the settings as f64 (Keras rounds the learning rate to float32 first). Those of f16 and bf16 are
   /// updated in f32, with slots that are f32, and rounded to nearest, ties to even (Keras does all in the half type).
   virtual Result<void> apply(VariableState& state, const tensor::Tensor& gradient) const = 0;

@@ -1,0 +1,22 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// An optimizer of one's own at work: a variable::Optimizer that calls its modules. Thread rule: immutable; thread-safe
+// as its functions are.
+#include <memory>
+#include <vector>
+
+#include "draft.hpp"
+
+namespace tfd::program {
+
+/// The module that updates variables of this spec, and which one it is; or null.
+const function::Module* find_module(const UpdateDef& def, const tensor::TensorSpec& spec, std::size_t* at = nullptr);
+
+/// `common` clips, and has the learning rate and the loss scale. Without functions (one per module) nothing is updated:
+/// apply() is kFailedPrecondition.
+std::shared_ptr<const variable::Optimizer> make_module_optimizer(
+    UpdateDef def, std::shared_ptr<const variable::Optimizer> common,
+    std::vector<std::shared_ptr<function::Function>> functions);
+
+}  // namespace tfd::program
