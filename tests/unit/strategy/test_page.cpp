@@ -168,6 +168,34 @@ TEST_CASE("page: distributing a dataset rebatches it to the global batch over th
   CHECK(seen[1] == std::vector<float>{1.5, 3.5});
 }
 
+TEST_CASE("page: as many elements as there are replicas in sync are prefetched") {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int made = 0;
+  bool waited = false;
+  const char* const mapped = R"([{"tensor_slices": {"fields": {"y": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]}}},
+      {"map": {"function": "same", "fields": ["x"]}}, {"batch": {"size": 1, "drop_remainder": true}}])";
+  Parts parts = counting(R"({"function": "step", "steps": 2})", mapped, [&](const Tensors& in) -> Result<Tensors> {
+    std::unique_lock lock(mutex);
+    // The first step ends once the elements of the second one are there: nobody has asked for them yet.
+    if (in[1].as<float>()[0] == 0.5F)
+      waited = changed.wait_for(lock, std::chrono::seconds(20), [&] { return made >= 4; });
+    return results_of(in);
+  });
+  const auto at = parts.document.find("\"functions\": {") + std::string("\"functions\": {").size();
+  parts.document.insert(at, R"("same": {"module": "same.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},)");
+  parts.modules["same.mlir"] = "(%y: tensor<f32>) -> tensor<f32>";
+  parts.bodies["same.mlir"] = [&](const Tensors& in) -> Result<Tensors> {
+    const std::scoped_lock lock(mutex);
+    ++made;
+    changed.notify_all();
+    return in;
+  };
+  Bed bed(std::move(parts), 1, 1);
+  CHECK(well(bed.train(0, 2)).step == 2);
+  CHECK(waited);
+}
+
 TEST_CASE("page: a single-worker strategy has no cluster resolver of a cluster, and trains all the same") {
   Bed bed(counting(R"({"function": "step", "steps": 3})", kEndless, kCount), 1, 1);
   CHECK(ParameterServerStrategy::make({}, {}).value().cluster_resolver().cluster.empty());
