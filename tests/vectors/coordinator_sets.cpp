@@ -161,7 +161,8 @@ void run_error_classification(const Json& input, const Json& expected, Report& r
 
 void run_transient_failures(const Json& input, const Json& expected, Report& report) {
   Environment env;
-  for (const auto& [name, value] : input.value("env", Json::object()).items()) env.set(name, value.get<std::string>());
+  const Json variables = input.value("env", Json::object());
+  for (const auto& [name, value] : variables.items()) env.set(name, value.get<std::string>());
   coordinate::TransientFailures transient(coordinate::read_transient_limits(env).value(), input.at("num_workers"));
   Json actual{{"decisions", Json::array()}, {"ps_counts", Json::array()}};
   for (const Json& one : input.at("errors")) {
