@@ -170,7 +170,8 @@ Result<void> check_update_module(const Node& node, const Program& program) {
       if (output.kind == OutputKind::kGradient) names.insert(output.name);
   for (const std::string& name : names) {
     const VariableDef& variable = *program.find_variable(name);
-    const auto sharding = TFD_TRY(variable::Sharding::make(variable.spec.shape, TFD_TRY(shards_of(variable))), name);
+    const std::int64_t shards = TFD_TRY(shards_of(variable));
+    const auto sharding = TFD_TRY(variable::Sharding::make(variable.spec.shape, shards), name);
     for (std::int64_t i = 0; i < sharding.count(); ++i) {
       const TensorSpec spec{variable.spec.dtype, sharding.shard_shape(i)};
       if (find_module(*program.update, spec) == nullptr)
