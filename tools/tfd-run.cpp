@@ -5,6 +5,7 @@
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
 #include "tfd/strategy/epochs.hpp"
+#include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "training/common.hpp"
 #include "training/serve_role.hpp"
@@ -22,6 +23,8 @@ struct Asked {
   std::string strategy{kParameterServer};
   std::string task;
   int replicas = 1;
+  std::string function;
+  std::string dataset;
 };
 
 std::vector<cli::Option> options(Asked& a) {
@@ -41,6 +44,14 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.replicas,
        .least = 1,
        .most = 1024},
+      {.names = "--function",
+       .placeholder = "NAME",
+       .help = "Instead of the train block: run this function for every element, print what each replica returns",
+       .target = &a.function},
+      {.names = "--dataset",
+       .placeholder = "NAME|JSON",
+       .help = "With --function: what its arguments are from, a dataset of the program or a pipeline",
+       .target = &a.dataset},
   };
   return training::options(
       a.common, std::move(own),
@@ -65,10 +76,8 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   return config;
 }
 
-Result<int> train(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config,
-                  strategy::ParameterServerStrategy strategy, cli::Io& io) {
-  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
-  cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
+Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster::ClusterConfig& config, cli::Io& io,
+                                                   training::SignalThread& signals) {
   strategy::PsTrainingOptions with;
   if (config.cluster.has_job("ps"))
     with.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.common.key_file, config, io.env)));
@@ -83,10 +92,34 @@ Result<int> train(const Asked& a, const program::Program& program, const cluster
   with.command_environment = io.env;
   with.connect_timeout = with.linger = a.common.timeout;
   with.keep_servers = a.common.keep_servers;
-  with.on_begin = [&] { signals->begin_training(); };
+  with.on_begin = [&signals] { signals.begin_training(); };
   with.train.grace = a.common.grace;
-  with.train.interrupts = signals->interrupts();
+  with.train.interrupts = signals.interrupts();
   with.train.log = io.log.for_room("strategy");
+  return with;
+}
+
+Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
+                         const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
+  strategy::RunRequest request{a.function, a.dataset};
+  if (a.dataset.starts_with('[')) {
+    request.dataset = "--dataset";
+    program = TFD_TRY(strategy::with_dataset(program, request.dataset, a.dataset));
+  }
+  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  cli::Progress progress(io, std::string(kTool), 0);
+  auto with = TFD_TRY(worker_options(a, config, io, *signals));
+  training::connect_sinks(with.train, progress, io);
+  const auto summary = TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
+  progress.finish();
+  return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
+}
+
+Result<int> train(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config,
+                  strategy::ParameterServerStrategy strategy, cli::Io& io) {
+  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
+  auto with = TFD_TRY(worker_options(a, config, io, *signals));
   training::connect_sinks(with.train, progress, io);
   const std::string task = strategy.task_name();
   const bool saves = strategy.should_checkpoint();
@@ -127,8 +160,10 @@ Result<std::string> describe(const program::Program& program, const strategy::Pa
 Result<int> run_strategy(const Asked& a, cli::Io& io) {
   if (a.strategy != kParameterServer)
     return fail(Code::kUnimplemented, "--strategy {}: not supported yet: there is {}", a.strategy, kParameterServer);
+  if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function");
   auto program = TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides}));
-  if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block: nothing to do", a.common.program);
+  if (a.function.empty() && !program.train)
+    return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));
   auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = a.replicas}));
   if (a.common.check) {
@@ -140,6 +175,7 @@ Result<int> run_strategy(const Asked& a, cli::Io& io) {
         training::serve_task_command(*config.task,
                                      {a.common.data_root, a.common.insecure, a.common.grace, a.common.key_file}, io),
         config, io));
+  if (!a.function.empty()) return run_function(a, std::move(program), config, strategy, io);
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : a.replicas;
   program = TFD_TRY(strategy::epochs_as_steps(std::move(program), {a.common.data_root, elements}));
   return train(a, program, config, std::move(strategy), io);

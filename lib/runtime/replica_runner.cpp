@@ -24,7 +24,9 @@ class Runner final : public ReplicaRunner {
     const program::FunctionDef& def = *function->def;
     const ClosureCall call{.function = name, .step = step};
     TFD_TRY(open_iterators(def, call), name);
-    auto shares = TFD_TRY(take_shares(TFD_TRY(iterators_of(def, call))), name);
+    const auto& train = program_->program().train;
+    const auto how = train ? train->replicas : program::Replicas::kEach;
+    auto shares = TFD_TRY(take_shares(TFD_TRY(iterators_of(def, call)), how), name);
     CallContext context{&call, nullptr, &variables, learning_rate_at(step)};
     context.num_replicas = options_.replicas;
     context.first_replica = static_cast<std::uint32_t>(options_.input.id * options_.replicas);
@@ -34,6 +36,34 @@ class Runner final : public ReplicaRunner {
     auto bound = TFD_TRY(reduce_outputs(program_->program(), def, std::move(outputs)));
     TFD_TRY(settle_gradients(program_->program(), def, variables, step, bound));
     return StepOutcome{std::move(bound.updates), std::move(bound.outcome.metrics)};
+  }
+
+  Result<RunOutcome> run(const std::string& name, const std::string& dataset,
+                         const VariableValues& variables) override {
+    const CompiledFunction* function = TFD_TRY(program_->find_function(name));
+    const program::FunctionDef& def = *function->def;
+    if (dataset.empty() && def.arg_count + def.kwargs.size() > 0)
+      return fail(Code::kInvalidArgument, "'{}' has arguments: a dataset is needed that they are from", name);
+    ClosureCall call{.function = name, .step = runs_};
+    const IteratorRef argument{own_iterator_id(dataset)};
+    call.args.assign(static_cast<std::size_t>(def.arg_count), argument);
+    for (const std::string& one : def.kwargs) call.kwargs.emplace_back(one, argument);
+    TFD_TRY(open_iterators(def, call), name);
+    const auto ids = TFD_TRY(iterators_of(def, call), name);
+    auto shares = TFD_TRY(take_shares(ids, program::Replicas::kSplit), name);
+    CallContext context{&call, nullptr, &variables, learning_rate_at(runs_)};
+    context.num_replicas = options_.replicas;
+    context.first_replica = static_cast<std::uint32_t>(options_.input.id * options_.replicas);
+    TFD_TRY(look_up(def, context, shares), name);
+    auto outputs = TFD_TRY(run_on_replicas(*function, context, shares));
+    RunOutcome out;
+    for (BoundOutputs& one : outputs.outputs) out.results.push_back(std::exchange(one.outcome.results, {}));
+    auto bound = TFD_TRY(reduce_outputs(program_->program(), def, std::move(outputs)));
+    TFD_TRY(settle_gradients(program_->program(), def, variables, runs_, bound));
+    ++runs_;
+    out.updates = std::move(bound.updates);
+    out.takes_data = !ids.empty();
+    return out;
   }
 
   Result<std::vector<Metric>> evaluate(const std::string& name, const VariableValues& variables,
@@ -63,11 +93,10 @@ class Runner final : public ReplicaRunner {
   double learning_rate_at(std::int64_t step) const {
     return program_->program().rules ? program_->program().rules->learning_rate_at(step) : 0.0;
   }
-  /// For each replica an element of every dataset, or its share of the rows of one, as train.replicas says.
-  Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids) {
-    const auto& train = program_->program().train;
+  /// For each replica an element of every dataset, or its share of the rows of one.
+  Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, program::Replicas how) {
     std::vector<ReplicaShare> shares(static_cast<std::size_t>(options_.replicas));
-    if (options_.replicas == 1 || !train || train->replicas != program::Replicas::kSplit) {
+    if (options_.replicas == 1 || how != program::Replicas::kSplit) {
       for (ReplicaShare& share : shares) TFD_TRY(take(iterators_, ids, share.elements));
       return shares;
     }
@@ -141,6 +170,7 @@ class Runner final : public ReplicaRunner {
 
   std::unique_ptr<WorkerProgram> program_;
   const ReplicaOptions options_;
+  std::int64_t runs_ = 0;
   Iterators iterators_;  // their maps call the program's functions
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reparse.hpp"
 #include "tfd/strategy/epochs.hpp"
 
 namespace tfd::strategy {
@@ -64,12 +65,7 @@ Result<program::Program> epochs_as_steps(program::Program program, const EpochsO
   document["train"].erase("epochs");
   document["train"]["steps"] =
       std::max<std::int64_t>(*count * *program.train->epochs / std::max<std::int64_t>(options.elements_per_step, 1), 1);
-  const auto read_file = [&program](const std::string& path) -> Result<std::string> {
-    const auto found = program.files.find(path);
-    if (found == program.files.end()) return fail(Code::kNotFound, "cannot open {}", path);
-    return found->second;
-  };
-  return program::parse_program(document.dump(), program.path, program.directory, read_file, {});
+  return reparse(program, document.dump());
 }
 
 }  // namespace tfd::strategy

@@ -5,6 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "reparse.hpp"
+
 namespace tfd::strategy {
 namespace {
 
@@ -37,13 +39,7 @@ Result<program::Program> with_counters(const program::Program& program, std::siz
   if (document.contains("variables"))
     for (const auto& [name, definition] : document["variables"].items()) variables[name] = definition;
   document["variables"] = std::move(variables);
-  const auto read_file = [&program](const std::string& path) -> Result<std::string> {
-    const auto found = program.files.find(path);
-    if (found == program.files.end()) return fail(Code::kNotFound, "cannot open {}", path);
-    return found->second;
-  };
-  return program::parse_program(document.dump(), program.path, program.directory, read_file,
-                                {.overrides = {}, .look_at_files = false});
+  return reparse(program, document.dump(), false);
 }
 
 }  // namespace

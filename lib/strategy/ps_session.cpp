@@ -96,11 +96,11 @@ Result<void> PsSession::initialise(const std::optional<variable::Checkpoint>& re
     host_ = TFD_TRY(make_local_host(program_.program, options_.make_engine));
   } else {
     TFD_TRY(connect());
-    const auto& train = *program_.program.train;
-    const bool may_adopt = !train.checkpoint || train.checkpoint->resume;
+    const auto& train = program_.program.train;
+    const bool may_adopt = !train || !train->checkpoint || train->checkpoint->resume;
     const auto running = may_adopt ? find_running() : Result<bool>(false);
     if (!running && running.error().code == Code::kUnavailable) return fail(running.error());
-    if (running && *running && TFD_TRY(goes_on(train))) {
+    if (running && *running && (!train || TFD_TRY(goes_on(*train)))) {
       adopted_ = true;
       return come_back();
     }
@@ -159,6 +159,10 @@ variable::Update PsSession::one_hot(std::string_view variable, std::int64_t valu
 void PsSession::add_counters(std::vector<variable::Update>& updates) const {
   updates.push_back(
       {variable::UpdateKind::kAssignAdd, std::string(kGlobalStep), Tensor::scalar(DType::kS64, std::int64_t{1})});
+  add_own_update(updates);
+}
+
+void PsSession::add_own_update(std::vector<variable::Update>& updates) const {
   updates.push_back(one_hot(kWorkerUpdates, 1));
 }
 

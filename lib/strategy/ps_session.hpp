@@ -31,6 +31,8 @@ class PsSession {
   Result<std::int64_t> read_global_step();
   /// What a step adds to the counters, beside its own updates.
   void add_counters(std::vector<variable::Update>& updates) const;
+  /// The same of what is no step: that this worker has pushed something.
+  void add_own_update(std::vector<variable::Update>& updates) const;
 
   /// Says that this worker pushes nothing more.
   Result<void> leave();

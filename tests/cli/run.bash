@@ -122,3 +122,30 @@ MLIR
  "train": $1}
 JSON
 }
+
+# double: two times its argument; count: what the variable n was, to which each replica adds 1.
+doubling_program() {
+  cat >double.mlir <<'MLIR'
+module @double {
+  func.func public @main(%x: tensor<1xi64>) -> tensor<1xi64> {
+    %out = stablehlo.add %x, %x : tensor<1xi64>
+    return %out : tensor<1xi64>
+  }
+}
+MLIR
+  cat >count.mlir <<'MLIR'
+module @count {
+  func.func public @main(%n: tensor<i64>, %x: tensor<1xi64>) -> (tensor<i64>, tensor<i64>) {
+    %one = stablehlo.constant dense<1> : tensor<i64>
+    return %n, %one : tensor<i64>, tensor<i64>
+  }
+}
+MLIR
+  cat >program.json <<'JSON'
+{"v": 1,
+ "variables": {"n": {"shape": [], "dtype": "s64", "init": {"zeros": {}}, "aggregation": "sum"}},
+ "datasets": {"four": [{"range": 4}, {"batch": {"size": 2}}]},
+ "functions": {"double": {"module": "double.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},
+               "count": {"module": "count.mlir", "inputs": [{"variable": "n"}, {"arg": 0}], "outputs": [{"result": 0}, {"assign_add": "n"}]}}}
+JSON
+}

@@ -209,6 +209,25 @@ PY
   [ ! -s ps:0.events ]
 }
 
+@test "run: --function prints what each replica returns for its share of every element" {
+  doubling_program
+  # The example of experimental_distribute_dataset: range(4).batch(2) on two replicas, times two.
+  run -0 --separate-stderr timeout 60 tfd-run program.json --replicas 2 --function double --dataset '[{"range": 4}, {"batch": {"size": 2}}]' --cluster none </dev/null
+  [ "$output" = '{"0":[0],"1":[2]}
+{"0":[4],"1":[6]}' ]
+  # Variables are where the strategy has them, and what the replicas want of them is one update.
+  cluster_of 1 2
+  worker worker:0 program.json --replicas 2 --function count --dataset four
+  run_ends "$RUN" 0
+  [ "$(cat worker:0.events)" = '{"0":0,"1":0}
+{"0":2,"1":2}' ]
+  run -65 --separate-stderr timeout 60 tfd-run program.json --function double --cluster none </dev/null
+  [[ $stderr == *"'double' has arguments: a dataset is needed that they are from"* ]]
+  run -65 --separate-stderr timeout 60 tfd-run program.json --function dubble --cluster none </dev/null
+  [[ $stderr == *"no function 'dubble'"*double* ]]
+  run -64 --separate-stderr timeout 60 tfd-run program.json --dataset four --cluster none </dev/null
+}
+
 @test "run: a cluster needs a task and a ps, and tfd-run a strategy that there is" {
   counting_program '{"function": "count", "steps": 5}'
   echo '{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}' >no-ps.json

@@ -38,6 +38,12 @@ struct StepOutcome {
   std::vector<Metric> metrics;            // of all replicas
 };
 
+struct RunOutcome {
+  std::vector<std::vector<tensor::Tensor>> results;  // of each replica that had data, by result index
+  std::vector<variable::Update> updates;             // as of a step
+  bool takes_data = false;                           // false: again it would be the same
+};
+
 using VariableValues = std::map<std::string, tensor::Tensor>;
 
 class ReplicaRunner {
@@ -51,6 +57,11 @@ class ReplicaRunner {
   /// of the data: elements that are left do not make a whole step. Gradients: the mean weighted by the examples of each
   /// replica, or the sum, as the program's binding says; assigned values: by the variable's aggregation.
   virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step) = 0;
+  /// The function once per replica, each on its share of the rows of the next element of every dataset that it uses;
+  /// its arguments are fields of `dataset`. kOutOfRange at the end of the data; kInvalidArgument where it has arguments
+  /// and no dataset is given. Source: tf.distribute.Strategy.run with experimental_distribute_dataset.
+  virtual Result<RunOutcome> run(const std::string& function, const std::string& dataset,
+                                 const VariableValues& variables) = 0;
   /// One full pass of the function's dataset, or `steps` batches, by one replica: nothing is sharded.
   virtual Result<std::vector<Metric>> evaluate(const std::string& function, const VariableValues& variables,
                                                std::optional<std::int64_t> steps,
