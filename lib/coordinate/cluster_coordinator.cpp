@@ -14,7 +14,8 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, at most
+constexpr Duration kAtWork = std::chrono::milliseconds(300);  // in which a task that is at work shows it
+constexpr Duration kForOthers = std::chrono::seconds(2);      // once one worker is ready, at most
 
 std::vector<std::string> names_of(const std::vector<program::FunctionDef>& functions) {
   std::vector<std::string> names;
@@ -43,6 +44,26 @@ Result<void> dismiss(std::vector<runtime::TaskClient>& tasks, std::uint64_t epoc
   goodbyes->changed.wait(lock, [&] { return goodbyes->left == 0; });
   if (goodbyes->silent.empty()) return {};
   return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(goodbyes->silent));
+}
+
+/// One that belongs to a coordinator and does something, or has done something when it is asked again.
+std::optional<std::string> find_busy(std::vector<runtime::TaskClient>& tasks, Deadline deadline) {
+  const auto ask = [&] {
+    return runtime::gather<runtime::TaskStatus>(
+        tasks.size(), [&](std::size_t i, auto done) { tasks[i].status(deadline, std::move(done)); });
+  };
+  const auto first = ask();
+  const auto has_program = [](const auto& state) { return state && state->epoch != 0; };
+  if (std::ranges::none_of(first, has_program)) return std::nullopt;
+  const Deadline watched = deadline.earlier_of(Deadline::after(kAtWork));
+  for (auto states = first;; states = ask()) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (!has_program(first[i]) || !states[i]) continue;
+      const bool moved = states[i]->closures_done != first[i]->closures_done || states[i]->epoch != first[i]->epoch;
+      if (moved || !states[i]->doing.empty() || states[i]->closures_waiting > 0) return tasks[i].name();
+    }
+    if (watched.expired()) return std::nullopt;
+  }
 }
 
 /// One argument against the module arguments that are bound to it. `where` is "argument 0" or "argument 'x'".
@@ -134,11 +155,8 @@ Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::En
     const std::string name = cluster::format_task(task.id);
     tasks.emplace_back(*endpoint, endpoint->add_peer(name, task.address), name);
   }
-  const auto states = runtime::gather<runtime::TaskStatus>(
-      tasks.size(), [&](std::size_t i, auto done) { tasks[i].status(deadline, std::move(done)); });
-  for (std::size_t i = 0; i < tasks.size(); ++i)
-    if (states[i] && states[i]->epoch != 0 && (!states[i]->doing.empty() || states[i]->closures_waiting > 0))
-      return fail(Code::kFailedPrecondition, "{} is at work for another run", tasks[i].name());
+  if (const auto busy = find_busy(tasks, deadline))
+    return fail(Code::kFailedPrecondition, "{} is at work for another run", *busy);
   return dismiss(tasks, 0, deadline);
 }
 

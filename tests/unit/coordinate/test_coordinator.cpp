@@ -477,6 +477,23 @@ TEST_CASE("coordinator: says goodbye to every task at its end, unless it is to k
   CHECK(bed.goodbyes == 6);
 }
 
+TEST_CASE("coordinator: who has nothing to do doesn't end tasks that are at work for somebody else") {
+  Bed bed(2, 1);
+  const auto coordinator = bed.connect();
+  bed.gate.close();
+  const auto working = schedule(*coordinator, "gated", {number(1)});
+  bed.gate.wait_for(1);
+  const auto refused = say_goodbye(bed.config(), bed.factory(), soon());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kFailedPrecondition);
+  CHECK(refused.error().message.ends_with(" is at work for another run"));
+  CHECK(bed.goodbyes == 0);
+  bed.gate.open();
+  good(coordinator->join(soon()));
+  good(say_goodbye(bed.config(), bed.factory(), soon()));  // it is there, but does nothing
+  CHECK(bed.goodbyes == 3);
+}
+
 TEST_CASE("coordinator: a newer one fences an older one off, which then leaves the tasks alone") {
   Bed bed(1, 1);
   auto options = bed.options();
