@@ -28,7 +28,7 @@ JSON
 @test "per-worker: every worker counts by itself, and a read lists them all" {
   own_program
   serve --jobs worker=3,ps=1
-  { for i in {1..60}; do echo '{"op": "schedule", "function": "add", "args": [1]}'; done
+  { for _ in {1..60}; do echo '{"op": "schedule", "function": "add", "args": [1]}'; done
     echo '{"op": "join", "id": "j"}'
     echo '{"op": "read", "variable": "seen", "id": "seen"}'
     echo '{"op": "read", "variable": "all", "id": "all"}'; } >lines
