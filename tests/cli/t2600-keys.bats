@@ -41,7 +41,7 @@ halves() { sed -n 's/^\(public\|secret\) //p' "$1"; }
   run -0 tfd-serve -q --generate-key --key-file by-option
   [ "$output" = "" ]
   [ -f by-option ]
-  ! cmp -s by-option by-variable
+  run -1 cmp -s by-option by-variable
   run -78 env -u HOME tfd-serve --generate-key
   run -65 --separate-stderr tfd-serve --generate-key --key-file no/such/key
   [[ $stderr == "tfd-serve: cannot make the key file no/such/key: no such file or directory" ]]
@@ -190,15 +190,15 @@ JSON
   tfd-serve -q --generate-key --key-file key
   launch -vv --jobs worker=2 --allow-native --key-file key --output spec.json --ready-fd 9
   IFS= read -r -t 30 -u 8 SPEC
-  timeout 30 tfd-exec -vv --cluster spec.json 'env; : {}' ::: a b >out 2>talk
+  timeout 30 tfd-exec -vv --cluster spec.json 'env; : {}' ::: a b >out 2>"$T/talk"
   halves key >secrets
   [ "$(wc -l <secrets)" = 2 ]
   for process in "$SERVE" $(pgrep -P "$SERVE"); do
-    ! grep -qaFf secrets "/proc/$process/cmdline" "/proc/$process/environ"
+    run -1 grep -qaFf secrets "/proc/$process/cmdline" "/proc/$process/environ"
   done
   kill "$SERVE"
   serve_ends 0
   while IFS= read -r -t 1 -u 7 LINE; do echo "$LINE"; done >log  # all is said: whoever said it has ended
   [ -s talk ]
-  ! grep -aFf secrets log out talk spec.json
+  run -1 grep -aFf secrets log out talk spec.json
 }
