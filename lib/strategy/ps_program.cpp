@@ -60,7 +60,8 @@ Result<PsProgram> make_ps_program(const program::Program& program, const Paramet
                   "cluster.{}: port 0 can't be connected to\nhint: nobody serves this spec yet: tfd-serve prints one "
                   "with the ports it has",
                   name);
-  PsProgram out{TFD_TRY(with_counters(program, strategy.clients().size())), {}};
+  PsProgram out;
+  out.program = TFD_TRY(with_counters(program, strategy.clients().size()));
   out.placement = runtime::place_variables(out.program, std::move(servers));
   return out;
 }

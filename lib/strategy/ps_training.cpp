@@ -37,6 +37,7 @@ class PsTrainer {
   bool passed(std::int64_t every, std::int64_t since) const { return every > 0 && step_ / every > since / every; }
 
   Result<TrainSummary> train();
+  Result<std::shared_ptr<function::Engine>> make_engine();
   Result<void> begin();
   Result<void> begin_as_chief();
   Result<std::string> run_steps();
@@ -70,6 +71,7 @@ class PsTrainer {
   Judge judge_;
   std::unique_ptr<runtime::ReplicaRunner> runner_;
 
+  std::vector<std::string> devices_;  // where there is an engine
   std::int64_t first_step_ = 0;
   std::int64_t step_ = 0;     // the global one, as last read
   std::int64_t updates_ = 0;  // this worker's
@@ -184,6 +186,14 @@ Result<void> PsTrainer::begin_as_chief() {
   return {};
 }
 
+/// Each replica runs on a device of its own.
+Result<std::shared_ptr<function::Engine>> PsTrainer::make_engine() {
+  auto engine = TFD_TRY(options_.make_engine());
+  for (int i = 0; i < engine->device_count(); ++i)
+    devices_.push_back(fmt::format("{}:{}", engine->plugin().platform, i));
+  return engine;
+}
+
 Result<void> PsTrainer::begin() {
   if (strategy_.is_chief())
     TFD_TRY(begin_as_chief());
@@ -195,7 +205,7 @@ Result<void> PsTrainer::begin() {
   replicas.replicas = input.num_replicas_in_sync;
   replicas.input = {input.num_input_pipelines, input.input_pipeline_id};
   replicas.data_root = options_.data_root;
-  replicas.make_engine = options_.make_engine;
+  if (options_.make_engine) replicas.make_engine = [this] { return make_engine(); };
   replicas.command_environment = options_.command_environment;
   replicas.look_up = [this](const auto& lookups) { return session_.host().look_up(lookups); };
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
@@ -206,6 +216,7 @@ Result<void> PsTrainer::begin() {
   start.add("workers", input.num_input_pipelines)
       .add("worker", input.input_pipeline_id)
       .add("replicas", input.num_replicas_in_sync);
+  if (!devices_.empty()) start.add_raw("devices", fmt::format("[\"{}\"]", fmt::join(devices_, "\", \"")));
   if (session_.adopted() || !strategy_.is_chief())
     start.add_raw("joined", "true");
   else if (!saved_path_.empty())

@@ -36,10 +36,13 @@ RunEnd make_run_end(const program::TrainDef& train, const std::string& reason, s
           fmt::format("{}", std::chrono::duration_cast<std::chrono::microseconds>(now).count())};
 }
 
+std::string rule_of_epochs(std::int64_t stated) { return fmt::format("{} steps of epochs", stated); }
+
 bool is_over(const RunEnd& end, const program::TrainDef& train) {
   if (end.reason == "stopped") return train.stop && end.rule == rule_of(train);
   if (end.reason == "end_of_data") return !train.steps;
-  return end.reason == "done" && train.steps && end.step >= *train.steps;
+  if (end.reason != "done" || !train.steps) return false;
+  return end.step >= *train.steps || end.rule == rule_of_epochs(*train.steps);
 }
 
 Result<void> save_run_end(const std::string& directory, const RunEnd& end) {

@@ -31,7 +31,7 @@ teardown() { run_teardown; }
 
 @test "run: without a cluster everything is in this process, by replicas" {
   run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --replicas 2 </dev/null
-  jq -es 'any(.[]; .event == "start" and .task == "local" and .replicas == 2)' <<<"$output"
+  jq -es 'any(.[]; .event == "start" and .task == "local" and .replicas == 2 and .devices == ["cpu:0", "cpu:1"])' <<<"$output"
   jq -es 'any(.[]; .event == "end" and .step == 200 and .updates == 200 and .metrics.loss < 0.01)' <<<"$output"
 }
 

@@ -59,6 +59,13 @@ class Bed {
     return train_with(ParameterServerStrategy::make(config(worker), {.count = replicas}).value(), replicas,
                       std::move(interrupts));
   }
+  /// As the evaluator of the same cluster.
+  Result<TrainSummary> evaluate() {
+    auto with = config(0);
+    with.cluster.add_task("evaluator", 0, "evaluator0:1");
+    with.task = cluster::TaskId{"evaluator", 0};
+    return train_with(ParameterServerStrategy::make(with, {}).value(), 1, {});
+  }
   Result<TrainSummary> train_locally(int replicas) {
     return train_with(ParameterServerStrategy::make({}, {.count = replicas}).value(), replicas, {});
   }

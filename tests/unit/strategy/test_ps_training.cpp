@@ -114,6 +114,24 @@ TEST_CASE("ps training: the best checkpoint is of what was evaluated, whatever o
     if (name == "n") CHECK(number(value) == static_cast<float>(best->step));
 }
 
+TEST_CASE(
+    "ps training: an evaluator evaluates what is there, keeps the best, and ends with a training that was stopped") {
+  const Directory directory;
+  Bed bed(falling(fmt::format(R"({{"function": "step", "steps": 1000000, "checkpoint": {{"dir": "{}",
+    "keep_best": {{"metric": "n", "mode": "max"}}}}, "evaluate": {{"function": "eval", "every": 5}},
+    "stop": {{"metric": "n", "mode": "min", "patience": 2}}}})",
+                              directory.path())),
+          1, 1);
+  const auto trained = well(bed.train(0));
+  CHECK(trained.reason == "stopped");
+  std::filesystem::remove_all(directory.path() + "/best");
+  const auto evaluated = well(bed.evaluate());
+  CHECK(evaluated.reason == "stopped");
+  CHECK(evaluated.step == trained.step);
+  CHECK(variable::load_latest_checkpoint(directory.path() + "/best", nullptr).value()->step == trained.step);
+  CHECK(bed.events_of("end").back()["task"] == "evaluator:0");
+}
+
 TEST_CASE("ps training: at the end the variables are their averages, where the optimizer keeps them") {
   const std::string optimizer = R"({"sgd": {"learning_rate": 1.0, "use_ema": true, "ema_momentum": 0.5}})";
   Bed bed(falling(R"({"function": "step", "steps": 8})", optimizer), 1, 2);

@@ -16,12 +16,14 @@ namespace tfd::strategy {
 struct RunEnd {
   std::string reason;     // "done", "stopped", "end_of_data", "max_time"
   std::int64_t step = 0;  // the last one, of which there is a checkpoint
-  std::string rule;       // of train.stop: another one may go on
+  std::string rule;       // of train.stop, or how many steps were stated where it took fewer: another one may go on
   std::string time;       // when it was written: to tell one run from another
 };
 
 /// What `reason` means for a program with this train block.
 RunEnd make_run_end(const program::TrainDef& train, const std::string& reason, std::int64_t step);
+/// The rule where `stated` steps of epochs were fewer, for several replicas share an epoch.
+std::string rule_of_epochs(std::int64_t stated);
 /// Whether a training by this block that has come to that step has nothing left to do.
 bool is_over(const RunEnd& end, const program::TrainDef& train);
 

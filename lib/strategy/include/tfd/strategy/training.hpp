@@ -52,6 +52,7 @@ struct TrainOptions {
   std::function<Result<void>(std::string_view line)> write_event = {};  // one JSON line with its newline
   std::function<void(const TrainProgress&)> on_progress = {};           // often: after every step
   std::function<void(const std::string& line)> say = {};                // changes of state, for people
+  bool steps_of_epochs = false;  // train.steps were epochs, at one element a step
   Log log = {};
 };
 
