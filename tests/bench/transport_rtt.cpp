@@ -78,8 +78,9 @@ void serve_bare(int fd) {
   }
 }
 
-void serve_endpoint(int fd) {
+void serve_under(std::optional<CurveKey> key, int fd) {
   EndpointOptions options;
+  options.key = std::move(key);
   options.name = "worker:0";
   options.bind = "127.0.0.1:0";
   options.handler = [](const Caller&, Message request, Responder responder) { responder.reply(std::move(request)); };
@@ -88,6 +89,15 @@ void serve_endpoint(int fd) {
   say(fd, (*endpoint)->address());
   for (;;) pause();
 }
+
+void serve_endpoint(int fd) { serve_under(std::nullopt, fd); }
+
+const CurveKey& bench_key() {
+  static const CurveKey key = make_curve_key().value();
+  return key;
+}
+
+void serve_with_key(int fd) { serve_under(bench_key(), fd); }
 
 double bare_round_trip(const std::string& address, int count) {
   void* context = zmq_ctx_new();
@@ -187,6 +197,22 @@ void tensors(Endpoint& client, PeerId peer, int count) {
              2.0 * 4.194304e6 * count / us / 1e3, us / count);
 }
 
+/// What encryption costs.
+bool measure_with_key(const std::string& address) {
+  EndpointOptions options;
+  options.name = "bench";
+  options.key = bench_key();
+  const auto client = make_zmq_endpoint(std::move(options));
+  if (!client) return false;
+  const PeerId peer = (*client)->add_peer("worker:2", address);
+  if (!(*client)->wait_up(std::vector{peer}, Deadline::after(10s))) return false;
+  fmt::print("with a key:\n");
+  call_round_trip(**client, peer, 4000);
+  windowed(**client, {peer}, 64, 200000);
+  tensors(**client, peer, 100);
+  return true;
+}
+
 }  // namespace
 
 int main() {
@@ -195,6 +221,8 @@ int main() {
   const std::string bare = start(children, serve_bare);
   const std::string first = start(children, serve_endpoint);
   const std::string second = start(children, serve_endpoint);
+  bench_key();  // before the fork: both sides have it
+  const std::string keyed = start(children, serve_with_key);
   int code = 1;
   EndpointOptions options;
   options.name = "bench";
@@ -210,7 +238,7 @@ int main() {
       for (const int window : {1, 8, 64, 512}) windowed(**client, {peers[0]}, window, 200000 / (window == 1 ? 20 : 1));
       windowed(**client, peers, 64, 400000);
       tensors(**client, peers[0], 200);
-      code = 0;
+      if (measure_with_key(keyed)) code = 0;
     }
   }
   for (const pid_t child : children) {
