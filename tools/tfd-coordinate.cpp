@@ -6,8 +6,8 @@
 
 #include <chrono>
 
-#include "key_option.hpp"
 #include "coordinate/by_role.hpp"
+#include "key_option.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/progress.hpp"
 #include "tfd/cli/tool.hpp"
@@ -93,12 +93,13 @@ void say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFa
     say(io, "the tasks are left running: " + said.error().message);
 }
 
-Result<int> run_training(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config,
-                         cli::Io& io) {
+Result<int> run_training(const Asked& a, const program::Program& program, bool steps_of_epochs,
+                         const cluster::ClusterConfig& config, cli::Io& io) {
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   coordinate::TrainOptions train;
   train.interrupts = signals->interrupts();
+  train.steps_of_epochs = steps_of_epochs;
   train.grace = a.common.grace;
   train.log = io.log.for_room("coordinate");
   training::connect_sinks(train, progress, io);
@@ -184,16 +185,17 @@ Result<int> run(const Asked& a, cli::Io& io) {
   }
   if (a.closures.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --closures: nothing to do", a.common.program);
+  const bool has_epochs = program.train && program.train->epochs;
   if (a.closures.empty()) program = TFD_TRY(coordinate::epochs_as_steps(std::move(program)));
   resolve::InputReader input(io.in_fd);
   const auto config = TFD_TRY(training::find_cluster(a.common, input, io));
   if (a.by_role) {
-    const by_role::Choice choice{a.common.program, a.common.overrides, a.common.data_root, a.common.insecure,
-                                 a.common.grace, a.common.key_file};
+    const by_role::Choice choice{a.common.program,  a.common.overrides, a.common.data_root,
+                                 a.common.insecure, a.common.grace,     a.common.key_file};
     const auto command = TFD_TRY(by_role::command_for(config, choice, io));
     if (!command.empty()) return fail(training::become(command, config, io));
   }
-  if (a.closures.empty()) return run_training(a, program, config, io);
+  if (a.closures.empty()) return run_training(a, program, has_epochs, config, io);
   return run_closures(a, program, config, input, io);
 }
 

@@ -85,6 +85,7 @@ class Trainer {
 
  private:
   Result<void> find_checkpoint();
+  void share_epochs();
   bool nothing_left() const { return ended_.has_value() || (train_.steps && first_step_ >= *train_.steps); }
   std::string describe_end() const;
   Result<TrainSummary> run_connected();
@@ -113,7 +114,8 @@ class Trainer {
   std::int64_t outstanding() const { return scheduled_ - first_step_ - mailbox_.done(); }
 
   const program::Program& program_;
-  const program::TrainDef& train_;
+  program::TrainDef train_;
+  std::optional<std::int64_t> stated_steps_;  // where replicas share epochs: it takes fewer
   TrainOptions options_;
   Mailbox mailbox_;
   std::optional<variable::Checkpoint> restored_;
@@ -188,6 +190,15 @@ std::string Trainer::describe_end() const {
   return fmt::format("already at step {} of {}", first_step_, train_.steps.value_or(first_step_));
 }
 
+// A step takes as many elements as there are replicas.
+void Trainer::share_epochs() {
+  const int replicas = coordinator_->num_replicas_in_sync();
+  if (!options_.steps_of_epochs || !train_.steps || train_.replicas != program::Replicas::kEach || replicas == 1)
+    return;
+  stated_steps_ = train_.steps;
+  train_.steps = std::max<std::int64_t>(*train_.steps / replicas, 1);
+}
+
 Result<TrainSummary> Trainer::run(const Connect& connect, CoordinatorOptions coordinator) {
   TFD_TRY(find_checkpoint());
   if (nothing_left() && options_.say) options_.say(describe_end());
@@ -199,6 +210,7 @@ Result<TrainSummary> Trainer::run(const Connect& connect, CoordinatorOptions coo
     coordinator.on_worker = [this](const WorkerChange& change) { mailbox_.worker_changed(change); };
     coordinator_ = TFD_TRY(connect(std::move(coordinator)));
     options_.interrupts->on_ask([this] { mailbox_.wake(); });
+    share_epochs();
   }
   started_ = reported_at_ = saved_at_ = Clock::now();
   auto result = needs_tasks ? run_connected() : Result<TrainSummary>(TrainSummary{.reason = "nothing_left"});
@@ -403,7 +415,8 @@ Result<void> Trainer::finish(const std::string& reason) {
 // The last thing that is written: who sees it sees the last checkpoint too.
 Result<void> Trainer::mark_end(const std::string& reason) {
   if (!train_.checkpoint || nothing_left()) return {};
-  const auto end = strategy::make_run_end(train_, reason, collected_);
+  auto end = strategy::make_run_end(train_, reason, collected_);
+  if (stated_steps_ && reason == "done") end.rule = strategy::rule_of_epochs(*stated_steps_);
   if (auto written = strategy::save_run_end(train_.checkpoint->directory, end); !written)
     options_.log.error("cannot write that the training is over: {}", written.error().message);
   return {};

@@ -71,6 +71,17 @@ JSON
   jq -es 'map(select(.event == "step").metrics.mean) == [1, 4, 7, 9]' <<<"$output"
 }
 
+@test "replicas: an epoch is one pass over the data, however many devices share it, and it is over for the same command" {
+  replicas_program '{"function": "step", "epochs": 4, "log_every": 100, "checkpoint": {"dir": "ck"}}' 2
+  serve --jobs worker=1,ps=1 --devices 2
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
+  jq -es 'last | .reason == "done" and .step == 10' <<<"$output"  # twenty elements, two a step
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
+  jq -es 'last | .reason == "nothing_left" and .step == 10' <<<"$output"
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --set train.epochs=6
+  jq -es 'last | .reason == "done" and .step == 15' <<<"$output"
+}
+
 @test "replicas: one device learns what several do, where they see the same data" {
   serve --jobs worker=1,ps=1 --devices 4
   run -0 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/linear/program.json" --cluster spec.json
