@@ -27,14 +27,26 @@ std::string python_quoted(std::string_view text) {
 
 }  // namespace
 
-void ClusterSpec::add_job(std::string_view job) {
-  if (find_job(job) == nullptr) jobs_.emplace_back(job, std::map<int, std::string>{});
+const std::string* JobTasks::find(int index) const {
+  const auto at = std::ranges::lower_bound(entries_, index, {}, &Entry::first);
+  return at == entries_.end() || at->first != index ? nullptr : &at->second;
 }
 
-void ClusterSpec::add_task(std::string_view job, int index, std::string address) {
-  auto found = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& entry) { return entry.first == job; });
-  if (found == jobs_.end()) found = jobs_.emplace(jobs_.end(), job, std::map<int, std::string>{});
-  found->second.insert_or_assign(found->second.end(), index, std::move(address));
+void JobTasks::set(int index, std::string address) {
+  if (entries_.empty() || entries_.back().first < index) {
+    entries_.emplace_back(index, std::move(address));
+    return;
+  }
+  const auto at = std::ranges::lower_bound(entries_, index, {}, &Entry::first);
+  if (at->first == index)
+    at->second = std::move(address);
+  else
+    entries_.emplace(at, index, std::move(address));
+}
+
+JobTasks& ClusterSpec::job_of(std::string_view job) {
+  const auto found = std::ranges::find(jobs_, job, &std::pair<std::string, JobTasks>::first);
+  return found == jobs_.end() ? jobs_.emplace_back(job, JobTasks{}).second : found->second;
 }
 
 std::vector<std::string> ClusterSpec::jobs() const {
@@ -67,25 +79,25 @@ Result<std::vector<int>> ClusterSpec::task_indices(std::string_view job) const {
 Result<std::string> ClusterSpec::task_address(std::string_view job, int index) const {
   const auto* tasks = find_job(job);
   if (tasks == nullptr) return no_such_job(job);
-  const auto found = tasks->find(index);
-  if (found == tasks->end()) return fail(Code::kNotFound, "No task with index {} in job '{}'", index, printable(job));
-  return found->second;
+  const std::string* address = tasks->find(index);
+  if (address == nullptr) return fail(Code::kNotFound, "No task with index {} in job '{}'", index, printable(job));
+  return *address;
 }
 
 Result<std::vector<std::optional<std::string>>> ClusterSpec::job_tasks(std::string_view job) const {
   const auto* tasks = find_job(job);
   if (tasks == nullptr) return no_such_job(job);
   if (tasks->empty()) return fail(Code::kInvalidArgument, "job '{}' has no tasks", printable(job));
-  const int last = tasks->rbegin()->first;
-  if (tasks->begin()->first < 0 || last >= kMostHoles)
+  const int last = tasks->last_index();
+  if (tasks->first_index() < 0 || last >= kMostHoles)
     return fail(Code::kOutOfRange, "job '{}' has the index {}, 0..{} can be listed", printable(job),
-                last >= kMostHoles ? last : tasks->begin()->first, kMostHoles - 1);
+                last >= kMostHoles ? last : tasks->first_index(), kMostHoles - 1);
   std::vector<std::optional<std::string>> out(static_cast<std::size_t>(last) + 1);
   for (const auto& [index, address] : *tasks) out[static_cast<std::size_t>(index)] = address;
   return out;
 }
 
-const std::map<int, std::string>* ClusterSpec::find_job(std::string_view job) const {
+const JobTasks* ClusterSpec::find_job(std::string_view job) const {
   for (const auto& [name, tasks] : jobs_)
     if (name == job) return &tasks;
   return nullptr;
@@ -93,8 +105,8 @@ const std::map<int, std::string>* ClusterSpec::find_job(std::string_view job) co
 
 bool ClusterSpec::is_dense(std::string_view job) const {
   const auto* tasks = find_job(job);
-  return tasks != nullptr && !tasks->empty() && tasks->begin()->first == 0 &&
-         tasks->rbegin()->first == static_cast<int>(tasks->size()) - 1;
+  return tasks != nullptr && !tasks->empty() && tasks->first_index() == 0 &&
+         tasks->last_index() == static_cast<int>(tasks->size()) - 1;
 }
 
 std::vector<Task> ClusterSpec::tasks() const {

@@ -119,7 +119,8 @@ Result<void> assign_jobs(cluster::ClusterConfig& config, const SlurmOptions& opt
   std::string address, port_text;
   int last_port = -1;
   for (const auto& [name, count] : ranks.jobs) {
-    config.cluster.add_job(name);
+    cluster::JobTasks tasks;
+    tasks.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i, ++rank) {
       const auto& place = places[static_cast<std::size_t>(*rank)];
       const auto& node = job.nodes[static_cast<std::size_t>(place.node)];
@@ -127,8 +128,9 @@ Result<void> assign_jobs(cluster::ClusterConfig& config, const SlurmOptions& opt
       if (std::exchange(last_port, port) != port) port_text = fmt::format(":{}", port);  // most often the same
       address.assign(node.host).append(port_text);
       if (job.rank == *rank) config.task = cluster::TaskId{name, i};
-      config.cluster.add_task(name, i, address);
+      tasks.set(i, address);
     }
+    config.cluster.set_job(name, std::move(tasks));
   }
   return {};
 }

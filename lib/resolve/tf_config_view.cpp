@@ -114,7 +114,7 @@ Result<std::string> TfConfigView::master(const MasterQuery& query) const {
   if (jobs.size() == 1) {
     const auto& tasks = *spec.find_job(jobs.front());
     if (tasks.empty()) return fail(Code::kInvalidArgument, "job '{}' has no tasks", printable(jobs.front()));
-    if (tasks.rbegin()->first == 0) return std::string();  // a sparse task 3 would be a list of four
+    if (tasks.last_index() == 0) return std::string();  // a sparse task 3 would be a list of four
   }
   const auto type = query.task_type ? query.task_type : TFD_TRY(task_type());
   const auto id = query.task_id ? query.task_id : TFD_TRY(task_id());

@@ -10,7 +10,7 @@
 namespace tfd::resolve {
 namespace {
 
-using Tasks = std::map<int, std::string>;
+using Tasks = cluster::JobTasks;
 
 std::string source_name(const std::vector<std::string>& sources, std::size_t i) {
   return i < sources.size() ? sources[i] : fmt::format("spec {}", i + 1);
@@ -30,7 +30,7 @@ class Merge {
       if (tasks == nullptr) continue;
       if (dense) {
         int next = static_cast<int>(merged_.size());
-        for (const auto& [index, address] : *tasks) merged_.emplace_hint(merged_.end(), next++, address);
+        for (const auto& [index, address] : *tasks) merged_.set(next++, address);
       } else {
         TFD_TRY(keep_indices(*tasks, i));
       }
@@ -47,7 +47,7 @@ class Merge {
         continue;
       }
       owners_.emplace(index, source);
-      merged_.emplace(index, address);
+      merged_.set(index, address);
     }
     if (clashes.empty()) return {};
     return fail(Code::kAlreadyExists,

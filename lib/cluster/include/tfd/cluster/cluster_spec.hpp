@@ -7,7 +7,6 @@
 //   ClusterSpec spec;
 //   spec.add_task("worker", 0, "h1:8888");
 //   for (const Task& task : spec.tasks()) …
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,12 +23,36 @@ struct Task {
   std::string address;
 };
 
+/// A job's addresses by index, ascending. A sorted array: ten thousand tasks are one piece of memory, not ten thousand.
+class JobTasks {
+ public:
+  using Entry = std::pair<int, std::string>;
+  bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  int first_index() const { return entries_.front().first; }  // there is at least one
+  int last_index() const { return entries_.back().first; }    // likewise
+  /// nullptr where there is no such task.
+  const std::string* find(int index) const;
+  bool contains(int index) const { return find(index) != nullptr; }
+  void reserve(std::size_t tasks) { entries_.reserve(tasks); }
+  /// Replaces what is there. Cheap in ascending order.
+  void set(int index, std::string address);
+  friend bool operator==(const JobTasks&, const JobTasks&) = default;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
 class ClusterSpec {
  public:
   /// The job, without tasks, if it isn't there yet.
-  void add_job(std::string_view job);
+  void add_job(std::string_view job) { job_of(job); }
+  /// The job has these tasks and no others.
+  void set_job(std::string_view job, JobTasks tasks) { job_of(job) = std::move(tasks); }
   /// Replaces the address where the task is there already.
-  void add_task(std::string_view job, int index, std::string address);
+  void add_task(std::string_view job, int index, std::string address) { job_of(job).set(index, std::move(address)); }
 
   bool empty() const { return jobs_.empty(); }  // an empty job counts as something
   std::vector<std::string> jobs() const;        // in insertion order
@@ -45,7 +68,7 @@ class ClusterSpec {
   /// kOutOfRange for an index below 0 or of a million and more.
   Result<std::vector<std::optional<std::string>>> job_tasks(std::string_view job) const;
   /// Index -> address, ascending; nullptr for a job that isn't there.
-  const std::map<int, std::string>* find_job(std::string_view job) const;
+  const JobTasks* find_job(std::string_view job) const;
   /// Indices are exactly 0..n-1 and there is at least one.
   bool is_dense(std::string_view job) const;
   /// Every task, jobs in insertion order, indices ascending.
@@ -59,7 +82,9 @@ class ClusterSpec {
   friend bool operator==(const ClusterSpec& a, const ClusterSpec& b);
 
  private:
-  std::vector<std::pair<std::string, std::map<int, std::string>>> jobs_;
+  JobTasks& job_of(std::string_view job);  // made if it isn't there yet
+
+  std::vector<std::pair<std::string, JobTasks>> jobs_;
 };
 
 /// As TensorFlow prints it, jobs by name: "ClusterSpec({'ps': ['p0:1'], 'worker': {1: 'w1:1'}})".
