@@ -56,10 +56,12 @@ Result<Partitioner> parse_partitioner(const nlohmann::ordered_json& json) {
     out.kind = Partitioner::Kind::kMinSize;
     out.min_shard_bytes = settings.whole("min_shard_bytes", out.min_shard_bytes, 1);
     out.max_shards = settings.whole("max_shards", 1, 1);
+    out.bytes_per_string = settings.whole("bytes_per_string", out.bytes_per_string, 1);
   } else if (name == "max_size") {
     out.kind = Partitioner::Kind::kMaxSize;
     out.max_shard_bytes = settings.whole("max_shard_bytes", std::nullopt, 1);
     out.max_shards = settings.optional_whole("max_shards", 0).value_or(0);
+    out.bytes_per_string = settings.whole("bytes_per_string", out.bytes_per_string, 1);
   } else {
     const std::vector<std::string> names{"fixed_shards", "min_size", "max_size"};
     const std::string hint = did_you_mean(name, names);

@@ -25,8 +25,9 @@ void run_partitioners(const Json& input, const Json& expected, Report& report) {
   const auto partitioner = read_partitioner(input);
   if (!partitioner) return report.compare(expected, error_record(partitioner.error(), "constructor"), "case");
   const std::string dtype = input.at("dtype");
-  const std::int64_t bytes =
-      dtype == "string" ? 16 : static_cast<std::int64_t>(dtype_size(tensor::parse_dtype(dtype).value()));
+  const std::int64_t bytes = dtype == "string"
+                                 ? partitioner->bytes_per_string
+                                 : static_cast<std::int64_t>(dtype_size(tensor::parse_dtype(dtype).value()));
   const auto parts = partitioner->partitions(input.at("shape").get<tensor::Shape>(), bytes);
   if (!parts) return report.compare(expected, error_record(parts.error(), "call"), "case");
   report.compare(expected, Json{{"partitions", *parts}}, "case");

@@ -25,9 +25,10 @@ struct Partitioner {
   std::int64_t min_shard_bytes = 256 * 1024;  // min_size; may be exceeded downwards: shards are counted rounding up
   std::int64_t max_shard_bytes = 0;           // max_size; a row that is larger is a shard of its own
   std::int64_t max_shards = 1;                // min_size and max_size; 0: any number, max_size only
+  std::int64_t bytes_per_string = 16;         // min_size and max_size: what a string counts for, whatever it holds
 
-  /// What cuts a variable of this shape, one number for each dimension. `element_bytes`: of the dtype; TensorFlow takes
-  /// 16 for strings. kInvalidArgument for a scalar.
+  /// What cuts a variable of this shape, one number for each dimension. `element_bytes`: of the dtype; of strings
+  /// bytes_per_string. kInvalidArgument for a scalar.
   Result<std::vector<std::int64_t>> partitions(const tensor::Shape& shape, std::int64_t element_bytes) const;
 };
 
