@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_messages.hpp"
 
-#include <nlohmann/json.hpp>
+#include "cbor.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -15,21 +15,6 @@ json bytes_of(const std::string& text) { return json::binary({text.begin(), text
 std::string text_of(const json& bytes) {
   const auto& binary = bytes.get_binary();
   return {binary.begin(), binary.end()};
-}
-
-Message make_message(CommandKind kind, const json& meta) {
-  Message out{static_cast<std::uint16_t>(kind), {}, {}};
-  json::to_cbor(meta, out.meta);
-  return out;
-}
-
-template <class T, class Read>
-Result<T> decode(const Message& message, const char* what, Read read) {
-  try {
-    return read(json::from_cbor(message.meta));
-  } catch (const json::exception&) {
-    return fail(Code::kInvalidArgument, "malformed {} message", what);
-  }
 }
 
 }  // namespace

@@ -2,29 +2,14 @@
 #include "protocol.hpp"
 
 #include <cstring>
-#include <nlohmann/json.hpp>
+
+#include "cbor.hpp"
 
 namespace tfd::runtime {
 namespace {
 
 using nlohmann::json;
 using transport::Message;
-
-Message make_message(Kind kind, const json& meta, std::vector<tensor::Tensor> tensors = {}) {
-  Message out{static_cast<std::uint16_t>(kind), {}, std::move(tensors)};
-  json::to_cbor(meta, out.meta);
-  return out;
-}
-
-/// Runs `read` on the decoded metadata; whatever is missing or of another type there is one error.
-template <class T, class Read>
-Result<T> decode(const Message& message, const char* what, Read read) {
-  try {
-    return read(json::from_cbor(message.meta));
-  } catch (const json::exception&) {
-    return fail(Code::kInvalidArgument, "malformed {} message", what);
-  }
-}
 
 tensor::Tensor bytes_tensor(std::string_view bytes) {
   auto out = tensor::Tensor::uninitialized(tensor::DType::kU8, {static_cast<std::int64_t>(bytes.size())});
