@@ -177,7 +177,12 @@ Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
       answers_.skip();
   }
   (void)coordinator_.join(Deadline::never());  // whose error it is, its own line has said
-  TFD_TRY(answers_.finish());
+  const auto finished = answers_.finish();
+  {
+    std::unique_lock lock(mutex_);  // all callbacks have answered: let the last one leave
+    told_.wait(lock, [this] { return untold_ == 0; });
+  }
+  TFD_TRY(finished);
   if (auto lost = coordinator_.lost()) return fail(std::move(*lost));
   if (error) return fail(std::move(*error));
   ClosureStreamSummary summary = answers_.summary();

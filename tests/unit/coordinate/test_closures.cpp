@@ -121,6 +121,15 @@ TEST_CASE("closures: what says that all is done follows the answers of all") {
   CHECK(at == lines.size());
 }
 
+TEST_CASE("closures: the end waits for the callback of the last closure, not only for its answer") {
+  for (int round = 0; round < 50; ++round) {
+    Bed bed;
+    Stream stream(bed);
+    stream.run_well({schedule("double", round, "a")});
+    CHECK(stream.answer("a")["value"] == 2 * round);
+  }
+}
+
 TEST_CASE("closures: fetch keeps the structure and everything that isn't remote") {
   Bed bed;
   Stream stream(bed);
