@@ -37,7 +37,7 @@ TEST_CASE("module: names and types of @main are read from the text") {
   CHECK(module.signature.results[2].name == "result['loss']");
   CHECK_FALSE(module.may_donate);
   const Module types = parsed(golden("types.mlir"));
-  CHECK(format_signature({types.signature.arguments, {}}).find("arg0: bool[3], arg1: s8[3], arg2: s16[3]") == 1);
+  CHECK(format_signature({types.signature.arguments, {}}).find("p: bool[3], s8: s8[3], s16: s16[3]") == 1);
   CHECK(types.signature.arguments[13].spec.shape == tensor::Shape{0, 3});
   CHECK(parsed(golden("donate.mlir")).signature.arguments[0].aliases_output == 0);
   CHECK(parsed(golden("donate.mlir")).may_donate);
