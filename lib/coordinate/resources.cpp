@@ -63,10 +63,12 @@ void Coordinator::refresh_values(const Lock& lock, std::size_t worker) {
 Result<runtime::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std::string& variable,
                                                      Deadline deadline) {
   std::optional<runtime::TaskClient> client;
+  std::optional<Error> gone;
   {
     const Lock lock(mutex_);
     if (fatal_) return fail(*fatal_);
-    if (!is_there(lock, variable, worker)) return fail(aborted(workers_[worker], variable));
+    gone = aborted(workers_[worker], variable);
+    if (!is_there(lock, variable, worker)) return fail(std::move(*gone));
     client.emplace(*workers_[worker].client);
   }
   auto values =
@@ -74,7 +76,7 @@ Result<runtime::ClosureOutcome> Coordinator::read_on(std::size_t worker, const s
   if (values) return runtime::ClosureOutcome{std::move(*values), {}};
   Error error = std::move(values).error();
   if (error.code == Code::kUnavailable || error.code == Code::kCancelled)
-    return fail(aborted(workers_[worker], variable));  // it went away meanwhile
+    return fail(std::move(*gone));  // it went away meanwhile
   if (error.task.empty()) error.task = client->name();
   return fail(std::move(error));
 }
@@ -95,7 +97,9 @@ Result<void> Coordinator::assign_on_workers(const std::string& variable, const t
   auto answers = runtime::gather<void>(
       clients.size(), [&](std::size_t i, auto done) { clients[i].assign(variable, value, deadline, std::move(done)); });
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (answers[i] || answers[i].error().code == Code::kUnavailable) continue;  // it begins anew
+    if (answers[i]) continue;
+    const Code code = answers[i].error().code;
+    if (code == Code::kUnavailable || code == Code::kCancelled) continue;  // it begins anew
     Error error = std::move(answers[i]).error();
     if (error.task.empty()) error.task = clients[i].name();
     return fail(std::move(error));

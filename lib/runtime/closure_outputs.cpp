@@ -127,10 +127,11 @@ Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<T
         out.outcome.results[index] = std::move(results[i]);
         break;
       }
-      case OutputKind::kMetric:
-        out.outcome.metrics.push_back({output.name, output.reduce, output.part,
-                                       TFD_TRY(number_of(results[i]), "metric '" + output.name + "'"), examples});
+      case OutputKind::kMetric: {
+        const double value = TFD_TRY(number_of(results[i]), "metric '" + output.name + "'");
+        out.outcome.metrics.push_back({output.name, output.reduce, output.part, value, examples});
         break;
+      }
       default:
         out.updates.push_back({update_kind(output), output.name, std::move(results[i])});
     }

@@ -54,6 +54,15 @@ Result<double> loss_scale_of(const program::InputBinding& input, const variable:
   return found->second.as<float>()[0];
 }
 
+Result<void> check_row_numbers(const program::Program& program, const std::vector<variable::Update>& updates) {
+  for (const variable::Update& update : updates) {
+    if (!variable::updates_rows(update.kind)) continue;
+    const auto read = variable::read_indices(update.indices, program.find_variable(update.variable)->spec.shape.at(0));
+    if (!read) return fail(Code::kInvalidArgument, "'{}': {}", update.variable, read.error().message);
+  }
+  return {};
+}
+
 Result<void> settle_gradients(const program::Program& program, const program::FunctionDef& function,
                               const std::map<std::string, Tensor>& variables, std::int64_t step, BoundOutputs& bound) {
   if (!program.rules) return {};

@@ -17,6 +17,10 @@ Result<void> settle_gradients(const program::Program& program, const program::Fu
                               const std::map<std::string, tensor::Tensor>& variables, std::int64_t step,
                               BoundOutputs& bound);
 
+/// Of updates of rows: kInvalidArgument for a number that is no row, where applying it would say kOutOfRange, which is
+/// the end of the data.
+Result<void> check_row_numbers(const program::Program& program, const std::vector<variable::Update>& updates);
+
 /// What an input bound to "loss_scale" gets.
 Result<double> loss_scale_of(const program::InputBinding& input, const variable::Optimizer& rules,
                              const std::map<std::string, tensor::Tensor>& variables);

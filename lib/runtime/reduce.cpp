@@ -21,7 +21,8 @@ Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& we
     for (std::size_t i = 0; i < static_cast<std::size_t>(out.size()); ++i) {
       double sum = 0;
       for (std::size_t replica = 0; replica < values.size(); ++replica)
-        sum += static_cast<double>(read(values[replica].as<T>()[i])) * weights[replica];
+        if (weights[replica] != 0)  // a mean of no examples is NaN, and counts for nothing
+          sum += static_cast<double>(read(values[replica].as<T>()[i])) * weights[replica];
       to[i] = write(static_cast<decltype(read(T()))>(sum / total));
     }
   });
@@ -102,7 +103,7 @@ Result<variable::Update> reduce_rows(const program::OutputBinding& output, varia
   std::vector<double> weights = is_gradient ? examples : std::vector<double>(updates.size(), 1);
   double total = 0;
   for (const double weight : weights) total += weight;
-  for (double& weight : weights) weight /= total;
+  for (double& weight : weights) weight = total > 0 ? weight / total : 1.0 / static_cast<double>(weights.size());
   return concatenate_rows(updates, weights);
 }
 

@@ -34,6 +34,7 @@ class Runner final : public ReplicaRunner {
     auto outputs = TFD_TRY(run_on_replicas(*function, context, shares));
     for (BoundOutputs& one : outputs.outputs) one.outcome.results.clear();  // of a step nobody looks at them
     auto bound = TFD_TRY(reduce_outputs(program_->program(), def, std::move(outputs)));
+    TFD_TRY(check_row_numbers(program_->program(), bound.updates), name);
     TFD_TRY(settle_gradients(program_->program(), def, variables, step, bound));
     return StepOutcome{std::move(bound.updates), std::move(bound.outcome.metrics)};
   }
@@ -59,6 +60,7 @@ class Runner final : public ReplicaRunner {
     RunOutcome out;
     for (BoundOutputs& one : outputs.outputs) out.results.push_back(std::exchange(one.outcome.results, {}));
     auto bound = TFD_TRY(reduce_outputs(program_->program(), def, std::move(outputs)));
+    TFD_TRY(check_row_numbers(program_->program(), bound.updates), name);
     TFD_TRY(settle_gradients(program_->program(), def, variables, runs_, bound));
     ++runs_;
     out.updates = std::move(bound.updates);

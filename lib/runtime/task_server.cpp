@@ -133,6 +133,7 @@ class Server final : public TaskServer {
     out.host = host_name();
     out.pid = ::getpid();
     out.memory_bytes = resident_bytes();
+    if (options_.task.job != "ps") out.replicas = options_.devices;
     return out;
   }
 
@@ -140,7 +141,6 @@ class Server final : public TaskServer {
     TaskStatus out = starting_status();
     out.incarnation = endpoint_->incarnation();
     if (worker_) {
-      out.replicas = options_.devices;
       worker_->fill(out);
       out.closures_done += commands_->done();
       out.closures_waiting += commands_->unfinished();

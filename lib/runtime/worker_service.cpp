@@ -23,16 +23,6 @@ double learning_rate_of(const program::Program& program, std::int64_t step) {
   return program.rules ? program.rules->learning_rate_at(step) : 0.0;
 }
 
-/// Of updates of rows. Not kOutOfRange, which is the end of the data.
-Result<void> check_row_numbers(const program::Program& program, const std::vector<variable::Update>& updates) {
-  for (const variable::Update& update : updates) {
-    if (!variable::updates_rows(update.kind)) continue;
-    const auto read = variable::read_indices(update.indices, program.find_variable(update.variable)->spec.shape.at(0));
-    if (!read) return fail(Code::kInvalidArgument, "'{}': {}", update.variable, read.error().message);
-  }
-  return {};
-}
-
 /// "cpu"; of several "cpu:0", "cpu:1".
 std::vector<std::string> device_names(const function::Engine& engine) {
   if (engine.device_count() == 1) return {engine.plugin().platform};
@@ -136,11 +126,13 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
     }
     const std::string directory = options_.data_root.empty() ? load.directory : options_.data_root;
     auto made = TFD_TRY(WorkerProgram::make(std::move(program), directory, engine_, options_.native.environment));
-    iterators_.clear();  // before the program whose functions their maps call
+    auto own = TFD_TRY(make_own_store(made->program()));  // from here on nothing can fail: all of it is new, or nothing
+    iterators_.clear();                                   // before the program whose functions their maps call
     variables_.reset();
     program_ = std::move(made);
     variables_ = std::make_unique<RemoteVariables>(endpoint_, load.placement, stop_.get_token(), &activity_);
-    own_ = TFD_TRY(make_own_store(program_->program()));
+    own_ = std::move(own);
+    own_updates_ = 0;
     epoch_ = load.epoch;
     activity_.set_program(load.path);
   }

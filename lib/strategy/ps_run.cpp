@@ -49,14 +49,21 @@ class PsRun {
         break;
       }
       auto outcome = one();
+      if (outcome) {
+        const auto applied = apply(std::move(outcome->updates));
+        if (!applied) outcome = fail(applied.error());
+      }
+      if (!outcome && outcome.error().code == Code::kPermissionDenied && !strategy_.is_chief()) {
+        TFD_TRY(session_.attach());  // the chief came back and began anew: what this was computed from is no more
+        continue;
+      }
       if (!outcome && outcome.error().code == Code::kOutOfRange) break;
       if (!outcome) return fail(std::move(outcome).error());
-      TFD_TRY(apply(std::move(outcome->updates)));
       TFD_TRY(write(outcome->results));
       ++summary.step;
       if (!outcome->takes_data) break;
     }
-    TFD_TRY(finish());
+    TFD_TRY(finish(summary.reason == "interrupted"));
     return summary;
   }
 
@@ -105,9 +112,15 @@ class PsRun {
     return options_.train.write_event ? options_.train.write_event(std::move(line).text()) : Result<void>();
   }
 
-  Result<void> finish() {
+  // Of an interrupted one only where all others left too: those who go on need the parameter servers.
+  Result<void> finish(bool interrupted) {
     if (strategy_.is_local()) return {};
     if (!strategy_.is_chief()) return session_.leave();
+    if (interrupted) {
+      if (options_.keep_servers) return {};
+      const bool alone = TFD_TRY(session_.have_others_left(Deadline::after(options_.train.grace / 4)));
+      return alone ? session_.dismiss_servers() : Result<void>();
+    }
     const auto missing = TFD_TRY(session_.wait_for_others());
     if (!missing.empty())
       options_.train.log.warning("{} did nothing for a while: ending without", fmt::join(missing, ", "));

@@ -25,7 +25,8 @@ Result<void> check_update(const VariableState& state, const Update& update, cons
     return check_gradient(state.name, state.value.spec(), update.value.spec());
   }
   if (is_about_scale(update.kind)) {
-    if (optimizer == nullptr || !optimizer->loss_scale() || state.value.dtype() != DType::kF32)
+    if (optimizer == nullptr || !optimizer->loss_scale() || state.value.dtype() != DType::kF32 ||
+        !state.value.shape().empty())
       return fail(Code::kFailedPrecondition, "'{}' is no loss scale", state.name);
   }
   if (updates_rows(update.kind)) {

@@ -234,5 +234,31 @@ TEST_CASE("ps training: a number that is no row is an error, not the end of the 
   }
 }
 
+TEST_CASE("ps training: a number of the module's own that is no row is an error too, whatever the training's end") {
+  for (const std::int32_t bad : {-1, 6}) {
+    Parts parts{R"({"v": 1,
+      "variables": {"table": {"shape": [6, 2], "init": {"zeros": {}}}},
+      "optimizer": {"sgd": {"learning_rate": 1.0}},
+      "datasets": {"ids": [{"tensor_slices": {"fields": {"i": [0, 5]}}}, {"batch": {"size": 1}}]},
+      "functions": {"step": {"module": "step.mlir", "inputs": [{"dataset": "ids", "field": "i"}],
+                             "outputs": [{"gradient": "table", "part": "indices"}, {"gradient": "table", "part": "values"}]}},
+      "train": {"function": "step", "epochs": 1}})",
+                {{"step.mlir", "(%i: tensor<1xi32>) -> (tensor<1xi32>, tensor<1x2xf32>)"}},
+                {{"step.mlir", [bad](const Tensors&) -> Result<Tensors> {
+                    Tensor index = Tensor::uninitialized(DType::kS32, {1});
+                    index.mutable_as<std::int32_t>()[0] = bad;
+                    Tensor rows = Tensor::uninitialized(DType::kF32, {1, 2});
+                    std::fill_n(rows.mutable_as<float>(), 2, -1.0F);
+                    return Tensors{index, rows};
+                  }}}};
+    Bed bed(std::move(parts), 1, 1);
+    for (const auto& result : {bed.train_locally(1), bed.train(0, 1)}) {
+      REQUIRE_FALSE(result);
+      CHECK(result.error().code == Code::kInvalidArgument);
+      CHECK(result.error().message.find(fmt::format("no row {}", bad)) != std::string::npos);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tfd::strategy::test
