@@ -54,7 +54,7 @@ std::optional<ClosureId> RemoteValue::cause() const {
 // A variable changes, so its value isn't kept.
 Result<runtime::ClosureOutcome> RemoteValue::read_again(Deadline deadline) const {
   FetchBoard& board = *shared_->board;
-  const std::scoped_lock lock(board.read_mutex);
+  const std::shared_lock lock(board.read_mutex);
   if (!board.read) return fail(Code::kCancelled, "the coordinator has ended");
   return board.read(shared_->place->worker, shared_->place->variable, deadline);
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <optional>
 #include <string>
 
@@ -23,7 +24,7 @@ struct FetchBoard {
   std::atomic<int> waiting{0};
   std::mutex describe_mutex;              // never taken by those who fill values
   std::function<std::string()> describe;  // whom the coordinator waits for; empty after its end
-  std::mutex read_mutex;
+  std::shared_mutex read_mutex;
   /// Of a worker's own variable; empty after the coordinator's end.
   std::function<Result<runtime::ClosureOutcome>(std::size_t worker, const std::string& variable, Deadline)> read;
 };
