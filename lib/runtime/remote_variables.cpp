@@ -262,10 +262,11 @@ Result<void> RemoteVariables::update(std::uint64_t epoch, std::uint64_t sequence
   Parts parts(ps_.size());
   for (const variable::Update& update : updates) TFD_TRY(cut(update, parts), "updating variables");
   const auto group = std::make_shared<Group>();  // shared with the callbacks, which may come after this gave up
+  const auto is_asked = [&](std::size_t ps) { return updates.empty() || !parts[ps].empty(); };
   for (std::size_t ps = 0; ps < ps_.size(); ++ps)
-    if (!parts[ps].empty()) group->expect(ps_[ps].name());
+    if (is_asked(ps)) group->expect(ps_[ps].name());
   for (std::size_t ps = 0; ps < ps_.size(); ++ps) {
-    if (parts[ps].empty()) continue;
+    if (!is_asked(ps)) continue;
     const auto done = [group, name = ps_[ps].name()](Result<bool> applied) {
       if (applied) return group->arrived(name, nullptr);
       const Error error = blame(std::move(applied).error(), name);

@@ -45,7 +45,8 @@ class RemoteVariables {
   Pending start_lookup(const std::vector<Lookup>& lookups, Deadline deadline);
 
   /// All updates of one closure, of rows too; those of partitioned variables are cut up. A gradient of rows goes to
-  /// every shard, so that all of them count the same updates. kInvalidArgument names an index that is no row. Done when
+  /// every shard, so that all of them count the same updates; no updates at all are one without parts for every
+  /// parameter server, so that none waits for its number. kInvalidArgument names an index that is no row. Done when
   /// every parameter server has applied (or had applied) its part.
   Result<void> update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
                       Deadline deadline, std::uint64_t client = 0);

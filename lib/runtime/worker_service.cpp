@@ -310,7 +310,10 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
     bound = TFD_TRY(reduce_outputs(program, def, std::move(outputs)));
   }
   TFD_TRY(check_row_numbers(program, bound.updates), def.name);
+  const bool updates_something = !bound.updates.empty();
   TFD_TRY(settle_gradients(program, def, variables, call.step, bound));
+  if (updates_something && bound.updates.empty())  // skipped: parameter servers needn't remember a hole in the numbers
+    TFD_TRY(variables_->update(call.epoch, call.sequence, {}, Deadline::after(kPsTimeout)), def.name);
   TFD_TRY(apply_updates(call, std::move(bound.updates)), def.name);
   if (!def.returns.empty()) {
     auto returned = TFD_TRY(read_variables(def.returns), def.name);
