@@ -21,7 +21,6 @@ constexpr std::string_view kParameterServer = "parameter-server";
 struct Asked {
   training::Common common;
   std::string strategy{kParameterServer};
-  std::string task;
   int replicas = 1;
   std::string function;
   std::string dataset;
@@ -34,10 +33,6 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "How it is distributed",
        .target = &a.strategy,
        .choices = {"parameter-server", "one-device", "mirrored", "multi-worker-mirrored", "central-storage", "tpu"}},
-      {.names = "--task",
-       .placeholder = "JOB:INDEX",
-       .help = "Which task this is, where the spec doesn't say",
-       .target = &a.task},
       {.names = "--replicas",
        .placeholder = "N",
        .help = "Replicas of this worker, each on a device of its own, reduced to one update a step",
@@ -67,11 +62,9 @@ void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line);
 
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   resolve::InputReader input(io.in_fd);
-  std::optional<cluster::TaskId> task;
-  if (!a.task.empty()) task = TFD_TRY(cluster::parse_task(a.task), "--task");
-  auto config = training::find_cluster(a.common, input, io, task);
+  auto config = training::find_cluster(a.common, input, io);
   // Nothing at all, as TensorFlow without TF_CONFIG: everything is in this process.
-  const bool asked = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.task.empty();
+  const bool asked = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
   if (!config && config.error().code == Code::kUsage && !asked) return cluster::ClusterConfig{};
   return config;
 }

@@ -89,7 +89,29 @@ std::string_view describe(Type type) {
   return "a value";
 }
 
+/// Before it is parsed: whoever walks through it later does so by recursion.
+bool is_deeper_than(std::string_view text, int most) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if ((c == '[' || c == '{') && ++depth > most) {
+      return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 Result<json> parse_object(std::string_view text) {
+  constexpr int kMostDepth = 100;
+  if (is_deeper_than(text, kMostDepth)) return fail(Code::kInvalidArgument, "nested deeper than {}", kMostDepth);
   try {
     json value = json::parse(text);
     if (value.is_object()) return value;

@@ -85,6 +85,15 @@ void visit_remotes(const json& value, const Visit& visit) {
     for (const json& element : value) visit_remotes(element, visit);
 }
 
+/// The first object that means to be one and isn't; null where there is none.
+const json* find_wrong_remote(const json& value) {
+  if (value.is_object() && value.contains("remote")) return is_remote(value) ? nullptr : &value;
+  if (value.is_structured())
+    for (const json& element : value)
+      if (const json* wrong = find_wrong_remote(element)) return wrong;
+  return nullptr;
+}
+
 Result<void> append_structure(const json& value, const Fetch& fetch, ValueWriter& values, int& files,
                               std::string& out) {
   if (is_remote(value)) {
@@ -124,6 +133,7 @@ class ClosureStream {
   using Kind = Answers::Kind;
 
   void handle(const std::string& text);
+  void answer_rest(const ReadLine& read_line, const Error& lost);
   Result<void> schedule(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<void> fetch(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<std::string> answer_now(std::uint64_t line, const ClosureLine& parsed);
@@ -176,6 +186,7 @@ Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
     else
       answers_.skip();
   }
+  if (const auto lost = coordinator_.lost()) answer_rest(read_line, *lost);
   (void)coordinator_.join(Deadline::never());  // whose error it is, its own line has said
   const auto finished = answers_.finish();
   {
@@ -189,6 +200,22 @@ Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
   summary.ready -= unwritten_;
   summary.failed += unwritten_;
   return summary;
+}
+
+// Nothing can be run any more: lines that are there already are answered by that, and nobody waits for others.
+void ClosureStream::answer_rest(const ReadLine& read_line, const Error& lost) {
+  while (!answers_.broken()) {
+    const auto text = read_line(Deadline::after(Duration::zero()));
+    if (!text || !*text) return;
+    if ((*text)->find_first_not_of(" \t\r") == std::string::npos) {
+      answers_.skip();
+      continue;
+    }
+    const std::uint64_t line = answers_.begin();
+    std::optional<std::string> id;
+    (void)parse_closure_line(**text, &id);
+    put_error(line, id ? "{\"id\":" + *id : fmt::format("{{\"line\":{}", line), "error", lost);
+  }
 }
 
 void ClosureStream::handle(const std::string& text) {
@@ -258,6 +285,9 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
   fetch->label = label;
   fetch->of = parsed.fields["of"];
   fetch->name = name_for_files(line, parsed.id);
+  if (const json* wrong = find_wrong_remote(fetch->of))
+    return fail(Code::kInvalidArgument, "fetch: {} is no {{\"remote\": ID}} and no {{\"remote\": ID, \"result\": N}}",
+                wrong->dump(-1, ' ', false, json::error_handler_t::replace));
   std::vector<RemoteRef> remotes;
   visit_remotes(fetch->of, [&](const RemoteRef& ref) { remotes.push_back(ref); });
   std::unique_lock lock(mutex_);

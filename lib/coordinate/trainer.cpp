@@ -8,7 +8,7 @@
 
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/strategy/best.hpp"
+#include "tfd/strategy/kept_best.hpp"
 #include "tfd/strategy/run_end.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
@@ -79,7 +79,7 @@ class Trainer {
       : program_(program), train_(*program.train), options_(std::move(options)) {
     if (!options_.interrupts) options_.interrupts = std::make_shared<Interrupts>();
     if (train_.stop) stop_by_.emplace(train_.stop->by, train_.stop->min_delta);
-    if (train_.checkpoint && train_.checkpoint->keep_best) keep_by_.emplace(*train_.checkpoint->keep_best);
+    if (train_.checkpoint && train_.checkpoint->keep_best) keep_by_.emplace(*train_.checkpoint);
   }
   Result<TrainSummary> run(const Connect& connect, CoordinatorOptions coordinator);
 
@@ -131,8 +131,8 @@ class Trainer {
   runtime::MetricAccumulator interval_;
   Metrics last_interval_;
   Metrics last_evaluation_;
-  std::optional<strategy::Best> stop_by_;  // where the program has train.stop
-  std::optional<strategy::Best> keep_by_;  // where it has train.checkpoint.keep_best
+  std::optional<strategy::Best> stop_by_;      // where the program has train.stop
+  std::optional<strategy::KeptBest> keep_by_;  // where it has train.checkpoint.keep_best
   bool stopped_ = false;
   std::optional<variable::Checkpoint> best_;  // where it is to be restored: the state of the best evaluation
   Metrics best_evaluation_;
@@ -437,7 +437,7 @@ Result<void> Trainer::judge() {
   if (keep_by_ && keep_by_->observe(last_evaluation_)) {
     auto state = TFD_TRY(coordinator_->export_state(Deadline::after(kStateTimeout)));
     const variable::Checkpoint checkpoint{collected_, std::move(state), {}};
-    const auto path = variable::save_checkpoint(train_.checkpoint->directory + "/best", checkpoint, 1);
+    const auto path = keep_by_->save(checkpoint);
     if (path)
       TFD_TRY(emit(JsonLine("event", "checkpoint").add("step", collected_).add("path", *path).add_raw("best", "true")));
     else

@@ -3,7 +3,7 @@
 
 #include "bell.hpp"
 #include "tfd/base/json_line.hpp"
-#include "tfd/strategy/best.hpp"
+#include "tfd/strategy/kept_best.hpp"
 #include "tfd/strategy/run_end.hpp"
 
 namespace tfd::strategy {
@@ -15,7 +15,7 @@ class Follower {
  public:
   Follower(const program::Program& program, const FollowJob& job, const TrainOptions& options)
       : program_(program), train_(*program.train), job_(job), options_(options) {
-    if (job.keeps_best && train_.checkpoint->keep_best) keep_by_.emplace(*train_.checkpoint->keep_best);
+    if (job.keeps_best && train_.checkpoint->keep_best) keep_by_.emplace(*train_.checkpoint);
   }
 
   Result<TrainSummary> run() {
@@ -77,7 +77,7 @@ class Follower {
   }
 
   Result<void> keep(const variable::Checkpoint& checkpoint) {
-    const auto path = variable::save_checkpoint(train_.checkpoint->directory + "/best", checkpoint, 1);
+    const auto path = keep_by_->save(checkpoint);
     if (path) return emit(event("checkpoint").add("step", checkpoint.step).add("path", *path).add_raw("best", "true"));
     options_.log.error("cannot write the best checkpoint, of step {}: {}", checkpoint.step, path.error().message);
     return {};
@@ -96,7 +96,7 @@ class Follower {
   const program::TrainDef& train_;
   const FollowJob& job_;
   const TrainOptions& options_;
-  std::optional<Best> keep_by_;
+  std::optional<KeptBest> keep_by_;
   Bell bell_;
 };
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "tfd/program/program.hpp"
-#include "tfd/strategy/best.hpp"
+#include "tfd/strategy/kept_best.hpp"
 #include "tfd/strategy/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
@@ -20,7 +20,7 @@ class Judge {
       stop_by_.emplace(train.stop->by, train.stop->min_delta);
       patience_ = train.stop->patience;
     }
-    if (keeps && train.checkpoint && train.checkpoint->keep_best) keep_by_.emplace(*train.checkpoint->keep_best);
+    if (keeps && train.checkpoint && train.checkpoint->keep_best) keep_by_.emplace(*train.checkpoint);
   }
 
   /// Whether what is evaluated may be wanted again: others change the variables meanwhile.
@@ -33,6 +33,8 @@ class Judge {
     }
     return keep_by_ && keep_by_->observe(metrics);
   }
+  /// What was observed last, which is the best one to keep.
+  Result<std::string> keep(const variable::Checkpoint& evaluated) const { return keep_by_->save(evaluated); }
   bool is_over() const { return stop_by_ && stop_by_->since() >= patience_; }
   /// What the variables are to be at the end, where they are to be those of the best evaluation.
   const std::optional<variable::Checkpoint>& best() const { return best_; }
@@ -42,7 +44,7 @@ class Judge {
   bool restores_;
   std::int64_t patience_ = 1;
   std::optional<Best> stop_by_;
-  std::optional<Best> keep_by_;
+  std::optional<KeptBest> keep_by_;
   std::optional<variable::Checkpoint> best_;
   Metrics best_metrics_;
 };

@@ -400,7 +400,7 @@ Result<void> PsTrainer::evaluate() {
 
 Result<void> PsTrainer::judge(const variable::Checkpoint& evaluated) {
   if (judge_.observe(last_evaluation_, evaluated)) {
-    const auto path = variable::save_checkpoint(train_.checkpoint->directory + "/best", evaluated, 1);
+    const auto path = judge_.keep(evaluated);
     if (path)
       TFD_TRY(emit(event("checkpoint").add("step", evaluated.step).add("path", *path).add_raw("best", "true")));
     else

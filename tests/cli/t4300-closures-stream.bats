@@ -137,6 +137,8 @@ PY
     echo '{"op": "fetch", "of": {"remote": "never"}, "id": "fetch"}'
     echo '{"op": "restore", "path": "nowhere", "id": "restore"}'
     echo '{"op": "fetch"}'
+    echo '{"op": "fetch", "of": [{"remote": "shape", "result": -1}]}'
+    printf '{"op": "fetch", "of": %s1%s}\n' "$(head -c 50000 /dev/zero | tr '\0' '[')" "$(head -c 50000 /dev/zero | tr '\0' ']')"
     echo '[]'
     echo 'not JSON'
     printf '{"op": "\xff"}\n'
@@ -149,7 +151,7 @@ PY
     echo '{"op": "done", "id": "end"}'
   } >lines.jsonl
   run -1 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --ordered --closures lines.jsonl
-  [ "${#lines[@]}" = 19 ]
-  [ "$(jq -r .status <<<"$output" | sort | uniq -c | tr -s ' \n' ' ')" = " 16 error 3 ready " ]
-  jq -es '.[15].id == "good" and .[15].status == "ready" and .[18].id == "end" and .[13].status == "ready"' <<<"$output"
+  [ "${#lines[@]}" = 21 ]
+  [ "$(jq -r .status <<<"$output" | sort | uniq -c | tr -s ' \n' ' ')" = " 18 error 3 ready " ]
+  jq -es '.[17].id == "good" and .[17].status == "ready" and .[20].id == "end" and .[15].status == "ready"' <<<"$output"
 }

@@ -43,3 +43,19 @@ teardown() { coordinate_teardown; }
   grep -q 'parameter server ps:0 is gone' talk
   exec 5>&-
 }
+
+@test "fault: where a parameter server is lost every line that is there has its answer" {
+  serve --jobs worker=2,ps=2
+  counting_program '{"function": "count", "steps": 1}'
+  {
+    seq 20000 | sed 's/.*/{"op": "schedule", "function": "count", "id": &}/'
+    echo '{"op": "join", "id": "join"}'
+    echo '{"op": "read", "variable": "n0", "id": "read"}'
+  } >lines.jsonl
+  coordinate program.json --cluster spec.json --closures lines.jsonl
+  answer 500
+  kill -KILL "$(task_pid ps:0)"
+  answer '"read"'
+  jq -e '.status == "error" and .error.code == "UNAVAILABLE"' <<<"$EVENT"
+  coordinator_ends 69
+}

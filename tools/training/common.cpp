@@ -20,6 +20,10 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .placeholder = "JOB=N,…",
        .help = "The jobs of a cluster that Slurm or MPI knows, such as ps=2,worker=3",
        .target = &common.jobs},
+      {.names = "--task",
+       .placeholder = "JOB:INDEX",
+       .help = "Which task this is, where the spec doesn't say",
+       .target = &common.task},
   };
   std::move(own.begin(), own.end(), std::back_inserter(out));
   std::vector<cli::Option> rest{
@@ -46,8 +50,9 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
   return out;
 }
 
-Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io,
-                                            std::optional<cluster::TaskId> task) {
+Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io) {
+  std::optional<cluster::TaskId> task;
+  if (!common.task.empty()) task = TFD_TRY(cli::as_usage(cluster::parse_task(common.task), "--task"));
   const resolve::SpecSource source{.cluster = common.cluster, .jobs = common.jobs, .task = std::move(task)};
   return resolve::find_spec(source, input, io.env, Deadline::after(common.timeout), io.log.for_room("resolve"));
 }

@@ -17,6 +17,7 @@ struct Common {
   std::string program;
   std::string cluster;
   std::string jobs;
+  std::string task;
   std::vector<std::string> overrides;
   bool check = false;
   bool keep_servers = false;
@@ -37,12 +38,11 @@ struct Words {
   std::string timeout;
 };
 
-/// PROGRAM, --cluster and --jobs, then `own`, then the rest.
+/// PROGRAM, --cluster, --jobs and --task, then `own`, then the rest.
 std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, Words words);
 
-/// As --cluster, --jobs, stdin and the environment say.
-Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io,
-                                            std::optional<cluster::TaskId> task = {});
+/// As --cluster, --jobs, --task, stdin and the environment say.
+Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io);
 
 /// "loss 0.1234, accuracy 0.9".
 std::string format_metrics(const strategy::Metrics& metrics);

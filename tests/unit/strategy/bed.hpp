@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,24 @@ struct Parts {
   std::string document;
   std::map<std::string, std::string> modules;  // "step.mlir" -> "(%x: tensor<f32>) -> tensor<f32>"
   std::map<std::string, kit::Body> bodies;
+};
+
+/// A directory of this test alone.
+class Directory {
+ public:
+  Directory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tfd-strategy-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~Directory() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
 };
 
 class Bed {

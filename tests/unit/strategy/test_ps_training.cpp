@@ -14,24 +14,6 @@
 namespace tfd::strategy::test {
 namespace {
 
-/// A directory of this test alone.
-class Directory {
- public:
-  Directory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tfd-strategy-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Directory() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// n counts steps, and an evaluation says n; every step's gradient is 1.
 Parts falling(const std::string& train, const std::string& optimizer = R"({"sgd": {"learning_rate": 1.0}})") {
   return {R"({"v": 1,

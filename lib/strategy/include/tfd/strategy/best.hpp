@@ -32,6 +32,7 @@ class Best {
     return false;
   }
   std::int64_t since() const { return since_; }
+  std::optional<double> value() const { return value_; }
 
  private:
   program::BestDef by_;

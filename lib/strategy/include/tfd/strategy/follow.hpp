@@ -25,8 +25,8 @@ struct FollowJob {
 
 /// kInvalidArgument where the program has no train.evaluate or no train.checkpoint.
 Result<void> check_followed(const program::Program& program);
-/// Every checkpoint that appears in train.checkpoint.dir, the newest first, until that of the last step, or the last one
-/// of a training that says that it is over (see run_end.hpp), or an interruption.
+/// Every checkpoint that appears in train.checkpoint.dir, the newest first, until that of the last step, or the last
+/// one of a training that says that it is over (see run_end.hpp), or an interruption.
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const FollowJob& job,
                                         const TrainOptions& options);
 
