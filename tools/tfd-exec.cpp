@@ -154,6 +154,7 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   out.stall_after = std::chrono::hours(1);  // commands may take long
   out.log = io.log.for_room("coordinate");
   out.commands.emplace();
+  out.commands_ahead = TFD_TRY(exec::parse_halt(a.halt)).when != exec::Halt::When::kSoon;
   out.commands->slots = static_cast<int>(a.jobs);
   out.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.key_file, config, io.env)));
   out.commands->directory = a.workdir.empty() ? std::filesystem::current_path().string() : a.workdir;

@@ -459,6 +459,31 @@ int Coordinator::workers_up() const {
   return static_cast<int>(std::ranges::count(workers_, WorkerState::kReady, &Worker::state));
 }
 
+void Coordinator::drop_queued() {
+  std::vector<ClosurePtr> dropped;
+  {
+    const Lock lock(mutex_);
+    while (const auto id = queue_.take()) {
+      queue_.finished(*id);
+      const auto found = closures_.find(*id);
+      found->second->value->set_cancelled({Code::kCancelled, "it was dropped before any worker had it", {}}, {});
+      dropped.push_back(found->second);
+      closures_.erase(found);
+    }
+    announce_idle(lock);
+  }
+  room_.notify_all();
+  if (!dropped.empty()) endpoint_->post([dropped] { call_back(dropped); });
+}
+
+std::size_t Coordinator::windows() const {
+  const Lock lock(mutex_);
+  std::size_t sum = 0;
+  for (const Worker& worker : workers_)
+    if (worker.state == WorkerState::kReady) sum += worker.window.size();
+  return sum;
+}
+
 int Coordinator::num_replicas_in_sync() const {
   const Lock lock(mutex_);
   return replicas_;

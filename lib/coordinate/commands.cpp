@@ -20,18 +20,18 @@ void Coordinator::open_session(std::size_t index, std::uint64_t generation) {
   runtime::CommandSession session = *options_.commands;
   session.epoch = epoch_;
   session.generation = generation;
-  workers_[index].client->open_session(session, Deadline::after(kSessionAnswer),
-                                       [this, index, generation](Result<int> slots) {
-                                         if (!slots) return load_failed(index, generation, std::move(slots).error());
-                                         {
-                                           const Lock lock(mutex_);
-                                           Worker& worker = workers_[index];
-                                           if (worker.generation != generation) return;
-                                           const auto least = static_cast<std::size_t>(std::max(1, *slots));
-                                           worker.window = Window(least + kAhead, least);
-                                         }
-                                         worker_ready(index);
-                                       });
+  workers_[index].client->open_session(
+      session, Deadline::after(kSessionAnswer), [this, index, generation](Result<int> slots) {
+        if (!slots) return load_failed(index, generation, std::move(slots).error());
+        {
+          const Lock lock(mutex_);
+          Worker& worker = workers_[index];
+          if (worker.generation != generation) return;
+          const auto least = static_cast<std::size_t>(std::max(1, *slots));
+          worker.window = Window(least + (options_.commands_ahead ? kAhead : 0), least);
+        }
+        worker_ready(index);
+      });
 }
 
 void Coordinator::renew_sessions() {

@@ -136,6 +136,8 @@ class Coordinator final : public ClusterCoordinator {
   std::size_t queued() const override;
   std::size_t in_flight() const override;
   int workers_up() const override;
+  void drop_queued() override;
+  std::size_t windows() const override;
   int num_replicas_in_sync() const override;
   Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) override;
   Result<void> shutdown_tasks(Deadline deadline) override;

@@ -138,6 +138,9 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
   run --separate-stderr tfd_exec -j 2 --halt soon,fail=1 'if [ {} = 2 ]; then until [ -e up ]; do sleep 0.01; done; exit 1; fi; touch up; sleep 0.3; echo {}' ::: 1 2 3 4 5 6 7 8 9
   [ "$status" = 123 ]
   [ "${lines[0]}" = 1 ]
+  run -123 --separate-stderr tfd_exec -j 1 --halt soon,fail=1 'echo {}; false' ::: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
+  [ "$output" = 1 ]
+  [[ $stderr == *"halted by --halt soon,fail=1: 1 command ended, 0 killed"* ]]
   run tfd-exec --halt later,fail=1 true ::: 1
   [ "$status" = 64 ]
   [[ $output == *"--halt: 'later,fail=1' is not WHEN,WHAT=N"* ]]

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -118,7 +119,9 @@ Result<Summary> Session::run(coordinate::ClusterCoordinator& coordinator, Argume
 bool Session::has_room() const { return jobs_.size() < kMostJobs && held_bytes_ < kMostHeld; }
 
 Result<void> Session::schedule_more(coordinate::ClusterCoordinator& coordinator, Arguments& arguments) {
-  while (!summary_.halted && has_room()) {
+  // --halt soon: the next may only begin when it is known how the last one ended.
+  const bool waits = options_.halt.when == Halt::When::kSoon;
+  while (!summary_.halted && has_room() && (!waits || running_ < std::max<std::size_t>(1, coordinator.windows()))) {
     const auto next = TFD_TRY(arguments.next());
     if (!next) return {};
     const std::uint64_t number = next_number_++;
@@ -164,6 +167,11 @@ Result<void> Session::take_events(coordinate::ClusterCoordinator& coordinator) {
       TFD_TRY(log_moved(event.number, event.task));
       continue;
     }
+    if (event.value->state() == coordinate::ClosureState::kCancelled) {  // dropped, so it has not begun
+      --running_;
+      jobs_.erase(event.number);
+      continue;
+    }
     const bool is_ready = event.value->state() == coordinate::ClosureState::kReady;
     TFD_TRY(on_outcome(coordinator, event.number,
                        is_ready ? *event.value->outcome().command : outcome_of(event.value->error())));
@@ -190,6 +198,7 @@ Result<void> Session::on_outcome(coordinate::ClusterCoordinator& coordinator, st
   if (!summary_.halted && options_.halt.is_due(summary_.failed, summary_.done)) {
     summary_.halted = true;
     ends_now_ = options_.halt.when == Halt::When::kNow;
+    if (!ends_now_) coordinator.drop_queued();
   }
   return {};
 }
@@ -259,7 +268,8 @@ void Session::write(cli::Output& out, const tensor::Tensor& text, const std::str
 }
 
 Result<void> Session::wait(const Arguments& arguments) {
-  const bool wants_more = !summary_.halted && !arguments.has_ended() && has_room();
+  const bool waits = options_.halt.when == Halt::When::kSoon && running_ > 0;  // for one to end
+  const bool wants_more = !summary_.halted && !arguments.has_ended() && has_room() && !waits;
   pollfd fds[] = {
       {box_->wake.get(), POLLIN, 0}, {signals_.fd(), POLLIN, 0}, {wants_more ? arguments.fd() : -1, POLLIN, 0}};
   if (::poll(fds, 3, -1) < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for commands");

@@ -123,6 +123,7 @@ struct CoordinatorOptions {
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
   /// parameter servers are left alone. At the end what still runs is killed; tasks are not told to stop.
   std::optional<runtime::CommandSession> commands = {};
+  bool commands_ahead = true;  // else a worker has only commands that it runs
   /// TensorFlow's way with parameter servers that fail: what workers report of them counts, and so many reports don't.
   /// Absent: one that is gone is lost at once, and one that a worker can't reach is asked how it is.
   std::optional<TransientLimits> transient = {};
@@ -182,6 +183,10 @@ class ClusterCoordinator {
   /// they held goes to others) and move. kFailedPrecondition, and nothing changes, where a parameter server joined,
   /// left or moved: variables are where they were made. kInvalidArgument as check_cluster().
   virtual Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) = 0;
+  /// What no worker has yet is cancelled (ClosureState::kCancelled); what runs goes on.
+  virtual void drop_queued() = 0;
+  /// How many the workers that are up hold at a time.
+  virtual std::size_t windows() const = 0;
   virtual std::size_t queued() const = 0;
   virtual std::size_t in_flight() const = 0;
   virtual int workers_up() const = 0;
