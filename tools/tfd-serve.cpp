@@ -123,15 +123,6 @@ std::vector<cli::Option> options(Asked& a) {
   };
 }
 
-/// What is wrong on the command line is a usage error, whoever finds it.
-template <class T>
-Result<T> as_usage(Result<T> result, std::string_view option) {
-  if (result) return result;
-  Error error = std::move(result).error().within(option);
-  error.code = Code::kUsage;
-  return fail(std::move(error));
-}
-
 Result<void> check_usage(const Asked& asked, const cli::Io& io) {
   if (asked.generate_key && !io.command.empty())
     return fail(Code::kUsage, "--generate-key and a command exclude each other");
@@ -145,9 +136,9 @@ Result<void> check_usage(const Asked& asked, const cli::Io& io) {
 
 Result<cluster::ClusterConfig> find_cluster(const Asked& asked, cli::Io& io) {
   std::optional<cluster::TaskId> task;
-  if (!asked.task.empty()) task = TFD_TRY(as_usage(cluster::parse_task(asked.task), "--task"));
+  if (!asked.task.empty()) task = TFD_TRY(cli::as_usage(cluster::parse_task(asked.task), "--task"));
   if (!asked.jobs.empty()) {
-    const auto counts = TFD_TRY(as_usage(resolve::parse_job_counts(asked.jobs), "--jobs"));
+    const auto counts = TFD_TRY(cli::as_usage(resolve::parse_job_counts(asked.jobs), "--jobs"));
     return resolve::resolve_local(counts, task);
   }
   resolve::InputReader input(io.in_fd);
@@ -279,7 +270,7 @@ Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std:
 }
 
 Result<int> be_task(const Asked& asked, cli::Io& io) {
-  const cluster::TaskId task = TFD_TRY(as_usage(cluster::parse_task(asked.serve_task), "--serve-task"));
+  const cluster::TaskId task = TFD_TRY(cli::as_usage(cluster::parse_task(asked.serve_task), "--serve-task"));
   const serve::TaskProcess wanted{.task = task,
                                   .bind = asked.bind,
                                   .data_root = asked.data_root,

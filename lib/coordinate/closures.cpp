@@ -10,6 +10,7 @@
 #include "closure_arguments.hpp"
 #include "closure_line.hpp"
 #include "closure_values.hpp"
+#include "remote_refs.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
@@ -57,41 +58,6 @@ std::string file_name(std::uint64_t line, const std::optional<std::string>& id) 
   const bool good =
       !bare.empty() && bare.size() <= 100 && bare.front() != '.' && bare.find_first_not_of(kGood) == std::string::npos;
   return good ? bare : fmt::format("line-{}", line);
-}
-
-/// {"remote": ID}, or {"remote": ID, "result": N} for one of several results.
-struct RemoteRef {
-  std::string id;  // its JSON text
-  std::optional<std::size_t> result;
-};
-
-bool is_remote(const json& value) {
-  if (!value.is_object() || !value.contains("remote")) return false;
-  if (value.size() == 1) return true;
-  return value.size() == 2 && value.contains("result") && value["result"].is_number_unsigned();
-}
-
-RemoteRef read_remote(const json& value) {
-  RemoteRef ref{value["remote"].dump(-1, ' ', false, json::error_handler_t::replace), {}};
-  if (value.contains("result")) ref.result = value["result"].get<std::size_t>();
-  return ref;
-}
-
-template <class Visit>
-void visit_remotes(const json& value, const Visit& visit) {
-  if (is_remote(value))
-    visit(read_remote(value));
-  else if (value.is_structured())
-    for (const json& element : value) visit_remotes(element, visit);
-}
-
-/// The first object that means to be one and isn't; null where there is none.
-const json* find_wrong_remote(const json& value) {
-  if (value.is_object() && value.contains("remote")) return is_remote(value) ? nullptr : &value;
-  if (value.is_structured())
-    for (const json& element : value)
-      if (const json* wrong = find_wrong_remote(element)) return wrong;
-  return nullptr;
 }
 
 Result<void> append_structure(const json& value, const Fetch& fetch, ValueWriter& values, int& files,
@@ -285,11 +251,8 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
   fetch->label = label;
   fetch->of = parsed.fields["of"];
   fetch->name = name_for_files(line, parsed.id);
-  if (const json* wrong = find_wrong_remote(fetch->of))
-    return fail(Code::kInvalidArgument, "fetch: {} is no {{\"remote\": ID}} and no {{\"remote\": ID, \"result\": N}}",
-                wrong->dump(-1, ' ', false, json::error_handler_t::replace));
   std::vector<RemoteRef> remotes;
-  visit_remotes(fetch->of, [&](const RemoteRef& ref) { remotes.push_back(ref); });
+  TFD_TRY(collect_remotes(fetch->of, remotes));
   std::unique_lock lock(mutex_);
   for (const RemoteRef& ref : remotes) {
     const auto named = named_.find(ref.id);

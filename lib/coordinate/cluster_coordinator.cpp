@@ -15,9 +15,9 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kLookPause = std::chrono::milliseconds(20);
-constexpr Duration kAtWork = std::chrono::milliseconds(300);  // in which a task that is at work shows it
-constexpr Duration kForOthers = std::chrono::seconds(2);      // once one worker is ready, at most
+constexpr Duration kLookPause = std::chrono::milliseconds(20);  // no task tells when it begins something: it is asked
+constexpr Duration kAtWork = std::chrono::milliseconds(300);    // in which a task that is at work shows it
+constexpr Duration kForOthers = std::chrono::seconds(2);        // once one worker is ready, at most
 
 std::vector<std::string> names_of(const std::vector<program::FunctionDef>& functions) {
   std::vector<std::string> names;

@@ -49,16 +49,13 @@ class PsRun {
         break;
       }
       auto outcome = one();
-      if (outcome) {
-        const auto applied = apply(std::move(outcome->updates));
-        if (!applied) outcome = fail(applied.error());
-      }
-      if (!outcome && outcome.error().code == Code::kPermissionDenied && !strategy_.is_chief()) {
+      if (!outcome && outcome.error().code == Code::kOutOfRange) break;
+      const Result<void> applied = outcome ? apply(std::move(outcome->updates)) : fail(outcome.error());
+      if (!applied && applied.error().code == Code::kPermissionDenied && !strategy_.is_chief()) {
         TFD_TRY(session_.attach());  // the chief came back and began anew: what this was computed from is no more
         continue;
       }
-      if (!outcome && outcome.error().code == Code::kOutOfRange) break;
-      if (!outcome) return fail(std::move(outcome).error());
+      TFD_TRY(applied);
       TFD_TRY(write(outcome->results));
       ++summary.step;
       if (!outcome->takes_data) break;
@@ -73,15 +70,7 @@ class PsRun {
     else
       TFD_TRY(session_.attach());
     if (options_.on_begin) options_.on_begin();
-    const auto input = TFD_TRY(strategy_.input_context());
-    runtime::ReplicaOptions replicas;
-    replicas.replicas = input.num_replicas_in_sync;
-    replicas.input = {input.num_input_pipelines, input.input_pipeline_id};
-    replicas.data_root = options_.data_root;
-    replicas.make_engine = options_.make_engine;
-    replicas.command_environment = options_.command_environment;
-    replicas.look_up = [this](const auto& lookups) { return session_.host().look_up(lookups); };
-    runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
+    runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, TFD_TRY(session_.replica_options())));
     return {};
   }
 

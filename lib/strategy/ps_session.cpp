@@ -140,6 +140,18 @@ Result<void> PsSession::attach() {
   }
 }
 
+Result<runtime::ReplicaOptions> PsSession::replica_options() {
+  const auto input = TFD_TRY(strategy_.input_context());
+  runtime::ReplicaOptions out;
+  out.replicas = input.num_replicas_in_sync;
+  out.input = {input.num_input_pipelines, input.input_pipeline_id};
+  out.data_root = options_.data_root;
+  out.make_engine = options_.make_engine;
+  out.command_environment = options_.command_environment;
+  out.look_up = [this](const auto& lookups) { return host().look_up(lookups); };
+  return out;
+}
+
 Result<std::int64_t> PsSession::read_global_step() {
   const auto values = TFD_TRY(host_->read({std::string(kGlobalStep)}));
   if (values.front().spec() != tensor::TensorSpec{DType::kS64, {}})

@@ -9,6 +9,7 @@
 
 #include "bell.hpp"
 #include "ps_program.hpp"
+#include "tfd/runtime/replica_runner.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 #include "variable_host.hpp"
@@ -28,6 +29,8 @@ class PsSession {
   bool adopted() const { return adopted_; }
 
   VariableHost& host() { return *host_; }
+  /// What the replicas of this worker run with; their lookups ask host().
+  Result<runtime::ReplicaOptions> replica_options();
   Result<std::int64_t> read_global_step();
   /// What a step adds to the counters, beside its own updates.
   void add_counters(std::vector<variable::Update>& updates) const;

@@ -200,22 +200,14 @@ Result<void> PsTrainer::begin() {
   else
     TFD_TRY(session_.attach());
   if (options_.on_begin) options_.on_begin();
-  const auto input = TFD_TRY(strategy_.input_context());
-  runtime::ReplicaOptions replicas;
-  replicas.replicas = input.num_replicas_in_sync;
-  replicas.input = {input.num_input_pipelines, input.input_pipeline_id};
-  replicas.data_root = options_.data_root;
+  auto replicas = TFD_TRY(session_.replica_options());
   if (options_.make_engine) replicas.make_engine = [this] { return make_engine(); };
-  replicas.command_environment = options_.command_environment;
-  replicas.look_up = [this](const auto& lookups) { return session_.host().look_up(lookups); };
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
   first_step_ = step_ = reported_step_ = evaluated_step_ = TFD_TRY(session_.read_global_step());
   JsonLine start = event("start");
   start.add("program", program_.program.path).add("step", step_);
   if (train_.steps) start.add("steps", *train_.steps);
-  start.add("workers", input.num_input_pipelines)
-      .add("worker", input.input_pipeline_id)
-      .add("replicas", input.num_replicas_in_sync);
+  start.add("workers", replicas.input.pipelines).add("worker", replicas.input.id).add("replicas", replicas.replicas);
   if (!devices_.empty()) start.add_raw("devices", fmt::format("[\"{}\"]", fmt::join(devices_, "\", \"")));
   if (session_.adopted() || !strategy_.is_chief())
     start.add_raw("joined", "true");
