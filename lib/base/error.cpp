@@ -38,6 +38,7 @@ Code code_of_errno(int saved_errno) {
     case EPERM:
       return Code::kPermissionDenied;
     case ENOSPC:
+    case EDQUOT:
     case ENOMEM:
     case EMFILE:
     case ENFILE:

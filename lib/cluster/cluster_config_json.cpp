@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/cluster/cluster_config.hpp"
 
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/json_value.hpp"
 #include "tfd/cluster/spec_json.hpp"
@@ -96,11 +97,11 @@ class Members {
     if (!first_) out_ += pretty_ ? "," : ", ";
     if (pretty_) out_ += "\n  ";
     first_ = false;
-    append_json_string(out_, name);
+    append_json_string(name, out_);
     return out_ += ": ";
   }
   void text(std::string_view name, const std::optional<std::string>& value) {
-    if (value) append_json_string(key(name), *value);
+    if (value) append_json_string(*value, key(name));
   }
   void end() { out_ += pretty_ && !first_ ? "\n}\n" : "}\n"; }
 
@@ -173,7 +174,7 @@ std::string config_with_spec_to_json(const ClusterConfig& config, const ClusterS
     counts += '{';
     for (const auto& [name, count] : config.num_accelerators) {
       if (counts.back() != '{') counts += ", ";
-      append_json_string(counts, name);
+      append_json_string(name, counts);
       counts += fmt::format(": {}", count);
     }
     counts += '}';

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "process_group.hpp"
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/json_value.hpp"
@@ -113,7 +114,7 @@ std::string tf_config(const ClusterConfig& config) {
   }
   if (config.rpc_layer) {
     out += ", \"rpc_layer\": ";
-    append_json_string(out, *config.rpc_layer);
+    append_json_string(*config.rpc_layer, out);
   }
   if (const JsonValue* master = extra.find("session_master")) {  // read by TFConfigClusterResolver.master()
     out += ", \"session_master\": ";

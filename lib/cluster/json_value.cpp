@@ -2,13 +2,13 @@
 #include "tfd/cluster/json_value.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::cluster {
@@ -117,24 +117,6 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   std::size_t values_ = 0;
 };
 
-/// The length of the UTF-8 character that starts here, 0 where none does.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
-  if (byte(0) < 0x80) return 1;
-  if (byte(0) >= 0xc2 && byte(0) <= 0xdf) return tail(1) ? 2 : 0;
-  if (byte(0) >= 0xe0 && byte(0) <= 0xef) {
-    const bool shortest = byte(0) != 0xe0 || byte(1) >= 0xa0;
-    const bool surrogate = byte(0) == 0xed && byte(1) >= 0xa0;
-    return tail(1) && tail(2) && shortest && !surrogate ? 3 : 0;
-  }
-  if (byte(0) >= 0xf0 && byte(0) <= 0xf4) {
-    const bool in_range = (byte(0) != 0xf0 || byte(1) >= 0x90) && (byte(0) != 0xf4 || byte(1) <= 0x8f);
-    return tail(1) && tail(2) && tail(3) && in_range ? 4 : 0;
-  }
-  return 0;
-}
-
 std::optional<int> int_of_text(std::string_view text) {
   while (!text.empty() && std::string_view(" \t\n\r\v\f").find(text.front()) != std::string_view::npos)
     text.remove_prefix(1);
@@ -183,41 +165,6 @@ Result<JsonValue> parse_json(std::string_view text, std::string_view source) {
   return std::move(builder.root_);
 }
 
-void append_json_string(std::string& out, std::string_view text) {
-  // A table: a cluster of 10 000 tasks is a quarter of a million characters.
-  static constexpr auto kPlain = [] {
-    std::array<bool, 256> plain{};
-    for (unsigned c = 0x20; c < 0x7f; ++c) plain[c] = c != '"' && c != '\\';
-    return plain;
-  }();
-  const auto is_plain = [](char c) { return kPlain[static_cast<unsigned char>(c)]; };
-  out += '"';
-  while (!text.empty()) {
-    const auto plain = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_plain) - text.begin());
-    out.append(text.data(), plain);
-    text.remove_prefix(plain);
-    if (text.empty()) break;
-    const auto c = static_cast<unsigned char>(text.front());
-    const std::size_t length = utf8_length(text);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += text.front();
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c < 0x20 || c == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
-    } else if (length == 0) {
-      out += "\xef\xbf\xbd";
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  out += '"';
-}
-
 void append_json(std::string& out, const JsonValue& value) {
   using Kind = JsonValue::Kind;
   switch (value.kind) {
@@ -232,7 +179,7 @@ void append_json(std::string& out, const JsonValue& value) {
       out += value.text;
       return;
     case Kind::kString:
-      append_json_string(out, value.text);
+      append_json_string(value.text, out);
       return;
     case Kind::kArray:
     case Kind::kObject:
@@ -243,7 +190,7 @@ void append_json(std::string& out, const JsonValue& value) {
   for (std::size_t i = 0; i < value.items.size(); ++i) {
     if (i > 0) out += ", ";
     if (object) {
-      append_json_string(out, value.keys[i]);
+      append_json_string(value.keys[i], out);
       out += ": ";
     }
     append_json(out, value.items[i]);

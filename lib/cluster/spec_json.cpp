@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::cluster {
@@ -79,14 +80,14 @@ void append_spec(std::string& out, const ClusterSpec& spec) {
   bool first_job = true;
   for (const std::string& job : spec.jobs()) {
     if (!std::exchange(first_job, false)) out += ", ";
-    append_json_string(out, job);
+    append_json_string(job, out);
     const bool dense = spec.is_dense(job);
     out += dense ? ": [" : ": {";
     bool first = true;
     for (const auto& [index, address] : *spec.find_job(job)) {
       if (!std::exchange(first, false)) out += ", ";
       if (!dense) out += fmt::format("\"{}\": ", index);
-      append_json_string(out, address);
+      append_json_string(address, out);
     }
     out += dense ? ']' : '}';
   }
@@ -95,11 +96,11 @@ void append_spec(std::string& out, const ClusterSpec& spec) {
 
 void append_task(std::string& out, const TaskId& task, const JsonValue* extra) {
   out += "{\"type\": ";
-  append_json_string(out, task.job);
+  append_json_string(task.job, out);
   out += fmt::format(", \"index\": {}", task.index);
   for (std::size_t i = 0; extra != nullptr && i < extra->keys.size(); ++i) {
     out += ", ";
-    append_json_string(out, extra->keys[i]);
+    append_json_string(extra->keys[i], out);
     out += ": ";
     append_json(out, extra->items[i]);
   }

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "tfd/process/fd.hpp"
+#include "tfd/base/file.hpp"
 
 namespace tfd::resolve {
 
@@ -18,7 +18,7 @@ Surroundings make_surroundings(const Environment& env, Deadline deadline, const 
           .devices = [](Deadline) -> Result<std::vector<std::string>> {
             return fail(Code::kUnimplemented, "this tool can't list devices");
           },
-          .load_file = [](const std::string& path) { return process::load_file(path, std::size_t{64} << 20); },
+          .load_file = [](const std::string& path) { return load_file(path, std::size_t{64} << 20); },
           .now = [] { return std::chrono::system_clock::now(); },
           .pause = real_pause(),
           .hostname = name.data(),

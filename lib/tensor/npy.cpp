@@ -212,7 +212,7 @@ Result<TensorSpec> load_npy_spec(const std::string& path) {
 Result<void> save_npy(const std::string& path, const Tensor& tensor) {
   const std::string header = format_header(tensor.spec());
   const std::array<std::span<const std::byte>, 2> pieces{std::as_bytes(std::span(header)), tensor.bytes()};
-  return write_file_atomically(path, pieces);
+  return save_file(path, pieces);
 }
 
 }  // namespace tfd::tensor

@@ -211,7 +211,7 @@ Result<void> save_safetensors(const std::string& path, const SafetensorsFile& fi
   std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(&length, 1)),
                                                  std::as_bytes(std::span(header))};
   for (const auto& [name, tensor] : file.tensors) pieces.push_back(tensor.bytes());
-  return write_file_atomically(path, pieces);
+  return save_file(path, pieces);
 }
 
 }  // namespace tfd::tensor

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tfd/coordinate/cluster_coordinator.hpp"
-#include "tfd/process/fd.hpp"
+#include "tfd/base/file.hpp"
 
 using namespace tfd;
 using namespace std::chrono_literals;
@@ -44,7 +44,7 @@ Result<std::vector<double>> round_trips(coordinate::ClusterCoordinator& coordina
 }
 
 Result<void> run(const std::string& spec, const std::string& path, const std::string& function, int count) {
-  const auto config = TFD_TRY(cluster::cluster_config_from_json(TFD_TRY(process::load_file(spec)), spec));
+  const auto config = TFD_TRY(cluster::cluster_config_from_json(TFD_TRY(load_file(spec)), spec));
   const auto program = TFD_TRY(program::load_program(path, {}));
   coordinate::CoordinatorOptions options;
   options.keep_servers = true;

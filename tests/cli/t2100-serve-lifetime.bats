@@ -108,12 +108,12 @@ PY
   serve --jobs worker=1 >"$T/out"
   jq -e .cluster.worker[0] "$T/spec.json"
   [ ! -s "$T/out" ]
-  [ "$(find "$T" -name '.spec.json*' | wc -l)" = 0 ]
+  [ "$(find "$T" -name '.*.tmp' | wc -l)" = 0 ]
 }
 
 @test "serve: --output where it can't be written ends it, with the reason" {
   run --separate-stderr -65 timeout 30 tfd-serve --jobs worker=1 --output "$T/none/spec.json"
-  [ "$stderr" = "tfd-serve: cannot create $T/none/spec.json: no such file or directory" ]
+  [ "$stderr" = "tfd-serve: cannot write $T/none/spec.json: no such file or directory" ]
 }
 
 @test "serve: --detach prints the spec and returns; the rest goes on by itself" {

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -54,7 +55,7 @@ std::string as_field(const std::string& command) {
 
 Result<std::map<std::uint64_t, Done>> load_joblog(const std::string& path) {
   std::map<std::uint64_t, Done> out;
-  const auto text = process::load_file(path);
+  const auto text = load_file(path);
   if (!text && text.error().code == Code::kNotFound) return out;
   if (!text) return fail(text.error());
   std::size_t number = 0;
@@ -76,7 +77,7 @@ Result<JobLog> JobLog::open(const std::string& path, bool append) {
   if (::fstat(file.get(), &info) != 0) return fail_errno(errno, "cannot open " + printable(path));
   if (info.st_size > 0 && S_ISREG(info.st_mode)) {
     // A line that was cut off says nothing, and what follows must not be taken for its end.
-    const std::string text = TFD_TRY(process::load_file(path));
+    const std::string text = TFD_TRY(load_file(path));
     info.st_size = static_cast<off_t>(text.rfind('\n') + 1);
     if (::ftruncate(file.get(), info.st_size) != 0) return fail_errno(errno, "cannot write " + printable(path));
   }

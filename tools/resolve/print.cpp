@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "print.hpp"
 
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/formats.hpp"
 #include "tfd/cluster/json_value.hpp"
@@ -55,7 +56,7 @@ Result<int> print_hostlist(const Asked& a, cli::Io& io) {
   if (a.json || a.format) {
     for (const std::string& host : hosts) {
       out += out.empty() ? "[" : ", ";
-      cluster::append_json_string(out, host);
+      append_json_string(host, out);
     }
     out += out.empty() ? "[]\n" : "]\n";
   } else {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "tfd/base/file.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/process/notify.hpp"
 #include "tfd/process/relay.hpp"
@@ -31,7 +32,7 @@ Result<std::string> spec_line(const Announcement& announcement) {
 }
 
 Result<void> announce(const Announcement& announcement, const std::string& line, const Environment& env) {
-  if (!announcement.output_file.empty()) TFD_TRY(process::save_file(announcement.output_file, line));
+  if (!announcement.output_file.empty()) TFD_TRY(save_file(announcement.output_file, line));
   if (announcement.ready_fd >= 0) {
     const process::Fd fd(announcement.ready_fd);
     process::QueuedOutput out(fd.get());

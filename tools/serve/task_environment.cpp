@@ -7,8 +7,8 @@
 #include <charconv>
 #include <string>
 
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/process/fd.hpp"
 
 namespace tfd::serve {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::size_t kSmall = 64 * 1024;
 
 /// The path of our control group, v2: the line "0::/a/b".
 std::string control_group() {
-  const auto text = process::load_file("/proc/self/cgroup", kSmall);
+  const auto text = load_file("/proc/self/cgroup", kSmall);
   if (!text) return "";
   for (const std::string& line : split(*text, '\n'))
     if (line.starts_with("0::")) return line.substr(3);
@@ -26,7 +26,7 @@ std::string control_group() {
 
 /// Of a cpu.max "QUOTA PERIOD"; `most` where it says max or isn't there.
 int quota_of(const std::string& directory, int most) {
-  const auto text = process::load_file(directory + "/cpu.max", kSmall);
+  const auto text = load_file(directory + "/cpu.max", kSmall);
   if (!text) return most;
   const char* const end = text->data() + text->size();
   std::int64_t quota = 0, period = 0;

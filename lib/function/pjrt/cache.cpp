@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sha256.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/file.hpp"
 
@@ -62,7 +63,7 @@ std::optional<CompileCache> CompileCache::open(const std::string& directory, std
 
 std::optional<std::string> CompileCache::find(const std::string& key) const {
   const std::string path = entry_path(key);
-  auto content = tensor::load_file(path, most_bytes_);
+  auto content = load_file(path, most_bytes_);
   if (!content || content->size() < kMagic.size() + kDigest || !content->starts_with(kMagic)) return std::nullopt;
   const std::string digest = content->substr(kMagic.size(), kDigest);
   content->erase(0, kMagic.size() + kDigest);
@@ -75,7 +76,7 @@ void CompileCache::store(const std::string& key, std::string_view content) const
   if (content.size() > most_bytes_) return;
   std::string entry = std::string(kMagic) + hash_of(content);
   entry += content;
-  if (tensor::write_file_atomically(entry_path(key), entry)) evict();
+  if (save_file(entry_path(key), entry)) evict();
 }
 
 void CompileCache::evict() const {
@@ -111,9 +112,9 @@ std::optional<std::string> CompileCache::file_hash(const std::string& path) cons
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   const std::string note = fmt::format("{}/plugin-{}-{}-{}-{}.{:09}.sha256", directory_, status.st_dev, status.st_ino,
                                        status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-  if (const auto known = tensor::load_file(note, 2 * kDigest); known && known->size() == kDigest) return *known;
+  if (const auto known = load_file(note, 2 * kDigest); known && known->size() == kDigest) return *known;
   const auto hash = hash_file(path, static_cast<std::uint64_t>(status.st_size));
-  if (hash) (void)tensor::write_file_atomically(note, *hash);
+  if (hash) (void)save_file(note, *hash);
   return hash;
 }
 

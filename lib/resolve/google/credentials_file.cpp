@@ -7,6 +7,7 @@
 #include "credentials.hpp"
 #include "rs256.hpp"
 #include "text.hpp"
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/json_value.hpp"
 
@@ -150,15 +151,15 @@ class ServiceAccount final : public Credentials {
     std::string header = R"({"alg":"RS256","typ":"JWT")";
     if (!key_id_.empty()) {
       header += R"(,"kid":)";
-      cluster::append_json_string(header, key_id_);
+      append_json_string(key_id_, header);
     }
     header += '}';
     std::string claims = R"({"iss":)";
-    cluster::append_json_string(claims, email_);
+    append_json_string(email_, claims);
     claims += R"(,"scope":)";
-    cluster::append_json_string(claims, kCloudScope);
+    append_json_string(kCloudScope, claims);
     claims += R"(,"aud":)";
-    cluster::append_json_string(claims, token_uri_);
+    append_json_string(token_uri_, claims);
     claims += fmt::format(R"(,"iat":{},"exp":{}}})", now, now + 3600);
     std::string text = base64url(header) + '.' + base64url(claims);
     const std::string signature = TFD_TRY(sign_rs256(key_, text));
@@ -213,11 +214,11 @@ class Impersonated final : public Credentials {
     AccessToken own = TFD_TRY(source_->exchange(surroundings, deadline));
     Request request{.url = url_, .headers = {{"Content-Type", "application/json"}}, .bearer = std::move(own.text)};
     request.body = R"({"scope":[)";
-    cluster::append_json_string(request.body, kCloudScope);
+    append_json_string(kCloudScope, request.body);
     request.body += R"(],"lifetime":"3600s","delegates":[)";
     for (std::size_t i = 0; i < delegates_.size(); ++i) {
       if (i > 0) request.body += ',';
-      cluster::append_json_string(request.body, delegates_[i]);
+      append_json_string(delegates_[i], request.body);
     }
     request.body += "]}";
     const Response response = TFD_TRY(post(surroundings, std::move(request), deadline));

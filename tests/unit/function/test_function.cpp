@@ -13,8 +13,8 @@
 #include "pjrt/cache.hpp"
 #include "pjrt/proto.hpp"
 #include "temporary_directory.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/function/function.hpp"
-#include "tfd/tensor/file.hpp"
 #include "tfd/tensor/npy.hpp"
 
 using namespace tfd;
@@ -289,6 +289,50 @@ TEST_CASE("function: a module that the compiler refuses is an error with its nam
             .find("bad.mlir does not compile: line 3: use of value '%a'") == 0);
 }
 
+TEST_CASE("function: jax's platform index is filled in, from text and from bytecode") {
+  const auto doubled = [](Module module) {
+    module.platforms = {"cuda", "cpu", "tpu"};
+    const auto results = called(*compiled(module), {filled({3}, 1.5F)});
+    const auto values = results[0].as<float>();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  const std::vector<float> expected{3, 3, 3};
+  CHECK(doubled(module_of("by_platform.mlir")) == expected);
+  CHECK(doubled(module_of("by_platform.mlirbc")) == expected);
+  const auto results = called(*compiled(module_of("platforms.mlir")), {Tensor::scalar(DType::kF32, 2.0F)});
+  CHECK(results[0].as<float>()[0] == 3);  // it doesn't ask: none need be stated
+  CHECK(engine().compile(module_of("by_platform.mlir")).error().message.find("state them in the order") !=
+        std::string::npos);
+  Module other = module_of("by_platform.mlir");
+  other.platforms = {"cuda", "rocm", "tpu"};
+  const auto refused = engine().compile(other);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kFailedPrecondition);
+  CHECK(refused.error().message ==
+        "by_platform.mlir is for cuda, rocm and tpu (its 'platforms'), and this task's plug-in is for cpu");
+}
+
+TEST_CASE("function: arguments of a module for several platforms are checked by its own signature") {
+  Module module = module_of("by_platform.mlirbc");
+  module.platforms = {"cuda", "cpu", "tpu"};
+  const auto function = compiled(module);
+  CHECK(format_signature(function->signature()) == "(x: f32[3]) -> (f32[3])");
+  CHECK(function->call({s32(1), filled({3}, 1)}).error().message ==
+        "2 arguments are given, the module takes 1: (x: f32[3]) -> (f32[3])");
+}
+
+TEST_CASE("function: a custom call that the plug-in lacks is named, but not one that is for another platform") {
+  const auto lacks = engine().compile(module_of("cholesky.mlir"));
+  REQUIRE_FALSE(lacks);
+  CHECK(lacks.error().message.find(
+            "cholesky.mlir needs a custom call that the plug-in, for cpu, doesn't have: No FFI handler registered for "
+            "lapack_spotrf_ffi") == 0);
+  Module chosen = module_of("kernels.mlir");
+  chosen.platforms = {"cpu", "cuda"};
+  const auto results = called(*compiled(chosen), {filled({2, 2}, 4)});
+  CHECK(results[0].as<float>()[0] == 8);
+}
+
 TEST_CASE("function: several partitions are refused for now") {
   const auto function = engine().compile(module_of("sharded.mlir"));
   REQUIRE_FALSE(function);
@@ -353,13 +397,13 @@ TEST_CASE("cache: a damaged entry is compiled again and replaced") {
   for (const std::string& name : test::names_in(directory + "/xla"))
     if (name.ends_with(".xla")) entry = directory + "/xla/" + name;
   REQUIRE_FALSE(entry.empty());
-  std::string content = tensor::load_file(entry, 1 << 30).value();
+  std::string content = load_file(entry, 1 << 30).value();
   const auto damage = [&](std::string bytes) {
-    REQUIRE(tensor::write_file_atomically(entry, bytes));
+    REQUIRE(save_file(entry, bytes));
     const auto again = new_engine(directory);
     CHECK(called(*again->compile(module).value(), {s32(1), s32(2)})[0].as<std::int32_t>()[0] == 3);
     CHECK(again->compile_stats().compiled == 1);
-    CHECK(tensor::load_file(entry, 1 << 30).value().size() == content.size());
+    CHECK(load_file(entry, 1 << 30).value().size() == content.size());
   };
   std::string flipped = content;
   flipped[flipped.size() / 2] ^= 1;
@@ -406,13 +450,13 @@ TEST_CASE("cache: a directory that can't be used, or that others may write to, i
 TEST_CASE("cache: the hash of a file is remembered until the file changes") {
   const test::TemporaryDirectory directory;
   const auto cache = CompileCache::open(directory / "cache");
-  REQUIRE(tensor::write_file_atomically(directory / "plugin", "abc"));
+  REQUIRE(save_file(directory / "plugin", "abc"));
   CHECK(cache->file_hash(directory / "plugin").value() ==
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(cache->file_hash(directory / "plugin").value() ==
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(test::names_in(directory / "cache/xla").size() == 1);
-  REQUIRE(tensor::write_file_atomically(directory / "plugin", "abd"));
+  REQUIRE(save_file(directory / "plugin", "abd"));
   CHECK(cache->file_hash(directory / "plugin").value() ==
         "a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9");
   CHECK_FALSE(cache->file_hash(directory / "none"));
@@ -430,7 +474,7 @@ TEST_CASE("engine: no plug-in, or something that isn't one, is a clear error") {
   };
   CHECK(error(directory / "none.so") ==
         "cannot load the PJRT plug-in " + directory / "none.so" + ": no such file or directory");
-  REQUIRE(tensor::write_file_atomically(directory / "text.so", "hello"));
+  REQUIRE(save_file(directory / "text.so", "hello"));
   CHECK(error(directory / "text.so").find("cannot load the PJRT plug-in " + directory / "text.so" + ": ") == 0);
   CHECK(error("/lib/x86_64-linux-gnu/libz.so.1") ==
         "/lib/x86_64-linux-gnu/libz.so.1 is not a PJRT plug-in: it has no GetPjrtApi");

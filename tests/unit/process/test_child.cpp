@@ -9,10 +9,12 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 
+#include "tfd/base/file.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/fd.hpp"
+
+#include "temporary_directory.hpp"
 
 using namespace std::chrono_literals;
 using namespace tfd;
@@ -50,12 +52,6 @@ ChildOptions shell(const std::string& script) {
   return {.argv = {"sh", "-c", script}, .environment = base_environment()};
 }
 
-struct TemporaryDirectory {
-  std::string path = std::filesystem::temp_directory_path() / "tfd-process-XXXXXX";
-  TemporaryDirectory() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path); }
-};
-
 }  // namespace
 
 TEST_CASE("child: the environment is the one given, and argv[0] is looked up in its PATH") {
@@ -82,19 +78,19 @@ TEST_CASE("child: exit codes and signals are told apart") {
 }
 
 TEST_CASE("child: what can't be run is an error at start") {
-  const TemporaryDirectory directory;
-  const std::string plain = directory.path + "/plain";
+  const test::TemporaryDirectory directory;
+  const std::string plain = directory / "plain";
   REQUIRE(save_file(plain, "#!/bin/sh\nexit 0\n", 0644));
   const auto not_executable = Child::start({.argv = {plain}, .environment = base_environment()});
   REQUIRE(!not_executable);
   CHECK(not_executable.error().code == Code::kPermissionDenied);
   CHECK(exit_code_of_start_error(not_executable.error()) == 126);
 
-  const auto a_directory = Child::start({.argv = {directory.path}, .environment = base_environment()});
+  const auto a_directory = Child::start({.argv = {directory.path()}, .environment = base_environment()});
   REQUIRE(!a_directory);
   CHECK(exit_code_of_start_error(a_directory.error()) == 126);
 
-  const auto absent = Child::start({.argv = {directory.path + "/none"}, .environment = base_environment()});
+  const auto absent = Child::start({.argv = {directory / "none"}, .environment = base_environment()});
   REQUIRE(!absent);
   CHECK(exit_code_of_start_error(absent.error()) == 127);
 
@@ -108,10 +104,10 @@ TEST_CASE("child: what can't be run is an error at start") {
 }
 
 TEST_CASE("child: a script without an interpreter line runs in sh") {
-  const TemporaryDirectory directory;
-  REQUIRE(save_file(directory.path + "/script", "echo \"$1-$2\"\n", 0755));
+  const test::TemporaryDirectory directory;
+  REQUIRE(save_file(directory / "script", "echo \"$1-$2\"\n", 0755));
   ChildOptions options{.argv = {"script", "a", "b"}, .environment = base_environment()};
-  options.environment.set("PATH", "/nonexistent:" + directory.path + ":/usr/bin:/bin");
+  options.environment.set("PATH", "/nonexistent:" + directory.path() + ":/usr/bin:/bin");
   CHECK(run(options).out == "a-b\n");
 }
 

@@ -8,12 +8,13 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <vector>
 
 #include "tfd/process/event_loop.hpp"
 #include "tfd/process/notify.hpp"
 #include "tfd/process/relay.hpp"
+
+#include "temporary_directory.hpp"
 
 using namespace std::chrono_literals;
 using namespace tfd;
@@ -106,9 +107,8 @@ TEST_CASE("event loop: descriptors and timers, and forgetting inside of a callba
 
 TEST_CASE("notify: the service manager's socket gets the state, without one nothing happens") {
   CHECK(notify_service_manager(Environment(), "READY=1").has_value());
-  std::string directory = std::filesystem::temp_directory_path() / "tfd-notify-XXXXXX";
-  REQUIRE(::mkdtemp(directory.data()) != nullptr);
-  const std::string path = directory + "/s";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "s";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof address.sun_path - 1);
@@ -119,9 +119,8 @@ TEST_CASE("notify: the service manager's socket gets the state, without one noth
   CHECK(notify_service_manager(env, "READY=1").has_value());
   char text[32];
   CHECK(std::string(text, static_cast<std::size_t>(::recv(server.get(), text, sizeof text, 0))) == "READY=1");
-  env.set("NOTIFY_SOCKET", directory + "/none");
+  env.set("NOTIFY_SOCKET", directory / "none");
   CHECK(!notify_service_manager(env, "READY=1"));
   env.set("NOTIFY_SOCKET", "relative");
   CHECK(notify_service_manager(env, "READY=1").error().code == Code::kInvalidArgument);
-  std::filesystem::remove_all(directory);
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "http_server.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/resolve/fetcher.hpp"
@@ -39,7 +40,7 @@ class Certificates {
   Certificates(const Certificates&) = delete;
   Certificates& operator=(const Certificates&) = delete;
   std::string path(const std::string& name) const { return (directory_ / name).string(); }
-  std::string pem(const std::string& name) const { return *process::load_file(path(name)); }
+  std::string pem(const std::string& name) const { return *load_file(path(name)); }
 
  private:
   static constexpr const char* kScript = R"(

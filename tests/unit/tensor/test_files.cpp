@@ -226,11 +226,3 @@ TEST_CASE("file: no space left on a real file system is RESOURCE_EXHAUSTED") {
   CHECK(directory.names() == std::vector<std::string>{"x.st"});
   CHECK(::umount(directory.path().c_str()) == 0);
 }
-
-TEST_CASE("file: a directory that isn't there, and a limit on what is read") {
-  const test::TemporaryDirectory directory;
-  CHECK(write_file_atomically(directory / "no/x", "abc").error().code == Code::kNotFound);
-  REQUIRE(write_file_atomically(directory / "x", "abc"));
-  CHECK(load_file(directory / "x", 3).value() == "abc");
-  CHECK(load_file(directory / "x", 2).error().code == Code::kResourceExhausted);
-}

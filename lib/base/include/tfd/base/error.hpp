@@ -64,8 +64,8 @@ tl::unexpected<Error> fail(Code code, fmt::format_string<Args...> format, Args&&
 }
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
-/// kSystem (kNotFound for ENOENT, kPermissionDenied for EACCES and EPERM, kResourceExhausted for ENOSPC, ENOMEM,
-/// EMFILE) with the text of `saved_errno`: "cannot open x.json: no such file or directory".
+/// kSystem (kNotFound for ENOENT, kPermissionDenied for EACCES and EPERM, kResourceExhausted for ENOSPC, EDQUOT,
+/// ENOMEM, EMFILE) with the text of `saved_errno`: "cannot open x.json: no such file or directory".
 tl::unexpected<Error> fail_errno(int saved_errno, std::string_view what);
 
 namespace detail {

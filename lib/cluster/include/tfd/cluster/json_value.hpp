@@ -31,8 +31,6 @@ struct JsonValue {
 Result<JsonValue> parse_json(std::string_view text, std::string_view source);
 /// On one line with ", " and ": ", as Python prints it.
 void append_json(std::string& out, const JsonValue& value);
-/// In quotes; bytes that aren't UTF-8 become U+FFFD.
-void append_json_string(std::string& out, std::string_view text);
 
 /// "a string", "a number", "null": for messages about what was found instead.
 std::string_view kind_name(const JsonValue& value);

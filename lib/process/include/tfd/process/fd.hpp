@@ -3,7 +3,6 @@
 //
 // An owned descriptor, pipes, and questions about descriptors. Everything is close-on-exec. Thread rule: plain values.
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "tfd/base/deadline.hpp"
@@ -43,8 +42,5 @@ bool has_reader(int fd);
 
 /// Everything up to the end of file. kDeadlineExceeded, kSystem, kResourceExhausted above `most` bytes.
 Result<std::string> read_all(int fd, Deadline deadline, std::size_t most = std::size_t{1} << 30);
-Result<std::string> load_file(const std::string& path, std::size_t most = std::size_t{1} << 34);
-/// A temporary file beside `path`, synced, renamed over it; mode as given.
-Result<void> save_file(const std::string& path, std::string_view content, int mode = 0644);
 
 }  // namespace tfd::process

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that are there whole or not at all, and bounded reads at an offset: what npy, safetensors, checkpoints and the
-// compile cache stand on. Thread rule: InputFile is thread-compatible (reads at an offset share no position).
+// Reads at an offset: what npy, safetensors and checkpoints stand on. Whole files are base's (tfd/base/file.hpp).
+// Thread rule: InputFile is thread-compatible (reads at an offset share no position).
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tfd/base/error.hpp"
+#include "tfd/base/file.hpp"
 
 namespace tfd::tensor {
 
@@ -36,14 +37,9 @@ class InputFile {
   std::uint64_t size_;
 };
 
-/// The whole file as bytes; kResourceExhausted when it has more than `most`.
-Result<std::string> load_file(const std::string& path, std::uint64_t most);
-
-/// Writes the pieces one after another to a temporary file in the same directory, syncs it, renames it to `path` and
-/// syncs the directory: a reader, or the next start after a crash, sees the old file or the new one. On an error
-/// (kNotFound: no such directory, kPermissionDenied, kResourceExhausted: the disk is full) nothing is left behind and
-/// an older file of that name is as it was.
-Result<void> write_file_atomically(const std::string& path, std::span<const std::span<const std::byte>> pieces);
-Result<void> write_file_atomically(const std::string& path, std::string_view content);
+using tfd::load_file;
+inline Result<void> write_file_atomically(const std::string& path, std::string_view content) {
+  return save_file(path, content);
+}
 
 }  // namespace tfd::tensor
