@@ -5,7 +5,9 @@
 #include <map>
 #include <set>
 
+#include "mlir_body.hpp"
 #include "mlir_lexer.hpp"
+#include "mlir_types.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -54,9 +56,10 @@ class Parser {
         if (lexer_.peek().is('{')) main_depth = 1;
       } else {
         if (token.is('{')) ++depth;
-        if (token.is('}')) --depth;
+        if (token.is('}') && --depth == main_depth) body_.leave_main();
         if (depth < 0) return fail_at(token, "'}}' closes nothing");
         lexer_.take();
+        body_.see(token, lexer_);
       }
     }
     if (!found_main_)
@@ -64,6 +67,7 @@ class Parser {
                   private_main_ ? ", its @main is private" : "");
     if (depth != 0) return fail(Code::kInvalidArgument, "it is cut off: {} '{{' are not closed", depth);
     name_parameters();
+    facts_.body = std::move(body_).facts();
     facts_.may_donate = text_.find("tf.aliasing_output") != std::string_view::npos ||
                         text_.find("jax.buffer_donor") != std::string_view::npos ||
                         text_.find("input_output_alias") != std::string_view::npos;
@@ -178,6 +182,8 @@ class Parser {
     }
     if (!lexer_.peek().is('{'))
       return fail_at(lexer_.peek(), "expected the body of @main, not {}", shown(lexer_.peek()));
+    body_.enter_main(facts_.platform ? facts_.platform->value : std::string());
+    if (facts_.platform) facts_.platform->body_at = lexer_.peek().at + 1;
     return {};
   }
 
@@ -194,11 +200,10 @@ class Parser {
       Names names{{}, {}, {}, std::string(value.text)};
       if (lexer_.peek().is('{')) {
         const Attributes attributes = TFD_TRY(parse_attributes());
-        if (attributes.is_platform_index)
-          return fail_at(
-              value,
-              "{} is jax's platform index: export for one platform, as in jax.export.export(f, platforms=[\"cpu\"])",
-              what);
+        if (attributes.is_platform_index) {
+          TFD_TRY(take_platform_index(value, argument.spec, what));
+          continue;
+        }
         TFD_TRY(check_layout(attributes, value, what));
         argument.aliases_output = attributes.aliases_output;
         names.info = attributes.argument_info;
@@ -213,6 +218,21 @@ class Parser {
       if (!lexer_.accept(',') && !lexer_.peek().is(')'))
         return fail_at(lexer_.peek(), "expected ',' or ')' after {}, not {}", what, shown(lexer_.peek()));
     }
+    return {};
+  }
+
+  /// The argument isn't one of the signature: from its value to the comma behind it.
+  Result<void> take_platform_index(const Token& value, const tensor::TensorSpec& spec, const std::string& what) {
+    if (!facts_.signature.arguments.empty() || facts_.platform)
+      return fail_at(value, "{} is jax's platform index, which comes first", what);
+    if (spec != tensor::TensorSpec{tensor::DType::kS32, {}})
+      return fail_at(value, "{} is jax's platform index, which is s32[], not {}", what, tensor::format_spec(spec));
+    if (lexer_.peek().is_word("loc")) parse_location();
+    if (!lexer_.peek().is(',') && !lexer_.peek().is(')'))
+      return fail_at(lexer_.peek(), "expected ',' or ')' after {}, not {}", what, shown(lexer_.peek()));
+    const std::size_t end = lexer_.peek().at + (lexer_.peek().is(',') ? 1 : 0);
+    facts_.platform = PlatformArgument{std::string(value.text), value.at, end, 0};
+    lexer_.accept(',');
     return {};
   }
 
@@ -258,38 +278,18 @@ class Parser {
 
   Result<tensor::TensorSpec> parse_type(const std::string& what) {
     const Token word = lexer_.take();
+    if (word.kind == TokenKind::kType && word.text == "stablehlo.token")
+      return fail_at(word,
+                     "{} is a token: the function has ordered effects (jax.debug.print or io_callback with "
+                     "ordered=True), which only Python can serve; export it without them",
+                     what);
     if (!word.is_word("tensor") || !lexer_.peek().is('<'))
       return fail_at(word, "{}: expected a tensor, not {}", what, shown(word));
     const std::string_view inside = lexer_.take_angles();
-    auto spec = parse_tensor(inside);
+    auto spec = parse_tensor_type(inside);
     if (!spec) return fail_at(word, "{}: tensor<{}>: {}", what, printable(inside.substr(0, 60)), spec.error().message);
     return *spec;
   }
-  /// "64x10xf32"
-  static Result<tensor::TensorSpec> parse_tensor(std::string_view inside) {
-    tensor::TensorSpec spec;
-    std::string text(inside);
-    std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
-    std::string_view rest = text;
-    for (;;) {
-      if (rest.starts_with('?') || rest.starts_with('*'))
-        return fail(Code::kInvalidArgument,
-                    "dynamic shapes are not supported: export it for one shape, or list a module for each batch size");
-      const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-      if (digits == 0) break;
-      if (digits == rest.size() || rest[digits] != 'x') return fail(Code::kInvalidArgument, "not a tensor type");
-      spec.shape.push_back(TFD_TRY(parse_integer(rest.substr(0, digits), 0, std::int64_t{1} << 48)));
-      rest.remove_prefix(digits + 1);
-    }
-    if (spec.shape.size() > 64) return fail(Code::kInvalidArgument, "too many dimensions");
-    auto dtype = tensor::parse_dtype(rest);
-    if (!dtype)
-      return fail(Code::kInvalidArgument, "element type '{}' is not supported", printable(rest.substr(0, 40)));
-    spec.dtype = *dtype;
-    TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
-    return spec;
-  }
-
   /// Names of arguments come last: a location may be defined behind the function. jax's come first (its older versions
   /// print "jax.arg_info", the newer ones locations), then what the text itself calls the value. TensorFlow gives all
   /// arguments one location, which names none of them.
@@ -322,6 +322,7 @@ class Parser {
   std::string_view text_;
   Lexer lexer_;
   ModuleFacts facts_;
+  BodyScan body_;
   std::vector<Names> names_;  // of the arguments
   std::map<std::string, Location, std::less<>> aliases_;
   bool found_main_ = false, private_main_ = false;

@@ -1,20 +1,32 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads what tfd needs from StableHLO text: the signature of the public @main and how many devices the module wants. No
-// more of MLIR than that: bodies are only skipped over by their brackets. Safe on cut-off and hostile text (linear
-// time, no recursion). Thread rule: free function.
+// Reads what tfd needs from StableHLO text: the signature of the public @main, how many devices the module wants, and
+// which custom calls it makes. No more of MLIR than that: bodies are skipped over by their brackets. Safe on cut-off
+// and hostile text (linear time, no recursion). Thread rule: free function.
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "mlir_body.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/function/module.hpp"
 
 namespace tfd::function {
 
+/// Where in the text jax's platform index is: bytes from its '%' to behind its comma, and behind the '{' of the body.
+struct PlatformArgument {
+  std::string value;  // without '%'
+  std::size_t begin = 0, end = 0, body_at = 0;
+};
+
 struct ModuleFacts {
   Signature signature;
   int partitions = 1, replicas = 1;
-  bool may_donate = false;  // it mentions aliasing or donation anywhere
+  bool may_donate = false;                   // it mentions aliasing or donation anywhere
+  std::optional<PlatformArgument> platform;  // not in the signature
+  BodyFacts body;
 };
 
 /// kInvalidArgument with the line: "line 3: argument 1 (%arg1): …".

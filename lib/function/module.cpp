@@ -55,6 +55,18 @@ Result<void> parse_sidecar_line(std::string_view line, Signature& out) {
   return {};
 }
 
+/// What jax's callbacks are on the CPU and elsewhere, in its older and newer versions.
+Result<void> check_callbacks(const Module& module) {
+  for (const std::string& target : module.custom_calls)
+    if (target.starts_with("xla_python_") || target.starts_with("xla_ffi_python_") ||
+        target.starts_with("xla_ffi_partitioned_python_"))
+      return fail(Code::kInvalidArgument,
+                  "{} calls back into Python ('{}': jax.debug.print, pure_callback or io_callback), which isn't there; "
+                  "export it without",
+                  printable(module.name), printable(target));
+  return {};
+}
+
 Result<Signature> parse_sidecar(std::string_view text) {
   Signature out;
   int number = 0;
@@ -70,6 +82,15 @@ Result<Signature> parse_sidecar(std::string_view text) {
 bool same_specs(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Parameter& x, const Parameter& y) { return x.spec == y.spec; });
+}
+
+/// jax's platform index is no argument of the signature.
+bool take_platform_index(Signature& sidecar) {
+  auto& arguments = sidecar.arguments;
+  const bool has_index = !arguments.empty() && arguments.front().name == "_platform_index" &&
+                         arguments.front().spec == tensor::TensorSpec{tensor::DType::kS32, {}};
+  if (has_index) arguments.erase(arguments.begin());
+  return has_index;
 }
 
 /// A text with a sidecar takes its names: TensorFlow's text has none.
@@ -116,10 +137,16 @@ Result<Module> make_module(std::string name, std::string code, const std::option
     module.partitions = facts.partitions;
     module.replicas = facts.replicas;
     module.may_donate = facts.may_donate;
+    module.takes_platform = facts.platform.has_value();
+    module.asks_platform = facts.body.asks_platform;
+    module.platform_branches = facts.body.platform_branches;
+    module.custom_calls = std::move(facts.body.custom_calls);
   }
   if (sidecar) {
     const std::string where = printable(sidecar_path(name));
     Signature stated = TFD_TRY(parse_sidecar(*sidecar), where);
+    const bool has_index = take_platform_index(stated);
+    if (!module.is_text) module.takes_platform = module.asks_platform = has_index;
     if (module.is_text)
       TFD_TRY(take_names(stated, module.signature), where);
     else
@@ -127,7 +154,15 @@ Result<Module> make_module(std::string name, std::string code, const std::option
   }
   module.name = std::move(name);
   module.code = std::move(code);
+  TFD_TRY(check_callbacks(module));
   return module;
+}
+
+bool is_common_custom_call(std::string_view target) {
+  for (const std::string_view name :
+       {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement"})
+    if (target == name) return true;
+  return target.starts_with("xla.sdy.");
 }
 
 Result<void> check_arguments(const Signature& signature, const std::vector<tensor::Tensor>& arguments) {

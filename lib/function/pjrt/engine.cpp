@@ -6,6 +6,7 @@
 
 #include "cache.hpp"
 #include "executable.hpp"
+#include "platforms.hpp"
 #include "proto.hpp"
 #include "sha256.hpp"
 #include "tfd/base/text.hpp"
@@ -35,18 +36,20 @@ class PjrtEngine final : public Engine {
   CompileStats compile_stats() const override { return {compiled_, loaded_}; }
 
   Result<std::shared_ptr<Function>> compile(const Module& module) override {
-    const std::shared_ptr<Executable> executable = TFD_TRY(compile_module(module));
-    return device_count() == 1 ? executable : executable->on(client_->device());
+    return TFD_TRY(compile_for_devices(module)).front();
   }
 
   int device_count() const override { return static_cast<int>(client_->devices().size()); }
 
   Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const Module& module) override {
-    const std::shared_ptr<Executable> executable = TFD_TRY(compile_module(module));
-    if (device_count() == 1) return std::vector<std::shared_ptr<Function>>{executable};
+    const std::shared_ptr<Executable> executable =
+        TFD_TRY(compile_module(TFD_TRY(for_platform(module, info_.platform))));
     std::vector<std::shared_ptr<Function>> out;
-    for (PJRT_Device* device : client_->devices()) out.push_back(executable->on(device));
-    return out;
+    if (device_count() == 1)
+      out.push_back(executable);
+    else
+      for (PJRT_Device* device : client_->devices()) out.push_back(executable->on(device));
+    return fill_platform_in(std::move(out), module, info_.platform);
   }
 
  private:

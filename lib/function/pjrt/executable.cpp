@@ -24,6 +24,13 @@ std::string compiler_words(const std::string& text) {
   return fmt::format("line {}: {}", text.substr(2, text.find(':', 2) - 2), text.substr(error + kError.size()));
 }
 
+/// As XLA says it of the one and of the other kind of them.
+bool lacks_custom_call(std::string_view text) {
+  for (const std::string_view words : {"No registered implementation for", "No FFI handler registered for"})
+    if (text.find(words) != std::string_view::npos) return true;
+  return false;
+}
+
 Result<void> compare(const char* what, const std::vector<Parameter>& stated,
                      const std::vector<tensor::TensorSpec>& real) {
   const std::vector<tensor::TensorSpec> specs = specs_of(stated);
@@ -99,6 +106,9 @@ Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Cl
   args.compile_options_size = options.size();
   if (const auto compiled = api.check(api->PJRT_Client_Compile(&args), ""); !compiled) {
     const bool out_of_memory = compiled.error().code == Code::kResourceExhausted;
+    if (lacks_custom_call(compiled.error().message))
+      return fail(Code::kInvalidArgument, "{} needs a custom call that the plug-in, for {}, doesn't have: {}",
+                  printable(module.name), client->platform(), compiler_words(compiled.error().message));
     return fail(out_of_memory ? Code::kResourceExhausted : Code::kInvalidArgument, "{} does not compile: {}",
                 printable(module.name), compiler_words(compiled.error().message));
   }

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exports mlp_grads (text, bytecode, signature, and jax's own results) and platforms.mlir. Made with jax 0.10.2."""
+"""Exports mlp_grads (text, bytecode, signature, and jax's own results), and modules for several platforms: platforms.mlir,
+which doesn't ask for its platform, by_platform.*, which does, kernels.mlir, whose branch for cuda has a kernel of jaxlib, and cholesky.mlir, which has one.
+Made with jax 0.10.2."""
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -54,6 +56,23 @@ def main():
         np.save(os.path.join(HERE, f"mlp_grads.result.{name}.npy"), np.asarray(results[name]))
     both = export.export(jax.jit(lambda x: x + 1), platforms=["cpu", "tpu"])(np.float32(1))
     write("platforms.mlir", both.mlir_module().encode())
+    by_platform()
+
+
+def by_platform():
+    def scale(x):
+        return jax.lax.platform_dependent(x, cuda=lambda x: x * 3, tpu=lambda x: x * 5, cpu=lambda x: x * 2)
+
+    def solve(x):
+        return jax.lax.platform_dependent(x, cpu=lambda x: x * 2, tpu=jnp.linalg.cholesky, cuda=jnp.linalg.cholesky)
+
+    exported = export.export(jax.jit(scale), platforms=["cuda", "cpu", "tpu"])(jax.ShapeDtypeStruct((3,), np.float32))
+    write("by_platform.mlir", exported.mlir_module().encode())
+    write("by_platform.mlirbc", exported.mlir_module_serialized)
+    write("by_platform.sig", b"arg s32 - _platform_index\narg f32 3 x\nresult f32 3 result\n")
+    matrix = jax.ShapeDtypeStruct((2, 2), np.float32)
+    write("kernels.mlir", export.export(jax.jit(solve), platforms=["cpu", "cuda"])(matrix).mlir_module().encode())
+    write("cholesky.mlir", export.export(jax.jit(jnp.linalg.cholesky), platforms=["cpu"])(matrix).mlir_module().encode())
 
 
 main()

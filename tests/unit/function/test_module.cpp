@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "golden.hpp"
+#include "platforms.hpp"
 #include "tfd/function/module.hpp"
 
 using namespace tfd;
@@ -116,16 +117,18 @@ TEST_CASE("module: what can't be run is said with its place") {
   CHECK(error_of(main_with("%a: tensor<3xcomplex<f32>>")) ==
         "m.mlir: line 2: argument 0 (%a): tensor<3xcomplex<f32>>: element type 'complex<f32>' is not supported");
   CHECK(error_of(main_with("%a: tensor<3xf32>, %b: !stablehlo.token")) ==
-        "m.mlir: line 2: argument 1 (%b): expected a tensor, not 'stablehlo.token'");
+        "m.mlir: line 2: argument 1 (%b) is a token: the function has ordered effects (jax.debug.print or io_callback "
+        "with ordered=True), which only Python can serve; export it without them");
+  CHECK(error_of(main_with("%a: tensor<3xf32>", "(!stablehlo.token {jax.token = true}, tensor<f32>)"))
+            .find("m.mlir: line 2: result 0 is a token: the function has ordered effects") == 0);
+  CHECK(error_of(main_with("%a: tensor<3xf32>, %b: !quant.any")) ==
+        "m.mlir: line 2: argument 1 (%b): expected a tensor, not 'quant.any'");
   CHECK(error_of(main_with("%a: tensor<3xf32>", "(tensor<4xi4>)")).find("result 0: tensor<4xi4>: element type 'i4'") !=
         std::string::npos);
   CHECK(error_of(main_with("%a: tensor<999999999999x999999999999xf32>")).find("too large") != std::string::npos);
   CHECK(error_of(main_with("%a: tensor<99999999999999999999xf32>")).find("out of range") != std::string::npos);
   CHECK(
       error_of(main_with("%a: tensor<3xf32> {mhlo.layout_mode = \"{0,1}\"}")).find("layout '{0,1}' is not supported") !=
-      std::string::npos);
-  CHECK(
-      error_of(golden("platforms.mlir")).find("argument 0 (%arg0) is jax's platform index: export for one platform") !=
       std::string::npos);
   CHECK(error_of("module { func.func private @main() { return } }") ==
         "m.mlir: it has no public @main function, its @main is private");
@@ -135,6 +138,83 @@ TEST_CASE("module: what can't be run is said with its place") {
   CHECK(error_of("") == "m.mlir: it has no public @main function");
   CHECK(error_of("func.func @main() { return") == "m.mlir: it is cut off: 1 '{' are not closed");
   CHECK(error_of("}") == "m.mlir: line 1: '}' closes nothing");
+}
+
+TEST_CASE("module: jax's platform index is no argument of the signature") {
+  const Module unused = parsed(golden("platforms.mlir"));
+  CHECK(format_signature(unused.signature) == "(x: f32[]) -> (f32[])");
+  CHECK(unused.takes_platform);
+  CHECK_FALSE(unused.asks_platform);
+  CHECK(check_platforms(unused));
+  Module asks = parsed(golden("by_platform.mlir"));
+  CHECK(format_signature(asks.signature) == "(x: f32[3]) -> (f32[3])");
+  CHECK(asks.asks_platform);
+  CHECK(asks.platform_branches == 3);
+  CHECK(check_platforms(asks).error().message ==
+        "m.mlir is a jax.export for several platforms that asks on which it runs, and the module doesn't say which "
+        "they are: state them in the order of the export, as in \"platforms\": [\"cpu\", \"cuda\"]");
+  asks.platforms = {"cpu", "cuda"};
+  CHECK(check_platforms(asks).error().message == "m.mlir chooses among 3 platforms, and 2 are stated");
+  asks.platforms = {"cuda", "cpu", "tpu"};
+  CHECK(check_platforms(asks));
+  const Result<Module> bytecode = make_module("m.mlirbc", golden("by_platform.mlirbc"), golden("by_platform.sig"));
+  REQUIRE(bytecode);
+  CHECK(format_signature(bytecode->signature) == "(x: f32[3]) -> (f32[3])");
+  CHECK(bytecode->takes_platform);
+  CHECK(bytecode->asks_platform);
+  const std::string index = "%p: tensor<i32> {jax.global_constant = \"_platform_index\"}";
+  CHECK(format_signature(parsed(main_with(index)).signature) == "() -> (f32[])");
+  CHECK(error_of(main_with("%a: tensor<f32>, " + index)) ==
+        "m.mlir: line 2: argument 1 (%p) is jax's platform index, which comes first");
+  CHECK(error_of(main_with(index + ", " + index)) ==
+        "m.mlir: line 2: argument 0 (%p) is jax's platform index, which comes first");
+  CHECK(error_of(main_with("%p: tensor<i64> {jax.global_constant = \"_platform_index\"}")) ==
+        "m.mlir: line 2: argument 0 (%p) is jax's platform index, which is s32[], not s64[]");
+  CHECK(check_platform_name("rocm"));
+  CHECK(check_platform_name("CPU").error().message ==
+        "platform 'CPU' is unknown (there are cpu, cuda, rocm, tpu and gpu)");
+}
+
+TEST_CASE("module: an export for several platforms is made one for the engine's") {
+  Module module = parsed(golden("by_platform.mlir"));
+  module.platforms = {"cuda", "cpu", "tpu"};
+  const auto constant_for = [&](const std::string& platform) {
+    const Result<Module> own = for_platform(module, platform);
+    REQUIRE_MESSAGE(own, (own ? "" : own.error().message));
+    const Module again = parsed(own->code);  // still one that can be read, now without an index
+    CHECK_FALSE(again.takes_platform);
+    CHECK(format_signature(again.signature) == format_signature(module.signature));
+    const std::size_t at = own->code.find("%arg0 = stablehlo.constant dense<");
+    REQUIRE(at != std::string::npos);
+    return own->code.substr(at + 33, 1);
+  };
+  CHECK(constant_for("cuda") == "0");
+  CHECK(constant_for("cpu") == "1");
+  CHECK(constant_for("tpu") == "2");
+  CHECK(constant_for("gpu") == "0");  // as older plug-ins call cuda
+  CHECK(for_platform(module, "rocm").error().message ==
+        "m.mlir is for cuda, cpu and tpu (its 'platforms'), and this task's plug-in is for rocm");
+  module.platforms = {"tpu", "cpu", "gpu"};
+  CHECK(constant_for("rocm") == "2");
+  module.platforms = {"cuda", "rocm", "cpu"};
+  CHECK_FALSE(for_platform(module, "gpu"));  // either
+}
+
+TEST_CASE("module: its custom calls are found, and those into Python refused") {
+  CHECK(parsed(golden("cholesky.mlir")).custom_calls == std::vector<std::string>{"lapack_spotrf_ffi"});
+  CHECK(parsed(golden("kernels.mlir")).custom_calls ==
+        std::vector<std::string>{"lapack_spotrf_ffi", "cusolver_potrf_ffi"});
+  CHECK(parsed("func.func @main(%a: tensor<f32>) -> tensor<f32> {\n %0 = \"stablehlo.custom_call\"(%a) "
+               "<{call_target_name = \"my \\22call\\22\"}> : (tensor<f32>) -> tensor<f32>\n %1 = "
+               "stablehlo.custom_call @\"two words\"(%0) {x = \"stablehlo.custom_call @no\"} : (tensor<f32>) -> "
+               "tensor<f32> // stablehlo.custom_call @neither\n }")
+            .custom_calls == std::vector<std::string>{"my \"call\"", "two words"});
+  CHECK(is_common_custom_call("Sharding"));
+  CHECK(is_common_custom_call("xla.sdy.FuncResultSharding"));
+  CHECK_FALSE(is_common_custom_call("lapack_spotrf_ffi"));
+  CHECK(error_of("func.func @main(%a: tensor<f32>) { stablehlo.custom_call @xla_ffi_python_cpu_callback(%a) }") ==
+        "m.mlir calls back into Python ('xla_ffi_python_cpu_callback': jax.debug.print, pure_callback or io_callback), "
+        "which isn't there; export it without");
 }
 
 TEST_CASE("module: bytecode needs a sidecar, whose lines are checked") {
@@ -181,7 +261,8 @@ TEST_CASE("module: arguments are checked in order, with their names") {
 }
 
 TEST_CASE("module: text cut at any byte, or with any byte changed, never crashes") {
-  for (const char* name : {"mlp_grads.mlir", "types.mlir", "donate.mlir", "sharded.mlir", "platforms.mlir"}) {
+  for (const char* name :
+       {"mlp_grads.mlir", "types.mlir", "donate.mlir", "sharded.mlir", "platforms.mlir", "by_platform.mlir"}) {
     const std::string whole = golden(name);
     const std::string start = whole.substr(0, 1500);
     // The body of @main, of which only the brackets count, at every seventh byte: this is quadratic.

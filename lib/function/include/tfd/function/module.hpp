@@ -40,17 +40,32 @@ struct Module {
   Signature signature;
   int partitions = 1, replicas = 1;  // devices that it wants (text: mhlo.num_partitions, mhlo.num_replicas)
   bool may_donate = true;            // it may take over an argument's buffer unless told not to; false: certainly not
+  /// Of a jax.export for several platforms: it has a leading argument (jax's _platform_index, s32[]) that isn't in the
+  /// signature and that the engine fills in.
+  bool takes_platform = false;
+  bool asks_platform = false;                    // it does something with it: `platforms` must be stated
+  std::optional<std::size_t> platform_branches;  // it chooses among so many; nullopt: not known
+  std::vector<std::string> platforms;            // "cpu", "cuda", in the order of the export; empty: not stated
+  std::vector<std::string> custom_calls;         // what its text calls, each once; of bytecode not known
 };
 
 /// kInvalidArgument: no public @main, a type that tfd has no dtype for, dynamic shapes ("tensor<?xf32>"), bytecode
-/// without a sidecar ("… needs train_step.sig beside it"), a sidecar line that isn't one (named by its number). Sidecar
-/// lines: "arg f32 64,10 w", "result f32 - loss" ("-" for a scalar; the name is the rest of the line and may be left
-/// out; empty lines and '#' comments are skipped). Beside a text a sidecar gives the names, and must agree with its
-/// types. Names that several arguments share (TensorFlow calls all of them "XLA_Args") count as none.
+/// without a sidecar ("… needs train_step.sig beside it"), tokens of ordered effects, calls back into Python, a sidecar
+/// line that isn't one (named by its number). Sidecar lines: "arg f32 64,10 w", "result f32 - loss" ("-" for a scalar;
+/// the name is the rest of the line and may be left out; empty lines and '#' comments are skipped; a first "arg s32 -
+/// _platform_index" is jax's platform index). Beside a text a sidecar gives the names, and must agree with its types.
+/// Names that several arguments share (TensorFlow calls all of them "XLA_Args") count as none.
 Result<Module> make_module(std::string name, std::string code, const std::optional<std::string>& sidecar);
 /// Where the sidecar of a module is looked for: "train_step.mlirbc" -> "train_step.sig".
 std::string sidecar_path(const std::string& module_path);
 bool is_bytecode(std::string_view code);
+
+/// The names of platforms as jax.export has them; and "gpu" for cuda and rocm. kInvalidArgument.
+Result<void> check_platform_name(std::string_view name);
+/// kInvalidArgument where it asks for its platform and none are stated, or another number than it chooses among.
+Result<void> check_platforms(const Module& module);
+/// Calls that every plug-in of XLA knows, as they are for its partitioner or come from StableHLO itself.
+bool is_common_custom_call(std::string_view target);
 
 /// Every argument's count, dtype and shape against the signature; kInvalidArgument names the first that doesn't fit:
 /// "argument 1 (y) is f32[64], the module takes s32[64]". The plug-in checks only byte sizes (facts: pjrt, section 5).

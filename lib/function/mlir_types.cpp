@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mlir_types.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::function {
+
+Result<tensor::TensorSpec> parse_tensor_type(std::string_view inside) {
+  tensor::TensorSpec spec;
+  std::string text(inside);
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
+  std::string_view rest = text;
+  for (;;) {
+    if (rest.starts_with('?') || rest.starts_with('*'))
+      return fail(Code::kInvalidArgument,
+                  "dynamic shapes are not supported: export it for one shape, or list a module for each batch size");
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (digits == 0) break;
+    if (digits == rest.size() || rest[digits] != 'x') return fail(Code::kInvalidArgument, "not a tensor type");
+    spec.shape.push_back(TFD_TRY(parse_integer(rest.substr(0, digits), 0, std::int64_t{1} << 48)));
+    rest.remove_prefix(digits + 1);
+  }
+  if (spec.shape.size() > 64) return fail(Code::kInvalidArgument, "too many dimensions");
+  auto dtype = tensor::parse_dtype(rest);
+  if (!dtype) return fail(Code::kInvalidArgument, "element type '{}' is not supported", printable(rest.substr(0, 40)));
+  spec.dtype = *dtype;
+  TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
+  return spec;
+}
+
+}  // namespace tfd::function
