@@ -56,12 +56,6 @@ constexpr Setting kSettings[]{number("learning_rate_power", -0.5, kNotPositive),
                               number("l2_regularization_strength", 0, kNotNegative),
                               number("l2_shrinkage_regularization_strength", 0, kNotNegative),
                               number("beta", 0, kAnyNumber)};
-constexpr Setting kSettingsV1[]{number("learning_rate_power", -0.5, kNotPositive),
-                                number("initial_accumulator_value", 0.1, kNotNegative),
-                                number("l1_regularization_strength", 0, kNotNegative),
-                                number("l2_regularization_strength", 0, kNotNegative),
-                                number("l2_shrinkage_regularization_strength", 0, kNotNegative),
-                                number("beta", 0, kAnyNumber)};
 constexpr std::string_view kSlots[]{"accumulator", "linear"};
 constexpr std::string_view kSlotsV1[]{"accum", "linear"};
 
@@ -76,6 +70,6 @@ std::unique_ptr<const Rule> make_v1(const Values& values) { return make_as(value
 }  // namespace
 
 const OptimizerInfo kFtrl{"ftrl", false, "ftrl", 0.001, kSettings, kSlots, OtherRows::kMove, 0, make};
-const OptimizerInfo kFtrlV1{"ftrl", true, "ftrl_v1", -1, kSettingsV1, kSlotsV1, OtherRows::kRest, 0, make_v1};
+const OptimizerInfo kFtrlV1{"ftrl", true, "ftrl_v1", -1, kSettings, kSlotsV1, OtherRows::kRest, 0, make_v1};
 
 }  // namespace tfd::variable

@@ -19,25 +19,9 @@ struct Plain {
   }
 };
 
+/// Keras scales the gradient before it enters the velocity.
+template <bool kNesterov>
 struct Momentum {
-  double momentum;
-  std::vector<Slot> slots() const { return {{"momentum"}}; }
-  template <class T>
-  void operator()(const Elements<T>& e, const Moment<T>& m) const {
-    const auto [w, w_out] = e.value;
-    const auto [v, v_out] = e.slots[0];
-    const T* g = e.gradient;
-    const T rate = m.rate, keep = static_cast<T>(momentum);
-#pragma omp simd
-    for (std::int64_t i = 0; i < e.count; ++i) {
-      const T velocity = v[i] * keep - g[i] * rate;
-      v_out[i] = velocity;
-      w_out[i] = w[i] + velocity;
-    }
-  }
-};
-
-struct Nesterov {
   double momentum;
   std::vector<Slot> slots() const { return {{"momentum"}}; }
   template <class T>
@@ -51,14 +35,15 @@ struct Nesterov {
       const T step = g[i] * rate;
       const T velocity = v[i] * keep - step;
       v_out[i] = velocity;
-      w_out[i] = w[i] + (velocity * keep - step);
+      w_out[i] = w[i] + (kNesterov ? velocity * keep - step : velocity);
     }
   }
 };
 
+/// TensorFlow 1 scales what has been added up.
+template <bool kNesterov>
 struct MomentumV1 {
   double momentum;
-  bool nesterov;
   std::vector<Slot> slots() const { return {{"momentum"}}; }
   template <class T>
   void operator()(const Elements<T>& e, const Moment<T>& m) const {
@@ -66,20 +51,11 @@ struct MomentumV1 {
     const auto [a, a_out] = e.slots[0];
     const T* g = e.gradient;
     const T rate = m.rate, keep = static_cast<T>(momentum);
-    if (nesterov) {
 #pragma omp simd
-      for (std::int64_t i = 0; i < e.count; ++i) {
-        const T sum = a[i] * keep + g[i];
-        a_out[i] = sum;
-        w_out[i] = w[i] - (g[i] * rate + sum * keep * rate);
-      }
-    } else {
-#pragma omp simd
-      for (std::int64_t i = 0; i < e.count; ++i) {
-        const T sum = a[i] * keep + g[i];
-        a_out[i] = sum;
-        w_out[i] = w[i] - sum * rate;
-      }
+    for (std::int64_t i = 0; i < e.count; ++i) {
+      const T sum = a[i] * keep + g[i];
+      a_out[i] = sum;
+      w_out[i] = w[i] - (kNesterov ? g[i] * rate + sum * keep * rate : sum * rate);
     }
   }
 };
@@ -88,17 +64,19 @@ constexpr Setting kSettings[]{number("momentum", 0, kUnitInterval), flag("nester
 constexpr Setting kSettingsV1[]{number("momentum", 0, kNotNegative), flag("use_nesterov")};
 constexpr std::string_view kSlots[]{"momentum"};
 
-std::unique_ptr<const Rule> make(const Values& values) {
-  const double momentum = values["momentum"];
+template <template <bool> class WithMomentum>
+std::unique_ptr<const Rule> make_of(double momentum, bool nesterov) {
   if (momentum == 0) return std::make_unique<RuleOf<Plain>>(Plain{});  // whatever nesterov says, as in Keras
-  if (values.flag("nesterov")) return std::make_unique<RuleOf<Nesterov>>(Nesterov{momentum});
-  return std::make_unique<RuleOf<Momentum>>(Momentum{momentum});
+  if (nesterov) return std::make_unique<RuleOf<WithMomentum<true>>>(WithMomentum<true>{momentum});
+  return std::make_unique<RuleOf<WithMomentum<false>>>(WithMomentum<false>{momentum});
+}
+
+std::unique_ptr<const Rule> make(const Values& values) {
+  return make_of<Momentum>(values["momentum"], values.flag("nesterov"));
 }
 
 std::unique_ptr<const Rule> make_v1(const Values& values) {
-  const double momentum = values["momentum"];
-  if (momentum == 0) return std::make_unique<RuleOf<Plain>>(Plain{});
-  return std::make_unique<RuleOf<MomentumV1>>(MomentumV1{momentum, values.flag("use_nesterov")});
+  return make_of<MomentumV1>(values["momentum"], values.flag("use_nesterov"));
 }
 
 }  // namespace
