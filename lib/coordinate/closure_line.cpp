@@ -118,6 +118,8 @@ Result<json> parse_object(std::string_view text) {
     return fail(Code::kInvalidArgument, "a line is an object like {{\"op\": \"join\"}}, not {}", value.type_name());
   } catch (const json::parse_error& error) {
     return fail(Code::kInvalidArgument, "not JSON, at byte {}", error.byte);
+  } catch (const json::out_of_range&) {  // as 1e400
+    return fail(Code::kInvalidArgument, "has a number that is too large for any dtype");
   }
 }
 
