@@ -3,12 +3,15 @@
 // PJRT has no dynamic shapes: a function has one module per batch size. Which sizes can come is checked where it can be
 // known, and the module is chosen by the shapes that did come.
 #include <algorithm>
+#include <set>
 
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::program {
 namespace {
+
+constexpr std::int64_t kMostReplicas = 4096;  // of one worker
 
 std::string there_are(std::vector<std::int64_t> sizes) {
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
@@ -43,34 +46,82 @@ std::vector<Bound> bound_to(const FunctionDef& def, const std::string& dataset, 
   return bound;
 }
 
-bool some_module_takes(const FunctionDef& def, const std::vector<Bound>& bound, std::int64_t size) {
+/// With `batch` as the first dimension of the fields that are rows of a batch, which is of `size` in fact.
+bool some_module_takes(const FunctionDef& def, const std::vector<Bound>& bound, std::int64_t batch, std::int64_t size) {
   return std::any_of(def.modules.begin(), def.modules.end(), [&](const function::Module& module) {
     return std::all_of(bound.begin(), bound.end(), [&](const Bound& b) {
-      const std::int64_t wanted = b.field->shape[0] < 0 ? size : b.field->shape[0];
+      const std::int64_t wanted = b.field->shape[0] == batch ? size : b.field->shape[0];
       return module.signature.arguments[b.input].spec.shape[0] == wanted;
     });
   });
 }
 
+/// Which sizes come out where so many replicas share a batch: as split_rows() of runtime does it.
+std::set<std::int64_t> shares_of(std::int64_t batch, std::int64_t replicas) {
+  const std::int64_t shares = std::max<std::int64_t>(std::min(batch, replicas), 1);
+  return {batch / shares, (batch + shares - 1) / shares};
+}
+
+/// Every share has its module; where the number of replicas isn't known, for some number.
+Result<void> check_shares(const FunctionDraft& draft, const std::string& dataset, const std::vector<Bound>& bound,
+                          std::int64_t batch, std::int64_t size) {
+  const auto missing = [&](std::int64_t replicas) -> std::optional<std::int64_t> {
+    for (const std::int64_t share : shares_of(size, replicas))
+      if (!some_module_takes(draft.def, bound, batch, share)) return share;
+    return std::nullopt;
+  };
+  const std::string there = there_are(sizes_of(draft.def, bound.front().input));
+  if (draft.replicas > 0) {
+    const auto share = missing(draft.replicas);
+    if (!share) return {};
+    return draft.node.fail("{} replicas share a batch of {} of dataset '{}', and no module takes {} ({})",
+                           draft.replicas, size, dataset, *share, there);
+  }
+  for (std::int64_t replicas = 1; replicas <= std::min(size, kMostReplicas); ++replicas)
+    if (!missing(replicas)) return {};
+  return draft.node.fail(
+      "no module takes a share of a batch of {} of dataset '{}', however many replicas there are ({})", size, dataset,
+      there);
+}
+
+/// The first dimension that all of them have, -1 where it varies. nullopt: they differ, so it isn't that of a batch.
+std::optional<std::int64_t> batch_of(const std::vector<Bound>& bound) {
+  for (const Bound& b : bound)
+    if (b.field->shape[0] < 0) return -1;
+  for (const Bound& b : bound)
+    if (b.field->shape[0] != bound.front().field->shape[0]) return std::nullopt;
+  return bound.front().field->shape[0];
+}
+
+/// Fields that are no batch, one of which no module takes beside the others.
+Result<void> check_fields(const FunctionDraft& draft, const std::string& dataset, const std::vector<Bound>& bound) {
+  if (some_module_takes(draft.def, bound, -1, 0)) return {};
+  for (const Bound& b : bound) {
+    const auto sizes = sizes_of(draft.def, b.input);
+    if (std::find(sizes.begin(), sizes.end(), b.field->shape[0]) != sizes.end() && &b != &bound.back()) continue;
+    const function::Module& module = draft.def.modules.front();
+    const function::Parameter& argument = module.signature.arguments[b.input];
+    return draft.inputs[b.input].fail("field '{}' of dataset '{}' is {}, but argument '{}' of {} is {}", b.field->name,
+                                      dataset, format_field(*b.field), argument.name, module.name,
+                                      format_spec(argument.spec));
+  }
+  return {};
+}
+
 Result<void> check_dataset(const FunctionDraft& draft, const std::string& dataset, const std::vector<Bound>& bound,
                            const DatasetFacts& facts) {
-  const auto varying = std::find_if(bound.begin(), bound.end(), [](const Bound& b) { return b.field->shape[0] < 0; });
-  if (varying == bound.end()) {
-    if (bound.empty() || some_module_takes(draft.def, bound, 0)) return {};
-    for (const Bound& b : bound) {
-      const auto sizes = sizes_of(draft.def, b.input);
-      if (std::find(sizes.begin(), sizes.end(), b.field->shape[0]) != sizes.end() && &b != &bound.back()) continue;
-      const function::Module& module = draft.def.modules.front();
-      const function::Parameter& argument = module.signature.arguments[b.input];
-      return draft.inputs[b.input].fail("field '{}' of dataset '{}' is {}, but argument '{}' of {} is {}",
-                                        b.field->name, dataset, format_field(*b.field), argument.name, module.name,
-                                        format_spec(argument.spec));
+  if (bound.empty()) return {};
+  const auto batch = batch_of(bound);
+  if (!batch) return check_fields(draft, dataset, bound);
+  const bool varies = *batch < 0;
+  for (const auto& size : {varies ? facts.full_batch : batch, varies ? facts.remainder : std::nullopt}) {
+    if (!size) continue;
+    if (draft.splits) {
+      TFD_TRY(check_shares(draft, dataset, bound, *batch, *size));
+    } else if (!some_module_takes(draft.def, bound, *batch, *size)) {
+      return draft.node.fail("no module takes a batch of {} of dataset '{}' ({})", *size, dataset,
+                             there_are(sizes_of(draft.def, bound.front().input)));
     }
-  }
-  for (const auto& size : {facts.full_batch, facts.remainder}) {
-    if (!size || some_module_takes(draft.def, bound, *size)) continue;
-    return draft.node.fail("no module takes a batch of {} of dataset '{}' ({})", *size, dataset,
-                           there_are(sizes_of(draft.def, varying->input)));
   }
   return {};
 }
@@ -85,7 +136,6 @@ bool fits(const function::Module& module, const std::vector<tensor::TensorSpec>&
 }  // namespace
 
 Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& program, const Facts& facts) {
-  if (draft.splits) return {};  // how many share a batch is only known when it is run
   for (const auto& [dataset, fields] : program.dataset_specs)
     TFD_TRY(check_dataset(draft, dataset, bound_to(draft.def, dataset, fields), facts.at(dataset)));
   return {};
@@ -111,8 +161,8 @@ Result<const function::Module*> choose_module(const FunctionDef& function,
       return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, the module takes {}", function.name, i,
                   parameters[i].name, format_spec(given), format_spec(taken));
     if (std::find(sizes.begin(), sizes.end(), given.shape[0]) != sizes.end()) continue;  // another one is the odd one
-    return fail(Code::kInvalidArgument, "{}: no module takes a batch of {} ({})", function.name, given.shape[0],
-                there_are(sizes));
+    return fail(Code::kInvalidArgument, "{}: no module takes a batch of {} ({}): argument {} ({}) is {}", function.name,
+                given.shape[0], there_are(sizes), i, parameters[i].name, format_spec(given));
   }
   return fail(Code::kInvalidArgument, "{}: the arguments' batch sizes differ, and no module takes them so",
               function.name);

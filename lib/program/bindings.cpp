@@ -39,13 +39,12 @@ constexpr NameTable<Reduce, 2> kReduces{{{{Reduce::kMean, "mean"}, {Reduce::kSum
 constexpr NameTable<RowsPart, 2> kRowsParts{{{{RowsPart::kValues, "values"}, {RowsPart::kIndices, "indices"}}}};
 constexpr NameTable<Part, 2> kParts{{{{Part::kNumerator, "numerator"}, {Part::kDenominator, "denominator"}}}};
 
-constexpr std::array kLaterInputs{LaterKey{"sharding", "shardings over logical devices"}};
-constexpr std::array kLaterOutputs{LaterKey{"sharding", "shardings over logical devices"}};
+/// Every binding that is an object may have it.
+constexpr std::string_view kSharding = "sharding";
 
 /// The one key of the table that the object has; the form of everything else depends on it.
 template <class Kind, std::size_t Count>
-Result<std::pair<Kind, std::string_view>> find_kind(const Node& node, const NameTable<Kind, Count>& table,
-                                                    std::span<const LaterKey> later) {
+Result<std::pair<Kind, std::string_view>> find_kind(const Node& node, const NameTable<Kind, Count>& table) {
   std::optional<std::pair<Kind, std::string_view>> found;
   for (const auto& [kind, key] : table.entries) {
     if (!node.has(key)) continue;
@@ -53,10 +52,10 @@ Result<std::pair<Kind, std::string_view>> find_kind(const Node& node, const Name
     found.emplace(kind, key);
   }
   if (found) return *found;
-  // None: a typo, a thing to come, or an empty object.
-  std::vector<std::string_view> known;
+  // None: a typo, or an empty object.
+  std::vector<std::string_view> known{kSharding};
   for (const auto& [kind, key] : table.entries) known.push_back(key);
-  TFD_TRY(node.expect_object(known, later));
+  TFD_TRY(node.expect_object(known));
   return node.fail("must have one of {}", join_words(table.names()));
 }
 
@@ -75,9 +74,9 @@ Result<int> parse_index(const Node& node) {
 }
 
 /// {"dataset": …}, {"arg": …}, {"kwarg": …}: with a field where it is one of several.
-Result<InputBinding> parse_source(const Node& node, InputForm form, std::string_view key) {
-  const std::array known{key, std::string_view("field")};
-  TFD_TRY(node.expect_object(known, kLaterInputs));
+Result<InputBinding> parse_source(const Node& node, InputForm form, std::string_view key, bool as_ids) {
+  const std::array known{key, std::string_view("field"), kSharding};
+  TFD_TRY(node.expect_object(std::span(known).first(as_ids ? 2 : 3)));
   InputBinding binding;
   binding.kind = form == InputForm::kDataset ? InputKind::kDataset
                  : form == InputForm::kArg   ? InputKind::kArg
@@ -99,13 +98,13 @@ bool is_source(InputForm form) {
 Result<InputBinding> parse_ids(const Node& node) {
   if (node.is_text()) return node.fail("must be a dataset's field, an arg or a kwarg");
   if (!node.is_object()) return node.fail_type("an object");
-  const auto [form, key] = TFD_TRY(find_kind(node, kInputKeys, std::span<const LaterKey>(kLaterInputs)));
+  const auto [form, key] = TFD_TRY(find_kind(node, kInputKeys));
   if (!is_source(form)) return node.fail("must be a dataset's field, an arg or a kwarg");
-  return parse_source(node, form, key);
+  return parse_source(node, form, key, true);
 }
 
 Result<InputBinding> parse_lookup(const Node& node) {
-  TFD_TRY(node.expect_object({"lookup", "ids"}));
+  TFD_TRY(node.expect_object({"lookup", "ids", kSharding}));
   const std::string table = TFD_TRY(TFD_TRY(node.member("lookup")).text());
   InputBinding binding = TFD_TRY(parse_ids(TFD_TRY(node.member("ids"))));
   binding.lookup = table;
@@ -114,7 +113,7 @@ Result<InputBinding> parse_lookup(const Node& node) {
 
 /// {"rng": {"dtype": "u32", "shape": [2], "seed": 7}}: what isn't stated is the module's, and the program's.
 Result<InputBinding> parse_rng(const Node& node) {
-  TFD_TRY(node.expect_object({"rng"}));
+  TFD_TRY(node.expect_object({"rng", kSharding}));
   const Node rng = TFD_TRY(node.member("rng"));
   TFD_TRY(rng.expect_object({"dtype", "shape", "seed"}));
   InputBinding binding;
@@ -147,7 +146,7 @@ InputBinding variable_input(std::string name) {
 }
 
 Result<std::vector<InputBinding>> parse_input_group(const Node& node, const std::vector<VariableDef>& variables) {
-  TFD_TRY(node.expect_object({"variables"}));
+  TFD_TRY(node.expect_object({"variables", kSharding}));
   std::vector<InputBinding> bindings;
   for (std::string& name : TFD_TRY(find_group(TFD_TRY(node.member("variables")), variables, false)))
     bindings.push_back(variable_input(std::move(name)));
@@ -164,6 +163,7 @@ Result<std::vector<Binding>> alone(Result<Binding> binding) {
 
 /// Everything but the name.
 Result<void> parse_output_details(const Node& node, OutputBinding& binding) {
+  if (const auto sharding = node.find(kSharding)) binding.sharding = TFD_TRY(parse_sharding(*sharding));
   const bool updates = binding.kind != OutputKind::kMetric && binding.kind != OutputKind::kResult;
   if (const auto reduce = node.find("reduce")) binding.reduce = TFD_TRY(parse_name(*reduce, kReduces));
   if (const auto ids = node.find("ids")) {
@@ -181,33 +181,42 @@ Result<void> parse_output_details(const Node& node, OutputBinding& binding) {
   return {};
 }
 
-}  // namespace
-
-Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vector<VariableDef>& variables) {
-  if (node.is_text()) return alone(parse_plain_input(node));
-  if (!node.is_object()) return node.fail_type("an object or a string");
+Result<std::vector<InputBinding>> parse_input_object(const Node& node, const std::vector<VariableDef>& variables) {
   if (node.has("lookup")) return alone(parse_lookup(node));
-  const auto [form, key] = TFD_TRY(find_kind(node, kInputKeys, std::span<const LaterKey>(kLaterInputs)));
+  const auto [form, key] = TFD_TRY(find_kind(node, kInputKeys));
   if (form == InputForm::kGroup) return parse_input_group(node, variables);
   if (form == InputForm::kRng) return alone(parse_rng(node));
-  if (is_source(form)) return alone(parse_source(node, form, key));
-  TFD_TRY(node.expect_object(std::span(&key, 1), kLaterInputs));
+  if (is_source(form)) return alone(parse_source(node, form, key, false));
+  TFD_TRY(node.expect_object({key, kSharding}));
   const Node variable = TFD_TRY(node.member(key));
   std::string name = TFD_TRY(variable.text());
   return alone(Result<InputBinding>(variable_input(std::move(name))));
 }
 
+}  // namespace
+
+Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vector<VariableDef>& variables) {
+  if (node.is_text()) return alone(parse_plain_input(node));
+  if (!node.is_object()) return node.fail_type("an object or a string");
+  auto bindings = TFD_TRY(parse_input_object(node, variables));
+  if (const auto sharding = node.find(kSharding)) {
+    const Sharding stated = TFD_TRY(parse_sharding(*sharding));
+    for (InputBinding& binding : bindings) binding.sharding = stated;
+  }
+  return bindings;
+}
+
 Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vector<VariableDef>& variables) {
   if (!node.is_object()) return node.fail_type("an object");
-  const auto [kind, key] = TFD_TRY(find_kind(node, kOutputKeys, std::span<const LaterKey>(kLaterOutputs)));
+  const auto [kind, key] = TFD_TRY(find_kind(node, kOutputKeys));
   OutputBinding binding;
   binding.kind = kind;
   const bool is_group = key == kGradients;
-  std::vector<std::string_view> known{key};
+  std::vector<std::string_view> known{key, kSharding};
   if (kind == OutputKind::kMetric || kind == OutputKind::kGradient) known.emplace_back("reduce");
   if (kind != OutputKind::kResult && !is_group) known.emplace_back("part");
   if (kind != OutputKind::kResult && kind != OutputKind::kMetric && !is_group) known.emplace_back("ids");
-  TFD_TRY(node.expect_object(known, kLaterOutputs));
+  TFD_TRY(node.expect_object(known));
   const Node value = TFD_TRY(node.member(key));
   TFD_TRY(parse_output_details(node, binding));
   if (is_group) {

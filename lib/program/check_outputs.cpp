@@ -24,6 +24,13 @@ bool same_source(const InputBinding& a, const InputBinding& b) {
   return a.kind == b.kind && a.name == b.name && a.index == b.index && a.field == b.field;
 }
 
+/// "arg 0", "field 'x' of dataset 'points'".
+std::string describe_source(const InputBinding& ids) {
+  const std::string field = ids.field ? fmt::format("field '{}' of ", *ids.field) : "";
+  if (ids.kind == InputKind::kArg) return fmt::format("{}arg {}", field, ids.index);
+  return fmt::format("{}{} '{}'", field, ids.kind == InputKind::kKwarg ? "kwarg" : "dataset", ids.name);
+}
+
 /// The numbers of the rows are an input too, or those of a lookup, of the same shape.
 Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorSpec& table, const Program& program) {
   FunctionDef& def = draft.def;
@@ -40,9 +47,20 @@ Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorS
       return wanted == indices_shape(argument, program.find_variable(one.lookup)->spec);
     });
   };
-  for (std::size_t input = 0; input < def.inputs.size(); ++input)
+  bool is_input = false;
+  for (std::size_t input = 0; input < def.inputs.size(); ++input) {
     if (takes(input)) return {};
-  return node.fail("are no numbers among the inputs, of a lookup or by themselves, that fit the result");
+    is_input = is_input || same_source(def.inputs[input], ids);
+  }
+  if (!is_input)
+    return node.fail("{} is none of the inputs: bind it as one, or as the ids of a lookup", describe_source(ids));
+  const function::Module& module = def.modules.front();
+  const function::Parameter& result = module.signature.results[i];
+  const auto wanted = indices_shape(result.spec, table);
+  return node.fail(
+      "{} is not the numbers of the rows in result '{}' of {}, which is {}: those are s32 or s64 of shape {}",
+      describe_source(ids), result.name, module.name, format_spec(result.spec),
+      tensor::format_shape(wanted.value_or(tensor::Shape{})));
 }
 
 Result<void> check_row_values(FunctionDraft& draft, std::size_t i, const VariableDef& table, const Program& program) {

@@ -34,6 +34,9 @@ Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vec
 /// Names that match, in creation order; of gradients those that are trainable. An error where none does.
 Result<std::vector<std::string>> find_group(const Node& pattern, const std::vector<VariableDef>& variables,
                                             bool gradients);
+/// The same where the pattern is a key: `node` is what it leads to.
+Result<std::vector<std::string>> find_group(const std::string& pattern, const Node& node,
+                                            const std::vector<VariableDef>& variables, bool gradients);
 /// The JSON of an initializer.
 std::string safetensors_init(const std::string& path, const std::string& key);
 /// Writes into the document what groups and "weights" stand for: who adds variables of its own changes neither.
@@ -46,11 +49,15 @@ struct FunctionDraft {
   std::vector<Node> inputs;   // one per module argument; of a group the same one
   std::vector<Node> outputs;  // one per module result
   bool splits = false;        // replicas share every element of its data: its batch isn't what the modules take
+  int replicas = 0;           // that share it; 0: not known
 };
 
 // functions.cpp
-Result<function::Module> read_module(const Node& node, const FileReader& read_file,
-                                     std::map<std::string, std::string>& files);
+/// With `platforms` as those that a module of several is for.
+Result<function::Module> read_module(const Node& node, const std::vector<std::string>& platforms,
+                                     const FileReader& read_file, std::map<std::string, std::string>& files);
+/// "platforms" of a function, or of an optimizer that is a module; empty where it isn't there.
+Result<std::vector<std::string>> parse_platforms(const Node& owner);
 /// Reads the modules (their text goes into `files`, by the path in the document) and the bindings.
 Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
                                      const std::vector<VariableDef>& variables, const FileReader& read_file,
@@ -69,6 +76,10 @@ std::optional<Result<std::string>> find_plugin_signature(const std::string& dire
 Result<void> parse_update_module(const Node& node, const FileReader& read_file, Program& program);
 /// Every variable that has a gradient, or every shard of it, has its module.
 Result<void> check_update_module(const Node& node, const Program& program);
+
+// check_optimizer.cpp
+/// Against the variables and functions: both are in `program` by then.
+Result<void> check_optimizer(const Node& node, const Program& program);
 
 // datasets.cpp
 /// What is known of a dataset without reading its data.
@@ -97,6 +108,12 @@ bool fits_but_for_batch(const data::FieldSpec& field, const tensor::TensorSpec& 
 // batch_sizes.cpp
 /// Every size that the function's datasets can give has its module.
 Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& program, const Facts& facts);
+
+// shardings.cpp
+/// {"split": [2, 1]}, {"assign": 0}, "replicate".
+Result<Sharding> parse_sharding(const Node& node);
+/// Against the shapes of the modules, against each other, and against how many logical devices a replica has.
+Result<void> check_shardings(const FunctionDraft& draft, int logical_devices);
 
 // train.cpp
 Result<TrainDef> parse_train(const Node& node, const Program& program, const Facts& facts);

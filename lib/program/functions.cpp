@@ -22,16 +22,17 @@ Result<void> check_alike(const function::Module& first, const function::Module& 
   return {};
 }
 
-Result<std::vector<function::Module>> parse_modules(const Node& node, const FileReader& read_file,
+Result<std::vector<function::Module>> parse_modules(const Node& node, const std::vector<std::string>& platforms,
+                                                    const FileReader& read_file,
                                                     std::map<std::string, std::string>& files) {
   if (!node.is_text() && !node.is_list()) return node.fail_type("a path or a list of paths");
   std::vector<function::Module> modules;
   if (node.is_text()) {
-    modules.push_back(TFD_TRY(read_module(node, read_file, files)));
+    modules.push_back(TFD_TRY(read_module(node, platforms, read_file, files)));
     return modules;
   }
   for (const Node& element : node.elements()) {
-    function::Module module = TFD_TRY(read_module(element, read_file, files));
+    function::Module module = TFD_TRY(read_module(element, platforms, read_file, files));
     if (!modules.empty()) TFD_TRY(check_alike(modules.front(), module, element));
     for (const function::Module& other : modules)
       if (other.name == module.name) return element.fail("'{}' is there twice", module.name);
@@ -148,8 +149,24 @@ void number_random_inputs(FunctionDef& def) {
 
 }  // namespace
 
-Result<function::Module> read_module(const Node& node, const FileReader& read_file,
-                                     std::map<std::string, std::string>& files) {
+Result<std::vector<std::string>> parse_platforms(const Node& owner) {
+  std::vector<std::string> platforms;
+  const auto node = owner.find("platforms");
+  if (!node) return platforms;
+  if (!node->is_list()) return node->fail_type("a list of platforms");
+  for (const Node& element : node->elements()) {
+    std::string name = TFD_TRY(element.text());
+    TFD_TRY(function::check_platform_name(name), element.path());
+    if (std::find(platforms.begin(), platforms.end(), name) != platforms.end())
+      return element.fail("'{}' is there twice", name);
+    platforms.push_back(std::move(name));
+  }
+  if (platforms.empty()) return node->fail("must not be empty");
+  return platforms;
+}
+
+Result<function::Module> read_module(const Node& node, const std::vector<std::string>& platforms,
+                                     const FileReader& read_file, std::map<std::string, std::string>& files) {
   const std::string path = TFD_TRY(node.text());
   std::string code = TFD_TRY(read_file(path), node.path());
   std::optional<std::string> sidecar;
@@ -162,7 +179,11 @@ Result<function::Module> read_module(const Node& node, const FileReader& read_fi
   }
   files[path] = code;
   auto module = function::make_module(path, std::move(code), sidecar);
-  if (module) return module;
+  if (module) {
+    module->platforms = platforms;
+    TFD_TRY(function::check_platforms(*module), node.path());
+    return module;
+  }
   // The module's own message may or may not begin with its name.
   Error error = std::move(module).error();
   if (!error.message.starts_with(path)) error = std::move(error).within(path);
@@ -177,11 +198,12 @@ Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
   draft.def.name = name;
   if (node.has("plugin") || node.has("command")) {
     TFD_TRY(node.expect_object({"plugin", "function", "command", "keep", "timeout", "arguments", "results", "module",
-                                "inputs", "outputs", "returns"}));
+                                "platforms", "inputs", "outputs", "returns"}));
     TFD_TRY(parse_native(node, read_file, files, draft.def));
   } else {
-    TFD_TRY(node.expect_object({"module", "inputs", "outputs", "returns"}));
-    draft.def.modules = TFD_TRY(parse_modules(TFD_TRY(node.member("module")), read_file, files));
+    TFD_TRY(node.expect_object({"module", "platforms", "inputs", "outputs", "returns"}));
+    const auto platforms = TFD_TRY(parse_platforms(node));
+    draft.def.modules = TFD_TRY(parse_modules(TFD_TRY(node.member("module")), platforms, read_file, files));
   }
   const function::Signature& signature = draft.def.modules.front().signature;
   const std::string text = function::format_signature(signature);

@@ -51,12 +51,16 @@ void expand_weights(Json& document) {
 
 Result<std::vector<std::string>> find_group(const Node& pattern, const std::vector<VariableDef>& variables,
                                             bool gradients) {
-  const std::string text = TFD_TRY(pattern.text());
-  std::vector<std::string> names = matching(text, variables, gradients);
+  return find_group(TFD_TRY(pattern.text()), pattern, variables, gradients);
+}
+
+Result<std::vector<std::string>> find_group(const std::string& pattern, const Node& node,
+                                            const std::vector<VariableDef>& variables, bool gradients) {
+  std::vector<std::string> names = matching(pattern, variables, gradients);
   if (!names.empty()) return names;
-  if (gradients && !matching(text, variables, false).empty())
-    return pattern.fail("no variable that matches '{}' is trainable", text);
-  return pattern.fail("no variable matches '{}'", text);
+  if (gradients && !matching(pattern, variables, false).empty())
+    return node.fail("no variable that matches '{}' is trainable", pattern);
+  return node.fail("no variable matches '{}'", pattern);
 }
 
 std::string safetensors_init(const std::string& path, const std::string& key) { return init_from(path, key).dump(); }

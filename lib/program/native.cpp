@@ -106,6 +106,7 @@ Result<void> parse_native(const Node& node, const FileReader& read_file, std::ma
   const bool is_plugin = node.has("plugin");
   if (node.has("module") || (is_plugin && node.has("command")))
     return node.fail("must have one of module, plugin and command");
+  TFD_TRY(refuse(node, {"platforms"}, "module"));
   if (!is_plugin) {
     TFD_TRY(refuse(node, {"function"}, "plugin"));
     return parse_command(node, def);

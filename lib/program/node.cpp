@@ -49,23 +49,16 @@ tl::unexpected<Error> Node::fail_text(Code code, std::string text) const {
   return tfd::fail(Error{code, path_.empty() ? text : fmt::format("{}: {}", path_, text), {}});
 }
 
-tl::unexpected<Error> Node::fail_later(std::string_view what) const {
-  return fail_text(Code::kUnimplemented, fmt::format("not supported yet: {} need a newer tfd", what));
-}
-
 tl::unexpected<Error> Node::fail_type(std::string_view what) const {
   return fail("must be {}, not {}", what, type_text(*json_));
 }
 
-Result<void> Node::expect_object(std::span<const std::string_view> known, std::span<const LaterKey> later) const {
+Result<void> Node::expect_object(std::span<const std::string_view> known) const {
   if (!json_->is_object()) return fail_type("an object");
   for (const auto& [key, value] : json_->items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const Node child(value, child_path(path_, printable(key)));
-    for (const LaterKey& entry : later)
-      if (entry.key == key) return child.fail_later(entry.what);
     std::vector<std::string> names(known.begin(), known.end());
-    for (const LaterKey& entry : later) names.emplace_back(entry.key);
     return child.fail("unknown key{}", did_you_mean(key, names));
   }
   return {};

@@ -20,12 +20,6 @@
 
 namespace tfd::program {
 
-/// A key that the design has and this version hasn't: said as such, not as unknown.
-struct LaterKey {
-  std::string_view key;
-  std::string_view what;  // plural: "plugin functions"
-};
-
 class Node {
  public:
   Node(const nlohmann::ordered_json& json, std::string path) : json_(&json), path_(std::move(path)) {}
@@ -47,14 +41,11 @@ class Node {
     return fail_text(Code::kInvalidArgument, fmt::format(format, std::forward<Args>(args)...));
   }
   tl::unexpected<Error> fail_text(Code code, std::string text) const;
-  /// kUnimplemented: "PATH: not supported yet: WHAT need a newer tfd".
-  tl::unexpected<Error> fail_later(std::string_view what) const;
 
-  /// An object with none but these keys; the nearest known one is named. Every `required` key is there.
-  Result<void> expect_object(std::span<const std::string_view> known, std::span<const LaterKey> later = {}) const;
-  Result<void> expect_object(std::initializer_list<std::string_view> known,
-                             std::initializer_list<LaterKey> later = {}) const {
-    return expect_object(std::span(known.begin(), known.size()), std::span(later.begin(), later.size()));
+  /// An object with none but these keys; the nearest known one is named.
+  Result<void> expect_object(std::span<const std::string_view> known) const;
+  Result<void> expect_object(std::initializer_list<std::string_view> known) const {
+    return expect_object(std::span(known.begin(), known.size()));
   }
   /// "must be a WHAT, not a number".
   tl::unexpected<Error> fail_type(std::string_view what) const;

@@ -104,10 +104,12 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
     facts = TFD_TRY(parse_datasets(*node, options.look_at_files, drafts, program));
   for (FunctionDraft& draft : drafts) {
     draft.splits = splits_its_data(root, draft.def.name);
+    draft.replicas = options.replicas;
     TFD_TRY(check_function(draft, program, facts));
+    TFD_TRY(check_shardings(draft, options.logical_devices));
     program.functions.push_back(std::move(draft.def));
   }
-  if (program.update) TFD_TRY(check_update_module(TFD_TRY(root.member("optimizer")), program));
+  if (const auto node = root.find("optimizer")) TFD_TRY(check_optimizer(*node, program));
   add_loss_scale(program);
   if (const auto node = root.find("train")) program.train = TFD_TRY(parse_train(*node, program, facts));
   return program;

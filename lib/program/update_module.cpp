@@ -134,16 +134,17 @@ Result<std::shared_ptr<const variable::Optimizer>> make_common(const Node& node)
 }  // namespace
 
 Result<void> parse_update_module(const Node& node, const FileReader& read_file, Program& program) {
-  std::vector<std::string_view> known{"module", "inputs", "outputs"};
+  std::vector<std::string_view> known{"module", "platforms", "inputs", "outputs"};
   known.insert(known.end(), kCommon.begin(), kCommon.end());
   TFD_TRY(node.expect_object(known));
   const Node modules = TFD_TRY(node.member("module"));
+  const auto platforms = TFD_TRY(parse_platforms(node));
   UpdateDef def;
   if (modules.is_list())
     for (const Node& one : modules.elements())
-      def.modules.push_back(TFD_TRY(read_module(one, read_file, program.files)));
+      def.modules.push_back(TFD_TRY(read_module(one, platforms, read_file, program.files)));
   else
-    def.modules.push_back(TFD_TRY(read_module(modules, read_file, program.files)));
+    def.modules.push_back(TFD_TRY(read_module(modules, platforms, read_file, program.files)));
   if (def.modules.empty()) return modules.fail("must not be empty");
   const function::Signature& first = def.modules.front().signature;
   def.inputs = TFD_TRY(parse_bindings(TFD_TRY(node.member("inputs")), true, first.arguments.size()));

@@ -69,6 +69,19 @@ inline std::map<std::string, std::string> modules() {
   }
 }
 )"},
+          {"platforms.mlir", R"(module @step {
+  func.func public @main(%arg9: tensor<i32> {jax.global_constant = "_platform_index"}, %arg0: tensor<8x2xf32> loc("w"), %arg1: tensor<2xf32> loc("b"), %arg2: tensor<4x8xf32> loc("x"), %arg3: tensor<4xi32> loc("y")) -> (tensor<f32>, tensor<8x2xf32>, tensor<2xf32>) {
+    %0 = "stablehlo.case"(%arg9) ({
+      %1 = stablehlo.constant dense<0.0> : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }, {
+      %1 = stablehlo.constant dense<1.0> : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<i32>) -> tensor<f32>
+    return %0, %arg0, %arg1 : tensor<f32>, tensor<8x2xf32>, tensor<2xf32>
+  }
+}
+)"},
           {"double.mlir", R"(module @double {
   func.func public @main(%arg0: tensor<8xf32> loc("x")) -> (tensor<8xf32>) {
     %0 = stablehlo.add %arg0, %arg0 : tensor<8xf32>

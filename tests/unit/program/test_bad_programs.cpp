@@ -130,8 +130,10 @@ TEST_CASE("bad program: datasets") {
        "functions.train_step.inputs[2]: field 'label' of dataset 'train' is s32[4], but argument 'x' of step.mlir is "
        "f32[4, 8]"},
       {{"datasets.train[2].batch.size=5"},
-       "functions.train_step.inputs[2]: field 'image' of dataset 'train' is f32[5, 8], but argument 'x' of step.mlir "
-       "is f32[4, 8]"},
+       "functions.train_step: no module takes a batch of 5 of dataset 'train' (there is 4)"},
+      {{"datasets.train[2].batch.size=9", "train.replicas=split"},
+       "functions.train_step: no module takes a share of a batch of 9 of dataset 'train', however many replicas there "
+       "are (there is 4)"},
       {{"functions.eval_step.module=eval.mlir"},
        "functions.eval_step: no module takes a batch of 2 of dataset 'test' (there is 4)"},
       {{"datasets.test[1].batch.size=5"},
@@ -157,6 +159,20 @@ TEST_CASE("bad program: functions and their modules") {
        "(f32[], f32[8, 2], f32[2]), but eval.mlir is (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], "
        "f32[], f32[])"},
       {{"functions.eval_step.module[1]=eval.mlir"}, "functions.eval_step.module[1]: 'eval.mlir' is there twice"},
+      {{R"(functions.train_step.platforms=["cpu", "cuad"])"},
+       "functions.train_step.platforms[1]: platform 'cuad' is unknown (there are cpu, cuda, rocm, tpu and gpu)"},
+      {{R"(functions.train_step.platforms=["cpu", "cpu"])"}, "functions.train_step.platforms[1]: 'cpu' is there twice"},
+      {{"functions.train_step.platforms=cpu"},
+       "functions.train_step.platforms: must be a list of platforms, not a string"},
+      {{"functions.train_step.platforms=[]"}, "functions.train_step.platforms: must not be empty"},
+      {{"functions.train_step.module=platforms.mlir"},
+       "functions.train_step.module: platforms.mlir is a jax.export for several platforms that asks on which it runs, "
+       "and the module doesn't say which they are: state them in the order of the export, as in \"platforms\": "
+       "[\"cpu\", \"cuda\"]"},
+      {{R"(functions.train_step.platforms=["cpu", "cuda", "tpu"])", "functions.train_step.module=platforms.mlir"},
+       "functions.train_step.module: platforms.mlir chooses among 2 platforms, and 3 are stated"},
+      {{R"(functions.x={"command": ["sort"], "platforms": ["cpu"]})"},
+       "functions.x.platforms: only a module has 'platforms'"},
       {{R"(functions.x={"plugin": "x.so"})"},
        "functions.x.plugin: cannot read x.so: no such file or directory",
        Code::kNotFound},
@@ -220,8 +236,49 @@ TEST_CASE("bad program: inputs") {
        "functions.count.inputs[4]: needs an optimizer with \"on_nonfinite\": \"skip\" or a 'loss_scale'"},
       {{"optimizer.adam.on_nonfinite=skip", "functions.count.inputs[3]=loss_scale"},
        "functions.count.inputs[3]: needs a scalar f32 or f64, but argument 'step' of count.mlir is s64[]"},
+      {{"optimizer.adam.loss_scale=8"},
+       "optimizer.adam.loss_scale: no function takes it: bind the input \"loss_scale\" of the one that has the "
+       "gradients"},
+      {{R"(optimizer.adam.groups={"enc/*": {"learning_rate": 1}})"},
+       "optimizer.adam.groups.enc/*: no variable matches 'enc/*'"},
+      {{R"(optimizer.adam.groups={"fix*": {"learning_rate": 1}})"},
+       "optimizer.adam.groups.fix*: no variable that matches 'fix*' is trainable"},
+      {{R"(optimizer={"adamw": {"exclude_from_weight_decay": ["b", "*/bias"]}})"},
+       "optimizer.adamw.exclude_from_weight_decay[1]: no variable matches '*/bias'"},
       {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})"},
-       "functions.train_step.inputs[0].sharding: not supported yet: shardings over logical devices need a newer tfd",
+       "functions.train_step.inputs[0].sharding: needs 2 logical devices per replica, and here a replica has one: only "
+       "the device assignment of TPUStrategy gives it several",
+       Code::kUnimplemented},
+      {{R"(functions.train_step.inputs[0].sharding={"split": [2]})"},
+       "functions.train_step.inputs[0].sharding.split: states 1 dimension, but 'w' of step.mlir is f32[8, 2]"},
+      {{R"(functions.train_step.inputs[0].sharding={"split": [3, 1]})"},
+       "functions.train_step.inputs[0].sharding.split[0]: 8 doesn't divide into 3 pieces: 'w' of step.mlir is f32[8, "
+       "2]"},
+      {{R"(functions.train_step.inputs[0].sharding={"split": [0, 1]})"},
+       "functions.train_step.inputs[0].sharding.split[0]: must be positive, not 0"},
+      {{R"(functions.train_step.inputs[0].sharding={"split": [65536, 65536]})"},
+       "functions.train_step.inputs[0].sharding.split[1]: 65536 is too large"},
+      {{R"(functions.train_step.inputs[0].sharding={"splitt": [2, 1]})"},
+       "functions.train_step.inputs[0].sharding.splitt: unknown key, did you mean 'split'?"},
+      {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1], "assign": 0})"},
+       "functions.train_step.inputs[0].sharding: must have one of 'split' and 'assign'"},
+      {{R"(functions.train_step.inputs[0].sharding="copy")"},
+       "functions.train_step.inputs[0].sharding: must be \"replicate\", {\"split\": [2, 1]} or {\"assign\": 0}, not "
+       "\"copy\""},
+      {{R"(functions.train_step.inputs[0].sharding={"assign": -1})"},
+       "functions.train_step.inputs[0].sharding.assign: must be at least 0, not -1"},
+      {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})",
+        R"(functions.train_step.inputs[1].sharding={"split": [1]})"},
+       "functions.train_step.inputs[1].sharding: splits into 1, but another one of this function into 2: both are over "
+       "all logical devices"},
+      {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})",
+        R"(functions.train_step.outputs[0].sharding={"assign": 2})"},
+       "functions.train_step.outputs[0].sharding: assigns to logical device 2, but there are 2: into so many another "
+       "one is split"},
+      {{R"(functions.train_step.outputs[0].sharding={"assign": 1})"},
+       "functions.train_step.outputs[0].sharding: needs 2 logical devices per replica, and here a replica has one: "
+       "only "
+       "the device assignment of TPUStrategy gives it several",
        Code::kUnimplemented},
       {{"functions.train_step.inputs[0]=stpe"},
        "functions.train_step.inputs[0]: input 'stpe' is unknown, did you mean 'step'?"},

@@ -68,8 +68,12 @@ TEST_CASE("lookups: what doesn't fit is said with its place") {
       {"functions.step.outputs[1]={\"gradient\": \"users\", \"part\": \"values\"}",
        "functions.step.outputs[1]: has no indices of the rows"},
       {"functions.step.outputs[1].ids.field=label",
-       "functions.step.outputs[1].ids: are no numbers among the inputs, of a lookup or by themselves, that fit the "
-       "result"},
+       "functions.step.outputs[1].ids: field 'label' of dataset 'clicks' is not the numbers of the rows in result "
+       "'result1' of step.mlir, which is f32[4, 8]: those are s32 or s64 of shape [4]"},
+      {R"(functions.step.outputs[1].ids={"arg": 0})",
+       "functions.step.outputs[1].ids: arg 0 is none of the inputs: bind it as one, or as the ids of a lookup"},
+      {"datasets.clicks[2].batch.size=2",
+       "functions.step: no module takes a batch of 2 of dataset 'clicks' (there is 4)"},
       {"functions.step.outputs[1].gradient=bias",
        "functions.step.outputs[1]: variable 'bias' is a scalar: it has no rows"},
       {"functions.put.outputs[0].part=values",

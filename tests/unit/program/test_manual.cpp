@@ -37,7 +37,7 @@ std::vector<std::string> blocks() {
   return found;
 }
 
-Result<Program> parse_page(const std::string& document, std::vector<std::string> overrides = {}) {
+Result<Program> parse_page(const std::string& document, std::vector<std::string> overrides = {}, int replicas = 0) {
   const FileReader reader = [](const std::string& path) -> Result<std::string> {
     for (const std::string example : {"linear", "counter"}) {
       std::string text = read_text(std::string(TFD_SOURCE) + "/examples/" + example + "/" + path);
@@ -48,6 +48,7 @@ Result<Program> parse_page(const std::string& document, std::vector<std::string>
   ProgramOptions options;
   options.overrides = std::move(overrides);
   options.look_at_files = false;
+  options.replicas = replicas;
   return parse_program(document, "program.json", "/nowhere", reader, options);
 }
 
@@ -89,10 +90,12 @@ TEST_CASE("manual: the errors read as it says") {
       {"functions.step.inputs[2].dataset=point"},
       {"variables.b.shape=[2]", "functions.step.inputs[0].variable=b"},
       {R"(datasets.points=[{"tensor_slices": {"fields": {"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "y": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}}}, {"batch": {"size": 4}}])"},
+      {"train.replicas=split"},
+      {R"(optimizer={"adam": {"groups": {"enc/*": {"learning_rate": 0.1}}}})"},
       {"train.stop={}"}};
   const auto all = blocks();
   std::string said;
-  for (const auto& overrides : causes) said += parse_page(all[0], overrides).error().message + "\n";
+  for (const auto& overrides : causes) said += parse_page(all[0], overrides, 3).error().message + "\n";
   CHECK(said == all.back());
 }
 

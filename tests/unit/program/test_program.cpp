@@ -140,7 +140,8 @@ TEST_CASE("program: the module is chosen by the shapes that come") {
   REQUIRE(choose_module(eval, specs(4)));
   CHECK((*choose_module(eval, specs(4)))->name == "eval.mlir");
   CHECK((*choose_module(eval, specs(2)))->name == "eval_2.mlir");
-  CHECK(choose_module(eval, specs(3)).error().message == "eval_step: no module takes a batch of 3 (there are 4 and 2)");
+  CHECK(choose_module(eval, specs(3)).error().message ==
+        "eval_step: no module takes a batch of 3 (there are 4 and 2): argument 2 (x) is f32[3, 8]");
   auto mixed = specs(4);
   mixed[3].shape = {2};
   CHECK(choose_module(eval, mixed).error().message ==
@@ -150,6 +151,64 @@ TEST_CASE("program: the module is chosen by the shapes that come") {
   CHECK(choose_module(eval, wrong).error().message == "eval_step: argument 3 (y) is f32[4], the module takes s32[4]");
   wrong.pop_back();
   CHECK(choose_module(eval, wrong).error().message == "eval_step: 3 argument(s), the module takes 4");
+}
+
+TEST_CASE("program: replicas that share a batch need modules for their shares") {
+  const auto error = [](int replicas, std::vector<std::string> overrides) {
+    overrides.emplace_back("train.replicas=split");
+    ProgramOptions options;
+    options.overrides = std::move(overrides);
+    options.look_at_files = false;
+    options.replicas = replicas;
+    const auto program = parse_program(test::kProgram, "p.json", "/nowhere", test::memory_reader(), options);
+    return program ? std::string() : program.error().message;
+  };
+  const std::string eight = "datasets.train[2].batch.size=8";
+  CHECK(error(1, {}).empty());
+  CHECK(error(2, {eight}).empty());
+  CHECK(error(0, {eight}).empty());  // with two it is right
+  CHECK(error(3, {eight}) ==
+        "p.json: functions.train_step: 3 replicas share a batch of 8 of dataset 'train', and no module takes 2 (there "
+        "is 4)");
+  CHECK(error(2, {}) ==
+        "p.json: functions.train_step: 2 replicas share a batch of 4 of dataset 'train', and no module takes 2 (there "
+        "is 4)");
+  const std::string uneven =
+      "datasets.train=[{\"tensor_slices\": {\"fields\": {\"image\": {\"dtype\": \"f32\", "
+      "\"shape\": [0, 8], \"data\": []}, \"label\": {\"dtype\": \"s32\", \"shape\": [0], "
+      "\"data\": []}}}}, {\"repeat\": {\"count\": 1}}, {\"batch\": {\"size\": 8}}]";
+  CHECK(error(3, {uneven}).empty());  // no element comes
+}
+
+TEST_CASE("program: shardings over the logical devices of a replica are kept, and need as many") {
+  const std::vector<std::string> stated{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})",
+                                        R"(functions.train_step.inputs[1].sharding="replicate")",
+                                        R"(functions.train_step.outputs[0].sharding={"assign": 1})",
+                                        R"(functions.train_step.inputs[2].sharding={"split": [1, 2]})"};
+  ProgramOptions options;
+  options.overrides = stated;
+  options.look_at_files = false;
+  options.logical_devices = 2;
+  const auto program = parse_program(test::kProgram, "p.json", "/nowhere", test::memory_reader(), options);
+  REQUIRE_MESSAGE(program, (program ? "" : program.error().message));
+  const FunctionDef& step = *program->find_function("train_step");
+  CHECK(logical_devices_of(step) == 2);
+  CHECK(logical_devices_of(*program->find_function("eval_step")) == 1);
+  CHECK(step.inputs[0].sharding->pieces == std::vector<std::int64_t>{2, 1});
+  CHECK(step.inputs[1].sharding->kind == Sharding::Kind::kReplicate);
+  CHECK_FALSE(step.inputs[3].sharding);
+  CHECK(step.outputs[0].sharding->device == 1);
+  const Program one = good({R"(functions.train_step.inputs[0].sharding={"split": [1, 1]})",
+                            R"(functions.train_step.outputs[1]={"gradient": "w", "sharding": {"assign": 0}})",
+                            R"(functions.count.inputs[1].sharding={"split": [1]})"});
+  CHECK(logical_devices_of(*one.find_function("train_step")) == 1);
+}
+
+TEST_CASE("program: platforms are stated for every module of a function") {
+  const Program program =
+      good({R"(functions.train_step.platforms=["cpu", "tpu"])", "functions.train_step.module=platforms.mlir"});
+  CHECK(program.find_function("train_step")->modules[0].platforms == std::vector<std::string>{"cpu", "tpu"});
+  CHECK(program.find_function("train_step")->inputs.size() == 4);
 }
 
 TEST_CASE("program: a dataset's map is a function of the program") {

@@ -62,6 +62,18 @@ struct RngDef {
   std::optional<std::uint64_t> seed;  // instead of the program's
 };
 
+/// Where an input or output lies on the logical devices of a replica: whole on each of them, cut into so many pieces
+/// along each dimension, or on one. What TPUStrategy's device assignment gives a replica several of.
+struct Sharding {
+  enum class Kind : std::uint8_t { kReplicate, kSplit, kAssign };
+  Kind kind = Kind::kReplicate;
+  std::vector<std::int64_t> pieces = {};  // kSplit: one for each dimension
+  int device = 0;                         // kAssign
+
+  /// How many logical devices it needs; it may be on more unless it is split.
+  std::int64_t devices() const;
+};
+
 /// What one module argument is bound to.
 struct InputBinding {
   InputKind kind = InputKind::kArg;
@@ -71,6 +83,7 @@ struct InputBinding {
   /// A variable: the module gets those of its rows whose numbers are what the rest says (a dataset, arg or kwarg).
   std::string lookup = {};
   RngDef rng = {};
+  std::optional<Sharding> sharding = {};
 };
 
 /// Where a loss scale that moves lives: a variable that the program has without stating it. Checkpoints have it too.
@@ -91,6 +104,7 @@ struct OutputBinding {
   Part part = Part::kWhole;
   RowsPart rows = RowsPart::kAll;
   std::optional<InputBinding> ids = {};  // of kValues: where the numbers come from, if not from a kIndices beside it
+  std::optional<Sharding> sharding = {};
 };
 
 /// The shape of the numbers that a lookup needs, where the module takes (or returns) rows of this spec: all dimensions
@@ -201,6 +215,9 @@ struct Program {
   const FunctionDef* find_function(std::string_view name) const;
 };
 
+/// How many logical devices a replica needs for it: 1 where nothing is split or assigned to another one than the first.
+std::int64_t logical_devices_of(const FunctionDef& function);
+
 using CompileModule = std::function<Result<std::shared_ptr<function::Function>>(const function::Module&)>;
 /// The program's rules, ready to update variables: an optimizer of one's own is compiled for that. Without it (on a
 /// worker) it clips, and tells the learning rate, but apply() is kFailedPrecondition. Errors of compiling.
@@ -216,10 +233,12 @@ struct ProgramOptions {
   std::vector<std::string> overrides;  // "train.steps=10", "optimizer.adam.learning_rate=0.01": PATH=JSON or PATH=text
   /// Look at data files (npy headers, whether csv files exist): on the coordinator only where they are there.
   bool look_at_files = true;
+  int logical_devices = 1;  // of each replica: what shardings may need
+  int replicas = 0;         // of a worker, which share a batch where train splits it; 0: not known
 };
 
-/// Reads and checks. kNotFound; kInvalidArgument with "FILE: JSON.PATH: what"; kUnimplemented for what tfd will have
-/// later, "FILE: JSON.PATH: not supported yet: …"; kUsage for an override that has no place in the document.
+/// Reads and checks. kNotFound; kInvalidArgument with "FILE: JSON.PATH: what"; kUnimplemented where a sharding needs
+/// more logical devices than a replica has; kUsage for an override that has no place in the document.
 Result<Program> load_program(const std::string& path, const ProgramOptions& options);
 /// The same from a document: `directory` is where relative data paths start, modules come from `read_file`.
 Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
@@ -242,7 +261,7 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
                          const std::vector<std::string>& fields);
 
 /// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is
-/// missing: "eval_step: no module takes a batch of 40 (there are 64 and 1)".
+/// missing: "eval_step: no module takes a batch of 40 (there are 64 and 1): argument 2 (x) is f32[40, 8]".
 Result<const function::Module*> choose_module(const FunctionDef& function,
                                               const std::vector<tensor::TensorSpec>& arguments);
 

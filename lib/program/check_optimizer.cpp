@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the optimizer says of variables and functions: patterns of names that match something, a loss scale that is
+// used.
+#include <algorithm>
+
+#include "draft.hpp"
+
+namespace tfd::program {
+namespace {
+
+/// {"adam": {…}} -> what is in it; an optimizer that is a module has its settings beside it.
+Node settings_of(const Node& optimizer) {
+  return optimizer.has("module") ? optimizer : optimizer.members().front().second;
+}
+
+Result<void> check_patterns(const Node& settings, const std::vector<VariableDef>& variables) {
+  if (const auto groups = settings.find("groups"))
+    for (const auto& [pattern, group] : groups->members()) TFD_TRY(find_group(pattern, group, variables, true));
+  if (const auto excluded = settings.find("exclude_from_weight_decay"))
+    for (const Node& pattern : excluded->elements()) TFD_TRY(find_group(pattern, variables, true));
+  return {};
+}
+
+/// Gradients of a function that doesn't take it aren't divided by it either: stating it would do nothing.
+Result<void> check_loss_scale_used(const Node& settings, const std::vector<FunctionDef>& functions) {
+  const auto stated = settings.find("loss_scale");
+  const bool is_taken = std::any_of(functions.begin(), functions.end(), [](const FunctionDef& def) {
+    return std::any_of(def.inputs.begin(), def.inputs.end(),
+                       [](const InputBinding& input) { return input.kind == InputKind::kLossScale; });
+  });
+  if (!stated || is_taken) return {};
+  return stated->fail("no function takes it: bind the input \"loss_scale\" of the one that has the gradients");
+}
+
+}  // namespace
+
+Result<void> check_optimizer(const Node& node, const Program& program) {
+  const Node settings = settings_of(node);
+  TFD_TRY(check_patterns(settings, program.variables));
+  TFD_TRY(check_loss_scale_used(settings, program.functions));
+  if (program.update) TFD_TRY(check_update_module(node, program));
+  return {};
+}
+
+}  // namespace tfd::program

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where inputs and outputs lie on the logical devices of a replica. As in TensorFlow's
+// experimental_split_to_logical_devices (2.21, tpu_strategy.py) the pieces of a split are as many as there are devices.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "draft.hpp"
+
+namespace tfd::program {
+namespace {
+
+constexpr std::int64_t kMaxDevices = 1 << 16;  // more than any slice of a pod has
+
+struct Stated {
+  const Sharding* sharding;
+  Node node;  // of the sharding itself
+};
+
+Result<Stated> stated(const std::optional<Sharding>& sharding, const Node& binding) {
+  Node node = TFD_TRY(binding.member("sharding"));
+  return Stated{&*sharding, std::move(node)};
+}
+
+/// One piece for each dimension of every module's argument or result, all of the same size.
+Result<void> check_shape(const Stated& at, const function::Parameter& parameter, const function::Module& module) {
+  if (at.sharding->kind != Sharding::Kind::kSplit) return {};
+  const auto& shape = parameter.spec.shape;
+  const auto& pieces = at.sharding->pieces;
+  const Node split = TFD_TRY(at.node.member("split"));
+  if (pieces.size() != shape.size())
+    return split.fail("states {} dimension{}, but '{}' of {} is {}", pieces.size(), pieces.size() == 1 ? "" : "s",
+                      parameter.name, module.name, format_spec(parameter.spec));
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] % pieces[i] != 0)
+      return split.elements()[i].fail("{} doesn't divide into {} pieces: '{}' of {} is {}", shape[i], pieces[i],
+                                      parameter.name, module.name, format_spec(parameter.spec));
+  return {};
+}
+
+/// All that a function states together: splits into as many pieces, and no device beyond them.
+Result<std::int64_t> count_devices(const std::vector<Stated>& all) {
+  std::optional<std::int64_t> split;
+  std::int64_t devices = 1;
+  for (const Stated& at : all) {
+    if (at.sharding->kind == Sharding::Kind::kSplit) {
+      if (split && *split != at.sharding->devices())
+        return at.node.fail(
+            "splits into {}, but another one of this function into {}: both are over all logical devices",
+            at.sharding->devices(), *split);
+      split = at.sharding->devices();
+    }
+    devices = std::max(devices, at.sharding->devices());
+  }
+  for (const Stated& at : all)
+    if (split && at.sharding->devices() > *split)
+      return at.node.fail("assigns to logical device {}, but there are {}: into so many another one is split",
+                          at.sharding->device, *split);
+  return devices;
+}
+
+}  // namespace
+
+std::int64_t Sharding::devices() const {
+  if (kind == Kind::kAssign) return device + 1;
+  return std::accumulate(pieces.begin(), pieces.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+Result<Sharding> parse_sharding(const Node& node) {
+  Sharding out;
+  if (node.is_text()) {
+    if (TFD_TRY(node.text()) == "replicate") return out;
+    return node.fail("must be \"replicate\", {{\"split\": [2, 1]}} or {{\"assign\": 0}}, not {}", node.dump());
+  }
+  if (!node.is_object()) return node.fail_type("\"replicate\", {\"split\": [2, 1]} or {\"assign\": 0}");
+  TFD_TRY(node.expect_object({"split", "assign"}));
+  if (node.has("split") == node.has("assign")) return node.fail("must have one of 'split' and 'assign'");
+  if (const auto device = node.find("assign")) {
+    const auto number = TFD_TRY(device->integer(0));
+    if (number >= kMaxDevices) return device->fail("{} is too large", number);
+    out.kind = Sharding::Kind::kAssign;
+    out.device = static_cast<int>(number);
+    return out;
+  }
+  const Node split = TFD_TRY(node.member("split"));
+  if (!split.is_list()) return split.fail_type("a list: into how many pieces each dimension is cut");
+  out.kind = Sharding::Kind::kSplit;
+  for (const Node& pieces : split.elements()) {
+    out.pieces.push_back(TFD_TRY(pieces.integer(1)));
+    if (out.pieces.back() > kMaxDevices || out.devices() > kMaxDevices)
+      return pieces.fail("{} is too large", out.pieces.back());
+  }
+  return out;
+}
+
+Result<void> check_shardings(const FunctionDraft& draft, int logical_devices) {
+  const FunctionDef& def = draft.def;
+  std::vector<Stated> all;
+  for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+    if (!def.inputs[i].sharding) continue;
+    all.push_back(TFD_TRY(stated(def.inputs[i].sharding, draft.inputs[i])));
+    for (const function::Module& module : def.modules)
+      TFD_TRY(check_shape(all.back(), module.signature.arguments[i], module));
+  }
+  for (std::size_t i = 0; i < def.outputs.size(); ++i) {
+    if (!def.outputs[i].sharding) continue;
+    all.push_back(TFD_TRY(stated(def.outputs[i].sharding, draft.outputs[i])));
+    for (const function::Module& module : def.modules)
+      TFD_TRY(check_shape(all.back(), module.signature.results[i], module));
+  }
+  const std::int64_t needed = TFD_TRY(count_devices(all));
+  if (needed <= logical_devices) return {};
+  const auto widest = std::max_element(all.begin(), all.end(), [](const Stated& a, const Stated& b) {
+    return a.sharding->devices() < b.sharding->devices();
+  });
+  return widest->node.fail_text(
+      Code::kUnimplemented,
+      fmt::format("needs {} logical devices per replica, and here a replica has {}: only the device assignment of "
+                  "TPUStrategy gives it several",
+                  needed, logical_devices == 1 ? "one" : std::to_string(logical_devices)));
+}
+
+std::int64_t logical_devices_of(const FunctionDef& function) {
+  std::int64_t devices = 1;
+  for (const InputBinding& input : function.inputs)
+    if (input.sharding) devices = std::max(devices, input.sharding->devices());
+  for (const OutputBinding& output : function.outputs)
+    if (output.sharding) devices = std::max(devices, output.sharding->devices());
+  return devices;
+}
+
+}  // namespace tfd::program
