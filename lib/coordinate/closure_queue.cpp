@@ -6,7 +6,7 @@
 namespace tfd::coordinate {
 
 std::optional<ClosureId> ClosureQueue::take() {
-  if (error_ || queued_.empty()) return std::nullopt;
+  if (queued_.empty()) return std::nullopt;
   const ClosureId closure = queued_.front();
   queued_.pop_front();
   in_flight_.insert(closure);

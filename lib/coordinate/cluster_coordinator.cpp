@@ -463,7 +463,7 @@ void Coordinator::drop_queued() {
   std::vector<ClosurePtr> dropped;
   {
     const Lock lock(mutex_);
-    while (const auto id = queue_.take()) {
+    while (const auto id = queue_.has_error() ? std::nullopt : queue_.take()) {
       queue_.finished(*id);
       const auto found = closures_.find(*id);
       found->second->value->set_cancelled({Code::kCancelled, "it was dropped before any worker had it", {}}, {});

@@ -68,7 +68,7 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
       ++passed_over;
       continue;
     }
-    const auto id = queue_.take();
+    const auto id = queue_.has_error() ? std::nullopt : queue_.take();
     if (!id) {
       next_worker_ = index;
       break;

@@ -14,7 +14,7 @@ void RemoteValue::Shared::publish(ClosureState value) {
 }
 
 void RemoteValue::Shared::set_outcome(runtime::ClosureOutcome value) {
-  outcome = std::move(value);
+  if (!fetched.load()) outcome = std::move(value);
   publish(ClosureState::kReady);
 }
 
@@ -73,7 +73,9 @@ Result<runtime::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
   }
   switch (state()) {
     case ClosureState::kReady:
-      return shared_->place && !shared_->place->variable.empty() ? read_again(deadline) : shared_->outcome;
+      if (shared_->place && !shared_->place->variable.empty()) return read_again(deadline);
+      shared_->fetched.store(true);
+      return shared_->outcome;
     case ClosureState::kError:
     case ClosureState::kCancelled:
     case ClosureState::kAborted:

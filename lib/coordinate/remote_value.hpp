@@ -48,6 +48,7 @@ struct RemoteValue::Shared {
   const ClosureId id;
   const std::shared_ptr<FetchBoard> board;  // with the coordinator and its other values
   std::atomic<ClosureState> state{ClosureState::kNotReady};
+  std::atomic<bool> fetched = false;  // the first value that is fetched stays the value, also when it is made anew
   runtime::ClosureOutcome outcome;
   Error error;
   std::optional<ClosureId> cause;

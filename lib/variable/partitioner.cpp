@@ -17,10 +17,10 @@ std::int64_t min_size_shards(const Partitioner& p, const tensor::Shape& shape, s
   return std::max<std::int64_t>(1, std::min({shape[0], p.max_shards, ceil_div(total, p.min_shard_bytes)}));
 }
 
+/// Of a variable that isn't empty.
 std::int64_t max_size_shards(const Partitioner& p, const tensor::Shape& shape, std::int64_t element_bytes) {
-  if (shape[0] == 0) return 1;
   const std::int64_t row = tensor::element_count(shape) / shape[0] * element_bytes;
-  const std::int64_t rows = row == 0 ? shape[0] : std::max<std::int64_t>(1, p.max_shard_bytes / row);
+  const std::int64_t rows = std::max<std::int64_t>(1, p.max_shard_bytes / row);
   const std::int64_t shards = ceil_div(shape[0], rows);
   return p.max_shards > 0 ? std::min(p.max_shards, shards) : shards;
 }
@@ -34,12 +34,14 @@ Result<std::vector<std::int64_t>> Partitioner::partitions(const tensor::Shape& s
   std::vector<std::int64_t> out(shape.size(), 1);
   switch (kind) {
     case Kind::kFixedShards:
-      out[0] = std::min(num_shards, std::max<std::int64_t>(shape[0], 1));
+      out[0] = std::min(num_shards, shape[0]);
       break;
     case Kind::kMinSize:
       out[0] = min_size_shards(*this, shape, element_bytes);
       break;
     case Kind::kMaxSize:
+      if (tensor::element_count(shape) == 0)
+        return fail(Code::kInvalidArgument, "max_size can't cut [{}]: its rows have no bytes", fmt::join(shape, ", "));
       out[0] = max_size_shards(*this, shape, element_bytes);
       break;
   }
@@ -78,6 +80,8 @@ Result<std::int64_t> shard_count(const std::vector<std::int64_t>& partitions, co
   if (!cuts_rows_only || shape.empty())
     return fail(Code::kInvalidArgument, "partitions must be 1 but for the first, which isn't 0: not [{}]",
                 fmt::join(partitions, ", "));
+  if (shape[0] == 0 && partitions[0] > 1)
+    return fail(Code::kInvalidArgument, "[{}] has no rows to be in {} shards", fmt::join(shape, ", "), partitions[0]);
   return std::min(partitions[0], std::max<std::int64_t>(shape[0], 1));
 }
 

@@ -131,7 +131,8 @@ Result<void> ReplicatedVariable::write(WriteOp op, std::span<const Tensor> value
 
 Result<void> ReplicatedVariable::write_same(WriteOp op, const Tensor& value) {
   TFD_TRY(check(op, value));
-  if (kind_.synchronization == Synchronization::kOnWrite && kind_.aggregation == Aggregation::kSum)
+  if (kind_.synchronization == Synchronization::kOnWrite && kind_.aggregation == Aggregation::kSum &&
+      copies_.size() > 1)
     return fail(Code::kInvalidArgument, "{} is the same on every replica: it can't be reduced by 'sum'", shown(value));
   apply_to_all(op, value);
   return {};

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "sets.hpp"
+#include "tfd/tensor/json.hpp"
 #include "tfd/variable/optimizer.hpp"
 
 namespace tfd::vectors {
@@ -13,9 +14,24 @@ using tensor::DType;
 using tensor::Tensor;
 using variable::VariableState;
 
+/// Numbers of any shape.
 Tensor read_tensor(const Json& values) {
-  Tensor out = Tensor::uninitialized(DType::kF32, {static_cast<std::int64_t>(values.size())});
-  for (std::size_t i = 0; i < values.size(); ++i) out.mutable_as<float>()[i] = values[i].get<float>();
+  tensor::Shape shape;
+  for (const Json* at = &values; at->is_array(); at = &at->at(0)) {
+    shape.push_back(static_cast<std::int64_t>(at->size()));
+    if (at->empty()) break;
+  }
+  const auto read = tensor::tensor_from_json(Json::parse(values.dump()), {DType::kF32, shape});
+  if (!read) throw std::runtime_error(read.error().message);
+  return *read;
+}
+
+/// The same numbers in a row, as Tensor has them.
+Json in_a_row(const Json& values) {
+  if (!values.is_array()) return Json::array({values});
+  Json out = Json::array();
+  for (const Json& part : values)
+    for (const Json& one : in_a_row(part)) out.push_back(one);
   return out;
 }
 
@@ -28,7 +44,8 @@ std::int64_t ulps(float a, float b) {
   return std::abs(ordered(a) - ordered(b));
 }
 
-void compare_values(const Json& expected, const Tensor& actual, const std::string& where, Report& report) {
+void compare_values(const Json& stated, const Tensor& actual, const std::string& where, Report& report) {
+  const Json expected = in_a_row(stated);
   const auto values = actual.as<float>();
   if (expected.size() != values.size())
     return report.differ(where, fmt::format("{} values", expected.size()), fmt::format("{}", values.size()));
@@ -76,8 +93,10 @@ std::vector<VariableState> make_states(const Json& input, const variable::Optimi
 void run_steps(const Json& input, const Json& expected, const variable::Optimizer& optimizer,
                std::vector<VariableState>& states, Report& report) {
   const Json& steps = expected.at("steps");
+  if (steps.size() != input.at("grads").size()) throw std::runtime_error("not as many steps as gradients");
   for (std::size_t step = 0; step < steps.size(); ++step) {
     std::vector<Tensor> gradients;
+    check_keys(steps[step], {"iterations", "params", "bits"});
     for (const Json& gradient : input.at("grads").at(step)) gradients.push_back(read_tensor(gradient));
     const auto applied = optimizer.apply_all(states, gradients);
     if (!applied) return report.differ(fmt::format("steps[{}]", step), "an update", applied.error().message);
@@ -92,6 +111,7 @@ void run_steps(const Json& input, const Json& expected, const variable::Optimize
 
 void run_keras(const Json& input, const Json& expected, Report& report) {
   const Json body = input.value("args", Json::object());
+  check_keys(input, {"params", "grads", "optimizer", "args"});
   const auto optimizer = variable::make_optimizer(Json{{lower(input.at("optimizer")), body}});
   if (!optimizer) return report.compare(expected, error_record(optimizer.error()), "case");
   if (expected.contains("error")) return report.differ("case", expected.dump(), "an optimizer");
@@ -107,6 +127,7 @@ void run_v1(const Json& input, const Json& expected, Report& report) {
   if (name == "gradientdescent" || name == "momentum") name = "sgd";
   Json body = input.value("args", Json::object());
   body["v1"] = true;
+  check_keys(input, {"params", "grads", "optimizer", "args"});
   const auto optimizer = variable::make_optimizer(Json{{name, body}});
   if (!optimizer) return report.compare(expected, error_record(optimizer.error()), "case");
   if (expected.contains("error")) return report.differ("case", expected.dump(), "an optimizer");

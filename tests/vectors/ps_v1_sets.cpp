@@ -35,6 +35,7 @@ Json describe(const strategy::PlacedVariable& placed) {
 Result<Json> create_all(const Json& stated, ParameterServerStrategy& strategy) {
   Json out = Json::array();
   for (const Json& one : stated) {
+    check_keys(one, {"name", "shape", "num_shards", "colocate_with"});
     const std::string name = one.at("name");
     if (const auto parts = optional_member<int>(one, "num_shards")) {
       for (const auto& part : TFD_TRY(strategy.create_partitioned_variable(name, Aggregation::kNone, *parts)))
@@ -70,6 +71,7 @@ Json input_context_of(const ParameterServerStrategy& strategy) {
 }
 
 Result<Json> run_case(const Json& input) {
+  check_keys(input, {"cluster", "task_type", "task_id", "num_accelerators", "variables"});
   auto strategy = TFD_TRY(ParameterServerStrategy::make(TFD_TRY(config_of(input)), devices_of(input)));
   Json out{{"num_replicas_in_sync", strategy.num_replicas_in_sync()},
            {"worker_devices", strategy.worker_devices()},

@@ -8,6 +8,7 @@
 //     report.compare(expected.at("jobs"), actual_jobs, "jobs");
 //   }
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -64,6 +65,12 @@ std::optional<T> optional_member(const Json& object, std::string_view key) {
   if (found == object.end() || found->is_null()) return std::nullopt;
   return found->get<T>();
 }
+
+/// Throws where there is a key that the case's adapter doesn't know: nothing of a case is passed over.
+void check_keys(const Json& object, std::initializer_list<std::string_view> known);
+
+/// "InvalidArgumentError", "ValueError", …: the code that stands for it; throws for another.
+Code code_of(const std::string& type);
 
 using RunCase = std::function<void(const Json& input, const Json& expected, Report& report)>;
 using Sets = std::map<std::string, RunCase, std::less<>>;

@@ -26,7 +26,7 @@ struct Model {
   std::optional<std::string> pending;
 
   std::optional<ClosureId> take() {
-    if (pending || queued.empty()) return std::nullopt;
+    if (queued.empty()) return std::nullopt;
     in_flight.splice(in_flight.end(), queued, queued.begin());
     return in_flight.back();
   }
@@ -105,7 +105,6 @@ TEST_CASE("queue: the first error wins, cancels what has not run, and is raised 
   queue.take();
   queue.take();
   CHECK(queue.failed(1, error("first")));
-  CHECK_FALSE(queue.take());
   std::vector<ClosureId> cancelled;
   CHECK_FALSE(queue.raise(&cancelled));  // 2 is still executing
   CHECK(queue.failed(2, error("second")));
@@ -128,6 +127,19 @@ TEST_CASE("queue: one that is put back goes to the end, or is cancelled while an
   CHECK(queue.failed(2, error("x")));
   CHECK(queue.put_back(3));
   CHECK(queue.in_flight() == 1);
+}
+
+TEST_CASE("queue: hands out what is queued until an error that is pending is raised") {
+  ClosureQueue queue;
+  for (ClosureId id : {1, 2, 3}) queue.put(id);
+  queue.take();
+  CHECK(queue.failed(1, error("x")));
+  CHECK(queue.take() == 2);
+  std::vector<ClosureId> cancelled;
+  CHECK_FALSE(queue.raise(&cancelled));
+  CHECK(queue.finished(2));
+  CHECK(queue.raise(&cancelled));
+  CHECK(cancelled == std::vector<ClosureId>{3});
 }
 
 TEST_CASE("queue: with keep_going an error cancels nothing and is not raised") {

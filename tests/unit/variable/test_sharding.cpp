@@ -147,7 +147,13 @@ TEST_CASE("partitioner: says what is wrong with its settings") {
   CHECK(partitioner(R"({"max_size": {"max_shard_bytes": 8, "max_shard": 2}})").error().message ==
         "max_size.max_shard: unknown, did you mean 'max_shards'?");
   CHECK(partitioner(R"({"max_size": {"max_shard_bytes": 8, "max_shards": 0}})")->partitions({9, 1}, 4).value()[0] == 5);
-  CHECK(partitioner(R"({"fixed_shards": {"num_shards": 3}})")->partitions({0, 4}, 4).value()[0] == 1);
+  // Without rows there is nothing to cut, as TensorFlow has it; min_size leaves such a variable whole.
+  CHECK(partitioner(R"({"fixed_shards": {"num_shards": 3}})")->partitions({0, 4}, 4).value()[0] == 0);
+  CHECK(partitioner(R"({"min_size": {"min_shard_bytes": 1, "max_shards": 3}})")->partitions({0, 4}, 4).value()[0] == 1);
+  for (const tensor::Shape& empty : {tensor::Shape{0}, tensor::Shape{3, 0}})
+    CHECK_FALSE(partitioner(R"({"max_size": {"max_shard_bytes": 8}})")->partitions(empty, 4));
+  CHECK_FALSE(shard_count({2, 1}, {0, 4}));
+  CHECK(shard_count({1, 1}, {0, 4}).value() == 1);
   CHECK_FALSE(shard_count({}, {3}));
   CHECK_FALSE(shard_count({0, 1}, {3, 1}));
   CHECK(shard_count({9, 1}, {3, 1}).value() == 3);

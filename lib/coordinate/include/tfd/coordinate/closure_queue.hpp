@@ -31,7 +31,8 @@ class ClosureQueue {
 
   bool full() const { return capacity_ > 0 && queued_.size() >= capacity_; }
   void put(ClosureId closure) { queued_.push_back(closure); }
-  /// The next to run, now in flight; nullopt when there is none or an error is pending.
+  /// The next to run, now in flight; nullopt when there is none. Also while an error is pending: whoever would rather
+  /// start nothing more asks has_error() first, as the coordinator does.
   std::optional<ClosureId> take();
 
   // What makes the resources of one worker (its iterators): a queue of its own without a bound, served first, never in

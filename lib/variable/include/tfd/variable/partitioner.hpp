@@ -28,7 +28,8 @@ struct Partitioner {
   std::int64_t bytes_per_string = 16;         // min_size and max_size: what a string counts for, whatever it holds
 
   /// What cuts a variable of this shape, one number for each dimension. `element_bytes`: of the dtype; of strings
-  /// bytes_per_string. kInvalidArgument for a scalar.
+  /// bytes_per_string. fixed_shards of no rows is 0 shards, which shard_count() refuses. kInvalidArgument: a scalar,
+  /// max_size of an empty variable.
   Result<std::vector<std::int64_t>> partitions(const tensor::Shape& shape, std::int64_t element_bytes) const;
 };
 
@@ -37,7 +38,7 @@ struct Partitioner {
 Result<Partitioner> parse_partitioner(const nlohmann::ordered_json& json);
 
 /// How many shards come of partitions: at most one for each row. kInvalidArgument where they are empty, start with 0,
-/// or cut another dimension than the first.
+/// cut another dimension than the first, or rows that aren't there.
 Result<std::int64_t> shard_count(const std::vector<std::int64_t>& partitions, const tensor::Shape& shape);
 
 }  // namespace tfd::variable

@@ -20,6 +20,8 @@ struct VariableToPlace {
   tensor::TensorSpec spec;
   std::optional<Partitioner> partitioner;  // of scalars, and where colocate_with says another place, it has no say
   std::string colocate_with;               // a variable named before; empty: round-robin
+  /// What a partitioner of one's own returned, instead of `partitioner`.
+  std::optional<std::vector<std::int64_t>> partitions = {};
 };
 
 struct PlacedVariable {
@@ -32,15 +34,18 @@ struct PlacedVariable {
 /// variable to be colocated with that isn't there before, or is in several places.
 Result<std::vector<PlacedVariable>> place_variables(const std::vector<VariableToPlace>& variables, int ps_count);
 
-/// One step of it, for variables that come one after another.
+/// The same for variables that come one after another: one that can't be placed doesn't count.
 class Placer {
  public:
   explicit Placer(int ps_count) : ps_count_(ps_count) {}
-  PlacedVariable place(std::string name, Sharding sharding);
+  Result<PlacedVariable> place(const VariableToPlace& variable);
 
  private:
+  Result<PlacedVariable> place_beside(const VariableToPlace& variable) const;
+
   int ps_count_;
   int next_ = 0;
+  std::vector<PlacedVariable> placed_;
 };
 
 }  // namespace tfd::variable

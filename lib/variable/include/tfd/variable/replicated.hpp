@@ -63,7 +63,8 @@ class ReplicatedVariable {
   /// Every replica writes a value of its own, one each. Synchronized on write the values are aggregated and go to every
   /// copy; without aggregation, and synchronized on read, each to its own copy.
   Result<void> write(WriteOp op, std::span<const tensor::Tensor> values);
-  /// All replicas write the same constant: there is no sum of that (kInvalidArgument), its mean is itself.
+  /// All replicas write the same constant: there is no sum of that (kInvalidArgument) but of one replica's, its mean is
+  /// itself.
   Result<void> write_same(WriteOp op, const tensor::Tensor& value);
   /// Outside of replicas: to every copy. Synchronized on read with a sum, what is assigned is divided among the copies
   /// (integers towards zero), and nothing can be added: kInvalidArgument.
