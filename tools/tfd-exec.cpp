@@ -60,7 +60,7 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "Commands at a time on each worker",
        .target = &a.jobs,
        .shown_default = "its share of the processors",
-       .least = 0,
+       .least = 1,
        .most = 4096},
       {.names = "-k,--keep-order",
        .help = "Print in the order of the arguments; --no-keep-order: as commands end",
@@ -99,6 +99,14 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "How long to wait for the spec, then for a worker",
        .target = &a.connect_timeout},
   };
+}
+
+/// GNU parallel's other ways to give arguments: else they would be taken for arguments themselves.
+Result<void> refuse_other_lists(const std::vector<std::string>& command) {
+  for (const std::string& word : command)
+    if (word == "::::" || word == ":::+" || word == "::::+")
+      return fail(Code::kUsage, "{} isn't here: arguments come behind :::, from --arg-file or from stdin", word);
+  return {};
 }
 
 Result<void> check_usage(const Asked& a, const exec::CommandLine& line, const exec::Template& command) {
@@ -216,13 +224,15 @@ int conclude(const Asked& a, const exec::Summary& summary, cli::Io& io) {
 }
 
 Result<int> run(const Asked& a, cli::Io& io) {
+  TFD_TRY(refuse_other_lists(io.command));
   exec::CommandLine line = exec::split_command(io.command);
   const exec::Template command(line.words);
   TFD_TRY(check_usage(a, line, command));
-  const exec::Halt halt = TFD_TRY(exec::parse_halt(a.halt));
+  exec::Halt halt = TFD_TRY(exec::parse_halt(a.halt));
   const bool stdin_is_taken = reads_stdin(a, line);
   exec::Arguments arguments = TFD_TRY(open_arguments(a, std::move(line), io));
   if (a.dry_run) return print_commands(command, arguments, io);
+  if (halt.percent > 0) halt.set_total(TFD_TRY(arguments.count_all()));
 
   const auto config = TFD_TRY(find_cluster(a, stdin_is_taken, io));
   auto done = TFD_TRY(done_before(a));

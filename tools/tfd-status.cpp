@@ -62,6 +62,7 @@ std::vector<cli::Option> options(Asked& a) {
 using Reports = std::vector<status::TaskReport>;
 
 bool all_ready(const Reports& reports) { return std::ranges::all_of(reports, &status::TaskReport::is_ready); }
+bool any_refused(const Reports& reports) { return std::ranges::any_of(reports, &status::TaskReport::is_refused); }
 
 Result<void> print(const Asked& a, const Reports& reports, cli::Io& io) {
   return io.out.write(a.json || a.format == "json" ? status::as_json(reports) : status::as_table(reports));
@@ -107,8 +108,16 @@ Result<Reports> wait_until_ready(const Asked& a, resolve::InputReader& input, Du
     const auto is_another = [&] { return mark && status::mark_of(a.cluster) != mark; };
     auto tasks = TFD_TRY(connect(a, input, deadline, io));
     Reports reports = tasks.wait(deadline, is_another);
-    if (all_ready(reports) || deadline.expired()) return reports;
+    if (all_ready(reports) || deadline.expired() || (!is_another() && any_refused(reports))) return reports;
   }
+}
+
+tl::unexpected<Error> waited_in_vain(const Reports& reports, Duration timeout) {
+  if (!any_refused(reports))
+    return fail(Code::kDeadlineExceeded, "waited {} for {}", format_duration(timeout), status::missing(reports));
+  Reports refused = reports;
+  std::erase_if(refused, [](const status::TaskReport& report) { return !report.is_refused(); });
+  return fail(refused.front().code, "no use waiting for {}", status::missing(refused));
 }
 
 Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
@@ -127,8 +136,7 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   }
   TFD_TRY(print(a, reports, io));
   if (all_ready(reports)) return cli::ExitCode::kDone;
-  if (a.wait)
-    return fail(Code::kDeadlineExceeded, "waited {} for {}", format_duration(timeout), status::missing(reports));
+  if (a.wait) return waited_in_vain(reports, timeout);
   return cli::ExitCode::kNo;
 }
 

@@ -211,7 +211,8 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline) {
     if (missing.empty()) return {};
     if (deadline.expired()) {
       const auto waited = std::chrono::round<std::chrono::duration<std::int64_t, std::deci>>(Clock::now() - since);
-      return fail(Code::kDeadlineExceeded, "waited {} for {}", format_duration(waited), join_words(missing));
+      const std::string how_long = waited.count() == 0 ? "waiting" : "waited " + format_duration(waited);
+      return fail(Code::kDeadlineExceeded, "{} for {}", how_long, join_words(missing));
     }
     if (deadline.is_never())
       cards_changed_.wait(lock);

@@ -129,6 +129,46 @@ of() { jq -c ".tasks[] | select(.task == \"$1\") | $2" <<<"$output"; }
   [[ $stderr != *worker:0* ]]
 }
 
+@test "status: --wait doesn't wait for tasks that refuse: 77 at once, and the reason" {
+  tfd-serve -q --generate-key --key-file cluster
+  tfd-serve -q --generate-key --key-file other
+  serve --jobs worker=2 --key-file cluster
+  begun=$SECONDS
+  run -77 --separate-stderr timeout 30 tfd-status --cluster spec.json --key-file other --wait --timeout 25s
+  [ "$stderr" = "tfd-status: no use waiting for worker:0 (has another key than the one here: --key-file names the cluster's) and worker:1 (has another key than the one here: --key-file names the cluster's)" ]
+  run -77 --separate-stderr timeout 30 tfd-status --cluster spec.json --key-file none --wait --timeout 25s --json
+  [ "$stderr" = "tfd-status: no use waiting for worker:0 (wants the cluster's key, and there is none here: --key-file names its file) and worker:1 (wants the cluster's key, and there is none here: --key-file names its file)" ]
+  jq -e '.ready == false' <<<"$output"
+  [ $((SECONDS - begun)) -lt 20 ]
+  # Who isn't there yet may still come, but the other won't change its mind.
+  jq '.cluster.worker[1] = "127.0.0.1:1"' spec.json >some.json
+  run -77 --separate-stderr timeout 30 tfd-status --cluster some.json --key-file other --wait --timeout 25s
+  [[ $stderr == "tfd-status: no use waiting for worker:0 (has another key"* ]]
+  [[ $stderr != *worker:1* ]]
+  # Without --wait it is the answer of a question.
+  run -1 --separate-stderr timeout 30 tfd-status --cluster spec.json --key-file other
+}
+
+@test "status: --wait says what the last whole look saw, not that there was no time for another" {
+  echo '{"cluster": {"worker": ["127.0.0.1:1"]}}' >dead.json
+  run -75 --separate-stderr timeout 30 tfd-status --cluster dead.json --key-file none --wait --timeout 2500ms
+  [ "$stderr" = "tfd-status: waited 2s500ms for worker:0 (no answer within 2s (connection refused))" ]
+}
+
+@test "status: a table with long and wide names stays a table, and --json keeps its keys" {
+  serve --jobs worker=1
+  long=$(printf 'a%.0s' $(seq 60)).invalid
+  jq --arg host "$long:1" '.cluster.worker[1] = $host | .cluster.ps = ["127.0.0.1:1"]' spec.json >long.json
+  run -1 --separate-stderr timeout 30 tfd-status --cluster long.json --timeout 500ms
+  [ "${#lines[@]}" = 4 ]
+  now=${lines[0]%%NOW*}
+  for i in 1 2 3; do [ "${lines[i]:${#now}-2:2}" = "  " ]; done # the column before NOW ends at one place
+  run -1 --separate-stderr timeout 30 tfd-status --cluster long.json --timeout 500ms --json
+  [ "$(jq -c '.tasks | map([.task, .role, .state] | join(" "))' <<<"$output")" = '["worker:0 worker up","worker:1 worker unreachable","ps:0 ps unreachable"]' ]
+  [ "$(jq -c '.tasks[0] | keys_unsorted' <<<"$output")" = '["task","role","address","state","incarnation","host","pid","uptime_ms","memory_bytes","devices","program","closures_done","closures_waiting","variables","variable_bytes","doing","doing_ms","waits_for"]' ]
+  [ "$(jq -c '.tasks[1] | keys_unsorted' <<<"$output")" = '["task","role","address","state","reason"]' ]
+}
+
 @test "status: --wait waits for a spec that isn't written yet, and sees that another takes the place of an old one" {
   tfd-status --cluster spec.json --wait --timeout 20s >out 2>err 5>&- 6>&- 7>&- 8>&- &
   waiting=$!

@@ -35,6 +35,12 @@ CommandLine split_command(const std::vector<std::string>& command) {
   return out;
 }
 
+std::string join(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (&word == &words.front() ? "" : " ") + word;
+  return out;
+}
+
 Arguments::Arguments(std::vector<std::vector<std::string>> lists) : lists_(std::move(lists)), at_(lists_.size(), 0) {
   ended_ = lists_.empty() || std::any_of(lists_.begin(), lists_.end(), [](const auto& list) { return list.empty(); });
 }
@@ -57,6 +63,21 @@ Result<void> Arguments::fill() {
   if (got == 0) file_ended_ = true;
   if (got > 0) buffer_.append(piece, static_cast<std::size_t>(got));
   return {};
+}
+
+Result<std::uint64_t> Arguments::count_all() {
+  if (fd_ < 0) {
+    std::uint64_t product = ended_ ? 0 : 1;
+    for (const auto& list : lists_) product *= list.size();
+    return product;
+  }
+  while (!file_ended_) {
+    pollfd more{fd_, POLLIN, 0};
+    ::poll(&more, 1, -1);
+    TFD_TRY(fill());
+  }
+  const auto ends = static_cast<std::uint64_t>(std::count(buffer_.begin(), buffer_.end(), separator_));
+  return ends + (!buffer_.empty() && buffer_.back() != separator_ ? 1 : 0);
 }
 
 Result<std::optional<std::vector<std::string>>> Arguments::next() {

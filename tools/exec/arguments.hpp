@@ -3,6 +3,7 @@
 //
 // Where the arguments come from: lists behind ":::" on the command line (all combinations of several), a file, or
 // stdin; one per line, or up to a NUL. Thread rule: one thread.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct CommandLine {
   bool has_lists = false;
 };
 CommandLine split_command(const std::vector<std::string>& command);
+/// With a space between each.
+std::string join(const std::vector<std::string>& words);
 
 class Arguments {
  public:
@@ -33,6 +36,8 @@ class Arguments {
   bool has_ended() const { return ended_; }
   /// The next command's arguments, one per source; nullopt where none has arrived yet, or at the end.
   Result<std::optional<std::vector<std::string>>> next();
+  /// How many there are in all, before the first is taken: waits for the end of the file and keeps all of it.
+  Result<std::uint64_t> count_all();
 
  private:
   Result<void> fill();

@@ -18,9 +18,11 @@ constexpr NameTable<Halt::What, 3> kWhats{
 
 Result<Halt> parse_halt(std::string_view text) {
   const auto wrong = [&] {
-    return fail(Code::kUsage,
-                "--halt: '{}' is not WHEN,WHAT=N: never, or soon or now, and fail, success or done, as in now,fail=1",
-                printable(text));
+    return fail(
+        Code::kUsage,
+        "--halt: '{}' is not WHEN,WHAT=N: never, or soon or now, and fail, success or done, as in now,fail=1 or "
+        "soon,fail=10%",
+        printable(text));
   };
   Halt halt;
   if (text.empty() || text == "never") return halt;
@@ -29,11 +31,14 @@ Result<Halt> parse_halt(std::string_view text) {
   if (comma == std::string_view::npos || equals == std::string_view::npos) return wrong();
   const auto when = kWhens.find(text.substr(0, comma));
   const auto what = kWhats.find(text.substr(comma + 1, equals - comma - 1));
-  const auto count = parse_integer(text.substr(equals + 1), 1, INT64_MAX);
+  std::string_view number = text.substr(equals + 1);
+  const bool is_percent = number.ends_with('%');
+  if (is_percent) number.remove_suffix(1);
+  const auto count = parse_integer(number, 1, is_percent ? 100 : INT64_MAX);
   if (!when || !what || !count) return wrong();
   halt.when = *when;
   halt.what = *what;
-  halt.count = static_cast<std::uint64_t>(*count);
+  (is_percent ? halt.percent : halt.count) = static_cast<std::uint64_t>(*count);
   return halt;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// When to stop before the end: "now,fail=1", "soon,fail=3", "now,success=1", "soon,done=10", "never".
+// When to stop before the end: "now,fail=1", "soon,fail=3", "now,success=1", "soon,done=10%", "never".
 // Source: parallel(1), --halt. Thread rule: plain value.
 #include <cstdint>
 #include <string_view>
@@ -16,7 +16,10 @@ struct Halt {
   When when = When::kNever;
   What what = What::kFail;
   std::uint64_t count = 1;
+  std::uint64_t percent = 0;  // of all commands; 0: `count` is stated
 
+  /// Makes `count` of `percent`.
+  void set_total(std::uint64_t commands) { count = (commands * percent + 99) / 100; }
   bool is_due(std::uint64_t failed, std::uint64_t done) const {
     if (when == When::kNever) return false;
     const std::uint64_t so_far = what == What::kFail ? failed : what == What::kDone ? done : done - failed;

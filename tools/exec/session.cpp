@@ -26,10 +26,10 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (&word == &words.front() ? "" : " ") + word;
-  return out;
+/// For a message: on one line, and no longer than a few of them.
+std::string shortened(const std::string& command) {
+  constexpr std::size_t kMost = 200;
+  return printable(command.size() <= kMost ? command : command.substr(0, kMost) + "...");
 }
 
 std::size_t printed_bytes(const runtime::CommandOutcome& outcome) {
@@ -108,10 +108,10 @@ Result<Summary> Session::run(coordinate::ClusterCoordinator& coordinator, Argume
       summary_.signal = *signal;
       ends_now_ = true;
     }
-    print_ready();
+    TFD_TRY(print_ready());
   }
   for (const auto& [number, job] : jobs_)  // what has ended before its turn
-    if (job.outcome && summary_.signal != SIGPIPE) print(job);
+    if (job.outcome && summary_.signal != SIGPIPE) TFD_TRY(print(job));
   summary_.stopped = running_;
   return summary_;
 }
@@ -128,7 +128,7 @@ Result<void> Session::schedule_more(coordinate::ClusterCoordinator& coordinator,
     std::string command = command_.fill(*next, number);
     if (TFD_TRY(is_done_before(number, command))) continue;
     Job& job = jobs_[number];
-    if (options_.tag) job.tag = join(*next) + "\t";
+    if (options_.tag) job.tag = as_field(join(*next)) + "\t";
     job.command = std::move(command);
     ++running_;
     TFD_TRY(schedule(coordinator, number));
@@ -142,7 +142,7 @@ Result<bool> Session::is_done_before(std::uint64_t number, const std::string& co
   if (found->second.command != as_field(command))
     return fail(Code::kInvalidArgument,
                 "command {} is '{}', in the joblog it is '{}': another run's, so nothing can be resumed", number,
-                printable(command), printable(found->second.command));
+                shortened(command), shortened(found->second.command));
   ++summary_.skipped;
   return true;
 }
@@ -185,13 +185,13 @@ Result<void> Session::on_outcome(coordinate::ClusterCoordinator& coordinator, st
   Job& job = jobs_.at(number);
   const bool failed = has_failed(outcome);
   if (failed && job.tries < options_.tries && !summary_.halted) {
-    io_.log.info("command {} {}, trying again: {}", number, describe(outcome), printable(job.command));
+    io_.log.info("command {} {}, trying again: {}", number, describe(outcome), shortened(job.command));
     return schedule(coordinator, number);
   }
   --running_;
   ++summary_.done;
   if (failed && summary_.failed++ == 0)
-    summary_.first_failure = fmt::format("{}: {}", describe(outcome), printable(job.command));
+    summary_.first_failure = fmt::format("{}: {}", describe(outcome), shortened(job.command));
   TFD_TRY(log_outcome(number, job, outcome));
   held_bytes_ += printed_bytes(outcome);
   job.outcome = std::move(outcome);
@@ -234,26 +234,27 @@ Result<void> Session::log_moved(std::uint64_t number, const std::string& task) {
   return joblog_->write(line);
 }
 
-void Session::print_ready() {
+Result<void> Session::print_ready() {
   for (auto next = jobs_.begin(); next != jobs_.end() && summary_.signal != SIGPIPE;) {
     if (!next->second.outcome) {
-      if (options_.keep_order) return;
+      if (options_.keep_order) return {};
       ++next;
       continue;
     }
-    print(next->second);
+    TFD_TRY(print(next->second));
     held_bytes_ -= printed_bytes(*next->second.outcome);
     next = jobs_.erase(next);
   }
+  return {};
 }
 
-void Session::print(const Job& job) {
-  write(io_.out, job.outcome->output, job.tag);
-  write(io_.err, job.outcome->errors, job.tag);
+Result<void> Session::print(const Job& job) {
+  TFD_TRY(write(io_.out, job.outcome->output, job.tag));
+  return write(io_.err, job.outcome->errors, job.tag);
 }
 
-void Session::write(cli::Output& out, const tensor::Tensor& text, const std::string& tag) {
-  if (!text.has_value() || text.byte_size() == 0) return;
+Result<void> Session::write(cli::Output& out, const tensor::Tensor& text, const std::string& tag) {
+  if (!text.has_value() || text.byte_size() == 0) return {};
   std::string_view rest(reinterpret_cast<const char*>(text.data()), text.byte_size());
   std::string tagged;
   while (!tag.empty() && !rest.empty()) {
@@ -262,9 +263,12 @@ void Session::write(cli::Output& out, const tensor::Tensor& text, const std::str
     tagged += rest.substr(0, end);
     rest.remove_prefix(end);
   }
-  if (out.write(tag.empty() ? rest : std::string_view(tagged)) || &out == &io_.err) return;
+  auto written = out.write(tag.empty() ? rest : std::string_view(tagged));
+  if (written || &out == &io_.err) return {};
+  if (written.error().code != Code::kUnavailable) return written;  // the disk is full
   summary_.signal = SIGPIPE;
   ends_now_ = true;
+  return {};
 }
 
 Result<void> Session::wait(const Arguments& arguments) {

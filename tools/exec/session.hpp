@@ -72,9 +72,9 @@ class Session {
                           runtime::CommandOutcome outcome);
   Result<void> log_moved(std::uint64_t number, const std::string& task);
   Result<void> log_outcome(std::uint64_t number, const Job& job, const runtime::CommandOutcome& outcome);
-  void print_ready();
-  void print(const Job& job);
-  void write(cli::Output& out, const tensor::Tensor& text, const std::string& tag);
+  Result<void> print_ready();
+  Result<void> print(const Job& job);
+  Result<void> write(cli::Output& out, const tensor::Tensor& text, const std::string& tag);
   Result<void> wait(const Arguments& arguments);
 
   const Template& command_;

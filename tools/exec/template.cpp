@@ -5,18 +5,14 @@
 #include <charconv>
 #include <utility>
 
+#include "arguments.hpp"
+
 namespace tfd::exec {
 namespace {
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("_-./:,+@%=").find(c) != std::string_view::npos;
-}
-
-std::string join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (&word == &words.front() ? "" : " ") + word;
-  return out;
 }
 
 /// Without the last ".x" of its last part; a name that begins with its only dot has none.

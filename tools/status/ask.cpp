@@ -13,13 +13,15 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(2);      // of one look, while waiting for all
 constexpr Duration kPause = std::chrono::milliseconds(200);  // between looks, unless something happens
+constexpr Duration kRefused = std::chrono::seconds(2);       // an earlier run's server may be going, or its spec
 
 bool serves(const cluster::TaskId& task) { return task.job != "chief" && task.job != "evaluator"; }
 
 TaskReport report_of(const cluster::Task& task, Duration patience, Result<runtime::TaskStatus> answer) {
-  TaskReport report{task, State::kUp, {}, {}};
+  TaskReport report{.task = task, .state = State::kUp};
   if (!answer) {
     report.state = State::kUnreachable;
+    report.code = answer.error().code;
     report.reason = answer.error().message;
     const std::string own = cluster::format_task(task.id) + " ";  // its line names it already
     if (report.reason.starts_with(own)) report.reason.erase(0, own.size());
@@ -40,6 +42,12 @@ TaskReport report_of(const cluster::Task& task, Duration patience, Result<runtim
     report.state = State::kStarting;
   }
   return report;
+}
+
+/// A last look that was cut short may have seen nothing where the one before it knows why.
+void keep_reasons(std::vector<TaskReport>& now, const std::vector<TaskReport>& before) {
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (now[i].code == Code::kDeadlineExceeded && before[i].state == State::kUnreachable) now[i] = before[i];
 }
 
 }  // namespace
@@ -108,10 +116,19 @@ std::vector<TaskReport> Tasks::ask(Duration patience) {
 }
 
 std::vector<TaskReport> Tasks::wait(Deadline deadline, const std::function<bool()>& in_vain) {
+  std::vector<TaskReport> before;
+  std::optional<Deadline> refused_until;
   for (;;) {
     const Duration left = std::chrono::ceil<std::chrono::milliseconds>(deadline.remaining());
     auto reports = ask(std::min(kPatience, left));
+    if (left < kPatience) keep_reasons(reports, before);
+    if (std::ranges::none_of(reports, &TaskReport::is_refused))
+      refused_until.reset();
+    else if (!refused_until)
+      refused_until = Deadline::after(kRefused);
     if (std::ranges::all_of(reports, &TaskReport::is_ready) || deadline.expired() || in_vain()) return reports;
+    if (refused_until && refused_until->expired()) return reports;
+    before = std::move(reports);
     wait_for_change(Deadline::after(kPause).earlier_of(deadline));
   }
 }

@@ -30,8 +30,13 @@ struct TaskReport {
   cluster::Task task;
   State state = State::kUnreachable;
   std::string reason;
+  Code code = Code::kUnknown;                 // of an unreachable one
   std::optional<runtime::TaskStatus> status;  // where it answered
   bool is_ready() const { return state == State::kUp || state == State::kNotServed; }
+  /// It is there, and won't talk to us: another key, or another version.
+  bool is_refused() const {
+    return state == State::kUnreachable && (code == Code::kPermissionDenied || code == Code::kProtocolMismatch);
+  }
 };
 
 class Tasks {
@@ -45,7 +50,8 @@ class Tasks {
 
   /// Everyone at once; who hasn't answered within `patience` is unreachable.
   std::vector<TaskReport> ask(Duration patience);
-  /// Asks until all are ready, time runs out, or `in_vain` between two looks; what the last look saw.
+  /// Asks until all are ready, time runs out, somebody goes on refusing, or `in_vain` between two looks; what the last
+  /// look saw.
   std::vector<TaskReport> wait(
       Deadline deadline, const std::function<bool()>& in_vain = [] { return false; });
   /// Until somebody came or went since the last look, or the deadline.
