@@ -18,6 +18,7 @@
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/runtime/key.hpp"
 #include "training/common.hpp"
+#include "training/custom_calls.hpp"
 #include "training/signals.hpp"
 
 namespace {
@@ -180,6 +181,7 @@ std::string describe(const program::Program& program) {
 Result<int> run(const Asked& a, cli::Io& io) {
   auto program = TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides}));
   if (a.common.check) {
+    TFD_TRY(training::check_custom_calls(program, "tfd-coordinate", io));
     say(io, describe(program));
     return 0;
   }

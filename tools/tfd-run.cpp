@@ -8,6 +8,7 @@
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "training/common.hpp"
+#include "training/custom_calls.hpp"
 #include "training/serve_role.hpp"
 #include "training/signals.hpp"
 
@@ -154,12 +155,13 @@ Result<int> run_strategy(const Asked& a, cli::Io& io) {
   if (a.strategy != kParameterServer)
     return fail(Code::kUnimplemented, "--strategy {}: not supported yet: there is {}", a.strategy, kParameterServer);
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function");
-  auto program = TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides}));
+  auto program = TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides, .replicas = a.replicas}));
   if (a.function.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));
   auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = a.replicas}));
   if (a.common.check) {
+    TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
     say(io, TFD_TRY(describe(program, strategy)));
     return 0;
   }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "custom_calls.hpp"
+
+#include <vector>
+
+#include "common.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::training {
+namespace {
+
+struct Calling {
+  std::string path;  // in the program
+  const function::Module* module;
+  std::vector<std::string> calls;
+};
+
+void find_calls(const std::string& path, const std::vector<function::Module>& modules, std::vector<Calling>& out) {
+  for (const function::Module& module : modules) {
+    Calling calling{path, &module, {}};
+    for (const std::string& call : module.custom_calls)
+      if (!function::is_common_custom_call(call)) calling.calls.push_back(fmt::format("'{}'", call));
+    if (!calling.calls.empty()) out.push_back(std::move(calling));
+  }
+}
+
+std::string describe(const Calling& calling) {
+  return fmt::format("{} has the custom call{} {}, which the workers' plug-in must know", calling.module->name,
+                     calling.calls.size() == 1 ? "" : "s", join_words(calling.calls));
+}
+
+}  // namespace
+
+Result<void> check_custom_calls(const program::Program& program, std::string_view tool, cli::Io& io) {
+  std::vector<Calling> all;
+  for (const program::FunctionDef& function : program.functions)
+    if (function.kind == program::FunctionKind::kModule)
+      find_calls(fmt::format("{}: functions.{}.module", program.path, function.name), function.modules, all);
+  if (program.update) find_calls(program.path + ": optimizer.module", program.update->modules, all);
+  if (all.empty()) return {};
+  function::EngineOptions options;
+  options.cache_directory = function::find_cache_directory(io.env);
+  std::shared_ptr<function::Engine> engine;  // as make_engine() gives it
+  if (const auto plugin = function::find_plugin(io.env)) {
+    options.plugin = *plugin;
+    engine = TFD_TRY(function::make_engine(options));
+  }
+  for (const Calling& calling : all) {
+    if (!engine) {
+      say(io, tool, describe(calling));
+      continue;
+    }
+    const auto compiled = engine->compile(*calling.module);
+    if (!compiled && compiled.error().code == Code::kFailedPrecondition)
+      say(io, tool, fmt::format("{}; {}", describe(calling), compiled.error().message));
+    else if (!compiled)
+      return fail(Error(compiled.error()).within(calling.path));
+  }
+  return {};
+}
+
+}  // namespace tfd::training
