@@ -32,6 +32,7 @@ struct Asked {
   std::string closures;
   bool ordered = false;
   bool keep_going = false;
+  std::int64_t max_losses = 0;
   bool by_role = false;
   bool follow_checkpoints = false;
   std::optional<Bytes> inline_limit;
@@ -52,6 +53,12 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.inline_limit},
       {.names = "--results", .placeholder = "DIR", .help = "Where those files go", .target = &a.results},
       {.names = "--keep-going", .help = "A closure that fails cancels no others", .target = &a.keep_going},
+      {.names = "--max-losses",
+       .placeholder = "N",
+       .help = "A closure that was what so many workers did when they died fails",
+       .target = &a.max_losses,
+       .least = 0,
+       .most = 1'000'000},
       {.names = "--by-role",
        .help = "Coordinate as chief, serve as worker or ps, evaluate as evaluator",
        .target = &a.by_role},
@@ -80,6 +87,7 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   coordinate::CoordinatorOptions out;
   out.connect_timeout = a.common.timeout;
   out.keep_going = a.keep_going;
+  out.max_losses = static_cast<int>(a.max_losses);
   out.keep_servers = a.common.keep_servers;
   if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinate::read_transient_limits(io.env));
   out.log = io.log.for_room("coordinate");

@@ -120,18 +120,27 @@ Result<tensor::Tensor> ArgumentReader::read_value(const std::string& variable, c
   return TFD_TRY(tensor::tensor_from_json(value, definition->spec, directory_), variable);
 }
 
-Result<tensor::Tensor> ArgumentReader::read_rows(const std::string& variable, const json& rows) const {
+Result<tensor::Tensor> ArgumentReader::read_value_of_rows(const std::string& variable, std::int64_t rows,
+                                                          const json& value) const {
+  tensor::TensorSpec spec = TFD_TRY(find_variable(variable))->spec;
+  spec.shape.at(0) = rows;  // read_rows() has seen that it is a table
+  return TFD_TRY(tensor::tensor_from_json(value, spec, directory_), variable);
+}
+
+Result<tensor::Tensor> ArgumentReader::read_rows(std::string_view op, const std::string& variable,
+                                                 const json& rows) const {
+  const std::string where = fmt::format("{}: 'rows'", op);
   const program::VariableDef* definition = TFD_TRY(find_variable(variable));
   const tensor::Shape& table = definition->spec.shape;
   if (table.empty()) return fail(Code::kInvalidArgument, "'{}' is a scalar: it has no rows", variable);
   if (rows.is_array()) {
     const tensor::TensorSpec spec{tensor::DType::kS64, {static_cast<std::int64_t>(rows.size())}};
-    return TFD_TRY(tensor::tensor_from_json(rows, spec, directory_), "read: 'rows'");
+    return TFD_TRY(tensor::tensor_from_json(rows, spec, directory_), where);
   }
   if (!rows.is_string())
-    return fail(Code::kInvalidArgument, "read: 'rows' must be a list of numbers or a slice such as \"10:20\"");
-  const auto slice = TFD_TRY(variable::parse_row_slice(rows.get_ref<const std::string&>()), "read: 'rows'");
-  const auto numbers = TFD_TRY(variable::rows_of(slice, table[0]), "read: 'rows'");
+    return fail(Code::kInvalidArgument, "{} must be a list of numbers or a slice such as \"10:20\"", where);
+  const auto slice = TFD_TRY(variable::parse_row_slice(rows.get_ref<const std::string&>()), where);
+  const auto numbers = TFD_TRY(variable::rows_of(slice, table[0]), where);
   auto out = tensor::Tensor::uninitialized(tensor::DType::kS64, {static_cast<std::int64_t>(numbers.size())});
   std::ranges::copy(numbers, out.mutable_as<std::int64_t>());
   return out;

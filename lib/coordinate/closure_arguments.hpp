@@ -28,8 +28,11 @@ class ArgumentReader {
   std::size_t count_results(const std::string& function) const;
   /// A value for a variable.
   Result<tensor::Tensor> read_value(const std::string& variable, const nlohmann::json& value) const;
+  /// The same of so many rows of it.
+  Result<tensor::Tensor> read_value_of_rows(const std::string& variable, std::int64_t rows,
+                                            const nlohmann::json& value) const;
   /// Numbers of rows of it: [3, 5], or Python's slice as text, "10:20". s64, of rank 1.
-  Result<tensor::Tensor> read_rows(const std::string& variable, const nlohmann::json& rows) const;
+  Result<tensor::Tensor> read_rows(std::string_view op, const std::string& variable, const nlohmann::json& rows) const;
 
  private:
   struct Slot {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
 
 #include "tfd/base/text.hpp"
@@ -35,7 +36,8 @@ constexpr std::array kScheduleKeys{Key{"function", Type::kText}, Key{"args", Typ
 constexpr std::array kFetchKeys{Key{"of", Type::kAny}};
 constexpr std::array kDatasetKeys{Key{"dataset", Type::kText}};
 constexpr std::array kReadKeys{Key{"variable", Type::kText}, Key{"rows", Type::kAny, false}};
-constexpr std::array kAssignKeys{Key{"variable", Type::kText}, Key{"value", Type::kAny}};
+constexpr std::array kAssignKeys{Key{"variable", Type::kText}, Key{"value", Type::kAny},
+                                 Key{"rows", Type::kAny, false}};
 constexpr std::array kPathKeys{Key{"path", Type::kText}};
 
 std::span<const Key> keys_of(Op op) {
@@ -89,8 +91,14 @@ std::string_view describe(Type type) {
   return "a value";
 }
 
+struct Outline {
+  int depth = 0;         // of brackets within each other, at most
+  std::size_t keys = 0;  // of all objects
+};
+
 /// Before it is parsed: whoever walks through it later does so by recursion.
-bool is_deeper_than(std::string_view text, int most) {
+Outline outline_of(std::string_view text) {
+  Outline out;
   int depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -100,20 +108,47 @@ bool is_deeper_than(std::string_view text, int most) {
       if (c == '"') quoted = false;
     } else if (c == '"') {
       quoted = true;
-    } else if ((c == '[' || c == '{') && ++depth > most) {
-      return true;
+    } else if (c == '[' || c == '{') {
+      out.depth = std::max(out.depth, ++depth);
     } else if (c == ']' || c == '}') {
       --depth;
+    } else if (c == ':') {
+      ++out.keys;
     }
   }
-  return false;
+  return out;
+}
+
+std::size_t count_keys(const json& value) {
+  if (!value.is_structured()) return 0;
+  std::size_t count = value.is_object() ? value.size() : 0;
+  for (const json& element : value) count += count_keys(element);
+  return count;
+}
+
+/// The parser keeps the last of them.
+std::string find_duplicate(std::string_view text) {
+  std::vector<std::set<std::string>> open;
+  std::string duplicate;
+  [[maybe_unused]] const json parsed_again = json::parse(text, [&](int, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second && duplicate.empty())
+      duplicate = parsed.get<std::string>();
+    return true;
+  });
+  return duplicate;
 }
 
 Result<json> parse_object(std::string_view text) {
   constexpr int kMostDepth = 100;
-  if (is_deeper_than(text, kMostDepth)) return fail(Code::kInvalidArgument, "nested deeper than {}", kMostDepth);
+  const Outline outline = outline_of(text);
+  if (outline.depth > kMostDepth) return fail(Code::kInvalidArgument, "nested deeper than {}", kMostDepth);
   try {
     json value = json::parse(text);
+    // Where all keys are the line's own nothing else need be looked at.
+    if (outline.keys != value.size() && outline.keys != count_keys(value))
+      return fail(Code::kInvalidArgument, "the key '{}' is there twice", printable(find_duplicate(text)));
     if (value.is_object()) return value;
     return fail(Code::kInvalidArgument, "a line is an object like {{\"op\": \"join\"}}, not {}", value.type_name());
   } catch (const json::parse_error& error) {
@@ -167,6 +202,7 @@ Result<ClosureLine> parse_closure_line(std::string_view text, std::optional<std:
     return fail(Code::kInvalidArgument, "unknown op '{}'{}", printable(name), did_you_mean(name, kOps.names()));
   line.op = *known;
   TFD_TRY(check_keys(line.fields, name, keys_of(line.op)));
+  if (line.op == Op::kFetch) line.of = std::move(nlohmann::ordered_json::parse(text)["of"]);
   return line;
 }
 

@@ -20,6 +20,7 @@ namespace tfd::coordinate {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 constexpr Duration kReadSlice = std::chrono::milliseconds(250);  // between looks at whether a parameter server was lost
 constexpr std::string_view kIterations = ".iterations";
@@ -38,7 +39,7 @@ struct Fetch {
   std::uint64_t line = 0;
   std::string label;
   std::string name;  // of files for it
-  json of;
+  ordered_json of;
   std::map<std::string, std::shared_ptr<Named>> named;  // by the id's JSON text
   std::size_t missing = 0;
 };
@@ -60,7 +61,7 @@ std::string file_name(std::uint64_t line, const std::optional<std::string>& id) 
   return good ? bare : fmt::format("line-{}", line);
 }
 
-Result<void> append_structure(const json& value, const Fetch& fetch, ValueWriter& values, int& files,
+Result<void> append_structure(const ordered_json& value, const Fetch& fetch, ValueWriter& values, int& files,
                               std::string& out) {
   if (is_remote(value)) {
     const RemoteRef ref = read_remote(value);
@@ -105,6 +106,7 @@ class ClosureStream {
   Result<std::string> answer_now(std::uint64_t line, const ClosureLine& parsed);
   Result<std::string> read_on_workers(std::uint64_t line, const ClosureLine& parsed);
   Result<tensor::Tensor> read(const std::string& variable, const json& fields);
+  Result<void> assign(const std::string& variable, const json& fields);
   Result<std::string> change_cluster(const json& fields);
   Result<std::string> save(const std::string& path);
   Result<std::string> restore(const std::string& path);
@@ -203,8 +205,8 @@ void ClosureStream::handle(const std::string& text) {
     default: {
       auto rest = answer_now(line, *parsed);
       if (rest) return put_text(line, Kind::kOther, label, std::move(*rest));
-      const bool raises = parsed->op == Op::kJoin || parsed->op == Op::kDone;
-      return put_error(line, label, raises ? "raised" : "error", rest.error());
+      if (parsed->op != Op::kJoin && parsed->op != Op::kDone) return put_error(line, label, "error", rest.error());
+      return put_text(line, Kind::kOther, label, error_text("raised", rest.error()));  // the closure's own line failed
     }
   }
   if (!taken) put_error(line, label, "error", taken.error());
@@ -222,6 +224,7 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
   TFD_TRY(check_call(arguments_.program(), call));
   const std::shared_ptr<Named> named = parsed.id ? named_.at(*parsed.id) : nullptr;
   const std::string name = name_for_files(line, parsed.id);
+  call.label = parsed.id ? "closure " + *parsed.id : fmt::format("line {}", line);
   call.on_done = [this, line, label, name, named](const RemoteValue& value) {
     closure_done(line, label, name, named, value);
   };
@@ -241,7 +244,7 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
     if (named) named->scheduled = false;
   }
   await_told();
-  put_error(line, label, "raised", value.error());
+  put_text(line, Kind::kCancelled, label, error_text("raised", value.error()));
   return {};
 }
 
@@ -249,7 +252,7 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
   auto fetch = std::make_shared<Fetch>();  // with the closures it waits for
   fetch->line = line;
   fetch->label = label;
-  fetch->of = parsed.fields["of"];
+  fetch->of = parsed.of;
   fetch->name = name_for_files(line, parsed.id);
   std::vector<RemoteRef> remotes;
   TFD_TRY(collect_remotes(fetch->of, remotes));
@@ -306,8 +309,7 @@ Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureL
       return rest + "}\n";
     }
     case Op::kAssign: {
-      const auto value = TFD_TRY(arguments_.read_value(text("variable"), parsed.fields["value"]));
-      TFD_TRY(coordinator_.assign(text("variable"), value, deadline()));
+      TFD_TRY(assign(text("variable"), parsed.fields));
       return ",\"status\":\"ready\"}\n";
     }
     case Op::kSave:
@@ -339,8 +341,19 @@ Result<std::string> ClosureStream::read_on_workers(std::uint64_t line, const Clo
 Result<tensor::Tensor> ClosureStream::read(const std::string& variable, const json& fields) {
   const auto rows = fields.find("rows");
   if (rows == fields.end()) return coordinator_.read(variable, deadline());
-  const tensor::Tensor numbers = TFD_TRY(arguments_.read_rows(variable, *rows));
+  const tensor::Tensor numbers = TFD_TRY(arguments_.read_rows("read", variable, *rows));
   return coordinator_.read_rows(variable, numbers, deadline());
+}
+
+Result<void> ClosureStream::assign(const std::string& variable, const json& fields) {
+  const auto rows = fields.find("rows");
+  if (rows == fields.end()) {
+    const auto value = TFD_TRY(arguments_.read_value(variable, fields["value"]));
+    return coordinator_.assign(variable, value, deadline());
+  }
+  const tensor::Tensor numbers = TFD_TRY(arguments_.read_rows("assign", variable, *rows));
+  const auto values = TFD_TRY(arguments_.read_value_of_rows(variable, numbers.size(), fields["value"]));
+  return coordinator_.assign_rows(variable, numbers, values, deadline());
 }
 
 Result<std::string> ClosureStream::change_cluster(const json& fields) {

@@ -336,6 +336,7 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->updates = !call.command && program_.find_function(call.function)->has_updates();
   closure->command = std::move(call.command);
   closure->on_moved = std::move(call.on_moved);
+  closure->label = std::move(call.label);
   closure->call.function = std::move(call.function);
 
   Lock lock(mutex_);
@@ -467,13 +468,18 @@ void Coordinator::drop_queued() {
       queue_.finished(*id);
       const auto found = closures_.find(*id);
       found->second->value->set_cancelled({Code::kCancelled, "it was dropped before any worker had it", {}}, {});
+      if (returned_.erase(*id) > 0) raise_fence(lock, *found->second);
       dropped.push_back(found->second);
       closures_.erase(found);
     }
     announce_idle(lock);
   }
   room_.notify_all();
-  if (!dropped.empty()) endpoint_->post([dropped] { call_back(dropped); });
+  if (!dropped.empty())
+    endpoint_->post([this, dropped] {
+      send_aftermath();
+      call_back(dropped);
+    });
 }
 
 std::size_t Coordinator::windows() const {

@@ -34,6 +34,9 @@ struct Closure {
   std::function<void(const RemoteValue&)> on_done;
   std::optional<runtime::ShellCommand> command = {};
   std::function<void(const std::string&, const std::string&)> on_moved = {};
+  std::string label = {};
+  std::uint64_t turn = 0;                 // when it was given to the worker that has it: a worker keeps their order
+  std::vector<std::string> died_of = {};  // workers that died while they had begun it
 };
 
 enum class WorkerState {
@@ -79,6 +82,7 @@ struct Worker {
   Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
   Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
   std::string reason = "not reached yet";      // why it is away
+  std::string occupied;                        // while it is loading: what of an earlier coordinator's it still does
   bool has_left = false;                       // a newer spec is without it; it may come back
   bool joined_later = false;                   // by a newer spec
 };
@@ -124,6 +128,8 @@ class Coordinator final : public ClusterCoordinator {
   Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) override;
   Result<tensor::Tensor> read_rows(const std::string& variable, const tensor::Tensor& rows, Deadline deadline) override;
   Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) override;
+  Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows, const tensor::Tensor& values,
+                           Deadline deadline) override;
   Result<std::vector<RemoteValue>> values_on_workers(const std::string& name) override;
   Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
                                                                std::optional<std::int64_t> steps,
@@ -165,18 +171,30 @@ class Coordinator final : public ClusterCoordinator {
   void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   bool server_failed(const Dispatched& one, const Error& error);
   void complete(const Lock& lock, const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
-  void put_back(const Lock& lock, ClosureId id, std::vector<ClosurePtr>& cancelled);
+  void was_dropped(const Dispatched& one);
+  void fail_closure(const Lock& lock, Closure& closure, Error error);
+  void put_back(const Lock& lock, ClosureId id, const Error& why, std::vector<ClosurePtr>& cancelled);
   void announce_idle(const Lock& lock);
   bool is_executing(const Lock&) const { return queue_.in_flight() != 0 || fences_ != 0; }
   void raise_fence(const Lock& lock, const Closure& closure);
-  void send_fences();
+  /// What an error makes due: the fences, and that workers drop what they haven't begun.
+  bool is_aftermath_due(const Lock&) const { return !unsent_fences_.empty() || drop_is_due_; }
+  void send_aftermath();
+  void send_fence(std::size_t server, std::uint64_t sequence);
+  void fence_answered(std::size_t server, std::uint64_t sequence, const Result<bool>& answer);
+  void settle();
   static void call_back(const std::vector<ClosurePtr>& closures);
 
   // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
   void worker_refused(const transport::PeerEvent& event);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
-  void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason);
+  void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
+                   bool died = true);
+  ClosureId head_of(const Lock& lock, const Worker& worker) const;
+  std::optional<Error> count_loss(const Lock& lock, Closure& closure, const std::string& worker,
+                                  std::string& said) const;
+  void ask_what_it_does(std::size_t index, std::uint64_t generation);
   void load_worker(std::size_t index, std::uint64_t generation);
   void runs(std::size_t index, std::uint64_t generation, int replicas);
   std::optional<Error> check_replicas(const Lock& lock, const Worker& worker) const;
@@ -187,6 +205,7 @@ class Coordinator final : public ClusterCoordinator {
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
   bool is_server(const std::string& task) const;
+  void resume_worker_soon(std::size_t index, std::uint64_t generation);
 
   // resources.cpp: what lives on workers
   bool is_own_variable(const std::string& name) const;
@@ -245,6 +264,11 @@ class Coordinator final : public ClusterCoordinator {
   ClosureId next_id_ = 1;
   std::uint64_t next_sequence_ = 0;
   std::vector<std::uint64_t> unsent_fences_;  // sequence numbers that no parameter server may apply any more
+  std::uint64_t next_turn_ = 0;
+  std::unordered_set<ClosureId> returned_;    // queued again: a worker that is only cut off may have begun them
+  variable::AppliedSet ended_;                // sequence numbers that no worker will use any more
+  std::uint64_t settled_ = 0;                 // that parameter servers know to be over; I/O thread only
+  bool drop_is_due_ = false;                  // an error: what waits at workers is not to be begun
   std::size_t fences_ = 0;                    // not yet acknowledged
   std::optional<ClosureId> failed_id_;        // whose error is pending
   std::optional<Error> fatal_;                // a parameter server was lost: the answer to everything

@@ -11,9 +11,8 @@ namespace {
 
 constexpr Duration kWindowWork = std::chrono::milliseconds(20);  // how much work a worker should have at hand
 constexpr Duration kWindowSlice = std::chrono::milliseconds(5);  // how long its speed is measured for
-
-/// Closures without updates need no place among those that parameter servers remember, who like them dense.
-constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
+constexpr Duration kFencePause = std::chrono::seconds(1);        // until a parameter server is asked again
+constexpr std::uint64_t kSettleStep = 1024;                      // numbers that end between two messages about them
 
 }  // namespace
 
@@ -77,8 +76,10 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
     const ClosurePtr& closure = closures_.at(*id);
     if (!closure->sequenced) {
       closure->sequenced = true;
-      closure->call.sequence = closure->updates ? next_sequence_++ : kWithoutUpdates | *id;
+      closure->call.sequence = closure->updates ? next_sequence_++ : runtime::kWithoutUpdates | *id;
     }
+    closure->turn = next_turn_++;
+    if (closure->call.attempt > 0) returned_.erase(*id);
     if (worker.held.empty()) {
       worker.since = Clock::now();
       worker.window.idle();
@@ -109,11 +110,11 @@ bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
     if (transient_ && !passes && classify(error) == Failure::kTimeout) return false;
     worker.held.erase(one.closure->id);
     std::vector<ClosurePtr> cancelled;
-    put_back(lock, one.closure->id, cancelled);
+    put_back(lock, one.closure->id, {Code::kCancelled, "its parameter server failed meanwhile", {}}, cancelled);
     announce_idle(lock);
     if (!cancelled.empty()) endpoint_->post([cancelled] { call_back(cancelled); });
   }
-  send_fences();
+  send_aftermath();
   if (!transient_) {
     server_reported(one.worker, one.generation, error);
   } else if (passes) {
@@ -134,11 +135,14 @@ void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> out
       error.task = workers_[one.worker].name;
     const Failure failure = classify(error);
     if (failure == Failure::kWorker && error.task == workers_[one.worker].name && error.code != Code::kAborted)
-      return worker_lost(one.worker, one.generation, error.message);
+      return worker_lost(one.worker, one.generation, error.message, error.code != Code::kCancelled);
     const bool of_server = failure == Failure::kServer || failure == Failure::kTimeout;
     const bool of_timeout = transient_ && failure == Failure::kTimeout;
     if (of_server && (is_server(error.task) || of_timeout) && server_failed(one, error)) return;
+  } else if (outcome->dropped) {
+    return was_dropped(one);
   }
+  bool has_aftermath = false;
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[one.worker];
@@ -150,9 +154,28 @@ void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> out
     ++progress_;
     complete(lock, one, std::move(outcome));
     announce_idle(lock);
+    has_aftermath = is_aftermath_due(lock);
   }
-  send_fences();
+  if (has_aftermath) send_aftermath();
   call_back({one.closure});
+  dispatch();
+}
+
+// It waited at its worker when another one failed. It ends as what waited here does.
+void Coordinator::was_dropped(const Dispatched& one) {
+  std::vector<ClosurePtr> cancelled;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[one.worker];
+    if (worker.generation != one.generation || worker.held.erase(one.closure->id) == 0) return;  // it was migrated
+    worker.since = Clock::now();
+    ++progress_;
+    const Error none{Code::kCancelled, "its worker dropped it", {}};
+    put_back(lock, one.closure->id, queue_.error().value_or(none), cancelled);
+    announce_idle(lock);
+  }
+  send_aftermath();
+  call_back(cancelled);
   dispatch();
 }
 
@@ -165,49 +188,110 @@ void Coordinator::complete(const Lock& lock, const Dispatched& one, Result<runti
     Error error = std::move(outcome).error();
     if (error.task.empty()) error.task = workers_[one.worker].name;
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
-    closure.value->set_error(error);
-    const bool first = !queue_.has_error();
-    queue_.failed(closure.id, std::move(error));
-    raise_fence(lock, closure);
-    if (first && queue_.has_error()) failed_id_ = closure.id;
+    return fail_closure(lock, closure, std::move(error));
+  }
+  if (closure.updates) ended_.insert(closure.call.sequence);
+  closures_.erase(closure.id);
+}
+
+void Coordinator::fail_closure(const Lock& lock, Closure& closure, Error error) {
+  closure.value->set_error(error);
+  const bool first = !queue_.has_error();
+  queue_.failed(closure.id, std::move(error));
+  raise_fence(lock, closure);
+  if (first && queue_.has_error()) {
+    failed_id_ = closure.id;
+    drop_is_due_ = true;
+    for (const ClosureId id : returned_) raise_fence(lock, *closures_.at(id));  // they end cancelled
+    returned_.clear();
   }
   closures_.erase(closure.id);
 }
 
-void Coordinator::put_back(const Lock& lock, ClosureId id, std::vector<ClosurePtr>& cancelled) {
+void Coordinator::put_back(const Lock& lock, ClosureId id, const Error& why, std::vector<ClosurePtr>& cancelled) {
   const auto found = closures_.find(id);
   if (queue_.put_back(id)) {
-    found->second->value->set_cancelled({Code::kCancelled, "its worker was lost meanwhile", {}}, failed_id_);
+    found->second->value->set_cancelled(why, failed_id_);
     raise_fence(lock, *found->second);
     cancelled.push_back(found->second);
     closures_.erase(found);
     return;
   }
   ++found->second->call.attempt;
+  returned_.insert(id);
 }
 
 // A closure that ends without its updates, while a worker that is only frozen or cut off may still hold it: an empty
 // update of its sequence number, so that parameter servers drop a late one (and need not remember a hole for ever).
 // What is raised is raised when they have acknowledged it: then nothing is executing, as far as anybody can see.
 void Coordinator::raise_fence(const Lock&, const Closure& closure) {
-  if (!closure.sequenced || !closure.updates || servers_.empty()) return;
+  if (!closure.sequenced || !closure.updates) return;
+  ended_.insert(closure.call.sequence);
+  if (servers_.empty()) return;
   unsent_fences_.push_back(closure.call.sequence);
   fences_ += servers_.size();
 }
 
-void Coordinator::send_fences() {
+void Coordinator::send_aftermath() {
   std::vector<std::uint64_t> sequences;
+  std::vector<runtime::TaskClient*> workers;
+  std::uint64_t updates_below = 0, others_below = 0;
   {
     const Lock lock(mutex_);
     sequences.swap(unsent_fences_);
+    if (std::exchange(drop_is_due_, false) && queue_.has_error() && !options_.commands) {
+      // What is scheduled next has higher numbers: nothing is scheduled before the error is raised.
+      updates_below = next_sequence_;
+      others_below = runtime::kWithoutUpdates | next_id_;
+      for (const Worker& worker : workers_)
+        if (!worker.held.empty()) workers.push_back(worker.client.get());
+    }
   }
+  for (runtime::TaskClient* worker : workers)
+    worker->drop_waiting(epoch_, updates_below, others_below, Deadline::never(),
+                         [](const Result<void>&) {});  // what it drops says so; one that is lost holds nothing
   for (const std::uint64_t sequence : sequences)
-    for (const Server& server : servers_)
-      server.client->update(epoch_, sequence, {}, Deadline::never(), [this](const Result<bool>&) {
-        const Lock lock(mutex_);  // an error: that parameter server is lost, which ends everything anyway
-        --fences_;
-        announce_idle(lock);
-      });
+    for (std::size_t i = 0; i < servers_.size(); ++i) send_fence(i, sequence);
+}
+
+void Coordinator::send_fence(std::size_t server, std::uint64_t sequence) {
+  servers_[server].client->update(
+      epoch_, sequence, {}, Deadline::never(),
+      [this, server, sequence](const Result<bool>& answer) { fence_answered(server, sequence, answer); });
+}
+
+// Only who has put up the fence keeps a late update out. One that belongs to a newer coordinator by now takes none of
+// ours anyway; one that can't be reached is lost, or (as TensorFlow has it) gets its chances.
+void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, const Result<bool>& answer) {
+  bool tries_again = false;
+  {
+    const Lock lock(mutex_);
+    if (answer || fatal_ || closing_ || answer.error().code == Code::kPermissionDenied) {
+      if (!answer && answer.error().code == Code::kPermissionDenied) fenced_ = true;
+      --fences_;
+      return announce_idle(lock);
+    }
+    Error error = answer.error();
+    if (error.task.empty()) error.task = servers_[server].name;
+    tries_again = transient_ && transient_->pass(error);
+  }
+  if (!tries_again) return server_lost(servers_[server], answer.error().message);
+  options_.log.info("{}: {}, trying again", servers_[server].name, answer.error().message);
+  endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kFencePause),
+                     [this, server, sequence] { send_fence(server, sequence); });
+}
+
+// A function may touch only some of the parameter servers: others would remember a hole for each of its calls.
+void Coordinator::settle() {
+  std::uint64_t below = 0;
+  {
+    const Lock lock(mutex_);
+    below = ended_.low();
+    if (fatal_ || closing_ || below - settled_ < kSettleStep) return;
+  }
+  settled_ = below;
+  for (const Server& server : servers_)
+    server.client->settle(epoch_, below, Deadline::after(kFencePause * 10), [](const Result<void>&) {});
 }
 
 void Coordinator::announce_idle(const Lock& lock) {

@@ -79,7 +79,7 @@ MembershipChange Coordinator::change_workers(const std::map<std::string, std::st
     const auto found = addresses.find(worker.name);
     if (found != addresses.end() && found->second == worker.address) continue;
     if (found != addresses.end()) {
-      worker_lost(i, std::nullopt, "it moved to " + found->second);
+      worker_lost(i, std::nullopt, "it moved to " + found->second, false);
       connect_worker(worker, found->second);
       change.moved.push_back(worker.name);
       continue;
@@ -88,7 +88,7 @@ MembershipChange Coordinator::change_workers(const std::map<std::string, std::st
       const Lock lock(mutex_);
       worker.has_left = true;
     }
-    worker_lost(i, std::nullopt, "it left the cluster");
+    worker_lost(i, std::nullopt, "it left the cluster", false);
     endpoint_->remove_peer(worker.client->peer());
     change.left.push_back(worker.name);
   }

@@ -4,13 +4,13 @@
 namespace tfd::coordinate {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 }  // namespace
 
-bool is_remote(const json& value) {
+bool is_remote(const nlohmann::ordered_json& value) {
   if (!value.is_object() || !value.contains("remote")) return false;
   if (value.size() == 1) return true;
   return value.size() == 2 && value.contains("result") && value["result"].is_number_unsigned();

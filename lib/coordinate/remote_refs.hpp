@@ -17,10 +17,10 @@ struct RemoteRef {
   std::optional<std::size_t> result;
 };
 
-bool is_remote(const nlohmann::json& value);
+bool is_remote(const nlohmann::ordered_json& value);
 /// Of what is_remote().
-RemoteRef read_remote(const nlohmann::json& value);
+RemoteRef read_remote(const nlohmann::ordered_json& value);
 /// Adds all of a structure. kInvalidArgument: an object means to be one and isn't.
-Result<void> collect_remotes(const nlohmann::json& value, std::vector<RemoteRef>& out);
+Result<void> collect_remotes(const nlohmann::ordered_json& value, std::vector<RemoteRef>& out);
 
 }  // namespace tfd::coordinate

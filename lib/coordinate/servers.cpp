@@ -7,6 +7,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/runtime/gather.hpp"
 #include "tfd/runtime/sharded_state.hpp"
+#include "tfd/variable/rows.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -64,6 +65,7 @@ void Coordinator::end_all(Error error) {
       ++worker.generation;  // whatever still comes is too late
       worker.held.clear();
     }
+    returned_.clear();
     if (evaluation_) evaluation_->error = *fatal_;
     idle_.notify_all();
     room_.notify_all();
@@ -147,6 +149,37 @@ Result<void> Coordinator::assign(const std::string& variable, const tensor::Tens
   TFD_TRY(ask_all<void>(servers_, [&](const Server& server, std::size_t i, auto done) {
     if (parts[i].empty()) return done({});
     server.client->assign(parts[i], deadline, std::move(done));
+  }));
+  return {};
+}
+
+Result<void> Coordinator::assign_rows(const std::string& variable, const tensor::Tensor& rows,
+                                      const tensor::Tensor& values, Deadline deadline) {
+  if (is_own_variable(variable))
+    return fail(Code::kInvalidArgument, "'{}' is every worker's own: it is assigned whole", variable);
+  const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
+  const auto shares = placed.sharding.split(rows);
+  if (!shares)  // kOutOfRange is the end of the data
+    return fail(Error{Code::kInvalidArgument, fmt::format("'{}': {}", variable, shares.error().message), {}});
+  tensor::TensorSpec wanted = program_.find_variable(variable)->spec;
+  wanted.shape[0] = static_cast<std::int64_t>(rows.size());
+  if (values.spec() != wanted)
+    return fail(Code::kInvalidArgument, "these rows of '{}' are {}, the value is {}", variable,
+                tensor::format_spec(wanted), tensor::format_spec(values.spec()));
+  std::vector<std::vector<variable::Update>> parts(servers_.size());
+  for (std::size_t i = 0; i < shares->size(); ++i) {
+    const auto& share = (*shares)[i];
+    if (share.positions.empty()) continue;
+    auto positions =
+        tensor::Tensor::uninitialized(tensor::DType::kS64, {static_cast<std::int64_t>(share.positions.size())});
+    std::ranges::copy(share.positions, positions.mutable_as<std::int64_t>());
+    auto part = TFD_TRY(variable::gather_rows(values, positions), variable);
+    parts[static_cast<std::size_t>(placed.ps[i])].push_back(
+        {variable::UpdateKind::kAssignRows, runtime::stored_name(placed, i), std::move(part), share.indices});
+  }
+  TFD_TRY(ask_all<void>(servers_, [&](const Server& server, std::size_t i, auto done) {
+    if (parts[i].empty()) return done({});
+    server.client->assign_rows(parts[i], deadline, std::move(done));
   }));
   return {};
 }

@@ -26,7 +26,8 @@ std::string describe_worker(const Worker& worker, bool evaluates) {
     case WorkerState::kWaiting:
       return fmt::format("{} (up, waits for the parameter servers)", worker.name);
     case WorkerState::kLoading:
-      return fmt::format("{} (loading the program for {})", worker.name, ago(worker.since));
+      return fmt::format("{} ({} for {})", worker.name,
+                         worker.occupied.empty() ? "loading the program" : worker.occupied, ago(worker.since));
     case WorkerState::kReady:
       break;
   }
@@ -72,6 +73,7 @@ void Coordinator::watch() {
   }
   if (!stall.empty()) options_.log.warning("{}", stall);
   if (options_.commands) renew_sessions();
+  settle();
   const Duration interval = std::min(kWatchInterval, options_.stall_after);
   endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(interval), [this] { watch(); });
 }

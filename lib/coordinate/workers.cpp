@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::coordinate {
@@ -13,6 +14,8 @@ namespace {
 constexpr Duration kMostBackoff = std::chrono::seconds(30);
 constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
 constexpr Duration kServerAnswer = std::chrono::seconds(5);
+constexpr Duration kOccupied = std::chrono::seconds(1);  // after which one that doesn't load is asked what it does
+constexpr std::size_t kSuspicious = 3;                   // workers that a closure is lost with, until the log says so
 constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
 
 }  // namespace
@@ -83,10 +86,36 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
           Worker& worker = workers_[index];
           if (worker.generation != generation) return;
           worker.has_program = true;
+          worker.occupied.clear();
           queue_.forget(index);
           for (std::size_t number = 0; number < iterators_.size(); ++number) queue_.put_for(index, number);
         }
         make_iterators(index, generation);
+      });
+  endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kOccupied),
+                     [this, index, generation] { ask_what_it_does(index, generation); });
+}
+
+// A call of an earlier coordinator's that can't be stopped, as XLA's can't, has to end before anything else is done.
+void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) {
+  const auto is_loading = [this, index, generation](const Lock&) {
+    return workers_[index].generation == generation && workers_[index].state == WorkerState::kLoading &&
+           !workers_[index].has_program;
+  };
+  {
+    const Lock lock(mutex_);
+    if (!is_loading(lock)) return;
+  }
+  workers_[index].client->status(
+      Deadline::after(kServerAnswer), [this, index, generation, is_loading](const Result<runtime::TaskStatus>& status) {
+        if (!status || !status->is_abandoned || status->doing.empty()) return;
+        {
+          const Lock lock(mutex_);
+          if (!is_loading(lock)) return;
+          workers_[index].occupied = fmt::format("still runs '{}' of an earlier coordinator", status->doing);
+        }
+        options_.log.warning("waits for {}, which still runs '{}' of an earlier coordinator", workers_[index].name,
+                             status->doing);
       });
 }
 
@@ -239,10 +268,40 @@ void Coordinator::worker_ready(std::size_t index) {
   dispatch_evaluation();
 }
 
-void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason) {
+/// What it had begun: a worker runs closures in the order they came.
+ClosureId Coordinator::head_of(const Lock&, const Worker& worker) const {
+  ClosureId head = 0;
+  for (const ClosureId id : worker.held)
+    if (head == 0 || closures_.at(id)->turn < closures_.at(head)->turn) head = id;
+  return head;
+}
+
+/// The error of a closure that may not be tried again; `said` is for the log, once.
+std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, const std::string& worker,
+                                             std::string& said) const {
+  closure.died_of.push_back(worker);
+  const std::size_t times = closure.died_of.size();
+  const auto describe = [&] {
+    std::vector<std::string> names = closure.died_of;
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    const std::string label = closure.label.empty() ? fmt::format("closure {}", closure.id) : closure.label;
+    return fmt::format("{} ('{}') was what a worker did when it died, {} time{} ({})", label, closure.call.function,
+                       times, times == 1 ? "" : "s", join_words(names));
+  };
+  const bool is_over = options_.max_losses > 0 && times >= static_cast<std::size_t>(options_.max_losses);
+  if (times == kSuspicious)
+    said = describe() + (is_over ? "" : ": it may be what kills them, and is tried again (--max-losses ends that)");
+  if (!is_over) return std::nullopt;
+  return Error{Code::kAborted, describe() + ": it isn't tried again", {}};
+}
+
+void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
+                              bool died) {
   Worker& worker = workers_[index];
-  std::vector<ClosurePtr> cancelled, moved;
+  std::vector<ClosurePtr> ended, moved;
   std::size_t migrated = 0;
+  std::string suspicion;
   bool was_used = false;
   {
     const Lock lock(mutex_);
@@ -258,14 +317,25 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     refresh_values(lock, index);
     worker.since = Clock::now();
     worker.reason = reason;
+    worker.occupied.clear();
+    const ClosureId head = died && !options_.commands ? head_of(lock, worker) : 0;
     std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
     std::ranges::sort(held);
     worker.held.clear();
+    const Error meanwhile{Code::kCancelled, "its worker was lost meanwhile", {}};
     for (const ClosureId id : held) {
-      if (const auto found = closures_.find(id); found->second->on_moved) moved.push_back(found->second);
-      put_back(lock, id, cancelled);
+      const ClosurePtr closure = closures_.at(id);
+      if (id == head) {
+        if (auto over = count_loss(lock, *closure, worker.name, suspicion)) {
+          fail_closure(lock, *closure, std::move(*over));
+          ended.push_back(closure);
+          continue;
+        }
+      }
+      if (closure->on_moved) moved.push_back(closure);
+      put_back(lock, id, meanwhile, ended);
     }
-    migrated = held.size() - cancelled.size();
+    migrated = held.size() - ended.size();
     return_part(lock, index);
     announce_idle(lock);
     changed_.notify_all();
@@ -277,9 +347,10 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     else
       options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
   }
-  send_fences();
+  if (!suspicion.empty()) options_.log.warning("{}", suspicion);
+  send_aftermath();
   for (const ClosurePtr& closure : moved) closure->on_moved(worker.name, reason);
-  call_back(cancelled);
+  call_back(ended);
   dispatch();
   dispatch_evaluation();
   retry_worker_after(index, kReconnectPause);  // where only a request failed: it is up, and no event will say so
@@ -289,12 +360,19 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
 // not.
 void Coordinator::server_reported(std::size_t index, std::uint64_t generation, const Error& error) {
   const auto server = std::ranges::find(servers_, error.task, &Server::name);
+  bool passes = false;
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
     if (fatal_ || worker.generation != generation || worker.paused) return;
     worker.paused = true;
+    passes = transient_ && transient_->pass(error);  // of an evaluation: closures' reports were counted
     if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
+  }
+  if (transient_ && !passes) return server_lost(*server, error.message);
+  if (passes) {
+    options_.log.info("{}: {}, trying again", error.task, error.message);
+    return resume_worker_soon(index, generation);
   }
   options_.log.info("{} can't reach {} ({}), asking it", workers_[index].name, error.task, error.message);
   server->client->status(Deadline::after(kServerAnswer),
@@ -310,16 +388,20 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
                            }
                            if (gave_up)
                              return server_lost(*server, workers_[index].name + " can't reach it: " + error.message);
-                           endpoint_->post_at(Clock::now() + kReconnectPause, [this, index, generation] {
-                             {
-                               const Lock lock(mutex_);
-                               if (workers_[index].generation != generation) return;
-                               workers_[index].paused = false;
-                             }
-                             dispatch();
-                             dispatch_evaluation();
-                           });
+                           resume_worker_soon(index, generation);
                          });
+}
+
+void Coordinator::resume_worker_soon(std::size_t index, std::uint64_t generation) {
+  endpoint_->post_at(Clock::now() + kReconnectPause, [this, index, generation] {
+    {
+      const Lock lock(mutex_);
+      if (workers_[index].generation != generation) return;
+      workers_[index].paused = false;
+    }
+    dispatch();
+    dispatch_evaluation();
+  });
 }
 
 }  // namespace tfd::coordinate

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -73,5 +74,17 @@ GroupGuard::~GroupGuard() {
 
 void GroupGuard::add(pid_t group) const { tell(to_.get(), group); }
 void GroupGuard::remove(pid_t group) const { tell(to_.get(), -group); }
+
+CommandStop::CommandStop() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void CommandStop::request() const {
+  constexpr std::uint64_t kOnce = 1;
+  [[maybe_unused]] const auto written = ::write(event_.get(), &kOnce, sizeof kOnce);
+}
+
+void CommandStop::clear() const {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto read = ::read(event_.get(), &count, sizeof count);
+}
 
 }  // namespace tfd::function

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kPiece = 64 * 1024;
 constexpr std::size_t kMostErrors = 1024;                       // of stderr, in a message
 constexpr Duration kFarewell = std::chrono::milliseconds(500);  // for what has closed its output to end
+constexpr Duration kGrace = std::chrono::seconds(1);            // from SIGTERM to SIGKILL
 
 void make_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
@@ -58,7 +59,7 @@ Result<CommandProcess> CommandProcess::start(const CommandDef& command, const Co
   child.stderr_fd = err.write.get();
   auto started = TFD_TRY(process::Child::start(child));
   if (place.guard) place.guard->add(started.pid());
-  CommandProcess made(printable(command.argv[0]), std::move(started), place.guard);
+  CommandProcess made(printable(command.argv[0]), std::move(started), place);
   made.in_ = std::move(in);
   made.out_ = std::move(out.read);
   made.err_ = std::move(err.read);
@@ -93,11 +94,15 @@ void CommandProcess::read_stderr() {
 
 /// Waits for one thing to happen, and does it.
 Result<void> CommandProcess::turn(std::string_view& to_write, std::size_t most, Deadline deadline) {
-  pollfd fds[] = {{to_write.empty() ? -1 : in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
-  const int ready = ::poll(fds, 3, deadline.poll_ms());
+  pollfd fds[] = {{to_write.empty() ? -1 : in_.get(), POLLOUT, 0},
+                  {out_.get(), POLLIN, 0},
+                  {err_.get(), POLLIN, 0},
+                  {stop_fd(), POLLIN, 0}};
+  const int ready = ::poll(fds, 4, deadline.poll_ms());
   if (ready < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for a command");
   if (ready == 0) return fail(Code::kDeadlineExceeded, "did not answer in time");
   if (ready < 0) return {};
+  if (fds[3].revents != 0) return fail(Code::kCancelled, "was stopped");
   if (fds[0].revents != 0) {
     const ssize_t wrote = ::send(in_.get(), to_write.data(), to_write.size(), MSG_NOSIGNAL);
     if (wrote >= 0) to_write.remove_prefix(static_cast<std::size_t>(wrote));
@@ -114,6 +119,10 @@ Result<void> CommandProcess::turn(std::string_view& to_write, std::size_t most, 
 }
 
 Error CommandProcess::failure(Code code, std::string what) {
+  if (code == Code::kCancelled) {  // it may have something to put away
+    ::kill(-child_->pid(), SIGTERM);
+    has_ended(Deadline::after(kGrace));
+  }
   // One that has closed its stdout is about to end: how is part of the message.
   const bool has_ended_by_itself = has_ended(Deadline::after(out_ ? Duration::zero() : kFarewell));
   const process::ExitStatus status = finish();
@@ -133,9 +142,10 @@ Result<std::string> CommandProcess::run_once(std::string_view line, std::size_t 
   }
   in_.reset();  // it won't read what it can't answer any more
   while (!has_ended(Deadline::after(Duration::zero()))) {
-    pollfd fds[] = {{child_->pidfd(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
-    if (::poll(fds, 2, deadline.poll_ms()) == 0)
-      return fail(failure(Code::kDeadlineExceeded, "closed its output but did not end in time"));
+    pollfd fds[] = {{child_->pidfd(), POLLIN, 0}, {err_.get(), POLLIN, 0}, {stop_fd(), POLLIN, 0}};
+    const int ready = ::poll(fds, 3, deadline.poll_ms());
+    if (ready > 0 && fds[2].revents != 0) return fail(failure(Code::kCancelled, "was stopped"));
+    if (ready == 0) return fail(failure(Code::kDeadlineExceeded, "closed its output but did not end in time"));
     read_stderr();
   }
   const process::ExitStatus status = finish();

@@ -30,11 +30,12 @@ class CommandProcess {
   bool is_spoilt();
 
  private:
-  CommandProcess(std::string name, process::Child child, std::shared_ptr<const GroupGuard> guard)
-      : name_(std::move(name)), child_(std::move(child)), guard_(std::move(guard)) {}
+  CommandProcess(std::string name, process::Child child, const CommandPlace& place)
+      : name_(std::move(name)), child_(std::move(child)), guard_(place.guard), stop_(place.stop) {}
   Result<void> turn(std::string_view& to_write, std::size_t most, Deadline deadline);
   void read_stderr();
   bool has_ended(Deadline deadline) const;
+  int stop_fd() const { return stop_ ? stop_->fd() : -1; }
   /// Kills what is left of the group, and reaps its leader: in this order, for then the number is nobody else's.
   process::ExitStatus finish();
   /// "command 'x' WHAT; it exited with 3: LAST LINES".
@@ -43,6 +44,7 @@ class CommandProcess {
   std::string name_;
   std::optional<process::Child> child_;
   std::shared_ptr<const GroupGuard> guard_;
+  std::shared_ptr<const CommandStop> stop_;
   process::Fd in_, out_, err_;
   bool left_unread_ = false;
   std::string output_;

@@ -91,6 +91,12 @@ Result<LoadProgram> decode_load_program(const Message& message) {
   });
 }
 
+Result<std::uint64_t> decode_load_epoch(const Message& message) {
+  return decode<std::uint64_t>(message, "load program", [](const json& meta) -> Result<std::uint64_t> {
+    return meta.at(0).get<std::uint64_t>();
+  });
+}
+
 Message encode(const CreateIterator& create) {
   return make_message(Kind::kCreateIterator, {create.id, create.dataset});
 }
@@ -140,6 +146,11 @@ Message encode(const ClosureOutcome& outcome) {
 }
 
 Result<ClosureOutcome> decode_outcome(const Message& message) {
+  if (message.kind == static_cast<std::uint16_t>(Kind::kDrop)) {
+    ClosureOutcome dropped;
+    dropped.dropped = true;
+    return dropped;
+  }
   return decode<ClosureOutcome>(message, "outcome", [&](const json& meta) -> Result<ClosureOutcome> {
     ClosureOutcome out{message.tensors, {}};
     for (const json& metric : meta)
@@ -169,7 +180,26 @@ Result<Evaluate> decode_evaluate(const Message& message) {
   });
 }
 
-Message encode(const UpdateRequest& request) {
+Message encode(const DropWaiting& drop) {
+  return make_message(Kind::kDrop, {drop.epoch, drop.updates_below, drop.others_below});
+}
+
+Result<DropWaiting> decode_drop(const Message& message) {
+  return decode<DropWaiting>(message, "drop", [](const json& meta) -> Result<DropWaiting> {
+    return DropWaiting{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>(),
+                       meta.at(2).get<std::uint64_t>()};
+  });
+}
+
+Message encode(const Settle& settle) { return make_message(Kind::kSettle, {settle.epoch, settle.below}); }
+
+Result<Settle> decode_settle(const Message& message) {
+  return decode<Settle>(message, "settle", [](const json& meta) -> Result<Settle> {
+    return Settle{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>()};
+  });
+}
+
+Message encode(const UpdateRequest& request, Kind kind) {
   std::vector<tensor::Tensor> tensors;
   json updates = json::array();
   for (const variable::Update& update : request.updates) {
@@ -179,7 +209,7 @@ Message encode(const UpdateRequest& request) {
   }
   json meta = {request.epoch, request.sequence, std::move(updates)};
   if (request.client != 0) meta.push_back(request.client);
-  return make_message(Kind::kUpdate, meta, std::move(tensors));
+  return make_message(kind, meta, std::move(tensors));
 }
 
 Result<UpdateRequest> decode_update(const Message& message) {
@@ -208,7 +238,7 @@ Message encode(const TaskStatus& status) {
                       {status.task.job, status.task.index, status.incarnation, status.uptime_ms, status.closures_done,
                        status.closures_waiting, status.variables, status.variable_bytes, status.epoch, status.host,
                        status.pid, status.memory_bytes, status.doing, status.doing_ms, status.waits_for, status.devices,
-                       status.program, status.replicas});
+                       status.program, status.replicas, status.is_abandoned});
 }
 
 Result<TaskStatus> decode_status(const Message& message) {
@@ -233,6 +263,7 @@ Result<TaskStatus> decode_status(const Message& message) {
     meta.at(15).get_to(out.devices);
     meta.at(16).get_to(out.program);
     if (meta.size() > 17) meta.at(17).get_to(out.replicas);
+    if (meta.size() > 18) meta.at(18).get_to(out.is_abandoned);
     return out;
   });
 }

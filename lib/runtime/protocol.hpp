@@ -31,6 +31,9 @@ enum class Kind : std::uint16_t {
   kShutdown = 12,
   kReadRows = 13,     // names and indices; answered with the rows
   kUseAverages = 14,  // at the end of training
+  kDrop = 15,         // of a worker: what it hasn't begun; the answer to those, too
+  kSettle = 16,       // of a parameter server: sequence numbers that are over
+  kAssignRows = 17,   // an UpdateRequest outside of any closure
 };
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -54,6 +57,18 @@ struct Evaluate {
   std::optional<std::int64_t> steps;
   std::uint64_t epoch = 0;
 };
+struct DropWaiting {
+  std::uint64_t epoch = 0;
+  std::uint64_t updates_below = 0;
+  std::uint64_t others_below = 0;
+  bool includes(const ClosureCall& call) const {
+    return call.epoch == epoch && call.sequence < (call.sequence < kWithoutUpdates ? updates_below : others_below);
+  }
+};
+struct Settle {
+  std::uint64_t epoch = 0;
+  std::uint64_t below = 0;
+};
 struct UpdateRequest {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
@@ -64,6 +79,8 @@ struct UpdateRequest {
 // decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
 transport::Message encode(const LoadProgram& load);
 Result<LoadProgram> decode_load_program(const transport::Message& message);
+/// Only whose it is.
+Result<std::uint64_t> decode_load_epoch(const transport::Message& message);
 transport::Message encode(const CreateIterator& create);
 Result<CreateIterator> decode_create_iterator(const transport::Message& message);
 transport::Message encode(const ClosureCall& call);
@@ -72,7 +89,11 @@ transport::Message encode(const ClosureOutcome& outcome);
 Result<ClosureOutcome> decode_outcome(const transport::Message& message);
 transport::Message encode(const Evaluate& evaluate);
 Result<Evaluate> decode_evaluate(const transport::Message& message);
-transport::Message encode(const UpdateRequest& request);
+transport::Message encode(const DropWaiting& drop);
+Result<DropWaiting> decode_drop(const transport::Message& message);
+transport::Message encode(const Settle& settle);
+Result<Settle> decode_settle(const transport::Message& message);
+transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
 Result<UpdateRequest> decode_update(const transport::Message& message);
 transport::Message encode(const TaskStatus& status);
 Result<TaskStatus> decode_status(const transport::Message& message);

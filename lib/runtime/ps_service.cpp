@@ -13,7 +13,6 @@ namespace {
 Result<variable::VariableStore> make_store(const program::Program& program, const Placement& placement, int position,
                                            const MakeEngine& make_engine) {
   variable::VariableStore store;
-  // An optimizer of one's own is compiled here: what else is asked of this task waits that long.
   store.set_optimizer(TFD_TRY(make_rules(program, make_engine)));
   for (const program::VariableDef& variable : program.variables) {
     const auto found = placement.placed.find(variable.name);
@@ -55,17 +54,75 @@ Result<variable::VariableStore> make_own_store(const program::Program& program) 
   return store;
 }
 
-Result<void> PsService::load_program(const LoadProgram& load) {
-  if (load.epoch < epoch_)
-    return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, this one has {})", name_, epoch_,
-                load.epoch);
-  if (load.epoch == epoch_) return {};
+void PsService::load_program(LoadProgram load, Post post, transport::Responder responder) {
+  if (load.epoch < newest_)
+    return responder.reply(fail(Code::kPermissionDenied,
+                                "{} belongs to a newer coordinator (epoch {}, this one has {})", name_, newest_,
+                                load.epoch));
+  if (load.epoch == epoch_) return responder.reply(encode_empty(Kind::kLoadProgram));
   const int position = position_of(load.placement, name_);
-  if (position < 0) return fail(Code::kInvalidArgument, "{} is not among the parameter servers of this program", name_);
-  const program::Program program = TFD_TRY(parse_loaded(load));
-  store_ = TFD_TRY(make_store(program, load.placement, position, make_engine_));
-  epoch_ = load.epoch;
-  return {};
+  if (position < 0)
+    return responder.reply(
+        fail(Code::kInvalidArgument, "{} is not among the parameter servers of this program", name_));
+  newest_ = load.epoch;
+  if (loading_++ == 0) loading_since_ = Clock::now();
+  auto loading = std::make_shared<Loading>();  // with the thread, then with the action that it posts
+  loading->load = std::move(load);
+  loading->position = position;
+  loading->post = std::move(post);
+  loading->responder = std::make_shared<transport::Responder>(std::move(responder));
+  {
+    const std::scoped_lock lock(mutex_);
+    loads_.push_back(std::move(loading));
+  }
+  wake_.notify_one();
+  if (!loader_.joinable()) loader_ = std::thread([this] { run_loads(); });
+}
+
+void PsService::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    for (const auto& loading : loads_) loading->responder->reply(fail(Code::kCancelled, "this task is stopping"));
+    loads_.clear();
+  }
+  wake_.notify_one();
+  if (loader_.joinable()) loader_.join();
+}
+
+// The loading thread.
+void PsService::run_loads() {
+  std::uint64_t made = 0;  // several workers without a coordinator bring the same one
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !loads_.empty(); });
+    if (stopping_) return;
+    const auto loading = std::move(loads_.front());
+    loads_.pop_front();
+    lock.unlock();
+    if (loading->load.epoch != made)
+      loading->store.emplace([&]() -> Result<variable::VariableStore> {
+        const program::Program program = TFD_TRY(parse_loaded(loading->load));
+        return make_store(program, loading->load.placement, loading->position, make_engine_);
+      }());
+    if (loading->store && *loading->store) made = loading->load.epoch;
+    loading->post([this, loading] { loaded(*loading); });
+    lock.lock();
+  }
+}
+
+void PsService::loaded(Loading& loading) {
+  --loading_;
+  const std::uint64_t epoch = loading.load.epoch;
+  if (loading.store && !*loading.store) {
+    if (newest_ == epoch) newest_ = epoch_;  // what was there stays
+    return loading.responder->reply(fail(std::move(*loading.store).error()));
+  }
+  if (loading.store && epoch > epoch_) {
+    store_ = std::move(**loading.store);
+    epoch_ = epoch;
+  }
+  loading.responder->reply(encode_empty(Kind::kLoadProgram));
 }
 
 Result<transport::Message> PsService::read(const transport::Message& request) const {
@@ -97,6 +154,21 @@ Result<void> PsService::assign(const transport::Message& request) {
   return {};
 }
 
+Result<void> PsService::assign_rows(const transport::Message& request) {
+  const UpdateRequest rows = TFD_TRY(decode_update(request));
+  for (const variable::Update& update : rows.updates)
+    if (update.kind != variable::UpdateKind::kAssignRows)
+      return fail(Code::kInvalidArgument, "malformed assignment of rows");
+  for (const variable::Update& update : rows.updates) TFD_TRY(store_.assign(update), update.variable);
+  return {};
+}
+
+Result<void> PsService::settle(const transport::Message& request) {
+  const Settle settle = TFD_TRY(decode_settle(request));
+  if (settle.epoch == epoch_) store_.settle(settle.below);
+  return {};
+}
+
 Result<transport::Message> PsService::export_state() const {
   return encode_named(Kind::kExportState, store_.export_state());
 }
@@ -110,6 +182,9 @@ void PsService::fill(TaskStatus& status) const {
   status.variable_bytes = store_.byte_size();
   status.closures_done = updates_;
   status.epoch = epoch_;
+  if (loading_ == 0) return;
+  status.doing = "(the program)";
+  status.doing_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - loading_since_).count();
 }
 
 }  // namespace tfd::runtime

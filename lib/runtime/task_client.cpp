@@ -91,6 +91,12 @@ void TaskClient::run(const ClosureCall& call, Deadline deadline, Callback<Closur
   endpoint_.request(peer_, encode(call), deadline, decoded(std::move(done), decode_outcome));
 }
 
+void TaskClient::drop_waiting(std::uint64_t epoch, std::uint64_t updates_below, std::uint64_t others_below,
+                              Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode(DropWaiting{epoch, updates_below, others_below}), deadline,
+                    acknowledged(std::move(done)));
+}
+
 void TaskClient::evaluate(const std::string& function, std::int64_t count, std::int64_t index,
                           std::optional<std::int64_t> steps, std::uint64_t epoch, Deadline deadline,
                           Callback<std::vector<Metric>> done) {
@@ -115,6 +121,10 @@ void TaskClient::update(std::uint64_t epoch, std::uint64_t sequence, const std::
                     decoded(std::move(done), decode_flag));
 }
 
+void TaskClient::settle(std::uint64_t epoch, std::uint64_t below, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode(Settle{epoch, below}), deadline, acknowledged(std::move(done)));
+}
+
 void TaskClient::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline,
                         Callback<void> done) {
   assign(NamedTensors{{variable, value}}, deadline, std::move(done));
@@ -122,6 +132,11 @@ void TaskClient::assign(const std::string& variable, const tensor::Tensor& value
 
 void TaskClient::assign(const NamedTensors& values, Deadline deadline, Callback<void> done) {
   endpoint_.request(peer_, encode_named(Kind::kAssign, values), deadline, acknowledged(std::move(done)));
+}
+
+void TaskClient::assign_rows(const std::vector<variable::Update>& rows, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode(UpdateRequest{0, 0, rows}, Kind::kAssignRows), deadline,
+                    acknowledged(std::move(done)));
 }
 
 void TaskClient::use_averages(Deadline deadline, Callback<void> done) {

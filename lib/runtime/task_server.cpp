@@ -35,6 +35,7 @@ class Server final : public TaskServer {
         ps_(cluster::format_task(options_.task), options_.make_engine) {}
 
   ~Server() override {
+    ps_.stop();
     if (commands_) commands_->stop();
     if (worker_) worker_->stop();  // answers what is queued through the endpoint, which must still be there
     endpoint_.reset();             // after this no handler runs
@@ -53,7 +54,10 @@ class Server final : public TaskServer {
                               transport::Responder responder) {
       if (options_.native.allowed && !caller.has_key)
         return responder.reply(fail(Code::kPermissionDenied, "{} serves only who has the cluster's key", ps_name()));
-      handle(std::move(request), std::move(responder));
+      handle(caller, std::move(request), std::move(responder));
+    };
+    endpoint.on_caller_gone = [this](const transport::Caller& caller) {
+      if (ready_ && worker_) worker_->caller_gone(caller);
     };
     ready_ = false;
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
@@ -68,7 +72,7 @@ class Server final : public TaskServer {
 
  private:
   // On the I/O thread.
-  void handle(transport::Message request, transport::Responder responder) {
+  void handle(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     if (!ready_) {
       if (static_cast<Kind>(request.kind) == Kind::kStatus) return responder.reply(encode(starting_status()));
       return responder.reply(fail(Code::kUnavailable, "{} is starting", ps_name()));
@@ -82,8 +86,23 @@ class Server final : public TaskServer {
         break;
     }
     if (commands_ && is_command_kind(request.kind)) return commands_->submit(std::move(request), std::move(responder));
-    if (worker_) return worker_->submit(std::move(request), std::move(responder));
+    if (worker_ && static_cast<Kind>(request.kind) == Kind::kDrop) return responder.reply(drop(request));
+    if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
+    if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) return load_ps(request, std::move(responder));
     responder.reply(answer_as_ps(request));
+  }
+
+  Result<transport::Message> drop(const transport::Message& request) {
+    worker_->drop(TFD_TRY(decode_drop(request)));
+    return encode_empty(Kind::kDrop);
+  }
+
+  void load_ps(const transport::Message& request, transport::Responder responder) {
+    auto load = decode_load_program(request);
+    if (!load) return responder.reply(fail(std::move(load).error()));
+    ps_.load_program(
+        std::move(*load), [this](std::function<void()> action) { endpoint_->post(std::move(action)); },
+        std::move(responder));
   }
 
   void shut_down(const transport::Message& request, transport::Responder responder) {
@@ -100,9 +119,6 @@ class Server final : public TaskServer {
 
   Result<transport::Message> answer_as_ps(const transport::Message& request) {
     switch (static_cast<Kind>(request.kind)) {
-      case Kind::kLoadProgram:
-        TFD_TRY(ps_.load_program(TFD_TRY(decode_load_program(request))));
-        return encode_empty(Kind::kLoadProgram);
       case Kind::kRead:
         return ps_.read(request);
       case Kind::kReadRows:
@@ -112,6 +128,12 @@ class Server final : public TaskServer {
       case Kind::kAssign:
         TFD_TRY(ps_.assign(request));
         return encode_empty(Kind::kAssign);
+      case Kind::kAssignRows:
+        TFD_TRY(ps_.assign_rows(request));
+        return encode_empty(Kind::kAssignRows);
+      case Kind::kSettle:
+        TFD_TRY(ps_.settle(request));
+        return encode_empty(Kind::kSettle);
       case Kind::kExportState:
         return ps_.export_state();
       case Kind::kImportState:
@@ -146,7 +168,7 @@ class Server final : public TaskServer {
       out.closures_waiting += commands_->unfinished();
     } else {
       ps_.fill(out);
-      out.waits_for = out.epoch == 0 ? "a coordinator" : "requests";
+      if (out.doing.empty()) out.waits_for = out.epoch == 0 ? "a coordinator" : "requests";
     }
     return out;
   }

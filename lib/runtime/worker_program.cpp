@@ -61,8 +61,9 @@ Result<function::Function*> CompiledFunction::choose(const std::vector<tensor::T
 
 Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program program, std::string directory,
                                                            const std::shared_ptr<function::Engine>& engine,
-                                                           const Environment& command_environment) {
-  FunctionMaker maker(engine, {directory, command_environment, nullptr});
+                                                           const Environment& command_environment,
+                                                           std::shared_ptr<const function::CommandStop> stop) {
+  FunctionMaker maker(engine, {directory, command_environment, nullptr, std::move(stop)});
   std::unique_ptr<WorkerProgram> out(new WorkerProgram(std::move(program), std::move(directory)));
   for (const program::FunctionDef& def : out->program_.functions) {
     CompiledFunction compiled{&def, {}, &out->program_};

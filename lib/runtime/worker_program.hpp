@@ -10,6 +10,7 @@
 
 #include "protocol.hpp"
 #include "tfd/data/dataset.hpp"
+#include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/program/program.hpp"
 
@@ -31,10 +32,12 @@ struct CompiledFunction {
 
 class WorkerProgram {
  public:
-  /// Compiles every module. `directory` is where relative data paths start, and where commands run.
+  /// Compiles every module. `directory` is where relative data paths start, and where commands run; `stop` is shared
+  /// with whoever stops these.
   static Result<std::unique_ptr<WorkerProgram>> make(program::Program program, std::string directory,
                                                      const std::shared_ptr<function::Engine>& engine,
-                                                     const Environment& command_environment = {});
+                                                     const Environment& command_environment = {},
+                                                     std::shared_ptr<const function::CommandStop> stop = {});
   WorkerProgram(const WorkerProgram&) = delete;
   WorkerProgram& operator=(const WorkerProgram&) = delete;
 

@@ -37,6 +37,7 @@ WorkerService::WorkerService(transport::Endpoint& endpoint, const TaskServerOpti
     : endpoint_(endpoint),
       options_(options),
       replicas_(options.devices),
+      stop_commands_(std::make_shared<const function::CommandStop>()),
       executor_([this] { execute(stop_.get_token()); }) {}
 
 void WorkerService::stop() {
@@ -51,22 +52,76 @@ void WorkerService::stop() {
   for (Job& job : left) job.responder.reply(fail(Code::kCancelled, "this task is stopping"));
 }
 
-void WorkerService::submit(transport::Message request, transport::Responder responder) {
+void WorkerService::submit(const transport::Caller& caller, transport::Message request,
+                           transport::Responder responder) {
+  std::deque<Job> ended;
+  {
+    std::unique_lock lock(mutex_);
+    if (stop_.stop_requested()) {
+      lock.unlock();
+      return responder.reply(fail(Code::kCancelled, "this task is stopping"));
+    }
+    if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) {
+      const auto epoch = decode_load_epoch(request);
+      if (epoch && *epoch > newest_) {
+        newest_ = *epoch;
+        ended = abandon(lock, [&](std::uint64_t connection) { return connection != caller.connection; });
+      }
+    }
+    jobs_.push_back({std::move(request), std::move(responder), caller.connection});
+    wake_.notify_one();
+  }
+  for (Job& job : ended) job.responder.reply(fail(fenced_off()));
+}
+
+void WorkerService::drop(const DropWaiting& drop) {
+  std::deque<Job> kept, dropped;
   {
     const std::scoped_lock lock(mutex_);
-    if (!stop_.stop_requested()) {
-      jobs_.push_back({std::move(request), std::move(responder)});
-      wake_.notify_one();
-      return;
+    if (drop.epoch < drop_.epoch) return;
+    drop_ = drop;  // for what comes later: a large closure may still be on its way
+    for (Job& job : jobs_) {
+      const bool is_call = static_cast<Kind>(job.request.kind) == Kind::kRun;
+      const auto call = is_call ? decode_call(job.request) : fail(Code::kNotFound, "no call");
+      (call && drop.includes(*call) ? dropped : kept).push_back(std::move(job));
     }
+    jobs_.swap(kept);
   }
-  responder.reply(fail(Code::kCancelled, "this task is stopping"));
+  for (Job& job : dropped) job.responder.reply(encode_empty(Kind::kDrop));
+}
+
+void WorkerService::caller_gone(const transport::Caller& caller) {
+  std::deque<Job> ended;
+  {
+    std::unique_lock lock(mutex_);
+    ended = abandon(lock, [&](std::uint64_t connection) { return connection == caller.connection; });
+  }
+  for (Job& job : ended) job.responder.reply(fail(Code::kCancelled, "who asked is gone"));
+}
+
+std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std::mutex>&,
+                                                      const std::function<bool(std::uint64_t)>& is_theirs) {
+  std::deque<Job> kept, ended;
+  for (Job& job : jobs_) (is_theirs(job.connection) ? ended : kept).push_back(std::move(job));
+  jobs_.swap(kept);
+  if (running_ && is_theirs(*running_) && !is_abandoned_) {
+    is_abandoned_ = true;
+    stop_commands_->request();
+  }
+  return ended;
+}
+
+Error WorkerService::fenced_off() const {
+  return {Code::kPermissionDenied,
+          fmt::format("this worker belongs to a newer coordinator (epoch {})", newest_.load()),
+          {}};
 }
 
 void WorkerService::fill(TaskStatus& status) const {
   {
     const std::scoped_lock lock(mutex_);
     status.closures_waiting = jobs_.size();
+    status.is_abandoned = is_abandoned_;
   }
   status.closures_done = closures_done_;
   status.epoch = epoch_;
@@ -78,9 +133,17 @@ void WorkerService::execute(std::stop_token stop) {
   while (wake_.wait(lock, stop, [this] { return !jobs_.empty(); }) && !stop.stop_requested()) {
     std::optional<Job> job = std::move(jobs_.front());
     jobs_.pop_front();
+    running_ = job->connection;
+    dropping_ = drop_;
     lock.unlock();
     auto reply = answer(job->request);
     activity_.end();  // before the answer, so that who has it doesn't see it still at work
+    lock.lock();
+    running_.reset();
+    const bool was_abandoned = std::exchange(is_abandoned_, false);
+    if (was_abandoned) stop_commands_->clear();
+    lock.unlock();
+    if (was_abandoned && !reply) reply = fail(fenced_off());
     job->responder.reply(std::move(reply));
     job.reset();  // gives its tensors back before the next wait
     lock.lock();
@@ -96,8 +159,11 @@ Result<transport::Message> WorkerService::answer(const transport::Message& reque
     case Kind::kDropIterator:
       for (const std::string& id : TFD_TRY(decode_names(request))) iterators_.erase(id);
       return encode_empty(Kind::kDropIterator);
-    case Kind::kRun:
-      return run(TFD_TRY(decode_call(request)));
+    case Kind::kRun: {
+      const ClosureCall call = TFD_TRY(decode_call(request));
+      if (dropping_.includes(call)) return encode_empty(Kind::kDrop);
+      return run(call);
+    }
     case Kind::kEvaluate:
       return evaluate(TFD_TRY(decode_evaluate(request)));
     case Kind::kRead:
@@ -125,7 +191,8 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
       activity_.set_devices(device_names(*engine_));
     }
     const std::string directory = options_.data_root.empty() ? load.directory : options_.data_root;
-    auto made = TFD_TRY(WorkerProgram::make(std::move(program), directory, engine_, options_.native.environment));
+    auto made = TFD_TRY(
+        WorkerProgram::make(std::move(program), directory, engine_, options_.native.environment, stop_commands_));
     auto own = TFD_TRY(make_own_store(made->program()));  // from here on nothing can fail: all of it is new, or nothing
     iterators_.clear();                                   // before the program whose functions their maps call
     variables_.reset();

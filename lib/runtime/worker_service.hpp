@@ -29,17 +29,27 @@ class WorkerService {
   /// Ends the executor; what is queued, and what comes later, is answered with kCancelled. Not on the I/O thread.
   void stop();
 
-  /// Queues a request for the executor; it answers.
-  void submit(transport::Message request, transport::Responder responder);
+  /// Queues a request for the executor; it answers. The program of a newer coordinator ends what is there of others:
+  /// what waits is refused, a command that runs is stopped.
+  void submit(const transport::Caller& caller, transport::Message request, transport::Responder responder);
+  /// Closures that haven't begun, or come later, are answered as dropped.
+  void drop(const DropWaiting& drop);
+  /// Nobody waits for its answers any more: as if it had asked for nothing.
+  void caller_gone(const transport::Caller& caller);
   void fill(TaskStatus& status) const;
 
  private:
   struct Job {
     transport::Message request;
     transport::Responder responder;
+    std::uint64_t connection = 0;  // whose it is
   };
 
   void execute(std::stop_token stop);
+  /// Takes out what waits of these callers, and has what runs of them stopped, as far as it can be.
+  std::deque<Job> abandon(const std::unique_lock<std::mutex>& lock,
+                          const std::function<bool(std::uint64_t)>& is_theirs);
+  Error fenced_off() const;
   Result<transport::Message> answer(const transport::Message& request);
   Result<transport::Message> load_program(const LoadProgram& load);
   Result<transport::Message> create_iterator(const CreateIterator& create);
@@ -78,11 +88,18 @@ class WorkerService {
   variable::VariableStore own_;  // of variables with per_worker
   std::uint64_t own_updates_ = 0;
 
+  DropWaiting dropping_;  // as it was when the job was begun
+
   Activity activity_;
+  const std::shared_ptr<const function::CommandStop> stop_commands_;  // shared with the commands
 
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::deque<Job> jobs_;  // guarded by mutex_
+  std::deque<Job> jobs_;                  // guarded by mutex_, as what follows
+  std::optional<std::uint64_t> running_;  // whose job the executor has
+  bool is_abandoned_ = false;             // nobody wants that job's answer
+  DropWaiting drop_;
+  std::atomic<std::uint64_t> newest_{0};  // epoch that asked for this worker
   std::atomic<std::uint64_t> epoch_{0};
   std::atomic<std::uint64_t> closures_done_{0};
   std::jthread executor_;

@@ -51,7 +51,14 @@ void Core::mark_dirty(Link& link) {
 
 void Core::on_closed(LinkId id, const std::string& reason) {
   const auto found = peer_of_link_.find(id);
-  if (found == peer_of_link_.end()) return drop_link(id);
+  if (found == peer_of_link_.end()) {
+    const auto link = links_.extract(id);
+    if (options_.on_caller_gone && !link.empty() && is_accepted(id) && link.mapped()->greeted && !is_closing_)
+      options_.on_caller_gone({.name = link.mapped()->name,
+                               .incarnation = link.mapped()->incarnation,
+                               .connection = static_cast<std::uint64_t>(id)});
+    return;
+  }
   Peer* peer = find_peer(found->second);
   if (peer == nullptr || peer->link != id) return drop_link(id);
   const Link* link = find_link(id);
@@ -224,8 +231,9 @@ void Core::on_request(Link& link, Link::Arrived arrived) {
   if (arrived.deadline.expired())
     return responder.reply(fail(Code::kDeadlineExceeded, "the request came when its deadline had passed"));
   if (!options_.handler) return responder.reply(fail(Code::kUnimplemented, "{} serves no requests", options_.name));
-  options_.handler({link.name, link.incarnation, arrived.deadline, options_.key.has_value()},
-                   std::move(*arrived.message), std::move(responder));
+  options_.handler(
+      {link.name, link.incarnation, arrived.deadline, options_.key.has_value(), static_cast<std::uint64_t>(link.id())},
+      std::move(*arrived.message), std::move(responder));
 }
 
 void Core::send_reply(LinkId link_id, std::uint64_t id, Result<Message> answer) {

@@ -130,6 +130,16 @@ void AppliedSet::insert(std::uint64_t sequence) {
   }
 }
 
+void AppliedSet::settle(std::uint64_t below) {
+  if (below <= low_) return;
+  above_.erase(above_.begin(), above_.lower_bound(below));
+  low_ = below;
+  while (!above_.empty() && *above_.begin() == low_) {
+    above_.erase(above_.begin());
+    ++low_;
+  }
+}
+
 Result<void> VariableStore::create(std::string name, Tensor value) {
   if (name.empty() || name.front() == '.' || name.find(kSlotMark) != std::string::npos)
     return fail(Code::kInvalidArgument,
@@ -166,6 +176,7 @@ Result<bool> VariableStore::apply(std::uint64_t sequence, const std::vector<Upda
   }
   for (std::size_t i = 0; i < updates.size(); ++i)
     TFD_TRY(apply_checked(variables_[targets[i]], updates[i], optimizer_.get()));
+  if (client != 0) applied.settle(sequence);  // it has one at a time under way
   applied.insert(sequence);
   // A step that was skipped tells of its scale alone.
   if (std::any_of(updates.begin(), updates.end(), [](const Update& one) { return !is_about_scale(one.kind); }))

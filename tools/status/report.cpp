@@ -32,6 +32,7 @@ std::string doing(const runtime::TaskStatus& status) {
   if (status.doing.empty()) return status.waits_for.empty() ? "" : "waits for " + status.waits_for;
   std::string text = fmt::format("{} for {}", status.doing, in_seconds(status.doing_ms));
   if (!status.waits_for.empty()) text += ", waits for " + status.waits_for;
+  if (status.is_abandoned) text += ", of a coordinator that is gone";
   return text;
 }
 
@@ -111,6 +112,7 @@ std::string as_json(const std::vector<TaskReport>& reports) {
       one["doing"] = status.doing.empty() ? Json() : Json(status.doing);
       one["doing_ms"] = status.doing_ms;
       one["waits_for"] = status.waits_for.empty() ? Json() : Json(status.waits_for);
+      if (status.is_abandoned) one["abandoned"] = true;
     }
     tasks.push_back(std::move(one));
   }

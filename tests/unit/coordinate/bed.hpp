@@ -67,6 +67,7 @@ inline constexpr const char* kDocument = R"({"v": 1,
   "functions": {
     "double": {"module": "double.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},
     "add": {"module": "same.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},
+    "add_n": {"module": "same.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "n"}]},
     "add_and_read": {"module": "same.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}], "returns": ["v"]},
     "fail": {"module": "fail.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},
     "gated": {"module": "gated.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},

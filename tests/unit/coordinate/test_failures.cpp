@@ -85,3 +85,34 @@ TEST_CASE("failures: as TensorFlow has it, the third report of a parameter serve
   CHECK(joined.error().task == "ps:0");
   CHECK(said == 2);
 }
+
+TEST_CASE("failures: as TensorFlow has it, reports of an evaluation count as those of closures do") {
+  Bed bed(1, 1);
+  auto options = bed.options();
+  options.transient = TransientLimits{.servers = 3};
+  std::atomic<int> said{0};
+  options.log = Log("coordinate", [&](LogLevel, std::string_view, std::string_view text) {
+    if (text.find("trying again") != std::string_view::npos) ++said;
+  });
+  auto coordinator = bed.connect(make_program(), std::move(options));
+  bed.kill("ps:0");
+  const auto evaluated = coordinator->evaluate("eval", {}, Deadline::after(60s));
+  REQUIRE_FALSE(evaluated);
+  CHECK(evaluated.error().code == Code::kUnavailable);
+  CHECK(evaluated.error().task == "ps:0");
+  CHECK(said == 2);
+}
+
+TEST_CASE("failures: an error isn't raised before every parameter server keeps its late updates out") {
+  Bed bed(1, 2);
+  auto options = bed.options();
+  options.transient = TransientLimits{.servers = 2};
+  auto coordinator = bed.connect(make_program(), std::move(options));
+  bed.kill("ps:1");
+  auto failing = coordinator->schedule({.function = "fail", .args = {number(1)}});
+  REQUIRE(failing);
+  const auto joined = coordinator->join(Deadline::after(60s));  // not the closure's error: ps:1 has not heard of it
+  REQUIRE_FALSE(joined);
+  CHECK(joined.error().code == Code::kUnavailable);
+  CHECK(joined.error().task == "ps:1");
+}

@@ -112,6 +112,37 @@ TEST_CASE("partitioned: rows of a table are read by their numbers, wherever they
   }
 }
 
+TEST_CASE("partitioned: rows of a table are assigned by their numbers, and no others change") {
+  const auto numbers = [](const std::vector<std::int64_t>& rows) {
+    Tensor out = Tensor::uninitialized(DType::kS64, {static_cast<std::int64_t>(rows.size())});
+    std::ranges::copy(rows, out.mutable_as<std::int64_t>());
+    return out;
+  };
+  const auto rows_of = [](std::vector<float> values) {
+    Tensor out = Tensor::uninitialized(DType::kF32, {static_cast<std::int64_t>(values.size()) / 2, 2});
+    std::ranges::copy(values, out.mutable_as<float>());
+    return out;
+  };
+  for (const int servers : {1, 2, 3}) {
+    Bed bed(1, servers);
+    const auto coordinator = bed.connect(table_program({}), bed.options());
+    REQUIRE(coordinator->assign("table", counted(0), Deadline::after(20s)));
+    const auto assign = [&](const Tensor& rows, const Tensor& values) {
+      return coordinator->assign_rows("table", rows, values, Deadline::after(20s));
+    };
+    // Of a row that is there twice the last counts.
+    REQUIRE(assign(numbers({4, 0, 4}), rows_of({-1, -2, -3, -4, -5, -6})));
+    CHECK(floats(read(*coordinator, "table")) == std::vector<float>{-3, -4, 2, 3, 4, 5, 6, 7, -5, -6});
+    REQUIRE(assign(numbers({}), rows_of({})));
+    CHECK(assign(numbers({5}), rows_of({1, 1})).error().message == "'table': no row 5: there are 5");
+    CHECK(assign(numbers({1}), rows_of({1, 1, 1, 1})).error().message ==
+          "these rows of 'table' are f32[1, 2], the value is f32[2, 2]");
+    CHECK(coordinator->assign_rows("other", numbers({0}), rows_of({1, 1}), Deadline::after(20s)).error().message ==
+          "'other': a scalar has no rows");
+    CHECK(floats(read(*coordinator, "table")) == std::vector<float>{-3, -4, 2, 3, 4, 5, 6, 7, -5, -6});
+  }
+}
+
 TEST_CASE("partitioned: the state of one cluster goes on in one of another size") {
   Bed three(1, 3), two(1, 2), one(1, 1);
   const auto program = table_program({}), whole = table_program({"variables.table.partitioner=null"});

@@ -24,8 +24,8 @@ struct Scheduled {
 /// known.
 class Program {
  public:
-  Program(ClusterCoordinator& coordinator, unsigned seed, bool in_order)
-      : coordinator_(coordinator), random_(seed), in_order_(in_order) {}
+  Program(ClusterCoordinator& coordinator, unsigned seed, bool in_order, bool one_worker)
+      : coordinator_(coordinator), random_(seed), in_order_(in_order), one_worker_(one_worker) {}
 
   void run(int steps) {
     const std::int32_t before = read(coordinator_, "v");
@@ -95,7 +95,7 @@ class Program {
   // Nothing is executing: every closure has its end, and it is one that the rules allow.
   void check_all(const Error* raised) {
     bool raised_is_somebodys = raised == nullptr;
-    bool failed_before = false;
+    bool failed_before = false, cancelled_before = false;
     for (const Scheduled& one : pending_) {
       const ClosureState state = one.value.state();
       CHECK(state != ClosureState::kNotReady);
@@ -112,7 +112,11 @@ class Program {
         raised_is_somebodys = raised_is_somebodys || one.value.error().message == raised->message;
       }
       if (in_order_) CHECK((state == ClosureState::kCancelled) == failed_before);
+      // One worker begins them in order: what it hadn't begun when it heard of the failure it never began.
+      if (one_worker_ && state != ClosureState::kCancelled) CHECK_FALSE(cancelled_before);
+      if (state == ClosureState::kCancelled && one_worker_) CHECK(failed_before);
       failed_before = failed_before || state == ClosureState::kError;
+      cancelled_before = cancelled_before || state == ClosureState::kCancelled;
     }
     CHECK(raised_is_somebodys);
     pending_.clear();
@@ -121,6 +125,7 @@ class Program {
   ClusterCoordinator& coordinator_;
   std::mt19937 random_;
   const bool in_order_;
+  const bool one_worker_;
   std::vector<Scheduled> pending_;
   std::int32_t applied_ = 0;
 };
@@ -135,13 +140,17 @@ void run_programs(int workers, std::size_t window, unsigned count) {
   const unsigned first = only == nullptr ? 1 : static_cast<unsigned>(std::atoi(only));
   for (unsigned seed = first; seed < first + (only == nullptr ? count : 1); ++seed) {
     INFO("TFD_SEED=" << seed);
-    Program(*coordinator, seed, workers == 1 && window == 1).run(30);
+    Program(*coordinator, seed, workers == 1 && window == 1, workers == 1).run(30);
   }
 }
 
 }  // namespace
 
 TEST_CASE("random: programs on one worker do exactly what the queue's rules say") { run_programs(1, 1, 300); }
+
+TEST_CASE("random: of what one worker has, nothing behind a failure is begun once it is told") {
+  run_programs(1, 8, 300);
+}
 
 TEST_CASE("random: programs on several workers keep the queue's rules, whatever finishes first") {
   run_programs(3, 8, 300);

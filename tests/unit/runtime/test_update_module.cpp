@@ -111,3 +111,82 @@ TEST_CASE("optimizer of one's own: what doesn't fit is said with its place") {
         "g: "
         "f32[2], v: f32[2], rate: f32[], step: s64[]) -> (f32[2], f32[2])");
 }
+
+namespace {
+
+/// Whose compiler takes as long as a test likes.
+class SlowEngine final : public function::Engine {
+ public:
+  SlowEngine(std::map<std::string, kit::Body> bodies, std::shared_future<void> done)
+      : fake_(std::move(bodies)), done_(std::move(done)) {}
+  const function::PluginInfo& plugin() const override { return fake_.plugin(); }
+  Result<std::shared_ptr<function::Function>> compile(const function::Module& module) override {
+    done_.wait();
+    return fake_.compile(module);
+  }
+
+ private:
+  kit::FakeEngine fake_;
+  std::shared_future<void> done_;
+};
+
+}  // namespace
+
+TEST_CASE("optimizer of one's own: a parameter server answers and lives while it is compiled") {
+  const Parts parts = own("");
+  const program::Program program = parse(parts);
+  std::promise<void> compiled;
+  const auto network = transport::make_inproc_network();
+  TaskServerOptions options;
+  options.task = {"ps", 0};
+  options.bind = "ps0:1";
+  options.make_endpoint = [&](transport::EndpointOptions endpoint) {
+    endpoint.heartbeat_interval = std::chrono::milliseconds(20);
+    endpoint.heartbeat_timeout = std::chrono::milliseconds(100);
+    return network->make_endpoint(std::move(endpoint));
+  };
+  options.make_engine = [&, done = compiled.get_future().share()]() -> Result<std::shared_ptr<function::Engine>> {
+    return std::make_shared<SlowEngine>(parts.bodies, done);
+  };
+  const auto server = start_task_server(options).value();
+  transport::EndpointOptions client;
+  client.name = "coordinator";
+  client.heartbeat_interval = std::chrono::milliseconds(20);
+  client.heartbeat_timeout = std::chrono::milliseconds(100);
+  std::atomic<int> losses{0};
+  client.on_peer = [&](const transport::PeerEvent& event) {
+    if (event.state == transport::PeerState::kLost) ++losses;
+  };
+  const auto endpoint = network->make_endpoint(std::move(client)).value();
+  TaskClient task(*endpoint, endpoint->add_peer("ps:0", "ps0:1"), "ps:0");
+  const Deadline deadline = Deadline::after(std::chrono::seconds(20));
+  const auto load = [&](std::uint64_t epoch) {
+    auto loaded = std::make_shared<std::promise<Result<void>>>();
+    task.load_program(program, place_variables(program, {{"ps:0", "ps0:1"}}), epoch, deadline,
+                      [loaded](Result<void> result) { loaded->set_value(std::move(result)); });
+    return loaded->get_future();
+  };
+  auto first = load(7);
+  const auto status = [&] {
+    auto answer = std::make_shared<std::promise<Result<TaskStatus>>>();
+    task.status(deadline, [answer](Result<TaskStatus> result) { answer->set_value(std::move(result)); });
+    return answer->get_future().get().value();
+  };
+  // Until it is at it, and for several times as long as its heartbeats may stay away.
+  while (status().doing != "(the program)") REQUIRE_FALSE(deadline.expired());
+  while (status().doing_ms < 500) REQUIRE_FALSE(deadline.expired());
+  CHECK(losses == 0);
+  CHECK(status().epoch == 0);
+  auto newer = load(9);
+  auto older = load(8);
+  const auto fenced = older.get();  // at once
+  REQUIRE_FALSE(fenced);
+  CHECK(fenced.error().code == Code::kPermissionDenied);
+  auto again = load(9);  // as another worker of a cluster without a coordinator
+  compiled.set_value();
+  CHECK(first.get().has_value());
+  CHECK(newer.get().has_value());
+  CHECK(again.get().has_value());
+  CHECK(status().epoch == 9);
+  CHECK(status().doing.empty());
+}

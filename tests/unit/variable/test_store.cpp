@@ -41,6 +41,24 @@ VariableStore store_of_two() {
 
 }  // namespace
 
+TEST_CASE("store: what is settled counts as applied, and is not remembered one by one") {
+  AppliedSet applied;
+  for (std::uint64_t sequence = 0; sequence < 100; sequence += 2) applied.insert(sequence);
+  CHECK(applied.low() == 1);
+  CHECK(applied.above().size() == 49);
+  applied.settle(51);
+  CHECK(applied.low() == 51);
+  CHECK(applied.contains(49));
+  CHECK_FALSE(applied.contains(51));
+  CHECK(applied.contains(52));
+  CHECK(applied.above().size() == 24);
+  applied.settle(98);  // what is just above is part of it
+  CHECK(applied.low() == 99);
+  CHECK(applied.above().empty());
+  applied.settle(5);  // late
+  CHECK(applied.low() == 99);
+}
+
 TEST_CASE("store: an applied set stays compact and knows what it has seen, in any order") {
   std::mt19937 random(7);
   std::vector<std::uint64_t> sequences(1000);

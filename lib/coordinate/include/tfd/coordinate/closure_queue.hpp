@@ -53,6 +53,7 @@ class ClosureQueue {
   bool put_back(ClosureId closure);
 
   bool has_error() const { return error_.has_value(); }
+  const std::optional<Error>& error() const { return error_; }  // that is pending
   bool idle() const { return queued_.empty() && in_flight_.empty(); }
   std::size_t queued() const { return queued_.size(); }
   std::size_t in_flight() const { return in_flight_.size(); }

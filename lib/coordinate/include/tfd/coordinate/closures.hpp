@@ -33,8 +33,8 @@ struct ClosureStreamOptions {
 struct ClosureStreamSummary {
   std::uint64_t lines = 0;
   std::uint64_t ready = 0;
-  std::uint64_t failed = 0;  // closures that failed, and lines that were wrong
-  std::uint64_t cancelled = 0;
+  std::uint64_t failed = 0;     // closures that failed, and lines that were wrong
+  std::uint64_t cancelled = 0;  // with those whose line raised another one's error
 };
 
 /// Until the end of the lines, and all are answered. kUnavailable when a parameter server was lost (all lines that were

@@ -88,6 +88,7 @@ struct Call {
   std::optional<runtime::ShellCommand> command = {};
   /// Called when the worker that had it was lost, with its name and why: it is run again elsewhere. On the I/O thread.
   std::function<void(const std::string& task, const std::string& reason)> on_moved = {};
+  std::string label = {};  // what messages call it, as "line 7"; empty: "closure" and its number
 };
 
 /// Whether the program has such a function and takes these arguments: what schedule() checks before anything else.
@@ -118,6 +119,9 @@ struct CoordinatorOptions {
   std::size_t window = 64;  // closures that a worker holds at a time, at most: less where they take long
   bool keep_going = false;
   bool keep_servers = false;
+  /// A closure that was what a worker did when that died, so many times, fails with kAborted; 0: it is tried for ever,
+  /// as in TensorFlow. The log names such a closure after the third time.
+  int max_losses = 0;
   Duration stall_after = std::chrono::seconds(10);          // of silence, until the log says who waits for whom
   std::function<void(const WorkerChange&)> on_worker = {};  // on the I/O thread
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
@@ -160,6 +164,10 @@ class ClusterCoordinator {
                                            Deadline deadline) = 0;
   /// Of a variable with `per_worker`: every worker's that is there; one that returns begins with the initial value.
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) = 0;
+  /// Of a table: only the rows with these numbers (s32 or s64, of rank 1) become `values`, [n, …]; of a number that is
+  /// there twice the last counts. kInvalidArgument as read_rows(), and for values of another shape or dtype.
+  virtual Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows, const tensor::Tensor& values,
+                                   Deadline deadline) = 0;
   /// What every worker has of its own, in their order: of a variable with `per_worker` (by its name) its value, read
   /// anew by every fetch(); of a dataset (by its id) nothing, as long as it is there. kReady, and kAborted while the
   /// worker is away: it is made again when it returns. kNotFound.

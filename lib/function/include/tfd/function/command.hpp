@@ -36,6 +36,20 @@ class GroupGuard {
   pid_t pid_;
 };
 
+/// Stops the commands that run, and those that are started, until it is cleared: SIGTERM, after a second SIGKILL; their
+/// calls fail with kCancelled.
+/// Thread rule: thread-safe.
+class CommandStop {
+ public:
+  CommandStop();
+  void request() const;
+  void clear() const;
+  int fd() const { return event_.get(); }  // readable from request() to clear(); -1: the system had none
+
+ private:
+  process::Fd event_;
+};
+
 struct CommandDef {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH, or relative to the directory where it has a slash
   bool keep = false;              // a filter that stays; else run once per call
@@ -45,14 +59,15 @@ struct CommandDef {
 struct CommandPlace {
   std::string directory;  // to run in; empty: this process' own
   Environment environment;
-  std::shared_ptr<const GroupGuard> guard;  // shared with other functions; may be null
+  std::shared_ptr<const GroupGuard> guard;       // shared with other functions; may be null
+  std::shared_ptr<const CommandStop> stop = {};  // shared with who stops them; may be null
 };
 
-/// Nothing is started before the first call. call(): kInvalidArgument where the command prints something else than
-/// results of this signature; kNotFound, kPermissionDenied where it can't be run; kFailedPrecondition where it exits
-/// with something else than 0, dies or ends early; kDeadlineExceeded; kResourceExhausted where it prints far more than
-/// the results need. Each names the command, how it ended and the end of its stderr. After an error a filter is
-/// started afresh for the next call.
+/// Nothing is started before the first call. call(): kCancelled where it was stopped; kInvalidArgument where the
+/// command prints something else than results of this signature; kNotFound, kPermissionDenied where it can't be run;
+/// kFailedPrecondition where it exits with something else than 0, dies or ends early; kDeadlineExceeded;
+/// kResourceExhausted where it prints far more than the results need. Each names the command, how it ended and the end
+/// of its stderr. After an error a filter is started afresh for the next call.
 std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, Signature signature);
 
 }  // namespace tfd::function

@@ -35,6 +35,10 @@ struct VariableRef {
 };
 using ArgumentValue = std::variant<tensor::Tensor, IteratorRef, VariableRef>;
 
+/// Sequence numbers from here on are of calls without updates: they need no place among those that parameter servers
+/// remember, who like them dense.
+inline constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
+
 /// One execution of a function of the program on one worker.
 struct ClosureCall {
   std::uint64_t epoch = 0;
@@ -63,6 +67,7 @@ struct ClosureOutcome {
   std::vector<tensor::Tensor> results;  // by result index, then the `returns` of the function
   std::vector<Metric> metrics;
   std::shared_ptr<const CommandOutcome> command = {};  // of a shell command, which has nothing else; immutable
+  bool dropped = false;  // it was not begun when drop_waiting() came, and never will be: there is nothing else
 };
 
 /// Metrics of many calls put together: means weighted by examples, sums added, ratios numerator / denominator.
@@ -104,6 +109,7 @@ struct TaskStatus {
   std::vector<std::string> devices = {};  // of a worker that has loaded its plug-in
   std::string program = {};               // the path of the one it holds
   int replicas = 1;                       // of a worker: how many it runs
+  bool is_abandoned = false;              // what it does is for a coordinator that is gone, or fenced off
 };
 
 /// Which parameter server holds which variable, and where they are: sent to every task with the program.
@@ -150,6 +156,10 @@ class TaskClient {
   /// kOutOfRange at the end of an iterator's data. The function's own errors have the task set. kUnavailable: this
   /// worker is gone; when Error::task is a ps ("ps:1"), that parameter server is.
   void run(const ClosureCall& call, Deadline deadline, Callback<ClosureOutcome> done);
+  /// Of calls with a sequence number below `updates_below` (from kWithoutUpdates on: below `others_below`) those that
+  /// the worker hasn't begun, or that come later, are answered as dropped: each call is either run or dropped.
+  void drop_waiting(std::uint64_t epoch, std::uint64_t updates_below, std::uint64_t others_below, Deadline deadline,
+                    Callback<void> done);
   /// One pass over elements index, index + count, … of the function's dataset (at most `steps` of them), variables read
   /// once. Idempotent: a lost part is run again elsewhere.
   void evaluate(const std::string& function, std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps,
@@ -165,9 +175,15 @@ class TaskClient {
   /// Every client counts its own sequence; 0 is the coordinator and its workers.
   void update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
               Deadline deadline, Callback<bool> done, std::uint64_t client = 0);
+  /// Nothing below `below` will be sent any more, and what still comes is late: the parameter server needn't remember
+  /// which of them it had.
+  void settle(std::uint64_t epoch, std::uint64_t below, Deadline deadline, Callback<void> done);
   void assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline, Callback<void> done);
   void assign(const std::vector<std::pair<std::string, tensor::Tensor>>& values, Deadline deadline,
               Callback<void> done);
+  /// Of tables: (name, indices, values), the rows `indices` become `values`. All of it, or nothing. kOutOfRange,
+  /// kInvalidArgument.
+  void assign_rows(const std::vector<variable::Update>& rows, Deadline deadline, Callback<void> done);
   /// At the end of training: VariableStore::use_averages().
   void use_averages(Deadline deadline, Callback<void> done);
   void export_state(Deadline deadline, Callback<std::vector<std::pair<std::string, tensor::Tensor>>> done);

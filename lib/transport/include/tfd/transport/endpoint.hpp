@@ -62,6 +62,7 @@ struct Caller {
   Incarnation incarnation = 0;
   Deadline deadline = Deadline::never();  // when it stops waiting for the answer: later work on it is for nobody
   bool has_key = false;  // the cluster's, as its connection has proved: this endpoint takes no others if it has one
+  std::uint64_t connection = 0;  // which of those to this endpoint; never used again for another one
 };
 
 /// Answers one request, once, from any thread. Dropped without an answer it replies kInternal. An answer to somebody
@@ -91,6 +92,9 @@ struct EndpointOptions {
   Incarnation incarnation = 0;  // 0: make_incarnation()
   Handler handler = {};         // empty: serves nothing
   std::function<void(const PeerEvent&)> on_peer = {};
+  /// A connection that somebody had to this endpoint is no more: answers to what came over it go nowhere. On the I/O
+  /// thread. Who died without a word is noticed when he has been silent for four heartbeat intervals.
+  std::function<void(const Caller&)> on_caller_gone = {};
   /// Where to listen; empty: nowhere. "127.0.0.1:0", "[::1]:2222" or "ipc:///path".
   std::string bind = {};
   int listen_fd =

@@ -57,6 +57,8 @@ class AppliedSet {
  public:
   bool contains(std::uint64_t sequence) const { return sequence < low_ || above_.contains(sequence); }
   void insert(std::uint64_t sequence);
+  /// All below count as applied from now on: what nobody sends to here leaves no holes that are remembered for ever.
+  void settle(std::uint64_t below);
   std::uint64_t low() const { return low_; }
   const std::set<std::uint64_t>& above() const { return above_; }
 
@@ -90,6 +92,8 @@ class VariableStore {
   /// kFailedPrecondition for a gradient without an optimizer.
   /// Every client has sequence numbers of its own; 0 is the coordinator.
   Result<bool> apply(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client = 0);
+  /// Of client 0: AppliedSet::settle().
+  void settle(std::uint64_t below) { applied_.settle(below); }
   /// One write outside of any closure (the coordinator's).
   Result<void> assign(const Update& update);
 

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What has not begun when a closure fails is never run, wherever it waits: functions are commands that leave marks.
+
+load coordinate
+setup() {
+  coordinate_setup
+  mkfifo arrived gate
+  exec 4<>arrived 9<>gate  # 3 is bats'
+}
+teardown() { coordinate_teardown; }
+
+# gated: says its number, waits at the gate. mark: leaves its number in marks. bad: fails.
+marking_program() {
+  jq -n --arg gated "read -r x; echo \$x >'$T/arrived'; read -r _ <'$T/gate'; echo \$x" \
+    --arg mark "read -r x; echo \$x >>'$T/marks'; echo \$x" '
+    {dtype: "s32", shape: []} as $number
+    | def command($line): {command: ["sh", "-c", $line], arguments: [$number], results: [$number], inputs: [{arg: 0}]};
+    {v: 1, variables: {v: {shape: [], dtype: "s32", init: {zeros: {}}}},
+     functions: {
+       gated: (command($gated) + {outputs: [{assign_add: "v"}]}),
+       mark: (command($mark) + {outputs: [{assign_add: "v"}]}),
+       bad: (command("echo no luck >&2; exit 3") + {outputs: [{result: 0}]})}}' >program.json
+  : >marks
+}
+call() { echo "{\"op\": \"schedule\", \"function\": \"$1\", \"args\": [$2], \"id\": \"$3\"}"; }
+say() { printf '%s\n' "$@" >&5; }
+arrives() {
+  local number
+  IFS= read -r -t 30 -u 4 number
+}
+
+@test "drops: what waits at two workers when a third one's closure fails leaves no mark, and is cancelled at once" {
+  serve --jobs worker=3,ps=1 --allow-native
+  marking_program
+  mkfifo lines
+  exec 5<>lines
+  coordinate program.json --cluster spec.json --closures - <lines
+  say "$(call gated 100 one)" "$(call gated 100 two)"
+  arrives
+  arrives
+  # Each of the two has room for seven more; the third worker runs the others.
+  for i in $(seq 30); do say "$(call mark 1 "m$i")"; done
+  local ready=0 cancelled=0 line
+  while [ "$ready" -lt 16 ]; do
+    IFS= read -r -t 30 -u 6 line
+    [[ $line == *'"status":"ready"'* ]]
+    ready=$((ready + 1))
+  done
+  say "$(call bad 1 bad)"
+  event '.id == "bad" and .status == "error"'
+  # Nobody has opened the gate: what is behind it has its answers nevertheless.
+  while [ "$cancelled" -lt 14 ]; do
+    IFS= read -r -t 30 -u 6 line
+    [[ $line == *'"status":"cancelled","because":"bad"}' ]]
+    cancelled=$((cancelled + 1))
+  done
+  say '{"op": "join", "id": "joined"}'
+  ! IFS= read -r -t 0.3 -u 6 line || { echo "raised while two are executing: $line"; false; }
+  echo >&9
+  echo >&9
+  event '.id == "joined" and .status == "raised" and .error.message[-17:] == "; stderr: no luck"'
+  [ "$(wc -l <marks)" = 16 ]
+  # Clean again; the numbers of what was dropped hold nothing up.
+  for i in $(seq 20); do say "$(call mark 1 "n$i")"; done
+  say '{"op": "join", "id": "again"}'
+  event '.id == "again" and .status == "ready"'
+  say '{"op": "read", "variable": "v", "id": "v"}'
+  event '.id == "v" and .value == 236'
+  [ "$(wc -l <marks)" = 36 ]
+  exec 5>&-
+  coordinator_ends 1
+  [[ $(tail -1 talk) == *", 1 failed, 14 cancelled" ]]
+}
+
+@test "drops: with --keep-going everything leaves its mark" {
+  serve --jobs worker=2,ps=1 --allow-native
+  marking_program
+  {
+    for i in $(seq 40); do
+      call mark 1 "m$i"
+      [ $((i % 9)) != 0 ] || call bad 1 "b$i"
+    done
+    echo '{"op": "join"}'
+  } >lines.jsonl
+  run -1 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-going --closures lines.jsonl
+  [ "$(wc -l <marks)" = 40 ]
+  [[ $stderr == *", 4 failed, 0 cancelled" ]]
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A closure that its workers die of: said, and given up where a limit is set. A worker's death counts for what it had
+// begun, not for what waited behind that.
+#include "asking.hpp"
+
+using namespace tfd;
+using namespace tfd::bed;
+using namespace tfd::coordinate;
+
+namespace {
+
+/// What the log says, line by line.
+class Lines {
+ public:
+  Log log() {
+    return Log("coordinate", [this](LogLevel, std::string_view, std::string_view text) {
+      const std::scoped_lock lock(mutex_);
+      lines_.emplace_back(text);
+    });
+  }
+  std::vector<std::string> with(std::string_view part) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> found;
+    for (const std::string& line : lines_)
+      if (line.find(part) != std::string::npos) found.push_back(line);
+    return found;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+/// One worker that dies again and again of what it has begun.
+struct Deadly {
+  Bed bed{1, 1};
+  Lines lines;
+  std::unique_ptr<ClusterCoordinator> coordinator;
+  int begun = 0;
+
+  explicit Deadly(int max_losses, bool keep_going = false) {
+    CoordinatorOptions options = bed.options();
+    options.max_losses = max_losses;
+    options.keep_going = keep_going;
+    options.log = lines.log();
+    coordinator = bed.connect(make_program(), std::move(options));
+    bed.gate.close();
+  }
+  RemoteValue schedule_deadly() {
+    Call call{.function = "gated", .args = {Argument(number(1))}};
+    call.label = "line 7";
+    return good(coordinator->schedule(std::move(call), soon()));
+  }
+  void dies() {
+    bed.gate.wait_for(++begun);  // those of the dead wait there, too
+    bed.kill("worker:0");
+    until([this] { return coordinator->workers_up() == 0; });
+    bed.start("worker:0");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("losses: a closure is tried for ever, and named in the log once when the third worker dies of it") {
+  Deadly deadly(0);
+  const RemoteValue bad = deadly.schedule_deadly();
+  const RemoteValue behind = schedule(*deadly.coordinator, "add", {number(1)});
+  for (int i = 0; i < 2; ++i) deadly.dies();
+  CHECK(deadly.lines.with("was what a worker did").empty());
+  for (int i = 0; i < 2; ++i) deadly.dies();
+  const auto said = deadly.lines.with("was what a worker did");
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] ==
+        "line 7 ('gated') was what a worker did when it died, 3 times (worker:0): it may be what kills them, and is "
+        "tried again (--max-losses ends that)");
+  deadly.bed.gate.open();
+  good(deadly.coordinator->join(soon()));
+  CHECK(bad.state() == ClosureState::kReady);
+  CHECK(behind.state() == ClosureState::kReady);
+  CHECK(read(*deadly.coordinator, "v") == 2);
+}
+
+TEST_CASE("losses: after as many as the limit it fails as any closure does, and what waited behind it is cancelled") {
+  Deadly deadly(2);
+  const RemoteValue bad = deadly.schedule_deadly();
+  const RemoteValue behind = schedule(*deadly.coordinator, "add", {number(1)});
+  deadly.dies();
+  deadly.bed.gate.wait_for(2);
+  deadly.bed.kill("worker:0");
+  const auto joined = deadly.coordinator->join(soon());
+  REQUIRE_FALSE(joined);
+  CHECK(joined.error().code == Code::kAborted);
+  CHECK(joined.error().message ==
+        "line 7 ('gated') was what a worker did when it died, 2 times (worker:0): it isn't tried again");
+  CHECK(bad.state() == ClosureState::kError);
+  CHECK(behind.state() == ClosureState::kCancelled);
+  deadly.bed.start("worker:0");
+  schedule(*deadly.coordinator, "add", {number(5)});
+  good(deadly.coordinator->join(soon()));
+  CHECK(read(*deadly.coordinator, "v") == 5);
+}
+
+TEST_CASE("losses: with keep_going what waited behind it is run, and it counts for nothing of the others") {
+  Deadly deadly(2, true);
+  const RemoteValue bad = deadly.schedule_deadly();
+  std::vector<RemoteValue> behind;
+  for (int i = 0; i < 5; ++i) behind.push_back(schedule(*deadly.coordinator, "add", {number(1)}));
+  for (int i = 0; i < 2; ++i) deadly.dies();
+  good(deadly.coordinator->join(soon()));
+  CHECK(bad.error().code == Code::kAborted);
+  for (const RemoteValue& value : behind) CHECK(value.state() == ClosureState::kReady);
+  CHECK(read(*deadly.coordinator, "v") == 5);
+}
+
+TEST_CASE("losses: a worker that leaves the cluster dies of nothing") {
+  Bed bed(2, 1);
+  CoordinatorOptions options = bed.options();
+  options.max_losses = 1;
+  options.window = 1;
+  const auto coordinator = bed.connect(make_program(), std::move(options));
+  bed.gate.close();
+  for (int i = 0; i < 2; ++i) schedule(*coordinator, "gated", {number(1)});
+  bed.gate.wait_for(2);
+  auto config = bed.config();
+  config.cluster = {};
+  config.cluster.add_task("worker", 0, Bed::address("worker:0"));
+  for (int i = 0; i < 1; ++i) config.cluster.add_task("ps", i, Bed::address("ps:0"));
+  good(coordinator->change_cluster(config));
+  bed.gate.open();
+  good(coordinator->join(soon()));
+  CHECK(read(*coordinator, "v") == 2);
+}
