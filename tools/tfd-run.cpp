@@ -25,6 +25,8 @@ struct Asked {
   int replicas = 1;
   std::string function;
   std::string dataset;
+  std::string reduce;
+  std::optional<std::int64_t> gather;
 };
 
 std::vector<cli::Option> options(Asked& a) {
@@ -48,6 +50,17 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "NAME|JSON",
        .help = "With --function: what its arguments are from, a dataset of the program or a pipeline",
        .target = &a.dataset},
+      {.names = "--reduce",
+       .placeholder = "HOW",
+       .help = "With --function: one value of what the replicas return, element by element",
+       .target = &a.reduce,
+       .choices = {"mean", "sum"}},
+      {.names = "--gather",
+       .placeholder = "AXIS",
+       .help = "With --function: what the replicas return, one after the other along this axis",
+       .target = &a.gather,
+       .least = 0,
+       .most = 32},
   };
   return training::options(
       a.common, std::move(own),
@@ -95,7 +108,8 @@ Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster
 
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
                          const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
-  strategy::RunRequest request{a.function, a.dataset};
+  strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
+  if (!a.reduce.empty()) request.combine.reduce = a.reduce == "sum" ? program::Reduce::kSum : program::Reduce::kMean;
   if (a.dataset.starts_with('[')) {
     request.dataset = "--dataset";
     program = TFD_TRY(strategy::with_dataset(program, request.dataset, a.dataset));
@@ -151,10 +165,18 @@ Result<std::string> describe(const program::Program& program, const strategy::Pa
                      input.num_replicas_in_sync == 1 ? "" : "s", fmt::join(strategy.parameter_devices(), ", "));
 }
 
-Result<int> run_strategy(const Asked& a, cli::Io& io) {
+Result<void> check_options(const Asked& a) {
   if (a.strategy != kParameterServer)
     return fail(Code::kUnimplemented, "--strategy {}: not supported yet: there is {}", a.strategy, kParameterServer);
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function");
+  if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
+  if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
+  if (!a.reduce.empty() && a.gather) return fail(Code::kUsage, "--reduce and --gather: one value is made one way");
+  return {};
+}
+
+Result<int> run_strategy(const Asked& a, cli::Io& io) {
+  TFD_TRY(check_options(a));
   auto program = TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides, .replicas = a.replicas}));
   if (a.function.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);

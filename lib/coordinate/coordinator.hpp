@@ -134,6 +134,7 @@ class Coordinator final : public ClusterCoordinator {
   Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
                                                                std::optional<std::int64_t> steps,
                                                                Deadline deadline) override;
+  void stop_evaluating() override;
   Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) override;
   Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
                             Deadline deadline) override;
@@ -279,6 +280,7 @@ class Coordinator final : public ClusterCoordinator {
   using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // with the caller's RemoteValue
   std::map<std::string, std::vector<SharedValue>> values_on_workers_;
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
+  bool evaluates_no_more_ = false;
   std::optional<Error> load_error_;         // the first, while no worker was ready yet
   std::optional<TransientFailures> transient_;
   bool any_ready_ = false;

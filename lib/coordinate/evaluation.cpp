@@ -26,6 +26,7 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
   {
     Lock lock(mutex_);
     if (fatal_) return fail(*fatal_);
+    if (evaluates_no_more_) return fail(Code::kCancelled, "nothing is evaluated any more");
     const auto ready = std::ranges::count(workers_, WorkerState::kReady, &Worker::state);
     const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(ready, 1));
     evaluation->metrics.resize(parts);
@@ -44,6 +45,13 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
   runtime::MetricAccumulator sum;
   for (const auto& metrics : evaluation->metrics) sum.add(metrics);
   return sum.values();
+}
+
+void Coordinator::stop_evaluating() {
+  const Lock lock(mutex_);
+  evaluates_no_more_ = true;
+  if (evaluation_ && !evaluation_->error) evaluation_->error = Error{Code::kCancelled, "interrupted", {}};
+  changed_.notify_all();
 }
 
 void Coordinator::dispatch_evaluation() {

@@ -19,6 +19,7 @@ Result<TrainSummary> follow_checkpoints(const program::Program& program, const C
   const auto coordinator = TFD_TRY(connect(std::move(with)));
   const program::EvaluateDef& evaluate = *program.train->evaluate;
   strategy::FollowJob job;
+  job.on_stop = [&] { coordinator->stop_evaluating(); };
   job.evaluate = [&](const variable::Checkpoint& checkpoint) -> Result<Metrics> {
     TFD_TRY(coordinator->import_state(checkpoint.state, Deadline::after(kStateTimeout)), checkpoint.path);
     return coordinator->evaluate(evaluate.function, evaluate.steps, Deadline::never());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/follow.hpp"
 
+#include <map>
+
 #include "bell.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/strategy/kept_best.hpp"
@@ -19,7 +21,10 @@ class Follower {
   }
 
   Result<TrainSummary> run() {
-    options_.interrupts->on_ask([this] { bell_.ring(); });
+    options_.interrupts->on_ask([this] {
+      bell_.ring();
+      if (job_.on_stop && options_.interrupts->stopping()) job_.on_stop();
+    });
     auto summary = follow();
     options_.interrupts->on_ask({});
     if (summary)
@@ -39,12 +44,14 @@ class Follower {
     auto left = find_run_end(directory);
     if (left && train_.checkpoint->resume && is_over(*left, train_)) left.reset();
     for (;;) {
+      const auto ended = find_run_end(directory);  // looked at first: its last checkpoint is there then
+      TFD_TRY(look());
+      while (!seen_.empty() && !options_.interrupts->stopping()) {
+        TFD_TRY(evaluate_first(summary));
+        TFD_TRY(look());  // others came meanwhile, and some may have gone
+      }
       summary.reason = "interrupted";
       if (options_.interrupts->stopping()) return summary;
-      const auto ended = find_run_end(directory);  // looked at first: its last checkpoint is there then
-      const auto all = TFD_TRY(variable::list_checkpoints(train_.checkpoint->directory));
-      if (!all.empty() && (summary.checkpoint.empty() || all.back().first > summary.step))
-        TFD_TRY(evaluate(all.back().second, summary));
       summary.reason = "done";
       if (!summary.checkpoint.empty() && train_.steps && summary.step >= *train_.steps) return summary;
       const bool is_left = ended && left && ended->time == left->time;
@@ -56,14 +63,27 @@ class Follower {
     }
   }
 
-  Result<void> evaluate(const std::string& path, TrainSummary& summary) {
+  /// Which checkpoints are there now and weren't looked at: each is evaluated that is still there when its turn comes.
+  Result<void> look() {
+    for (auto& [step, path] : TFD_TRY(variable::list_checkpoints(train_.checkpoint->directory)))
+      if (!newest_ || step > *newest_) seen_.emplace(step, std::move(path));
+    return {};
+  }
+
+  Result<void> evaluate_first(TrainSummary& summary) {
     const auto begun = Clock::now();
+    const std::string path = std::move(seen_.extract(seen_.begin()).mapped());
     auto checkpoint = variable::load_checkpoint(path);
-    if (!checkpoint && checkpoint.error().code == Code::kNotFound) return {};  // removed: there is a newer one
+    if (!checkpoint && checkpoint.error().code == Code::kNotFound) {
+      if (options_.say)
+        options_.say(fmt::format("{} was removed before its turn (train.checkpoint.keep): not evaluated", path));
+      return {};
+    }
     if (!checkpoint) return fail(std::move(checkpoint).error());
     auto metrics = job_.evaluate(*checkpoint);
     if (!metrics && metrics.error().code == Code::kCancelled && options_.interrupts->stopping()) return {};
     if (!metrics) return fail(std::move(metrics).error());
+    newest_ = checkpoint->step;
     summary.metrics = std::move(*metrics);
     summary.step = checkpoint->step;
     summary.checkpoint = path;
@@ -97,6 +117,8 @@ class Follower {
   const FollowJob& job_;
   const TrainOptions& options_;
   std::optional<KeptBest> keep_by_;
+  std::map<std::int64_t, std::string> seen_;  // by step: there, and to be evaluated
+  std::optional<std::int64_t> newest_;        // the newest one that was evaluated
   Bell bell_;
 };
 

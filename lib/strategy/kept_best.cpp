@@ -2,42 +2,22 @@
 #include "tfd/strategy/kept_best.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "notes.hpp"
 #include "tfd/base/json_line.hpp"
-#include "tfd/cluster/json_value.hpp"
-#include "tfd/tensor/file.hpp"
 
 namespace tfd::strategy {
 namespace {
-
-constexpr std::uint64_t kMostBytes = 64 << 10;
 
 std::string note_in(const std::string& best_directory) {
   return best_directory + ".json";
 }  // beside it, as end.json is
 std::string_view mode_of(const program::BestDef& by) { return by.higher ? "max" : "min"; }
 
-template <class T>
-std::optional<T> number_in(const cluster::JsonValue& object, std::string_view key) {
-  const cluster::JsonValue* value = object.find(key);
-  T number{};
-  if (value == nullptr || value->text.empty()) return std::nullopt;
-  const std::string& text = value->text;
-  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return std::nullopt;
-  return number;
-}
-
 /// The value of the checkpoint that is there, by the same metric. Whatever is missing or doesn't fit: none.
 std::optional<double> recall(const std::string& directory, const program::BestDef& by) {
-  const auto text = tensor::load_file(note_in(directory), kMostBytes);
-  if (!text) return std::nullopt;
-  const auto note = cluster::parse_json(*text, note_in(directory));
-  if (!note) return std::nullopt;
-  const cluster::JsonValue* metric = note->find("metric");
-  const cluster::JsonValue* mode = note->find("mode");
-  if (metric == nullptr || metric->text != by.metric || mode == nullptr || mode->text != mode_of(by))
-    return std::nullopt;
+  const auto note = load_note(note_in(directory));
+  if (!note || text_in(*note, "metric") != by.metric || text_in(*note, "mode") != mode_of(by)) return std::nullopt;
   const auto step = number_in<std::int64_t>(*note, "step");
   const auto there = variable::list_checkpoints(directory);
   const bool is_there =

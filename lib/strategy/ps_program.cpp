@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr std::array kOwn{kGlobalStep, kWorkerUpdates, kWorkersEnded, kStopped};
+constexpr std::array kOwn{kGlobalStep, kWorkerUpdates, kWorkerBeats, kWorkersEnded, kStopped};
 
 Json counter(const Json& shape, std::int64_t value) {
   return {{"shape", shape},
@@ -31,10 +31,10 @@ Result<program::Program> with_counters(const program::Program& program, std::siz
   Json document = Json::parse(program.document);
   Json variables = Json::object();
   variables[std::string(kGlobalStep)] = counter(Json::array(), kNotInitialised);
-  variables[std::string(kWorkerUpdates)] = counter(Json::array({clients}), 0);
-  variables[std::string(kWorkersEnded)] = counter(Json::array({clients}), 0);
+  for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded})
+    variables[std::string(name)] = counter(Json::array({clients}), 0);
   variables[std::string(kStopped)] = counter(Json::array(), 0);
-  for (const std::string_view name : {kWorkerUpdates, kWorkersEnded, kStopped})
+  for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded, kStopped})
     variables[std::string(name)]["colocate_with"] = kGlobalStep;
   if (document.contains("variables"))
     for (const auto& [name, definition] : document["variables"].items()) variables[name] = definition;
@@ -75,7 +75,7 @@ runtime::NamedState import_state_of(runtime::NamedState checkpoint, std::size_t 
   std::erase_if(checkpoint, [](const auto& one) { return is_own(one.first); });
   checkpoint.emplace_back(kGlobalStep, Tensor::scalar(DType::kS64, kNotInitialised));
   checkpoint.emplace_back(kStopped, Tensor::scalar(DType::kS64, std::int64_t{0}));
-  for (const std::string_view name : {kWorkerUpdates, kWorkersEnded})
+  for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded})
     checkpoint.emplace_back(name, Tensor::zeros(DType::kS64, {static_cast<std::int64_t>(clients)}));
   return checkpoint;
 }

@@ -13,6 +13,7 @@
 namespace tfd::strategy {
 
 inline constexpr std::string_view kWorkerUpdates = "worker_updates";  // s64[clients]
+inline constexpr std::string_view kWorkerBeats = "worker_beats";      // s64[clients], see sign_of_life.hpp
 inline constexpr std::string_view kWorkersEnded = "workers_ended";    // s64[clients]
 /// Not 0 where the chief has ended the training before its last step: all read it with the global step.
 inline constexpr std::string_view kStopped = "training_stopped";

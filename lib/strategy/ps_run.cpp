@@ -94,11 +94,31 @@ class PsRun {
     return session_.host().update(updates);
   }
 
+  /// One line: what each replica returned, or the one value of all.
   Result<void> write(const std::vector<std::vector<tensor::Tensor>>& results) {
-    JsonLine line;
-    for (std::size_t replica = 0; replica < results.size(); ++replica)
-      line.add_raw(std::to_string(replica), results_json(results[replica]));
-    return options_.train.write_event ? options_.train.write_event(std::move(line).text()) : Result<void>();
+    const Combine& combine = request_.combine;
+    std::string line;
+    if (combine.reduce || combine.gather_axis) {
+      line = results_json(TFD_TRY(combined(results), "function '" + request_.function + "'")) + "\n";
+    } else {
+      JsonLine replicas;
+      for (std::size_t replica = 0; replica < results.size(); ++replica)
+        replicas.add_raw(std::to_string(replica), results_json(results[replica]));
+      line = std::move(replicas).text();
+    }
+    return options_.train.write_event ? options_.train.write_event(line) : Result<void>();
+  }
+
+  Result<std::vector<tensor::Tensor>> combined(const std::vector<std::vector<tensor::Tensor>>& results) const {
+    std::vector<tensor::Tensor> out;
+    for (std::size_t result = 0; !results.empty() && result < results.front().size(); ++result) {
+      std::vector<tensor::Tensor> values;
+      for (const auto& replica : results) values.push_back(replica[result]);
+      const Combine& combine = request_.combine;
+      out.push_back(combine.reduce ? TFD_TRY(reduce_values(*combine.reduce, values))
+                                   : TFD_TRY(gather_values(*combine.gather_axis, values)));
+    }
+    return out;
   }
 
   // Of an interrupted one only where all others left too: those who go on need the parameter servers.
@@ -110,9 +130,7 @@ class PsRun {
       const bool alone = TFD_TRY(session_.have_others_left(Deadline::after(options_.train.grace / 4)));
       return alone ? session_.dismiss_servers() : Result<void>();
     }
-    const auto missing = TFD_TRY(session_.wait_for_others());
-    if (!missing.empty())
-      options_.train.log.warning("{} did nothing for a while: ending without", fmt::join(missing, ", "));
+    TFD_TRY(session_.wait_for_others());
     return options_.keep_servers ? Result<void>() : session_.dismiss_servers();
   }
 

@@ -13,6 +13,7 @@ using tensor::Tensor;
 
 constexpr Duration kLook = std::chrono::milliseconds(50);  // between two looks at what the chief does
 constexpr Duration kTalkAfter = std::chrono::seconds(2);
+constexpr Duration kGone = std::chrono::seconds(5);  // ten signs of life, and time enough to be started again
 constexpr Duration kLoadTimeout = std::chrono::minutes(5);
 constexpr Duration kGoodbye = std::chrono::seconds(3);
 
@@ -22,14 +23,31 @@ PsSession::PsSession(const PsProgram& program, const ParameterServerStrategy& st
                      const PsTrainingOptions& options, Bell& bell)
     : program_(program), strategy_(strategy), options_(options), bell_(bell) {}
 
-Result<void> PsSession::connect() {
-  if (servers_) return {};
+runtime::ParameterServersOptions PsSession::client_options() const {
   runtime::ParameterServersOptions options;
   options.name = strategy_.task_name();
   options.make_endpoint = options_.make_endpoint;
   options.log = options_.train.log;
-  servers_ = TFD_TRY(runtime::ParameterServers::connect(program_.placement, std::move(options),
-                                                        Deadline::after(options_.connect_timeout)));
+  return options;
+}
+
+void PsSession::say(const std::string& line) const {
+  if (options_.train.say) options_.train.say(line);
+}
+
+// For a moment first, so that a longer wait says for whom.
+Result<void> PsSession::connect() {
+  if (servers_) return {};
+  const Deadline deadline = Deadline::after(options_.connect_timeout);
+  const auto try_until = [&](Deadline until) {
+    return runtime::ParameterServers::connect(program_.placement, client_options(), until);
+  };
+  auto connected = try_until(Deadline::after(kTalkAfter).earlier_of(deadline));
+  if (!connected && connected.error().code == Code::kDeadlineExceeded && !deadline.expired()) {
+    say(fmt::format("still connecting: {}", connected.error().message));
+    connected = try_until(deadline);
+  }
+  servers_ = TFD_TRY(std::move(connected));
   auto host = std::make_unique<RemoteHost>(*servers_);
   remote_ = host.get();
   host_ = std::move(host);
@@ -132,9 +150,9 @@ Result<void> PsSession::attach() {
                         fmt::format("waited {} for {} to initialise the variables",
                                     format_duration(options_.connect_timeout), strategy_.chief_name()),
                         strategy_.chief_name()});
-    if (!talked && Clock::now() - begun > kTalkAfter && options_.train.say) {
+    if (!talked && Clock::now() - begun > kTalkAfter) {
       talked = true;
-      options_.train.say(fmt::format("waiting for {} to initialise the variables", strategy_.chief_name()));
+      say(fmt::format("waiting for {} to initialise the variables", strategy_.chief_name()));
     }
     bell_.wait(Deadline::after(kLook).earlier_of(deadline));
   }
@@ -178,35 +196,81 @@ void PsSession::add_own_update(std::vector<variable::Update>& updates) const {
   updates.push_back(one_hot(kWorkerUpdates, 1));
 }
 
-/// Takes back that it has left, where it had.
+/// Takes back that it has left, where it had, and says from now on that it lives.
 Result<void> PsSession::come_back() {
   const auto values = TFD_TRY(host_->read({std::string(kWorkersEnded)}));
   const std::int64_t left = values.front().as<std::int64_t>()[strategy_.client_index()];
-  if (left == 0) return {};
-  return host_->update({one_hot(kWorkersEnded, -left)});
+  if (left != 0) TFD_TRY(host_->update({one_hot(kWorkersEnded, -left)}));
+  if (!strategy_.is_chief())
+    alive_ =
+        std::make_unique<SignOfLife>(program_.placement, client_options(), remote_->epoch(), one_hot(kWorkerBeats, 1));
+  return {};
 }
 
-Result<void> PsSession::leave() { return host_->update({one_hot(kWorkersEnded, 1)}); }
+Result<void> PsSession::leave() {
+  alive_.reset();
+  return host_->update({one_hot(kWorkersEnded, 1)});
+}
 
-Result<std::vector<std::string>> PsSession::wait_for_others() {
-  std::vector<std::int64_t> before;
-  Deadline deadline = Deadline::after(options_.linger);
+/// What the chief sees of one worker that it waits for.
+struct PsSession::Other {
+  std::string name;
+  std::int64_t updates = 0;
+  std::int64_t beats = 0;
+  Clock::time_point worked_at = Clock::now();
+  Clock::time_point lived_at = worked_at;
+  bool has_left = false;
+
+  void look(std::int64_t updates_now, std::int64_t beats_now, bool left_now) {
+    const auto now = Clock::now();
+    if (updates_now != updates || left_now != has_left) worked_at = now;
+    if (beats_now != beats) lived_at = now;
+    updates = updates_now;
+    beats = beats_now;
+    has_left = left_now;
+  }
+};
+
+/// Why it isn't waited for any longer.
+std::optional<std::string> PsSession::given_up(const Other& other) const {
+  const auto now = Clock::now();
+  if (other.beats > 0 && now - other.lived_at >= kGone)
+    return fmt::format("{} is gone, without a sign of life for {}", other.name, format_duration(kGone));
+  if (now - other.worked_at < options_.linger) return std::nullopt;
+  return fmt::format("{} {} {}", other.name, other.beats == 0 ? "didn't come within" : "did nothing for",
+                     format_duration(options_.linger));
+}
+
+Result<void> PsSession::wait_for_others() {
+  std::vector<Other> others;
+  for (const std::string& name : strategy_.clients()) others.push_back({name});
   const auto begun = Clock::now();
   bool talked = false;
   for (;;) {
-    const auto values = TFD_TRY(host_->read({std::string(kWorkerUpdates), std::string(kWorkersEnded)}));
-    std::vector<std::int64_t> now;
-    for (const Tensor& value : values)
-      now.insert(now.end(), value.as<std::int64_t>().begin(), value.as<std::int64_t>().end());
-    if (now != before) deadline = Deadline::after(options_.linger);
-    before = now;
-    const auto missing = missing_of(values[1]);
-    if (missing.empty() || deadline.expired() || options_.train.interrupts->stopping()) return missing;
-    if (!talked && Clock::now() - begun > kTalkAfter && options_.train.say) {
-      talked = true;
-      options_.train.say(fmt::format("waiting for {} to end", fmt::join(missing, ", ")));
+    const auto values =
+        TFD_TRY(host_->read({std::string(kWorkerUpdates), std::string(kWorkerBeats), std::string(kWorkersEnded)}));
+    std::vector<std::string> missing, reasons;
+    bool waits = false;
+    for (std::size_t i = 1; i < others.size(); ++i) {
+      const auto of = [&](std::size_t counter) { return values[counter].as<std::int64_t>()[i]; };
+      others[i].look(of(0), of(1), of(2) != 0);
+      if (others[i].has_left) continue;
+      const auto reason = given_up(others[i]);
+      if (reason)
+        reasons.push_back(*reason);
+      else
+        missing.push_back(others[i].name);
+      waits = waits || !reason;
     }
-    bell_.wait(Deadline::after(kLook).earlier_of(deadline));
+    if (!waits || options_.train.interrupts->stopping()) {
+      for (const std::string& reason : reasons) options_.train.log.warning("{}: ending without it", reason);
+      return {};
+    }
+    if (!talked && Clock::now() - begun > kTalkAfter) {
+      talked = true;
+      say(fmt::format("waiting for {} to end", fmt::join(missing, ", ")));
+    }
+    bell_.wait(Deadline::after(kLook));
   }
 }
 
@@ -218,10 +282,15 @@ std::vector<std::string> PsSession::missing_of(const Tensor& ended) const {
 }
 
 Result<bool> PsSession::have_others_left(Deadline deadline) {
+  bool talked = false;
+  const Deadline talk = Deadline::after(kTalkAfter);
   for (;;) {
     const auto ended = TFD_TRY(host_->read({std::string(kWorkersEnded)}));
-    if (missing_of(ended.front()).empty()) return true;
+    const auto missing = missing_of(ended.front());
+    if (missing.empty()) return true;
     if (deadline.expired()) return false;
+    if (!talked && talk.expired()) say(fmt::format("waiting for {} to leave", fmt::join(missing, ", ")));
+    talked = talked || talk.expired();
     bell_.wait(Deadline::after(kLook).earlier_of(deadline));
   }
 }

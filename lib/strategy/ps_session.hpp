@@ -9,6 +9,7 @@
 
 #include "bell.hpp"
 #include "ps_program.hpp"
+#include "sign_of_life.hpp"
 #include "tfd/runtime/replica_runner.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "tfd/variable/checkpoint.hpp"
@@ -39,8 +40,10 @@ class PsSession {
 
   /// Says that this worker pushes nothing more.
   Result<void> leave();
-  /// The chief's: until all others have left, or did nothing for `linger`, or an interruption. Names who hasn't.
-  Result<std::vector<std::string>> wait_for_others();
+  /// The chief's: until all others have left, or an interruption. Not for one that is gone, without a sign of life for
+  /// kGone (whoever is started again by then is waited for), nor for one that did nothing for `linger`, or never came.
+  /// Says whom it waits for, and who hasn't left.
+  Result<void> wait_for_others();
   /// The interrupted chief's: whether all others have left by then, so that nobody needs the parameter servers.
   Result<bool> have_others_left(Deadline deadline);
   /// The chief's: all shall end, before the last step.
@@ -49,9 +52,13 @@ class PsSession {
 
  private:
   Result<void> connect();
+  runtime::ParameterServersOptions client_options() const;
+  void say(const std::string& line) const;
   Result<bool> find_running();
   Result<bool> goes_on(const program::TrainDef& train);
   Result<void> check_variables();
+  struct Other;
+  std::optional<std::string> given_up(const Other& other) const;
   std::vector<std::string> missing_of(const tensor::Tensor& ended) const;
   Result<void> come_back();
   variable::Update one_hot(std::string_view variable, std::int64_t value) const;
@@ -62,7 +69,8 @@ class PsSession {
   Bell& bell_;
   std::unique_ptr<runtime::ParameterServers> servers_;  // none: local
   std::unique_ptr<VariableHost> host_;
-  RemoteHost* remote_ = nullptr;  // host_, where there are servers
+  RemoteHost* remote_ = nullptr;       // host_, where there are servers
+  std::unique_ptr<SignOfLife> alive_;  // of one that isn't the chief, until it leaves
   bool adopted_ = false;
 };
 

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/run_end.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 
+#include "notes.hpp"
 #include "tfd/base/json_line.hpp"
-#include "tfd/cluster/json_value.hpp"
-#include "tfd/tensor/file.hpp"
 
 namespace tfd::strategy {
 namespace {
-
-constexpr std::uint64_t kMostBytes = 64 << 10;
 
 std::string path_in(const std::string& directory) { return directory + "/end.json"; }
 
@@ -21,11 +17,6 @@ std::string rule_of(const program::TrainDef& train) {
   const program::StopDef& stop = *train.stop;
   return fmt::format("{} {} patience {} min_delta {}", stop.by.higher ? "max" : "min", stop.by.metric, stop.patience,
                      stop.min_delta);
-}
-
-std::string text_of(const cluster::JsonValue& object, std::string_view key) {
-  const cluster::JsonValue* value = object.find(key);
-  return value != nullptr ? value->text : std::string();
 }
 
 }  // namespace
@@ -52,13 +43,12 @@ Result<void> save_run_end(const std::string& directory, const RunEnd& end) {
 }
 
 std::optional<RunEnd> find_run_end(const std::string& directory) {
-  const auto text = tensor::load_file(path_in(directory), kMostBytes);
-  if (!text) return std::nullopt;
-  const auto json = cluster::parse_json(*text, path_in(directory));
-  if (!json || text_of(*json, "v") != "1") return std::nullopt;
-  RunEnd end{text_of(*json, "reason"), 0, text_of(*json, "rule"), text_of(*json, "time")};
-  const std::string step = text_of(*json, "step");
-  if (std::from_chars(step.data(), step.data() + step.size(), end.step).ec != std::errc()) return std::nullopt;
+  const auto json = load_note(path_in(directory));
+  if (!json || text_in(*json, "v") != "1") return std::nullopt;
+  RunEnd end{text_in(*json, "reason"), 0, text_in(*json, "rule"), text_in(*json, "time")};
+  const auto step = number_in<std::int64_t>(*json, "step");
+  if (!step) return std::nullopt;
+  end.step = *step;
   return end;
 }
 

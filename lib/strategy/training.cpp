@@ -30,13 +30,13 @@ bool Interrupts::stopping() const {
 }
 
 void Interrupts::on_ask(std::function<void()> action) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(action_mutex_);
   action_ = std::move(action);
 }
 
 // Under the lock, so that after on_ask({}) nothing is called any more.
 void Interrupts::asked() {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(action_mutex_);
   if (action_) action_();
 }
 

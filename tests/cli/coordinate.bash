@@ -75,6 +75,50 @@ coordinator_ends() { # CODE
   [ "$code" = "$1" ] || { echo "exit code $code, not $1"; cat "$T/talk"; return 1; }
 }
 
+# SIGKILL for the coordinator; the next one has events of its own.
+kill_coordinator() {
+  kill -KILL "$COORDINATOR"
+  ends "$COORDINATOR"
+  COORDINATOR=
+  exec 6>&-
+  rm "$T/events" && mkfifo "$T/events" && exec 6<>"$T/events"
+}
+
+# N ports that are free at this moment, at every address.
+ports() { # N
+  python3 -c 'import socket, sys
+s = [socket.socket() for _ in range(int(sys.argv[1]))]
+for one in s: one.bind(("", 0))
+print(*(one.getsockname()[1] for one in s))' "$1"
+}
+
+# The task TYPE INDEX of $SPEC, by this tool and its arguments, in the background; its stdout goes to TYPE-INDEX.out, its stderr
+# to TYPE-INDEX.err; LAST is its process, added to STARTED.
+role() { # TYPE INDEX TOOL ARGS…
+  local task="{\"type\": \"$1\", \"index\": $2}" name=$1-$2
+  shift 2
+  TF_CONFIG=$(jq -c ".task = $task" <<<"$SPEC") timeout 60 "$@" </dev/null >"$name.out" 2>"$name.err" 5>&- 6>&- 7>&- 8>&- &
+  LAST=$!
+  STARTED="${STARTED:-} $LAST"
+}
+
+# Waits for all of STARTED.
+all_end_with_0() {
+  local process code
+  for process in $STARTED; do
+    code=0
+    wait "$process" || code=$?
+    [ "$code" = 0 ] || { tail -n 5 ./*.err; return 1; }
+  done
+  STARTED=
+}
+
+# For teardown: those that a failed test left.
+kill_roles() {
+  # shellcheck disable=SC2086
+  [ -z "${STARTED:-}" ] || kill -KILL $STARTED 2>/dev/null || true
+}
+
 # What the newest checkpoint of directory $1 says: "STEP N0 N1".
 counts_in() {
   tfd-resolve local --jobs worker=1,ps=2 | tfd-serve 2>/dev/null | timeout 60 tfd-coordinate -q program.json --ordered --closures <(

@@ -26,6 +26,35 @@ worker() { # TASK PROGRAM ARGS…
   RUNS+=("$RUN")
 }
 
+# The same program on worker:1, then on worker:0: OTHER and CHIEF are their processes.
+two_workers() { # PROGRAM ARGS…
+  worker worker:1 "$@"
+  OTHER=$RUN
+  worker worker:0 "$@"
+  CHIEF=$RUN
+}
+
+# Both end by themselves.
+both_end() {
+  run_ends "$CHIEF" 0 && run_ends "$OTHER" 0
+}
+
+# By SIGTERM, the one that isn't the chief first; each may be continued.
+both_are_stopped() {
+  kill -TERM "$OTHER"
+  run_ends "$OTHER" 75 || return 1
+  kill -TERM "$CHIEF"
+  run_ends "$CHIEF" 75
+}
+
+# The checkpoint in "ck" counts on n1 what the global step says, and on n0 up to $1 more or less: what a killed worker was
+# pushing may have reached one of the two parameter servers.
+saved_within() { # DIFFERENCE
+  local saved n0 n1
+  read -r saved n0 n1 <<<"$(counted ck)"
+  [ "$n1" = "$saved" ] && [ $((saved - n0)) -ge $((-$1)) ] && [ $((saved - n0)) -le "$1" ]
+}
+
 run_ends() { # PID CODE
   local code=0
   LIMIT=60 ends "$1" || return 1
@@ -44,11 +73,17 @@ until_event() {
   return 1
 }
 
+# Waits until task $1 has said this.
+until_talk() {
+  timeout 30 tail -n +1 --pid="$RUN" -F "$1.talk" 2>/dev/null 3>&- | grep -qm1 "$2" || { cat "$1.talk"; return 1; }
+}
+
 # What the newest checkpoint of directory $1 says: "STEP N0 N1".
 counted() {
   python3 - "$1" <<'PY'
 import json, os, struct, sys
-data = open(os.path.join(sys.argv[1], max(os.listdir(sys.argv[1]))), "rb").read()
+newest = max(name for name in os.listdir(sys.argv[1]) if name.startswith("step-"))
+data = open(os.path.join(sys.argv[1], newest), "rb").read()
 size = struct.unpack("<Q", data[:8])[0]
 header = json.loads(data[8:8 + size])
 def number(name, form):

@@ -14,33 +14,8 @@ setup() {
   skip "no address but loopback's"
 }
 teardown() {
-  [ -z "$STARTED" ] || kill -KILL $STARTED 2>/dev/null || true
+  kill_roles
   coordinate_teardown
-}
-
-ports() { # N
-  python3 -c 'import socket, sys
-s = [socket.socket() for _ in range(int(sys.argv[1]))]
-for one in s: one.bind(("", 0))
-print(*(one.getsockname()[1] for one in s))' "$1"
-}
-
-# The task TYPE INDEX of $SPEC, by the tool and its arguments, in the background.
-role() { # TYPE INDEX TOOL ARGS…
-  local task="{\"type\": \"$1\", \"index\": $2}" name=$1-$2
-  shift 2
-  TF_CONFIG=$(jq -c ".task = $task" <<<"$SPEC") timeout 60 "$@" </dev/null >"$name.out" 2>"$name.err" 5>&- 6>&- 7>&- 8>&- &
-  STARTED="$STARTED $!"
-}
-
-all_end_with_0() {
-  local process code
-  for process in $STARTED; do
-    code=0
-    wait "$process" || code=$?
-    [ "$code" = 0 ] || { tail -n 5 ./*.err; return 1; }
-  done
-  STARTED=
 }
 
 @test "keys: tfd-coordinate --by-role hands --key-file to every task" {

@@ -15,11 +15,8 @@ teardown() { run_teardown; }
 @test "run: two asynchronous workers and a ps train the digits to more than 90 % by shell alone" {
   cluster_of 2 1
   local program=$EXAMPLES/digits/program.json set=(--set train.steps=600 --set train.checkpoint.dir=ck)
-  worker worker:1 "$program" "${set[@]}"
-  local other=$RUN
-  worker worker:0 "$program" "${set[@]}"
-  run_ends "$RUN" 0
-  run_ends "$other" 0
+  two_workers "$program" "${set[@]}"
+  both_end
   jq -e 'select(.event == "end") | .reason == "done" and .step >= 600 and .metrics.accuracy > 0.9 and .updates > 0' worker:0.events
   last worker:1 '.updates > 0 and .reason == "done"' | grep -qx true
   # Every update is counted once by the global step.
@@ -59,24 +56,20 @@ teardown() { run_teardown; }
   counting_program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "ck"}}'
   cluster_of 2 2
   worker worker:0 program.json
-  local chief=$RUN step
+  CHIEF=$RUN
+  local step
   worker worker:1 program.json
   until_event worker:1 '.event == "step"'
   kill -KILL "$RUN"
   ends "$RUN"
   step=$(jq -s 'map(.step // 0) | max' worker:0.events)
-  RUN=$chief until_event worker:0 ".event == \"step\" and .step > $step"
+  RUN=$CHIEF until_event worker:0 ".event == \"step\" and .step > $step"
   worker worker:1 program.json
   until_event worker:1 ".event == \"start\" and .joined and .step > 0"
   until_event worker:1 '.event == "step"'
-  kill -TERM "$RUN"
-  run_ends "$RUN" 75
-  kill -TERM "$chief"
-  run_ends "$chief" 75
-  # What it was pushing when it was killed may have reached one of the two parameter servers.
-  local saved n0 n1
-  read -r saved n0 n1 <<<"$(counted ck)"
-  [ "$n1" = "$saved" ] && [ $((saved - n0)) -ge -1 ] && [ $((saved - n0)) -le 1 ]
+  OTHER=$RUN
+  both_are_stopped
+  saved_within 1
 }
 
 @test "run: SIGUSR1 makes the chief save, SIGTERM makes it save and stop with 75, and the next run goes on" {
@@ -130,15 +123,10 @@ teardown() { run_teardown; }
 }
 
 @test "run: an early stop is the chief's to decide, the others end too, and the best is restored" {
-  local other chief
   falling_program 50 2
   cluster_of 2 1
-  worker worker:1 program.json
-  other=$RUN
-  worker worker:0 program.json
-  chief=$RUN
-  run_ends "$chief" 0
-  RUN=$other run_ends "$other" 0
+  two_workers program.json
+  both_end
   [ "$(last worker:0 .reason)" = '"stopped"' ]
   [ "$(last worker:1 .reason)" = '"stopped"' ]
   # The first evaluation is the best there is, as n only grows.
@@ -151,11 +139,8 @@ teardown() { run_teardown; }
 @test "run: epochs are passes of all workers together over the data" {
   epochs_program 5
   cluster_of 2 1
-  worker worker:1 program.json
-  local other=$RUN
-  worker worker:0 program.json
-  run_ends "$RUN" 0
-  run_ends "$other" 0
+  two_workers program.json
+  both_end
   # 12 elements, 5 times, one a step.
   jq -es 'any(.[]; .event == "start" and .steps == 60)' worker:0.events
   [ "$(last worker:0 '.step >= 60 and .step <= 61')" = true ]
@@ -166,11 +151,8 @@ teardown() { run_teardown; }
 @test "run: rows of tables are looked up and updated by replicas of workers, and only those" {
   rows_program '{"function": "touch", "steps": 40, "log_every": 10, "checkpoint": {"dir": "ck"}}'
   cluster_of 2 2
-  worker worker:1 program.json --replicas 2
-  local other=$RUN
-  worker worker:0 program.json --replicas 2
-  run_ends "$RUN" 0
-  run_ends "$other" 0
+  two_workers program.json --replicas 2
+  both_end
   # Every step of a worker touches one row for each replica: row 0 and row 1, once each; nobody touches the others.
   python3 - ck "$(last worker:0 .step)" <<'PY'
 import json, os, struct, sys
@@ -199,7 +181,7 @@ PY
   [[ $stderr == *"--jobs: --cluster spec.json has jobs by itself"* ]]
   # Where there is nothing else to listen on it is the server of one task, until the goodbye.
   local port
-  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  port=$(ports 1)
   jq -n --arg ps "127.0.0.1:$port" '{cluster: {worker: ["127.0.0.1:1"], ps: [$ps]}}' >cluster.json
   worker ps:0 program.json -v
   local server=$RUN
@@ -226,6 +208,24 @@ PY
   run -65 --separate-stderr timeout 60 tfd-run program.json --function dubble --cluster none </dev/null
   [[ $stderr == *"no function 'dubble'"*double* ]]
   run -64 --separate-stderr timeout 60 tfd-run program.json --dataset four --cluster none </dev/null
+}
+
+@test "run: --reduce and --gather make one value of what the replicas return" {
+  doubling_program
+  local function=(timeout 60 tfd-run program.json --replicas 2 --cluster none --function)
+  run -0 --separate-stderr "${function[@]}" double --dataset four --reduce sum </dev/null
+  [ "$output" = '[2]
+[10]' ]
+  run -0 --separate-stderr "${function[@]}" double --dataset four --gather 0 </dev/null
+  [ "$output" = '[0,2]
+[4,6]' ]
+  run -65 --separate-stderr "${function[@]}" double --dataset four --reduce mean </dev/null
+  [[ $stderr == *"function 'double': "*"mean"* ]]
+  run -65 --separate-stderr "${function[@]}" double --dataset four --gather 1 </dev/null
+  [[ $stderr == *"axis 1 to gather along: what the replicas returned is s64[1]"* ]]
+  run -64 --separate-stderr "${function[@]}" double --dataset four --gather 0 --reduce sum </dev/null
+  run -64 --separate-stderr timeout 60 tfd-run program.json --cluster none --reduce sum </dev/null
+  [[ $stderr == *"--reduce is for --function"* ]]
 }
 
 @test "run: a cluster needs a task and a ps, and tfd-run a strategy that there is" {

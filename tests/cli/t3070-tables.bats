@@ -8,11 +8,8 @@ teardown() { run_teardown; }
 
 @test "run: two asynchronous workers train the recommender, whose tables lie on three parameter servers" {
   cluster_of 2 3
-  worker worker:1 "$EXAMPLES/recommender/program.json"
-  local other=$RUN
-  worker worker:0 "$EXAMPLES/recommender/program.json"
-  run_ends "$RUN" 0
-  run_ends "$other" 0
+  two_workers "$EXAMPLES/recommender/program.json"
+  both_end
   last worker:0 '.step >= 800 and .updates > 0 and .metrics.hit_rate >= 0.5' | grep -qx true
   last worker:1 '.updates > 0' | grep -qx true
 }

@@ -5,42 +5,23 @@
 load coordinate
 setup() { coordinate_setup; }
 teardown() {
-  [ -z "${STARTED:-}" ] || kill -KILL $STARTED 2>/dev/null || true
+  kill_roles
   coordinate_teardown
 }
 
-ports() { # N
-  python3 -c 'import socket, sys
-s = [socket.socket() for _ in range(int(sys.argv[1]))]
-for one in s: one.bind(("127.0.0.1", 0))
-print(*(one.getsockname()[1] for one in s))' "$1"
-}
-
-# The task TYPE INDEX of $SPEC in the background, its stdout in TYPE-INDEX.out; its process is added to STARTED.
-role() { # TYPE INDEX ARGS…
-  local task="{\"type\": \"$1\", \"index\": $2}" name=$1-$2
-  shift 2
-  TF_CONFIG=$(jq -c ".task = $task" <<<"$SPEC") timeout 60 tfd-coordinate "$T/program.json" --by-role "$@" \
-    </dev/null >"$name.out" 2>"$name.err" 5>&- 6>&- 7>&- 8>&- &
-  LAST=$!
-  STARTED="${STARTED:-} $LAST"
-}
+# The task TYPE INDEX by the command line that all have in common.
+by_role() { role "$1" "$2" tfd-coordinate "$T/program.json" --by-role; }
 
 @test "by-role: chief, workers and parameter servers by one command line, and all end with 0" {
   counting_program '{"function": "count", "steps": 200, "log_every": 100}'
   read -r chief w0 w1 p0 p1 <<<"$(ports 5)"
   SPEC="{\"cluster\": {\"chief\": [\"127.0.0.1:$chief\"], \"worker\": [\"127.0.0.1:$w0\", \"127.0.0.1:$w1\"], \"ps\": [\"127.0.0.1:$p0\", \"127.0.0.1:$p1\"]}}"
-  role ps 0
-  role ps 1
-  role worker 0
-  role worker 1
-  role chief 0
-  for process in $STARTED; do
-    code=0
-    wait "$process" || code=$?
-    [ "$code" = 0 ] || { tail -n 5 ./*.err; false; }
-  done
-  STARTED=
+  by_role ps 0
+  by_role ps 1
+  by_role worker 0
+  by_role worker 1
+  by_role chief 0
+  all_end_with_0
   [ "$(jq -c 'select(.event == "end") | [.reason, .step]' chief-0.out)" = '["done",200]' ]
   [ ! -s ps-0.out ] && [ ! -s worker-0.out ]
 }
@@ -50,11 +31,11 @@ role() { # TYPE INDEX ARGS…
   jq --arg ck "$T/ck" '.train.steps = 60 | .train.checkpoint = {"dir": $ck, "every": 20, "keep": 10}' "$EXAMPLES/digits/program.json" >program.json
   read -r chief w0 p0 ev <<<"$(ports 4)"
   SPEC="{\"cluster\": {\"chief\": [\"127.0.0.1:$chief\"], \"worker\": [\"127.0.0.1:$w0\"], \"ps\": [\"127.0.0.1:$p0\"], \"evaluator\": [\"127.0.0.1:$ev\"]}}"
-  role evaluator 0
+  by_role evaluator 0
   evaluator=$LAST
-  role ps 0
-  role worker 0
-  role chief 0
+  by_role ps 0
+  by_role worker 0
+  by_role chief 0
   code=0
   wait "$LAST" || code=$?
   [ "$code" = 0 ] || { cat chief-0.err; false; }
@@ -90,6 +71,6 @@ role() { # TYPE INDEX ARGS…
   bad 'no worker' '{"cluster": {"ps": ["a:1"], "chief": ["b:1"]}, "task": {"type": "chief", "index": 0}}'
   bad "at most one 'chief'" '{"cluster": {"ps": ["a:1"], "worker": ["d:1"], "chief": ["b:1", "c:1"]}, "task": {"type": "chief", "index": 0}}'
   bad 'tpu' '{"cluster": {"ps": ["a:1"], "worker": ["d:1"], "tpu": ["b:1"]}, "task": {"type": "worker", "index": 0}}'
-  run -78 --separate-stderr env TF_CONFIG='{"cluster": {"worker": ["a:1"], "ps": ["b:1"], "chief": ["c:1"]}}' timeout 20 tfd-coordinate program.json --by-role </dev/null
+  run -65 --separate-stderr env TF_CONFIG='{"cluster": {"worker": ["a:1"], "ps": ["b:1"], "chief": ["c:1"]}}' timeout 20 tfd-coordinate program.json --by-role </dev/null
   [[ $stderr == "tfd-coordinate: --by-role: "* ]]
 }

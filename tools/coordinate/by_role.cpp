@@ -9,7 +9,7 @@ Result<std::vector<std::string>> command_for(const cluster::ClusterConfig& confi
                                              const cli::Io& io) {
   TFD_TRY(coordinate::check_cluster(config), "--by-role");
   if (!config.task)
-    return fail(Code::kFailedPrecondition, "--by-role: {}",
+    return fail(Code::kInvalidArgument, "--by-role: {}",
                 config.no_task_reason.empty() ? "the spec doesn't say which task this is" : config.no_task_reason);
   if (!config.cluster.has_job("chief"))
     return fail(Code::kInvalidArgument, "--by-role: the cluster spec has no chief, so nobody would coordinate");

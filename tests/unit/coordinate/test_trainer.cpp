@@ -351,6 +351,121 @@ TEST_CASE("trainer: a run that ends by its steps has the best variables too, whe
   CHECK(value_in(directory.path(), "v") == 5);
 }
 
+TEST_CASE("trainer: an interrupted run stops at the same step with the same best as one that wasn't") {
+  Bed bed;
+  const auto overrides = [](const TemporaryDirectory& directory) {
+    return std::vector<std::string>{R"(train.evaluate={"function": "eval", "every": 5})",
+                                    R"(train.stop={"metric": "mean_x", "patience": 4, "restore_best": true})",
+                                    R"(train.checkpoint={"dir": ")" + directory.path() + R"(", "every": 7})"};
+  };
+  TemporaryDirectory directory;
+  for (const int at : {10, 15}) {  // the best was at 5
+    Training training(bed, overrides(directory));
+    training.on_event = [&](const json& event) {
+      if (event["event"] == "eval" && event["step"] == at) training.options.interrupts->ask_stop();
+    };
+    CHECK(training.run_well().reason == "interrupted");
+  }
+  Training last(bed, overrides(directory));
+  const auto summary = last.run_well();
+  CHECK(summary.reason == "stopped");
+  CHECK(summary.step == 25);
+  CHECK(last.of("end")[0]["restored_step"] == 5);
+  CHECK(value_in(directory.path(), "v") == 5);
+  for (const json& event : last.of("eval")) CHECK(event["step"] > 15);  // none is judged twice
+}
+
+TEST_CASE("trainer: an evaluation that was due at the checkpoint and never came is made up for") {
+  Bed bed;
+  TemporaryDirectory directory;
+  auto overrides = checkpointing(directory.path(), 10);
+  overrides.push_back(R"(train.evaluate={"function": "eval", "every": 10})");
+  overrides.push_back(R"(train.stop={"metric": "mean_x", "patience": 2})");
+  {
+    Training training(bed, overrides);
+    training.on_event = [&](const json& event) {  // before the evaluation at this step
+      if (event["event"] == "checkpoint" && event["step"] == 10) training.options.interrupts->ask_stop();
+    };
+    CHECK(training.run_well().reason == "interrupted");
+    CHECK(training.of("eval").empty());
+  }
+  Training again(bed, overrides);
+  CHECK(again.run_well().step == 30);
+  CHECK(again.of("eval")[0]["step"] == 10);
+}
+
+TEST_CASE("trainer: asked to stop while all workers are away it writes a checkpoint and ends") {
+  TemporaryDirectory directory;
+  Bed bed;
+  auto overrides = checkpointing(directory.path(), 1000000);
+  overrides.push_back("train.steps=900000");
+  Training training(bed, overrides);
+  int lost = 0;
+  training.on_event = [&](const json& event) {
+    if (event["event"] == "step" && event["step"] == 50) {
+      bed.kill("worker:0");
+      bed.kill("worker:1");
+    }
+    if (event["event"] == "worker" && event["state"] == "lost" && ++lost == 2) training.options.interrupts->ask_stop();
+  };
+  const auto summary = training.run_well();
+  CHECK(summary.reason == "interrupted");
+  CHECK(summary.step >= 50);
+  REQUIRE(training.of("checkpoint").size() == 1);
+  CHECK(training.of("checkpoint")[0]["step"] == summary.step);
+  // Of each worker one step may have come to a parameter server without being answered.
+  CHECK(value_in(directory.path(), "v") >= summary.step);
+  CHECK(value_in(directory.path(), "v") <= summary.step + 2);
+}
+
+TEST_CASE("trainer: asked to stop while an evaluation has no workers it ends too, with a checkpoint") {
+  TemporaryDirectory directory;
+  Bed bed;
+  auto overrides = checkpointing(directory.path(), 10);
+  overrides.push_back("train.steps=900000");
+  overrides.push_back(R"(train.evaluate={"function": "eval", "every": 10})");
+  Training training(bed, overrides);
+  std::atomic<bool> stopped = false;
+  training.on_event = [&](const json& event) {
+    if (event["event"] != "checkpoint" || event["step"] != 20 || stopped.exchange(true)) return;
+    bed.kill("worker:0");
+    bed.kill("worker:1");
+  };
+  std::jthread asks([&] {
+    while (!stopped) std::this_thread::yield();
+    training.options.interrupts->ask_stop();
+  });
+  const auto summary = training.run_well();
+  CHECK(summary.reason == "interrupted");
+  CHECK(summary.step == 20);
+  CHECK(training.of("checkpoint").back()["step"] == 20);
+}
+
+TEST_CASE("trainer: where the data end before the steps that were promised, what was trained is saved") {
+  TemporaryDirectory directory;
+  Bed bed(1);
+  Training training(
+      bed, {R"(train={"function": "data_step", "steps": 12, "checkpoint": {"dir": ")" + directory.path() + R"("}})"});
+  const auto result = training.run();
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == Code::kOutOfRange);
+  CHECK(result.error().message.ends_with("what was trained is in " + directory.path() + "/step-00000010.safetensors"));
+  CHECK(value_in(directory.path(), "v") == 10);
+}
+
+TEST_CASE("trainer: checkpoints that can't be written are found before the first step") {
+  TemporaryDirectory directory;
+  const std::string in_the_way = directory.path() + "/file";
+  std::fclose(std::fopen(in_the_way.c_str(), "w"));
+  Bed bed;
+  Training training(bed, checkpointing(in_the_way, 10));
+  const auto result = training.run();
+  REQUIRE_FALSE(result);
+  CHECK(result.error().code == Code::kSystem);
+  CHECK(result.error().message.starts_with("train.checkpoint.dir: checkpoints can't be written to " + in_the_way));
+  CHECK(training.events.empty());
+}
+
 TEST_CASE("trainer: what is better is as Keras has it: by min_delta, not NaN, higher where the name says so") {
   strategy::Best loss({"loss", false}, 0.1);
   CHECK(loss.observe({{"loss", 1.0}}));

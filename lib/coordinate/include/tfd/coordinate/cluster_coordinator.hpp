@@ -177,6 +177,8 @@ class ClusterCoordinator {
   virtual Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
                                                                        std::optional<std::int64_t> steps,
                                                                        Deadline deadline) = 0;
+  /// Evaluations, one that runs and those that follow, are kCancelled from now on.
+  virtual void stop_evaluating() = 0;
   /// The variables, their slots and counters of all parameter servers; partitioned ones in one piece, so that another
   /// number of parameter servers can import them.
   virtual Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) = 0;

@@ -31,9 +31,8 @@ using Connect = std::function<Result<std::unique_ptr<ClusterCoordinator>>(Coordi
 Result<TrainSummary> train(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
                            TrainOptions options);
 
-/// Beside a training: evaluates every checkpoint that appears in train.checkpoint.dir, the newest first, as `eval`
-/// events with its step and path, until the one of the last step (or for ever where the steps aren't known) or an
-/// interruption. Needs train.evaluate and train.checkpoint: kInvalidArgument.
+/// Beside a training: evaluates every checkpoint that appears in train.checkpoint.dir, in their order, as `eval` events
+/// with step and path, until the one of the last step (or for ever where the steps aren't known) or an interruption. Needs train.evaluate and train.checkpoint: kInvalidArgument.
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,
                                         CoordinatorOptions coordinator, TrainOptions options);
 

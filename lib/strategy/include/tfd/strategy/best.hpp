@@ -31,6 +31,11 @@ class Best {
     }
     return false;
   }
+  /// That it has been told of an earlier run.
+  void restore(std::optional<double> value, std::int64_t since) {
+    value_ = value;
+    since_ = since;
+  }
   std::int64_t since() const { return since_; }
   std::optional<double> value() const { return value_; }
 

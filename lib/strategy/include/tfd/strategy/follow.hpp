@@ -19,14 +19,17 @@ struct FollowJob {
   /// Looks after train.checkpoint.keep_best: where nobody else does.
   bool keeps_best = false;
   std::function<void()> on_begin = {};  // called before the first checkpoint is looked for
+  std::function<void()> on_stop = {};   // called on an interruption, by another thread: evaluate() is to end
   /// kCancelled: interrupted meanwhile.
   std::function<Result<Metrics>(const variable::Checkpoint& checkpoint)> evaluate = {};
 };
 
 /// kInvalidArgument where the program has no train.evaluate or no train.checkpoint.
 Result<void> check_followed(const program::Program& program);
-/// Every checkpoint that appears in train.checkpoint.dir, the newest first, until that of the last step, or the last
-/// one of a training that says that it is over (see run_end.hpp), or an interruption.
+/// Every checkpoint that appears in train.checkpoint.dir and is still there when its turn comes, in the order of their
+/// steps, until that of the last step, or the last one of a training that says that it is over (see run_end.hpp), or an
+/// interruption. One that was removed before (train.checkpoint.keep) is said. Unlike TensorFlow's SidecarEvaluator,
+/// which evaluates the newest and skips those between.
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const FollowJob& job,
                                         const TrainOptions& options);
 

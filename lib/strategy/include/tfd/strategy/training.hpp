@@ -35,6 +35,7 @@ class Interrupts {
   mutable std::mutex mutex_;
   bool checkpoint_ = false;
   bool stop_ = false;
+  std::mutex action_mutex_;  // another one: the action may ask what is wanted
   std::function<void()> action_;
 };
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steps.hpp"
+
+#include <algorithm>
+
+namespace tfd::coordinate {
+namespace {
+
+constexpr std::int64_t kAhead = 4;  // per worker: enough that no worker waits for the training's thread
+// A closure that a worker gave back without being lost tells nobody.
+constexpr Duration kLook = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Result<void> Steps::schedule_until(std::int64_t boundary) {
+  const std::int64_t most = kAhead * std::max(coordinator_->workers_up(), 1);
+  while (scheduled_ < boundary && outstanding() < most) {
+    Call call{.function = train_.function, .step = scheduled_, .replicas = train_.replicas};
+    call.on_done = [this](const RemoteValue& value) { mailbox_.step_done(value.state() != ClosureState::kReady); };
+    auto value = coordinator_->schedule(std::move(call));
+    if (!value) {
+      if (mailbox_.failed()) return {};  // it has raised: take_rest() will see whose error it is
+      return fail(std::move(value).error());
+    }
+    ++scheduled_;
+    steps_.push_back(std::move(*value));
+  }
+  return {};
+}
+
+std::optional<RemoteValue> Steps::take_next() {
+  if (steps_.empty() || steps_.front().state() != ClosureState::kReady) return std::nullopt;
+  RemoteValue step = std::move(steps_.front());
+  steps_.pop_front();
+  ++counted_;
+  return step;
+}
+
+Result<void> Steps::settle(Deadline deadline) {
+  for (;;) {
+    coordinator_->drop_queued();
+    if (coordinator_->in_flight() == 0 || coordinator_->lost() || deadline.expired()) break;
+    mailbox_.wait(Deadline::after(kLook).earlier_of(deadline));
+  }
+  return coordinator_->join(deadline);
+}
+
+Steps::Rest Steps::take_rest() {
+  Rest rest;
+  for (const RemoteValue& step : steps_) {
+    if (step.state() == ClosureState::kReady) {
+      rest.done.push_back(step);
+      ++counted_;
+    } else if (!rest.error && step.state() == ClosureState::kError) {
+      rest.error = step.error();
+    }
+  }
+  steps_.clear();
+  scheduled_ = counted_;
+  return rest;
+}
+
+}  // namespace tfd::coordinate

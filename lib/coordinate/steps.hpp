@@ -1,0 +1,55 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps of a training that are under way: few of them at a time (stale gradients help nobody), counted in their
+// order whatever order they end in. Private to the room. Thread rule: the training's thread.
+#include <deque>
+#include <optional>
+
+#include "mailbox.hpp"
+
+namespace tfd::coordinate {
+
+class Steps {
+ public:
+  Steps(const program::TrainDef& train, Mailbox& mailbox) : train_(train), mailbox_(mailbox) {}
+  /// The first one is step `first`, of this coordinator.
+  void begin(ClusterCoordinator& coordinator, std::int64_t first) {
+    coordinator_ = &coordinator;
+    first_ = scheduled_ = counted_ = first;
+  }
+
+  std::int64_t scheduled() const { return scheduled_; }
+  /// Those before `first` included.
+  std::int64_t counted() const { return counted_; }
+  /// Nothing is under way.
+  bool idle() const { return steps_.empty(); }
+
+  /// As many as the workers can take, up to this one.
+  Result<void> schedule_until(std::int64_t boundary);
+  /// The next in order, where it has ended well: counted now.
+  std::optional<RemoteValue> take_next();
+  /// Schedules nothing more, takes back what no worker has (what lost workers had, too), and waits for what they have.
+  /// kDeadlineExceeded names the workers.
+  Result<void> settle(Deadline deadline);
+  /// Once nothing is under way, by settle() or since one has failed: those that ended well in any order, counted, and
+  /// the first error. kInternal where there is neither.
+  struct Rest {
+    std::vector<RemoteValue> done;
+    std::optional<Error> error;
+  };
+  Rest take_rest();
+
+ private:
+  std::int64_t outstanding() const { return scheduled_ - first_ - mailbox_.done(); }
+
+  const program::TrainDef& train_;
+  Mailbox& mailbox_;
+  ClusterCoordinator* coordinator_ = nullptr;
+  std::deque<RemoteValue> steps_;  // scheduled and not counted, in order
+  std::int64_t first_ = 0;
+  std::int64_t scheduled_ = 0;
+  std::int64_t counted_ = 0;
+};
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/strategy/reporter.hpp"
+
+#include <algorithm>
+
+namespace tfd::strategy {
+namespace {
+
+double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+
+}  // namespace
+
+JsonLine Reporter::event(std::string_view name) const {
+  JsonLine line("event", name);
+  if (!task_.empty()) line.add("task", task_);
+  return line;
+}
+
+Result<void> Reporter::emit(JsonLine line) const {
+  return options_.write_event ? options_.write_event(std::move(line).text()) : Result<void>();
+}
+
+void Reporter::begin(std::int64_t step) {
+  reported_step_ = step;
+  started_ = reported_at_ = Clock::now();
+}
+
+void Reporter::count(const std::vector<runtime::Metric>& metrics) {
+  interval_.add(metrics);
+  ++own_;
+}
+
+Result<void> Reporter::step(std::int64_t step, bool says_updates) {
+  const double seconds = std::max(seconds_since(reported_at_), 1e-9);
+  if (!interval_.empty()) last_interval_ = interval_.values();
+  interval_.clear();
+  Metrics rates{{"steps_per_second", static_cast<double>(step - reported_step_) / seconds}};
+  if (says_updates) rates.emplace_back("updates_per_second", static_cast<double>(own_ - reported_own_) / seconds);
+  reported_at_ = Clock::now();
+  reported_step_ = step;
+  reported_own_ = own_;
+  JsonLine line = event("step");
+  line.add("step", step);
+  if (says_updates) line.add("updates", own_);
+  return emit(std::move(line.add("metrics", last_interval_).add("rates", rates)));
+}
+
+Result<void> Reporter::evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun) {
+  evaluation_ = metrics;
+  return emit(event("eval").add("step", step).add("metrics", metrics).add("seconds", seconds_since(begun)));
+}
+
+Result<void> Reporter::saved(std::int64_t step, const std::string& path, bool best) const {
+  JsonLine line = event("checkpoint");
+  line.add("step", step).add("path", path);
+  if (best) line.add_raw("best", "true");
+  return emit(std::move(line));
+}
+
+void Reporter::progress(std::int64_t step, std::optional<std::int64_t> steps) const {
+  if (options_.on_progress) options_.on_progress({step, steps, last_interval_});
+}
+
+Result<void> Reporter::end(const End& end, bool says_updates) const {
+  JsonLine line = event("end");
+  line.add("reason", end.reason).add("step", end.step);
+  if (says_updates) line.add("updates", own_);
+  line.add("metrics", end.error != nullptr ? last_interval_ : metrics());
+  if (end.error != nullptr) return emit(std::move(line.add("error", *end.error)));
+  if (end.restored_step) line.add("restored_step", *end.restored_step);
+  return emit(std::move(line.add("seconds", seconds_since(started_))));
+}
+
+Metrics Reporter::metrics() const {
+  Metrics all = last_interval_;
+  for (const auto& [name, value] : evaluation_) {
+    const auto known = std::ranges::find(all, name, &Metrics::value_type::first);
+    if (known == all.end())
+      all.emplace_back(name, value);
+    else
+      known->second = value;
+  }
+  return all;
+}
+
+}  // namespace tfd::strategy

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What train.stop has seen outlives the process, and fits the checkpoint that a run goes on from.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "bed.hpp"
+#include "tfd/strategy/judge.hpp"
+
+namespace tfd::strategy {
+namespace {
+
+using test::Directory;
+
+program::TrainDef stopping(const std::string& directory, std::int64_t patience = 3) {
+  program::TrainDef train;
+  program::StopDef stop;
+  stop.by = program::BestDef{"loss", false};
+  stop.patience = patience;
+  stop.restore_best = true;
+  train.stop = stop;
+  train.checkpoint = program::CheckpointDef{};
+  train.checkpoint->directory = directory;
+  return train;
+}
+
+variable::Checkpoint at(std::int64_t step) {
+  return {step, {{"w", tensor::Tensor::scalar(tensor::DType::kS64, step)}}, {}};
+}
+
+/// An evaluation at this step; whether its state was asked for.
+bool evaluate(Judge& judge, std::int64_t step, double loss) {
+  bool asked = false;
+  const auto kept = judge.observe(step, {{"loss", loss}}, [&]() -> Result<variable::Checkpoint> {
+    asked = true;
+    return at(step);
+  });
+  REQUIRE(kept);
+  return asked;
+}
+
+std::int64_t value_of(const variable::Checkpoint& checkpoint) {
+  return checkpoint.state[0].second.as<std::int64_t>()[0];
+}
+
+std::vector<std::int64_t> states_in(const std::string& directory) {
+  std::vector<std::int64_t> out;
+  const auto there = variable::list_checkpoints(directory + "/stop");
+  for (const auto& [step, path] : there.value()) out.push_back(step);
+  return out;
+}
+
+TEST_CASE("judge: the state is taken only where it is the best") {
+  const Directory directory;
+  Judge judge(stopping(directory.path()), true, {});
+  CHECK(evaluate(judge, 10, 0.5));
+  CHECK_FALSE(evaluate(judge, 20, 0.6));
+  CHECK(evaluate(judge, 30, 0.4));
+  CHECK(judge.best_step() == 30);
+  auto plain = stopping(directory.path());
+  plain.stop->restore_best = false;
+  Judge never(plain, true, {});
+  CHECK_FALSE(never.needs_state());
+  CHECK_FALSE(evaluate(never, 10, 0.5));
+}
+
+TEST_CASE("judge: a run that goes on stops when the uninterrupted one would have, and has its best") {
+  const Directory directory;
+  const auto train = stopping(directory.path());
+  {
+    Judge judge(train, true, {});
+    evaluate(judge, 10, 0.5);
+    REQUIRE(variable::save_checkpoint(directory.path(), at(20), 3));
+    evaluate(judge, 20, 0.6);
+  }
+  Judge again(train, true, {});
+  again.resume(20);
+  CHECK(again.seen_step() == 20);
+  evaluate(again, 30, 0.7);
+  CHECK_FALSE(again.is_over());
+  evaluate(again, 40, 0.55);  // no better than that of the earlier run
+  CHECK(again.is_over());
+  CHECK(again.best_step() == 10);
+  CHECK(value_of(again.load_best().value()) == 10);
+  CHECK(again.best_metrics() == Metrics{{"loss", 0.5}});
+}
+
+TEST_CASE("judge: evaluations after the checkpoint that a run goes on from don't count") {
+  const Directory directory;
+  const auto train = stopping(directory.path());
+  {
+    Judge judge(train, true, {});
+    evaluate(judge, 10, 0.5);
+    REQUIRE(variable::save_checkpoint(directory.path(), at(10), 3));
+    evaluate(judge, 20, 0.1);  // better, but killed before the next checkpoint
+    evaluate(judge, 30, 0.2);
+  }
+  Judge again(train, true, {});
+  again.resume(10);
+  CHECK(again.seen_step() == 10);
+  CHECK(again.best_step() == 10);
+  CHECK(value_of(again.load_best().value()) == 10);  // not that of step 20 in its place
+  CHECK(evaluate(again, 20, 0.3));
+  CHECK(again.best_step() == 20);
+}
+
+TEST_CASE("judge: for every checkpoint there is how things stood then, and no more states than that") {
+  const Directory directory;
+  const auto train = stopping(directory.path(), 100);
+  Judge judge(train, true, {});
+  for (std::int64_t step = 10; step <= 100; step += 10) {
+    REQUIRE(variable::save_checkpoint(directory.path(), at(step), 2));
+    evaluate(judge, step, 1.0 / static_cast<double>(step));
+  }
+  CHECK(states_in(directory.path()) == std::vector<std::int64_t>{90, 100});
+  Judge older(train, true, {});
+  older.resume(90);  // the newest one couldn't be read
+  CHECK(older.best_step() == 90);
+  CHECK(value_of(older.load_best().value()) == 90);
+}
+
+TEST_CASE("judge: another rule, a fresh start or a state that is gone begin anew; more patience doesn't") {
+  const Directory directory;
+  const auto train = stopping(directory.path(), 1);
+  {
+    Judge judge(train, true, {});
+    evaluate(judge, 10, 0.5);
+    evaluate(judge, 20, 0.6);
+    CHECK(judge.is_over());
+  }
+  const auto knows = [&](const program::TrainDef& with, std::int64_t step) {
+    Judge judge(with, true, {});
+    judge.resume(step);
+    return judge.seen_step().has_value();
+  };
+  CHECK(knows(train, 20));
+  CHECK(knows(stopping(directory.path(), 5), 20));
+  auto other = train;
+  other.stop->min_delta = 0.1;
+  CHECK_FALSE(knows(other, 20));
+  other = train;
+  other.stop->by.higher = true;
+  CHECK_FALSE(knows(other, 20));
+  CHECK_FALSE(knows(train, 0));
+  CHECK_FALSE(Judge(train, true, {}).seen_step());
+  std::filesystem::remove_all(directory.path() + "/stop");
+  CHECK_FALSE(knows(train, 20));
+}
+
+TEST_CASE("judge: a record of NaN only, and one that is no record") {
+  const Directory directory;
+  const auto train = stopping(directory.path(), 2);
+  {
+    Judge judge(train, true, {});
+    evaluate(judge, 10, std::nan(""));
+  }
+  Judge again(train, true, {});
+  again.resume(10);
+  CHECK(again.seen_step() == 10);
+  CHECK_FALSE(again.best_step());
+  evaluate(again, 20, std::nan(""));
+  CHECK(again.is_over());
+  for (const char* const text : {"", "[]", "{\"v\": 2}", "{\"v\": 1, \"rule\": 3, \"evaluations\": {}}"}) {
+    std::filesystem::path path = directory.path() + "/stop.json";
+    std::FILE* file = std::fopen(path.c_str(), "w");
+    REQUIRE(file != nullptr);
+    std::fputs(text, file);
+    std::fclose(file);
+    Judge none(train, true, {});
+    none.resume(10);
+    CHECK_FALSE(none.seen_step());
+  }
+}
+
+}  // namespace
+}  // namespace tfd::strategy
