@@ -141,12 +141,6 @@ void run_v1(const Json& input, const Json& expected, Report& report) {
 
 }  // namespace
 
-// The "more" sets are of the same sources; tests/vectors/optimizers_more.py makes them.
-Sets optimizer_sets() {
-  return {{"optimizers_keras", run_keras},
-          {"optimizers_keras_more", run_keras},
-          {"optimizers_v1", run_v1},
-          {"optimizers_v1_more", run_v1}};
-}
+Sets optimizer_sets() { return {{"optimizers_keras", run_keras}, {"optimizers_v1", run_v1}}; }
 
 }  // namespace tfd::vectors
