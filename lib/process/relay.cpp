@@ -76,10 +76,12 @@ void QueuedOutput::flush() {
     const ssize_t written = write_now(fd_, pending_);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (written <= 0)
-      pending_.clear();  // the reader is gone, or the disk is full: nobody to tell
-    else
+    if (written > 0) {
       pending_.erase(0, static_cast<std::size_t>(written));
+      continue;
+    }
+    if (written < 0 && errno != EPIPE) saved_errno_ = errno;
+    pending_.clear();  // the reader is gone, or the disk is full
   }
 }
 

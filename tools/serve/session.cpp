@@ -76,6 +76,7 @@ void Session::on_ready() {
 Result<void> Session::announce_cluster() {
   const std::string line = TFD_TRY(spec_line(options_.announcement));
   if (options_.print_spec) out_.add(line);
+  if (out_.saved_errno() != 0) return fail_errno(out_.saved_errno(), "cannot write to stdout");
   return announce(options_.announcement, line, io_.env);
 }
 

@@ -105,6 +105,24 @@ TEST_CASE("event loop: descriptors and timers, and forgetting inside of a callba
   CHECK(order == "a12");
 }
 
+TEST_CASE("relay: a full disk is told, a reader that went isn't a failure") {
+  const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  QueuedOutput out(full.get());
+  CHECK(out.saved_errno() == 0);
+  out.add("lost\n");
+  CHECK(out.saved_errno() == ENOSPC);
+  CHECK(!out.has_pending());
+
+  Pipe pipe = make_pipe().value();
+  pipe.read.reset();
+  const auto old = ::signal(SIGPIPE, SIG_IGN);
+  QueuedOutput gone(pipe.write.get());
+  gone.add("lost\n");
+  ::signal(SIGPIPE, old);
+  CHECK(gone.saved_errno() == 0);
+  CHECK(!gone.has_pending());
+}
+
 TEST_CASE("notify: the service manager's socket gets the state, without one nothing happens") {
   CHECK(notify_service_manager(Environment(), "READY=1").has_value());
   const test::TemporaryDirectory directory;

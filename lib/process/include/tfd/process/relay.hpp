@@ -37,6 +37,9 @@ class QueuedOutput {
   /// Waits for the reader; false when it didn't take everything.
   bool flush_until(Deadline deadline);
   bool has_pending() const { return !pending_.empty(); }
+  /// The errno of a write that failed for another reason than that the reader is gone; 0: none did. What it was about to
+  /// write is lost.
+  int saved_errno() const { return saved_errno_; }
   int fd() const { return fd_; }
 
  private:
@@ -44,6 +47,7 @@ class QueuedOutput {
   std::size_t most_;
   std::string pending_;
   std::size_t dropped_ = 0;
+  int saved_errno_ = 0;
 };
 
 }  // namespace tfd::process
