@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "utf8.hpp"
+
 namespace tfd {
 namespace {
 
@@ -63,9 +65,21 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = c == '\t' || c == '\n' ? ' ' : '?';
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const char c = text.front();
+    const std::size_t length = utf8_length(text);
+    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    const bool is_c1 = length == 2 && c == '\xC2' && static_cast<unsigned char>(text[1]) < 0xA0;  // U+009B is ESC [
+    if (c == '\t' || c == '\n')
+      out += ' ';
+    else if (length == 0 || is_control || is_c1)
+      out += '?';
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
   return out;
 }
 

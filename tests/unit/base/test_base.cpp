@@ -96,4 +96,7 @@ TEST_CASE("text: globs, splitting, and what a terminal must not see") {
   CHECK_FALSE(matches_glob("enc/*", "dec/w"));
   CHECK(split("a,,b", ',') == std::vector<std::string>{"a", "", "b"});
   CHECK(printable("a\x1b[31mb\n") == "a?[31mb ");
+  CHECK(printable("\xC2\x9B"
+                  "31m caf\xC3\xA9 \xE2\x82\xAC") == "?31m caf\xC3\xA9 \xE2\x82\xAC");  // the C1 form of ESC [
+  CHECK(printable("\xff\xfe{\xC3") == "??{?");
 }
