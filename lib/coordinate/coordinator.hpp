@@ -3,8 +3,8 @@
 //
 // The ClusterCoordinator behind the public interface. One lock guards all that is known of closures and tasks; requests
 // are sent and callbacks of the caller are called without it. Split by concept: cluster_coordinator.cpp (connecting,
-// schedule, join), dispatch.cpp (closures to workers and back), workers.cpp (their coming and going), servers.cpp
-// (variables), evaluation.cpp, watchdog.cpp.
+// schedule, join), dispatch.cpp (closures to workers and back), aftermath.cpp (of one that failed), workers.cpp (their
+// coming), losses.cpp (their going), servers.cpp (variables), evaluation.cpp, watchdog.cpp, goodbyes.cpp.
 // Thread rule: public functions from any thread but the I/O thread; the private ones say where they run.
 #include <atomic>
 #include <condition_variable>
@@ -205,8 +205,8 @@ class Coordinator final : public ClusterCoordinator {
   void worker_ready(std::size_t index);
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
-  bool is_server(const std::string& task) const;
   void resume_worker_soon(std::size_t index, std::uint64_t generation);
+  bool is_server(const std::string& task) const;
 
   // resources.cpp: what lives on workers
   bool is_own_variable(const std::string& name) const;
@@ -264,12 +264,12 @@ class Coordinator final : public ClusterCoordinator {
   std::unordered_map<ClosureId, ClosurePtr> closures_;
   ClosureId next_id_ = 1;
   std::uint64_t next_sequence_ = 0;
-  std::vector<std::uint64_t> unsent_fences_;  // sequence numbers that no parameter server may apply any more
   std::uint64_t next_turn_ = 0;
   std::unordered_set<ClosureId> returned_;    // queued again: a worker that is only cut off may have begun them
   variable::AppliedSet ended_;                // sequence numbers that no worker will use any more
   std::uint64_t settled_ = 0;                 // that parameter servers know to be over; I/O thread only
   bool drop_is_due_ = false;                  // an error: what waits at workers is not to be begun
+  std::vector<std::uint64_t> unsent_fences_;  // sequence numbers that no parameter server may apply any more
   std::size_t fences_ = 0;                    // not yet acknowledged
   std::optional<ClosureId> failed_id_;        // whose error is pending
   std::optional<Error> fatal_;                // a parameter server was lost: the answer to everything
@@ -281,7 +281,7 @@ class Coordinator final : public ClusterCoordinator {
   std::map<std::string, std::vector<SharedValue>> values_on_workers_;
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
   bool evaluates_no_more_ = false;
-  std::optional<Error> load_error_;         // the first, while no worker was ready yet
+  std::optional<Error> load_error_;  // the first, while no worker was ready yet
   std::optional<TransientFailures> transient_;
   bool any_ready_ = false;
   int replicas_ = 1;     // of each worker

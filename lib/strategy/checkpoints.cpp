@@ -48,7 +48,7 @@ Result<void> Checkpoints::probe() const {
     return refuse(why.code, why.message);
   }
   const std::string path = fmt::format("{}/.probe-{}", directory, ::getpid());
-  const auto written = tensor::write_file_atomically(path, std::string(kProbeBytes, '\0'));
+  const auto written = save_file(path, std::string(kProbeBytes, '\0'));
   if (!written) return refuse(written.error().code, written.error().message);
   std::filesystem::remove(path, error);
   return {};

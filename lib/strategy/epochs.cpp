@@ -55,7 +55,7 @@ Result<program::Program> epochs_as_steps(program::Program program, const EpochsO
   const std::string dataset = dataset_of(program);
   const auto count = count_elements(program, dataset, options.data_root);
   if (!count)
-    return fail(Code::kFailedPrecondition,
+    return fail(count.error().code,
                 "{}: train.epochs: can't count the elements of dataset '{}' here ({}): state train.steps", program.path,
                 dataset, count.error().message);
   if (*count <= 0)

@@ -37,7 +37,7 @@ Result<std::string> KeptBest::save(const variable::Checkpoint& checkpoint) const
   std::string path = TFD_TRY(variable::save_checkpoint(directory_, checkpoint, 1));
   JsonLine note;
   note.add("metric", by_.metric).add("mode", mode_of(by_)).add("value", *best_.value()).add("step", checkpoint.step);
-  TFD_TRY(tensor::write_file_atomically(note_in(directory_), std::move(note).text()));
+  TFD_TRY(save_file(note_in(directory_), std::move(note).text()));
   return path;
 }
 

@@ -13,7 +13,7 @@
 namespace tfd::strategy {
 
 inline std::optional<cluster::JsonValue> load_note(const std::string& path, std::uint64_t most = 64 << 10) {
-  const auto text = tensor::load_file(path, most);
+  const auto text = load_file(path, most);
   if (!text) return std::nullopt;
   auto note = cluster::parse_json(*text, path);
   if (!note) return std::nullopt;

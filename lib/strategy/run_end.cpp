@@ -39,7 +39,7 @@ bool is_over(const RunEnd& end, const program::TrainDef& train) {
 Result<void> save_run_end(const std::string& directory, const RunEnd& end) {
   JsonLine line;
   line.add("v", 1).add("reason", end.reason).add("step", end.step).add("rule", end.rule).add("time", end.time);
-  return tensor::write_file_atomically(path_in(directory), std::move(line).text());
+  return save_file(path_in(directory), std::move(line).text());
 }
 
 std::optional<RunEnd> find_run_end(const std::string& directory) {

@@ -68,7 +68,7 @@ Result<void> StopRecord::add(StopState state) {
   line.add("v", 1).add("rule", rule_).add_raw("evaluations", "[" + evaluations + "]");
   std::error_code ignored;  // the write says it
   std::filesystem::create_directories(directory_, ignored);
-  TFD_TRY(tensor::write_file_atomically(path(), std::move(line).text()));
+  TFD_TRY(save_file(path(), std::move(line).text()));
   remove_states();
   return {};
 }

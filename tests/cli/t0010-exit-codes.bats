@@ -155,6 +155,14 @@ SH
   all_of tfd-exec
 }
 
+# A parameter server of another version, and a plug-in that is none, to both tools that train.
+strangers() { # TOOL ARGS…
+  another_version
+  jq '.cluster = {"worker": ["127.0.0.1:1"], "ps": .cluster.worker}' version.json >version-of-ps.json
+  gives 76 "$1" program.json --cluster version-of-ps.json --key-file none "${@:2}"
+  echo nonsense >plugin.so
+}
+
 @test "exit codes: tfd-coordinate" {
   keys
   dead_spec
@@ -167,6 +175,8 @@ SH
   gives 64 tfd-coordinate --no-such-option
   broken_program
   gives 65 tfd-coordinate broken.json --cluster spec.json --key-file key
+  strangers tfd-coordinate
+  gives 78 env TFD_PJRT_PLUGIN="$T/plugin.so" tfd-serve -q --jobs worker=1,ps=1 -- tfd-coordinate program.json
   in_shell 71 'exec tfd-coordinate program.json --cluster spec.json --key-file key --keep-servers >/dev/full'
   gives 75 tfd-coordinate program.json --cluster dead.json --key-file none --timeout 300ms
   gives 77 tfd-coordinate program.json --cluster spec.json --key-file other
@@ -192,6 +202,10 @@ SH
   gives 65 tfd-run --strategy parameter-server broken.json --cluster cluster.json --task worker:0 --key-file key
   gives 75 tfd-run "${with[@]}" --cluster dead.json --key-file none --timeout 300ms
   gives 77 tfd-run "${with[@]}" --cluster cluster.json --key-file other
+  touch ck
+  gives 71 tfd-run "${with[@]}" --cluster cluster.json --key-file key --set 'train.checkpoint={"dir": "ck"}'
+  strangers tfd-run --task worker:0
+  gives 78 env TFD_PJRT_PLUGIN="$T/plugin.so" tfd-run program.json --cluster none
   counting_program '{"function": "count", "steps": 100000000, "log_every": 10}'
   worker worker:0 "${with[@]:0:3}" --keep-servers --key-file key
   for i in $(seq 500); do grep -q '"step"' worker:0.events && break; sleep 0.02; done

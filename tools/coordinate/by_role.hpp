@@ -23,7 +23,7 @@ struct Choice {
 };
 
 /// What this task becomes: empty where it is to coordinate itself. kInvalidArgument where the cluster isn't one of
-/// parameter servers with a chief; kFailedPrecondition where it isn't known which task this is.
+/// parameter servers with a chief; also where it isn't known which task this is.
 Result<std::vector<std::string>> command_for(const cluster::ClusterConfig& config, const Choice& choice,
                                              const cli::Io& io);
 

@@ -16,8 +16,8 @@ struct EpochsOptions {
 };
 
 /// A program whose train block states epochs, as one that states steps: epochs times the elements of its dataset, which
-/// then repeats, over the elements of a step. Other programs as they are. kFailedPrecondition where the elements can't
-/// be counted here.
+/// then repeats, over the elements of a step. Other programs as they are. The data's error where the elements can't be
+/// counted here.
 Result<program::Program> epochs_as_steps(program::Program program, const EpochsOptions& options = {});
 
 }  // namespace tfd::strategy
