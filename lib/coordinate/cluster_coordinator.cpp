@@ -1,143 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connecting, and what a caller's thread does: schedule, join, done, goodbye.
+// Connecting, and what a caller's thread does: schedule, join, done.
 #include "tfd/coordinate/cluster_coordinator.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/runtime/gather.hpp"
 
 namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kLookPause = std::chrono::milliseconds(20);  // no task tells when it begins something: it is asked
-constexpr Duration kAtWork = std::chrono::milliseconds(300);    // in which a task that is at work shows it
-constexpr Duration kForOthers = std::chrono::seconds(2);        // once one worker is ready, at most
-
-std::vector<std::string> names_of(const std::vector<program::FunctionDef>& functions) {
-  std::vector<std::string> names;
-  for (const auto& function : functions) names.push_back(function.name);
-  return names;
-}
-
-/// Tells them all to stop; done when each has answered, or is gone. Those that belong to a newer coordinator than
-/// `epoch` go on; 0: of nobody in particular.
-Result<void> dismiss(std::vector<runtime::TaskClient>& tasks, std::uint64_t epoch, Deadline deadline) {
-  struct Goodbyes {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::size_t left = 0;
-    std::vector<std::string> silent;
-  };
-  const auto goodbyes = std::make_shared<Goodbyes>();  // with the callbacks
-  goodbyes->left = tasks.size();
-  for (runtime::TaskClient& task : tasks)
-    task.shutdown(epoch, deadline, [goodbyes, name = task.name()](const Result<void>& answer) {
-      const std::scoped_lock lock(goodbyes->mutex);
-      if (!answer && answer.error().code == Code::kDeadlineExceeded) goodbyes->silent.push_back(name);
-      if (--goodbyes->left == 0) goodbyes->changed.notify_all();
-    });
-  std::unique_lock lock(goodbyes->mutex);
-  goodbyes->changed.wait(lock, [&] { return goodbyes->left == 0; });
-  if (goodbyes->silent.empty()) return {};
-  return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(goodbyes->silent));
-}
-
-/// One that belongs to a coordinator and does something, or has done something when it is asked again.
-std::optional<std::string> find_busy(std::vector<runtime::TaskClient>& tasks, Deadline deadline) {
-  const auto ask = [&] {
-    return runtime::gather<runtime::TaskStatus>(
-        tasks.size(), [&](std::size_t i, auto done) { tasks[i].status(deadline, std::move(done)); });
-  };
-  const auto first = ask();
-  const auto has_program = [](const auto& state) { return state && state->epoch != 0; };
-  if (std::ranges::none_of(first, has_program)) return std::nullopt;
-  const Deadline watched = deadline.earlier_of(Deadline::after(kAtWork));
-  for (auto states = first;; states = ask()) {
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (!has_program(first[i]) || !states[i]) continue;
-      const bool moved = states[i]->closures_done != first[i]->closures_done || states[i]->epoch != first[i]->epoch;
-      if (moved || !states[i]->doing.empty() || states[i]->closures_waiting > 0) return tasks[i].name();
-    }
-    if (watched.expired()) return std::nullopt;
-    std::this_thread::sleep_for(kLookPause);
-  }
-}
-
-/// One argument against the module arguments that are bound to it. `where` is "argument 0" or "argument 'x'".
-Result<void> check_argument(const program::Program& program, const program::FunctionDef& function,
-                            const std::string& where, const Argument& argument,
-                            const std::function<bool(const program::InputBinding&)>& is_bound) {
-  const auto* value = std::get_if<tensor::Tensor>(&argument);
-  std::optional<tensor::TensorSpec> spec;
-  if (value != nullptr) spec = value->spec();
-  if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) {
-    const program::VariableDef* definition = program.find_variable(variable->name);
-    if (definition == nullptr || !definition->per_worker)
-      return fail(Code::kInvalidArgument, "{}: {}: no variable '{}' of each worker", function.name, where,
-                  variable->name);
-    spec = definition->spec;
-  }
-  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
-    if (!is_bound(function.inputs[i])) continue;
-    if (!spec) continue;  // an iterator: the worker looks for its fields
-    if (function.inputs[i].field)
-      return fail(Code::kInvalidArgument, "{}: {} must be an iterator, its field '{}' is used", function.name, where,
-                  *function.inputs[i].field);
-    const auto wanted = [&](const function::Module& module) {
-      const tensor::TensorSpec& parameter = module.signature.arguments[i].spec;
-      if (function.inputs[i].lookup.empty()) return parameter;
-      const bool is_index = spec->dtype == tensor::DType::kS32 || spec->dtype == tensor::DType::kS64;
-      return tensor::TensorSpec{
-          is_index ? spec->dtype : tensor::DType::kS64,
-          *program::indices_shape(parameter, program.find_variable(function.inputs[i].lookup)->spec)};
-    };
-    const auto fits = [&](const function::Module& module) { return wanted(module) == *spec; };
-    if (std::ranges::any_of(function.modules, fits)) continue;
-    return fail(Code::kInvalidArgument, "{}: {} is {}, the function takes {}", function.name, where,
-                tensor::format_spec(*spec), tensor::format_spec(wanted(function.modules.front())));
-  }
-  return {};
-}
+constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, at most
 
 }  // namespace
-
-Result<void> check_call(const program::Program& program, const Call& call) {
-  const program::FunctionDef* function = program.find_function(call.function);
-  if (function == nullptr)
-    return fail(Code::kInvalidArgument, "no function '{}'{}", call.function,
-                did_you_mean(call.function, names_of(program.functions)));
-  if (call.args.size() != static_cast<std::size_t>(function->arg_count))
-    return fail(Code::kInvalidArgument, "{}: takes {} argument{}, got {}", function->name, function->arg_count,
-                function->arg_count == 1 ? "" : "s", call.args.size());
-  for (std::size_t i = 0; i < call.args.size(); ++i)
-    TFD_TRY(check_argument(
-        program, *function, fmt::format("argument {}", i), call.args[i], [&](const program::InputBinding& input) {
-          return input.kind == program::InputKind::kArg && static_cast<std::size_t>(input.index) == i;
-        }));
-  for (std::size_t i = 0; i < call.kwargs.size(); ++i) {
-    const auto& name = call.kwargs[i].first;
-    if (std::ranges::find(function->kwargs, name) == function->kwargs.end())
-      return fail(Code::kInvalidArgument, "{}: no argument '{}'{}", function->name, name,
-                  did_you_mean(name, function->kwargs));
-    for (std::size_t j = 0; j < i; ++j)
-      if (call.kwargs[j].first == name)
-        return fail(Code::kInvalidArgument, "{}: argument '{}' twice", function->name, name);
-    TFD_TRY(check_argument(program, *function, fmt::format("argument '{}'", name), call.kwargs[i].second,
-                           [&](const program::InputBinding& input) {
-                             return input.kind == program::InputKind::kKwarg && input.name == name;
-                           }));
-  }
-  for (const std::string& name : function->kwargs)
-    if (std::ranges::find(call.kwargs, name, &std::pair<std::string, Argument>::first) == call.kwargs.end())
-      return fail(Code::kInvalidArgument, "{}: argument '{}' is missing", function->name, name);
-  return {};
-}
 
 Result<std::unique_ptr<ClusterCoordinator>> ClusterCoordinator::connect(const program::Program& program,
                                                                         const cluster::ClusterConfig& config,
@@ -145,23 +23,6 @@ Result<std::unique_ptr<ClusterCoordinator>> ClusterCoordinator::connect(const pr
   auto coordinator = std::make_unique<Coordinator>(program, std::move(options));
   TFD_TRY(coordinator->open(config));
   return coordinator;
-}
-
-Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint,
-                         Deadline deadline) {
-  transport::EndpointOptions options;
-  options.name = "coordinator";
-  const auto endpoint = TFD_TRY(make_endpoint(std::move(options)));
-  std::vector<runtime::TaskClient> tasks;
-  for (const cluster::Task& task : config.cluster.tasks()) {
-    if (task.id.job != "ps" && task.id.job != "worker") continue;
-    const std::string name = cluster::format_task(task.id);
-    tasks.emplace_back(*endpoint, endpoint->add_peer(name, task.address), name);
-  }
-  // Who is down answers neither: the others are to have their goodbye in what is left.
-  if (const auto busy = find_busy(tasks, Deadline::after(deadline.remaining() / 2)))
-    return fail(Code::kFailedPrecondition, "{} is at work for another run", *busy);
-  return dismiss(tasks, 0, deadline);
 }
 
 Coordinator::Coordinator(const program::Program& program, CoordinatorOptions options)
@@ -493,24 +354,6 @@ std::size_t Coordinator::windows() const {
 int Coordinator::num_replicas_in_sync() const {
   const Lock lock(mutex_);
   return replicas_;
-}
-
-Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
-  {
-    const Lock lock(mutex_);
-    closing_ = true;
-  }
-  std::vector<runtime::TaskClient> tasks;
-  const auto add_if_up = [&](const runtime::TaskClient& task) {
-    if (endpoint_->state(task.peer()) == transport::PeerState::kUp) tasks.push_back(task);
-  };
-  {
-    const Lock lock(mutex_);
-    for (const Worker& worker : workers_)
-      if (!worker.has_left) add_if_up(*worker.client);
-  }
-  for (const Server& server : servers_) add_if_up(*server.client);
-  return dismiss(tasks, epoch_, deadline);
 }
 
 }  // namespace tfd::coordinate

@@ -11,8 +11,6 @@ namespace {
 
 constexpr Duration kWindowWork = std::chrono::milliseconds(20);  // how much work a worker should have at hand
 constexpr Duration kWindowSlice = std::chrono::milliseconds(5);  // how long its speed is measured for
-constexpr Duration kFencePause = std::chrono::seconds(1);        // until a parameter server is asked again
-constexpr std::uint64_t kSettleStep = 1024;                      // numbers that end between two messages about them
 
 }  // namespace
 
@@ -219,79 +217,6 @@ void Coordinator::put_back(const Lock& lock, ClosureId id, const Error& why, std
   }
   ++found->second->call.attempt;
   returned_.insert(id);
-}
-
-// A closure that ends without its updates, while a worker that is only frozen or cut off may still hold it: an empty
-// update of its sequence number, so that parameter servers drop a late one (and need not remember a hole for ever).
-// What is raised is raised when they have acknowledged it: then nothing is executing, as far as anybody can see.
-void Coordinator::raise_fence(const Lock&, const Closure& closure) {
-  if (!closure.sequenced || !closure.updates) return;
-  ended_.insert(closure.call.sequence);
-  if (servers_.empty()) return;
-  unsent_fences_.push_back(closure.call.sequence);
-  fences_ += servers_.size();
-}
-
-void Coordinator::send_aftermath() {
-  std::vector<std::uint64_t> sequences;
-  std::vector<runtime::TaskClient*> workers;
-  std::uint64_t updates_below = 0, others_below = 0;
-  {
-    const Lock lock(mutex_);
-    sequences.swap(unsent_fences_);
-    if (std::exchange(drop_is_due_, false) && queue_.has_error() && !options_.commands) {
-      // What is scheduled next has higher numbers: nothing is scheduled before the error is raised.
-      updates_below = next_sequence_;
-      others_below = runtime::kWithoutUpdates | next_id_;
-      for (const Worker& worker : workers_)
-        if (!worker.held.empty()) workers.push_back(worker.client.get());
-    }
-  }
-  for (runtime::TaskClient* worker : workers)
-    worker->drop_waiting(epoch_, updates_below, others_below, Deadline::never(),
-                         [](const Result<void>&) {});  // what it drops says so; one that is lost holds nothing
-  for (const std::uint64_t sequence : sequences)
-    for (std::size_t i = 0; i < servers_.size(); ++i) send_fence(i, sequence);
-}
-
-void Coordinator::send_fence(std::size_t server, std::uint64_t sequence) {
-  servers_[server].client->update(
-      epoch_, sequence, {}, Deadline::never(),
-      [this, server, sequence](const Result<bool>& answer) { fence_answered(server, sequence, answer); });
-}
-
-// Only who has put up the fence keeps a late update out. One that belongs to a newer coordinator by now takes none of
-// ours anyway; one that can't be reached is lost, or (as TensorFlow has it) gets its chances.
-void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, const Result<bool>& answer) {
-  bool tries_again = false;
-  {
-    const Lock lock(mutex_);
-    if (answer || fatal_ || closing_ || answer.error().code == Code::kPermissionDenied) {
-      if (!answer && answer.error().code == Code::kPermissionDenied) fenced_ = true;
-      --fences_;
-      return announce_idle(lock);
-    }
-    Error error = answer.error();
-    if (error.task.empty()) error.task = servers_[server].name;
-    tries_again = transient_ && transient_->pass(error);
-  }
-  if (!tries_again) return server_lost(servers_[server], answer.error().message);
-  options_.log.info("{}: {}, trying again", servers_[server].name, answer.error().message);
-  endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kFencePause),
-                     [this, server, sequence] { send_fence(server, sequence); });
-}
-
-// A function may touch only some of the parameter servers: others would remember a hole for each of its calls.
-void Coordinator::settle() {
-  std::uint64_t below = 0;
-  {
-    const Lock lock(mutex_);
-    below = ended_.low();
-    if (fatal_ || closing_ || below - settled_ < kSettleStep) return;
-  }
-  settled_ = below;
-  for (const Server& server : servers_)
-    server.client->settle(epoch_, below, Deadline::after(kFencePause * 10), [](const Result<void>&) {});
 }
 
 void Coordinator::announce_idle(const Lock& lock) {

@@ -26,7 +26,7 @@ class Runner final : public ReplicaRunner {
     TFD_TRY(open_iterators(def, call), name);
     const auto& train = program_->program().train;
     const auto how = train ? train->replicas : program::Replicas::kEach;
-    auto shares = TFD_TRY(take_shares(TFD_TRY(iterators_of(def, call)), how), name);
+    auto shares = TFD_TRY(take(TFD_TRY(iterators_of(def, call)), how), name);
     CallContext context{&call, nullptr, &variables, learning_rate_at(step)};
     context.num_replicas = options_.replicas;
     context.first_replica = static_cast<std::uint32_t>(options_.input.id * options_.replicas);
@@ -51,7 +51,7 @@ class Runner final : public ReplicaRunner {
     for (const std::string& one : def.kwargs) call.kwargs.emplace_back(one, argument);
     TFD_TRY(open_iterators(def, call), name);
     const auto ids = TFD_TRY(iterators_of(def, call), name);
-    auto shares = TFD_TRY(take_shares(ids, program::Replicas::kSplit), name);
+    auto shares = TFD_TRY(take(ids, program::Replicas::kSplit), name);
     CallContext context{&call, nullptr, &variables, learning_rate_at(runs_)};
     context.num_replicas = options_.replicas;
     context.first_replica = static_cast<std::uint32_t>(options_.input.id * options_.replicas);
@@ -79,7 +79,7 @@ class Runner final : public ReplicaRunner {
     for (std::int64_t step = 0; !steps || step < *steps; ++step) {
       if (stop && stop()) return fail(Code::kCancelled, "interrupted");
       std::vector<ReplicaShare> shares(1);
-      const auto taken = take(iterators, ids, shares[0].elements);
+      const auto taken = take_elements(ids, finder(iterators), shares[0].elements);
       if (!taken && taken.error().code == Code::kOutOfRange) break;
       if (!taken) return fail(Error(taken.error()).within(name));
       CallContext context{&call, &shares[0].elements, &variables, learning_rate_at(0)};
@@ -96,29 +96,12 @@ class Runner final : public ReplicaRunner {
     return program_->program().rules ? program_->program().rules->learning_rate_at(step) : 0.0;
   }
   /// For each replica an element of every dataset, or its share of the rows of one.
-  Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, program::Replicas how) {
-    std::vector<ReplicaShare> shares(static_cast<std::size_t>(options_.replicas));
-    if (options_.replicas == 1 || how != program::Replicas::kSplit) {
-      for (ReplicaShare& share : shares) TFD_TRY(take(iterators_, ids, share.elements));
-      return shares;
-    }
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      WorkerIterator& iterator = iterators_.at(ids[i]);
-      auto element = TFD_TRY(next_of(iterator));
-      auto parts = TFD_TRY(split_rows(element, options_.replicas), "dataset '" + iterator.dataset + "'");
-      if (i == 0) shares.resize(parts.size());
-      if (parts.size() != shares.size())
-        return fail(Code::kInvalidArgument, "dataset '{}' has rows for {} replicas, the other one for {}",
-                    iterator.dataset, parts.size(), shares.size());
-      for (std::size_t k = 0; k < parts.size(); ++k) shares[k].elements.put(ids[i], iterator.spec, std::move(parts[k]));
-    }
-    return shares;
+  Result<std::vector<ReplicaShare>> take(const std::vector<std::string>& ids, program::Replicas how) {
+    const auto each_or_split = how == program::Replicas::kSplit ? how : program::Replicas::kEach;
+    return take_shares(ids, finder(iterators_), options_.replicas, each_or_split, false);
   }
-
-  static Result<data::Element> next_of(WorkerIterator& iterator) {
-    auto element = TFD_TRY(iterator.iterator->next(), "dataset '" + iterator.dataset + "'");
-    if (!element) return fail(Code::kOutOfRange, "end of dataset '{}'", iterator.dataset);
-    return std::move(*element);
+  static FindIterator finder(Iterators& iterators) {
+    return [&iterators](const std::string& id) -> Result<WorkerIterator*> { return &iterators.at(id); };
   }
 
   /// The rows of all replicas at once; those of tables that are among the variables are taken from there.
@@ -158,14 +141,6 @@ class Runner final : public ReplicaRunner {
       opened.iterator =
           std::make_unique<AheadIterator>(std::move(opened.iterator), static_cast<std::size_t>(options_.replicas));
       iterators_.emplace(id, std::move(opened));
-    }
-    return {};
-  }
-
-  static Result<void> take(Iterators& iterators, const std::vector<std::string>& ids, ElementTable& elements) {
-    for (const std::string& id : ids) {
-      WorkerIterator& iterator = iterators.at(id);
-      elements.put(id, iterator.spec, TFD_TRY(next_of(iterator)));
     }
     return {};
   }

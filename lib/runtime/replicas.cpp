@@ -55,6 +55,59 @@ Result<std::vector<data::Element>> split_rows(const data::Element& element, int 
   return out;
 }
 
+namespace {
+
+Result<data::Element> next_of(WorkerIterator& iterator) {
+  auto element = TFD_TRY(iterator.iterator->next(), "dataset '" + iterator.dataset + "'");
+  if (!element) return fail(Code::kOutOfRange, "end of dataset '{}'", iterator.dataset);
+  return std::move(*element);
+}
+
+}  // namespace
+
+Result<void> take_elements(const std::vector<std::string>& ids, const FindIterator& find, ElementTable& elements) {
+  for (const std::string& id : ids) {
+    WorkerIterator* iterator = TFD_TRY(find(id));
+    elements.put(id, iterator->spec, TFD_TRY(next_of(*iterator)));
+  }
+  return {};
+}
+
+namespace {
+
+Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>& ids, const FindIterator& find,
+                                                 int replicas) {
+  std::vector<ReplicaShare> shares(ids.empty() ? static_cast<std::size_t>(replicas) : 0);
+  for (const std::string& id : ids) {
+    WorkerIterator* iterator = TFD_TRY(find(id));
+    const auto element = TFD_TRY(next_of(*iterator));
+    auto parts = TFD_TRY(split_rows(element, replicas), "dataset '" + iterator->dataset + "'");
+    if (shares.empty()) shares.resize(parts.size());
+    if (parts.size() != shares.size())
+      return fail(Code::kInvalidArgument, "dataset '{}' has rows for {} replicas, the other one for {}",
+                  iterator->dataset, parts.size(), shares.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) shares[i].elements.put(id, iterator->spec, std::move(parts[i]));
+  }
+  return shares;
+}
+
+}  // namespace
+
+Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
+                                              int replicas, program::Replicas how, bool is_short_fine) {
+  if (how == program::Replicas::kSplit && replicas > 1) return split_elements(ids, find, replicas);
+  const int wanted = how == program::Replicas::kOne ? 1 : replicas;
+  std::vector<ReplicaShare> shares;
+  for (int replica = 0; replica < wanted; ++replica) {
+    ReplicaShare share;
+    auto taken = take_elements(ids, find, share.elements);
+    if (!taken && taken.error().code == Code::kOutOfRange && replica > 0 && is_short_fine) break;
+    if (!taken) return fail(std::move(taken).error());
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
 Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const CallContext& context,
                                        const std::vector<ReplicaShare>& shares) {
   std::vector<std::optional<Result<BoundOutputs>>> outputs(shares.size());

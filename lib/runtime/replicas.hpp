@@ -4,6 +4,8 @@
 // One step on the replicas of a process: each runs the function on data and a device of its own, at the same time, and
 // what they want of the variables becomes one list of updates. Private to the room.
 // Thread rule: one thread calls; the other replicas run on threads of their own until it returns.
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "closure_runner.hpp"
@@ -20,6 +22,16 @@ struct ReplicaShare {
 /// shares where there are fewer rows than replicas. kInvalidArgument: fields without rows, or of different ones.
 /// Source: the sizes of tf.data's RebatchV2, as experimental_distribute_dataset makes them.
 Result<std::vector<data::Element>> split_rows(const data::Element& element, int replicas);
+
+/// Finds an iterator by its id; made on the way, or an error.
+using FindIterator = std::function<Result<WorkerIterator*>(const std::string& id)>;
+/// The next element of each. kOutOfRange at the end of one.
+Result<void> take_elements(const std::vector<std::string>& ids, const FindIterator& find, ElementTable& elements);
+/// What each of `replicas` works on: an element of its own of every dataset, or with kSplit its share of the rows of
+/// one. kOutOfRange where there is nothing for any; where the data end before the last one, `is_short_fine` gives
+/// shares to as many as have some.
+Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
+                                              int replicas, program::Replicas how, bool is_short_fine);
 
 /// What the replicas did, in the order of their shares.
 struct ReplicaOutputs {

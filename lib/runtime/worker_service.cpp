@@ -229,48 +229,6 @@ Result<WorkerIterator*> WorkerService::find_iterator(const std::string& id) {
   return &found->second;
 }
 
-Result<void> WorkerService::take_elements(const std::vector<std::string>& iterators, ElementTable& elements) {
-  for (const std::string& id : iterators) {
-    WorkerIterator* iterator = TFD_TRY(find_iterator(id));
-    auto element = TFD_TRY(iterator->iterator->next(), "dataset '" + iterator->dataset + "'");
-    if (!element) return fail(Code::kOutOfRange, "end of dataset '{}'", iterator->dataset);
-    elements.put(id, iterator->spec, std::move(*element));
-  }
-  return {};
-}
-
-// The last step of the data is run by those replicas for which there are data: nothing is lost.
-Result<std::vector<ReplicaShare>> WorkerService::take_shares(const std::vector<std::string>& iterators,
-                                                             program::Replicas replicas) {
-  if (replicas == program::Replicas::kSplit && replicas_ > 1) return split_elements(iterators);
-  const int wanted = replicas == program::Replicas::kOne ? 1 : replicas_;
-  std::vector<ReplicaShare> shares;
-  for (int replica = 0; replica < wanted; ++replica) {
-    ReplicaShare share;
-    auto taken = take_elements(iterators, share.elements);
-    if (!taken && taken.error().code == Code::kOutOfRange && replica > 0) break;
-    if (!taken) return fail(std::move(taken).error());
-    shares.push_back(std::move(share));
-  }
-  return shares;
-}
-
-Result<std::vector<ReplicaShare>> WorkerService::split_elements(const std::vector<std::string>& iterators) {
-  std::vector<ReplicaShare> shares(iterators.empty() ? static_cast<std::size_t>(replicas_) : 0);
-  for (const std::string& id : iterators) {
-    WorkerIterator* iterator = TFD_TRY(find_iterator(id));
-    auto element = TFD_TRY(iterator->iterator->next(), "dataset '" + iterator->dataset + "'");
-    if (!element) return fail(Code::kOutOfRange, "end of dataset '{}'", iterator->dataset);
-    auto parts = TFD_TRY(split_rows(*element, replicas_), "dataset '" + iterator->dataset + "'");
-    if (shares.empty()) shares.resize(parts.size());
-    if (parts.size() != shares.size())
-      return fail(Code::kInvalidArgument, "dataset '{}' has rows for {} replicas, the other one for {}",
-                  iterator->dataset, parts.size(), shares.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) shares[i].elements.put(id, iterator->spec, std::move(parts[i]));
-  }
-  return shares;
-}
-
 bool WorkerService::is_own(const std::string& variable) const {
   const program::VariableDef* definition = program_->program().find_variable(variable);
   return definition != nullptr && definition->per_worker;
@@ -359,7 +317,9 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
   auto variables = TFD_TRY(read_own(names), def.name);
   const Deadline deadline = Deadline::after(kPsTimeout);
   auto reading = variables_->start_read(names, deadline);  // on its way while the next element is made
-  auto shares = TFD_TRY(take_shares(iterators, call.replicas), def.name);
+  // The last step of the data is run by those replicas for which there are data: nothing is lost.
+  const auto find = [this](const std::string& id) { return find_iterator(id); };
+  auto shares = TFD_TRY(take_shares(iterators, find, replicas_, call.replicas, true), def.name);
   auto values = TFD_TRY(reading.wait(deadline, stop_.get_token()), def.name);
   for (std::size_t i = 0; i < names.size(); ++i) variables.emplace(names[i], std::move(values[i]));
 

@@ -58,10 +58,6 @@ class WorkerService {
 
   Result<void> check_epoch(std::uint64_t epoch) const;
   Result<WorkerIterator*> find_iterator(const std::string& id);
-  Result<void> take_elements(const std::vector<std::string>& iterators, ElementTable& elements);
-  /// What each replica of the call works on. kOutOfRange where there is nothing for any.
-  Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& iterators, program::Replicas replicas);
-  Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>& iterators);
   bool is_own(const std::string& variable) const;
   /// Takes those of the worker's own out of the names.
   Result<std::map<std::string, tensor::Tensor>> read_own(std::vector<std::string>& names) const;

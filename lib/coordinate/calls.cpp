@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a call fits the function of the program that it names.
+#include <algorithm>
+
+#include "tfd/base/text.hpp"
+#include "tfd/coordinate/cluster_coordinator.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<program::FunctionDef>& functions) {
+  std::vector<std::string> names;
+  for (const auto& function : functions) names.push_back(function.name);
+  return names;
+}
+
+/// One argument against the module arguments that are bound to it. `where` is "argument 0" or "argument 'x'".
+Result<void> check_argument(const program::Program& program, const program::FunctionDef& function,
+                            const std::string& where, const Argument& argument,
+                            const std::function<bool(const program::InputBinding&)>& is_bound) {
+  const auto* value = std::get_if<tensor::Tensor>(&argument);
+  std::optional<tensor::TensorSpec> spec;
+  if (value != nullptr) spec = value->spec();
+  if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) {
+    const program::VariableDef* definition = program.find_variable(variable->name);
+    if (definition == nullptr || !definition->per_worker)
+      return fail(Code::kInvalidArgument, "{}: {}: no variable '{}' of each worker", function.name, where,
+                  variable->name);
+    spec = definition->spec;
+  }
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    if (!is_bound(function.inputs[i])) continue;
+    if (!spec) continue;  // an iterator: the worker looks for its fields
+    if (function.inputs[i].field)
+      return fail(Code::kInvalidArgument, "{}: {} must be an iterator, its field '{}' is used", function.name, where,
+                  *function.inputs[i].field);
+    const auto wanted = [&](const function::Module& module) {
+      const tensor::TensorSpec& parameter = module.signature.arguments[i].spec;
+      if (function.inputs[i].lookup.empty()) return parameter;
+      const bool is_index = spec->dtype == tensor::DType::kS32 || spec->dtype == tensor::DType::kS64;
+      return tensor::TensorSpec{
+          is_index ? spec->dtype : tensor::DType::kS64,
+          *program::indices_shape(parameter, program.find_variable(function.inputs[i].lookup)->spec)};
+    };
+    const auto fits = [&](const function::Module& module) { return wanted(module) == *spec; };
+    if (std::ranges::any_of(function.modules, fits)) continue;
+    return fail(Code::kInvalidArgument, "{}: {} is {}, the function takes {}", function.name, where,
+                tensor::format_spec(*spec), tensor::format_spec(wanted(function.modules.front())));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_call(const program::Program& program, const Call& call) {
+  const program::FunctionDef* function = program.find_function(call.function);
+  if (function == nullptr)
+    return fail(Code::kInvalidArgument, "no function '{}'{}", call.function,
+                did_you_mean(call.function, names_of(program.functions)));
+  if (call.args.size() != static_cast<std::size_t>(function->arg_count))
+    return fail(Code::kInvalidArgument, "{}: takes {} argument{}, got {}", function->name, function->arg_count,
+                function->arg_count == 1 ? "" : "s", call.args.size());
+  for (std::size_t i = 0; i < call.args.size(); ++i)
+    TFD_TRY(check_argument(
+        program, *function, fmt::format("argument {}", i), call.args[i], [&](const program::InputBinding& input) {
+          return input.kind == program::InputKind::kArg && static_cast<std::size_t>(input.index) == i;
+        }));
+  for (std::size_t i = 0; i < call.kwargs.size(); ++i) {
+    const auto& name = call.kwargs[i].first;
+    if (std::ranges::find(function->kwargs, name) == function->kwargs.end())
+      return fail(Code::kInvalidArgument, "{}: no argument '{}'{}", function->name, name,
+                  did_you_mean(name, function->kwargs));
+    for (std::size_t j = 0; j < i; ++j)
+      if (call.kwargs[j].first == name)
+        return fail(Code::kInvalidArgument, "{}: argument '{}' twice", function->name, name);
+    TFD_TRY(check_argument(program, *function, fmt::format("argument '{}'", name), call.kwargs[i].second,
+                           [&](const program::InputBinding& input) {
+                             return input.kind == program::InputKind::kKwarg && input.name == name;
+                           }));
+  }
+  for (const std::string& name : function->kwargs)
+    if (std::ranges::find(call.kwargs, name, &std::pair<std::string, Argument>::first) == call.kwargs.end())
+      return fail(Code::kInvalidArgument, "{}: argument '{}' is missing", function->name, name);
+  return {};
+}
+
+}  // namespace tfd::coordinate

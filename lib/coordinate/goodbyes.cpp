@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end: tasks are told to stop, if they are nobody else's.
+#include <algorithm>
+#include <thread>
+
+#include "coordinator.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/runtime/gather.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+constexpr Duration kLookPause = std::chrono::milliseconds(20);  // no task tells when it begins something: it is asked
+constexpr Duration kAtWork = std::chrono::milliseconds(300);    // in which a task that is at work shows it
+
+/// Tells them all to stop; done when each has answered, or is gone. Those that belong to a newer coordinator than
+/// `epoch` go on; 0: of nobody in particular.
+Result<void> dismiss(std::vector<runtime::TaskClient>& tasks, std::uint64_t epoch, Deadline deadline) {
+  struct Goodbyes {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t left = 0;
+    std::vector<std::string> silent;
+  };
+  const auto goodbyes = std::make_shared<Goodbyes>();  // with the callbacks
+  goodbyes->left = tasks.size();
+  for (runtime::TaskClient& task : tasks)
+    task.shutdown(epoch, deadline, [goodbyes, name = task.name()](const Result<void>& answer) {
+      const std::scoped_lock lock(goodbyes->mutex);
+      if (!answer && answer.error().code == Code::kDeadlineExceeded) goodbyes->silent.push_back(name);
+      if (--goodbyes->left == 0) goodbyes->changed.notify_all();
+    });
+  std::unique_lock lock(goodbyes->mutex);
+  goodbyes->changed.wait(lock, [&] { return goodbyes->left == 0; });
+  if (goodbyes->silent.empty()) return {};
+  return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(goodbyes->silent));
+}
+
+/// One that belongs to a coordinator and does something, or has done something when it is asked again.
+std::optional<std::string> find_busy(std::vector<runtime::TaskClient>& tasks, Deadline deadline) {
+  const auto ask = [&] {
+    return runtime::gather<runtime::TaskStatus>(
+        tasks.size(), [&](std::size_t i, auto done) { tasks[i].status(deadline, std::move(done)); });
+  };
+  const auto first = ask();
+  const auto has_program = [](const auto& state) { return state && state->epoch != 0; };
+  if (std::ranges::none_of(first, has_program)) return std::nullopt;
+  const Deadline watched = deadline.earlier_of(Deadline::after(kAtWork));
+  for (auto states = first;; states = ask()) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (!has_program(first[i]) || !states[i]) continue;
+      const bool moved = states[i]->closures_done != first[i]->closures_done || states[i]->epoch != first[i]->epoch;
+      if (moved || !states[i]->doing.empty() || states[i]->closures_waiting > 0) return tasks[i].name();
+    }
+    if (watched.expired()) return std::nullopt;
+    std::this_thread::sleep_for(kLookPause);
+  }
+}
+
+}  // namespace
+
+Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint,
+                         Deadline deadline) {
+  transport::EndpointOptions options;
+  options.name = "coordinator";
+  const auto endpoint = TFD_TRY(make_endpoint(std::move(options)));
+  std::vector<runtime::TaskClient> tasks;
+  for (const cluster::Task& task : config.cluster.tasks()) {
+    if (task.id.job != "ps" && task.id.job != "worker") continue;
+    const std::string name = cluster::format_task(task.id);
+    tasks.emplace_back(*endpoint, endpoint->add_peer(name, task.address), name);
+  }
+  // Who is down answers neither: the others are to have their goodbye in what is left.
+  if (const auto busy = find_busy(tasks, Deadline::after(deadline.remaining() / 2)))
+    return fail(Code::kFailedPrecondition, "{} is at work for another run", *busy);
+  return dismiss(tasks, 0, deadline);
+}
+
+Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
+  {
+    const Lock lock(mutex_);
+    closing_ = true;
+  }
+  std::vector<runtime::TaskClient> tasks;
+  const auto add_if_up = [&](const runtime::TaskClient& task) {
+    if (endpoint_->state(task.peer()) == transport::PeerState::kUp) tasks.push_back(task);
+  };
+  {
+    const Lock lock(mutex_);
+    for (const Worker& worker : workers_)
+      if (!worker.has_left) add_if_up(*worker.client);
+  }
+  for (const Server& server : servers_) add_if_up(*server.client);
+  return dismiss(tasks, epoch_, deadline);
+}
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker that is lost, or that can't reach a parameter server: what it held goes to others, and what it died of is
+// counted. Everything here runs on the endpoint's I/O thread.
+#include <algorithm>
+
+#include "coordinator.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
+constexpr Duration kServerAnswer = std::chrono::seconds(5);
+constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
+constexpr std::size_t kSuspicious = 3;  // workers that a closure is lost with, until the log says so
+
+}  // namespace
+
+/// What it had begun: a worker runs closures in the order they came.
+ClosureId Coordinator::head_of(const Lock&, const Worker& worker) const {
+  ClosureId head = 0;
+  for (const ClosureId id : worker.held)
+    if (head == 0 || closures_.at(id)->turn < closures_.at(head)->turn) head = id;
+  return head;
+}
+
+/// The error of a closure that may not be tried again; `said` is for the log, once.
+std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, const std::string& worker,
+                                             std::string& said) const {
+  closure.died_of.push_back(worker);
+  const std::size_t times = closure.died_of.size();
+  const auto describe = [&] {
+    std::vector<std::string> names = closure.died_of;
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    const std::string label = closure.label.empty() ? fmt::format("closure {}", closure.id) : closure.label;
+    return fmt::format("{} ('{}') was what a worker did when it died, {} time{} ({})", label, closure.call.function,
+                       times, times == 1 ? "" : "s", join_words(names));
+  };
+  const bool is_over = options_.max_losses > 0 && times >= static_cast<std::size_t>(options_.max_losses);
+  if (times == kSuspicious)
+    said = describe() + (is_over ? "" : ": it may be what kills them, and is tried again (--max-losses ends that)");
+  if (!is_over) return std::nullopt;
+  return Error{Code::kAborted, describe() + ": it isn't tried again", {}};
+}
+
+void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
+                              bool died) {
+  Worker& worker = workers_[index];
+  std::vector<ClosurePtr> ended, moved;
+  std::size_t migrated = 0;
+  std::string suspicion;
+  bool was_used = false;
+  {
+    const Lock lock(mutex_);
+    if (worker.state == WorkerState::kAway || (generation && worker.generation != *generation)) return;
+    ++worker.generation;
+    was_used = worker.state == WorkerState::kReady && !closing_ && !fatal_;
+    worker.state = WorkerState::kAway;
+    worker.replicas = 0;
+    worker.has_program = false;
+    worker.making_iterator = false;
+    queue_.forget(index);
+    for (IteratorDef& iterator : iterators_) iterator.made_on.erase(index);
+    refresh_values(lock, index);
+    worker.since = Clock::now();
+    worker.reason = reason;
+    worker.occupied.clear();
+    const ClosureId head = died && !options_.commands ? head_of(lock, worker) : 0;
+    std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
+    std::ranges::sort(held);
+    worker.held.clear();
+    const Error meanwhile{Code::kCancelled, "its worker was lost meanwhile", {}};
+    for (const ClosureId id : held) {
+      const ClosurePtr closure = closures_.at(id);
+      if (id == head) {
+        if (auto over = count_loss(lock, *closure, worker.name, suspicion)) {
+          fail_closure(lock, *closure, std::move(*over));
+          ended.push_back(closure);
+          continue;
+        }
+      }
+      if (closure->on_moved) moved.push_back(closure);
+      put_back(lock, id, meanwhile, ended);
+    }
+    migrated = held.size() - ended.size();
+    return_part(lock, index);
+    announce_idle(lock);
+    changed_.notify_all();
+  }
+  if (was_used) {
+    // Said once: by whoever listens for it, else here.
+    if (options_.on_worker)
+      options_.on_worker({worker.name, true, reason});
+    else
+      options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
+  }
+  if (!suspicion.empty()) options_.log.warning("{}", suspicion);
+  send_aftermath();
+  for (const ClosurePtr& closure : moved) closure->on_moved(worker.name, reason);
+  call_back(ended);
+  dispatch();
+  dispatch_evaluation();
+  retry_worker_after(index, kReconnectPause);  // where only a request failed: it is up, and no event will say so
+}
+
+// One worker says that a parameter server is gone. If it is there for us, it is that worker's trouble, and passes or
+// not.
+void Coordinator::server_reported(std::size_t index, std::uint64_t generation, const Error& error) {
+  const auto server = std::ranges::find(servers_, error.task, &Server::name);
+  bool passes = false;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (fatal_ || worker.generation != generation || worker.paused) return;
+    worker.paused = true;
+    passes = transient_ && transient_->pass(error);  // of an evaluation: closures' reports were counted
+    if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
+  }
+  if (transient_ && !passes) return server_lost(*server, error.message);
+  if (passes) {
+    options_.log.info("{}: {}, trying again", error.task, error.message);
+    return resume_worker_soon(index, generation);
+  }
+  options_.log.info("{} can't reach {} ({}), asking it", workers_[index].name, error.task, error.message);
+  server->client->status(Deadline::after(kServerAnswer),
+                         [this, index, generation, server, error](Result<runtime::TaskStatus> status) {
+                           if (!status) return server_lost(*server, status.error().message);
+                           if (status->incarnation != server->incarnation || status->epoch != epoch_)
+                             return server_lost(*server, "it has lost its variables");
+                           bool gave_up = false;
+                           {
+                             const Lock lock(mutex_);
+                             gave_up = workers_[index].generation == generation &&
+                                       Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
+                           }
+                           if (gave_up)
+                             return server_lost(*server, workers_[index].name + " can't reach it: " + error.message);
+                           resume_worker_soon(index, generation);
+                         });
+}
+
+void Coordinator::resume_worker_soon(std::size_t index, std::uint64_t generation) {
+  endpoint_->post_at(Clock::now() + kReconnectPause, [this, index, generation] {
+    {
+      const Lock lock(mutex_);
+      if (workers_[index].generation != generation) return;
+      workers_[index].paused = false;
+    }
+    dispatch();
+    dispatch_evaluation();
+  });
+}
+
+}  // namespace tfd::coordinate
