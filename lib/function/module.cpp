@@ -103,28 +103,7 @@ Result<void> take_names(const Signature& sidecar, Signature& signature) {
   return {};
 }
 
-}  // namespace
-
-std::string format_signature(const Signature& signature) {
-  return format_parameters(signature.arguments, true) + " -> " + format_parameters(signature.results, false);
-}
-
-Result<Signature> parse_signature(std::string_view lines) { return parse_sidecar(lines); }
-
-bool same_specs(const Signature& a, const Signature& b) {
-  return same_specs(a.arguments, b.arguments) && same_specs(a.results, b.results);
-}
-
-bool is_bytecode(std::string_view code) { return code.starts_with("ML\xefR"); }
-
-std::string sidecar_path(const std::string& module_path) {
-  const std::size_t slash = module_path.rfind('/');
-  const std::size_t dot = module_path.rfind('.');
-  const bool has_extension = dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
-  return (has_extension ? module_path.substr(0, dot) : module_path) + ".sig";
-}
-
-Result<Module> make_module(std::string name, std::string code, const std::optional<std::string>& sidecar) {
+Result<Module> read_module(std::string name, std::string code, const std::optional<std::string>& sidecar) {
   Module module;
   module.is_text = !is_bytecode(code);
   if (!module.is_text && !sidecar)
@@ -156,6 +135,35 @@ Result<Module> make_module(std::string name, std::string code, const std::option
   module.code = std::move(code);
   TFD_TRY(check_callbacks(module));
   return module;
+}
+
+}  // namespace
+
+std::string format_signature(const Signature& signature) {
+  return format_parameters(signature.arguments, true) + " -> " + format_parameters(signature.results, false);
+}
+
+Result<Signature> parse_signature(std::string_view lines) { return parse_sidecar(lines); }
+
+bool same_specs(const Signature& a, const Signature& b) {
+  return same_specs(a.arguments, b.arguments) && same_specs(a.results, b.results);
+}
+
+bool is_bytecode(std::string_view code) { return code.starts_with("ML\xefR"); }
+
+std::string sidecar_path(const std::string& module_path) {
+  const std::size_t slash = module_path.rfind('/');
+  const std::size_t dot = module_path.rfind('.');
+  const bool has_extension = dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
+  return (has_extension ? module_path.substr(0, dot) : module_path) + ".sig";
+}
+
+Result<Module> make_module(std::string name, std::string code, const std::optional<std::string>& sidecar) {
+  auto module = read_module(std::move(name), std::move(code), sidecar);
+  if (module) return module;
+  Error error = std::move(module).error();
+  error.message = printable(error.message);  // it quotes what is written there
+  return fail(std::move(error));
 }
 
 bool is_common_custom_call(std::string_view target) {

@@ -75,9 +75,11 @@ void add_loss_scale(Program& program) {
 bool splits_its_data(const Node& root, const std::string& function) {
   const auto train = root.find("train");
   if (!train || !train->is_object()) return false;
-  const auto name = train->find("function"), replicas = train->find("replicas");
-  return name && name->is_text() && name->text().value() == function && replicas && replicas->is_text() &&
-         replicas->text().value() == "split";
+  const auto says = [&](std::string_view key, const std::string& text) {
+    const auto node = train->find(key);
+    return node && node->is_text() && node->any_text() == text;
+  };
+  return says("function", function) && says("replicas", "split");
 }
 
 Result<Program> parse_root(const Node& root, const std::string& directory, const FileReader& reader,

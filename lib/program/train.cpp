@@ -32,6 +32,7 @@ bool is_endless(const Facts& facts, const std::string& dataset) {
 }
 
 Result<Duration> parse_time(const Node& node) {
+  if (!node.is_text()) return node.fail_type("a duration like \"30m\"");
   const Duration time = TFD_TRY(parse_duration(TFD_TRY(node.text())), node.path());
   if (time <= Duration::zero()) return node.fail("must be positive");
   return time;
@@ -120,6 +121,9 @@ Result<StopDef> parse_stop(const Node& node, const TrainDef& train, const Progra
 Result<void> check_end(const Node& node, const TrainDef& train, const std::vector<std::string>& datasets,
                        const Facts& facts) {
   if (train.steps && train.epochs) return node.fail("has both 'steps' and 'epochs'");
+  for (const std::string& dataset : datasets)
+    if (const auto found = facts.find(dataset); found != facts.end() && found->second.cardinality == 0)
+      return node.fail("dataset '{}' has no elements", dataset);
   if (train.epochs && datasets.size() != 1)
     return TFD_TRY(node.member("epochs"))
         .fail("'{}' must read one dataset, not {}", train.function, datasets.empty() ? "none" : "several");

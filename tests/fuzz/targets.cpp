@@ -20,6 +20,8 @@ constexpr Target kTargets[] = {
     {"gce_pages", gce_pages},
     {"token", token},
     {"credentials_file", credentials_file},
+    {"module", module},
+    {"program", program},
 };
 
 }  // namespace

@@ -32,5 +32,7 @@ void tpu_node(std::string_view bytes);
 void gce_pages(std::string_view bytes);
 void token(std::string_view bytes);
 void credentials_file(std::string_view bytes);
+void module(std::string_view bytes);
+void program(std::string_view bytes);
 
 }  // namespace tfd::fuzz

@@ -131,6 +131,9 @@ TEST_CASE("bad program: datasets") {
        "f32[4, 8]"},
       {{"datasets.train[2].batch.size=5"},
        "functions.train_step: no module takes a batch of 5 of dataset 'train' (there is 4)"},
+      {{R"(train.replicas="")"}, "train.replicas: must not be empty"},
+      {{"train.max_time=30"}, "train.max_time: must be a duration like \"30m\", not a number"},
+      {{R"(datasets.train[1]={"take": {"count": 0}})"}, "train: dataset 'train' has no elements"},
       {{"datasets.train[2].batch.size=9", "train.replicas=split"},
        "functions.train_step: no module takes a share of a batch of 9 of dataset 'train', however many replicas there "
        "are (there is 4)"},

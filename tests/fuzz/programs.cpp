@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules with their sidecars, and program files.
+#include <string>
+
+#include "checks.hpp"
+#include "targets.hpp"
+#include "tfd/function/module.hpp"
+#include "tfd/program/program.hpp"
+
+namespace tfd::fuzz {
+namespace {
+
+/// What stands for every module of a program: anything may bind it.
+constexpr std::string_view kModule =
+    "module @f { func.func public @main(%x: tensor<4x8xf32> loc(\"x\"), %n: tensor<i32> loc(\"n\")) -> (tensor<f32>, "
+    "tensor<4x8xf32>) { } }";
+
+}  // namespace
+
+/// The text; behind a line "---" its sidecar.
+void module(std::string_view bytes) {
+  constexpr std::string_view kSplit = "\n---\n";
+  const std::size_t split = bytes.find(kSplit);
+  std::optional<std::string> sidecar;
+  if (split != std::string_view::npos) sidecar = std::string(bytes.substr(split + kSplit.size()));
+  const auto module = function::make_module("f.mlir", std::string(bytes.substr(0, split)), sidecar);
+  if (!module) return expect_readable(module.error());
+  if (const auto platforms = function::check_platforms(*module); !platforms) expect_readable(platforms.error());
+  const auto again = function::make_module("f.mlir", module->code, sidecar);
+  expect(again.has_value() && function::same_specs(again->signature, module->signature), "it is read alike twice");
+  expect(module->partitions > 0 && module->replicas > 0, "it wants a device");
+  for (const function::Parameter& argument : module->signature.arguments)
+    expect(!argument.name.empty(), "every argument has a name");
+}
+
+void program(std::string_view bytes) {
+  const program::FileReader reader = [](const std::string&) -> Result<std::string> { return std::string(kModule); };
+  program::ProgramOptions options;
+  options.look_at_files = false;
+  const auto program = program::parse_program(bytes, "p.json", "/nowhere", reader, options);
+  if (!program) return expect_readable(program.error());
+  const auto again = program::parse_program(program->document, "p.json", "/nowhere", reader, options);
+  expect(again.has_value(), "what a task gets of a program that is right is right");
+  expect(again->document == program->document, "groups and weights are spelled out once");
+}
+
+}  // namespace tfd::fuzz
