@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "cluster_option.hpp"
 #include "exec/arguments.hpp"
 #include "exec/halt.hpp"
 #include "exec/joblog.hpp"
@@ -48,10 +49,7 @@ struct Asked {
 
 std::vector<cli::Option> options(Asked& a) {
   return {
-      {.names = "--cluster",
-       .placeholder = "FILE|-|KIND",
-       .help = "The cluster spec; else stdin where it holds no arguments, else TF_CONFIG",
-       .target = &a.cluster},
+      cluster_option(a.cluster, "The cluster spec; else stdin where it holds no arguments, else TF_CONFIG"),
       key_option(a.key_file),
       {.names = "-a,--arg-file", .placeholder = "FILE", .help = "Read the arguments here", .target = &a.arg_file},
       {.names = "-0,--null", .help = "Arguments end with a NUL instead of a newline", .target = &a.null},

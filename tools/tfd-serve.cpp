@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "cluster_option.hpp"
 #include "key_option.hpp"
 #include "serve/detach.hpp"
 #include "serve/keys.hpp"
@@ -48,10 +49,7 @@ struct Asked {
 
 std::vector<cli::Option> options(Asked& a) {
   return {
-      {.names = "--cluster",
-       .placeholder = "FILE|-|KIND",
-       .help = "The cluster spec; else stdin, else TF_CONFIG",
-       .target = &a.cluster},
+      cluster_option(a.cluster),
       {.names = "--jobs",
        .placeholder = "JOB=N,…",
        .help = "No spec: a cluster of this host alone, such as worker=2,ps=1",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cluster_option.hpp"
 #include "key_option.hpp"
 #include "status/ask.hpp"
 #include "status/report.hpp"
@@ -32,10 +33,7 @@ struct Asked {
 
 std::vector<cli::Option> options(Asked& a) {
   return {
-      {.names = "--cluster",
-       .placeholder = "FILE|-|KIND",
-       .help = "The cluster spec; else stdin, else TF_CONFIG",
-       .target = &a.cluster},
+      cluster_option(a.cluster),
       {.names = "--task",
        .placeholder = "JOB:INDEX",
        .help = "Only this task of the cluster, as in a readiness probe",

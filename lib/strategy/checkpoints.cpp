@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "tfd/tensor/file.hpp"
+#include "tfd/base/file.hpp"
 
 namespace tfd::strategy {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tfd/cluster/json_value.hpp"
-#include "tfd/tensor/file.hpp"
+#include "tfd/base/file.hpp"
 
 namespace tfd::strategy {
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "contents.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "contents.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "tfd/tensor/file.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/tensor/npy.hpp"
 #include "tfd/tensor/safetensors.hpp"
 

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "tfd/base/error.hpp"
-#include "tfd/base/file.hpp"
 
 namespace tfd::tensor {
 
@@ -36,10 +35,5 @@ class InputFile {
   int fd_;
   std::uint64_t size_;
 };
-
-using tfd::load_file;
-inline Result<void> write_file_atomically(const std::string& path, std::string_view content) {
-  return save_file(path, content);
-}
 
 }  // namespace tfd::tensor
