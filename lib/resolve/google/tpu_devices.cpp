@@ -86,15 +86,15 @@ Result<TpuSystemMetadata> tpu_system_metadata(const std::vector<std::string>& de
 Result<std::optional<std::string>> tpu_master_job(const std::string& master,
                                                   const std::optional<cluster::ClusterSpec>& cluster) {
   if (master.empty() || master == "local") return std::nullopt;
-  if (!cluster) return "tpu_worker";
+  if (!cluster || cluster->empty()) return "tpu_worker";
   const auto jobs = cluster->jobs();
   if (std::find(jobs.begin(), jobs.end(), "tpu_worker") != jobs.end())
     return fail(Code::kInvalidArgument, "tpu_worker can't be the name of a job: it stands for the TPUs of no cluster");
   if (jobs.size() == 1) return jobs.front();
   if (jobs.size() == 2 && std::find(jobs.begin(), jobs.end(), "coordinator") != jobs.end())
     return jobs[jobs[0] == "coordinator" ? 1 : 0];
-  return fail(Code::kInvalidArgument, "which job has the TPUs can't be told: the cluster has {}",
-              jobs.empty() ? "no jobs" : "the jobs " + printable(join_words(jobs)));
+  return fail(Code::kInvalidArgument, "which job has the TPUs can't be told: the cluster has the jobs {}",
+              printable(join_words(jobs)));
 }
 
 }  // namespace tfd::resolve

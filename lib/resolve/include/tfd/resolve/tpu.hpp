@@ -59,8 +59,8 @@ struct TpuSystemMetadata {
 Result<TpuSystemMetadata> tpu_system_metadata(const std::vector<std::string>& devices);
 /// TPU cores a host: devices ".../task:H/...device:TPU:C", grouped by H alone. kFailedPrecondition as above.
 Result<int> tpu_cores_per_host(const std::vector<std::string>& devices);
-/// The job whose tasks have the TPUs; nullopt for "" and "local". kInvalidArgument: a job named tpu_worker, or none can
-/// be told. Source: tpu_system_metadata.master_job.
+/// The job whose tasks have the TPUs, "tpu_worker" without a cluster or jobs; nullopt for "" and "local".
+/// kInvalidArgument: a job named tpu_worker, or none can be told. Source: tpu_system_metadata.master_job.
 Result<std::optional<std::string>> tpu_master_job(const std::string& master,
                                                   const std::optional<cluster::ClusterSpec>& cluster);
 
