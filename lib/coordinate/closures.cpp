@@ -9,12 +9,12 @@
 #include "answers.hpp"
 #include "closure_arguments.hpp"
 #include "closure_line.hpp"
+#include "closure_ops.hpp"
 #include "closure_values.hpp"
 #include "remote_refs.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
-#include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -23,7 +23,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr Duration kReadSlice = std::chrono::milliseconds(250);  // between looks at whether a parameter server was lost
-constexpr std::string_view kIterations = ".iterations";
 
 struct Fetch;
 
@@ -93,6 +92,7 @@ class ClosureStream {
         options_(options),
         arguments_(program, options.directory),
         values_(options.inline_limit, options.results_directory),
+        ops_(coordinator, arguments_, values_, options.timeout),
         answers_(write, options.ordered, options.most_unanswered) {}
   Result<ClosureStreamSummary> run(const ReadLine& read_line);
 
@@ -104,12 +104,6 @@ class ClosureStream {
   Result<void> schedule(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<void> fetch(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<std::string> answer_now(std::uint64_t line, const ClosureLine& parsed);
-  Result<std::string> read_on_workers(std::uint64_t line, const ClosureLine& parsed);
-  Result<tensor::Tensor> read(const std::string& variable, const json& fields);
-  Result<void> assign(const std::string& variable, const json& fields);
-  Result<std::string> change_cluster(const json& fields);
-  Result<std::string> save(const std::string& path);
-  Result<std::string> restore(const std::string& path);
 
   void closure_done(std::uint64_t line, const std::string& label, const std::string& name,
                     const std::shared_ptr<Named>& named, const RemoteValue& value);
@@ -123,12 +117,12 @@ class ClosureStream {
   std::string name_for_files(std::uint64_t line, const std::optional<std::string>& id) const {
     return options_.inline_limit ? file_name(line, id) : std::string();
   }
-  Deadline deadline() const { return Deadline::after(options_.timeout); }
 
   ClusterCoordinator& coordinator_;
   const ClosureStreamOptions& options_;
   ArgumentReader arguments_;
   ValueWriter values_;
+  ClosureOps ops_;
   std::unordered_map<std::string, std::shared_ptr<Named>> named_;  // every id seen; no value where it isn't a closure's
 
   std::mutex mutex_;  // for what follows, and for the Named and Fetch objects: the I/O thread fills them
@@ -277,109 +271,21 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
   return {};
 }
 
-// What follows the label of an answer that needs no closure.
+// What follows the label of an answer that comes from no closure.
 Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureLine& parsed) {
-  const auto text = [&](const char* key) -> const std::string& {
-    return parsed.fields[key].get_ref<const std::string&>();
-  };
-  switch (parsed.op) {
-    case Op::kJoin: {
-      const auto joined = coordinator_.join(Deadline::never());
-      await_told();
-      if (!joined) return fail(joined.error());
-      return ",\"status\":\"ready\"}\n";
-    }
-    case Op::kDone: {
-      const auto all = coordinator_.done();
-      if (all.value_or(true)) await_told();
-      if (!all) return fail(all.error());
-      return fmt::format(",\"status\":\"ready\",\"value\":{}}}\n", *all);
-    }
-    case Op::kCreatePerWorkerDataset:
-      arguments_.add_dataset(text("dataset"),
-                             TFD_TRY(coordinator_.create_per_worker_dataset(text("dataset"), deadline())));
-      return ",\"status\":\"ready\"}\n";
-    case Op::kRead: {
-      const program::VariableDef* variable = arguments_.program().find_variable(text("variable"));
-      if (variable != nullptr && variable->per_worker && !parsed.fields.contains("rows"))
-        return read_on_workers(line, parsed);
-      std::string rest = ",\"status\":\"ready\",\"value\":";
-      const auto value = TFD_TRY(read(text("variable"), parsed.fields));
-      TFD_TRY(values_.append(value, name_for_files(line, parsed.id), rest));
-      return rest + "}\n";
-    }
-    case Op::kAssign: {
-      TFD_TRY(assign(text("variable"), parsed.fields));
-      return ",\"status\":\"ready\"}\n";
-    }
-    case Op::kSave:
-      return save(text("path"));
-    case Op::kRestore:
-      return restore(text("path"));
-    case Op::kCluster:
-      return change_cluster(parsed.fields);
-    case Op::kSchedule:
-    case Op::kFetch:
-      break;
+  if (parsed.op == Op::kJoin) {
+    const auto joined = coordinator_.join(Deadline::never());
+    await_told();
+    if (!joined) return fail(joined.error());
+    return ",\"status\":\"ready\"}\n";
   }
-  return fail(Code::kInternal, "an op without an answer");
-}
-
-// A list, by worker.
-Result<std::string> ClosureStream::read_on_workers(std::uint64_t line, const ClosureLine& parsed) {
-  const std::string name = name_for_files(line, parsed.id);
-  const auto values = TFD_TRY(coordinator_.values_on_workers(parsed.fields["variable"].get_ref<const std::string&>()));
-  std::string rest = ",\"status\":\"ready\",\"value\":[";
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto outcome = TFD_TRY(values[i].fetch(deadline()));
-    if (i > 0) rest += ',';
-    TFD_TRY(values_.append(outcome.results.front(), fmt::format("{}-{}", name, i), rest));
+  if (parsed.op == Op::kDone) {
+    const auto all = coordinator_.done();
+    if (all.value_or(true)) await_told();
+    if (!all) return fail(all.error());
+    return fmt::format(",\"status\":\"ready\",\"value\":{}}}\n", *all);
   }
-  return rest + "]}\n";
-}
-
-Result<tensor::Tensor> ClosureStream::read(const std::string& variable, const json& fields) {
-  const auto rows = fields.find("rows");
-  if (rows == fields.end()) return coordinator_.read(variable, deadline());
-  const tensor::Tensor numbers = TFD_TRY(arguments_.read_rows("read", variable, *rows));
-  return coordinator_.read_rows(variable, numbers, deadline());
-}
-
-Result<void> ClosureStream::assign(const std::string& variable, const json& fields) {
-  const auto rows = fields.find("rows");
-  if (rows == fields.end()) {
-    const auto value = TFD_TRY(arguments_.read_value(variable, fields["value"]));
-    return coordinator_.assign(variable, value, deadline());
-  }
-  const tensor::Tensor numbers = TFD_TRY(arguments_.read_rows("assign", variable, *rows));
-  const auto values = TFD_TRY(arguments_.read_value_of_rows(variable, numbers.size(), fields["value"]));
-  return coordinator_.assign_rows(variable, numbers, values, deadline());
-}
-
-Result<std::string> ClosureStream::change_cluster(const json& fields) {
-  const auto config = TFD_TRY(cluster::cluster_config_from_json(fields.dump(), "the line"));
-  const MembershipChange change = TFD_TRY(coordinator_.change_cluster(config));
-  const json value{{"joined", change.joined}, {"left", change.left}, {"moved", change.moved}};
-  return ",\"status\":\"ready\",\"value\":" + value.dump() + "}\n";
-}
-
-Result<std::string> ClosureStream::save(const std::string& path) {
-  variable::Checkpoint checkpoint;
-  checkpoint.state = TFD_TRY(coordinator_.export_state(deadline()));
-  for (const auto& [name, value] : checkpoint.state)
-    if (name == kIterations) checkpoint.step = value.as<std::int64_t>()[0];
-  TFD_TRY(variable::save_checkpoint(path, checkpoint, 0));
-  return fmt::format(",\"status\":\"ready\",\"step\":{}}}\n", checkpoint.step);
-}
-
-Result<std::string> ClosureStream::restore(const std::string& path) {
-  std::vector<std::string> skipped;
-  auto checkpoint = path.ends_with(".safetensors") ? std::optional(TFD_TRY(variable::load_checkpoint(path)))
-                                                   : TFD_TRY(variable::load_latest_checkpoint(path, &skipped));
-  if (!checkpoint)
-    return fail(Code::kNotFound, "no checkpoint in {}{}", path, skipped.empty() ? "" : ": " + skipped.front());
-  TFD_TRY(coordinator_.import_state(checkpoint->state, deadline()));
-  return fmt::format(",\"status\":\"ready\",\"step\":{}}}\n", checkpoint->step);
+  return ops_.answer(parsed, name_for_files(line, parsed.id));
 }
 
 // On the I/O thread.

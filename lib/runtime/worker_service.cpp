@@ -111,6 +111,11 @@ std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std
   return ended;
 }
 
+bool WorkerService::is_abandoned() const {
+  const std::scoped_lock lock(mutex_);
+  return is_abandoned_;
+}
+
 Error WorkerService::fenced_off() const {
   return {Code::kPermissionDenied,
           fmt::format("this worker belongs to a newer coordinator (epoch {})", newest_.load()),
@@ -138,15 +143,12 @@ void WorkerService::execute(std::stop_token stop) {
     lock.unlock();
     auto reply = answer(job->request);
     activity_.end();  // before the answer, so that who has it doesn't see it still at work
-    lock.lock();
-    running_.reset();
-    const bool was_abandoned = std::exchange(is_abandoned_, false);
-    if (was_abandoned) stop_commands_->clear();
-    lock.unlock();
-    if (was_abandoned && !reply) reply = fail(fenced_off());
+    if (!reply && is_abandoned()) reply = fail(fenced_off());
     job->responder.reply(std::move(reply));
     job.reset();  // gives its tensors back before the next wait
     lock.lock();
+    running_.reset();
+    if (std::exchange(is_abandoned_, false)) stop_commands_->clear();
   }
 }
 

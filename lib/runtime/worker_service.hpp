@@ -49,6 +49,7 @@ class WorkerService {
   /// Takes out what waits of these callers, and has what runs of them stopped, as far as it can be.
   std::deque<Job> abandon(const std::unique_lock<std::mutex>& lock,
                           const std::function<bool(std::uint64_t)>& is_theirs);
+  bool is_abandoned() const;
   Error fenced_off() const;
   Result<transport::Message> answer(const transport::Message& request);
   Result<transport::Message> load_program(const LoadProgram& load);
