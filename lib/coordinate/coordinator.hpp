@@ -168,6 +168,7 @@ class Coordinator final : public ClusterCoordinator {
   void post_dispatch(const Lock& lock);
   void dispatch();
   std::vector<Dispatched> take_closures();
+  bool hand_out(const Lock&, std::size_t most, std::vector<Dispatched>& taken);
   void send(const Dispatched& one);
   void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   bool server_failed(const Dispatched& one, const Error& error);

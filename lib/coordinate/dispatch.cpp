@@ -3,6 +3,7 @@
 // Closures to workers and back. Everything here runs on the endpoint's I/O thread, but post_dispatch().
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "coordinator.hpp"
 
@@ -56,19 +57,28 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
   const Lock lock(mutex_);
   if (fatal_ || (options_.commands && closing_)) return taken;
   const bool was_full = queue_.full();
+  // First to whoever has nothing to do: what is sent behind another closure waits for that one, however long it takes.
+  if (hand_out(lock, 1, taken)) hand_out(lock, std::numeric_limits<std::size_t>::max(), taken);
+  if (was_full && !queue_.full()) room_.notify_all();
+  return taken;
+}
+
+// In turn to the workers that hold fewer than `most`, and than their window allows. False: nothing is queued any more.
+bool Coordinator::hand_out(const Lock&, std::size_t most, std::vector<Dispatched>& taken) {
   std::size_t passed_over = 0;
   while (passed_over < workers_.size()) {
     const std::size_t index = next_worker_;
     Worker& worker = workers_[index];
     next_worker_ = (next_worker_ + 1) % workers_.size();
-    if (worker.state != WorkerState::kReady || worker.paused || worker.held.size() >= worker.window.size()) {
+    if (worker.state != WorkerState::kReady || worker.paused ||
+        worker.held.size() >= std::min(most, worker.window.size())) {
       ++passed_over;
       continue;
     }
     const auto id = queue_.has_error() ? std::nullopt : queue_.take();
     if (!id) {
       next_worker_ = index;
-      break;
+      return false;
     }
     passed_over = 0;
     const ClosurePtr& closure = closures_.at(*id);
@@ -85,8 +95,7 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
     worker.held.insert(*id);
     taken.push_back({index, worker.generation, closure});
   }
-  if (was_full && !queue_.full()) room_.notify_all();
-  return taken;
+  return true;
 }
 
 void Coordinator::send(const Dispatched& one) {

@@ -180,6 +180,18 @@ TEST_CASE("coordinator page: upon recovery of a failed worker it is added for fu
   CHECK(read(*coordinator, "v") == 12);
 }
 
+TEST_CASE("coordinator page: a function can be executed on any available worker, so none waits behind a busy one") {
+  Bed bed(2);
+  const auto coordinator = bed.connect();
+  bed.gate.close();
+  const RemoteValue busy = schedule(*coordinator, "gated", {bed::number(1)});
+  bed.gate.wait_for(1);
+  for (int i = 0; i < 10; ++i) CHECK(fetch(schedule(*coordinator, "double", {bed::number(i)})) == 2 * i);
+  CHECK(busy.state() == ClosureState::kNotReady);
+  bed.gate.open();
+  good(busy.fetch(soon()));
+}
+
 // --- arguments and errors
 
 TEST_CASE("coordinator page: args and kwargs can be per-worker values, and are the component of the worker") {
