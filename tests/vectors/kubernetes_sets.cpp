@@ -89,19 +89,21 @@ class Api {
     return out;
   }
 
-  /// Every pod that any selector takes runs, and no two have the same address.
+  /// Every selector takes pods, all of them run, and no two have the same address.
   bool is_plain(const resolve::KubernetesOptions& options) const {
     std::set<std::string> hosts;
     auto jobs = options.selectors;
     if (jobs.empty()) jobs = {{"worker", {"job-name=tensorflow"}}};
     for (const auto& [job, selectors] : jobs) {
-      std::size_t before = hosts.size();
-      for (const std::string& selector : selectors)
+      if (selectors.empty()) return false;
+      for (const std::string& selector : selectors) {
+        const std::size_t before = hosts.size();
         for (const Json& pod : pods_)
           if (selects(selector, labels_of(pod)) && (pod.at("status").value("phase", "") != "Running" ||
                                                     !hosts.insert(pod.at("status").value("hostIP", "")).second))
             return false;
-      if (hosts.size() == before) return false;
+        if (hosts.size() == before) return false;
+      }
     }
     return true;
   }
@@ -179,7 +181,11 @@ void run_kubernetes(const Json& input, const Json& expected, Report& report) {
   Json calls = Json::array();  // those of the API; which files the Python library loads is its own affair
   for (const Json& call : expected.value("calls", Json::array()))
     if (call.contains("label_selector")) calls.push_back(call);
-  report.compare(calls, api.calls(), "calls");
+  Json own_calls = api.calls();
+  // TensorFlow stops at the first pod that doesn't run, tfd names all of them.
+  if (!config && own_calls.size() > calls.size())
+    own_calls.erase(own_calls.begin() + static_cast<std::ptrdiff_t>(calls.size()), own_calls.end());
+  report.compare(calls, own_calls, "calls");
   Json wanted = expected;
   wanted.erase("calls");
   if (expected.contains("error"))
