@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is around a real plug-in: the cache of compiled modules, how a plug-in is found, what it says in bytes. Meson
+// runs this file on both plug-ins.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "engines.hpp"
+#include "pjrt/cache.hpp"
+#include "pjrt/proto.hpp"
+#include "temporary_directory.hpp"
+
+using namespace tfd;
+using namespace tfd::function;
+using namespace tfd::function::test;
+
+namespace {
+
+/// The cache tests' directory without entries: what stays is the note of the plug-in's hash, which takes a second to
+/// make.
+std::string empty_cache() {
+  static const tfd::test::TemporaryDirectory shared;
+  if (std::filesystem::exists(shared / "xla"))
+    for (const std::string& name : tfd::test::names_in(shared / "xla"))
+      if (name.ends_with(".xla")) std::filesystem::remove(shared / "xla/" + name);
+  return shared.path();
+}
+
+}  // namespace
+
+TEST_CASE("cache: the second engine loads what the first has compiled") {
+  const std::string directory = empty_cache();
+  const Module module = module_of("mlp_grads.mlir");
+  {
+    const auto first = new_engine(directory);
+    check_mlp_results(called(*first->compile(module).value(), mlp_arguments()));
+    CHECK(first->compile_stats().compiled == 1);
+  }
+  const auto second = new_engine(directory);
+  const auto loaded = second->compile(module).value();
+  CHECK(second->compile_stats().compiled == 0);
+  CHECK(second->compile_stats().from_cache == 1);
+  check_mlp_results(called(*loaded, mlp_arguments()));
+  CHECK_FALSE(loaded->call({}));
+  // Another text, or another signature for the same text, is another entry.
+  Module other = module;
+  other.code += "\n";
+  CHECK(second->compile(other));
+  CHECK(second->compile_stats().compiled == 1);
+  other = module;
+  other.signature.arguments[0].spec.shape = {8, 12};
+  CHECK_FALSE(second->compile(other));
+  CHECK(second->compile_stats().compiled == 2);
+}
+
+TEST_CASE("cache: a damaged entry is compiled again and replaced") {
+  const std::string directory = empty_cache();
+  const Module module = module_of("add.mlir");
+  CHECK(new_engine(directory)->compile(module));
+  std::string entry;
+  for (const std::string& name : tfd::test::names_in(directory + "/xla"))
+    if (name.ends_with(".xla")) entry = directory + "/xla/" + name;
+  REQUIRE_FALSE(entry.empty());
+  std::string content = load_file(entry, 1 << 30).value();
+  const auto damage = [&](std::string bytes) {
+    REQUIRE(save_file(entry, bytes));
+    const auto again = new_engine(directory);
+    CHECK(called(*again->compile(module).value(), {s32(1), s32(2)})[0].as<std::int32_t>()[0] == 3);
+    CHECK(again->compile_stats().compiled == 1);
+    CHECK(load_file(entry, 1 << 30).value().size() == content.size());
+  };
+  std::string flipped = content;
+  flipped[flipped.size() / 2] ^= 1;
+  damage(flipped);
+  damage(content.substr(0, content.size() / 2));
+  damage("");
+  damage("tfd-xla1");
+  const auto last = new_engine(directory);
+  CHECK(last->compile(module));
+  CHECK(last->compile_stats().from_cache == 1);
+}
+
+TEST_CASE("cache: bounded, the entry used longest ago goes first") {
+  const tfd::test::TemporaryDirectory directory;
+  const auto cache = CompileCache::open(directory.path(), 1000);
+  REQUIRE(cache);
+  const auto age = [&](const std::string& key, int hours) {
+    std::filesystem::last_write_time(directory / "xla/" + key + ".xla",
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
+  for (const char* key : {"a", "b", "c"}) cache->store(key, std::string(200, *key));
+  age("a", 3);
+  age("b", 2);
+  age("c", 1);
+  CHECK(cache->find("a").value() == std::string(200, 'a'));  // used now
+  cache->store("d", std::string(200, 'd'));
+  CHECK_FALSE(cache->find("b"));
+  CHECK(cache->find("a"));
+  CHECK(cache->find("c"));
+  CHECK(cache->find("d"));
+  CHECK_FALSE(cache->find("e"));
+}
+
+TEST_CASE("cache: a directory that can't be used, or that others may write to, is none") {
+  const tfd::test::TemporaryDirectory directory;
+  CHECK_FALSE(CompileCache::open("/proc/none"));
+  REQUIRE(CompileCache::open(directory / "new/deep"));
+  std::filesystem::permissions(directory / "new/deep/xla", std::filesystem::perms::all);
+  CHECK_FALSE(CompileCache::open(directory / "new/deep"));
+  const auto without = new_engine("/proc/none");
+  CHECK(called(*without->compile(module_of("add.mlir")).value(), {s32(1), s32(2)})[0].as<std::int32_t>()[0] == 3);
+}
+
+TEST_CASE("cache: the hash of a file is remembered until the file changes") {
+  const tfd::test::TemporaryDirectory directory;
+  const auto cache = CompileCache::open(directory / "cache");
+  REQUIRE(save_file(directory / "plugin", "abc"));
+  CHECK(cache->file_hash(directory / "plugin").value() ==
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(cache->file_hash(directory / "plugin").value() ==
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(tfd::test::names_in(directory / "cache/xla").size() == 1);
+  REQUIRE(save_file(directory / "plugin", "abd"));
+  CHECK(cache->file_hash(directory / "plugin").value() ==
+        "a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9");
+  CHECK_FALSE(cache->file_hash(directory / "none"));
+}
+
+TEST_CASE("engine: no plug-in, or something that isn't one, is a clear error") {
+  const tfd::test::TemporaryDirectory directory;
+  const auto error = [](const std::string& path) {
+    EngineOptions options;
+    options.plugin = path;
+    const auto engine = make_engine(options);
+    REQUIRE_FALSE(engine);
+    CHECK(engine.error().code == Code::kFailedPrecondition);
+    return engine.error().message;
+  };
+  CHECK(error(directory / "none.so") ==
+        "cannot load the PJRT plug-in " + directory / "none.so" + ": no such file or directory");
+  REQUIRE(save_file(directory / "text.so", "hello"));
+  CHECK(error(directory / "text.so").find("cannot load the PJRT plug-in " + directory / "text.so" + ": ") == 0);
+  CHECK(error("/lib/x86_64-linux-gnu/libz.so.1") ==
+        "/lib/x86_64-linux-gnu/libz.so.1 is not a PJRT plug-in: it has no GetPjrtApi");
+  Environment env;
+  env.set("TFD_PJRT_PLUGIN", directory / "none.so");
+  CHECK(find_plugin(env).error().message == "no PJRT plug-in at " + directory / "none.so" + " (TFD_PJRT_PLUGIN)");
+  CHECK(find_plugin(env).error().code == Code::kFailedPrecondition);
+}
+
+TEST_CASE("engine: the cache directory follows TFD_CACHE_DIR, XDG_CACHE_HOME and HOME") {
+  Environment env;
+  CHECK(find_cache_directory(env).empty());
+  env.set("HOME", "/h");
+  CHECK(find_cache_directory(env) == "/h/.cache/tfd");
+  env.set("XDG_CACHE_HOME", "relative");
+  CHECK(find_cache_directory(env) == "/h/.cache/tfd");
+  env.set("XDG_CACHE_HOME", "/x");
+  CHECK(find_cache_directory(env) == "/x/tfd");
+  env.set("TFD_CACHE_DIR", "/t");
+  CHECK(find_cache_directory(env) == "/t");
+  env.set("TFD_CACHE_DIR", "");
+  CHECK(find_cache_directory(env).empty());
+}
+
+TEST_CASE("proto: program shapes of hostile bytes are nothing, never a crash") {
+  CHECK_FALSE(decode_program_shapes("").value());
+  std::uint32_t state = 1;
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = "\x0a";
+    bytes += static_cast<char>(round % 60);
+    bytes += "\x22";
+    for (int i = 0; i < round % 60; ++i) bytes += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+    (void)decode_program_shapes(bytes);
+  }
+}
