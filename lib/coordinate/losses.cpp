@@ -94,7 +94,8 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     if (options_.on_worker)
       options_.on_worker({worker.name, true, reason});
     else
-      options_.log.warning("lost {} ({}), {} closures go to others", worker.name, reason, migrated);
+      options_.log.warning("lost {} ({}), {} {}{} to others", worker.name, reason, migrated,
+                           options_.commands ? "command" : "closure", migrated == 1 ? " goes" : "s go");
   }
   if (!suspicion.empty()) options_.log.warning("{}", suspicion);
   send_aftermath();

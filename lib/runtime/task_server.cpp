@@ -165,7 +165,9 @@ class Server final : public TaskServer {
     if (worker_) {
       worker_->fill(out);
       out.closures_done += commands_->done();
-      out.closures_waiting += commands_->unfinished();
+      const std::uint64_t commands = commands_->unfinished();
+      out.closures_waiting += commands;
+      if (commands > 0 && out.doing.empty()) out.waits_for = "commands";
     } else {
       ps_.fill(out);
       if (out.doing.empty()) out.waits_for = out.epoch == 0 ? "a coordinator" : "requests";

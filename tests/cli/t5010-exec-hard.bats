@@ -105,6 +105,19 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$(tfd_exec -j 1 --no-keep-order 'echo $TFD_TASK; sleep 0.5 # {}' ::: 1 2 | sort)" = $'worker:0\nworker:1' ]
 }
 
+@test "tfd-status shows commands that run, and what a lost worker had is counted in commands" {
+  cluster 2
+  tfd_exec -j 1 'echo $$ >>pids{}; echo $TFD_TASK >>ran{}; [ {} != 1 ] || [ $(wc -l <ran1) = 2 ] || exec sleep 1000' ::: 1 2 >out 2>talk &
+  pid=$!
+  for i in $(seq 500); do [ -s ran1 ] && break; sleep 0.02; done
+  victim=$(cat ran1)
+  run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json --json
+  [ "$(jq -c --arg task "$victim" '.tasks[] | select(.task == $task) | [.closures_waiting > 0, .waits_for]' <<<"$output")" = '[true,"commands"]' ]
+  kill -KILL "$(task_pid "$victim")"
+  wait $pid
+  [[ $(cat talk) =~ "lost $victim ("[^$'\n']*"), "(1 command goes|[2-9] commands go)" to others" ]]
+}
+
 @test "no worker in time: said once, without times of nothing" {
   echo '{"cluster": {"worker": ["127.0.0.1:1"]}}' >dead.json
   run -75 --separate-stderr timeout 20 tfd-exec --cluster dead.json --key-file none --connect-timeout 300ms echo ::: 1
