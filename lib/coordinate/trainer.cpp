@@ -2,14 +2,12 @@
 #include "tfd/coordinate/trainer.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "boundaries.hpp"
 #include "mailbox.hpp"
 #include "steps.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/strategy/checkpoints.hpp"
-#include "tfd/strategy/judge.hpp"
-#include "tfd/strategy/reporter.hpp"
+#include "tfd/strategy/keeper.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -26,6 +24,8 @@ class Trainer {
         checkpoints_(train_, true, options_.log),
         judge_(train_, true, options_.log),
         report_(options_),
+        keeper_(checkpoints_, judge_, report_, [this] { return take_checkpoint(); }),
+        boundaries_(train_),
         steps_(train_, mailbox_) {
     if (!options_.interrupts) options_.interrupts = std::make_shared<Interrupts>();
   }
@@ -46,19 +46,14 @@ class Trainer {
   Result<void> raise_step_error();
   Result<std::optional<std::string>> stop_early();
   Result<void> at_boundary();
-  std::int64_t next_boundary() const;
   Deadline next_time() const;
   Result<void> finish(const std::string& reason);
   Result<void> use_averages(const std::string& reason);
   Result<void> evaluate();
-  Result<void> restore_best();
   Result<variable::Checkpoint> take_checkpoint();
-  Result<void> save();
-  Result<void> save_last();
   Result<void> deliver();
   Error explain(Error error) const;
 
-  bool is_due(std::int64_t every) const { return every > 0 && steps_.counted() % every == 0 && steps_.counted() > 0; }
   bool is_stopping() const { return options_.interrupts->stopping(); }
 
   const program::Program& program_;
@@ -69,6 +64,8 @@ class Trainer {
   strategy::Checkpoints checkpoints_;
   strategy::Judge judge_;
   strategy::Reporter report_;
+  strategy::Keeper keeper_;
+  Boundaries boundaries_;
   std::unique_ptr<ClusterCoordinator> coordinator_;
   Steps steps_;
 
@@ -200,21 +197,9 @@ Result<void> Trainer::begin() {
   report_.begin(first_step_);
   started_ = Clock::now();
   // An earlier run may have ended between a checkpoint and the evaluation at its step.
-  const bool was_missed = train_.stop && !nothing_left() && !stopped_ && is_due(train_.evaluate->every_steps) &&
+  const bool was_missed = train_.stop && !nothing_left() && !stopped_ && boundaries_.evaluates_at(first_step_) &&
                           judge_.seen_step() != first_step_;
   return was_missed && !is_stopping() ? evaluate() : Result<void>();
-}
-
-/// Where nothing may be in flight: evaluations, checkpoints and the end are of a defined step.
-std::int64_t Trainer::next_boundary() const {
-  if (drain_) return steps_.scheduled();
-  std::int64_t boundary = train_.steps.value_or(std::numeric_limits<std::int64_t>::max());
-  const auto next = [this](std::int64_t every) { return (steps_.counted() / every + 1) * every; };
-  if (train_.checkpoint && train_.checkpoint->every_steps > 0)
-    boundary = std::min(boundary, next(train_.checkpoint->every_steps));
-  if (train_.evaluate && train_.evaluate->every_steps > 0)
-    boundary = std::min(boundary, next(train_.evaluate->every_steps));
-  return boundary;
 }
 
 Deadline Trainer::next_time() const {
@@ -234,11 +219,11 @@ Result<std::string> Trainer::run_steps() {
     if (auto reason = TFD_TRY(stop_early())) return *reason;
     look_at_requests();
     if (drain_ && steps_.counted() == steps_.scheduled()) {
-      TFD_TRY(save());
+      TFD_TRY(keeper_.save());
       drain_ = false;
       continue;
     }
-    TFD_TRY(steps_.schedule_until(next_boundary()));
+    TFD_TRY(steps_.schedule_until(drain_ ? steps_.scheduled() : boundaries_.after(steps_.counted())));
     mailbox_.wait(next_time());
   }
 }
@@ -282,7 +267,7 @@ Result<void> Trainer::raise_step_error() {
   if (error.code != Code::kOutOfRange) return fail(error);
   data_ended_ = true;
   if (!train_.steps) return {};
-  TFD_TRY(save_last());
+  TFD_TRY(keeper_.save_last(steps_.counted()));
   return fail(error);
 }
 
@@ -306,19 +291,22 @@ Result<std::optional<std::string>> Trainer::stop_early() {
 // Everything scheduled has been collected. Checkpoints before evaluations: they are worth more.
 Result<void> Trainer::at_boundary() {
   if (train_.steps && steps_.counted() >= *train_.steps) return {};  // finish() does it
-  if (train_.checkpoint && is_due(train_.checkpoint->every_steps)) TFD_TRY(save());
-  if (train_.evaluate && is_due(train_.evaluate->every_steps) && !is_stopping()) TFD_TRY(evaluate());
+  if (boundaries_.saves_at(steps_.counted())) TFD_TRY(keeper_.save());
+  if (boundaries_.evaluates_at(steps_.counted()) && !is_stopping()) TFD_TRY(evaluate());
   return {};
 }
 
 Result<void> Trainer::finish(const std::string& reason) {
   if (report_.reported_step() != steps_.counted()) TFD_TRY(report_.step(steps_.counted(), false));
   TFD_TRY(use_averages(reason));
-  TFD_TRY(save_last());
+  TFD_TRY(keeper_.save_last(steps_.counted()));
   if (reason == "interrupted") return {};
   if (train_.evaluate && evaluated_step_ != steps_.counted()) TFD_TRY(evaluate());
-  TFD_TRY(restore_best());
-  if (!nothing_left()) checkpoints_.mark_end(reason, steps_.counted(), stated_steps_);
+  if (nothing_left()) return {};
+  restored_step_ = TFD_TRY(keeper_.restore_best(steps_.counted(), [this](const variable::Checkpoint& best) {
+    return coordinator_->import_state(best.state, Deadline::after(kStateTimeout));
+  }));
+  checkpoints_.mark_end(reason, steps_.counted(), stated_steps_);
   return {};
 }
 
@@ -334,15 +322,6 @@ Result<void> Trainer::use_averages(const std::string& reason) {
   return {};
 }
 
-Result<void> Trainer::restore_best() {
-  if (!judge_.best_step() || *judge_.best_step() == steps_.counted() || nothing_left()) return {};
-  const auto best = TFD_TRY(judge_.load_best());
-  TFD_TRY(coordinator_->import_state(best.state, Deadline::after(kStateTimeout)), "the best state");
-  restored_step_ = judge_.best_step();
-  report_.restore_evaluation(judge_.best_metrics());
-  return train_.checkpoint ? save() : Result<void>();
-}
-
 // Nothing is in flight, so the state is what was evaluated.
 Result<void> Trainer::evaluate() {
   const auto begun = Clock::now();
@@ -352,8 +331,7 @@ Result<void> Trainer::evaluate() {
   evaluated_step_ = steps_.counted();
   TFD_TRY(report_.evaluated(evaluated_step_, *metrics, begun));
   if (nothing_left()) return {};
-  const auto kept = TFD_TRY(judge_.observe(evaluated_step_, *metrics, [this] { return take_checkpoint(); }));
-  if (kept) TFD_TRY(report_.saved(evaluated_step_, *kept, true));
+  TFD_TRY(keeper_.judge(evaluated_step_));
   stopped_ = judge_.is_over();
   return {};
 }
@@ -364,28 +342,9 @@ Result<variable::Checkpoint> Trainer::take_checkpoint() {
   return checkpoint;
 }
 
-Result<void> Trainer::save() {
-  if (!checkpoints_.save(TFD_TRY(take_checkpoint()))) return {};
-  return report_.saved(checkpoints_.step(), checkpoints_.path());
-}
-
-Result<void> Trainer::save_last() {
-  if (!train_.checkpoint || checkpoints_.step() == steps_.counted()) return {};
-  TFD_TRY(save());
-  if (checkpoints_.step() == steps_.counted()) return {};
-  return fail(checkpoints_.not_saved());
-}
-
 Result<void> Trainer::deliver() {
-  for (const WorkerChange& change : mailbox_.take_changes()) {
-    JsonLine line("event", "worker");
-    line.add("task", change.task).add("state", change.lost ? "lost" : "back").add("step", steps_.counted());
-    if (change.lost) line.add("reason", change.reason);
-    if (options_.say)
-      options_.say(change.lost ? fmt::format("{} lost ({}), its steps go to others", change.task, change.reason)
-                               : fmt::format("{} is back", change.task));
-    TFD_TRY(report_.emit(std::move(line)));
-  }
+  for (const WorkerChange& change : mailbox_.take_changes())
+    TFD_TRY(report_.worker({change.task, change.lost, change.reason}, steps_.counted()));
   return {};
 }
 

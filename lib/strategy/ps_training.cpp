@@ -6,9 +6,7 @@
 #include "evaluator.hpp"
 #include "ps_session.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/strategy/checkpoints.hpp"
-#include "tfd/strategy/judge.hpp"
-#include "tfd/strategy/reporter.hpp"
+#include "tfd/strategy/keeper.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -23,7 +21,8 @@ class PsTrainer {
         session_(program, strategy, options, bell_),
         checkpoints_(train_, strategy.should_checkpoint(), options.train.log),
         judge_(train_, !has_evaluator(), options.train.log),
-        report_(options_.train, strategy.task_name()) {}
+        report_(options_.train, strategy.task_name()),
+        keeper_(checkpoints_, judge_, report_, [this] { return take_checkpoint(); }) {}
 
   Result<TrainSummary> run();
 
@@ -57,10 +56,8 @@ class PsTrainer {
   Result<void> wait_for_others();
   Result<void> use_averages(const std::string& reason);
   Result<void> evaluate();
-  Result<void> restore_best();
+  Result<void> import_best(const variable::Checkpoint& best);
   Result<variable::Checkpoint> take_checkpoint();
-  Result<void> save();
-  Result<void> save_last();
   Error explain(Error error) const;
 
   const PsProgram& program_;
@@ -72,6 +69,7 @@ class PsTrainer {
   Checkpoints checkpoints_;
   Judge judge_;
   Reporter report_;
+  Keeper keeper_;
   std::unique_ptr<runtime::ReplicaRunner> runner_;
 
   std::vector<std::string> devices_;  // where there is an engine
@@ -235,7 +233,7 @@ Result<void> PsTrainer::cannot_step(const Error& error) {
     return {};
   }
   if (error.code == Code::kOutOfRange) {  // nothing that was trained is lost, and nobody waits for this one
-    TFD_TRY(strategy_.is_chief() ? save_last() : session_.leave());
+    TFD_TRY(strategy_.is_chief() ? keeper_.save_last(step_) : session_.leave());
     return fail(error);
   }
   if (error.code != Code::kPermissionDenied || strategy_.is_chief()) return fail(error);
@@ -263,7 +261,7 @@ Result<void> PsTrainer::between_steps() {
   if (checkpoints_.are_saved())
     wanted = wanted || checkpoints_.next_time().expired() ||
              passed(train_.checkpoint->every_steps, std::max(checkpoints_.step(), first_step_));
-  if (wanted) TFD_TRY(save());
+  if (wanted) TFD_TRY(keeper_.save());
   if (evaluates() && passed(train_.evaluate->every_steps, evaluated_step_) && !stopping()) TFD_TRY(evaluate());
   return {};
 }
@@ -275,14 +273,14 @@ Result<void> PsTrainer::finish(const std::string& reason) {
 }
 
 Result<void> PsTrainer::finish_as_chief(const std::string& reason) {
-  TFD_TRY(save_last());
+  TFD_TRY(keeper_.save_last(step_));
   if (!strategy_.is_local()) {
     TFD_TRY(wait_for_others());
-    TFD_TRY(save_last());
+    TFD_TRY(keeper_.save_last(step_));
   }
   TFD_TRY(use_averages(reason));
   if (evaluates() && evaluated_step_ != step_) TFD_TRY(evaluate());
-  TFD_TRY(restore_best());
+  restored_step_ = TFD_TRY(keeper_.restore_best(step_, [this](const auto& best) { return import_best(best); }));
   if (reason != "nothing_left") checkpoints_.mark_end(reason, step_);
   return options_.keep_servers ? Result<void>() : session_.dismiss_servers();
 }
@@ -290,12 +288,12 @@ Result<void> PsTrainer::finish_as_chief(const std::string& reason) {
 // Where all were interrupted (srun passes a signal to every task) nobody needs the parameter servers any more; where
 // others go on, they do.
 Result<void> PsTrainer::leave_interrupted() {
-  TFD_TRY(save_last());
+  TFD_TRY(keeper_.save_last(step_));
   if (!strategy_.is_chief()) return session_.leave();
   if (strategy_.is_local() || options_.keep_servers) return {};
   if (!TFD_TRY(session_.have_others_left(Deadline::after(options_.train.grace / 4)))) return {};
   step_ = TFD_TRY(session_.read_global_step());
-  TFD_TRY(save_last());
+  TFD_TRY(keeper_.save_last(step_));
   return session_.dismiss_servers();
 }
 
@@ -307,17 +305,13 @@ Result<void> PsTrainer::use_averages(const std::string& reason) {
   if (step_ == first_step_) return {};
   checkpoints_.invalidate();  // those were of other values
   evaluated_step_ = -1;
-  return save_last();
+  return keeper_.save_last(step_);
 }
 
-Result<void> PsTrainer::restore_best() {
-  if (!judge_.best_step() || *judge_.best_step() == step_) return {};
-  const auto best = TFD_TRY(judge_.load_best());
+/// The counters stay: what was done isn't undone.
+Result<void> PsTrainer::import_best(const variable::Checkpoint& best) {
   const auto now = TFD_TRY(session_.host().export_state());
-  TFD_TRY(session_.host().import_state(with_counters_of(now, best.state)), "the best state");
-  restored_step_ = best.step;
-  report_.restore_evaluation(judge_.best_metrics());
-  return checkpoints_.are_saved() ? save() : Result<void>();
+  return session_.host().import_state(with_counters_of(now, best.state));
 }
 
 Result<void> PsTrainer::wait_for_others() {
@@ -347,9 +341,7 @@ Result<void> PsTrainer::evaluate() {
   evaluated_step_ = evaluated.step;
   TFD_TRY(report_.evaluated(evaluated.step, sum.values(), begun));
   if (nothing_left()) return {};
-  const auto kept = TFD_TRY(judge_.observe(evaluated.step, report_.evaluation(),
-                                           [&]() -> Result<variable::Checkpoint> { return evaluated; }));
-  if (kept) TFD_TRY(report_.saved(evaluated.step, *kept, true));
+  TFD_TRY(keeper_.judge(evaluated.step, [&]() -> Result<variable::Checkpoint> { return evaluated; }));
   if (!judge_.is_over() || stopped_) return {};
   stopped_ = true;
   return session_.stop_all();
@@ -359,20 +351,8 @@ Result<variable::Checkpoint> PsTrainer::take_checkpoint() {
   variable::Checkpoint checkpoint;
   checkpoint.state = checkpoint_state(TFD_TRY(session_.host().export_state()));
   checkpoint.step = TFD_TRY(global_step_of(checkpoint.state));
+  step_ = std::max(step_, checkpoint.step);
   return checkpoint;
-}
-
-Result<void> PsTrainer::save() {
-  if (!checkpoints_.save(TFD_TRY(take_checkpoint()))) return {};
-  step_ = std::max(step_, checkpoints_.step());
-  return report_.saved(checkpoints_.step(), checkpoints_.path());
-}
-
-Result<void> PsTrainer::save_last() {
-  if (!checkpoints_.are_saved() || checkpoints_.step() == step_) return {};
-  TFD_TRY(save());
-  if (checkpoints_.step() >= step_) return {};
-  return fail(checkpoints_.not_saved());
 }
 
 }  // namespace

@@ -61,6 +61,16 @@ void Reporter::progress(std::int64_t step, std::optional<std::int64_t> steps) co
   if (options_.on_progress) options_.on_progress({step, steps, last_interval_});
 }
 
+Result<void> Reporter::worker(const WorkerNews& news, std::int64_t step) const {
+  JsonLine line = event("worker");
+  line.add("task", news.task).add("state", news.lost ? "lost" : "back").add("step", step);
+  if (news.lost) line.add("reason", news.reason);
+  if (options_.say)
+    options_.say(news.lost ? fmt::format("{} lost ({}), its steps go to others", news.task, news.reason)
+                           : fmt::format("{} is back", news.task));
+  return emit(std::move(line));
+}
+
 Result<void> Reporter::end(const End& end, bool says_updates) const {
   JsonLine line = event("end");
   line.add("reason", end.reason).add("step", end.step);

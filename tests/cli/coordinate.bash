@@ -40,6 +40,16 @@ MLIR
 JSON
 }
 
+# MLIR lines that make %zero, %count and %mean of a batch of $1 numbers, %x.
+mean_of_batch() { # SIZE
+  cat <<MLIR
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %count = stablehlo.constant dense<$1.0> : tensor<f32>
+    %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<$1xf32>, tensor<f32>) -> tensor<f32>
+    %mean = stablehlo.divide %sum, %count : tensor<f32>
+MLIR
+}
+
 # tfd-coordinate ARGS… in the background; its events come from event(), its stderr goes to $T/talk.
 coordinate() {
   env --default-signal=INT tfd-coordinate "$@" <&0 >"$T/events" 2>"$T/talk" 5>&- 6>&- 7>&- 8>&- &

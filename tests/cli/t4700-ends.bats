@@ -14,12 +14,9 @@ counting_batches() { # TRAIN, JSON
     cat >"$T/batch_$size.mlir" <<MLIR
 module @batch {
   func.func public @main(%x: tensor<${size}xf32>) -> (tensor<f32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<f32>) {
-    %zero = stablehlo.constant dense<0.0> : tensor<f32>
-    %count = stablehlo.constant dense<$size.0> : tensor<f32>
+$(mean_of_batch $size)
     %examples = stablehlo.constant dense<$size> : tensor<i32>
     %four = stablehlo.constant dense<4.0> : tensor<${size}xf32>
-    %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<${size}xf32>, tensor<f32>) -> tensor<f32>
-    %mean = stablehlo.divide %sum, %count : tensor<f32>
     %0 = stablehlo.compare GT, %x, %four : (tensor<${size}xf32>, tensor<${size}xf32>) -> tensor<${size}xi1>
     %1 = stablehlo.convert %0 : (tensor<${size}xi1>) -> tensor<${size}xf32>
     %above = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<${size}xf32>, tensor<f32>) -> tensor<f32>

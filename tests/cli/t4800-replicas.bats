@@ -13,10 +13,7 @@ replicas_program() { # TRAIN, BATCH
     cat >"$T/step$size.mlir" <<MLIR
 module @step {
   func.func public @main(%x: tensor<${size}xf32>) -> (tensor<f32>, tensor<f32>) {
-    %zero = stablehlo.constant dense<0.0> : tensor<f32>
-    %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<${size}xf32>, tensor<f32>) -> tensor<f32>
-    %n = stablehlo.constant dense<${size}.0> : tensor<f32>
-    %mean = stablehlo.divide %sum, %n : tensor<f32>
+$(mean_of_batch $size)
     return %mean, %mean : tensor<f32>, tensor<f32>
   }
 }

@@ -35,6 +35,14 @@ class Reporter {
   /// The metrics of the end are these, of an earlier evaluation.
   void restore_evaluation(Metrics metrics) { evaluation_ = std::move(metrics); }
 
+  /// A worker of a coordinator is lost, or back.
+  struct WorkerNews {
+    std::string task;
+    bool lost = false;
+    std::string reason = {};
+  };
+  Result<void> worker(const WorkerNews& news, std::int64_t step) const;
+
   struct End {
     std::string reason;
     std::int64_t step = 0;
