@@ -65,11 +65,8 @@ both_refuse() { # CODE PATTERN
   coordinate program.json --cluster spec.json --keep-servers
   event '.event == "checkpoint"'
   head -c 1M /dev/zero >disk/all 2>/dev/null || true
-  RUN=$COORDINATOR
-  cp /dev/null coordinator.talk
-  rm coordinator.talk
   ln -s talk coordinator.talk
-  until_talk coordinator 'cannot write a checkpoint of step .*: .*no space left on device'
+  RUN=$COORDINATOR until_talk coordinator 'cannot write a checkpoint of step .*: .*no space left on device'
   event '.event == "step"'
   rm disk/all
   event '.event == "checkpoint"'
