@@ -60,6 +60,23 @@ Result<std::int64_t> count_devices(const std::vector<Stated>& all) {
   return devices;
 }
 
+std::string one_or(int number) { return number == 1 ? "one" : std::to_string(number); }
+
+/// A module may be exported for several partitions, which are the logical devices of a replica; replicas are tfd's.
+Result<void> check_partitions(const FunctionDraft& draft, int logical_devices) {
+  const auto node = draft.node.find("module");
+  for (std::size_t i = 0; node && i < draft.def.modules.size(); ++i) {
+    const function::Module& module = draft.def.modules[i];
+    const Node at = node->is_list() ? node->elements()[i] : *node;
+    if (module.replicas != 1)
+      return at.fail("{} is for {} replicas: export it for one, which tfd runs on each", module.name, module.replicas);
+    if (module.partitions != 1 && module.partitions != logical_devices)
+      return at.fail("{} is for {} partitions, and here a replica has {} logical device{}", module.name,
+                     module.partitions, one_or(logical_devices), logical_devices == 1 ? "" : "s");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::int64_t Sharding::devices() const {
@@ -96,6 +113,7 @@ Result<Sharding> parse_sharding(const Node& node) {
 
 Result<void> check_shardings(const FunctionDraft& draft, int logical_devices) {
   const FunctionDef& def = draft.def;
+  TFD_TRY(check_partitions(draft, logical_devices));
   std::vector<Stated> all;
   for (std::size_t i = 0; i < def.inputs.size(); ++i) {
     if (!def.inputs[i].sharding) continue;
@@ -118,7 +136,7 @@ Result<void> check_shardings(const FunctionDraft& draft, int logical_devices) {
       Code::kUnimplemented,
       fmt::format("needs {} logical devices per replica, and here a replica has {}: only the device assignment of "
                   "TPUStrategy gives it several",
-                  needed, logical_devices == 1 ? "one" : std::to_string(logical_devices)));
+                  needed, one_or(logical_devices)));
 }
 
 std::int64_t logical_devices_of(const FunctionDef& function) {

@@ -54,22 +54,25 @@ inline std::string eval_module(const std::string& batch) {
 }
 
 inline std::map<std::string, std::string> modules() {
-  return {{"step.mlir", R"(module @step {
+  return {
+      {"step.mlir", R"(module @step {
   func.func public @main(%arg0: tensor<8x2xf32> loc("w"), %arg1: tensor<2xf32> loc("b"), %arg2: tensor<4x8xf32> loc("x"), %arg3: tensor<4xi32> loc("y")) -> (tensor<f32>, tensor<8x2xf32>, tensor<2xf32>) {
     %0 = stablehlo.constant dense<0.0> : tensor<f32>
     return %0, %arg0, %arg1 : tensor<f32>, tensor<8x2xf32>, tensor<2xf32>
   }
 }
 )"},
-          {"eval.mlir", eval_module("4")},
-          {"eval_2.mlir", eval_module("2")},
-          {"count.mlir", R"(module @count {
+      {"eval.mlir", eval_module("4")},
+      {"eval_2.mlir", eval_module("2")},
+      {"count.mlir", R"(module @count {
   func.func public @main(%arg0: tensor<i64> loc("n"), %arg1: tensor<3xf32> loc("x"), %arg2: tensor<i64> loc("by"), %arg3: tensor<i64> loc("step"), %arg4: tensor<f32> loc("rate")) -> (tensor<i64>, tensor<3xf32>) {
     return %arg0, %arg1 : tensor<i64>, tensor<3xf32>
   }
 }
 )"},
-          {"platforms.mlir", R"(module @step {
+      {"replicas.mlir", "module attributes {mhlo.num_replicas = 2 : i32} { func.func public @main() { return } }"},
+      {"partitions.mlir", "module attributes {mhlo.num_partitions = 4 : i32} { func.func public @main() { return } }"},
+      {"platforms.mlir", R"(module @step {
   func.func public @main(%arg9: tensor<i32> {jax.global_constant = "_platform_index"}, %arg0: tensor<8x2xf32> loc("w"), %arg1: tensor<2xf32> loc("b"), %arg2: tensor<4x8xf32> loc("x"), %arg3: tensor<4xi32> loc("y")) -> (tensor<f32>, tensor<8x2xf32>, tensor<2xf32>) {
     %0 = "stablehlo.case"(%arg9) ({
       %1 = stablehlo.constant dense<0.0> : tensor<f32>
@@ -82,7 +85,7 @@ inline std::map<std::string, std::string> modules() {
   }
 }
 )"},
-          {"double.mlir", R"(module @double {
+      {"double.mlir", R"(module @double {
   func.func public @main(%arg0: tensor<8xf32> loc("x")) -> (tensor<8xf32>) {
     %0 = stablehlo.add %arg0, %arg0 : tensor<8xf32>
     return %0 : tensor<8xf32>
