@@ -214,7 +214,7 @@ int conclude(const Asked& a, const exec::Summary& summary, cli::Io& io) {
     say(io, fmt::format("halted by --halt {}: {} ended, {} killed", a.halt, plural(summary.done), summary.stopped));
   if (summary.signal == 0)
     return static_cast<int>(summary.failed > 0 ? cli::ExitCode::kSomeFailed : cli::ExitCode::kDone);
-  if (summary.signal != SIGPIPE)
+  if (summary.signal != SIGPIPE && !summary.is_stuck)
     say(io, fmt::format("interrupted: {} ended, {} killed{}", plural(summary.done), summary.stopped,
                         a.joblog.empty() ? "" : "; --resume continues from the joblog"));
   if (!a.joblog.empty() && summary.signal != SIGPIPE) return static_cast<int>(cli::ExitCode::kTryAgain);

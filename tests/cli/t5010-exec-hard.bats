@@ -124,6 +124,23 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$stderr" = "tfd-exec: no worker within 300ms: waiting for worker:0 (connection refused)" ]
 }
 
+@test "a reader that stops reading holds up no signal" {
+  cluster
+  mkfifo pager
+  exec 4<>pager
+  env --default-signal=INT tfd-exec --cluster spec.json 'echo {} >>ended; head -c 1000000 /dev/zero' ::: 1 2 >pager 2>talk 4>&- &
+  pid=$!
+  for i in $(seq 500); do [ -e ended ] && [ "$(wc -l <ended)" = 2 ] && break; sleep 0.02; done
+  head -c 1000 <&4 >first # it has begun to print, and a pipe doesn't hold it all
+  [ "$(wc -c <first)" = 1000 ]
+  kill -INT $pid
+  LIMIT=10 ends $pid
+  code=0
+  wait $pid || code=$?
+  [ $code = 130 ]
+  exec 4>&-
+}
+
 @test "a reader that goes and a joblog: what it names has ended, the rest runs with --resume" {
   cluster
   seq 2000 | timeout 60 tfd-exec --cluster spec.json --joblog log echo | head -n 1 >out

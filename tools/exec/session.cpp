@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
+#include <limits.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -104,16 +105,21 @@ Result<Summary> Session::run(coordinate::ClusterCoordinator& coordinator, Argume
     if (running_ == 0 && (arguments.has_ended() || summary_.halted)) break;
     TFD_TRY(wait(arguments));
     TFD_TRY(take_events(coordinator));
-    if (const auto signal = signals_.next()) {
-      summary_.signal = *signal;
-      ends_now_ = true;
-    }
+    take_signal();
     TFD_TRY(print_ready());
   }
   for (const auto& [number, job] : jobs_)  // what has ended before its turn
-    if (job.outcome && summary_.signal != SIGPIPE) TFD_TRY(print(job));
+    if (job.outcome) TFD_TRY(print(job));
   summary_.stopped = running_;
   return summary_;
+}
+
+bool Session::take_signal() {
+  const auto signal = signals_.next();
+  if (!signal) return false;
+  summary_.signal = *signal;
+  ends_now_ = true;
+  return true;
 }
 
 bool Session::has_room() const { return jobs_.size() < kMostJobs && held_bytes_ < kMostHeld; }
@@ -235,7 +241,7 @@ Result<void> Session::log_moved(std::uint64_t number, const std::string& task) {
 }
 
 Result<void> Session::print_ready() {
-  for (auto next = jobs_.begin(); next != jobs_.end() && summary_.signal != SIGPIPE;) {
+  for (auto next = jobs_.begin(); next != jobs_.end();) {
     if (!next->second.outcome) {
       if (options_.keep_order) return {};
       ++next;
@@ -263,11 +269,34 @@ Result<void> Session::write(cli::Output& out, const tensor::Tensor& text, const 
     tagged += rest.substr(0, end);
     rest.remove_prefix(end);
   }
-  auto written = out.write(tag.empty() ? rest : std::string_view(tagged));
+  const auto written = write(out, tag.empty() ? rest : std::string_view(tagged));
   if (written || &out == &io_.err) return {};
   if (written.error().code != Code::kUnavailable) return written;  // the disk is full
   summary_.signal = SIGPIPE;
   ends_now_ = true;
+  return {};
+}
+
+/// A reader that stops reading holds up what is printed, and no signal. Nothing more is printed after one that comes
+/// meanwhile, or once nobody reads any more.
+Result<void> Session::write(cli::Output& out, std::string_view text) {
+  if (summary_.is_stuck || summary_.signal == SIGPIPE) return {};
+  const bool may_block = process::has_reader(out.fd()) || out.is_terminal();
+  while (!text.empty()) {
+    std::string_view piece = text;
+    if (may_block) {
+      pollfd fds[] = {{out.fd(), POLLOUT, 0}, {signals_.fd(), POLLIN, 0}};
+      if (::poll(fds, 2, -1) < 0) continue;  // EINTR
+      if (fds[0].revents == 0) {
+        summary_.is_stuck = take_signal();
+        if (summary_.is_stuck) return {};
+        continue;
+      }
+      piece = text.substr(0, PIPE_BUF);  // as much as fits when poll says so
+    }
+    TFD_TRY(out.write(piece));
+    text.remove_prefix(piece.size());
+  }
   return {};
 }
 

@@ -37,7 +37,8 @@ struct Summary {
   std::uint64_t skipped = 0;  // done before, says the joblog
   std::uint64_t stopped = 0;  // given to workers, and not waited for
   bool halted = false;
-  int signal = 0;  // that ended it; SIGPIPE: nobody reads what commands print
+  int signal = 0;         // that ended it; SIGPIPE: nobody reads what commands print
+  bool is_stuck = false;  // the signal came while nobody read what was to be printed
   std::string first_failure;
 };
 
@@ -75,6 +76,8 @@ class Session {
   Result<void> print_ready();
   Result<void> print(const Job& job);
   Result<void> write(cli::Output& out, const tensor::Tensor& text, const std::string& tag);
+  Result<void> write(cli::Output& out, std::string_view text);
+  bool take_signal();
   Result<void> wait(const Arguments& arguments);
 
   const Template& command_;
