@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An evaluator's order: every checkpoint that is still there when its turn comes.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "bed.hpp"
+#include "tfd/strategy/follow.hpp"
+
+namespace tfd::strategy {
+namespace {
+
+using test::Directory;
+
+void save(const std::string& directory, std::int64_t step) {
+  const auto value = tensor::Tensor::scalar(tensor::DType::kS64, step);
+  REQUIRE(variable::save_checkpoint(directory, {step, {{"w", value}}, {}}, 0));
+}
+
+/// What is evaluated, by step; `during` is called meanwhile.
+struct Following {
+  program::Program program;
+  std::vector<std::int64_t> evaluated;
+  std::vector<std::string> said;
+  std::function<void(std::int64_t step)> during = [](std::int64_t) {};
+  TrainOptions options;
+
+  Following(const std::string& directory, std::int64_t steps) {
+    program::TrainDef train;
+    train.steps = steps;
+    train.evaluate = program::EvaluateDef{};
+    train.checkpoint = program::CheckpointDef{};
+    train.checkpoint->directory = directory;
+    program.train = train;
+    options.interrupts = std::make_shared<Interrupts>();
+    options.say = [this](const std::string& line) { said.push_back(line); };
+  }
+  TrainSummary run() {
+    FollowJob job;
+    job.evaluate = [this](const variable::Checkpoint& checkpoint) -> Result<Metrics> {
+      evaluated.push_back(checkpoint.step);
+      during(checkpoint.step);
+      return Metrics{{"w", static_cast<double>(checkpoint.step)}};
+    };
+    auto summary = follow_checkpoints(program, job, options);
+    if (!summary) FAIL(summary.error().message);
+    return *summary;
+  }
+};
+
+TEST_CASE("follow: every checkpoint is evaluated in its order, also those that come while it is busy") {
+  const Directory directory;
+  for (const std::int64_t step : {30, 10, 20}) save(directory.path(), step);
+  Following following(directory.path(), 50);
+  following.during = [&](std::int64_t step) {
+    if (step == 20) save(directory.path(), 40);
+    if (step == 30) save(directory.path(), 50);
+  };
+  const auto summary = following.run();
+  CHECK(summary.reason == "done");
+  CHECK(summary.step == 50);
+  CHECK(following.evaluated == std::vector<std::int64_t>{10, 20, 30, 40, 50});
+  CHECK(following.said.empty());
+}
+
+TEST_CASE("follow: one that was removed before its turn is passed over, and said") {
+  const Directory directory;
+  for (const std::int64_t step : {10, 20, 30}) save(directory.path(), step);
+  Following following(directory.path(), 30);
+  following.during = [&](std::int64_t step) {
+    if (step == 10) std::filesystem::remove(directory.path() + "/step-00000020.safetensors");
+  };
+  CHECK(following.run().step == 30);
+  CHECK(following.evaluated == std::vector<std::int64_t>{10, 30});
+  REQUIRE(following.said.size() == 1);
+  CHECK(following.said[0].ends_with(
+      "step-00000020.safetensors was removed before its turn (train.checkpoint.keep): not evaluated"));
+}
+
+TEST_CASE("follow: interrupted between two checkpoints it evaluates no more of them") {
+  const Directory directory;
+  for (const std::int64_t step : {10, 20, 30}) save(directory.path(), step);
+  Following following(directory.path(), 30);
+  following.during = [&](std::int64_t) { following.options.interrupts->ask_stop(); };
+  const auto summary = following.run();
+  CHECK(summary.reason == "interrupted");
+  CHECK(summary.step == 10);
+  CHECK(following.evaluated == std::vector<std::int64_t>{10});
+}
+
+}  // namespace
+}  // namespace tfd::strategy
