@@ -210,7 +210,8 @@ Result<BoundOutputs> run_function(const CompiledFunction& function, const CallCo
   const function::Module& module = has_random ? module_for(def, specs) : def.modules.front();
   for (std::size_t i = 0; has_random && i < def.inputs.size(); ++i)
     if (is_random(i)) TFD_TRY(bind(i, module.signature.arguments[i].spec));
-  if (def.modules.size() == 1) TFD_TRY(program::choose_module(def, specs));  // says what doesn't fit as for several
+  if (def.kind == program::FunctionKind::kModule && def.modules.size() == 1)
+    TFD_TRY(program::choose_module(def, specs));  // says what does not fit as for several
   function::Function* variant = TFD_TRY(function.choose(specs, context.device));
   auto results = TFD_TRY(variant->call(arguments), def.name);
   return bind_outputs(def, std::move(results), context);
