@@ -49,10 +49,14 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return close();
   }
   bool end_array() override { return close(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
     // "[json.exception.parse_error.101] parse error at line 1, column 12: syntax error while parsing value - unexpected
-    // end of input; expected …"
+    // end of input; expected …", or "[json.exception.out_of_range.406] number overflow parsing '1e400'"
     std::string_view text(error.what());
+    if (dynamic_cast<const nlohmann::json::out_of_range*>(&error) != nullptr) {
+      reason_ = fmt::format("byte {}: {}", position, printable(text.substr(text.find("] ") + 2)));
+      return false;
+    }
     if (const std::size_t at = text.find("line "); at != std::string_view::npos) text.remove_prefix(at);
     const std::string_view place = text.substr(0, text.find(':'));
     if (const std::size_t dash = text.find(" - "); dash != std::string_view::npos) text.remove_prefix(dash + 3);

@@ -51,7 +51,8 @@ class DuplicateFinder {
 std::string short_parse_error(std::string_view what) {
   constexpr std::string_view kMark = "parse error at ";
   const auto at = what.find(kMark);
-  return printable(at == std::string_view::npos ? what : what.substr(at + kMark.size()));
+  if (at != std::string_view::npos) return printable(what.substr(at + kMark.size()));
+  return printable(what.substr(what.find("] ") + 2));  // a number that overflows: "[json.exception.….406] number …"
 }
 
 Json value_of(std::string_view text) {

@@ -50,6 +50,7 @@ TEST_CASE("config json: errors name the place") {
         "spec: not JSON: line 1, column 12: unexpected end of input; expected '[', '{', or a literal");
   CHECK(why("").starts_with("spec: not JSON: line 1, column 1"));
   CHECK(why("{} {}").starts_with("spec: not JSON"));
+  CHECK(why(R"({"a": 1e400})") == "spec: not JSON: byte 11: number overflow parsing '1e400'");
   CHECK(why("[]") == "spec: must be a JSON object, not a list");
   CHECK(why(R"({"cluster": null})") ==
         "spec: cluster: must be an object from job names to lists of addresses, not null");
