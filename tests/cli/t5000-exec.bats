@@ -31,6 +31,11 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "${lines[0]}" = 'x dir/a.b.png dir/a.b a.b.png dir a.b 1 {other}' ]
   [ "${lines[1]}" = 'x .hidden .hidden .hidden . .hidden 2 {other}' ]
   [ "${lines[2]}" = 'x /root /root root / root 3 {other}' ]
+  run tfd-exec --dry-run 'x {//}' ::: a a/ a/b/ a//b / // /a
+  [ "$output" = $'x .\nx .\nx a\nx a\nx /\nx /\nx /' ]
+  run tfd-exec --dry-run 'x {-1} {-2/} {-x} {-}' ::: a/1 ::: b
+  [ "$output" = 'x b 1 {-x} {-}' ]
+  run -64 tfd-exec --dry-run 'x {-3}' ::: a ::: b
   run tfd-exec --dry-run 'cp {2} {1.}' ::: a.x b.y ::: 1 2
   [ "$output" = $'cp 1 a\ncp 2 a\ncp 1 b\ncp 2 b' ]
   run tfd-exec --dry-run echo ::: 'a b' ''

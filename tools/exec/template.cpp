@@ -23,6 +23,19 @@ std::string without_extension(const std::string& path) {
   return dot == std::string::npos || dot <= start ? path : path.substr(0, dot);
 }
 
+/// As dirname(1).
+std::string directory_of(std::string path) {
+  const auto drop_slashes = [&] {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  };
+  drop_slashes();
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  path.resize(slash + 1);
+  drop_slashes();
+  return path;
+}
+
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -44,11 +57,17 @@ bool Template::parse_piece(std::string_view inner, Piece& piece) {
     piece.kind = inner == "#" ? Kind::kNumber : Kind::kSlot;
     return true;
   }
+  if (inner.starts_with('-')) {
+    piece.from_end = true;
+    inner.remove_prefix(1);
+  }
   const char* const begin = inner.data();
   const auto number = std::from_chars(begin, begin + inner.size(), piece.source);
   if (number.ec == std::errc()) {
     if (piece.source == 0 || *begin == '0') return false;
     inner.remove_prefix(static_cast<std::size_t>(number.ptr - begin));
+  } else if (piece.from_end) {
+    return false;
   }
   constexpr std::pair<std::string_view, Form> kForms[] = {{"", Form::kWhole},
                                                           {".", Form::kNoExtension},
@@ -104,9 +123,7 @@ std::string Template::apply(Form form, const std::string& argument) {
     case Form::kDirectory:
       break;
   }
-  const std::size_t slash = argument.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : argument.substr(0, slash);
+  return directory_of(argument);
 }
 
 std::string Template::fill(const std::vector<std::string>& arguments, std::uint64_t number) const {
@@ -125,7 +142,8 @@ std::string Template::fill(const std::vector<std::string>& arguments, std::uint6
         break;
       case Kind::kArgument:
         for (std::size_t i = 0; i < arguments.size(); ++i) {
-          if (piece.source != 0 && piece.source != i + 1) continue;
+          const std::size_t number_of_it = piece.from_end ? arguments.size() - i : i + 1;
+          if (piece.source != 0 && piece.source != number_of_it) continue;
           if (piece.source == 0 && i > 0) out += ' ';
           out += quote(apply(piece.form, arguments[i]));
         }

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands for an argument in a command: {} {.} {/} {//} {/.}, the same of one source ({2}, {2.}, …), {#} and {%}.
-// Source: the replacement strings of GNU parallel. Thread rule: immutable.
+// What stands for an argument in a command: {} {.} {/} {//} {/.}, the same of one source ({2}, {2.}, {-1}, …), {#} and
+// {%}. Source: the replacement strings of GNU parallel. Thread rule: immutable.
 //
 //   Template command({"convert", "{}", "{.}.jpg"});
 //   command.fill({"a b.png"}, 1) == "convert 'a b.png' 'a b'.jpg"
@@ -32,6 +32,7 @@ class Template {
     std::string text;
     Form form = Form::kWhole;
     std::size_t source = 0;  // from 1; 0: all of them
+    bool from_end = false;   // the last source is 1
   };
   static bool parse_piece(std::string_view inner, Piece& piece);
   static std::string apply(Form form, const std::string& argument);
