@@ -194,6 +194,7 @@ Result<void> Trainer::begin() {
   if (!checkpoints_.path().empty()) start.add("resumed_from", checkpoints_.path());
   TFD_TRY(report_.emit(std::move(start)));
   if (!nothing_left()) checkpoints_.begin();
+  if (!nothing_left() && !judge_.seen_step()) judge_.begin_anew();
   report_.begin(first_step_);
   started_ = Clock::now();
   // An earlier run may have ended between a checkpoint and the evaluation at its step.

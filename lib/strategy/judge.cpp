@@ -31,6 +31,10 @@ void Judge::resume(std::int64_t step) {
   best_metrics_ = state->best_metrics;
 }
 
+void Judge::begin_anew() {
+  if (record_) record_->forget();
+}
+
 Result<std::optional<std::string>> Judge::observe(std::int64_t step, const Metrics& metrics, const TakeState& take) {
   std::optional<std::string> kept;
   if (keep_by_ && keep_by_->observe(metrics)) {

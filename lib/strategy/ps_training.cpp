@@ -168,8 +168,9 @@ Result<void> PsTrainer::begin() {
 
 // What an earlier run has seen counts; it may have ended between a checkpoint and the evaluation that was due then.
 Result<void> PsTrainer::go_on_judging() {
-  if (!evaluates() || !train_.stop || nothing_left() || !train_.checkpoint || !train_.checkpoint->resume) return {};
-  judge_.resume(first_step_);
+  if (!evaluates() || !train_.stop || nothing_left()) return {};
+  if (session_.adopted() || (train_.checkpoint && train_.checkpoint->resume)) judge_.resume(first_step_);
+  if (!judge_.seen_step()) judge_.begin_anew();
   evaluated_step_ = judge_.seen_step().value_or(0);
   return judge_.is_over() ? session_.stop_all() : Result<void>();
 }

@@ -59,6 +59,12 @@ std::optional<StopState> StopRecord::find(std::int64_t step) {
   return states_.empty() ? std::nullopt : std::optional(states_.back());
 }
 
+void StopRecord::forget() {
+  states_.clear();
+  std::error_code ignored;
+  std::filesystem::remove(path(), ignored);
+}
+
 Result<void> StopRecord::add(StopState state) {
   states_.push_back(std::move(state));
   forget_unneeded();

@@ -31,6 +31,7 @@ class StopRecord {
 
   /// How things stood at that step by the same rule; later ones are forgotten. nullopt: nothing is known.
   std::optional<StopState> find(std::int64_t step);
+  void forget();
   /// Atomically, in place of those that no checkpoint could go on with any more.
   Result<void> add(StopState state);
 

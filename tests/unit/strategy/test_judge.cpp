@@ -148,6 +148,17 @@ TEST_CASE("judge: another rule, a fresh start or a state that is gone begin anew
   CHECK_FALSE(knows(train, 20));
 }
 
+TEST_CASE("judge: where training begins anew, nothing of an earlier run is left for the next one") {
+  const Directory directory;
+  const auto train = stopping(directory.path());
+  Judge earlier(train, true, {});
+  evaluate(earlier, 10, 0.5);
+  Judge(train, true, {}).begin_anew();  // and is killed before its first evaluation
+  Judge next(train, true, {});
+  next.resume(10);
+  CHECK_FALSE(next.seen_step());
+}
+
 TEST_CASE("judge: a record of NaN only, and one that is no record") {
   const Directory directory;
   const auto train = stopping(directory.path(), 2);

@@ -31,8 +31,10 @@ class Judge {
   ~Judge();
 
   /// Training goes on from this step: what an earlier run's evaluations up to it said counts, what later ones said
-  /// doesn't. Without this it begins anew.
+  /// doesn't.
   void resume(std::int64_t step);
+  /// Training begins where nothing that was seen counts: what an earlier run left is removed.
+  void begin_anew();
   /// Of the newest evaluation that counts for train.stop.
   std::optional<std::int64_t> seen_step() const { return seen_step_; }
 
