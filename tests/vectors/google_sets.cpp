@@ -351,7 +351,7 @@ void run_gce(const Json& input, const Json& expected, Report& report) {
   options.port = args.at("port");
   options.job = args.value("task_type", "worker");
   options.task = cluster::TaskId{options.job, args.value("task_id", 0)};
-  if (args.contains("rpc_layer")) options.rpc_layer = args.at("rpc_layer").get<std::string>();
+  if (args.contains("rpc_layer")) options.rpc_layer = optional_member<std::string>(args, "rpc_layer");
   options.api_url = cloud.url() + "/compute/v1";
   options.compat = resolve::Compat::kTensorflow;
   const auto config = resolve_gce(options, cloud);

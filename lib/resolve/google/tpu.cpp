@@ -25,6 +25,7 @@ using Kind = google::TpuName::Kind;
 
 constexpr int kListAttempts = 121;  // as TensorFlow: the devices of a cluster that just came up
 constexpr int kMostPages = 1000;
+constexpr std::chrono::seconds kQuestion{10};  // the least that TensorFlow's have, whose deadline is for the pauses
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
   if (const std::size_t at = text.find(what); at != std::string::npos) text.replace(at, what.size(), with);
@@ -154,12 +155,14 @@ class CloudTpu final : public TpuResolver {
 
   Result<void> wait_healthy(Duration interval, Deadline deadline) override {
     const auto start = surroundings_.now();
-    const Duration patience = deadline.remaining();
+    using Tenths = std::chrono::duration<std::int64_t, std::deci>;  // what it took to come here doesn't count
+    const Duration patience = deadline.is_never() ? Duration::max() : std::chrono::ceil<Tenths>(deadline.remaining());
     for (;;) {
-      const std::string seen = TFD_TRY(ask_health(deadline));
+      const bool hurry = is_exact() && deadline.remaining() < kQuestion;
+      const std::string seen = TFD_TRY(ask_health(hurry ? Deadline::after(kQuestion) : deadline));
       if (seen.empty()) return {};
       const Duration waited = std::chrono::duration_cast<Duration>(surroundings_.now() - start);
-      const bool too_late = !deadline.is_never() && waited + interval > patience;
+      const bool too_late = interval > patience - waited;
       if (!too_late && surroundings_.pause(interval, deadline)) continue;
       return fail(is_exact() ? Code::kFailedPrecondition : Code::kDeadlineExceeded, "TPU '{}' is not healthy yet: {}",
                   shown_name_, seen);
