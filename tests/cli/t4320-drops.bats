@@ -43,18 +43,22 @@ arrives() {
     say '{"op": "read", "variable": "own"}'
     IFS= read -r -t 30 -u 6 EVENT
   done
-  say "$(call gated 100 one)" "$(call gated 100 two)"
+  say "$(call gated 100 one)" "$(call gated 100 two)" "$(call gated 100 three)"
   arrives
   arrives
-  # Each of the two has room for seven more; the third worker runs the others.
+  arrives
+  # Each has room for seven more. The one that may leave the gate runs what the other two have no room for, then the bad
+  # one.
   for i in $(seq 30); do say "$(call mark 1 "m$i")"; done
+  say "$(call bad 1 bad)" '{"op": "done", "id": "all"}'
+  event '.id == "all" and .value == false'
+  echo >&9
   local ready=0 cancelled=0 line
-  while [ "$ready" -lt 16 ]; do
+  while [ "$ready" -lt 17 ]; do
     IFS= read -r -t 30 -u 6 line
     [[ $line == *'"status":"ready"'* ]]
     ready=$((ready + 1))
   done
-  say "$(call bad 1 bad)"
   event '.id == "bad" and .status == "error"'
   # Nobody has opened the gate: what is behind it has its answers nevertheless.
   while [ "$cancelled" -lt 14 ]; do
@@ -73,7 +77,7 @@ arrives() {
   say '{"op": "join", "id": "again"}'
   event '.id == "again" and .status == "ready"'
   say '{"op": "read", "variable": "v", "id": "v"}'
-  event '.id == "v" and .value == 236'
+  event '.id == "v" and .value == 336'
   [ "$(wc -l <marks)" = 36 ]
   exec 5>&-
   coordinator_ends 1

@@ -32,11 +32,17 @@ class Gate {
  public:
   void close() { set(false); }
   void open() { set(true); }
+  void let_one_pass() {
+    const std::scoped_lock lock(mutex_);
+    ++passes_;
+    changed_.notify_all();
+  }
   void pass() {
     std::unique_lock lock(mutex_);
     ++waiting_;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return open_; });
+    changed_.wait(lock, [this] { return open_ || passes_ > 0; });
+    if (!open_) --passes_;
     --waiting_;
     changed_.notify_all();
   }
@@ -55,6 +61,7 @@ class Gate {
   std::condition_variable changed_;
   bool open_ = true;
   int waiting_ = 0;
+  int passes_ = 0;
 };
 
 inline constexpr const char* kDocument = R"({"v": 1,

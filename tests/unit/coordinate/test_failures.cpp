@@ -76,6 +76,9 @@ TEST_CASE("failures: as TensorFlow has it, the third report of a parameter serve
     if (text.find("trying again") != std::string_view::npos) ++said;
   });
   auto coordinator = bed.connect(make_program(), std::move(options));
+  // Until the worker has its connection: what it asks before that waits for it.
+  REQUIRE(coordinator->schedule({.function = "add", .args = {number(1)}}));
+  REQUIRE(coordinator->join(Deadline::after(60s)));
   bed.kill("ps:0");
   auto added = coordinator->schedule({.function = "add", .args = {number(1)}});
   REQUIRE(added);
@@ -95,6 +98,7 @@ TEST_CASE("failures: as TensorFlow has it, reports of an evaluation count as tho
     if (text.find("trying again") != std::string_view::npos) ++said;
   });
   auto coordinator = bed.connect(make_program(), std::move(options));
+  REQUIRE(coordinator->evaluate("eval", {}, Deadline::after(60s)));  // the worker has its connection
   bed.kill("ps:0");
   const auto evaluated = coordinator->evaluate("eval", {}, Deadline::after(60s));
   REQUIRE_FALSE(evaluated);
