@@ -22,6 +22,7 @@ constexpr Target kTargets[] = {
     {"credentials_file", credentials_file},
     {"module", module},
     {"program", program},
+    {"closure_line", closure_line},
 };
 
 }  // namespace

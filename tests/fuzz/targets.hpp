@@ -34,5 +34,6 @@ void token(std::string_view bytes);
 void credentials_file(std::string_view bytes);
 void module(std::string_view bytes);
 void program(std::string_view bytes);
+void closure_line(std::string_view bytes);
 
 }  // namespace tfd::fuzz
