@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tfd/coordinate/cluster_coordinator.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/coordinate/cluster_coordinator.hpp"
 
 using namespace tfd;
 using namespace std::chrono_literals;

@@ -37,8 +37,8 @@ class QueuedOutput {
   /// Waits for the reader; false when it didn't take everything.
   bool flush_until(Deadline deadline);
   bool has_pending() const { return !pending_.empty(); }
-  /// The errno of a write that failed for another reason than that the reader is gone; 0: none did. What it was about to
-  /// write is lost.
+  /// The errno of a write that failed for another reason than that the reader is gone; 0: none did. What it was about
+  /// to write is lost.
   int saved_errno() const { return saved_errno_; }
   int fd() const { return fd_; }
 
