@@ -187,7 +187,10 @@ std::string describe(const program::Program& program) {
 }
 
 Result<int> run(const Asked& a, cli::Io& io) {
-  auto program = TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides}));
+  auto program =
+      TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides, .data_elsewhere = true}));
+  for (const std::string& missing : program.missing_data)
+    say(io, fmt::format("{} isn't here: the workers must have it", missing));
   if (a.common.check) {
     TFD_TRY(training::check_custom_calls(program, "tfd-coordinate", io));
     say(io, describe(program));

@@ -17,6 +17,11 @@ Result<FileStamp> stamp_of(const struct stat& status, const std::string& path) {
 
 }  // namespace
 
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 || errno != ENOENT;
+}
+
 Result<FileStamp> load_stamp(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, "cannot open " + path);

@@ -15,6 +15,8 @@ struct FileStamp {
   std::int64_t changed_ns = 0;
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
+/// False only where nothing has that name; true for what can't be looked at.
+bool is_there(const std::string& path);
 /// kNotFound, kPermissionDenied; kInvalidArgument for what isn't a regular file.
 Result<FileStamp> load_stamp(const std::string& path);
 Result<FileStamp> load_stamp(int fd, const std::string& path);

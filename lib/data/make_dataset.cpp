@@ -104,6 +104,12 @@ Result<void> check_fields_object(const ordered_json& fields, const std::string& 
   return {};
 }
 
+bool is_left_to_others(const DatasetContext& context, const std::string& path, const std::string& file) {
+  if (!context.missing_file || is_there(file)) return false;
+  context.missing_file(path + ".path", file);
+  return true;
+}
+
 MadeStage read_csv(const Stage& stage) {
   Options options(stage.value, stage.path);
   CsvOptions csv;
@@ -121,7 +127,8 @@ MadeStage read_csv(const Stage& stage) {
   for (const auto& [name, value] : fields->items())
     csv.fields.push_back(
         TFD_TRY(read_csv_field(name, value, fmt::format("{}.fields.{}", stage.path, printable(name)))));
-  if (stage.context.look_at_files) TFD_TRY(load_stamp(csv.path), stage.path + ".path");
+  const bool look = stage.context.look_at_files && !is_left_to_others(stage.context, stage.path, csv.path);
+  if (look) TFD_TRY(load_stamp(csv.path), stage.path + ".path");
   return make_csv(std::move(csv));
 }
 
@@ -139,6 +146,10 @@ Result<NpyFile> read_npy_file(std::string name, Options& options, const DatasetC
   const auto shape = read_shape(options, dtype);
   TFD_TRY(options.finish());
   file.field.spec = {std::move(name), dtype, shape.value_or(Shape{})};
+  if (states_dtype && shape && is_left_to_others(context, options.path(), file.field.path)) return file;
+  if (context.missing_file && !is_there(file.field.path))
+    return fail(Code::kNotFound, "{}: {} isn't here: if the workers have it, state its dtype and the shape of a row",
+                options.path(), file.field.path);
   if (!context.look_at_files) {
     if (states_dtype && shape) return file;
     return fail(Code::kInvalidArgument,

@@ -109,12 +109,18 @@ void state_npy_specs(Json& document, const data::DatasetContext& context) {
   }
 }
 
-Result<Facts> parse_datasets(const Node& node, bool look_at_files, const std::vector<FunctionDraft>& functions,
-                             Program& program) {
+Result<Facts> parse_datasets(const Node& node, const ProgramOptions& options,
+                             const std::vector<FunctionDraft>& functions, Program& program) {
   if (!node.is_object()) return node.fail_type("an object");
-  const data::DatasetContext context = check_context(program, look_at_files, functions);
+  data::DatasetContext context = check_context(program, options.look_at_files, functions);
   Facts facts;
-  for (const auto& [name, child] : node.members()) facts[name] = TFD_TRY(parse_dataset(name, child, context, program));
+  for (const auto& [name, child] : node.members()) {
+    if (options.data_elsewhere)
+      context.missing_file = [&program, prefix = child.path()](const std::string& path, const std::string& file) {
+        program.missing_data.insert(fmt::format("{}{}: {}", prefix, path, file));
+      };
+    facts[name] = TFD_TRY(parse_dataset(name, child, context, program));
+  }
   return facts;
 }
 

@@ -103,7 +103,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
   }
   Facts facts;
   if (const auto node = root.find("datasets"))
-    facts = TFD_TRY(parse_datasets(*node, options.look_at_files, drafts, program));
+    facts = TFD_TRY(parse_datasets(*node, options, drafts, program));
   for (FunctionDraft& draft : drafts) {
     draft.splits = splits_its_data(root, draft.def.name);
     draft.replicas = options.replicas;

@@ -9,8 +9,9 @@ Result<program::Program> reparse(const program::Program& program, std::string_vi
     if (found == program.files.end()) return fail(Code::kNotFound, "cannot open {}", path);
     return found->second;
   };
-  return program::parse_program(document, program.path, program.directory, read_file,
-                                {.overrides = {}, .look_at_files = look_at_files});
+  return program::parse_program(
+      document, program.path, program.directory, read_file,
+      {.overrides = {}, .look_at_files = look_at_files, .data_elsewhere = !program.missing_data.empty()});
 }
 
 }  // namespace tfd::strategy

@@ -72,3 +72,29 @@ teardown() { coordinate_teardown; }
   run -65 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/counter/program.json" --cluster spec.json --closures nowhere.jsonl
   [[ $stderr == *"cannot open nowhere.jsonl"* ]]
 }
+
+@test "closures: data files may be the workers' own, under --data-root; who lacks one is told so" {
+  mkdir program data
+  cat >program/echo.mlir <<'MLIR'
+module @m { func.func public @main(%x: tensor<i32>) -> tensor<i32> { return %x : tensor<i32> } }
+MLIR
+  cat >program/program.json <<'JSON'
+{"v": 1,
+ "datasets": {"numbers": [{"csv": {"path": "numbers.csv", "fields": {"x": {"columns": 0, "dtype": "s32"}}}}]},
+ "functions": {"next": {"module": "echo.mlir", "inputs": [{"arg": 0, "field": "x"}], "outputs": [{"result": 0}]}}}
+JSON
+  printf '3\n4\n' >data/numbers.csv
+  printf '%s\n' '{"op": "create_per_worker_dataset", "dataset": "numbers", "id": "d"}' \
+    '{"op": "schedule", "function": "next", "args": [{"per_worker": "numbers"}], "id": "a"}' >lines
+  run --separate-stderr tfd-coordinate program/program.json --check
+  [ "$status" -eq 0 ]
+  [ "${stderr_lines[0]}" = \
+    "tfd-coordinate: datasets.numbers[0].csv.path: $PWD/program/numbers.csv isn't here: the workers must have it" ]
+  run --separate-stderr tfd-serve --jobs worker=1 --data-root data -- tfd-coordinate program/program.json --closures lines
+  [ "$status" -eq 0 ]
+  [ "$(jq -r 'select(.id == "a").value' <<<"$output")" = 3 ]
+  run --separate-stderr tfd-serve --jobs worker=1 -- tfd-coordinate program/program.json --closures lines
+  [ "$status" -eq 1 ]
+  [ "$(jq -r 'select(.id == "d").error | .code + " " + .task' <<<"$output")" = "NOT_FOUND worker:0" ]
+  [[ "$output" == *"cannot open $PWD/program/numbers.csv"* ]]
+}

@@ -179,6 +179,23 @@ TEST_CASE("csv: a missing file, a directory and a file that may not be read are 
   CHECK(iterator.error().code == Code::kNotFound);
 }
 
+TEST_CASE("csv: a file that isn't here is left to who reads it, where somebody wants to know") {
+  const TemporaryDirectory directory;
+  auto context = directory.context();
+  std::vector<std::string> missing;
+  context.missing_file = [&](const std::string& path, const std::string& file) {
+    missing.push_back(path + ": " + file);
+  };
+  const auto dataset = dataset_of(one_field("nope.csv"), context);
+  CHECK(missing == std::vector<std::string>{fmt::format("[0].csv.path: {}/nope.csv", directory.path.string())});
+  directory.write("nope.csv", "7\n");  // whoever has it reads it
+  CHECK(dataset->iterate());
+  missing.clear();
+  CHECK(values_of(one_field("nope.csv"), context) == Numbers{7});
+  CHECK(missing.empty());
+  CHECK_FALSE(error_of(one_field("."), context).message.empty());  // is there, and no file
+}
+
 TEST_CASE("csv: reads gzip whatever the name, and says when it is cut off or corrupt") {
   const TemporaryDirectory directory;
   std::string text;

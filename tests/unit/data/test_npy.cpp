@@ -63,6 +63,25 @@ TEST_CASE("npy: sees that a file has changed between passes") {
   CHECK(iterator.error().message.ends_with("y.npy: its rows are f32[], field 'y' is s64[]"));
 }
 
+TEST_CASE("npy: a file that isn't here is left to who reads it, once dtype and shape are stated") {
+  const Files files;
+  auto context = files.directory.context();
+  std::vector<std::string> missing;
+  context.missing_file = [&](const std::string& path, const std::string& file) {
+    missing.push_back(path + ": " + file);
+  };
+  const std::string there = files.directory.path.string() + "/nope.npy";
+  CHECK(error_of(R"([{"npy": {"path": "nope.npy", "field": "x"}}])", context).message ==
+        "[0].npy: " + there + " isn't here: if the workers have it, state its dtype and the shape of a row");
+  CHECK(missing.empty());
+  dataset_of(R"([{"npy": {"path": "nope.npy", "field": "x", "dtype": "f32", "shape": [2]}}])", context);
+  CHECK(missing == std::vector<std::string>{"[0].npy.path: " + there});
+  missing.clear();  // one that is here is looked at
+  CHECK(dataset_of(R"([{"npy": {"path": "x.npy", "field": "x", "dtype": "f32", "shape": [2]}}])", context)
+            ->cardinality() == 5);
+  CHECK(missing.empty());
+}
+
 TEST_CASE("npy: needs dtype and shape stated where it can't look, and checks them when it reads") {
   const Files files;
   auto context = files.directory.context();

@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -207,6 +208,8 @@ struct Program {
   /// Files that the document refers to (modules and sidecars), by the path in it: what a task needs besides the
   /// document.
   std::map<std::string, std::string> files;
+  /// "datasets.train[0].csv.path: /data/rows.csv": files that aren't here, which the tasks must have.
+  std::set<std::string> missing_data;
 
   bool has_kind(FunctionKind kind) const;
   /// Plug-ins or commands, which run only where the server allows it.
@@ -233,6 +236,8 @@ struct ProgramOptions {
   std::vector<std::string> overrides;  // "train.steps=10", "optimizer.adam.learning_rate=0.01": PATH=JSON or PATH=text
   /// Look at data files (npy headers, whether csv files exist): on the coordinator only where they are there.
   bool look_at_files = true;
+  /// Data files whose dtypes and shapes are stated need not be here (Program::missing_data): the workers have their own.
+  bool data_elsewhere = false;
   int logical_devices = 1;  // of each replica: what shardings may need
   int replicas = 0;         // of a worker, which share a batch where train splits it; 0: not known
 };
