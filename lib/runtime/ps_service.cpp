@@ -73,10 +73,11 @@ void PsService::load_program(LoadProgram load, Post post, transport::Responder r
   loading->responder = std::make_shared<transport::Responder>(std::move(responder));
   {
     const std::scoped_lock lock(mutex_);
+    if (stopping_) return loading->responder->reply(fail(Code::kCancelled, "this task is stopping"));
     loads_.push_back(std::move(loading));
+    if (!loader_.joinable()) loader_ = std::thread([this] { run_loads(); });
   }
   wake_.notify_one();
-  if (!loader_.joinable()) loader_ = std::thread([this] { run_loads(); });
 }
 
 void PsService::stop() {

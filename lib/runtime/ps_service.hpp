@@ -69,7 +69,7 @@ class PsService {
   std::uint64_t updates_ = 0;  // requests answered
   variable::VariableStore store_;
 
-  std::mutex mutex_;  // of the two that follow: with the loading thread
+  std::mutex mutex_;  // of what follows: with the loading thread, and with stop()
   std::deque<std::shared_ptr<Loading>> loads_;
   bool stopping_ = false;
   std::condition_variable wake_;
