@@ -2,6 +2,8 @@
 //
 // A function of the kind `command`. Thread rule: thread-safe. A kept filter is started, spoken to and ended on one
 // thread of its own, for a child dies with the thread that started it (process/child.hpp).
+#include <poll.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
@@ -33,8 +35,8 @@ class CommandFunction final : public Function {
     if (!command_.keep) return run_once(line);
     std::unique_lock lock(mutex_);
     asked_ = &line;
-    wake_.notify_all();
-    wake_.wait(lock, [this] { return answer_.has_value(); });
+    called_.request();
+    answered_.wait(lock, [this] { return answer_.has_value(); });
     auto answer = std::move(*answer_);
     answer_.reset();
     return answer;
@@ -58,16 +60,31 @@ class CommandFunction final : public Function {
   }
 
   void serve(const std::stop_token& stop) {
+    const std::stop_callback on_stop(stop, [this] { called_.request(); });
     std::optional<CommandProcess> filter;
-    std::unique_lock lock(mutex_);
-    while (wake_.wait(lock, stop, [this] { return asked_ != nullptr; })) {
-      const std::string& line = *std::exchange(asked_, nullptr);  // the caller's, who waits
-      lock.unlock();
-      Answer answer = ask(filter, line);
+    while (const std::string* line = wait_for_call(filter, stop)) {
+      Answer answer = ask(filter, *line);
       if (!answer) filter.reset();  // whatever it says next would be the answer to something else
-      lock.lock();
+      const std::scoped_lock lock(mutex_);
       answer_.emplace(std::move(answer));
-      wake_.notify_all();
+      answered_.notify_all();
+    }
+  }
+
+  /// The line of the next call, whose caller waits; null at the end. A filter that is stopped meanwhile ends.
+  const std::string* wait_for_call(std::optional<CommandProcess>& filter, const std::stop_token& stop) {
+    for (;;) {
+      pollfd fds[] = {{called_.fd(), POLLIN, 0}, {filter && place_.stop ? place_.stop->fd() : -1, POLLIN, 0}};
+      ::poll(fds, 2, -1);
+      if (stop.stop_requested()) return nullptr;
+      if (fds[1].revents != 0) {
+        filter->stop();
+        filter.reset();
+      }
+      if (fds[0].revents == 0) continue;
+      called_.clear();
+      const std::scoped_lock lock(mutex_);
+      if (asked_ != nullptr) return std::exchange(asked_, nullptr);
     }
   }
 
@@ -94,7 +111,8 @@ class CommandFunction final : public Function {
   const std::size_t most_;
   std::mutex call_mutex_;
   std::mutex mutex_;
-  std::condition_variable_any wake_;
+  std::condition_variable answered_;
+  const CommandStop called_;            // for the filter's thread: a call is there, or its end
   const std::string* asked_ = nullptr;  // guarded by mutex_, as the answer
   std::optional<Answer> answer_;
   std::jthread thread_;  // last: it uses all of the above

@@ -46,11 +46,6 @@ constexpr int kInput = 3;
   guard_groups();
 }
 
-void tell(int fd, pid_t text) {
-  while (::write(fd, &text, sizeof text) < 0 && errno == EINTR) {
-  }
-}
-
 }  // namespace
 
 Result<std::shared_ptr<GroupGuard>> GroupGuard::start() {
@@ -72,8 +67,11 @@ GroupGuard::~GroupGuard() {
   }
 }
 
-void GroupGuard::add(pid_t group) const { tell(to_.get(), group); }
-void GroupGuard::remove(pid_t group) const { tell(to_.get(), -group); }
+void GroupGuard::remove(pid_t group) const {
+  const pid_t text = -group;
+  while (::write(to_.get(), &text, sizeof text) < 0 && errno == EINTR) {
+  }
+}
 
 CommandStop::CommandStop() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 

@@ -21,6 +21,15 @@ std::string shown(std::string_view text) {
   return text.size() > kShown ? start + "…" : start;
 }
 
+/// As they are printed: one bare, several as a list.
+std::string format_results(const Signature& signature) {
+  if (signature.results.size() == 1) return tensor::format_spec(signature.results.front().spec);
+  std::string out;
+  for (const Parameter& result : signature.results)
+    out += (out.empty() ? "[" : ", ") + tensor::format_spec(result.spec);
+  return out + ']';
+}
+
 }  // namespace
 
 std::string format_arguments(const std::vector<tensor::Tensor>& arguments) {
@@ -39,7 +48,7 @@ Result<std::vector<tensor::Tensor>> parse_results(std::string_view text, const S
   const json value = json::parse(text, nullptr, false);
   if (value.is_discarded()) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-      return fail(Code::kInvalidArgument, "printed nothing, not {}", format_signature({{}, signature.results}));
+      return fail(Code::kInvalidArgument, "printed nothing where {} was due", format_results(signature));
     return fail(Code::kInvalidArgument, "printed what is no JSON: '{}'", shown(text));
   }
   std::vector<tensor::Tensor> results;

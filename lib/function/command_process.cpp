@@ -57,8 +57,8 @@ Result<CommandProcess> CommandProcess::start(const CommandDef& command, const Co
   child.stdin_fd = in_child.get();
   child.stdout_fd = out.write.get();
   child.stderr_fd = err.write.get();
+  if (place.guard) child.announce_fd = place.guard->fd();
   auto started = TFD_TRY(process::Child::start(child));
-  if (place.guard) place.guard->add(started.pid());
   CommandProcess made(printable(command.argv[0]), std::move(started), place);
   made.in_ = std::move(in);
   made.out_ = std::move(out.read);
@@ -118,11 +118,20 @@ Result<void> CommandProcess::turn(std::string_view& to_write, std::size_t most, 
   return {};
 }
 
+/// It may have something to put away.
+void CommandProcess::ask_to_end() {
+  ::kill(-child_->pid(), SIGTERM);
+  has_ended(Deadline::after(kGrace));
+}
+
+void CommandProcess::stop() {
+  in_.reset();
+  ask_to_end();
+  finish();
+}
+
 Error CommandProcess::failure(Code code, std::string what) {
-  if (code == Code::kCancelled) {  // it may have something to put away
-    ::kill(-child_->pid(), SIGTERM);
-    has_ended(Deadline::after(kGrace));
-  }
+  if (code == Code::kCancelled) ask_to_end();
   // One that has closed its stdout is about to end: how is part of the message.
   const bool has_ended_by_itself = has_ended(Deadline::after(out_ ? Duration::zero() : kFarewell));
   const process::ExitStatus status = finish();

@@ -26,6 +26,8 @@ class CommandProcess {
   Result<std::string> exchange(std::string_view line, std::size_t most, Deadline deadline);
   /// After a failed exchange: it ended before it had read the line, so nothing was done with that.
   bool left_unread() const { return left_unread_; }
+  /// SIGTERM, and SIGKILL for what is left after a second.
+  void stop();
   /// Whether it has ended, or said something that nobody asked for.
   bool is_spoilt();
 
@@ -36,6 +38,7 @@ class CommandProcess {
   void read_stderr();
   bool has_ended(Deadline deadline) const;
   int stop_fd() const { return stop_ ? stop_->fd() : -1; }
+  void ask_to_end();
   /// Kills what is left of the group, and reaps its leader: in this order, for then the number is nobody else's.
   process::ExitStatus finish();
   /// "command 'x' WHAT; it exited with 3: LAST LINES".

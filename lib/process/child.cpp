@@ -45,6 +45,7 @@ struct Plan {
   int death_signal = 0;
   pid_t parent = 0;
   int report_fd = -1;
+  int announce_fd = -1;
 };
 
 std::vector<std::string> candidates_of(const std::string& name, const Environment& environment) {
@@ -62,8 +63,14 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
+void announce(const Plan& plan, pid_t number) {
+  if (plan.announce_fd < 0) return;
+  [[maybe_unused]] const auto written = ::write(plan.announce_fd, &number, sizeof number);
+}
+
 [[noreturn]] void report(const Plan& plan, Step step, int error) {
   const Failure failure{step, error};
+  announce(plan, -::getpid());
   [[maybe_unused]] const auto written = ::write(plan.report_fd, &failure, sizeof failure);
   ::_exit(127);
 }
@@ -94,6 +101,7 @@ void close_on_exec_range(unsigned first, unsigned last) {
 bool place_descriptors(Plan& plan) {
   const int above = plan.descriptors.back().second + 1;
   plan.report_fd = ::fcntl(plan.report_fd, F_DUPFD_CLOEXEC, above);
+  if (plan.announce_fd >= 0) plan.announce_fd = ::fcntl(plan.announce_fd, F_DUPFD_CLOEXEC, above);
   for (std::size_t i = 0; i < plan.descriptors.size(); ++i) {
     const int source = plan.descriptors[i].first;
     int from = source;
@@ -114,8 +122,9 @@ bool place_descriptors(Plan& plan) {
 }
 
 [[noreturn]] void become(Plan& plan) {
-  reset_signals();
   if (plan.new_group) ::setpgid(0, 0);
+  announce(plan, ::getpid());
+  reset_signals();
   if (plan.death_signal != 0) {
     ::prctl(PR_SET_PDEATHSIG, plan.death_signal);
     if (::getppid() != plan.parent) report(plan, Step::kParentGone, ESRCH);  // it died before the line above
@@ -198,6 +207,7 @@ Result<Plan> make_plan(const ChildOptions& options) {
   plan.new_group = options.new_group;
   plan.death_signal = options.death_signal;
   plan.parent = ::getpid();
+  plan.announce_fd = options.announce_fd;
   return plan;
 }
 

@@ -259,10 +259,10 @@ Result<void> CommandRunner::start(Session& session, Waiting& waiting) {
   options.environment.set("TFD_TASK", task_);
   options.stdout_fd = out.write.get();
   options.stderr_fd = err.write.get();
+  options.announce_fd = guard_->fd();
   const auto started_at = std::chrono::system_clock::now();
   const auto started = Clock::now();
   auto child = TFD_TRY(process::Child::start(options));
-  guard_->add(child.pid());
   const JobId id = next_++;
   auto& job = *(jobs_[id] = std::unique_ptr<Job>(
                     new Job{session.asked.epoch, slot, std::move(waiting.responder), std::move(child)}));

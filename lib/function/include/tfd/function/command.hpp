@@ -26,8 +26,9 @@ class GroupGuard {
   static Result<std::shared_ptr<GroupGuard>> start();
   /// Ends it; the groups that it still knows are killed.
   ~GroupGuard();
-  /// Between the start of a group's leader and its reaping; a number means nobody else that long.
-  void add(pid_t group) const;
+  /// For process::ChildOptions::announce_fd: a group is known before its leader runs.
+  int fd() const { return to_.get(); }
+  /// Before its leader is reaped: a number means nobody else that long.
   void remove(pid_t group) const;
 
  private:
@@ -36,8 +37,8 @@ class GroupGuard {
   pid_t pid_;
 };
 
-/// Stops the commands that run, and those that are started, until it is cleared: SIGTERM, after a second SIGKILL; their
-/// calls fail with kCancelled.
+/// Stops the commands that run, filters that wait for a call among them, and those that are started, until it is
+/// cleared: SIGTERM, after a second SIGKILL; calls fail with kCancelled.
 /// Thread rule: thread-safe.
 class CommandStop {
  public:

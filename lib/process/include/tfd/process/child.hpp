@@ -33,6 +33,7 @@ struct ChildOptions {
   std::vector<std::pair<int, int>> keep = {};  // (parent's descriptor, number in the child, 3 or more)
   bool new_group = true;                       // a process group of its own (so that Ctrl-C reaches only the parent)
   int death_signal = 9;                        // sent when the parent dies; 0: none
+  int announce_fd = -1;                        // told its number, a pid_t, before the program runs; -pid: it won't run
   std::string program = {};                    // what is executed, as it is, where argv[0] is to be only a name
 };
 
