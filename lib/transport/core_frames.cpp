@@ -187,9 +187,8 @@ Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
 
 void Core::on_violation(Link& link, const Error& error) {
   const LinkId id = link.id();
-  options_.log.warning("{} {}: {}", is_accepted(id) ? "client" : "peer",
-                       link.name.empty() ? "without a name" : link.name, error.message);
   if (is_accepted(id)) {
+    options_.log.warning("client {}: {}", link.name.empty() ? "without a name" : link.name, error.message);
     // One connection of a listening socket can't be closed: it is told, and not heard any more; what it had sent is
     // freed.
     Link& deaf = open_link(id);
@@ -204,6 +203,8 @@ void Core::on_violation(Link& link, const Error& error) {
   const auto found = peer_of_link_.find(id);
   Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
   if (peer == nullptr) return;
+  if (std::exchange(peer->complaint, error.message) != error.message)  // it is tried again and again
+    options_.log.warning("{} at {}: {}", peer->name, peer->address, error.message);
   if (error.code == Code::kProtocolMismatch)
     refuse(peer->id, id, error.code, error.message);
   else

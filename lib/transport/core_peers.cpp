@@ -90,6 +90,7 @@ void Core::on_up(Peer& peer, Link& link) {
   peer.incarnation = link.incarnation;
   peer.reason.clear();
   peer.refused.reset();
+  peer.complaint.clear();
   peer.doubts = 0;
   peer.back_off = kLeastBackOff;
   publish(peer);

@@ -384,24 +384,40 @@ TEST_CASE("port: a server of another version is a protocol mismatch, at once") {
   std::size_t size = sizeof endpoint;
   zmq_getsockopt(router, ZMQ_LAST_ENDPOINT, endpoint, &size);
   ZmqBed bed("tcp");
-  auto client = bed.client();
-  const PeerId peer = client->add_peer("worker:0", std::string(endpoint).substr(6));
+  Seen<std::string> warnings;
+  EndpointOptions options;
+  options.name = "coordinator";
+  options.log = Log("transport", [&](LogLevel level, std::string_view, std::string_view text) {
+    if (level == LogLevel::kWarning) warnings.add(std::string(text));
+  });
+  auto client = bed.make(std::move(options));
+  const std::string address = std::string(endpoint).substr(6);
+  const PeerId peer = client->add_peer("worker:0", address);
   Seen<Error> errors;
   client->request(peer, text_message("x"), soon(),
                   [&](Result<Message> answer) { errors.add(answer ? Error{} : answer.error()); });
-  char id[16], bytes[256];
-  const int id_size = zmq_recv(router, id, sizeof id, 0);
-  zmq_recv(router, bytes, sizeof bytes, 0);
-  std::string welcome;
-  append_frame(welcome, {.type = FrameType::kWelcome, .incarnation = 1}, "worker:0");
-  welcome[4] = 2;
-  zmq_send(router, id, static_cast<std::size_t>(id_size), ZMQ_SNDMORE);
-  zmq_send(router, welcome.data(), welcome.size(), 0);
+  const auto greet_back = [&](char version) {
+    char id[16], bytes[256];
+    const int id_size = zmq_recv(router, id, sizeof id, 0);
+    zmq_recv(router, bytes, sizeof bytes, 0);
+    std::string welcome;
+    append_frame(welcome, {.type = FrameType::kWelcome, .incarnation = 1}, "worker:0");
+    welcome[4] = version;
+    zmq_send(router, id, static_cast<std::size_t>(id_size), ZMQ_SNDMORE);
+    zmq_send(router, welcome.data(), welcome.size(), 0);
+  };
+  greet_back(2);
   CHECK(errors.wait(1)[0].code == Code::kProtocolMismatch);
   const Result<void> up = client->wait_up(std::vector{peer}, soon());
   REQUIRE(!up);
   CHECK(up.error().code == Code::kProtocolMismatch);
   CHECK(up.error().message.find("speaks protocol version 2, this is version 1") != std::string::npos);
+  // It is tried again and again; the log says it once, and when it is something else.
+  greet_back(2);
+  greet_back(3);
+  CHECK(warnings.wait(2) ==
+        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 2, this is version 1",
+                                 "worker:0 at " + address + ": speaks protocol version 3, this is version 1"});
   const int now = 0;
   zmq_setsockopt(router, ZMQ_LINGER, &now, sizeof now);
   zmq_close(router);
