@@ -72,11 +72,13 @@ class Follower {
 
   Result<void> evaluate_first(TrainSummary& summary) {
     const auto begun = Clock::now();
-    const std::string path = std::move(seen_.extract(seen_.begin()).mapped());
+    const auto first = seen_.extract(seen_.begin());
+    const std::string& path = first.mapped();
     auto checkpoint = variable::load_checkpoint(path);
     if (!checkpoint && checkpoint.error().code == Code::kNotFound) {
       if (options_.say)
         options_.say(fmt::format("{} was removed before its turn (train.checkpoint.keep): not evaluated", path));
+      newest_ = first.key();  // that it is still listed, as a link to nowhere is, doesn't make it new
       return {};
     }
     if (!checkpoint) return fail(std::move(checkpoint).error());
@@ -118,7 +120,7 @@ class Follower {
   const TrainOptions& options_;
   std::optional<KeptBest> keep_by_;
   std::map<std::int64_t, std::string> seen_;  // by step: there, and to be evaluated
-  std::optional<std::int64_t> newest_;        // the newest one that was evaluated
+  std::optional<std::int64_t> newest_;        // the newest one that was evaluated, or passed over
   Bell bell_;
 };
 

@@ -55,10 +55,12 @@ Result<void> Judge::observe_for_stop(std::int64_t step, const Metrics& metrics, 
     best_ = TFD_TRY(take());
     best_step_ = step;
     best_metrics_ = metrics;
+    best_is_saved_ = false;
   }
   if (!record_) return {};
-  // Its state first: a record never names one that isn't there.
-  auto written = is_best && restores_ ? record_->save_best(*best_) : Result<void>();
+  // Its state first: a record never names one that isn't there. One that couldn't be written is tried again.
+  auto written = best_ && !best_is_saved_ ? record_->save_best(*best_) : Result<void>();
+  best_is_saved_ = best_is_saved_ || (best_ && written);
   StopState now{.step = step, .since = stop_by_->since(), .best = stop_by_->value()};
   now.best_step = best_step_;
   now.best_metrics = best_metrics_;

@@ -63,6 +63,7 @@ void StopRecord::forget() {
   states_.clear();
   std::error_code ignored;
   std::filesystem::remove(path(), ignored);
+  remove_states();  // a later run may have a best evaluation at the same step
 }
 
 Result<void> StopRecord::add(StopState state) {

@@ -78,6 +78,16 @@ TEST_CASE("follow: one that was removed before its turn is passed over, and said
       "step-00000020.safetensors was removed before its turn (train.checkpoint.keep): not evaluated"));
 }
 
+TEST_CASE("follow: one that is listed but isn't there is passed over once") {
+  const Directory directory;
+  for (const std::int64_t step : {10, 30}) save(directory.path(), step);
+  std::filesystem::create_symlink("nowhere", directory.path() + "/step-00000020.safetensors");
+  Following following(directory.path(), 30);
+  CHECK(following.run().step == 30);
+  CHECK(following.evaluated == std::vector<std::int64_t>{10, 30});
+  CHECK(following.said.size() == 1);
+}
+
 TEST_CASE("follow: interrupted between two checkpoints it evaluates no more of them") {
   const Directory directory;
   for (const std::int64_t step : {10, 20, 30}) save(directory.path(), step);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "bed.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/strategy/judge.hpp"
 
 namespace tfd::strategy {
@@ -157,6 +158,33 @@ TEST_CASE("judge: where training begins anew, nothing of an earlier run is left 
   Judge next(train, true, {});
   next.resume(10);
   CHECK_FALSE(next.seen_step());
+}
+
+TEST_CASE("judge: where training begins anew, no state of an earlier run is taken for one of the next") {
+  const Directory directory;
+  const auto train = stopping(directory.path());
+  Judge earlier(train, true, {});
+  evaluate(earlier, 10, 0.5);
+  REQUIRE(states_in(directory.path()) == std::vector<std::int64_t>{10});
+  Judge(train, true, {}).begin_anew();
+  CHECK(states_in(directory.path()).empty());
+}
+
+TEST_CASE("judge: a best state that couldn't be written is written with the next evaluation, and named only then") {
+  const Directory directory;
+  const auto train = stopping(directory.path());
+  const std::string states = directory.path() + "/stop";
+  Judge judge(train, true, {});
+  REQUIRE(save_file(states, "no directory"));
+  evaluate(judge, 10, 0.5);
+  evaluate(judge, 20, 0.6);
+  CHECK_FALSE(std::filesystem::exists(directory.path() + "/stop.json"));
+  std::filesystem::remove(states);
+  evaluate(judge, 30, 0.7);
+  Judge again(train, true, {});
+  again.resume(30);
+  CHECK(again.best_step() == 10);
+  CHECK(value_of(again.load_best().value()) == 10);
 }
 
 TEST_CASE("judge: a record of NaN only, and one that is no record") {

@@ -62,6 +62,7 @@ class Judge {
   std::optional<std::int64_t> seen_step_;
   std::optional<std::int64_t> best_step_;
   std::optional<variable::Checkpoint> best_;  // of this run; that of an earlier one is on disk
+  bool best_is_saved_ = false;                // that of this run is there, too
   Metrics best_metrics_;
 };
 
