@@ -4,7 +4,7 @@
 // One JSON object, printed by hand in the order of its keys: events and answers are small and many.
 // Thread rule: plain value.
 //
-//   JsonLine("event", "step").add("step", 100).text() == R"({"event":"step","step":100})" "\n"
+//   std::move(JsonLine("event", "step").add("step", 100)).text() == R"({"event":"step","step":100})" "\n"
 #include <cstdint>
 #include <string>
 #include <string_view>

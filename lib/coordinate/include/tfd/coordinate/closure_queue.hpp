@@ -8,7 +8,7 @@
 // Thread rule: thread-compatible.
 //
 //   queue.put(7);  queue.take() == 7;  queue.failed(7, error);
-//   queue.raise(&cancelled) == error;  queue.raise(&cancelled) == nullopt
+//   queue.raise(&cancelled)->message == error.message;  queue.raise(&cancelled) == std::nullopt;
 #include <cstdint>
 #include <deque>
 #include <map>

@@ -5,7 +5,7 @@
 // runs: every name, shape, dtype and binding against the modules' real signatures. An error names the JSON path. Thread
 // rule: a Program is immutable and thread-safe after it was made.
 //
-//   Program program = TFD_TRY(load_program("examples/digits/program.json", {"train.steps=10"}));
+//   Program program = TFD_TRY(load_program("examples/digits/program.json", {.overrides = {"train.steps=10"}}));
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -7,7 +7,7 @@
 // Source: tensorflow/python/distribute/parameter_server_strategy.py, 2.21.
 //
 //   auto strategy = TFD_TRY(ParameterServerStrategy::make(config, {.kind = "CPU", .count = 2}));
-//   strategy.create_variable("w");   // on ps:0, the next one on ps:1
+//   strategy.create_variable("w", variable::Aggregation::kMean);   // on ps:0, the next one on ps:1
 #include <map>
 #include <optional>
 #include <string>

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The examples in the comments of public headers and in lib/*/README.md, word for word: dist/library compiles this file
+// against what is installed and looks for each line of theirs in it. What they take for granted are parameters here.
+#include <poll.h>
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+
+#include "tfd/base/json_line.hpp"
+#include "tfd/base/names.hpp"
+#include "tfd/cluster/server_def.hpp"
+#include "tfd/coordinate/fetch.hpp"
+#include "tfd/function/module.hpp"
+#include "tfd/function/plugin.hpp"
+#include "tfd/process/child.hpp"
+#include "tfd/process/event_loop.hpp"
+#include "tfd/process/fd.hpp"
+#include "tfd/process/signals.hpp"
+#include "tfd/resolve/hostlist.hpp"
+#include "tfd/strategy/parameter_server.hpp"
+#include "tfd/transport/endpoint.hpp"
+#include "tfd/variable/partitioner.hpp"
+#include "tfd/variable/rows.hpp"
+
+using namespace std::chrono_literals;
+using namespace tfd;
+using namespace tfd::cluster;
+using namespace tfd::coordinate;
+using namespace tfd::function;
+using namespace tfd::process;
+using namespace tfd::program;
+using namespace tfd::resolve;
+using namespace tfd::strategy;
+using namespace tfd::tensor;
+using namespace tfd::transport;
+using namespace tfd::variable;
+
+namespace {
+// clang-format off
+
+// base
+Result<Tensor> load_npy(const std::string& path);
+
+Result<void> error(const std::string& path) {
+  Tensor t = TFD_TRY(load_npy(path));
+  return {};
+}
+Result<void> error_with_place(const std::string& path) {
+  Tensor t = TFD_TRY(load_npy(path), "datasets.train[0]");
+  return {};
+}
+
+enum class Color { kRed, kBlue };
+void names() {
+  constexpr NameTable<Color, 2> kColors{{{{Color::kRed, "red"}, {Color::kBlue, "blue"}}}};
+  kColors.name(Color::kRed) == "red";  kColors.find("blue") == Color::kBlue;
+}
+
+void json_line() {
+  std::move(JsonLine("event", "step").add("step", 100)).text() == R"({"event":"step","step":100})" "\n";
+}
+
+// cluster
+void cluster_spec() {
+  ClusterSpec spec;
+  spec.add_task("worker", 0, "h1:8888");
+  for (const Task& task : spec.tasks()) task.address;
+  infer_server_def(spec, std::nullopt, std::nullopt, std::nullopt);
+}
+
+// tensor
+void make_tensor() {
+  Tensor t = Tensor::zeros(DType::kF32, {64, 10});
+  t.mutable_as<float>()[0] = 1;
+}
+
+// process
+Result<void> child(const Environment& env, const Pipe& pipe) {
+  Child child = TFD_TRY(Child::start({.argv = {"nvidia-smi", "-L"}, .environment = env, .stdout_fd =
+  pipe.write.get()})); const ExitStatus status = TFD_TRY(child.wait(Deadline::after(5s)));
+  return {};
+}
+Result<void> event_loop(const SignalSource& signals, const bool& done) {
+  EventLoop loop;
+  loop.watch(signals.fd(), POLLIN, [&](short) {});
+  while (!done) TFD_TRY(loop.turn());
+  return {};
+}
+
+// resolve
+void hostlist() { expand_hostlist("n[8-10]", Compat::kNone); }
+
+// transport
+Result<void> endpoint(const Handler& serve, Message question) {
+  auto endpoint = TFD_TRY(make_zmq_endpoint({.handler = serve}));
+  PeerId ps = endpoint->add_peer("ps:0", "127.0.0.1:41234");
+  Message answer = TFD_TRY(endpoint->call(ps, std::move(question), Deadline::after(5s)));
+  return {};
+}
+
+// function
+Result<void> module(const std::string& code) {
+  Module module = TFD_TRY(make_module("train_step.mlir", code, std::nullopt));
+  module.signature.arguments[0].spec;
+  return {};
+}
+Result<void> plugin() {
+  auto plugin = TFD_TRY(Plugin::load("scale.so"));
+  auto function = TFD_TRY(plugin->make_function("scale", TFD_TRY(plugin->signature("scale"))));
+  return {};
+}
+
+// variable
+Result<void> partitioner(const nlohmann::ordered_json& json) {
+  const auto how = TFD_TRY(parse_partitioner(json));
+  const auto parts = TFD_TRY(how.partitions({1000, 16}, 4));
+  const auto shards = TFD_TRY(shard_count(parts, {1000, 16}));
+  return {};
+}
+Result<void> rows(const Tensor& ids, const Tensor& gradients, const Tensor& table) {
+  Rows used = TFD_TRY(sum_duplicates({ids, gradients}));
+  Tensor rows = TFD_TRY(gather_rows(table, ids));
+  return {};
+}
+
+// program, strategy
+Result<void> program_file() {
+  Program program = TFD_TRY(load_program("examples/digits/program.json", {.overrides = {"train.steps=10"}}));
+  return {};
+}
+Result<void> strategy(const ClusterConfig& config) {
+  auto strategy = TFD_TRY(ParameterServerStrategy::make(config, {.kind = "CPU", .count = 2}));
+  strategy.create_variable("w", variable::Aggregation::kMean);
+  return {};
+}
+
+// coordinate
+Result<void> coordinator(const Program& program, const ClusterConfig& config, const CoordinatorOptions& options,
+                         const PerWorkerDataset& iterator) {
+  auto coordinator = TFD_TRY(ClusterCoordinator::connect(program, config, options));
+  RemoteValue value = TFD_TRY(coordinator->schedule({.function = "worker_fn", .args = {iterator}}));
+  TFD_TRY(coordinator->join(Deadline::after(60s)));
+  return {};
+}
+Result<void> fetch_structure(RemoteValue value, RemoteValue other, RemoteValue another) {
+  auto [loss, rest] = TFD_TRY(fetch(std::pair(value, std::vector{other, another}), Deadline::after(60s)));
+  return {};
+}
+// lib/coordinate/README.md
+Result<void> readme(const ClusterConfig& config, Deadline soon) {
+  const auto program = TFD_TRY(program::load_program("program.json", {}));
+  const auto coordinator = TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, {}));
+  const auto iterator = TFD_TRY(coordinator->create_per_worker_dataset("threes", soon));
+  const auto value = TFD_TRY(coordinator->schedule({.function = "worker_fn", .args = {iterator}}));
+  TFD_TRY(coordinator->join(soon));
+  const auto outcome = TFD_TRY(value.fetch(soon));
+  return {};
+}
+void closure_queue(ClosureQueue& queue, const Error& error, std::vector<ClosureId> cancelled) {
+  queue.put(7);  queue.take() == 7;  queue.failed(7, error);
+  queue.raise(&cancelled)->message == error.message;  queue.raise(&cancelled) == std::nullopt;
+}
+void failures() {
+  classify({Code::kUnavailable, "…", "ps:1"}) == Failure::kServer;
+  TransientFailures transient({.servers = 3}, 4);
+}
+
+// clang-format on
+}  // namespace

@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The library as `meson install --tags devel` leaves it: headers, one archive, tfd.pc; and examples/library made of it.
+
+load ../cli/coordinate
+load common
+
+# Once for all tests: the installation lies below $DESTDIR, and is looked at there as pkg-config's sysroot.
+setup_file() {
+  export ROOT=$BATS_FILE_TMPDIR/root
+  DESTDIR=$ROOT meson install -C "$TFD_BUILD" --no-rebuild --quiet --tags devel
+  PREFIX=$(option prefix)
+  PKG_CONFIG_PATH=$ROOT$PREFIX/$(option libdir)/pkgconfig
+  INCLUDE=$ROOT$PREFIX/$(option includedir)
+  export PREFIX INCLUDE PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$ROOT
+}
+setup() { coordinate_setup; }
+teardown() { coordinate_teardown; }
+
+option() { jq -r --arg name "$1" '.[] | select(.name == $name).value' "$TFD_BUILD/meson-info/intro-buildoptions.json"; }
+
+@test "library: every public header of the rooms is installed, and the tools' own room isn't" {
+  (cd "$TFD_SOURCE/lib" && find . -path '*/include/tfd/*' -type f ! -path './cli/*' -printf '%P\n' | sed 's|.*include/||' | sort) >wanted
+  (cd "$INCLUDE" && find tfd -type f | sort) >found
+  diff wanted found
+  grep -qx tfd/coordinate/cluster_coordinator.hpp found
+  grep -qx tfd/function.h found
+}
+
+@test "library: what is for development has its tag, and nothing else was installed by it" {
+  (cd "$ROOT$PREFIX" && find . -type f ! -path './include/*' | sed 's|.*/||' | sort) >found
+  [ "$(cat found)" = $'libtfd.a\ntfd.pc' ]
+}
+
+@test "library: every header compiles on its own, of what is installed alone" {
+  "$TFD_SOURCE/tests/dist/headers-alone.sh" "$INCLUDE"
+  echo '#include "tfd/function.h"' | cc -std=c99 -pedantic-errors "-I$INCLUDE" -fsyntax-only -x c -
+}
+
+# What stands three spaces in, in a header's first comment; not where something is left out (…).
+@test "library: the examples in headers' comments and rooms' pages compile, every line of them" {
+  local examples=$TFD_SOURCE/tests/dist/header_examples.cpp line
+  c++ -std=c++20 "-I$INCLUDE" -fsyntax-only "$examples"
+  find "$INCLUDE" -name '*.hpp' -exec awk 'FNR == 1 { on = 1 } /^(#include|namespace)/ { on = 0 }
+    on && /^\/\/   / && !/…/ { sub(/^\/\/ +/, ""); sub(/ +\/\/ .*$/, ""); print }' {} + >lines
+  awk '/^```/ { on = ($0 == "```cpp"); next } on' "$TFD_SOURCE"/lib/*/README.md >>lines
+  [ "$(wc -l <lines)" -ge 30 ]
+  while IFS= read -r line; do
+    grep -qF -- "$line" "$examples" || fault "not in $(basename "$examples"): $line"
+  done <lines
+  no_faults
+}
+
+@test "library: tfd.pc says this version, and names packages that are there" {
+  [ "$(pkg-config --modversion tfd)" = "$(jq -r .version "$TFD_BUILD/meson-info/intro-projectinfo.json")" ]
+  pkg-config --exists --print-errors tfd
+}
+
+@test "library: examples/library by pkg-config, as its page says, fetches 3 from a cluster" {
+  command=$(grep -E '^g\+\+ .*pkg-config' "$EXAMPLES/library/README.md")
+  (cd "$EXAMPLES/library" && eval "${command/-o three/-o \$T/three}")
+  serve --jobs worker=2,ps=1
+  run -1 --separate-stderr timeout 60 ./three spec.json missing.json
+  [[ $stderr == *"missing.json"* ]]
+  run -0 --separate-stderr timeout 60 ./three spec.json "$EXAMPLES/counter/program.json"
+  [ "$output" = "fetched 3" ]
+}
+
+# Configured only: compiling and linking it compiles the whole library.
+@test "library: examples/library takes tfd as a Meson subproject" {
+  cp -r "$EXAMPLES/library" own
+  mkdir own/subprojects
+  ln -s "$(realpath "$SOURCE")" own/subprojects/tfd
+  meson setup own/build own >setup.log || { cat setup.log; return 1; }
+  ninja -C own/build -t query three >inputs
+  for room in base cluster coordinate; do grep -q "libtfd-$room.a" inputs; done
+}
