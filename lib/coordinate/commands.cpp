@@ -58,6 +58,7 @@ void Coordinator::send_command(const Dispatched& one) {
       epoch_, *one.closure->command, Deadline::never(), [this, one](Result<runtime::CommandOutcome> outcome) {
         if (!outcome) return ran(one, fail(std::move(outcome).error()));
         runtime::ClosureOutcome wrapped;
+        wrapped.dropped = outcome->given_back;
         wrapped.command = std::make_shared<const runtime::CommandOutcome>(std::move(*outcome));
         ran(one, std::move(wrapped));
       });

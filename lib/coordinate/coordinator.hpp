@@ -51,14 +51,17 @@ class Window {
  public:
   explicit Window(std::size_t most) : most_(most), size_(std::min<std::size_t>(most, 8)) {}
   /// Of a worker that runs `least` at a time: none of them waits for nothing.
-  Window(std::size_t most, std::size_t least) : most_(std::max(most, least)), least_(least), size_(least) {}
+  Window(std::size_t most, std::size_t least)
+      : most_(std::max(most, least)), least_(least), at_once_(least), size_(least) {}
   std::size_t size() const { return size_; }
-  void idle() { counted_ = 0; }  // the time that follows says nothing about the worker
+  std::size_t at_once() const { return at_once_; }  // more than that wait at the worker
+  void idle() { counted_ = 0; }                     // the time that follows says nothing about the worker
   void answered(Clock::time_point now);
 
  private:
   std::size_t most_;
   std::size_t least_ = 2;  // the next closure is there when one ends
+  std::size_t at_once_ = 1;
   std::size_t size_;
   std::uint64_t counted_ = 0;
   Clock::time_point start_{};
@@ -76,7 +79,8 @@ struct Worker {
   std::unordered_set<ClosureId> held;
   Window window{1};
   bool making_iterator = false;
-  bool paused = false;  // it couldn't reach a parameter server, which is being asked
+  bool gives_back = false;  // asked for what it hasn't begun
+  bool paused = false;      // it couldn't reach a parameter server, which is being asked
   bool was_ready = false;
   Clock::time_point since{};                   // of the last answer, or of the state
   Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
@@ -168,7 +172,8 @@ class Coordinator final : public ClusterCoordinator {
   void post_dispatch(const Lock& lock);
   void dispatch();
   std::vector<Dispatched> take_closures();
-  bool hand_out(const Lock&, std::size_t most, std::vector<Dispatched>& taken);
+  enum class Share { kWhatRuns, kWindow };
+  bool hand_out(const Lock&, Share share, std::vector<Dispatched>& taken);
   void send(const Dispatched& one);
   void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   bool server_failed(const Dispatched& one, const Error& error);
@@ -188,6 +193,11 @@ class Coordinator final : public ClusterCoordinator {
   static void call_back(const std::vector<ClosurePtr>& closures);
 
   // workers.cpp: on the I/O thread
+  // balance.cpp: on the I/O thread
+  void balance_soon();
+  void balance();
+  std::size_t room_at(const Lock&, std::size_t index) const;
+
   void on_peer(const transport::PeerEvent& event);
   void worker_refused(const transport::PeerEvent& event);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
@@ -266,9 +276,10 @@ class Coordinator final : public ClusterCoordinator {
   ClosureId next_id_ = 1;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t next_turn_ = 0;
-  std::unordered_set<ClosureId> returned_;    // queued again: a worker that is only cut off may have begun them
-  variable::AppliedSet ended_;                // sequence numbers that no worker will use any more
-  std::uint64_t settled_ = 0;                 // that parameter servers know to be over; I/O thread only
+  std::unordered_set<ClosureId> returned_;  // queued again: a worker that is only cut off may have begun them
+  variable::AppliedSet ended_;              // sequence numbers that no worker will use any more
+  std::uint64_t settled_ = 0;               // that parameter servers know to be over; I/O thread only
+  bool balance_is_due_ = false;
   bool drop_is_due_ = false;                  // an error: what waits at workers is not to be begun
   std::vector<std::uint64_t> unsent_fences_;  // sequence numbers that no parameter server may apply any more
   std::size_t fences_ = 0;                    // not yet acknowledged

@@ -3,7 +3,6 @@
 // Closures to workers and back. Everything here runs on the endpoint's I/O thread, but post_dispatch().
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "coordinator.hpp"
 
@@ -50,6 +49,7 @@ void Coordinator::dispatch() {
   while (std::exchange(dispatch_again_, false))
     for (const Dispatched& one : take_closures()) send(one);
   dispatching_ = false;
+  balance_soon();
 }
 
 std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
@@ -58,20 +58,20 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
   if (fatal_ || (options_.commands && closing_)) return taken;
   const bool was_full = queue_.full();
   // First to whoever has nothing to do: what is sent behind another closure waits for that one, however long it takes.
-  if (hand_out(lock, 1, taken)) hand_out(lock, std::numeric_limits<std::size_t>::max(), taken);
+  if (hand_out(lock, Share::kWhatRuns, taken)) hand_out(lock, Share::kWindow, taken);
   if (was_full && !queue_.full()) room_.notify_all();
   return taken;
 }
 
-// In turn to the workers that hold fewer than `most`, and than their window allows. False: nothing is queued any more.
-bool Coordinator::hand_out(const Lock&, std::size_t most, std::vector<Dispatched>& taken) {
+// In turn to the workers that hold less than their share. False: nothing is queued any more.
+bool Coordinator::hand_out(const Lock&, Share share, std::vector<Dispatched>& taken) {
   std::size_t passed_over = 0;
   while (passed_over < workers_.size()) {
     const std::size_t index = next_worker_;
     Worker& worker = workers_[index];
     next_worker_ = (next_worker_ + 1) % workers_.size();
-    if (worker.state != WorkerState::kReady || worker.paused ||
-        worker.held.size() >= std::min(most, worker.window.size())) {
+    const std::size_t most = share == Share::kWindow ? worker.window.size() : worker.window.at_once();
+    if (worker.state != WorkerState::kReady || worker.paused || worker.held.size() >= most) {
       ++passed_over;
       continue;
     }

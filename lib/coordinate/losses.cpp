@@ -65,6 +65,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     for (IteratorDef& iterator : iterators_) iterator.made_on.erase(index);
     refresh_values(lock, index);
     worker.since = Clock::now();
+    worker.gives_back = false;
     worker.reason = reason;
     worker.occupied.clear();
     const ClosureId head = died && !options_.commands ? head_of(lock, worker) : 0;

@@ -21,7 +21,7 @@ std::string text_of(const json& bytes) {
 
 bool is_command_kind(std::uint16_t kind) {
   return kind >= static_cast<std::uint16_t>(CommandKind::kSession) &&
-         kind <= static_cast<std::uint16_t>(CommandKind::kEnd);
+         kind <= static_cast<std::uint16_t>(CommandKind::kGiveBack);
 }
 
 Message encode(const CommandSession& session) {
@@ -63,6 +63,11 @@ Message encode(const CommandOutcome& outcome) {
 }
 
 Result<CommandOutcome> decode_command_outcome(const Message& message) {
+  if (message.kind == static_cast<std::uint16_t>(CommandKind::kGiveBack)) {
+    CommandOutcome given_back;
+    given_back.given_back = true;
+    return given_back;
+  }
   return decode<CommandOutcome>(message, "command outcome", [&](const json& meta) -> Result<CommandOutcome> {
     if (message.tensors.size() != 2) return fail(Code::kInvalidArgument, "malformed command outcome message");
     CommandOutcome out;
@@ -79,6 +84,19 @@ Result<CommandOutcome> decode_command_outcome(const Message& message) {
     return out;
   });
 }
+
+Message encode_give_back(std::uint64_t epoch, std::uint64_t count) {
+  return make_message(CommandKind::kGiveBack, {epoch, count});
+}
+
+Result<std::pair<std::uint64_t, std::uint64_t>> decode_give_back_commands(const Message& message) {
+  return decode<std::pair<std::uint64_t, std::uint64_t>>(
+      message, "give back", [](const json& meta) -> Result<std::pair<std::uint64_t, std::uint64_t>> {
+        return std::pair{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>()};
+      });
+}
+
+Message encode_given_back() { return make_message(CommandKind::kGiveBack, json::array()); }
 
 Message encode_end(std::uint64_t epoch) { return make_message(CommandKind::kEnd, json::array({epoch})); }
 

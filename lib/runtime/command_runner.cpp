@@ -146,6 +146,12 @@ void CommandRunner::answer(const transport::Message& request, transport::Respond
       if (!asked) return responder.reply(fail(std::move(asked).error()));
       auto slots = open(*asked);
       if (!slots) return responder.reply(fail(std::move(slots).error()));
+    case CommandKind::kGiveBack: {
+      auto asked = decode_give_back_commands(request);
+      if (!asked) return responder.reply(fail(std::move(asked).error()));
+      give_back(asked->first, asked->second);
+      return responder.reply(encode_given_back());
+    }
       return responder.reply(encode_slots(*slots));
     }
     case CommandKind::kRun: {
@@ -203,6 +209,17 @@ void CommandRunner::forget_if_over(std::uint64_t epoch) {
 }
 
 void CommandRunner::cancel(Session& session, const std::string& why) {
+void CommandRunner::give_back(std::uint64_t epoch, std::uint64_t count) {
+  const auto found = sessions_.find(epoch);
+  if (found == sessions_.end()) return;
+  auto& waiting = found->second.waiting;
+  for (; count > 0 && !waiting.empty(); --count) {
+    --unfinished_;
+    waiting.back().responder.reply(encode_given_back());
+    waiting.pop_back();
+  }
+}
+
   for (Waiting& waiting : session.waiting) {
     --unfinished_;
     waiting.responder.reply(fail(Code::kCancelled, "{}", why));

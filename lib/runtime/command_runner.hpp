@@ -75,6 +75,7 @@ class CommandRunner {
   void terminate(Job& job, JobId id);
   void finish(JobId id);
   void cancel(Session& session, const std::string& why);
+  void give_back(std::uint64_t epoch, std::uint64_t count);
   void forget_if_over(std::uint64_t epoch);
   void check_leases();
 

@@ -191,6 +191,14 @@ Result<DropWaiting> decode_drop(const Message& message) {
   });
 }
 
+Message encode(const GiveBack& give_back) { return make_message(Kind::kGiveBack, {give_back.epoch, give_back.count}); }
+
+Result<GiveBack> decode_give_back(const Message& message) {
+  return decode<GiveBack>(message, "give back", [](const json& meta) -> Result<GiveBack> {
+    return GiveBack{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>()};
+  });
+}
+
 Message encode(const Settle& settle) { return make_message(Kind::kSettle, {settle.epoch, settle.below}); }
 
 Result<Settle> decode_settle(const Message& message) {
@@ -238,7 +246,7 @@ Message encode(const TaskStatus& status) {
                       {status.task.job, status.task.index, status.incarnation, status.uptime_ms, status.closures_done,
                        status.closures_waiting, status.variables, status.variable_bytes, status.epoch, status.host,
                        status.pid, status.memory_bytes, status.doing, status.doing_ms, status.waits_for, status.devices,
-                       status.program, status.replicas, status.is_abandoned});
+                       status.program, status.replicas, status.is_abandoned, status.idle_ms});
 }
 
 Result<TaskStatus> decode_status(const Message& message) {
@@ -264,6 +272,7 @@ Result<TaskStatus> decode_status(const Message& message) {
     meta.at(16).get_to(out.program);
     if (meta.size() > 17) meta.at(17).get_to(out.replicas);
     if (meta.size() > 18) meta.at(18).get_to(out.is_abandoned);
+    if (meta.size() > 19) meta.at(19).get_to(out.idle_ms);
     return out;
   });
 }

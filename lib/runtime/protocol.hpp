@@ -34,6 +34,7 @@ enum class Kind : std::uint16_t {
   kDrop = 15,         // of a worker: what it hasn't begun; the answer to those, too
   kSettle = 16,       // of a parameter server: sequence numbers that are over
   kAssignRows = 17,   // an UpdateRequest outside of any closure
+  kGiveBack = 18,     // of a worker: some of what it hasn't begun; the answer to those is kDrop's
 };
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -65,6 +66,10 @@ struct DropWaiting {
     return call.epoch == epoch && call.sequence < (call.sequence < kWithoutUpdates ? updates_below : others_below);
   }
 };
+struct GiveBack {
+  std::uint64_t epoch = 0;
+  std::uint64_t count = 0;  // at most; those that came last
+};
 struct Settle {
   std::uint64_t epoch = 0;
   std::uint64_t below = 0;
@@ -91,6 +96,8 @@ transport::Message encode(const Evaluate& evaluate);
 Result<Evaluate> decode_evaluate(const transport::Message& message);
 transport::Message encode(const DropWaiting& drop);
 Result<DropWaiting> decode_drop(const transport::Message& message);
+transport::Message encode(const GiveBack& give_back);
+Result<GiveBack> decode_give_back(const transport::Message& message);
 transport::Message encode(const Settle& settle);
 Result<Settle> decode_settle(const transport::Message& message);
 transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);

@@ -97,6 +97,12 @@ void TaskClient::drop_waiting(std::uint64_t epoch, std::uint64_t updates_below, 
                     acknowledged(std::move(done)));
 }
 
+void TaskClient::give_back(std::uint64_t epoch, std::uint64_t count, bool commands, Deadline deadline,
+                           Callback<void> done) {
+  endpoint_.request(peer_, commands ? encode_give_back(epoch, count) : encode(GiveBack{epoch, count}), deadline,
+                    acknowledged(std::move(done)));
+}
+
 void TaskClient::evaluate(const std::string& function, std::int64_t count, std::int64_t index,
                           std::optional<std::int64_t> steps, std::uint64_t epoch, Deadline deadline,
                           Callback<std::vector<Metric>> done) {

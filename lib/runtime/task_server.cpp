@@ -87,6 +87,7 @@ class Server final : public TaskServer {
     }
     if (commands_ && is_command_kind(request.kind)) return commands_->submit(std::move(request), std::move(responder));
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kDrop) return responder.reply(drop(request));
+    if (worker_ && static_cast<Kind>(request.kind) == Kind::kGiveBack) return responder.reply(give_back(request));
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) return load_ps(request, std::move(responder));
     responder.reply(answer_as_ps(request));
@@ -95,6 +96,11 @@ class Server final : public TaskServer {
   Result<transport::Message> drop(const transport::Message& request) {
     worker_->drop(TFD_TRY(decode_drop(request)));
     return encode_empty(Kind::kDrop);
+  }
+
+  Result<transport::Message> give_back(const transport::Message& request) {
+    worker_->give_back(TFD_TRY(decode_give_back(request)));
+    return encode_empty(Kind::kGiveBack);
   }
 
   void load_ps(const transport::Message& request, transport::Responder responder) {

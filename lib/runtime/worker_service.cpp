@@ -90,6 +90,21 @@ void WorkerService::drop(const DropWaiting& drop) {
   for (Job& job : dropped) job.responder.reply(encode_empty(Kind::kDrop));
 }
 
+void WorkerService::give_back(const GiveBack& give_back) {
+  std::deque<Job> kept, given;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (; !jobs_.empty(); jobs_.pop_back()) {
+      const bool is_call = static_cast<Kind>(jobs_.back().request.kind) == Kind::kRun;
+      const auto call = is_call ? decode_call(jobs_.back().request) : fail(Code::kNotFound, "no call");
+      const bool is_meant = given.size() < give_back.count && call && call->epoch == give_back.epoch;
+      (is_meant ? given : kept).push_front(std::move(jobs_.back()));
+    }
+    jobs_.swap(kept);
+  }
+  for (Job& job : given) job.responder.reply(encode_empty(Kind::kDrop));
+}
+
 void WorkerService::caller_gone(const transport::Caller& caller) {
   std::deque<Job> ended;
   {

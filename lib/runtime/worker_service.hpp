@@ -34,6 +34,7 @@ class WorkerService {
   void submit(const transport::Caller& caller, transport::Message request, transport::Responder responder);
   /// Closures that haven't begun, or come later, are answered as dropped.
   void drop(const DropWaiting& drop);
+  void give_back(const GiveBack& give_back);
   /// Nobody waits for its answers any more: as if it had asked for nothing.
   void caller_gone(const transport::Caller& caller);
   void fill(TaskStatus& status) const;

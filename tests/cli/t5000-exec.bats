@@ -314,3 +314,14 @@ hint: tfd-serve --generate-key makes one" ]
   wait $pid
   [ "$(jq -s -c 'map(.value)' answers)" = "[5,5]" ]
 }
+
+@test "what waits at a worker behind a long command goes to one that has nothing to do" {
+  cluster 2
+  mkdir ran
+  cat >one.sh <<'SH'
+[ "$1" = 1 ] || exec touch "ran/$1"
+for try in $(seq 400); do [ "$(ls ran | wc -l)" -lt 8 ] || exit 0; sleep 0.05; done
+exit 9
+SH
+  run -0 timeout 60 tfd-exec --cluster spec.json -j1 'sh one.sh {}' ::: 1 2 3 4 5 6 7 8 9
+}

@@ -19,6 +19,7 @@ constexpr int kMany = 30;
 CoordinatorOptions with_window(Bed& bed) {
   CoordinatorOptions options = bed.options();
   options.window = kWindow;
+  options.balance_after = std::chrono::hours(1);  // what waits at a worker stays there
   return options;
 }
 

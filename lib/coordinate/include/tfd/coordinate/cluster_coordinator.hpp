@@ -124,6 +124,8 @@ struct CoordinatorOptions {
   int max_losses = 0;
   Duration stall_after = std::chrono::seconds(10);          // of silence, until the log says who waits for whom
   std::function<void(const WorkerChange&)> on_worker = {};  // on the I/O thread
+  /// Of a worker's silence, until what waits there goes to those that have nothing to do.
+  Duration balance_after = std::chrono::milliseconds(50);
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
   /// parameter servers are left alone. At the end what still runs is killed; tasks are not told to stop.
   std::optional<runtime::CommandSession> commands = {};

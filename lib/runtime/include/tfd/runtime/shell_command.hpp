@@ -38,10 +38,11 @@ struct CommandOutcome {
   bool overflowed = false;      // it was ended because it printed too much
   std::int64_t started_us = 0;  // microseconds since 1970
   std::int64_t duration_us = 0;
-  std::string host;       // where
-  tensor::Tensor output;  // u8: all of its stdout
-  tensor::Tensor errors;  // u8: all of its stderr
-  std::string task;       // "worker:1"
+  std::string host;         // where
+  tensor::Tensor output;    // u8: all of its stdout
+  tensor::Tensor errors;    // u8: all of its stderr
+  std::string task;         // "worker:1"
+  bool given_back = false;  // give_back() came before it was begun: there is nothing else
 };
 
 }  // namespace tfd::runtime

@@ -67,7 +67,7 @@ struct ClosureOutcome {
   std::vector<tensor::Tensor> results;  // by result index, then the `returns` of the function
   std::vector<Metric> metrics;
   std::shared_ptr<const CommandOutcome> command = {};  // of a shell command, which has nothing else; immutable
-  bool dropped = false;  // it was not begun when drop_waiting() came, and never will be: there is nothing else
+  bool dropped = false;  // drop_waiting() or give_back() came before it was begun: there is nothing else
 };
 
 /// Metrics of many calls put together: means weighted by examples, sums added, ratios numerator / denominator.
@@ -109,6 +109,7 @@ struct TaskStatus {
   std::vector<std::string> devices = {};  // of a worker that has loaded its plug-in
   std::string program = {};               // the path of the one it holds
   int replicas = 1;                       // of a worker: how many it runs
+  std::int64_t idle_ms = 0;               // since it did something of its program; 0 while it does
   bool is_abandoned = false;              // what it does is for a coordinator that is gone, or fenced off
 };
 
@@ -160,6 +161,9 @@ class TaskClient {
   /// the worker hasn't begun, or that come later, are answered as dropped: each call is either run or dropped.
   void drop_waiting(std::uint64_t epoch, std::uint64_t updates_below, std::uint64_t others_below, Deadline deadline,
                     Callback<void> done);
+  /// Of what this worker hasn't begun (calls, or the commands of a session) at most `count`, those that came last, are
+  /// answered as dropped, for others to run.
+  void give_back(std::uint64_t epoch, std::uint64_t count, bool commands, Deadline deadline, Callback<void> done);
   /// One pass over elements index, index + count, … of the function's dataset (at most `steps` of them), variables read
   /// once. Idempotent: a lost part is run again elsewhere.
   void evaluate(const std::string& function, std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps,
