@@ -8,6 +8,7 @@
 
 #include "coordinate/by_role.hpp"
 #include "key_option.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/progress.hpp"
 #include "tfd/cli/tool.hpp"
@@ -133,8 +134,8 @@ Result<int> run_training(const Asked& a, const program::Program& program, bool s
   const double seconds = std::chrono::duration<double>(summary.elapsed).count();
   const std::int64_t steps = summary.step - summary.first_step;
   const std::string metrics = training::format_metrics(summary.metrics);
-  say(io, fmt::format("{}{} step{} in {:.1f}s ({:.0f} a second){}{}",
-                      summary.reason == "interrupted" ? "interrupted: " : "", steps, steps == 1 ? "" : "s", seconds,
+  say(io, fmt::format("{}{} in {:.1f}s ({:.0f} a second){}{}", summary.reason == "interrupted" ? "interrupted: " : "",
+                      counted(static_cast<std::uint64_t>(steps), "step"), seconds,
                       static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
   if (summary.reason != "interrupted") return 0;
   if (summary.checkpoint.empty()) process::die_of_signal(signals->stopped_by());  // nothing to continue from
@@ -165,21 +166,17 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
       [&](std::string_view text) { return io.out.write(text); }, stream));
   const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
   coordinator.reset();  // says goodbye to the tasks
-  say(io, fmt::format("{} lines in {:.1f}s, {} failed, {} cancelled", summary.lines, seconds, summary.failed,
+  say(io, fmt::format("{} in {:.1f}s, {} failed, {} cancelled", counted(summary.lines, "line"), seconds, summary.failed,
                       summary.cancelled));
   return static_cast<int>(summary.failed + summary.cancelled == 0 ? cli::ExitCode::kDone : cli::ExitCode::kNo);
-}
-
-std::string plural(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string describe(const program::Program& program) {
   std::int64_t elements = 0;
   for (const auto& variable : program.variables) elements += tensor::element_count(variable.spec.shape);
   std::string text =
-      fmt::format("{}: {} ({} elements), {}, {}", program.path, plural(program.variables.size(), "variable"), elements,
-                  plural(program.datasets.size(), "dataset"), plural(program.functions.size(), "function"));
+      fmt::format("{}: {} ({} elements), {}, {}", program.path, counted(program.variables.size(), "variable"), elements,
+                  counted(program.datasets.size(), "dataset"), counted(program.functions.size(), "function"));
   if (program.train) text += fmt::format(", train by {}", program.train->function);
   if (program.train && program.train->steps) text += fmt::format(" for {} steps", *program.train->steps);
   if (program.train && program.train->epochs) text += fmt::format(" for {} epochs", *program.train->epochs);

@@ -18,6 +18,7 @@
 #include "exec/session.hpp"
 #include "exec/template.hpp"
 #include "key_option.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/signals.hpp"
@@ -37,6 +38,7 @@ struct Asked {
   std::string workdir;
   std::int64_t jobs = 0;
   std::int64_t retries = 1;
+  std::int64_t max_losses = 0;
   Duration timeout{};
   Duration connect_timeout = std::chrono::seconds(30);
   bool keep_order = true;
@@ -70,6 +72,12 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "Run a command that fails up to N times in all",
        .target = &a.retries,
        .least = 1},
+      {.names = "--max-losses",
+       .placeholder = "N",
+       .help = "A command that so many workers ran when they died fails; 0: none does",
+       .target = &a.max_losses,
+       .least = 0,
+       .most = 1'000'000},
       {.names = "--halt",
        .placeholder = "WHEN,WHAT=N",
        .help = "Stop early: now or soon, and fail, success or done, as in now,fail=1",
@@ -157,6 +165,7 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   coordinate::CoordinatorOptions out;
   out.connect_timeout = a.connect_timeout;
   out.keep_going = true;
+  out.max_losses = static_cast<int>(a.max_losses);
   out.stall_after = std::chrono::hours(1);  // commands may take long
   out.log = io.log.for_room("coordinate");
   out.commands.emplace();
@@ -205,17 +214,17 @@ void say(cli::Io& io, const std::string& line) {
   if (!io.quiet) (void)io.err.write(fmt::format("tfd-exec: {}\n", line));
 }
 
-std::string plural(std::uint64_t count) { return fmt::format("{} command{}", count, count == 1 ? "" : "s"); }
-
 int conclude(const Asked& a, const exec::Summary& summary, cli::Io& io) {
   if (summary.failed > 0)
-    say(io, fmt::format("{} of {} failed; the first {}", summary.failed, plural(summary.done), summary.first_failure));
+    say(io, fmt::format("{} of {} failed; the first {}", summary.failed, counted(summary.done, "command"),
+                        summary.first_failure));
   if (summary.signal == 0 && summary.halted)
-    say(io, fmt::format("halted by --halt {}: {} ended, {} killed", a.halt, plural(summary.done), summary.stopped));
+    say(io, fmt::format("halted by --halt {}: {} ended, {} killed", a.halt, counted(summary.done, "command"),
+                        summary.stopped));
   if (summary.signal == 0)
     return static_cast<int>(summary.failed > 0 ? cli::ExitCode::kSomeFailed : cli::ExitCode::kDone);
   if (summary.signal != SIGPIPE && !summary.is_stuck)
-    say(io, fmt::format("interrupted: {} ended, {} killed{}", plural(summary.done), summary.stopped,
+    say(io, fmt::format("interrupted: {} ended, {} killed{}", counted(summary.done, "command"), summary.stopped,
                         a.joblog.empty() ? "" : "; --resume continues from the joblog"));
   if (!a.joblog.empty() && summary.signal != SIGPIPE) return static_cast<int>(cli::ExitCode::kTryAgain);
   process::die_of_signal(summary.signal);

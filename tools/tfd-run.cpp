@@ -2,6 +2,7 @@
 //
 // tfd-run: trains a program by a distribution strategy, as one worker of it.
 #include "key_option.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
 #include "tfd/strategy/epochs.hpp"
@@ -160,9 +161,10 @@ Result<std::string> describe(const program::Program& program, const strategy::Pa
   if (strategy.is_parameter_server()) return fmt::format("{}: {} serves variables: ok", program.path, who);
   if (strategy.is_evaluator()) return fmt::format("{}: {} evaluates checkpoints: ok", program.path, who);
   const auto input = TFD_TRY(strategy.input_context());
-  return fmt::format("{}: {} of {} workers{}, {} replica{}, variables on {}: ok", program.path, who,
-                     input.num_input_pipelines, strategy.is_chief() ? " (chief)" : "", input.num_replicas_in_sync,
-                     input.num_replicas_in_sync == 1 ? "" : "s", fmt::join(strategy.parameter_devices(), ", "));
+  return fmt::format("{}: {} of {} workers{}, {}, variables on {}: ok", program.path, who, input.num_input_pipelines,
+                     strategy.is_chief() ? " (chief)" : "",
+                     counted(static_cast<std::uint64_t>(input.num_replicas_in_sync), "replica"),
+                     fmt::join(strategy.parameter_devices(), ", "));
 }
 
 Result<void> check_options(const Asked& a) {
@@ -177,7 +179,8 @@ Result<void> check_options(const Asked& a) {
 
 Result<int> run_strategy(const Asked& a, cli::Io& io) {
   TFD_TRY(check_options(a));
-  auto program = TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides, .replicas = a.replicas}));
+  auto program =
+      TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides, .replicas = a.replicas}));
   if (a.function.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tfd/base/counted.hpp"
 #include "utf8.hpp"
 
 namespace tfd {
@@ -81,6 +82,10 @@ std::string printable(std::string_view text) {
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
+}
+
+std::string counted(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 bool matches_glob(std::string_view pattern, std::string_view text) {

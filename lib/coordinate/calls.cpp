@@ -3,6 +3,7 @@
 // Whether a call fits the function of the program that it names.
 #include <algorithm>
 
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
 
@@ -59,8 +60,8 @@ Result<void> check_call(const program::Program& program, const Call& call) {
     return fail(Code::kInvalidArgument, "no function '{}'{}", call.function,
                 did_you_mean(call.function, names_of(program.functions)));
   if (call.args.size() != static_cast<std::size_t>(function->arg_count))
-    return fail(Code::kInvalidArgument, "{}: takes {} argument{}, got {}", function->name, function->arg_count,
-                function->arg_count == 1 ? "" : "s", call.args.size());
+    return fail(Code::kInvalidArgument, "{}: takes {}, got {}", function->name,
+                counted(static_cast<std::uint64_t>(function->arg_count), "argument"), call.args.size());
   for (std::size_t i = 0; i < call.args.size(); ++i)
     TFD_TRY(check_argument(
         program, *function, fmt::format("argument {}", i), call.args[i], [&](const program::InputBinding& input) {

@@ -13,8 +13,13 @@ namespace {
 
 using nlohmann::json;
 
-bool is_reference(const json& value, std::string_view key) {
-  return value.is_object() && value.size() == 1 && value.begin().key() == key;
+bool is_reference(const json& value, const char* key) { return value.is_object() && value.contains(key); }
+
+/// {"per_worker": NAME} and nothing beside it.
+Result<void> check_alone(const json& value, std::string_view key) {
+  for (const auto& [name, other] : value.items())
+    if (name != key) return fail(Code::kInvalidArgument, "unknown key '{}' beside '{}'", printable(name), key);
+  return {};
 }
 
 }  // namespace
@@ -50,6 +55,7 @@ Result<const ArgumentReader::Shape*> ArgumentReader::find_shape(const std::strin
 
 Result<Argument> ArgumentReader::read_argument(const Slot* slot, const json& value) const {
   if (is_reference(value, "per_worker")) {
+    TFD_TRY(check_alone(value, "per_worker"));
     const json& name = *value.begin();
     if (!name.is_string()) return fail(Code::kInvalidArgument, "'per_worker' must name a dataset or a variable");
     const auto dataset = datasets_.find(name.get_ref<const std::string&>());

@@ -43,6 +43,9 @@ struct Fetch {
   std::size_t missing = 0;
 };
 
+/// Those of the ClusterCoordinator that raise what became of others.
+bool raises(Op op) { return op == Op::kSchedule || op == Op::kJoin || op == Op::kDone; }
+
 /// What follows the label.
 std::string error_text(std::string_view status, const Error& error) {
   JsonLine object("status", status);
@@ -114,6 +117,7 @@ class ClosureStream {
   void put_value(std::uint64_t line, const std::string& label, AppendValue append);
   void put_text(std::uint64_t line, Kind kind, const std::string& label, std::string rest);
   void put_error(std::uint64_t line, const std::string& label, std::string_view status, const Error& error);
+  void put_raised(std::uint64_t line, const std::string& label, Op op, const Error& error);
   std::string name_for_files(std::uint64_t line, const std::optional<std::string>& id) const {
     return options_.inline_limit ? file_name(line, id) : std::string();
   }
@@ -175,8 +179,12 @@ void ClosureStream::answer_rest(const ReadLine& read_line, const Error& lost) {
     }
     const std::uint64_t line = answers_.begin();
     std::optional<std::string> id;
-    (void)parse_closure_line(**text, &id);
-    put_error(line, id ? "{\"id\":" + *id : fmt::format("{{\"line\":{}", line), "error", lost);
+    const auto parsed = parse_closure_line(**text, &id);
+    const std::string label = id ? "{\"id\":" + *id : fmt::format("{{\"line\":{}", line);
+    if (parsed && raises(parsed->op))
+      put_raised(line, label, parsed->op, lost);
+    else
+      put_error(line, label, "error", lost);
   }
 }
 
@@ -199,8 +207,8 @@ void ClosureStream::handle(const std::string& text) {
     default: {
       auto rest = answer_now(line, *parsed);
       if (rest) return put_text(line, Kind::kOther, label, std::move(*rest));
-      if (parsed->op != Op::kJoin && parsed->op != Op::kDone) return put_error(line, label, "error", rest.error());
-      return put_text(line, Kind::kOther, label, error_text("raised", rest.error()));  // the closure's own line failed
+      if (!raises(parsed->op)) return put_error(line, label, "error", rest.error());
+      return put_raised(line, label, parsed->op, rest.error());
     }
   }
   if (!taken) put_error(line, label, "error", taken.error());
@@ -238,7 +246,7 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
     if (named) named->scheduled = false;
   }
   await_told();
-  put_text(line, Kind::kCancelled, label, error_text("raised", value.error()));
+  put_raised(line, label, Op::kSchedule, value.error());
   return {};
 }
 
@@ -370,6 +378,11 @@ void ClosureStream::put_text(std::uint64_t line, Kind kind, const std::string& l
 void ClosureStream::put_error(std::uint64_t line, const std::string& label, std::string_view status,
                               const Error& error) {
   put_text(line, Kind::kFailed, label, error_text(status, error));
+}
+
+// What it is about has its own line, or is said at the end: only a schedule has something that isn't run.
+void ClosureStream::put_raised(std::uint64_t line, const std::string& label, Op op, const Error& error) {
+  put_text(line, op == Op::kSchedule ? Kind::kCancelled : Kind::kOther, label, error_text("raised", error));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "coordinator.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -70,7 +71,8 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
   TFD_TRY(check_cluster(config, false));
   const auto on_servers = std::ranges::count(program_.variables, false, &program::VariableDef::per_worker);
   if (!config.cluster.has_job("ps") && on_servers > 0)
-    return fail(Code::kInvalidArgument, "the cluster spec has no ps, but the program has {} variables", on_servers);
+    return fail(Code::kInvalidArgument, "the cluster spec has no ps, but the program has {}",
+                counted(static_cast<std::uint64_t>(on_servers), "variable"));
   for (const cluster::Task& task : config.cluster.tasks()) {
     const std::string name = cluster::format_task(task.id);
     if (task.id.job != "ps" && task.id.job != "worker") continue;
@@ -96,6 +98,7 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
 
 Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   TFD_TRY(read_spec(config));
+  config_ = config;
   if (options_.transient) transient_.emplace(*options_.transient, static_cast<int>(workers_.size()));
   const Deadline deadline = Deadline::after(options_.connect_timeout);
   transport::EndpointOptions endpoint;
@@ -204,7 +207,7 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   const bool decided = wait(lock, room_, deadline,
                             [&] { return fatal_ || (queue_.has_error() ? !is_executing(lock) : !queue_.full()); });
   if (!decided)
-    return fail(Code::kDeadlineExceeded, "the queue is full ({} closures): waiting for {}", queue_.queued(),
+    return fail(Code::kDeadlineExceeded, "the queue is full ({}): waiting for {}", counted(queue_.queued(), "closure"),
                 describe(lock));
   if (fatal_ || queue_.has_error())
     return raise(std::move(lock)).map([]() -> RemoteValue { return RemoteValue(nullptr); });
@@ -222,9 +225,11 @@ Result<void> Coordinator::join(Deadline deadline) {
   const bool decided = wait(lock, idle_, deadline, [&] {
     return fatal_ || (!is_executing(lock) && (queue_.queued() == 0 || queue_.has_error()));
   });
-  if (!decided)
-    return fail(Code::kDeadlineExceeded, "{} closures have not finished: waiting for {}",
-                queue_.in_flight() + queue_.queued(), describe(lock));
+  if (!decided) {
+    const std::size_t left = queue_.in_flight() + queue_.queued();
+    return fail(Code::kDeadlineExceeded, "{} {} not finished: waiting for {}", counted(left, "closure"),
+                left == 1 ? "has" : "have", describe(lock));
+  }
   return raise(std::move(lock));
 }
 
@@ -354,6 +359,11 @@ std::size_t Coordinator::windows() const {
 int Coordinator::num_replicas_in_sync() const {
   const Lock lock(mutex_);
   return replicas_;
+}
+
+ParameterServerStrategyV2 Coordinator::strategy() const {
+  const Lock lock(mutex_);
+  return {config_, replicas_, placement_};
 }
 
 }  // namespace tfd::coordinate

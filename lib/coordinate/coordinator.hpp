@@ -150,6 +150,7 @@ class Coordinator final : public ClusterCoordinator {
   void drop_queued() override;
   std::size_t windows() const override;
   int num_replicas_in_sync() const override;
+  ParameterServerStrategyV2 strategy() const override;
   Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) override;
   Result<void> shutdown_tasks(Deadline deadline) override;
 
@@ -192,20 +193,20 @@ class Coordinator final : public ClusterCoordinator {
   void settle();
   static void call_back(const std::vector<ClosurePtr>& closures);
 
-  // workers.cpp: on the I/O thread
   // balance.cpp: on the I/O thread
   void balance_soon();
   void balance();
   std::size_t room_at(const Lock&, std::size_t index) const;
 
+  // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
   void worker_refused(const transport::PeerEvent& event);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                    bool died = true);
-  ClosureId head_of(const Lock& lock, const Worker& worker) const;
+  std::set<ClosureId> begun_by(const Lock& lock, const Worker& worker) const;
   std::optional<Error> count_loss(const Lock& lock, Closure& closure, const std::string& worker,
-                                  std::string& said) const;
+                                  std::vector<std::string>& said) const;
   void ask_what_it_does(std::size_t index, std::uint64_t generation);
   void load_worker(std::size_t index, std::uint64_t generation);
   void runs(std::size_t index, std::uint64_t generation, int replicas);
@@ -265,6 +266,7 @@ class Coordinator final : public ClusterCoordinator {
   const CoordinatorOptions options_;
   const std::uint64_t epoch_;
   const std::shared_ptr<FetchBoard> board_;  // with the values
+  cluster::ClusterConfig config_;
   runtime::Placement placement_;
 
   mutable std::mutex mutex_;

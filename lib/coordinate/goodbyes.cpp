@@ -11,8 +11,7 @@
 namespace tfd::coordinate {
 namespace {
 
-constexpr Duration kLookPause = std::chrono::milliseconds(20);  // no task tells when it begins something: it is asked
-constexpr Duration kAtWork = std::chrono::milliseconds(300);    // in which a task that is at work shows it
+constexpr auto kAtWork = std::chrono::milliseconds(300);  // a task that does nothing for so long isn't at work
 
 /// Tells them all to stop; done when each has answered, or is gone. Those that belong to a newer coordinator than
 /// `epoch` go on; 0: of nobody in particular.
@@ -37,25 +36,38 @@ Result<void> dismiss(std::vector<runtime::TaskClient>& tasks, std::uint64_t epoc
   return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(goodbyes->silent));
 }
 
-/// One that belongs to a coordinator and does something, or has done something when it is asked again.
+std::vector<Result<runtime::TaskStatus>> ask_all(std::vector<runtime::TaskClient>& tasks, Deadline deadline) {
+  return runtime::gather<runtime::TaskStatus>(
+      tasks.size(), [&](std::size_t i, auto done) { tasks[i].status(deadline, std::move(done)); });
+}
+
+/// One that belongs to a coordinator and does something. Only those that have just ended something are asked a second
+/// time, whether that was the last of their run.
 std::optional<std::string> find_busy(std::vector<runtime::TaskClient>& tasks, Deadline deadline) {
-  const auto ask = [&] {
-    return runtime::gather<runtime::TaskStatus>(
-        tasks.size(), [&](std::size_t i, auto done) { tasks[i].status(deadline, std::move(done)); });
-  };
-  const auto first = ask();
-  const auto has_program = [](const auto& state) { return state && state->epoch != 0; };
-  if (std::ranges::none_of(first, has_program)) return std::nullopt;
-  const Deadline watched = deadline.earlier_of(Deadline::after(kAtWork));
-  for (auto states = first;; states = ask()) {
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (!has_program(first[i]) || !states[i]) continue;
-      const bool moved = states[i]->closures_done != first[i]->closures_done || states[i]->epoch != first[i]->epoch;
-      if (moved || !states[i]->doing.empty() || states[i]->closures_waiting > 0) return tasks[i].name();
-    }
-    if (watched.expired()) return std::nullopt;
-    std::this_thread::sleep_for(kLookPause);
+  std::vector<runtime::TaskClient> recent;
+  std::vector<runtime::TaskStatus> first;
+  auto quiet = kAtWork;
+  const auto is_busy = [](const runtime::TaskStatus& one) { return !one.doing.empty() || one.closures_waiting > 0; };
+  const auto answers = ask_all(tasks, deadline);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (!answers[i] || answers[i]->epoch == 0) continue;
+    if (is_busy(*answers[i])) return tasks[i].name();
+    const std::chrono::milliseconds idle(answers[i]->idle_ms);
+    if (idle >= kAtWork) continue;
+    quiet = std::min(quiet, idle);
+    recent.push_back(tasks[i]);
+    first.push_back(*answers[i]);
   }
+  if (recent.empty()) return std::nullopt;
+  std::this_thread::sleep_for(kAtWork - quiet);
+  const auto second = ask_all(recent, Deadline::after(kAtWork));  // who is down by now takes all of that
+  for (std::size_t i = 0; i < recent.size(); ++i) {
+    if (!second[i]) continue;
+    const bool moved = second[i]->closures_done != first[i].closures_done || second[i]->epoch != first[i].epoch ||
+                       second[i]->idle_ms < first[i].idle_ms;
+    if (moved || is_busy(*second[i])) return recent[i].name();
+  }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::coordinate {
@@ -15,19 +16,25 @@ constexpr Duration kServerAnswer = std::chrono::seconds(5);
 constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
 constexpr std::size_t kSuspicious = 3;  // workers that a closure is lost with, until the log says so
 
+/// Of a command, for a message.
+std::string shortened(const std::string& command) {
+  constexpr std::size_t kMost = 60;
+  return printable(command.size() <= kMost ? command : command.substr(0, kMost) + "...");
+}
+
 }  // namespace
 
-/// What it had begun: a worker runs closures in the order they came.
-ClosureId Coordinator::head_of(const Lock&, const Worker& worker) const {
-  ClosureId head = 0;
-  for (const ClosureId id : worker.held)
-    if (head == 0 || closures_.at(id)->turn < closures_.at(head)->turn) head = id;
-  return head;
+/// A worker begins closures in the order they came: one at a time, or as many commands as it has slots.
+std::set<ClosureId> Coordinator::begun_by(const Lock&, const Worker& worker) const {
+  std::vector<ClosureId> ids(worker.held.begin(), worker.held.end());
+  std::ranges::sort(ids, {}, [this](ClosureId id) { return closures_.at(id)->turn; });
+  ids.resize(std::min(ids.size(), worker.window.at_once()));
+  return {ids.begin(), ids.end()};
 }
 
 /// The error of a closure that may not be tried again; `said` is for the log, once.
 std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, const std::string& worker,
-                                             std::string& said) const {
+                                             std::vector<std::string>& said) const {
   closure.died_of.push_back(worker);
   const std::size_t times = closure.died_of.size();
   const auto describe = [&] {
@@ -35,14 +42,16 @@ std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, cons
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     const std::string label = closure.label.empty() ? fmt::format("closure {}", closure.id) : closure.label;
-    return fmt::format("{} ('{}') was what a worker did when it died, {} time{} ({})", label, closure.call.function,
-                       times, times == 1 ? "" : "s", join_words(names));
+    const std::string what = closure.command ? shortened(closure.command->text) : closure.call.function;
+    return fmt::format("{} ('{}') was what a worker did when it died, {} ({})", label, what, counted(times, "time"),
+                       join_words(names));
   };
   const bool is_over = options_.max_losses > 0 && times >= static_cast<std::size_t>(options_.max_losses);
   if (times == kSuspicious)
-    said = describe() + (is_over ? "" : ": it may be what kills them, and is tried again (--max-losses ends that)");
+    said.push_back(describe() +
+                   (is_over ? "" : ": it may be what kills them, and is tried again (--max-losses ends that)"));
   if (!is_over) return std::nullopt;
-  return Error{Code::kAborted, describe() + ": it isn't tried again", {}};
+  return Error{Code::kAborted, describe() + ": it isn't tried again", worker};
 }
 
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
@@ -50,12 +59,13 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
   Worker& worker = workers_[index];
   std::vector<ClosurePtr> ended, moved;
   std::size_t migrated = 0;
-  std::string suspicion;
+  std::vector<std::string> suspicions;
   bool was_used = false;
   {
     const Lock lock(mutex_);
     if (worker.state == WorkerState::kAway || (generation && worker.generation != *generation)) return;
     ++worker.generation;
+    worker.gives_back = false;
     was_used = worker.state == WorkerState::kReady && !closing_ && !fatal_;
     worker.state = WorkerState::kAway;
     worker.replicas = 0;
@@ -65,18 +75,17 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     for (IteratorDef& iterator : iterators_) iterator.made_on.erase(index);
     refresh_values(lock, index);
     worker.since = Clock::now();
-    worker.gives_back = false;
     worker.reason = reason;
     worker.occupied.clear();
-    const ClosureId head = died && !options_.commands ? head_of(lock, worker) : 0;
+    const auto begun = died ? begun_by(lock, worker) : std::set<ClosureId>();
     std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
     std::ranges::sort(held);
     worker.held.clear();
     const Error meanwhile{Code::kCancelled, "its worker was lost meanwhile", {}};
     for (const ClosureId id : held) {
       const ClosurePtr closure = closures_.at(id);
-      if (id == head) {
-        if (auto over = count_loss(lock, *closure, worker.name, suspicion)) {
+      if (begun.contains(id)) {
+        if (auto over = count_loss(lock, *closure, worker.name, suspicions)) {
           fail_closure(lock, *closure, std::move(*over));
           ended.push_back(closure);
           continue;
@@ -98,7 +107,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
       options_.log.warning("lost {} ({}), {} {}{} to others", worker.name, reason, migrated,
                            options_.commands ? "command" : "closure", migrated == 1 ? " goes" : "s go");
   }
-  if (!suspicion.empty()) options_.log.warning("{}", suspicion);
+  for (const std::string& suspicion : suspicions) options_.log.warning("{}", suspicion);
   send_aftermath();
   for (const ClosurePtr& closure : moved) closure->on_moved(worker.name, reason);
   call_back(ended);

@@ -42,8 +42,11 @@ Result<MembershipChange> Coordinator::change_cluster(const cluster::ClusterConfi
   TFD_TRY(check_cluster(config, !servers_.empty()));
   TFD_TRY(check_servers(TFD_TRY(addresses_of(config.cluster, "ps"))));
   const auto workers = TFD_TRY(addresses_of(config.cluster, "worker"));
-  return ask<MembershipChange>(
-      [&](auto done) { endpoint_->post([this, workers, done] { done(change_workers(workers)); }); });
+  auto change = TFD_TRY(ask<MembershipChange>(
+      [&](auto done) { endpoint_->post([this, workers, done] { done(change_workers(workers)); }); }));
+  const Lock lock(mutex_);
+  config_ = config;
+  return change;
 }
 
 Result<void> Coordinator::check_servers(const std::map<std::string, std::string>& addresses) const {

@@ -6,6 +6,7 @@
 #include "boundaries.hpp"
 #include "mailbox.hpp"
 #include "steps.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/strategy/keeper.hpp"
 
@@ -105,8 +106,9 @@ Result<void> Trainer::find_checkpoint() {
 
 std::string Trainer::describe_end() const {
   if (stopped_)
-    return fmt::format("had stopped at step {}, after {} evaluation{} without a better {}", first_step_,
-                       train_.stop->patience, train_.stop->patience == 1 ? "" : "s", train_.stop->by.metric);
+    return fmt::format("had stopped at step {}, after {} without a better {}", first_step_,
+                       counted(static_cast<std::uint64_t>(train_.stop->patience), "evaluation"),
+                       train_.stop->by.metric);
   if (data_ended_) return fmt::format("already at step {}, where the data ended", first_step_);
   return fmt::format("already at step {} of {}", first_step_, train_.steps.value_or(first_step_));
 }

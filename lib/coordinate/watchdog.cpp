@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "coordinator.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -33,8 +34,8 @@ std::string describe_worker(const Worker& worker, bool evaluates) {
   }
   if (evaluates) return fmt::format("{} (evaluates, last answer {} ago)", worker.name, ago(worker.since));
   if (worker.held.empty()) return {};
-  return fmt::format("{} (holds {} closure{}, last answer {} ago)", worker.name, worker.held.size(),
-                     worker.held.size() == 1 ? "" : "s", ago(worker.since));
+  return fmt::format("{} (holds {}, last answer {} ago)", worker.name, counted(worker.held.size(), "closure"),
+                     ago(worker.since));
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ std::string Coordinator::describe(const Lock&) const {
   if (parts.size() > kMostNamed) {
     const std::size_t others = parts.size() - kMostNamed;
     parts.resize(kMostNamed);
-    parts.push_back(fmt::format("{} other{}", others, others == 1 ? "" : "s"));
+    parts.push_back(counted(others, "other"));
   }
   std::string text = parts.empty() ? "nobody" : join_words(parts);
   if (queue_.queued() > 0) text += fmt::format("; {} more queued", queue_.queued());

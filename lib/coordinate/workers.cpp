@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::coordinate {
@@ -139,7 +140,7 @@ void Coordinator::runs(std::size_t index, std::uint64_t generation, int replicas
 // Source: ParameterServerStrategyV2, whose workers must all have the same number of GPUs.
 std::optional<Error> Coordinator::check_replicas(const Lock&, const Worker& worker) const {
   const auto devices = [](const Worker& one) {
-    return fmt::format("{} has {} device{}", one.name, one.replicas, one.replicas == 1 ? "" : "s");
+    return fmt::format("{} has {}", one.name, counted(static_cast<std::uint64_t>(one.replicas), "device"));
   };
   for (const Worker& other : workers_)
     if (&other != &worker && other.replicas > 0 && other.replicas != worker.replicas)

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -99,7 +100,7 @@ Result<void> set_value(Json& root, std::string_view path, Json value) {
     if (step.is_index) {
       if (!at->is_array()) return fail(Code::kInvalidArgument, "'{}' is not a list", here);
       if (step.index >= at->size())
-        return fail(Code::kInvalidArgument, "'{}' has {} element{}", here, at->size(), at->size() == 1 ? "" : "s");
+        return fail(Code::kInvalidArgument, "'{}' has {}", here, counted(at->size(), "element"));
       at = &(*at)[step.index];
       if (rest.empty()) break;
       continue;

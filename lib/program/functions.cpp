@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "draft.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::program {
@@ -40,10 +41,6 @@ Result<std::vector<function::Module>> parse_modules(const Node& node, const std:
   }
   if (modules.empty()) return node.fail("must not be empty");
   return modules;
-}
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 /// "; 'enc/*' is 3 of them" for every group, or nothing.

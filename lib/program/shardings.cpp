@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "draft.hpp"
+#include "tfd/base/counted.hpp"
 
 namespace tfd::program {
 namespace {
@@ -30,8 +31,8 @@ Result<void> check_shape(const Stated& at, const function::Parameter& parameter,
   const auto& pieces = at.sharding->pieces;
   const Node split = TFD_TRY(at.node.member("split"));
   if (pieces.size() != shape.size())
-    return split.fail("states {} dimension{}, but '{}' of {} is {}", pieces.size(), pieces.size() == 1 ? "" : "s",
-                      parameter.name, module.name, format_spec(parameter.spec));
+    return split.fail("states {}, but '{}' of {} is {}", counted(pieces.size(), "dimension"), parameter.name,
+                      module.name, format_spec(parameter.spec));
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (shape[i] % pieces[i] != 0)
       return split.elements()[i].fail("{} doesn't divide into {} pieces: '{}' of {} is {}", shape[i], pieces[i],

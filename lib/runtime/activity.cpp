@@ -17,6 +17,7 @@ void Activity::begin(std::string_view what) {
 void Activity::end() {
   const std::scoped_lock lock(mutex_);
   busy_ = false;
+  since_ = Clock::now();
 }
 
 void Activity::set_devices(std::vector<std::string> devices) {
@@ -35,9 +36,10 @@ void Activity::fill(TaskStatus& status) const {
     const std::scoped_lock lock(mutex_);
     status.devices = devices_;
     status.program = program_;
+    const auto since_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_).count();
+    (busy_ ? status.doing_ms : status.idle_ms) = since_ms;
     if (busy_) {
       status.doing = doing_;
-      status.doing_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_).count();
       waits = waits_;
     }
   }

@@ -34,7 +34,7 @@ class Activity {
   /// Of an engine, once there is one.
   void set_devices(std::vector<std::string> devices);
   void set_program(std::string_view path);
-  /// doing, doing_ms, waits_for, devices, program.
+  /// doing, doing_ms, idle_ms, waits_for, devices, program.
   void fill(TaskStatus& status) const;
 
   /// From here to the end of the scope it waits for these.
@@ -53,8 +53,8 @@ class Activity {
   mutable std::mutex mutex_;
   bool busy_ = false;
   std::string doing_;
-  Clock::time_point since_{};
-  std::shared_ptr<const Waits> waits_;  // with the executor that waits
+  Clock::time_point since_ = Clock::now();  // of what it does, or of having nothing to do
+  std::shared_ptr<const Waits> waits_;      // with the executor that waits
   std::vector<std::string> devices_;
   std::string program_;
 };

@@ -146,6 +146,7 @@ Result<transport::Message> PsService::update(const transport::Message& request) 
     return fail(Code::kPermissionDenied, "{} belongs to another coordinator (epoch {}, the update has {})", name_,
                 epoch_, update.epoch);
   ++updates_;
+  updated_ = Clock::now();
   return encode_flag(Kind::kUpdate, TFD_TRY(store_.apply(update.sequence, update.updates, update.client)));
 }
 
@@ -183,7 +184,9 @@ void PsService::fill(TaskStatus& status) const {
   status.variable_bytes = store_.byte_size();
   status.closures_done = updates_;
   status.epoch = epoch_;
+  status.idle_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - updated_).count();
   if (loading_ == 0) return;
+  status.idle_ms = 0;
   status.doing = "(the program)";
   status.doing_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - loading_since_).count();
 }

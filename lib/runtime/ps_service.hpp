@@ -67,6 +67,7 @@ class PsService {
   std::size_t loading_ = 0;   // not answered yet
   Clock::time_point loading_since_{};
   std::uint64_t updates_ = 0;  // requests answered
+  Clock::time_point updated_ = Clock::now();
   variable::VariableStore store_;
 
   std::mutex mutex_;  // of what follows: with the loading thread, and with stop()

@@ -123,6 +123,11 @@ std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std
     is_abandoned_ = true;
     stop_commands_->request();
   }
+  if (!running_ && served_ && is_theirs(*served_)) {  // kept filters: nobody is there to call them
+    served_.reset();
+    has_stopped_filters_ = true;
+    stop_commands_->request();
+  }
   return ended;
 }
 
@@ -153,7 +158,8 @@ void WorkerService::execute(std::stop_token stop) {
   while (wake_.wait(lock, stop, [this] { return !jobs_.empty(); }) && !stop.stop_requested()) {
     std::optional<Job> job = std::move(jobs_.front());
     jobs_.pop_front();
-    running_ = job->connection;
+    running_ = served_ = job->connection;
+    if (std::exchange(has_stopped_filters_, false)) stop_commands_->clear();
     dropping_ = drop_;
     lock.unlock();
     auto reply = answer(job->request);

@@ -95,7 +95,9 @@ class WorkerService {
   std::condition_variable_any wake_;
   std::deque<Job> jobs_;                  // guarded by mutex_, as what follows
   std::optional<std::uint64_t> running_;  // whose job the executor has
+  std::optional<std::uint64_t> served_;   // whose job it had last, while they are there
   bool is_abandoned_ = false;             // nobody wants that job's answer
+  bool has_stopped_filters_ = false;      // of those that are gone, while there was no job
   DropWaiting drop_;
   std::atomic<std::uint64_t> newest_{0};  // epoch that asked for this worker
   std::atomic<std::uint64_t> epoch_{0};

@@ -141,7 +141,7 @@ Result<OptimizerSettings> parse_optimizer_settings(const nlohmann::ordered_json&
     if (pattern.empty()) own.add(Error{Code::kInvalidArgument, name + ".groups: a group needs a pattern", {}});
     if (auto read = own.finish(); !read) settings.add(std::move(read).error());
   }
-  settings.refuse("loss_scale_factor", Code::kUnimplemented, "not supported yet; see loss_scale");
+  settings.refuse("loss_scale_factor", Code::kUnimplemented, "is called loss_scale here");
   read_nonfinite(settings, out);
   TFD_TRY(settings.finish());
   out.groups.push_back(std::move(all.group));

@@ -236,9 +236,11 @@ coordinator_done() { # CODE
   event '.id == "saved" and .step == 3'
   say "$(call gated 100 running)"
   arrives 100
-  say '{"op": "join", "id": "raises"}'
+  say '{"op": "join", "id": "raises"}' "$(call add 1 scheduled)" '{"op": "done", "id": "asked"}' '{"op": "join", "id": "raises again"}'
   kill -KILL "$(task_pid ps:0)"
-  event '.id == "raises" and .status == "raised" and .error.code == "UNAVAILABLE" and .error.task == "ps:0"'
+  for id in raises scheduled asked "raises again"; do
+    event ".id == \"$id\" and .status == \"raised\" and .error.code == \"UNAVAILABLE\" and .error.task == \"ps:0\""
+  done
   opens
   coordinator_done 69
   run -0 --separate-stderr timeout 60 tfd-coordinate -q program.json --cluster spec.json --ordered --closures - <<'LINES'

@@ -149,3 +149,22 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$(awk -F'\t' 'NR > 1 { print $1 }' log | sort -n | uniq | wc -l)" = 2000 ]
   [ "$(awk -F'\t' 'NR > 1 { print $1 }' log | wc -l)" = 2000 ]
 }
+
+@test "--max-losses: a command that kills its worker each time fails, and others go on" {
+  cluster 2
+  deadly='[ {} != 2 ] || kill -KILL $PPID; echo {}'
+  run -123 --separate-stderr tfd_exec -j 1 --joblog log --max-losses 2 "$deadly" ::: 1 2 3 4
+  [ "$output" = $'1\n3\n4' ]
+  [ "$(awk -F'\t' '$1 == 2 { print $7, $8 }' log | paste -sd,)" = '-1 0,-1 9' ]
+  awk -F'\t' '$1 == 2 && $2 !~ /^worker:[01]$/ { exit 1 }' log
+  [[ $stderr == *"tfd-exec: command 2 ('[ 2 != 2 ] || kill -KILL \$PPID; echo 2') was what a worker did when it died, 2 times ("*"): it isn't tried again"* ]]
+  [[ $stderr == *"1 of 4 commands failed; the first lost its workers: [ 2 != 2 ]"* ]]
+  run -0 --separate-stderr tfd_exec -j 1 --joblog log --max-losses 2 --resume "$deadly" ::: 1 2 3 4
+  [ -z "$output" ]
+}
+
+@test "--retries doesn't try again what is given up" {
+  cluster 2
+  run -123 --separate-stderr tfd_exec -j 1 --retries 3 --max-losses 1 'echo >>tried; kill -KILL $PPID; wait' ::: 1
+  [ "$(wc -l <tried)" = 1 ]
+}

@@ -94,3 +94,23 @@ JSON
   serve_ends 0
   ! pgrep -f 'while read x; do case' >/dev/null
 }
+
+@test "a filter of a coordinator that is killed while it waits for a call ends, though nobody follows" {
+  serve --allow-native --jobs worker=1
+  cat >filter.json <<'JSON'
+{"v": 1, "functions": {"pid": {"command": ["sh", "-c", "sleep 1000 & while read -r _; do echo $$; done"], "keep": true,
+  "arguments": [], "results": [{"dtype": "s32", "shape": []}], "inputs": [], "outputs": [{"result": 0}]}}}
+JSON
+  mkfifo lines
+  tfd-coordinate -q filter.json --cluster spec.json --keep-servers --closures lines >answers &
+  pid=$!
+  exec 9>lines
+  echo '{"op": "schedule", "function": "pid"}' >&9
+  for i in $(seq 500); do [ -s answers ] && break; sleep 0.02; done
+  filter=$(jq .value answers)
+  kill -0 "$filter"
+  left=$(pgrep -g "$filter")
+  kill -KILL $pid
+  exec 9>&-
+  LIMIT=30 ends $left
+}

@@ -13,7 +13,8 @@
 
 namespace tfd::exec {
 
-/// Exitval of a command that has not ended by itself: its time was up, or its worker was lost and it runs again.
+/// Exitval of a command that has not ended by itself: its time was up, its worker was lost and it runs again, or it
+/// is given up.
 inline constexpr int kNoExit = -1;
 
 /// On one line, without tabs.

@@ -48,7 +48,7 @@ tensor::Tensor text_tensor(const std::string& text) {
   return out;
 }
 
-/// A command that could not even be asked for.
+/// A command that could not even be asked for, or that is given up.
 runtime::CommandOutcome outcome_of(const Error& error) {
   runtime::CommandOutcome out;
   out.code = kNotStarted;
@@ -158,6 +158,7 @@ Result<void> Session::schedule(coordinate::ClusterCoordinator& coordinator, std:
   ++job.tries;
   job.scheduled = seconds_since_1970();
   coordinate::Call call;
+  call.label = fmt::format("command {}", number);
   call.command = runtime::ShellCommand{job.command, number, options_.timeout};
   call.on_done = [box = box_, number](const coordinate::RemoteValue& value) { box->put({number, value, {}}); };
   call.on_moved = [box = box_, number](const std::string& task, const std::string&) {
@@ -179,6 +180,7 @@ Result<void> Session::take_events(coordinate::ClusterCoordinator& coordinator) {
       continue;
     }
     const bool is_ready = event.value->state() == coordinate::ClosureState::kReady;
+    jobs_.at(event.number).is_given_up = !is_ready && event.value->error().code == Code::kAborted;
     TFD_TRY(on_outcome(coordinator, event.number,
                        is_ready ? *event.value->outcome().command : outcome_of(event.value->error())));
     if (ends_now_) return {};
@@ -190,14 +192,15 @@ Result<void> Session::on_outcome(coordinate::ClusterCoordinator& coordinator, st
                                  runtime::CommandOutcome outcome) {
   Job& job = jobs_.at(number);
   const bool failed = has_failed(outcome);
-  if (failed && job.tries < options_.tries && !summary_.halted) {
+  if (failed && job.tries < options_.tries && !job.is_given_up && !summary_.halted) {
     io_.log.info("command {} {}, trying again: {}", number, describe(outcome), shortened(job.command));
     return schedule(coordinator, number);
   }
   --running_;
   ++summary_.done;
   if (failed && summary_.failed++ == 0)
-    summary_.first_failure = fmt::format("{}: {}", describe(outcome), shortened(job.command));
+    summary_.first_failure =
+        fmt::format("{}: {}", job.is_given_up ? "lost its workers" : describe(outcome), shortened(job.command));
   TFD_TRY(log_outcome(number, job, outcome));
   held_bytes_ += printed_bytes(outcome);
   job.outcome = std::move(outcome);
@@ -218,8 +221,8 @@ Result<void> Session::log_outcome(std::uint64_t number, const Job& job, const ru
   line.duration = static_cast<double>(outcome.duration_us) / 1e6;
   line.sent = job.command.size();
   line.received = printed_bytes(outcome);
-  const bool has_ended_itself = !outcome.timed_out && !outcome.overflowed;
-  line.signal = has_ended_itself ? outcome.signal : SIGTERM;
+  const bool has_ended_itself = !outcome.timed_out && !outcome.overflowed && !job.is_given_up;
+  line.signal = job.is_given_up ? SIGKILL : has_ended_itself ? outcome.signal : SIGTERM;
   line.exit_value = !has_ended_itself ? kNoExit : outcome.signal != 0 ? 0 : outcome.code;
   line.command = job.command;
   return joblog_->write(line);

@@ -58,6 +58,7 @@ class Session {
     std::string tag;
     std::string command;
     std::int64_t tries = 0;
+    bool is_given_up = false;                        // its workers die: no more of them are tried
     double scheduled = 0;                            // seconds since 1970
     std::optional<runtime::CommandOutcome> outcome;  // held until it is its turn
   };

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "tfd/base/counted.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/text.hpp"
@@ -86,6 +87,9 @@ TEST_CASE("text: the nearest name, if it is near enough") {
   const std::vector<std::string> known{"learning_rate", "momentum", "nesterov"};
   CHECK(did_you_mean("learning_rat", known) == ", did you mean 'learning_rate'?");
   CHECK(did_you_mean("xyz", known).empty());
+  CHECK(counted(0, "closure") == "0 closures");
+  CHECK(counted(1, "closure") == "1 closure");
+  CHECK(counted(2, "closure") == "2 closures");
   CHECK(join_words(known) == "learning_rate, momentum and nesterov");
 }
 

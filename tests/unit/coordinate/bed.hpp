@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "fake_engine.hpp"
+#include "temporary_directory.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
 
 namespace tfd::bed {
@@ -220,22 +221,6 @@ class Bed {
   std::map<std::string, std::unique_ptr<runtime::TaskServer>> tasks_;
 };
 
-/// A directory of the test's own, gone at its end.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "tfd-coordinate-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using test::TemporaryDirectory;
 
 }  // namespace tfd::bed

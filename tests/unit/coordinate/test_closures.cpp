@@ -229,6 +229,8 @@ TEST_CASE("closures: a line that is wrong gets an error with its label, and the 
       {R"({"op": "schedule", "function": "double", "args": [[1, 2]]})", "double: argument 0: "},
       {R"({"op": "schedule", "function": "double", "args": [{"remote": "a"}]})", "a remote value can't be an argument"},
       {R"({"op": "schedule", "function": "next", "args": [{"per_worker": "ten"}]})", "no per-worker dataset 'ten' yet"},
+      {R"({"op": "schedule", "function": "next", "args": [{"per_worker": "threes", "x": 1}]})",
+       "next: argument 0: unknown key 'x' beside 'per_worker'"},
       {R"({"op": "schedule", "function": "next", "args": [1]})", "must be {\"per_worker\": DATASET}"},
       {R"({"op": "fetch", "of": {"remote": "nobody"}})", "no closure was scheduled with the id \"nobody\""},
       {R"({"op": "create_per_worker_dataset", "dataset": "tenn"})", "no dataset 'tenn', did you mean 'ten'?"},
@@ -351,6 +353,48 @@ TEST_CASE("closures: a lost parameter server answers everything that was read an
   CHECK(result.error().code == Code::kUnavailable);
   CHECK(result.error().task == "ps:0");
   CHECK(stream.answer("a")["error"]["code"] == "UNAVAILABLE");
+}
+
+TEST_CASE("closures: every schedule, join and done after a lost parameter server raises it, others fail") {
+  Bed bed;
+  Stream stream(bed);
+  std::deque<std::string> lines{
+      schedule("double", 1, "before"),
+      R"({"op": "join", "id": "joined"})",
+      schedule("double", 1, "scheduled"),
+      R"({"op": "join", "id": "joins"})",
+      R"({"op": "done", "id": "asks"})",
+      R"({"op": "join", "id": "joins again"})",
+      R"({"op": "fetch", "of": {"remote": "before"}, "id": "fetches"})",
+      R"({"op": "read", "variable": "v", "id": "reads"})",
+  };
+  bool killed = false;
+  const auto result = run_closures(
+      *stream.coordinator, stream.program,
+      [&](Deadline) -> Result<std::optional<std::string>> {
+        if (lines.empty()) return fail(Code::kDeadlineExceeded, "nothing yet");
+        if (lines.size() == 6 && !std::exchange(killed, true)) bed.kill("ps:0");
+        if (killed && !stream.coordinator->lost()) return fail(Code::kDeadlineExceeded, "nothing yet");
+        std::string line = std::move(lines.front());
+        lines.pop_front();
+        return line;
+      },
+      [&](std::string_view text) -> Result<void> {
+        stream.written.append(text);
+        return {};
+      },
+      stream.options);
+  REQUIRE_FALSE(result);
+  CHECK(stream.answer("joined")["status"] == "ready");
+  for (const char* id : {"scheduled", "joins", "asks", "joins again"}) {
+    CHECK(stream.answer(id)["status"] == "raised");
+    CHECK(stream.answer(id)["error"]["code"] == "UNAVAILABLE");
+    CHECK(stream.answer(id)["error"]["task"] == "ps:0");
+  }
+  for (const char* id : {"fetches", "reads"}) {
+    CHECK(stream.answer(id)["status"] == "error");
+    CHECK(stream.answer(id)["error"]["code"] == "UNAVAILABLE");
+  }
 }
 
 TEST_CASE("closures: a reader of the answers that is gone ends the stream") {

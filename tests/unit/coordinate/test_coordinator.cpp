@@ -477,6 +477,27 @@ TEST_CASE("coordinator: says goodbye to every task at its end, unless it is to k
   CHECK(bed.goodbyes == 6);
 }
 
+TEST_CASE("coordinator: who waits for too long is told how much isn't finished, and whom it waits for") {
+  Bed bed(1, 1);
+  auto options = bed.options();
+  options.queue_capacity = 1;
+  options.window = 1;
+  const auto coordinator = bed.connect(make_program(), options);
+  bed.gate.close();
+  schedule(*coordinator, "gated", {number(1)});
+  bed.gate.wait_for(1);
+  const auto joined = coordinator->join(Deadline::after(1ms));
+  REQUIRE_FALSE(joined);
+  CHECK(joined.error().message.starts_with("1 closure has not finished: waiting for worker:0 (holds 1 closure, last "));
+  schedule(*coordinator, "gated", {number(1)});
+  const auto full = coordinator->schedule({.function = "gated", .args = {number(1)}}, Deadline::after(1ms));
+  REQUIRE_FALSE(full);
+  CHECK(full.error().message.starts_with("the queue is full (1 closure): waiting for worker:0"));
+  CHECK(coordinator->join(Deadline::after(1ms)).error().message.starts_with("2 closures have not finished: "));
+  bed.gate.open();
+  good(coordinator->join(soon()));
+}
+
 TEST_CASE("coordinator: who has nothing to do doesn't end tasks that are at work for somebody else") {
   Bed bed(2, 1);
   const auto coordinator = bed.connect();

@@ -550,3 +550,22 @@ TEST_CASE("coordinator page: only functions of the program can be scheduled") {
   CHECK(refused.error().code == Code::kInvalidArgument);
   CHECK(good(coordinator->done()));
 }
+
+// --- attributes
+
+TEST_CASE("coordinator page: strategy is the one that it distributes by: cluster, replicas, where variables are") {
+  Bed bed(2, 2);
+  const auto coordinator = bed.connect();
+  const ParameterServerStrategyV2 strategy = coordinator->strategy();
+  CHECK(cluster::cluster_spec_to_json(strategy.cluster_resolver.cluster) ==
+        cluster::cluster_spec_to_json(bed.config().cluster));
+  CHECK(strategy.num_replicas_in_sync == coordinator->num_replicas_in_sync());
+  CHECK(strategy.placement.ps.size() == 2);
+  CHECK(strategy.placement.variables.at("v") == 0);
+  auto config = bed.config();
+  config.cluster = {};
+  config.cluster.add_task("worker", 1, Bed::address("worker:1"));
+  for (int i = 0; i < 2; ++i) config.cluster.add_task("ps", i, Bed::address("ps:" + std::to_string(i)));
+  good(coordinator->change_cluster(config));
+  CHECK(coordinator->strategy().cluster_resolver.cluster.tasks().size() == 3);
+}

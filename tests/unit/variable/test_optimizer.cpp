@@ -166,7 +166,7 @@ TEST_CASE("optimizer: reads its settings, and names what is wrong with them") {
   CHECK(error_of(R"({"sgd": {"gradient_accumulation_steps": 1}})").message ==
         "sgd.gradient_accumulation_steps: must be a whole number >= 2, not 1");
   CHECK(error_of(R"({"sgd": {"ema_momentum": 1.5}})").message == "sgd.ema_momentum: must be within [0, 1], not 1.5");
-  CHECK(error_of(R"({"sgd": {"loss_scale_factor": 2}})").code == Code::kUnimplemented);
+  CHECK(error_of(R"({"sgd": {"loss_scale_factor": 2}})").message == "sgd.loss_scale_factor: is called loss_scale here");
   CHECK(error_of(R"({"sgd": {"groups": {"enc/*": {"momentun": 0.5}}}})").message ==
         "sgd.groups.enc/*.momentun: unknown, did you mean 'momentum'?");
   CHECK(error_of(R"({"sgd": {"groups": {"": {}}}})").message == "sgd.groups: a group needs a pattern");

@@ -106,6 +106,13 @@ struct MembershipChange {
   std::vector<std::string> moved;  // to another address
 };
 
+/// What a coordinator distributes by. Source: ParameterServerStrategyV2.
+struct ParameterServerStrategyV2 {
+  cluster::ClusterConfig cluster_resolver;  // as change_cluster() has left it
+  int num_replicas_in_sync = 1;
+  runtime::Placement placement;  // of variables on parameter servers: round-robin, in the order of the program
+};
+
 struct WorkerChange {
   std::string task;   // "worker:1"
   bool lost = false;  // else it is back
@@ -117,6 +124,8 @@ struct CoordinatorOptions {
   Duration connect_timeout = std::chrono::seconds(30);
   std::size_t queue_capacity = ClosureQueue::kDefaultCapacity;
   std::size_t window = 64;  // closures that a worker holds at a time, at most: less where they take long
+  /// Of a worker's silence, until what waits there goes to those that have nothing to do.
+  Duration balance_after = std::chrono::milliseconds(50);
   bool keep_going = false;
   bool keep_servers = false;
   /// A closure that was what a worker did when that died, so many times, fails with kAborted; 0: it is tried for ever,
@@ -124,8 +133,6 @@ struct CoordinatorOptions {
   int max_losses = 0;
   Duration stall_after = std::chrono::seconds(10);          // of silence, until the log says who waits for whom
   std::function<void(const WorkerChange&)> on_worker = {};  // on the I/O thread
-  /// Of a worker's silence, until what waits there goes to those that have nothing to do.
-  Duration balance_after = std::chrono::milliseconds(50);
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
   /// parameter servers are left alone. At the end what still runs is killed; tasks are not told to stop.
   std::optional<runtime::CommandSession> commands = {};
@@ -205,6 +212,8 @@ class ClusterCoordinator {
   /// Of one worker: one for each of its devices. Every worker has as many: connect() is kInvalidArgument otherwise (or
   /// what follows, where the one that differs is slow), and a worker that joins with another number isn't used.
   virtual int num_replicas_in_sync() const = 0;
+  /// As it is now.
+  virtual ParameterServerStrategyV2 strategy() const = 0;
   /// Tells every task to stop and waits for their answers.
   virtual Result<void> shutdown_tasks(Deadline deadline) = 0;
 };
