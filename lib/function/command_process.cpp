@@ -11,6 +11,7 @@
 
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/process/relay.hpp"
 
 namespace tfd::function {
 namespace {
@@ -21,19 +22,6 @@ constexpr Duration kFarewell = std::chrono::milliseconds(500);  // for what has 
 constexpr Duration kGrace = std::chrono::seconds(1);            // from SIGTERM to SIGKILL
 
 void make_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
-
-/// What is there, appended to `out`: false at the end of the file.
-bool take(int fd, std::string& out, std::size_t most) {
-  char buffer[kPiece];
-  while (out.size() <= most) {
-    const ssize_t got = ::read(fd, buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno == EAGAIN;
-    if (got == 0) return false;
-    out.append(buffer, static_cast<std::size_t>(got));
-  }
-  return true;
-}
 
 std::string last_words(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
@@ -88,7 +76,7 @@ process::ExitStatus CommandProcess::finish() {
 
 void CommandProcess::read_stderr() {
   if (!err_) return;
-  if (!take(err_.get(), errors_, kMostErrors + kPiece)) err_.reset();
+  if (!process::read_available(err_.get(), errors_, kMostErrors + kPiece)) err_.reset();
   if (errors_.size() > 2 * kMostErrors) errors_.erase(0, errors_.size() - kMostErrors);
 }
 
@@ -113,7 +101,7 @@ Result<void> CommandProcess::turn(std::string_view& to_write, std::size_t most, 
     }
   }
   if (fds[2].revents != 0) read_stderr();
-  if (fds[1].revents != 0 && !take(out_.get(), output_, most)) out_.reset();
+  if (fds[1].revents != 0 && !process::read_available(out_.get(), output_, most)) out_.reset();
   if (output_.size() > most) return fail(Code::kResourceExhausted, "printed more than {} bytes", most);
   return {};
 }
@@ -186,7 +174,7 @@ Result<std::string> CommandProcess::exchange(std::string_view line, std::size_t 
 }
 
 bool CommandProcess::is_spoilt() {
-  if (out_ && !take(out_.get(), output_, kPiece)) out_.reset();
+  if (out_ && !process::read_available(out_.get(), output_, kPiece)) out_.reset();
   read_stderr();
   return !out_ || !output_.empty() || has_ended(Deadline::after(Duration::zero()));
 }

@@ -32,6 +32,18 @@ ssize_t write_now(int fd, std::string_view text) {
 
 }  // namespace
 
+bool read_available(int fd, std::string& out, std::size_t most) {
+  char buffer[64 * 1024];
+  while (out.size() <= most) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno == EAGAIN;
+    if (got == 0) return false;
+    out.append(buffer, static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
 LineReader::LineReader(Fd fd) : fd_(std::move(fd)) {
   ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
 }

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "tfd/base/text.hpp"
+#include "tfd/process/relay.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -47,19 +48,6 @@ int own_share(const Environment& environment) {
   cpu_set_t set;
   CPU_ZERO(&set);
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
-
-/// What is there now, appended to `out`: false at the end of the file. Stops above the limit.
-bool take(int fd, std::string& out) {
-  char buffer[64 * 1024];
-  while (out.size() <= kMostOutput) {
-    const ssize_t got = ::read(fd, buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno == EAGAIN;
-    if (got == 0) return false;
-    out.append(buffer, static_cast<std::size_t>(got));
-  }
-  return true;
 }
 
 }  // namespace
@@ -146,12 +134,6 @@ void CommandRunner::answer(const transport::Message& request, transport::Respond
       if (!asked) return responder.reply(fail(std::move(asked).error()));
       auto slots = open(*asked);
       if (!slots) return responder.reply(fail(std::move(slots).error()));
-    case CommandKind::kGiveBack: {
-      auto asked = decode_give_back_commands(request);
-      if (!asked) return responder.reply(fail(std::move(asked).error()));
-      give_back(asked->first, asked->second);
-      return responder.reply(encode_given_back());
-    }
       return responder.reply(encode_slots(*slots));
     }
     case CommandKind::kRun: {
@@ -163,6 +145,12 @@ void CommandRunner::answer(const transport::Message& request, transport::Respond
       ++unfinished_;
       session->second.waiting.push_back({std::move(asked->command), std::move(responder)});
       return start_waiting(session->second);
+    }
+    case CommandKind::kGiveBack: {
+      auto asked = decode_give_back_commands(request);
+      if (!asked) return responder.reply(fail(std::move(asked).error()));
+      give_back(asked->first, asked->second);
+      return responder.reply(encode_given_back());
     }
     case CommandKind::kEnd: {
       auto epoch = decode_end(request);
@@ -209,17 +197,6 @@ void CommandRunner::forget_if_over(std::uint64_t epoch) {
 }
 
 void CommandRunner::cancel(Session& session, const std::string& why) {
-void CommandRunner::give_back(std::uint64_t epoch, std::uint64_t count) {
-  const auto found = sessions_.find(epoch);
-  if (found == sessions_.end()) return;
-  auto& waiting = found->second.waiting;
-  for (; count > 0 && !waiting.empty(); --count) {
-    --unfinished_;
-    waiting.back().responder.reply(encode_given_back());
-    waiting.pop_back();
-  }
-}
-
   for (Waiting& waiting : session.waiting) {
     --unfinished_;
     waiting.responder.reply(fail(Code::kCancelled, "{}", why));
@@ -229,6 +206,17 @@ void CommandRunner::give_back(std::uint64_t epoch, std::uint64_t count) {
     if (job->epoch != session.asked.epoch || job->is_cancelled) continue;
     job->is_cancelled = true;
     terminate(*job, id);
+  }
+}
+
+void CommandRunner::give_back(std::uint64_t epoch, std::uint64_t count) {
+  const auto found = sessions_.find(epoch);
+  if (found == sessions_.end()) return;
+  auto& waiting = found->second.waiting;
+  for (; count > 0 && !waiting.empty(); --count) {
+    --unfinished_;
+    waiting.back().responder.reply(encode_given_back());
+    waiting.pop_back();
   }
 }
 
@@ -309,7 +297,7 @@ void CommandRunner::read(JobId id, bool is_error) {
   Job& job = *jobs_.at(id);
   process::Fd& fd = is_error ? job.err : job.out;
   std::string& text = is_error ? job.errors : job.output;
-  const bool more = take(fd.get(), text);
+  const bool more = process::read_available(fd.get(), text, kMostOutput);
   if (text.size() > kMostOutput && !job.outcome.overflowed) {
     job.outcome.overflowed = true;
     text.resize(kMostOutput);
@@ -336,7 +324,7 @@ void CommandRunner::finish(JobId id) {
   loop_.forget(job->child.pidfd());
   for (process::Fd* fd : {&job->out, &job->err}) {
     if (!*fd) continue;
-    take(fd->get(), fd == &job->out ? job->output : job->errors);
+    process::read_available(fd->get(), fd == &job->out ? job->output : job->errors, kMostOutput);
     loop_.forget(fd->get());
   }
   for (const auto timer : job->timers) loop_.cancel(timer);

@@ -11,6 +11,10 @@
 
 namespace tfd::process {
 
+/// What a non-blocking descriptor has now, appended to `out`: false at the end of file, or after an error. Stops once
+/// there are more than `most` bytes.
+bool read_available(int fd, std::string& out, std::size_t most);
+
 /// Splits what comes out of a descriptor into lines.
 class LineReader {
  public:
