@@ -66,12 +66,21 @@ option() { jq -r --arg name "$1" '.[] | select(.name == $name).value' "$TFD_BUIL
   [ "$output" = "fetched 3" ]
 }
 
+@test "library: examples/library in Meson takes what is installed" {
+  cp -r "$EXAMPLES/library" own
+  meson setup own/build own -Doptimization=0 >setup.log || { cat setup.log; return 1; }
+  ninja -C own/build -t query three >inputs
+  grep -q "$ROOT.*libtfd.a" inputs
+  ninja -C own/build three >build.log || { cat build.log; return 1; }
+  run -64 own/build/three
+}
+
 # Configured only: compiling and linking it compiles the whole library.
 @test "library: examples/library takes tfd as a Meson subproject" {
   cp -r "$EXAMPLES/library" own
   mkdir own/subprojects
   ln -s "$(realpath "$SOURCE")" own/subprojects/tfd
-  meson setup own/build own >setup.log || { cat setup.log; return 1; }
+  env -u PKG_CONFIG_PATH -u PKG_CONFIG_SYSROOT_DIR meson setup own/build own >setup.log || { cat setup.log; return 1; }
   ninja -C own/build -t query three >inputs
   for room in base cluster coordinate; do grep -q "libtfd-$room.a" inputs; done
 }
