@@ -48,6 +48,8 @@ class PsService {
 
   void fill(TaskStatus& status) const;
   std::uint64_t epoch() const { return epoch_; }
+  /// Of whoever asked for it last, while that program is still being loaded, too.
+  std::uint64_t newest() const { return newest_; }
 
  private:
   struct Loading {

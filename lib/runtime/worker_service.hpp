@@ -38,6 +38,8 @@ class WorkerService {
   /// Nobody waits for its answers any more: as if it had asked for nothing.
   void caller_gone(const transport::Caller& caller);
   void fill(TaskStatus& status) const;
+  /// Epoch of the newest coordinator that asked for it, whether its program is loaded yet or not.
+  std::uint64_t newest() const { return newest_; }
 
  private:
   struct Job {

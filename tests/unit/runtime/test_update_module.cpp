@@ -182,6 +182,11 @@ TEST_CASE("optimizer of one's own: a parameter server answers and lives while it
   const auto fenced = older.get();  // at once
   REQUIRE_FALSE(fenced);
   CHECK(fenced.error().code == Code::kPermissionDenied);
+  const auto goodbye = std::make_shared<std::promise<Result<void>>>();
+  task.shutdown(8, deadline, [goodbye](Result<void> result) { goodbye->set_value(std::move(result)); });
+  const auto refused = goodbye->get_future().get();  // it isn't that one's any more
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kPermissionDenied);
   auto again = load(9);  // as another worker of a cluster without a coordinator
   compiled.set_value();
   CHECK(first.get().has_value());
