@@ -71,7 +71,8 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
 
 @test "output comes in the order of the arguments, or as commands end" {
   cluster 1
-  slow_first='if [ {} = 1 ]; then until [ -e go ]; do sleep 0.01; done; else touch go; fi; echo {}'
+  # The first waits until the second is reaped.
+  slow_first='if [ {} = 1 ]; then until [ -s go ] && ! kill -0 $(cat go) 2>/dev/null; do sleep 0.01; done; else echo $$ >go; fi; echo {}'
   run --separate-stderr tfd_exec -j 2 "$slow_first" ::: 1 2
   [ "$output" = $'1\n2' ]
   rm go
