@@ -39,22 +39,27 @@ Result<DType> dtype_of(PJRT_Buffer_Type type) {
   return fail(Code::kUnimplemented, "element type {} of PJRT is not supported", static_cast<int>(type));
 }
 
-Result<std::shared_ptr<const Client>> Client::make(const Api& api, int device_count) {
+Result<PJRT_Client*> create_client(const Api& api, int cpu_devices) {
   constexpr std::string_view kOption = "cpu_device_count";  // left out, xla-cpu-pjrt makes four
   PJRT_NamedValue option{};
   option.struct_size = PJRT_NamedValue_STRUCT_SIZE;
   option.name = kOption.data();
   option.name_size = kOption.size();
   option.type = PJRT_NamedValue_kInt64;
-  option.int64_value = device_count;
+  option.int64_value = cpu_devices;
   option.value_size = 1;
   TFD_PJRT_ARGS(PJRT_Client_Create_Args, create);
   create.create_options = &option;
-  create.num_options = 1;
+  create.num_options = cpu_devices > 0 ? 1 : 0;
   TFD_TRY(api.check(api->PJRT_Client_Create(&create), "cannot make a PJRT client"));
-  std::shared_ptr<Client> client(new Client(api, create.client));
+  return create.client;
+}
+
+Result<std::shared_ptr<const Client>> Client::make(const Api& api, int device_count) {
+  PJRT_Client* made = TFD_TRY(create_client(api, device_count));
+  std::shared_ptr<Client> client(new Client(api, made));
   TFD_PJRT_ARGS(PJRT_Client_AddressableDevices_Args, devices);
-  devices.client = create.client;
+  devices.client = made;
   TFD_TRY(api.check(api->PJRT_Client_AddressableDevices(&devices), "cannot list the devices"));
   const std::size_t wanted = static_cast<std::size_t>(device_count);
   if (devices.num_addressable_devices == 0) return fail(Code::kFailedPrecondition, "the PJRT plug-in finds no device");

@@ -12,6 +12,9 @@
 
 namespace tfd::function {
 
+/// Without options unless they are a CPU's (`cpu_devices` above 0): other plug-ins refuse those that they don't know.
+Result<PJRT_Client*> create_client(const Api& api, int cpu_devices);
+
 class Client {
  public:
   /// kFailedPrecondition when the plug-in finds fewer devices.

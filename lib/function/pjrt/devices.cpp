@@ -6,27 +6,10 @@
 #include <memory>
 #include <tuple>
 
-#include "api.hpp"
+#include "client.hpp"
 
 namespace tfd::function {
 namespace {
-
-/// Without options unless they are a CPU's: other plug-ins refuse those that they don't know.
-Result<PJRT_Client*> make_client(const Api& api, int cpu_devices) {
-  constexpr std::string_view kOption = "cpu_device_count";
-  PJRT_NamedValue option{};
-  option.struct_size = PJRT_NamedValue_STRUCT_SIZE;
-  option.name = kOption.data();
-  option.name_size = kOption.size();
-  option.type = PJRT_NamedValue_kInt64;
-  option.int64_value = cpu_devices;
-  option.value_size = 1;
-  TFD_PJRT_ARGS(PJRT_Client_Create_Args, create);
-  create.create_options = &option;
-  create.num_options = cpu_devices > 0 ? 1 : 0;
-  TFD_TRY(api.check(api->PJRT_Client_Create(&create), "cannot make a PJRT client"));
-  return create.client;
-}
 
 Result<DeviceInfo> describe(const Api& api, PJRT_Device* device) {
   DeviceInfo info;
@@ -58,7 +41,7 @@ Result<std::vector<DeviceInfo>> list_devices(const std::string& plugin, int cpu_
   const Api api = TFD_TRY(Api::load(plugin));
   if (!api.has(offsetof(PJRT_Api, PJRT_Client_Devices)))
     return fail(Code::kFailedPrecondition, "the PJRT plug-in {} is too old: it can't list its devices", plugin);
-  PJRT_Client* made = TFD_TRY(make_client(api, cpu_devices));
+  PJRT_Client* made = TFD_TRY(create_client(api, cpu_devices));
   const auto destroy = [&api](PJRT_Client* client) {
     TFD_PJRT_ARGS(PJRT_Client_Destroy_Args, args);
     args.client = client;
