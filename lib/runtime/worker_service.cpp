@@ -400,7 +400,7 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
   MetricAccumulator metrics;
   const int most = iterators.empty() ? 1 : replicas_;  // batches at a time, one on each device
   bool more = true;
-  for (std::int64_t step = part.index; more && !stop_.stop_requested();) {
+  for (std::int64_t step = part.index; more && !stop_.stop_requested() && !is_abandoned();) {
     std::vector<ReplicaShare> shares;
     while (more && static_cast<int>(shares.size()) < most) {
       ReplicaShare share;
@@ -417,6 +417,7 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
     more = more && !iterators.empty();
   }
   if (stop_.stop_requested()) return fail(Code::kCancelled, "this task is stopping");
+  if (is_abandoned()) return fail(Code::kCancelled, "who asked is gone");
   return encode(ClosureOutcome{{}, metrics.parts()});
 }
 

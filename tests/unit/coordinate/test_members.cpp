@@ -185,3 +185,44 @@ TEST_CASE("members: what a parameter-server cluster must have, in order") {
   config.cluster.add_task("tpu", 0, "t:1");
   CHECK(check_cluster(config).error().message.find("tpu") != std::string::npos);
 }
+
+TEST_CASE("members: who has nothing to do sees that tasks are at work, though one of them is down") {
+  Bed bed(2, 1);
+  const auto coordinator = bed.connect();
+  bed.kill("worker:1");
+  std::atomic<bool> is_over{false};
+  std::thread at_work([&] {
+    while (!is_over) {
+      (void)coordinator->schedule({.function = "add", .args = {number(1)}}, soon());
+      (void)coordinator->join(soon());
+    }
+  });
+  const auto refused = say_goodbye(bed.config(), bed.factory(), Deadline::after(1s));
+  is_over = true;
+  at_work.join();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kFailedPrecondition);
+  CHECK(bed.goodbyes == 0);
+}
+
+TEST_CASE("members: what a coordinator that is gone had evaluated ends with the batch that runs") {
+  Bed bed(1, 1);
+  auto older = bed.connect();
+  bed.gate.close();
+  std::thread evaluating([&] { CHECK(older->evaluate("eval", {}, soon()).error().code == Code::kCancelled); });
+  bed.gate.wait_for(1);  // the first of ten
+  older->stop_evaluating();
+  evaluating.join();
+  older.reset();
+  transport::EndpointOptions options;
+  options.name = "looker";
+  const auto endpoint = good(bed.factory()(std::move(options)));
+  runtime::TaskClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
+  until([&] {
+    const auto answer = std::make_shared<std::promise<Result<runtime::TaskStatus>>>();
+    worker.status(soon(), [answer](Result<runtime::TaskStatus> status) { answer->set_value(std::move(status)); });
+    return good(answer->get_future().get()).is_abandoned;
+  });
+  bed.gate.let_one_pass();
+  CHECK(bed.connect()->workers_up() == 1);
+}
