@@ -3,32 +3,25 @@
 //
 // What the tests of this room share: a temporary directory, pipelines from text, elements as plain numbers.
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "temporary_directory.hpp"
 #include "tfd/data/dataset.hpp"
 
 namespace tfd::data {
 
-class TemporaryDirectory {
+class TemporaryDirectory : public test::TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tfd-data-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path); }
   std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path / name, std::ios::binary) << bytes;
-    return (path / name).string();
+    const std::string file = *this / name;
+    std::ofstream(file, std::ios::binary) << bytes;
+    return file;
   }
-  DatasetContext context() const { return {.directory = path.string()}; }
-  std::filesystem::path path;
+  DatasetContext context() const { return {.directory = path()}; }
 };
 
 using DatasetPtr = std::shared_ptr<const Dataset>;

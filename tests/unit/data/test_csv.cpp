@@ -38,7 +38,7 @@ struct Read {
     drained = drain(dataset);
     if (drained.error) {
       message = drained.error->message;
-      const std::string prefix = (directory.path / "d.csv").string();
+      const std::string prefix = directory / "d.csv";
       if (message.starts_with(prefix)) message = "d.csv" + message.substr(prefix.size());
     }
   }
@@ -169,7 +169,7 @@ TEST_CASE("csv: a missing file, a directory and a file that may not be read are 
   Error error = error_of(one_field("nope.csv"), directory.context());
   CHECK(error.code == Code::kNotFound);
   CHECK(error.message ==
-        fmt::format("[0].csv.path: cannot open {}/nope.csv: no such file or directory", directory.path.string()));
+        fmt::format("[0].csv.path: cannot open {}/nope.csv: no such file or directory", directory.path()));
   CHECK(error_of(one_field("."), directory.context()).message.ends_with("not a regular file"));
   // Not looked at: found missing only when it is read.
   auto context = directory.context();
@@ -187,7 +187,7 @@ TEST_CASE("csv: a file that isn't here is left to who reads it, where somebody w
     missing.push_back(path + ": " + file);
   };
   const auto dataset = dataset_of(one_field("nope.csv"), context);
-  CHECK(missing == std::vector<std::string>{fmt::format("[0].csv.path: {}/nope.csv", directory.path.string())});
+  CHECK(missing == std::vector<std::string>{fmt::format("[0].csv.path: {}/nope.csv", directory.path())});
   directory.write("nope.csv", "7\n");  // whoever has it reads it
   CHECK(dataset->iterate());
   missing.clear();

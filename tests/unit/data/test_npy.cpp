@@ -22,10 +22,10 @@ Tensor counting(DType dtype, tensor::Shape shape) {
 
 struct Files {
   Files() {
-    REQUIRE(tensor::save_npy((directory.path / "x.npy").string(), counting(DType::kF32, {5, 2})));
-    REQUIRE(tensor::save_npy((directory.path / "y.npy").string(), counting(DType::kS64, {5})));
-    REQUIRE(tensor::save_npy((directory.path / "short.npy").string(), counting(DType::kS64, {4})));
-    REQUIRE(tensor::save_npy((directory.path / "scalar.npy").string(), counting(DType::kS64, {})));
+    REQUIRE(tensor::save_npy(directory / "x.npy", counting(DType::kF32, {5, 2})));
+    REQUIRE(tensor::save_npy(directory / "y.npy", counting(DType::kS64, {5})));
+    REQUIRE(tensor::save_npy(directory / "short.npy", counting(DType::kS64, {4})));
+    REQUIRE(tensor::save_npy(directory / "scalar.npy", counting(DType::kS64, {})));
   }
   TemporaryDirectory directory;
 };
@@ -55,9 +55,9 @@ TEST_CASE("npy: sees that a file has changed between passes") {
   const Files files;
   const auto dataset = dataset_of(R"([{"npy": {"path": "y.npy", "field": "y"}}])", files.directory.context());
   CHECK(drain(dataset).flat() == Numbers{0, 1, 2, 3, 4});
-  REQUIRE(tensor::save_npy((files.directory.path / "y.npy").string(), counting(DType::kS64, {2})));
+  REQUIRE(tensor::save_npy(files.directory / "y.npy", counting(DType::kS64, {2})));
   CHECK(drain(dataset).flat() == Numbers{0, 1});
-  REQUIRE(tensor::save_npy((files.directory.path / "y.npy").string(), counting(DType::kF32, {2})));
+  REQUIRE(tensor::save_npy(files.directory / "y.npy", counting(DType::kF32, {2})));
   const auto iterator = dataset->iterate();
   REQUIRE_FALSE(iterator);
   CHECK(iterator.error().message.ends_with("y.npy: its rows are f32[], field 'y' is s64[]"));
@@ -70,7 +70,7 @@ TEST_CASE("npy: a file that isn't here is left to who reads it, once dtype and s
   context.missing_file = [&](const std::string& path, const std::string& file) {
     missing.push_back(path + ": " + file);
   };
-  const std::string there = files.directory.path.string() + "/nope.npy";
+  const std::string there = files.directory.path() + "/nope.npy";
   CHECK(error_of(R"([{"npy": {"path": "nope.npy", "field": "x"}}])", context).message ==
         "[0].npy: " + there + " isn't here: if the workers have it, state its dtype and the shape of a row");
   CHECK(missing.empty());

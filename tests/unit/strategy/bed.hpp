@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fake_engine.hpp"
+#include "temporary_directory.hpp"
 #include "tfd/runtime/task_server.hpp"
 #include "tfd/strategy/ps_training.hpp"
 
@@ -34,23 +35,7 @@ struct Parts {
   std::map<std::string, kit::Body> bodies;
 };
 
-/// A directory of this test alone.
-class Directory {
- public:
-  Directory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tfd-strategy-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Directory() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using Directory = tfd::test::TemporaryDirectory;
 
 class Bed {
  public:
