@@ -56,6 +56,7 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
   std::vector<Dispatched> taken;
   const Lock lock(mutex_);
   if (fatal_ || (options_.commands && closing_)) return taken;
+  if (queue_.queued() == 0 || queue_.has_error()) return taken;  // there may be a thousand workers to look at
   const bool was_full = queue_.full();
   // First to whoever has nothing to do: what is sent behind another closure waits for that one, however long it takes.
   if (hand_out(lock, Share::kWhatRuns, taken)) hand_out(lock, Share::kWindow, taken);
