@@ -67,6 +67,18 @@ class Servers final : public ParameterServers {
     return {};
   }
 
+  Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows, const tensor::Tensor& values,
+                           Deadline deadline) override {
+    const auto found = placement_.placed.find(variable);
+    if (found == placement_.placed.end()) return fail(Code::kNotFound, "no variable '{}'", variable);
+    const auto home = static_cast<std::size_t>(found->second.ps.front());
+    TFD_TRY(ask_all<void>([&](TaskClient& task, std::size_t i, auto done) {
+      if (i != home) return done({});
+      task.assign_rows({{variable::UpdateKind::kAssignRows, variable, values, rows}}, deadline, std::move(done));
+    }));
+    return {};
+  }
+
   Result<NamedState> export_state(Deadline deadline) override {
     auto answers = TFD_TRY(ask_all<NamedState>(
         [&](TaskClient& task, std::size_t, auto done) { task.export_state(deadline, std::move(done)); }));
@@ -83,8 +95,8 @@ class Servers final : public ParameterServers {
   }
 
   Result<void> use_averages(Deadline deadline) override {
-    TFD_TRY(ask_all<void>(
-        [&](TaskClient& task, std::size_t, auto done) { task.use_averages(deadline, std::move(done)); }));
+    TFD_TRY(
+        ask_all<void>([&](TaskClient& task, std::size_t, auto done) { task.use_averages(deadline, std::move(done)); }));
     return {};
   }
 
@@ -104,8 +116,7 @@ class Servers final : public ParameterServers {
   /// Asks all at once: question(task, index, callback). The first error in the order of the placement.
   template <class T, class Ask>
   Result<std::vector<Result<T>>> ask_all(const Ask& question) {
-    auto answers =
-        gather<T>(tasks_.size(), [&](std::size_t i, auto done) { question(tasks_[i], i, std::move(done)); });
+    auto answers = gather<T>(tasks_.size(), [&](std::size_t i, auto done) { question(tasks_[i], i, std::move(done)); });
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (answers[i]) continue;
       Error error = std::move(answers[i]).error();

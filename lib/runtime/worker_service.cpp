@@ -125,7 +125,7 @@ std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std
   }
   if (!running_ && served_ && is_theirs(*served_)) {  // kept filters: nobody is there to call them
     served_.reset();
-    has_stopped_filters_ = true;
+    has_stopped_ = true;
     stop_commands_->request();
   }
   return ended;
@@ -156,10 +156,16 @@ void WorkerService::fill(TaskStatus& status) const {
 void WorkerService::execute(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (wake_.wait(lock, stop, [this] { return !jobs_.empty(); }) && !stop.stop_requested()) {
+    if (std::exchange(has_stopped_, false)) {
+      lock.unlock();
+      forget_stopped();
+      lock.lock();
+      stop_commands_->clear();
+      continue;
+    }
     std::optional<Job> job = std::move(jobs_.front());
     jobs_.pop_front();
     running_ = served_ = job->connection;
-    if (std::exchange(has_stopped_filters_, false)) stop_commands_->clear();
     dropping_ = drop_;
     lock.unlock();
     auto reply = answer(job->request);
@@ -169,8 +175,13 @@ void WorkerService::execute(std::stop_token stop) {
     job.reset();  // gives its tensors back before the next wait
     lock.lock();
     running_.reset();
-    if (std::exchange(is_abandoned_, false)) stop_commands_->clear();
+    has_stopped_ = std::exchange(is_abandoned_, false) || has_stopped_;
   }
+}
+
+// An iterator whose map was stopped on its way keeps that as its end: it is made anew for who comes next.
+void WorkerService::forget_stopped() {
+  if (program_ && program_->program().has_kind(program::FunctionKind::kCommand)) iterators_.clear();
 }
 
 Result<transport::Message> WorkerService::answer(const transport::Message& request) {

@@ -62,6 +62,7 @@ class WorkerService {
 
   Result<void> check_epoch(std::uint64_t epoch) const;
   Result<WorkerIterator*> find_iterator(const std::string& id);
+  void forget_stopped();
   bool is_own(const std::string& variable) const;
   /// Takes those of the worker's own out of the names.
   Result<std::map<std::string, tensor::Tensor>> read_own(std::vector<std::string>& names) const;
@@ -99,7 +100,7 @@ class WorkerService {
   std::optional<std::uint64_t> running_;  // whose job the executor has
   std::optional<std::uint64_t> served_;   // whose job it had last, while they are there
   bool is_abandoned_ = false;             // nobody wants that job's answer
-  bool has_stopped_filters_ = false;      // of those that are gone, while there was no job
+  bool has_stopped_ = false;              // commands of those that are gone; over with the next job
   DropWaiting drop_;
   std::atomic<std::uint64_t> newest_{0};  // epoch that asked for this worker
   std::atomic<std::uint64_t> epoch_{0};

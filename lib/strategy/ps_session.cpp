@@ -202,8 +202,7 @@ Result<void> PsSession::come_back() {
   const std::int64_t left = values.front().as<std::int64_t>()[strategy_.client_index()];
   if (left != 0) TFD_TRY(host_->update({one_hot(kWorkersEnded, -left)}));
   if (!strategy_.is_chief())
-    alive_ =
-        std::make_unique<SignOfLife>(program_.placement, client_options(), remote_->epoch(), one_hot(kWorkerBeats, 1));
+    alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), kWorkerBeats, strategy_.client_index());
   return {};
 }
 

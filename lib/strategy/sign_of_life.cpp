@@ -7,14 +7,20 @@ namespace {
 constexpr Duration kBetween = std::chrono::milliseconds(500);
 constexpr Duration kPatience = std::chrono::seconds(1);  // the end of the thread may have to wait so long
 
+tensor::Tensor vector_of(std::int64_t value) {
+  auto out = tensor::Tensor::zeros(tensor::DType::kS64, {1});
+  out.mutable_as<std::int64_t>()[0] = value;
+  return out;
+}
+
 }  // namespace
 
-SignOfLife::SignOfLife(runtime::Placement placement, runtime::ParameterServersOptions options, std::uint64_t epoch,
-                       variable::Update beat)
+SignOfLife::SignOfLife(runtime::Placement placement, runtime::ParameterServersOptions options,
+                       std::string_view variable, std::int64_t index)
     : placement_(std::move(placement)),
       options_(std::move(options)),
-      epoch_(epoch),
-      beat_(std::move(beat)),
+      variable_(variable),
+      index_(index),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void SignOfLife::run(const std::stop_token& stop) {
@@ -27,7 +33,10 @@ void SignOfLife::run(const std::stop_token& stop) {
     if (!server)
       if (auto connected = runtime::ParameterServers::connect(placement_, options_, Deadline::after(kPatience)))
         server = std::move(*connected);
-    if (server && !server->update(epoch_, {beat_}, Deadline::after(kPatience))) server.reset();
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const std::int64_t beat = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+    if (server && !server->assign_rows(variable_, vector_of(index_), vector_of(beat), Deadline::after(kPatience)))
+      server.reset();
     std::unique_lock lock(mutex_);
     stopped_.wait_for(lock, stop, kBetween, [] { return false; });
   }

@@ -47,6 +47,9 @@ class ParameterServers {
   /// One message per parameter server, all or nothing on each. kPermissionDenied: it has another epoch by now.
   virtual Result<void> update(std::uint64_t epoch, const std::vector<variable::Update>& updates, Deadline deadline) = 0;
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) = 0;
+  /// `rows` of a variable in one piece are `values` from now on. As assign(), this counts as no update.
+  virtual Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows,
+                                   const tensor::Tensor& values, Deadline deadline) = 0;
   /// Of several ".iterations" the largest.
   virtual Result<NamedState> export_state(Deadline deadline) = 0;
   virtual Result<void> import_state(const NamedState& state, Deadline deadline) = 0;
