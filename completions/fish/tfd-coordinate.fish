@@ -7,6 +7,7 @@ complete -c tfd-coordinate -l ordered -d 'Answer closures in the order of their 
 complete -c tfd-coordinate -l inline-limit -x -d 'Write larger results of closures to .npy files'
 complete -c tfd-coordinate -l results -x -a '(__fish_complete_directories)' -d 'Where those files go'
 complete -c tfd-coordinate -l keep-going -d 'A closure that fails cancels no others'
+complete -c tfd-coordinate -l max-losses -x -d 'A closure that was what so many workers did when they died fails'
 complete -c tfd-coordinate -l by-role -d 'Coordinate as chief, serve as worker or ps, evaluate as evaluator'
 complete -c tfd-coordinate -l follow-checkpoints -d 'Train nothing: evaluate every checkpoint that appears'
 complete -c tfd-coordinate -l compat -x -a 'tensorflow' -d 'Take failures exactly as TensorFlow 2.21 does'

@@ -8,6 +8,7 @@ complete -c tfd-exec -s k -l keep-order -d 'Print in the order of the arguments;
 complete -c tfd-exec -l no-keep-order -d 'Not: Print in the order of the arguments; --no-keep-order: as commands end'
 complete -c tfd-exec -l tag -d 'Put the arguments and a tab before each line'
 complete -c tfd-exec -l retries -x -d 'Run a command that fails up to N times in all'
+complete -c tfd-exec -l max-losses -x -d 'A command that so many workers ran when they died fails; 0: none does'
 complete -c tfd-exec -l halt -x -d 'Stop early: now or soon, and fail, success or done, as in now,fail=1'
 complete -c tfd-exec -l timeout -x -d 'End a command that takes longer'
 complete -c tfd-exec -l joblog -r -F -d 'Write a line for each command that ends'

@@ -6,6 +6,8 @@ complete -c tfd-run -l strategy -x -a 'parameter-server one-device mirrored mult
 complete -c tfd-run -l replicas -x -d 'Replicas of this worker, each on a device of its own, reduced to one update a step'
 complete -c tfd-run -l function -x -d 'Instead of the train block: run this function for every element, print what each replica returns'
 complete -c tfd-run -l dataset -x -d 'With --function: what its arguments are from, a dataset of the program or a pipeline'
+complete -c tfd-run -l reduce -x -a 'mean sum' -d 'With --function: one value of what the replicas return, element by element'
+complete -c tfd-run -l gather -x -d 'With --function: what the replicas return, one after the other along this axis'
 complete -c tfd-run -l set -x -d 'Override a value of the program; may be repeated'
 complete -c tfd-run -l check -d 'Check program, cluster and task, and run nothing'
 complete -c tfd-run -l keep-servers -d 'Leave the parameter servers running at the end'

@@ -102,8 +102,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
       drafts.push_back(TFD_TRY(parse_function(name, child, program.variables, reader, program.files)));
   }
   Facts facts;
-  if (const auto node = root.find("datasets"))
-    facts = TFD_TRY(parse_datasets(*node, options, drafts, program));
+  if (const auto node = root.find("datasets")) facts = TFD_TRY(parse_datasets(*node, options, drafts, program));
   for (FunctionDraft& draft : drafts) {
     draft.splits = splits_its_data(root, draft.def.name);
     draft.replicas = options.replicas;

@@ -242,11 +242,16 @@ Result<UpdateRequest> decode_update(const Message& message) {
 }
 
 Message encode(const TaskStatus& status) {
-  return make_message(Kind::kStatus,
-                      {status.task.job, status.task.index, status.incarnation, status.uptime_ms, status.closures_done,
-                       status.closures_waiting, status.variables, status.variable_bytes, status.epoch, status.host,
-                       status.pid, status.memory_bytes, status.doing, status.doing_ms, status.waits_for, status.devices,
-                       status.program, status.replicas, status.is_abandoned, status.idle_ms});
+  return make_message(Kind::kStatus, {status.task.job,      status.task.index,
+                                      status.incarnation,   status.uptime_ms,
+                                      status.closures_done, status.closures_waiting,
+                                      status.variables,     status.variable_bytes,
+                                      status.epoch,         status.host,
+                                      status.pid,           status.memory_bytes,
+                                      status.doing,         status.doing_ms,
+                                      status.waits_for,     status.devices,
+                                      status.program,       status.replicas,
+                                      status.is_abandoned,  status.idle_ms});
 }
 
 Result<TaskStatus> decode_status(const Message& message) {
