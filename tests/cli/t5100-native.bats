@@ -114,3 +114,34 @@ JSON
   exec 9>&-
   LIMIT=30 ends $left
 }
+
+@test "a coordinator that was frozen until it was given up goes on, though its data come through a command" {
+  serve --allow-native --jobs worker=1
+  cat >data.json <<'JSON'
+{"v": 1,
+ "datasets": {"twice": [{"range": 1000000}, {"map": {"function": "twice", "fields": ["y"]}}, {"prefetch": {"buffer": 2}}]},
+ "functions": {
+   "twice": {"command": ["sh", "-c", "sleep 1000 & while read -r x; do echo $((2 * x)); done"], "keep": true,
+     "arguments": [{"name": "x", "dtype": "s64", "shape": []}], "results": [{"name": "y", "dtype": "s64", "shape": []}],
+     "inputs": [{"arg": 0, "field": "value"}], "outputs": [{"result": 0}]},
+   "next": {"module": "same.mlir", "inputs": [{"dataset": "twice", "field": "y"}], "outputs": [{"result": 0}]}}}
+JSON
+  echo 'module @m { func.func public @main(%x: tensor<i64>) -> tensor<i64> { return %x : tensor<i64> } }' >same.mlir
+  mkfifo lines
+  timeout 120 tfd-coordinate data.json --cluster spec.json --keep-servers --closures lines >answers 2>err &
+  pid=$!
+  exec 9>lines
+  echo '{"op": "schedule", "function": "next", "id": "a"}' >&9
+  for i in $(seq 500); do [ -s answers ] && break; sleep 0.02; done
+  grep -q '"a","status":"ready"' answers
+  filter=$(pgrep -f 'sleep 1000 & while read -r x; do echo' | head -n 1)
+  coordinator=$(pgrep -P $pid)
+  kill -STOP "$coordinator"
+  LIMIT=60 ends "$filter"
+  kill -CONT "$coordinator"
+  for i in $(seq 1000); do grep -q 'worker:0 is back' err && break; sleep 0.02; done
+  echo '{"op": "schedule", "function": "next", "id": "b"}' >&9
+  exec 9>&-
+  wait $pid
+  grep -q '"b","status":"ready"' answers
+}
