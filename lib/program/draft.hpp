@@ -91,8 +91,8 @@ struct DatasetFacts {
 };
 using Facts = std::map<std::string, DatasetFacts>;
 /// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and dataset_specs.
-Result<Facts> parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
-                             Program& program);
+Result<Facts> parse_datasets(const Node& node, const ProgramOptions& options,
+                             const std::vector<FunctionDraft>& functions, Program& program);
 /// Writes what npy headers say into the document, for the tasks that can't look at the files.
 void state_npy_specs(nlohmann::ordered_json& document, const data::DatasetContext& context);
 

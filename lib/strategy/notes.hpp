@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "tfd/cluster/json_value.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/cluster/json_value.hpp"
 
 namespace tfd::strategy {
 

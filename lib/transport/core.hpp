@@ -70,7 +70,7 @@ class Core final : public Endpoint, private Wire::Sink {
     std::string loss;    // why it was lost last
     std::optional<Code> refused;
     std::string complaint;  // what was last wrong with what it said, and has been logged
-    int doubts = 0;  // handshakes in a row that failed, perhaps of a key
+    int doubts = 0;         // handshakes in a row that failed, perhaps of a key
     LinkId link = LinkId::kNone;
     std::uint64_t attempt = 0;  // the number of this link, so that a timer knows whether it is about it
     Duration back_off{};

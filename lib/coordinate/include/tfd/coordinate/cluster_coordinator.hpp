@@ -175,8 +175,8 @@ class ClusterCoordinator {
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) = 0;
   /// Of a table: only the rows with these numbers (s32 or s64, of rank 1) become `values`, [n, …]; of a number that is
   /// there twice the last counts. kInvalidArgument as read_rows(), and for values of another shape or dtype.
-  virtual Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows, const tensor::Tensor& values,
-                                   Deadline deadline) = 0;
+  virtual Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows,
+                                   const tensor::Tensor& values, Deadline deadline) = 0;
   /// What every worker has of its own, in their order: of a variable with `per_worker` (by its name) its value, read
   /// anew by every fetch(); of a dataset (by its id) nothing, as long as it is there. kReady, and kAborted while the
   /// worker is away: it is made again when it returns. kNotFound.

@@ -32,7 +32,8 @@ Result<TrainSummary> train(const program::Program& program, const Connect& conne
                            TrainOptions options);
 
 /// Beside a training: evaluates every checkpoint that appears in train.checkpoint.dir, in their order, as `eval` events
-/// with step and path, until the one of the last step (or for ever where the steps aren't known) or an interruption. Needs train.evaluate and train.checkpoint: kInvalidArgument.
+/// with step and path, until the one of the last step (or for ever where the steps aren't known) or an interruption.
+/// Needs train.evaluate and train.checkpoint: kInvalidArgument.
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,
                                         CoordinatorOptions coordinator, TrainOptions options);
 

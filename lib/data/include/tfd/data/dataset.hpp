@@ -65,8 +65,8 @@ struct DatasetContext {
       find_function = {};
   /// Reads files to learn their shapes (npy headers). Off where the files are another host's.
   bool look_at_files = true;
-  /// Where it is set, a file that isn't there is left to who will read it, if the pipeline states its dtypes and shapes:
-  /// called with the path in the pipeline and what is missing.
+  /// Where it is set, a file that isn't there is left to who will read it, if the pipeline states its dtypes and
+  /// shapes: called with the path in the pipeline and what is missing.
   std::function<void(const std::string& path, const std::string& file)> missing_file = {};
   /// Mixed into the seeds of shuffles, so that workers of one program (their index here) don't all see the same order.
   std::uint64_t shuffle_stream = 0;

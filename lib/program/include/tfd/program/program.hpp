@@ -236,7 +236,8 @@ struct ProgramOptions {
   std::vector<std::string> overrides;  // "train.steps=10", "optimizer.adam.learning_rate=0.01": PATH=JSON or PATH=text
   /// Look at data files (npy headers, whether csv files exist): on the coordinator only where they are there.
   bool look_at_files = true;
-  /// Data files whose dtypes and shapes are stated need not be here (Program::missing_data): the workers have their own.
+  /// Data files whose dtypes and shapes are stated need not be here (Program::missing_data): the workers have their
+  /// own.
   bool data_elsewhere = false;
   int logical_devices = 1;  // of each replica: what shardings may need
   int replicas = 0;         // of a worker, which share a batch where train splits it; 0: not known
