@@ -75,34 +75,36 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
 }
 
 void WorkerService::drop(const DropWaiting& drop) {
-  std::deque<Job> kept, dropped;
+  std::deque<Job> dropped;
   {
-    const std::scoped_lock lock(mutex_);
+    const std::unique_lock lock(mutex_);
     if (drop.epoch < drop_.epoch) return;
     drop_ = drop;  // for what comes later: a large closure may still be on its way
-    for (Job& job : jobs_) {
-      const bool is_call = static_cast<Kind>(job.request.kind) == Kind::kRun;
-      const auto call = is_call ? decode_call(job.request) : fail(Code::kNotFound, "no call");
-      (call && drop.includes(*call) ? dropped : kept).push_back(std::move(job));
-    }
-    jobs_.swap(kept);
+    dropped = take_calls(lock, jobs_.size(), [&](const ClosureCall& call) { return drop.includes(call); });
   }
   for (Job& job : dropped) job.responder.reply(encode_empty(Kind::kDrop));
 }
 
 void WorkerService::give_back(const GiveBack& give_back) {
-  std::deque<Job> kept, given;
+  std::deque<Job> given;
   {
-    const std::scoped_lock lock(mutex_);
-    for (; !jobs_.empty(); jobs_.pop_back()) {
-      const bool is_call = static_cast<Kind>(jobs_.back().request.kind) == Kind::kRun;
-      const auto call = is_call ? decode_call(jobs_.back().request) : fail(Code::kNotFound, "no call");
-      const bool is_meant = given.size() < give_back.count && call && call->epoch == give_back.epoch;
-      (is_meant ? given : kept).push_front(std::move(jobs_.back()));
-    }
-    jobs_.swap(kept);
+    const std::unique_lock lock(mutex_);
+    given = take_calls(lock, give_back.count, [&](const ClosureCall& call) { return call.epoch == give_back.epoch; });
   }
   for (Job& job : given) job.responder.reply(encode_empty(Kind::kDrop));
+}
+
+// At most so many, those that came last; the order stays.
+std::deque<WorkerService::Job> WorkerService::take_calls(const std::unique_lock<std::mutex>&, std::size_t most,
+                                                         const std::function<bool(const ClosureCall&)>& is_meant) {
+  std::deque<Job> kept, taken;
+  for (; !jobs_.empty(); jobs_.pop_back()) {
+    const bool is_call = taken.size() < most && static_cast<Kind>(jobs_.back().request.kind) == Kind::kRun;
+    const auto call = is_call ? decode_call(jobs_.back().request) : fail(Code::kNotFound, "no call");
+    (call && is_meant(*call) ? taken : kept).push_front(std::move(jobs_.back()));
+  }
+  jobs_.swap(kept);
+  return taken;
 }
 
 void WorkerService::caller_gone(const transport::Caller& caller) {

@@ -49,6 +49,8 @@ class WorkerService {
   };
 
   void execute(std::stop_token stop);
+  std::deque<Job> take_calls(const std::unique_lock<std::mutex>&, std::size_t most,
+                             const std::function<bool(const ClosureCall&)>& is_meant);
   /// Takes out what waits of these callers, and has what runs of them stopped, as far as it can be.
   std::deque<Job> abandon(const std::unique_lock<std::mutex>& lock,
                           const std::function<bool(std::uint64_t)>& is_theirs);
