@@ -108,6 +108,9 @@ def bash_values(option):
     complete = option["complete"]
     if option["choices"]:
         return f'mapfile -t COMPREPLY < <(compgen -W {bash_quote(" ".join(option["choices"]))} -- "$cur")'
+    if complete == "file" and option["words"]:
+        words = bash_quote(" ".join(option["words"]))
+        return f'compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -W {words} -- "$cur"; compgen -f -- "$cur")'
     if complete == "file":
         return 'compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur")'
     if complete == "dir":
@@ -228,6 +231,8 @@ def zsh_action(option):
     complete = option["complete"]
     if option["choices"]:
         return "(" + " ".join(option["choices"]) + ")"
+    if complete == "file" and option["words"]:
+        return "{compadd -- " + " ".join(option["words"]) + "; _files}"
     if complete in ("file", "dir", "command"):
         return {"file": "_files", "dir": "_files -/", "command": "_command_names"}[complete]
     return f"($({complete} 2>/dev/null))" if complete else " "
@@ -301,7 +306,7 @@ def fish_action(option):
     if option["choices"]:
         return "-x -a " + fish_quote(" ".join(option["choices"]))
     if complete == "file":
-        return "-r -F"
+        return "-r -F" + (" -a " + fish_quote(" ".join(option["words"])) if option["words"] else "")
     if complete == "dir":
         return "-x -a '(__fish_complete_directories)'"
     if complete == "command":

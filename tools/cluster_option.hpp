@@ -2,16 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // --cluster, the same in every tool that asks resolve::find_spec() for a spec. Thread rule: plain functions.
+#include <fmt/format.h>
+
 #include <string>
-#include <utility>
+#include <string_view>
 
 #include "tfd/cli/tool.hpp"
 
 namespace tfd {
 
-inline cli::Option cluster_option(std::string& target,
-                                  std::string help = "The cluster spec; else stdin, else TF_CONFIG") {
-  return {.names = "--cluster", .placeholder = "FILE|-|KIND", .help = std::move(help), .target = &target};
+/// `fallback`: where the spec comes from without it.
+inline cli::Option cluster_option(std::string& target, std::string_view fallback = "stdin, then TF_CONFIG") {
+  return {.names = "--cluster",
+          .placeholder = "FILE|-|KIND",
+          .help = fmt::format("The cluster spec: a file, - for stdin, or where to look: auto, env, kubernetes, mpi, "
+                              "none, slurm, tpu (default: {})",
+                              fallback),
+          .target = &target,
+          .words = {"auto", "env", "kubernetes", "mpi", "none", "slurm", "tpu"}};
 }
 
 }  // namespace tfd

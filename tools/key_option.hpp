@@ -13,7 +13,7 @@ namespace tfd {
 inline cli::Option key_option(std::string& target) {
   return {.names = "--key-file",
           .placeholder = "FILE|none",
-          .help = "The cluster's key; none: without one",
+          .help = "The cluster's key file; none: no key",
           .target = &target,
           .shown_default = "TFD_KEY_FILE, the spec's, ~/.config/tfd/key",
           .complete = "file"};
@@ -21,7 +21,7 @@ inline cli::Option key_option(std::string& target) {
 
 /// For the tool's table of variables.
 inline std::pair<std::string, std::string> key_variable() {
-  return {"TFD_KEY_FILE", "The file of the cluster's key, or none, where --key-file isn't given"};
+  return {"TFD_KEY_FILE", "The cluster's key file, or none, if --key-file isn't given"};
 }
 
 }  // namespace tfd

@@ -18,6 +18,7 @@
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/runtime/key.hpp"
+#include "tfd/strategy/checkpoints.hpp"
 #include "training/common.hpp"
 #include "training/custom_calls.hpp"
 #include "training/signals.hpp"
@@ -52,11 +53,11 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "SIZE",
        .help = "Write larger results of closures to .npy files",
        .target = &a.inline_limit},
-      {.names = "--results", .placeholder = "DIR", .help = "Where those files go", .target = &a.results},
-      {.names = "--keep-going", .help = "A closure that fails cancels no others", .target = &a.keep_going},
+      {.names = "--results", .placeholder = "DIR", .help = "The directory of those files", .target = &a.results},
+      {.names = "--keep-going", .help = "When a closure fails, keep the others running", .target = &a.keep_going},
       {.names = "--max-losses",
        .placeholder = "N",
-       .help = "A closure that was what so many workers did when they died fails",
+       .help = "Fail a closure after N workers died while they ran it (default: never)",
        .target = &a.max_losses,
        .least = 0,
        .most = 1'000'000},
@@ -68,16 +69,16 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.follow_checkpoints},
       {.names = "--compat",
        .placeholder = "WHAT",
-       .help = "Take failures exactly as TensorFlow 2.21 does",
+       .help = "Handle failures and seeded shuffles exactly as TensorFlow 2.21 does",
        .target = &a.compat,
        .choices = {"tensorflow"}},
   };
   return training::options(a.common, std::move(own),
-                           {.cluster = "The cluster spec; else stdin, else TF_CONFIG",
-                            .check = "Check the program, and run nothing",
+                           {.cluster = "stdin, then TF_CONFIG",
+                            .checkpoint = "Use the variables of this checkpoint for closures, or to begin a training",
+                            .check = "Check the program without running it",
                             .keep_servers = "Leave the tasks running at the end",
                             .insecure = "With --by-role: listen where other hosts can connect, without a key",
-                            .data_root = "With --by-role: where relative paths of data sets start",
                             .timeout = "How long to wait for the spec, then for the tasks"});
 }
 
@@ -91,6 +92,7 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   out.max_losses = static_cast<int>(a.max_losses);
   out.keep_servers = a.common.keep_servers;
   if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinate::read_transient_limits(io.env));
+  out.same_shuffles = a.compat == "tensorflow";
   out.log = io.log.for_room("coordinate");
   out.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.common.key_file, config, io.env)));
   return out;
@@ -103,16 +105,16 @@ void say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFa
     say(io, "the tasks are left running: " + said.error().message);
 }
 
-Result<int> run_training(const Asked& a, const program::Program& program, bool steps_of_epochs,
+Result<int> run_training(const Asked& a, const program::Program& program, std::int64_t epoch_elements,
                          const cluster::ClusterConfig& config, cli::Io& io) {
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   coordinate::TrainOptions train;
   train.interrupts = signals->interrupts();
-  train.steps_of_epochs = steps_of_epochs;
+  train.epoch_elements = epoch_elements;
   train.grace = a.common.grace;
   train.log = io.log.for_room("coordinate");
-  training::connect_sinks(train, progress, io);
+  training::connect_sinks(train, a.common, progress, io);
   const auto connect = [&](coordinate::CoordinatorOptions with) {
     auto coordinator = coordinate::ClusterCoordinator::connect(program, config, std::move(with));
     if (coordinator) signals->begin_training();
@@ -139,7 +141,8 @@ Result<int> run_training(const Asked& a, const program::Program& program, bool s
                       static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
   if (summary.reason != "interrupted") return 0;
   if (summary.checkpoint.empty()) process::die_of_signal(signals->stopped_by());  // nothing to continue from
-  say(io, fmt::format("the same command continues from {}", summary.checkpoint));
+  say(io,
+      fmt::format("{} continues from {}", strategy::command_to_continue(*program.train, train), summary.checkpoint));
   return static_cast<int>(cli::ExitCode::kTryAgain);
 }
 
@@ -153,9 +156,17 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
     file_reader.emplace(file.get(), a.closures);
   }
   resolve::InputReader& lines = file_reader ? *file_reader : input;
+  std::optional<variable::Checkpoint> weights;
+  if (!a.common.checkpoint.empty())
+    weights = TFD_TRY(strategy::load_weights(program, a.common.checkpoint, io.log.for_room("coordinate")));
   auto coordinator =
       TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, TFD_TRY(coordinator_options(a, config, io))));
   coordinate::ClosureStreamOptions stream;
+  if (weights) {
+    TFD_TRY(coordinator->import_state(weights->state, Deadline::after(stream.timeout)), weights->path);
+    say(io, fmt::format("weights from {}", weights->path));
+    weights.reset();
+  }
   stream.ordered = a.ordered;
   stream.keep_going = a.keep_going;
   if (a.inline_limit) stream.inline_limit = a.inline_limit->count;
@@ -183,29 +194,51 @@ std::string describe(const program::Program& program) {
   return text + ": ok";
 }
 
+Result<void> check_options(const Asked& a) {
+  if (a.common.start_over && !a.closures.empty())
+    return fail(Code::kUsage, "--start-over is for a training, not for --closures");
+  for (const auto& [name, is_given] :
+       {std::pair("--start-over", a.common.start_over), std::pair("--checkpoint", !a.common.checkpoint.empty())})
+    if (is_given && a.follow_checkpoints)
+      return fail(Code::kUsage, "{} is for a training, not for --follow-checkpoints", name);
+  return {};
+}
+
+/// On the cluster that was named, if any; nobody is asked.
+Result<int> check(const Asked& a, resolve::InputReader& input, cli::Io& io) {
+  const auto config = TFD_TRY(training::find_cluster(a.common, input, io, false));
+  const auto program = TFD_TRY(training::load_program_on(config, a.common, {}, kTool, io));
+  TFD_TRY(training::check_memory(program, config, io));
+  TFD_TRY(training::check_custom_calls(program, "tfd-coordinate", io));
+  for (const std::string& lost : training::find_lost_updates(program, "", false)) io.log.warning("{}", lost);
+  say(io, describe(program));
+  return 0;
+}
+
 Result<int> run(const Asked& a, cli::Io& io) {
-  auto program =
-      TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides, .data_elsewhere = true}));
-  for (const std::string& missing : program.missing_data)
-    say(io, fmt::format("{} isn't here: the workers must have it", missing));
-  if (a.common.check) {
-    TFD_TRY(training::check_custom_calls(program, "tfd-coordinate", io));
-    say(io, describe(program));
-    return 0;
-  }
+  TFD_TRY(check_options(a));
+  resolve::InputReader input(io.in_fd);
+  if (a.common.check) return check(a, input, io);
+  const program::ProgramOptions options{.overrides = {}, .data_elsewhere = true};  // as long as nobody knows where
+  auto program = TFD_TRY(training::load_program(a.common, options, kTool, io));
   if (a.closures.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --closures: nothing to do", a.common.program);
-  const bool has_epochs = program.train && program.train->epochs;
-  if (a.closures.empty()) program = TFD_TRY(coordinate::epochs_as_steps(std::move(program)));
-  resolve::InputReader input(io.in_fd);
   const auto config = TFD_TRY(training::find_cluster(a.common, input, io));
+  program = TFD_TRY(training::find_data(std::move(program), a.common, options, config, kTool, io));
   if (a.by_role) {
     const by_role::Choice choice{a.common.program,  a.common.overrides, a.common.data_root,
                                  a.common.insecure, a.common.grace,     a.common.key_file};
     const auto command = TFD_TRY(by_role::command_for(config, choice, io));
     if (!command.empty()) return fail(training::become(command, config, io));
   }
-  if (a.closures.empty()) return run_training(a, program, has_epochs, config, io);
+  if (config.cluster.num_tasks("worker").value_or(0) > 1 && !a.follow_checkpoints) {
+    const std::string function = a.closures.empty() ? program.train->function : "";
+    for (const std::string& lost : training::find_lost_updates(program, function, true)) io.log.warning("{}", lost);
+  }
+  if (a.closures.empty()) {
+    auto steps = TFD_TRY(coordinate::epochs_as_steps(std::move(program)));
+    return run_training(a, steps.program, steps.elements, config, io);
+  }
   return run_closures(a, program, config, input, io);
 }
 

@@ -51,9 +51,12 @@ struct Asked {
 
 std::vector<cli::Option> options(Asked& a) {
   return {
-      cluster_option(a.cluster, "The cluster spec; else stdin where it holds no arguments, else TF_CONFIG"),
+      cluster_option(a.cluster, "stdin where it holds no arguments, then TF_CONFIG"),
       key_option(a.key_file),
-      {.names = "-a,--arg-file", .placeholder = "FILE", .help = "Read the arguments here", .target = &a.arg_file},
+      {.names = "-a,--arg-file",
+       .placeholder = "FILE",
+       .help = "Read the arguments from this file",
+       .target = &a.arg_file},
       {.names = "-0,--null", .help = "Arguments end with a NUL instead of a newline", .target = &a.null},
       {.names = "-j,--jobs",
        .placeholder = "N",
@@ -69,12 +72,12 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--tag", .help = "Put the arguments and a tab before each line", .target = &a.tag},
       {.names = "--retries",
        .placeholder = "N",
-       .help = "Run a command that fails up to N times in all",
+       .help = "Run a failing command up to N times in all",
        .target = &a.retries,
        .least = 1},
       {.names = "--max-losses",
        .placeholder = "N",
-       .help = "A command that so many workers ran when they died fails; 0: none does",
+       .help = "Fail a command after N workers died while they ran it; 0: never",
        .target = &a.max_losses,
        .least = 0,
        .most = 1'000'000},
@@ -85,21 +88,23 @@ std::vector<cli::Option> options(Asked& a) {
        .shown_default = "never"},
       {.names = "--timeout",
        .placeholder = "DUR",
-       .help = "End a command that takes longer",
+       .help = "Kill a command that takes longer",
        .target = &a.timeout,
        .shown_default = "none"},
       {.names = "--joblog",
        .placeholder = "FILE",
        .help = "Write a line for each command that ends",
        .target = &a.joblog},
-      {.names = "--resume", .help = "Skip what the joblog has", .target = &a.resume},
-      {.names = "--resume-failed", .help = "The same, but run again what failed", .target = &a.resume_failed},
+      {.names = "--resume", .help = "Skip the commands that the joblog has", .target = &a.resume},
+      {.names = "--resume-failed",
+       .help = "Like --resume, but also run those that failed again",
+       .target = &a.resume_failed},
       {.names = "--workdir",
        .placeholder = "DIR",
-       .help = "Where commands run, on the workers",
+       .help = "The directory in which commands run on the workers",
        .target = &a.workdir,
        .shown_default = "this directory"},
-      {.names = "--dry-run", .help = "Print the commands, and run none", .target = &a.dry_run},
+      {.names = "--dry-run", .help = "Print the commands without running them", .target = &a.dry_run},
       {.names = "--connect-timeout",
        .placeholder = "DUR",
        .help = "How long to wait for the spec, then for a worker",
@@ -111,7 +116,7 @@ std::vector<cli::Option> options(Asked& a) {
 Result<void> refuse_other_lists(const std::vector<std::string>& command) {
   for (const std::string& word : command)
     if (word == "::::" || word == ":::+" || word == "::::+")
-      return fail(Code::kUsage, "{} isn't here: arguments come behind :::, from --arg-file or from stdin", word);
+      return fail(Code::kUsage, "{} is not supported; arguments come after :::, from --arg-file or from stdin", word);
   return {};
 }
 
@@ -219,13 +224,13 @@ int conclude(const Asked& a, const exec::Summary& summary, cli::Io& io) {
     say(io, fmt::format("{} of {} failed; the first {}", summary.failed, counted(summary.done, "command"),
                         summary.first_failure));
   if (summary.signal == 0 && summary.halted)
-    say(io, fmt::format("halted by --halt {}: {} ended, {} killed", a.halt, counted(summary.done, "command"),
-                        summary.stopped));
+    say(io, fmt::format("halted by --halt {}: {} finished, {} killed or not started", a.halt,
+                        counted(summary.done, "command"), summary.stopped));
   if (summary.signal == 0)
     return static_cast<int>(summary.failed > 0 ? cli::ExitCode::kSomeFailed : cli::ExitCode::kDone);
   if (summary.signal != SIGPIPE && !summary.is_stuck)
-    say(io, fmt::format("interrupted: {} ended, {} killed{}", counted(summary.done, "command"), summary.stopped,
-                        a.joblog.empty() ? "" : "; --resume continues from the joblog"));
+    say(io, fmt::format("interrupted: {} finished, {} killed or not started{}", counted(summary.done, "command"),
+                        summary.stopped, a.joblog.empty() ? "" : "; --resume continues from the joblog"));
   if (!a.joblog.empty() && summary.signal != SIGPIPE) return static_cast<int>(cli::ExitCode::kTryAgain);
   process::die_of_signal(summary.signal);
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd-run: trains a program by a distribution strategy, as one worker of it.
+// tfd-run: trains a program by a distribution strategy: as one worker of it, or in this process alone.
+#include <filesystem>
+
 #include "key_option.hpp"
+#include "plugin_options.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
+#include "tfd/strategy/checkpoints.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
@@ -19,24 +23,27 @@ using namespace tfd;
 
 constexpr std::string_view kTool = "tfd-run";
 constexpr std::string_view kParameterServer = "parameter-server";
+constexpr std::string_view kOneDevice = "one-device";
 
 struct Asked {
   training::Common common;
-  std::string strategy{kParameterServer};
+  std::string strategy;  // empty: parameter-server where something names a cluster, else everything is in this process
   int replicas = 1;
   std::string function;
   std::string dataset;
   std::string reduce;
   std::optional<std::int64_t> gather;
+  bool untrained = false;
 };
 
 std::vector<cli::Option> options(Asked& a) {
   std::vector<cli::Option> own{
       {.names = "--strategy",
        .placeholder = "NAME",
-       .help = "How it is distributed",
+       .help = "The distribution strategy",
        .target = &a.strategy,
-       .choices = {"parameter-server", "one-device", "mirrored", "multi-worker-mirrored", "central-storage", "tpu"}},
+       .choices = {std::string(kParameterServer), std::string(kOneDevice)},
+       .shown_default = "parameter-server with a cluster, else all in this process"},
       {.names = "--replicas",
        .placeholder = "N",
        .help = "Replicas of this worker, each on a device of its own, reduced to one update a step",
@@ -45,42 +52,49 @@ std::vector<cli::Option> options(Asked& a) {
        .most = 1024},
       {.names = "--function",
        .placeholder = "NAME",
-       .help = "Instead of the train block: run this function for every element, print what each replica returns",
+       .help = "Instead of training: run this function for every element, and print what each replica returns",
        .target = &a.function},
       {.names = "--dataset",
        .placeholder = "NAME|JSON",
-       .help = "With --function: what its arguments are from, a dataset of the program or a pipeline",
+       .help = "With --function: where its arguments come from, a dataset of the program or a pipeline",
        .target = &a.dataset},
       {.names = "--reduce",
        .placeholder = "HOW",
-       .help = "With --function: one value of what the replicas return, element by element",
+       .help = "With --function: combine what the replicas return into one value, element by element",
        .target = &a.reduce,
        .choices = {"mean", "sum"}},
       {.names = "--gather",
        .placeholder = "AXIS",
-       .help = "With --function: what the replicas return, one after the other along this axis",
+       .help = "With --function: concatenate what the replicas return along this axis",
        .target = &a.gather,
        .least = 0,
        .most = 32},
+      {.names = "--untrained",
+       .help = "With --function: the variables have their initial values, whatever checkpoints there are",
+       .target = &a.untrained},
   };
   return training::options(
       a.common, std::move(own),
-      {.cluster = "The cluster spec; else stdin, else TF_CONFIG, else none",
-       .check = "Check program, cluster and task, and run nothing",
+      {.cluster = "TF_CONFIG, else none; with --strategy parameter-server stdin first",
+       .checkpoint = "Use the variables of this checkpoint for --function, or to begin a training",
+       .check = "Check program, cluster and task without running anything",
        .keep_servers = "Leave the parameter servers running at the end",
        .insecure = "As a parameter server: listen where other hosts can connect, without a key",
-       .data_root = "Where relative paths of data sets start",
        .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
 }
 
 void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
 
+/// stdin is read where somebody asked for what needs a cluster, and TF_CONFIG may name it else: under srun, mpirun,
+/// cron and ssh stdin is a pipe into which nobody writes.
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
+  if (a.strategy == kOneDevice) return cluster::ClusterConfig{};
+  const bool named = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
+  const bool reads_stdin = named || a.strategy == kParameterServer;
   resolve::InputReader input(io.in_fd);
-  auto config = training::find_cluster(a.common, input, io);
+  auto config = training::find_cluster(a.common, input, io, reads_stdin);
   // Nothing at all, as TensorFlow without TF_CONFIG: everything is in this process.
-  const bool asked = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
-  if (!config && config.error().code == Code::kUsage && !asked) return cluster::ClusterConfig{};
+  if (!config && config.error().code == Code::kUsage && !named) return cluster::ClusterConfig{};
   return config;
 }
 
@@ -89,13 +103,7 @@ Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster
   strategy::PsTrainingOptions with;
   if (config.cluster.has_job("ps"))
     with.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.common.key_file, config, io.env)));
-  with.make_engine = [env = io.env, replicas = a.replicas]() -> Result<std::shared_ptr<function::Engine>> {
-    function::EngineOptions engine;
-    engine.plugin = TFD_TRY(function::find_plugin(env));
-    engine.cache_directory = function::find_cache_directory(env);
-    engine.device_count = replicas;
-    return function::make_engine(engine);
-  };
+  with.make_engine = [env = io.env, replicas = a.replicas] { return make_engine(env, replicas); };
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
   with.connect_timeout = with.linger = a.common.timeout;
@@ -111,28 +119,34 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
                          const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
   strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
   if (!a.reduce.empty()) request.combine.reduce = a.reduce == "sum" ? program::Reduce::kSum : program::Reduce::kMean;
+  request.untrained = a.untrained;
   if (a.dataset.starts_with('[')) {
     request.dataset = "--dataset";
-    program = TFD_TRY(strategy::with_dataset(program, request.dataset, a.dataset));
+    std::error_code error;  // none: then its paths are as they are
+    const auto here = a.common.data_root.empty() ? std::filesystem::current_path(error) : std::filesystem::path();
+    program = TFD_TRY(strategy::with_dataset(program, request.dataset, a.dataset, here.string()));
   }
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
   auto with = TFD_TRY(worker_options(a, config, io, *signals));
-  training::connect_sinks(with.train, progress, io);
+  training::connect_sinks(with.train, a.common, progress, io);
   const auto summary = TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
   progress.finish();
   return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
 
-Result<int> train(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config,
+Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cluster::ClusterConfig& config,
                   strategy::ParameterServerStrategy strategy, cli::Io& io) {
+  const program::Program& program = steps.program;
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   auto with = TFD_TRY(worker_options(a, config, io, *signals));
-  training::connect_sinks(with.train, progress, io);
+  with.train.epoch_elements = steps.elements;
+  training::connect_sinks(with.train, a.common, progress, io);
   const std::string task = strategy.task_name();
   const bool saves = strategy.should_checkpoint();
   const bool evaluator = strategy.is_evaluator();
+  const std::string command = strategy::command_to_continue(*program.train, with.train);
   const auto summary = TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)));
   progress.finish();
   const std::string metrics = training::format_metrics(summary.metrics);
@@ -151,7 +165,7 @@ Result<int> train(const Asked& a, const program::Program& program, const cluster
   if (!interrupted) return 0;
   // The variables of others live on; the chief's and a local worker's are in its checkpoint.
   if (saves && summary.checkpoint.empty()) process::die_of_signal(signals->stopped_by());
-  say(io, saves ? fmt::format("the same command continues from {}", summary.checkpoint)
+  say(io, saves ? fmt::format("{} continues from {}", command, summary.checkpoint)
                 : std::string("the same command joins the training again"));
   return static_cast<int>(cli::ExitCode::kTryAgain);
 }
@@ -167,26 +181,41 @@ Result<std::string> describe(const program::Program& program, const strategy::Pa
                      fmt::join(strategy.parameter_devices(), ", "));
 }
 
+void warn_of_lost_updates(const program::Program& program, const std::string& function,
+                          const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
+  if (strategy.clients().size() < 2) return;
+  for (const std::string& lost : training::find_lost_updates(program, function, true)) io.log.warning("{}", lost);
+}
+
 Result<void> check_options(const Asked& a) {
-  if (a.strategy != kParameterServer)
-    return fail(Code::kUnimplemented, "--strategy {}: not supported yet: there is {}", a.strategy, kParameterServer);
+  if (a.strategy == kOneDevice && a.replicas > 1)
+    return fail(Code::kUsage, "--replicas {}: --strategy one-device has one replica", a.replicas);
+  const bool names_cluster = !a.common.cluster.empty() && a.common.cluster != "none";
+  if (a.strategy == kOneDevice && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
+    return fail(Code::kUsage, "--strategy one-device runs in this process: it takes no --cluster, --jobs or --task");
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function");
   if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
   if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
-  if (!a.reduce.empty() && a.gather) return fail(Code::kUsage, "--reduce and --gather: one value is made one way");
+  if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function");
+  if (a.untrained && !a.common.checkpoint.empty())
+    return fail(Code::kUsage, "--untrained and --checkpoint: initial values, or those of a checkpoint");
+  if (!a.function.empty() && a.common.start_over)
+    return fail(Code::kUsage, "--start-over is for a training, not for --function");
+  if (!a.reduce.empty() && a.gather) return fail(Code::kUsage, "--reduce and --gather exclude each other");
   return {};
 }
 
 Result<int> run_strategy(const Asked& a, cli::Io& io) {
   TFD_TRY(check_options(a));
-  auto program =
-      TFD_TRY(program::load_program(a.common.program, {.overrides = a.common.overrides, .replicas = a.replicas}));
+  auto program = TFD_TRY(training::load_program(a.common, {.overrides = {}, .replicas = a.replicas}, kTool, io));
   if (a.function.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));
   auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = a.replicas}));
   if (a.common.check) {
+    TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
+    warn_of_lost_updates(program, "", strategy, io);
     say(io, TFD_TRY(describe(program, strategy)));
     return 0;
   }
@@ -195,10 +224,13 @@ Result<int> run_strategy(const Asked& a, cli::Io& io) {
         training::serve_task_command(*config.task,
                                      {a.common.data_root, a.common.insecure, a.common.grace, a.common.key_file}, io),
         config, io));
+  if (strategy.is_chief() && !strategy.is_evaluator())  // the others would only say it again
+    warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, strategy, io);
+  keep_plugins_quiet();
   if (!a.function.empty()) return run_function(a, std::move(program), config, strategy, io);
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : a.replicas;
-  program = TFD_TRY(strategy::epochs_as_steps(std::move(program), {a.common.data_root, elements}));
-  return train(a, program, config, std::move(strategy), io);
+  const auto steps = TFD_TRY(strategy::epochs_as_steps(std::move(program), {a.common.data_root, elements}));
+  return train(a, steps, config, std::move(strategy), io);
 }
 
 }  // namespace
@@ -207,12 +239,12 @@ int main(int argc, char** argv) {
   Asked asked;
   return tfd::cli::run_tool(
       {.name = "tfd-run",
-       .summary = "train a program by a distribution strategy, as one of its workers",
+       .summary = "train a program in this process, or as one worker of a distribution strategy",
        .options = options(asked),
        .examples = {{"srun -n5 tfd-run --cluster slurm --jobs ps=2,worker=3 program.json",
                      "a whole run: two tasks serve variables, three train"},
                     {"tfd-run program.json --cluster spec.json --task worker:1", "one worker of a cluster that is up"},
-                    {"tfd-run program.json --cluster none --replicas 2", "two replicas in this process"}},
+                    {"tfd-run program.json --replicas 2", "no cluster: two replicas in this process"}},
        .group = "training",
        .environment = {key_variable()},
        .run_raw = [&](tfd::cli::Io& io) { return run_strategy(asked, io); }},

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <chrono>
+#include <filesystem>
 
 #include "cluster_option.hpp"
 #include "key_option.hpp"
@@ -63,22 +64,23 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "Listen on this address instead of the spec's",
        .target = &a.bind},
       {.names = "--insecure",
-       .help = "Listen where other hosts can connect, though there is no key",
+       .help = "Listen where other hosts can connect, even without a key",
        .target = &a.insecure},
       {.names = "--allow-native",
        .help = "Let workers run plug-ins and commands, for whoever has the key",
        .target = &a.allow_native},
       key_option(a.key_file),
       {.names = "--generate-key",
-       .help = "Make the cluster's key, where --key-file says (-: on stdout), and end",
+       .help = "Write a new key for the cluster to --key-file (-: stdout), and exit",
        .target = &a.generate_key},
       {.names = "--data-root",
        .placeholder = "DIR",
        .help = "Where relative paths of data sets start",
-       .target = &a.data_root},
+       .target = &a.data_root,
+       .env = "TFD_DATA_ROOT"},
       {.names = "--devices",
        .placeholder = "N",
-       .help = "Devices of each worker: each runs a replica of every training step",
+       .help = "Devices of each worker; each device runs one replica of every training step",
        .target = &a.devices,
        .least = 1,
        .most = 1024},
@@ -98,15 +100,15 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.once},
       {.names = "--timeout",
        .placeholder = "DUR",
-       .help = "For the spec to come, and for all tasks to be ready",
+       .help = "How long to wait for the spec and for all tasks to be ready",
        .target = &a.timeout},
       {.names = "--grace",
        .placeholder = "DUR",
-       .help = "For tasks to end by themselves before they are killed",
+       .help = "How long tasks may take to end before they are killed",
        .target = &a.grace},
       {.names = "--drain",
        .placeholder = "DUR",
-       .help = "After SIGTERM or SIGINT serve on until the goodbye, for that long at most",
+       .help = "After SIGTERM or SIGINT, keep serving until the coordinator's goodbye, for this long at most",
        .target = &a.drain},
       {.names = "--serve-task",
        .placeholder = "JOB:INDEX",
@@ -150,7 +152,7 @@ Result<std::string> bind_host(const Asked& asked, const launch::LocalLookup& loo
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host.empty()) return host;
   const auto local = lookup(host);
-  if (!local) return fail(Code::kUsage, "--bind: '{}' is no address of this host", asked.bind);
+  if (!local) return fail(Code::kUsage, "--bind: '{}' is not an address of this host", asked.bind);
   return *local;
 }
 
@@ -180,7 +182,8 @@ Result<void> check_exposure(const Asked& asked, const launch::Placed& placed) {
                 "{}: --allow-native needs a key that they have\nhint: tfd-serve --generate-key makes one", what);
   if (asked.insecure) return {};
   return fail(Code::kPermissionDenied,
-              "{}\nhint: --insecure if you trust them all, else a key: tfd-serve --generate-key", what);
+              "{}\nhint: --insecure if you trust all of them, otherwise make a key with tfd-serve --generate-key",
+              what);
 }
 
 std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, const cluster::TaskId& id,
@@ -225,11 +228,18 @@ Environment command_environment(const cli::Io& io, cluster::ClusterConfig config
   return env;
 }
 
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto full = std::filesystem::absolute(path, error);
+  return path.empty() || error ? path : full.lexically_normal().string();
+}
+
 serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, const Served& served,
                                       const serve::ServedKey& key) {
   serve::SessionOptions options;
   options.announcement = {.config = served.config,
                           .key_file = key.announced,
+                          .data_root = absolute_path(asked.data_root),
                           .output_file = asked.output,
                           .ready_fd = static_cast<int>(asked.ready_fd.value_or(-1)),
                           .with_process_id = asked.detach};
@@ -243,6 +253,7 @@ serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, con
   options.command_environment = command_environment(io, served.config);
   options.task_program = asked.task_program.empty() ? "/proc/self/exe" : asked.task_program;
   options.task_environment = serve::task_environment(io.env, served.workers);
+  if (!asked.data_root.empty()) options.command_environment.set("TFD_DATA_ROOT", absolute_path(asked.data_root));
   if (!key.for_command.empty()) options.command_environment.set("TFD_KEY_FILE", key.for_command);
   return options;
 }

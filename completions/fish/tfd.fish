@@ -5,16 +5,16 @@ function __tfd_of_tool
     complete -C (string join -- ' ' $line)
 end
 complete -c tfd -f
-complete -c tfd -n __fish_use_subcommand -s v -l verbose -d 'Say more on stderr: -v what happens, -vv all; by room: TFD_LOG=ROOM=LEVEL'
-complete -c tfd -n __fish_use_subcommand -s q -l quiet -d 'Say nothing but errors'
-complete -c tfd -n __fish_use_subcommand -l color -x -a 'auto always never' -d 'Colour on stderr; auto heeds NO_COLOR'
+complete -c tfd -n __fish_use_subcommand -s v -l verbose -d 'Print more on stderr: -v progress, -vv details; for one room: TFD_LOG=ROOM=LEVEL'
+complete -c tfd -n __fish_use_subcommand -s q -l quiet -d 'Print errors only'
+complete -c tfd -n __fish_use_subcommand -l color -x -a 'auto always never' -d 'Colour on stderr; auto respects NO_COLOR'
 complete -c tfd -n __fish_use_subcommand -l version -d 'Print the version and exit'
 complete -c tfd -n __fish_use_subcommand -s h -l help -d 'Print this help and exit'
 complete -c tfd -n __fish_use_subcommand -a help -d 'list the tools, or explain one'
 complete -c tfd -n __fish_use_subcommand -a coordinate -d 'train a program on workers and parameter servers, or run closures on them'
 complete -c tfd -n __fish_use_subcommand -a exec -d 'run shell commands on the workers of a cluster'
 complete -c tfd -n __fish_use_subcommand -a resolve -d 'find the cluster that this process belongs to'
-complete -c tfd -n __fish_use_subcommand -a run -d 'train a program by a distribution strategy, as one of its workers'
+complete -c tfd -n __fish_use_subcommand -a run -d 'train a program in this process, or as one worker of a distribution strategy'
 complete -c tfd -n __fish_use_subcommand -a serve -d 'serve the tasks of a cluster that are on this host'
 complete -c tfd -n __fish_use_subcommand -a status -d 'show what every task of a cluster is doing'
 complete -c tfd -n '__fish_seen_subcommand_from help' -a 'coordinate exec resolve run serve status'

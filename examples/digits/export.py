@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exports the modules of this example from JAX as StableHLO text: train_step.mlir, eval_step.mlir, eval_step_rest.mlir.
+"""Exports the modules of this example from JAX as StableHLO text: train_step.mlir, eval_step.mlir, eval_step_rest.mlir, predict.mlir.
 
 usage: pip install jax==0.10.2 && python export.py
 
@@ -45,6 +45,11 @@ def eval_step(w1, b1, w2, b2, image, label):
     return mean_loss(w1, b1, w2, b2, image, label), jnp.sum(right.astype(jnp.float32)), count
 
 
+def predict(w1, b1, w2, b2, image):
+    """-> the class of each image."""
+    return jnp.argmax(logits(w1, b1, w2, b2, image), axis=1)
+
+
 def strip_locations(text):
     """Drops debug locations, but keeps those that name the arguments of @main."""
     lines = []
@@ -62,7 +67,7 @@ def strip_locations(text):
 def export(name, function, batch):
     f32, s32 = jnp.float32, jnp.int32
     shapes = [((64, HIDDEN), f32), ((HIDDEN,), f32), ((HIDDEN, 10), f32), ((10,), f32), ((batch, 64), f32), ((batch,), s32)]
-    arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes]
+    arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes][: function.__code__.co_argcount]
     # Without keep_unused an argument that the function doesn't need would vanish from the module.
     module = jax.export.export(jax.jit(function, keep_unused=True))(*arguments).mlir_module()
     (HERE / f"{name}.mlir").write_text(strip_locations(module))
@@ -74,6 +79,7 @@ def main():
     export("train_step", train_step, BATCH)
     export("eval_step", eval_step, BATCH)
     export("eval_step_rest", eval_step, test_images % BATCH)
+    export("predict", predict, 1)
 
 
 if __name__ == "__main__":

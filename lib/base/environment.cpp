@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <array>
+
 namespace tfd {
 
 Environment Environment::of_process() {
@@ -29,6 +31,11 @@ std::string Environment::get(std::string_view name, std::string_view fallback) c
 void Environment::unset(std::string_view name) {
   const auto found = values_.find(name);
   if (found != values_.end()) values_.erase(found);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 }  // namespace tfd

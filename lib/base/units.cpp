@@ -44,7 +44,9 @@ bool take_number(std::string_view& text, double& number) {
 }  // namespace
 
 Result<Duration> parse_duration(std::string_view text) {
-  const auto bad = [&] { return fail(Code::kInvalidArgument, "'{}' is no duration (like 250ms, 30s, 1m30s)", text); };
+  const auto bad = [&] {
+    return fail(Code::kInvalidArgument, "'{}' is not a duration (e.g. 250ms, 30s, 1m30s)", text);
+  };
   std::string_view rest = text;
   if (rest.empty()) return bad();
   double total = 0;
@@ -88,12 +90,12 @@ Result<Bytes> parse_bytes(std::string_view text) {
   std::string_view rest = text;
   double number = 0;
   if (!take_number(rest, number))
-    return fail(Code::kInvalidArgument, "'{}' is no size (like 65536, 256KiB, 1GB)", text);
+    return fail(Code::kInvalidArgument, "'{}' is not a size (e.g. 65536, 256KiB, 1GB)", text);
   double size = 1;
   if (!rest.empty()) {
     const Unit* unit = unit_at(kSizeUnits, rest);
     if (unit == nullptr || rest.size() != unit->name.size())
-      return fail(Code::kInvalidArgument, "'{}' is no size (like 65536, 256KiB, 1GB)", text);
+      return fail(Code::kInvalidArgument, "'{}' is not a size (e.g. 65536, 256KiB, 1GB)", text);
     size = unit->size;
   }
   if (number * size >= 1.8e19) return fail(Code::kInvalidArgument, "size '{}' is too large", text);
@@ -111,11 +113,20 @@ std::string format_bytes(Bytes bytes) {
   return fmt::format("{}{}", count, kNames[power]);
 }
 
+std::string rounded_bytes(Bytes bytes) {
+  constexpr std::array<std::string_view, 6> kNames{"kB", "MB", "GB", "TB", "PB", "EB"};
+  if (bytes.count < 1000) return fmt::format("{} byte{}", bytes.count, bytes.count == 1 ? "" : "s");
+  double size = static_cast<double>(bytes.count) / 1000;
+  std::size_t power = 0;
+  for (; size >= 999.5 && power + 1 < kNames.size(); ++power) size /= 1000;
+  return fmt::format("{:.3g} {}", size, kNames[power]);
+}
+
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::invalid_argument || end != text.data() + text.size())
-    return fail(Code::kInvalidArgument, "'{}' is no whole number", text);
+    return fail(Code::kInvalidArgument, "'{}' is not a whole number", text);
   if (error == std::errc::result_out_of_range || value < least || value > most)
     return fail(Code::kInvalidArgument, "{} is out of range ({} to {})", text, least, most);
   return value;

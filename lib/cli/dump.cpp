@@ -23,6 +23,7 @@ Json option_json(const Option& option, bool common) {
   json["default"] = default_of(option);
   json["env"] = option.env;
   json["complete"] = completion_of(option);
+  json["words"] = option.words;
   return json;
 }
 

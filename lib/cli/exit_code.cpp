@@ -58,7 +58,7 @@ std::vector<std::pair<int, std::string>> exit_code_table() {
           {65, "bad input: a file, a spec or a program is wrong or missing"},
           {69, "unavailable: a task is gone or refuses"},
           {70, "a bug in tfd"},
-          {71, "the operating system refused"},
+          {71, "the operating system refused: memory, disk, descriptors"},
           {75, "try again: a deadline passed, or the run was interrupted and can be resumed"},
           {76, "protocol: the other side speaks another version"},
           {77, "not permitted: a key, a mode, or fenced off by a newer coordinator"},

@@ -14,12 +14,6 @@ namespace {
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kWidestLabel = 26;  // a longer one gets a line of its own
 
-/// Columns on a terminal: code points, since help texts use no wide or combining ones.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string label_of(const Option& option) {
   if (is_positional(option)) return option.names + (is_repeatable(option) ? " …" : "");
   std::string shorts, longs;
@@ -43,10 +37,11 @@ std::string paragraph_of(const Option& option) {
   return text;
 }
 
-std::string section(std::string_view title, std::span<const Option> options, bool positional, std::size_t column) {
+std::string section(std::string_view title, std::span<const Option> options, bool positional, std::size_t column,
+                    std::string_view only = {}) {
   std::string out;
   for (const Option& option : options) {
-    if (option.hidden || is_positional(option) != positional) continue;
+    if (option.hidden || is_positional(option) != positional || option.section != only) continue;
     const std::string label = "  " + label_of(option);
     const std::size_t width = width_of(label);
     out += label;
@@ -76,6 +71,11 @@ std::string examples_of(const Tool& tool) {
 }
 
 }  // namespace
+
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
 
 std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end) {
   const std::size_t last = kColumns - line_end.size();
@@ -129,6 +129,12 @@ std::string help_text(const Tool& tool, std::span<const Option> common) {
   out += usage + fill(usage_line(tool), usage.size(), usage.size());
   out += section("Arguments", tool.options, true, column);
   out += section("Options", tool.options, false, column);
+  std::vector<std::string> shown{""};
+  for (const Option& option : tool.options) {
+    if (std::find(shown.begin(), shown.end(), option.section) != shown.end()) continue;
+    out += section("Options of " + option.section, tool.options, false, column, option.section);
+    shown.push_back(option.section);
+  }
   out += section("Options of every tool", common, false, column);
   out += environment_of(tool, column);
   out += examples_of(tool);

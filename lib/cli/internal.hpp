@@ -24,7 +24,8 @@ std::string title_of(const Option& option);
 std::string default_of(const Option& option);
 /// "file", "dir", "command", a command line, or nothing.
 std::string completion_of(const Option& option);
-/// Text to target. kUsage: "--timeout: 'x' is no duration (like 250ms, 30s, 1m30s)". `title` names option or variable.
+/// Text to target. kUsage: "--timeout: 'x' is not a duration (e.g. 250ms, 30s, 1m30s)". `title` names option or
+/// variable.
 Result<void> assign(const Option& option, std::string_view title, std::span<const std::string> values);
 
 // parse.cpp: a command line taken apart, no values converted.
@@ -42,6 +43,8 @@ Result<Line> parse_line(std::span<const Option> table, const std::vector<std::st
 std::string help_text(const Tool& tool, std::span<const Option> common);
 std::string dump_text(const Tool& tool, std::span<const Option> common);
 std::string usage_line(const Tool& tool);
+/// Columns on a terminal: code points, since texts of tfd use no wide or combining ones.
+std::size_t width_of(std::string_view text);
 
 // log.cpp
 /// Default level by -v and -q, rooms by TFD_LOG ("debug", "transport=debug,cli=info"); a wrong entry is said once.

@@ -72,7 +72,7 @@ Log make_log(std::string tool, Output err, int verbose, bool quiet, bool color, 
     filter->say(level, room, message);
   });
   if (!wrong.empty())
-    log.warning("TFD_LOG: '{}' is no LEVEL or ROOM=LEVEL; levels are {}", wrong, join_words(kLevels.names()));
+    log.warning("TFD_LOG: '{}' is not LEVEL or ROOM=LEVEL; levels are {}", wrong, join_words(kLevels.names()));
   return log;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "tfd/cli/tool.hpp"
 
@@ -16,9 +18,55 @@ std::string describe(int fd) {
   return fmt::format("cannot write to descriptor {}", fd);
 }
 
+bool is_same_terminal(const Output& a, const Output& b) {
+  struct stat first {};
+  struct stat second {};
+  return a.is_terminal() && b.is_terminal() && ::fstat(a.fd(), &first) == 0 && ::fstat(b.fd(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino && first.st_rdev == second.st_rdev;
+}
+
 }  // namespace
 
+class StatusLine {
+ public:
+  explicit StatusLine(int fd) : terminal_(fd) {}
+
+  void show(std::string line) {
+    const std::lock_guard lock(mutex_);
+    shown_ = std::move(line);
+    draw();
+  }
+
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (!shown_.empty()) (void)terminal_.write("\n");
+    shown_.clear();
+  }
+
+  template <class Write>
+  Result<void> make_room(std::string_view text, const Write& write) {
+    const std::lock_guard lock(mutex_);
+    if (!shown_.empty()) (void)terminal_.write("\r\x1b[K");
+    auto written = write(text);
+    if (!shown_.empty() && text.ends_with('\n')) draw();
+    return written;
+  }
+
+ private:
+  // Nobody is left to tell what goes wrong with a bar.
+  void draw() { (void)terminal_.write("\r" + shown_ + "\x1b[K"); }
+
+  std::mutex mutex_;
+  Output terminal_;    // has no status line itself
+  std::string shown_;  // empty: none
+};
+
 Result<void> Output::write(std::string_view text) {
+  if (!status_ || text.empty()) return write_plain(text);
+  return status_->make_room(text, [this](std::string_view all) { return write_plain(all); });
+}
+
+Result<void> Output::write_plain(std::string_view text) {
   if (text_ != nullptr) {
     text_->append(text);
     return {};
@@ -43,5 +91,22 @@ Result<void> Output::write(std::string_view text) {
 }
 
 bool Output::is_terminal() const { return fd_ >= 0 && ::isatty(fd_) == 1; }
+
+void Output::show_status(std::string line) {
+  if (status_) status_->show(std::move(line));
+}
+
+void Output::end_status() {
+  if (status_) status_->end();
+}
+
+bool share_status_line(Io& io) {
+  if (io.err.status_) return true;
+  const std::string kind = io.env.get("TERM");
+  if (!io.err.is_terminal() || kind.empty() || kind == "dumb") return false;
+  io.err.status_ = std::make_shared<StatusLine>(io.err.fd());
+  if (is_same_terminal(io.out, io.err)) io.out.status_ = io.err.status_;
+  return true;
+}
 
 }  // namespace tfd::cli

@@ -82,10 +82,13 @@ std::string_view as_typed(std::string_view left, std::span<const std::string> ar
 
 tl::unexpected<Error> unknown_option(std::string_view argument, const Names& names) {
   const std::string_view name = argument.substr(0, argument.find('='));
-  std::vector<std::string> candidates;
+  const std::string_view word = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  std::vector<std::string> candidates;  // without the dashes, which all have in common
   for (const auto& [candidate, option] : names)
-    if (!option->hidden && candidate.starts_with("--")) candidates.push_back(candidate);
-  return fail(Code::kUsage, "unknown option '{}'{}", printable(name), did_you_mean(name, candidates));
+    if (!option->hidden && candidate.starts_with("--")) candidates.push_back(candidate.substr(2));
+  const auto nearest = find_nearest(word, candidates);
+  return fail(Code::kUsage, "unknown option '{}'{}", printable(name),
+              nearest ? fmt::format(", did you mean '--{}'?", *nearest) : "");
 }
 
 /// CLI11 always takes the first value, whatever it looks like: so one can only be missing at the end of the line.
@@ -93,7 +96,7 @@ tl::unexpected<Error> missing_value(const std::vector<std::string>& arguments, c
   const std::string& last = arguments.back();
   auto found = names.find(last);
   if (found == names.end() && last.size() > 1) found = names.find(std::string("-") + last.back());
-  if (found == names.end()) return fail(Code::kUsage, "an option's value is missing after '{}'", printable(last));
+  if (found == names.end()) return fail(Code::kUsage, "a value is missing after '{}'", printable(last));
   return fail(Code::kUsage, "{} needs a value: {}", found->first, found->second->placeholder);
 }
 

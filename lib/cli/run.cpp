@@ -40,12 +40,12 @@ std::string without_taken(const std::string& names, const Tool& tool) {
 
 std::vector<Option> common_options(Common& common, const Tool& tool) {
   std::vector<Option> options{
-      {"-v,--verbose", "", "Say more on stderr: -v what happens, -vv all; by room: TFD_LOG=ROOM=LEVEL",
+      {"-v,--verbose", "", "Print more on stderr: -v progress, -vv details; for one room: TFD_LOG=ROOM=LEVEL",
        &common.verbose},
-      {"-q,--quiet", "", "Say nothing but errors", &common.quiet},
+      {"-q,--quiet", "", "Print errors only", &common.quiet},
       {.names = "--color",
        .placeholder = "WHEN",
-       .help = "Colour on stderr; auto heeds NO_COLOR",
+       .help = "Colour on stderr; auto respects NO_COLOR",
        .target = &common.color,
        .choices = {"auto", "always", "never"}},
       {"--version", "", "Print the version and exit", &common.version},
@@ -135,8 +135,8 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
   io.command = line.command;
   io.quiet = asked.quiet;
   io.verbosity = static_cast<int>(given(&asked.verbose));
-  io.color = asked.color == "always" || (asked.color == "auto" && io.err.is_terminal() &&
-                                         io.env.get("NO_COLOR").empty() && io.env.get("TERM") != "dumb");
+  const bool rewrites = share_status_line(io);
+  io.color = asked.color == "always" || (asked.color == "auto" && rewrites && io.env.get("NO_COLOR").empty());
   io.log = make_log(tool.name, io.err, io.verbosity, io.quiet, io.color, io.env.get("TFD_LOG"));
   if (tool.run_raw) return tool.run_raw(io);
   return static_cast<int>(TFD_TRY(tool.run(io)));

@@ -21,7 +21,7 @@ Overloaded(Visitors...) -> Overloaded<Visitors...>;
 Result<double> parse_number(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return fail(Code::kUsage, "'{}' is no number", text);
+  if (error != std::errc() || end != text.data() + text.size()) return fail(Code::kUsage, "'{}' is not a number", text);
   return number;
 }
 
@@ -37,8 +37,8 @@ Result<void> check_choice(const Option& option, const std::string& value) {
   if (option.choices.empty() || std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end())
     return {};
   const std::string meant = did_you_mean(value, option.choices);
-  if (!meant.empty()) return fail(Code::kUsage, "'{}' is none of its choices{}", value, meant);
-  return fail(Code::kUsage, "'{}' is none of its choices {}", value, join_words(option.choices));
+  if (!meant.empty()) return fail(Code::kUsage, "invalid value '{}'{}", value, meant);
+  return fail(Code::kUsage, "invalid value '{}' (one of {})", value, join_words(option.choices));
 }
 
 template <class T, class Value>

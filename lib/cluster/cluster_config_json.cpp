@@ -144,6 +144,12 @@ std::string cluster_spec_to_json(const ClusterSpec& spec) {
   return out;
 }
 
+std::string stated_text(const ClusterConfig& config, std::string_view key) {
+  const auto extra = parse_json(config.extra, "cluster spec");
+  const JsonValue* stated = extra ? extra->find(key) : nullptr;
+  return stated != nullptr && stated->is(JsonValue::Kind::kString) ? stated->text : "";
+}
+
 std::string cluster_config_to_json(const ClusterConfig& config, bool pretty) {
   return config_with_spec_to_json(config, config.cluster, pretty);
 }

@@ -46,6 +46,9 @@ const JsonValue* step_into(const JsonValue& value, const Step& step) {
 }
 
 std::string did_you_mean_member(const JsonValue& value, const Step& step) {
+  const bool is_number = step.text.find_first_not_of("0123456789") == std::string::npos;
+  if (!step.index && is_number && value.is(JsonValue::Kind::kArray))
+    return fmt::format(" (a list: write [{}])", step.text);
   return step.index ? std::string() : did_you_mean(step.text, value.keys);
 }
 

@@ -52,13 +52,22 @@ Result<void> check_argument(const program::Program& program, const program::Func
   return {};
 }
 
+Result<const program::FunctionDef*> find_called(const program::Program& program, const std::string& name) {
+  const program::FunctionDef* function = program.find_function(name);
+  if (function != nullptr) return function;
+  return fail(Code::kInvalidArgument, "no function '{}'{}", printable(name),
+              did_you_mean(name, names_of(program.functions)));
+}
+
 }  // namespace
 
+Result<void> check_evaluation(const program::Program& program, const std::string& function,
+                              std::optional<std::int64_t> steps) {
+  return program::check_evaluation(program, *TFD_TRY(find_called(program, function)), steps);
+}
+
 Result<void> check_call(const program::Program& program, const Call& call) {
-  const program::FunctionDef* function = program.find_function(call.function);
-  if (function == nullptr)
-    return fail(Code::kInvalidArgument, "no function '{}'{}", call.function,
-                did_you_mean(call.function, names_of(program.functions)));
+  const program::FunctionDef* function = TFD_TRY(find_called(program, call.function));
   if (call.args.size() != static_cast<std::size_t>(function->arg_count))
     return fail(Code::kInvalidArgument, "{}: takes {}, got {}", function->name,
                 counted(static_cast<std::uint64_t>(function->arg_count), "argument"), call.args.size());

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "tfd/base/text.hpp"
 
@@ -13,17 +14,18 @@ namespace {
 
 using nlohmann::json;
 
-constexpr NameTable<Op, 9> kOps{{{{Op::kSchedule, "schedule"},
-                                  {Op::kFetch, "fetch"},
-                                  {Op::kJoin, "join"},
-                                  {Op::kDone, "done"},
-                                  {Op::kCreatePerWorkerDataset, "create_per_worker_dataset"},
-                                  {Op::kRead, "read"},
-                                  {Op::kAssign, "assign"},
-                                  {Op::kSave, "save"},
-                                  {Op::kRestore, "restore"}}}};
+constexpr NameTable<Op, 10> kOps{{{{Op::kSchedule, "schedule"},
+                                   {Op::kFetch, "fetch"},
+                                   {Op::kJoin, "join"},
+                                   {Op::kDone, "done"},
+                                   {Op::kEvaluate, "evaluate"},
+                                   {Op::kCreatePerWorkerDataset, "create_per_worker_dataset"},
+                                   {Op::kRead, "read"},
+                                   {Op::kAssign, "assign"},
+                                   {Op::kSave, "save"},
+                                   {Op::kRestore, "restore"}}}};
 
-enum class Type { kText, kList, kObject, kAny };
+enum class Type { kText, kList, kObject, kWhole, kPositive, kAny };
 
 struct Key {
   std::string_view name;
@@ -32,8 +34,10 @@ struct Key {
 };
 
 constexpr std::array kScheduleKeys{Key{"function", Type::kText}, Key{"args", Type::kList, false},
-                                   Key{"kwargs", Type::kObject, false}, Key{"replicas", Type::kText, false}};
+                                   Key{"kwargs", Type::kObject, false}, Key{"replicas", Type::kText, false},
+                                   Key{"step", Type::kWhole, false}};
 constexpr std::array kFetchKeys{Key{"of", Type::kAny}};
+constexpr std::array kEvaluateKeys{Key{"function", Type::kText}, Key{"steps", Type::kPositive, false}};
 constexpr std::array kDatasetKeys{Key{"dataset", Type::kText}};
 constexpr std::array kReadKeys{Key{"variable", Type::kText}, Key{"rows", Type::kAny, false}};
 constexpr std::array kAssignKeys{Key{"variable", Type::kText}, Key{"value", Type::kAny},
@@ -46,6 +50,8 @@ std::span<const Key> keys_of(Op op) {
       return kScheduleKeys;
     case Op::kFetch:
       return kFetchKeys;
+    case Op::kEvaluate:
+      return kEvaluateKeys;
     case Op::kCreatePerWorkerDataset:
       return kDatasetKeys;
     case Op::kRead:
@@ -63,8 +69,17 @@ std::span<const Key> keys_of(Op op) {
   return {};
 }
 
+bool is_whole(const json& value, std::int64_t least) {
+  if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>())) return false;
+  return value.is_number_integer() && value.get<std::int64_t>() >= least;
+}
+
 bool has_type(const json& value, Type type) {
   switch (type) {
+    case Type::kWhole:
+      return is_whole(value, 0);
+    case Type::kPositive:
+      return is_whole(value, 1);
     case Type::kText:
       return value.is_string();
     case Type::kList:
@@ -79,6 +94,10 @@ bool has_type(const json& value, Type type) {
 
 std::string_view describe(Type type) {
   switch (type) {
+    case Type::kWhole:
+      return "a whole number from 0 on";
+    case Type::kPositive:
+      return "a whole number from 1 on";
     case Type::kText:
       return "a string";
     case Type::kList:
@@ -148,7 +167,7 @@ Result<json> parse_object(std::string_view text) {
     json value = json::parse(text);
     // Where all keys are the line's own nothing else need be looked at.
     if (outline.keys != value.size() && outline.keys != count_keys(value))
-      return fail(Code::kInvalidArgument, "the key '{}' is there twice", printable(find_duplicate(text)));
+      return fail(Code::kInvalidArgument, "the key '{}' appears twice", printable(find_duplicate(text)));
     if (value.is_object()) return value;
     return fail(Code::kInvalidArgument, "a line is an object like {{\"op\": \"join\"}}, not {}", value.type_name());
   } catch (const json::parse_error& error) {

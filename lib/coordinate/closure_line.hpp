@@ -15,7 +15,19 @@
 
 namespace tfd::coordinate {
 
-enum class Op { kSchedule, kFetch, kJoin, kDone, kCreatePerWorkerDataset, kRead, kAssign, kSave, kRestore, kCluster };
+enum class Op {
+  kSchedule,
+  kFetch,
+  kJoin,
+  kDone,
+  kEvaluate,
+  kCreatePerWorkerDataset,
+  kRead,
+  kAssign,
+  kSave,
+  kRestore,
+  kCluster
+};
 
 struct ClosureLine {
   std::optional<std::string> id;  // its JSON text: "a" and 1 are different labels

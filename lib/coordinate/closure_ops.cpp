@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "closure_ops.hpp"
 
+#include "tfd/base/json_line.hpp"
+#include "tfd/strategy/checkpoints.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::coordinate {
@@ -44,6 +46,7 @@ Result<std::string> ClosureOps::answer(const ClosureLine& parsed, const std::str
     case Op::kFetch:
     case Op::kJoin:
     case Op::kDone:
+    case Op::kEvaluate:
       break;
   }
   return fail(Code::kInternal, "an op without an answer");
@@ -97,12 +100,12 @@ Result<std::string> ClosureOps::save(const std::string& path) {
 
 Result<std::string> ClosureOps::restore(const std::string& path) {
   std::vector<std::string> skipped;
-  auto checkpoint = path.ends_with(".safetensors") ? std::optional(TFD_TRY(variable::load_checkpoint(path)))
-                                                   : TFD_TRY(variable::load_latest_checkpoint(path, &skipped));
-  if (!checkpoint)
-    return fail(Code::kNotFound, "no checkpoint in {}{}", path, skipped.empty() ? "" : ": " + skipped.front());
-  TFD_TRY(coordinator_.import_state(checkpoint->state, deadline()));
-  return fmt::format(",\"status\":\"ready\",\"step\":{}}}\n", checkpoint->step);
+  const auto checkpoint = TFD_TRY(variable::load_named_checkpoint(path, &skipped));
+  TFD_TRY(strategy::check_state(arguments_.program(), checkpoint));
+  TFD_TRY(coordinator_.import_state(checkpoint.state, deadline()));
+  std::string rest = fmt::format(",\"status\":\"ready\",\"step\":{},\"path\":", checkpoint.step);
+  append_json_string(checkpoint.path, rest);
+  return rest + "}\n";
 }
 
 }  // namespace tfd::coordinate

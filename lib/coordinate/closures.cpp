@@ -43,8 +43,8 @@ struct Fetch {
   std::size_t missing = 0;
 };
 
-/// Those of the ClusterCoordinator that raise what became of others.
-bool raises(Op op) { return op == Op::kSchedule || op == Op::kJoin || op == Op::kDone; }
+/// Those that raise what became of others. The ClusterCoordinator's, and an evaluation, which joins first.
+bool raises(Op op) { return op == Op::kSchedule || op == Op::kJoin || op == Op::kDone || op == Op::kEvaluate; }
 
 /// What follows the label.
 std::string error_text(std::string_view status, const Error& error) {
@@ -106,7 +106,9 @@ class ClosureStream {
   void answer_rest(const ReadLine& read_line, const Error& lost);
   Result<void> schedule(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<void> fetch(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
+  Result<void> evaluate(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<std::string> answer_now(std::uint64_t line, const ClosureLine& parsed);
+  Result<void> join();
 
   void closure_done(std::uint64_t line, const std::string& label, const std::string& name,
                     const std::shared_ptr<Named>& named, const RemoteValue& value);
@@ -204,6 +206,9 @@ void ClosureStream::handle(const std::string& text) {
     case Op::kFetch:
       taken = fetch(line, label, *parsed);
       break;
+    case Op::kEvaluate:
+      taken = evaluate(line, label, *parsed);
+      break;
     default: {
       auto rest = answer_now(line, *parsed);
       if (rest) return put_text(line, Kind::kOther, label, std::move(*rest));
@@ -223,6 +228,7 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
       TFD_TRY(arguments_.read(parsed.fields["function"].get_ref<const std::string&>(), find("args"), find("kwargs")));
   if (const json* replicas = find("replicas"))
     call.replicas = TFD_TRY(program::parse_replicas(replicas->get_ref<const std::string&>()), "schedule: 'replicas'");
+  if (const json* step = find("step")) call.step = step->get<std::int64_t>();
   TFD_TRY(check_call(arguments_.program(), call));
   const std::shared_ptr<Named> named = parsed.id ? named_.at(*parsed.id) : nullptr;
   const std::string name = name_for_files(line, parsed.id);
@@ -279,12 +285,33 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
   return {};
 }
 
+// Everything before it has run, and nothing behind it is read before its end: variables stay as they are meanwhile.
+Result<void> ClosureStream::evaluate(std::uint64_t line, const std::string& label, const ClosureLine& parsed) {
+  const auto& function = parsed.fields["function"].get_ref<const std::string&>();
+  const auto stated = parsed.fields.find("steps");
+  const auto steps =
+      stated == parsed.fields.end() ? std::nullopt : std::optional(stated->get<std::int64_t>());  // of the whole pass
+  TFD_TRY(check_evaluation(arguments_.program(), function, steps), "evaluate");
+  if (const auto joined = join(); !joined) {
+    put_raised(line, label, Op::kEvaluate, joined.error());
+    return {};
+  }
+  JsonLine answer("status", "ready");
+  answer.add("value", TFD_TRY(coordinator_.evaluate(function, steps, Deadline::never())));
+  put_text(line, Kind::kOther, label, "," + std::move(answer).text().substr(1));
+  return {};
+}
+
+Result<void> ClosureStream::join() {
+  auto joined = coordinator_.join(Deadline::never());
+  await_told();
+  return joined;
+}
+
 // What follows the label of an answer that comes from no closure.
 Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureLine& parsed) {
   if (parsed.op == Op::kJoin) {
-    const auto joined = coordinator_.join(Deadline::never());
-    await_told();
-    if (!joined) return fail(joined.error());
+    TFD_TRY(join());
     return ",\"status\":\"ready\"}\n";
   }
   if (parsed.op == Op::kDone) {
@@ -380,9 +407,10 @@ void ClosureStream::put_error(std::uint64_t line, const std::string& label, std:
   put_text(line, Kind::kFailed, label, error_text(status, error));
 }
 
-// What it is about has its own line, or is said at the end: only a schedule has something that isn't run.
+// What it is about has its own line, or is said at the end: only of a schedule or an evaluation something isn't run.
 void ClosureStream::put_raised(std::uint64_t line, const std::string& label, Op op, const Error& error) {
-  put_text(line, op == Op::kSchedule ? Kind::kCancelled : Kind::kOther, label, error_text("raised", error));
+  const bool is_run = op == Op::kJoin || op == Op::kDone;
+  put_text(line, is_run ? Kind::kOther : Kind::kCancelled, label, error_text("raised", error));
 }
 
 }  // namespace

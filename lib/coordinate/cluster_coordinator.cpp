@@ -36,6 +36,7 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
   board_->read = [this](std::size_t worker, const std::string& variable, Deadline deadline) {
     return read_on(worker, variable, deadline);
   };
+  board_->drop = [this](std::uint64_t number) { endpoint_->post([this, number] { drop_iterators(number); }); };
 }
 
 Coordinator::~Coordinator() {
@@ -46,6 +47,10 @@ Coordinator::~Coordinator() {
   {
     const std::scoped_lock lock(board_->read_mutex);
     board_->read = {};
+  }
+  {
+    const std::scoped_lock lock(board_->drop_mutex);
+    board_->drop = {};
   }
   bool goodbye = !options_.keep_servers && !options_.commands;
   {
@@ -116,7 +121,11 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   for (Worker& worker : workers_)
     worker.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address),
                                                           worker.name);
-  placement_ = runtime::place_variables(program_, std::move(ps));
+  const bool has_copies = std::ranges::find(program_.variables, variable::Synchronization::kOnRead,
+                                            &program::VariableDef::synchronization) != program_.variables.end();
+  if (has_copies && !options_.commands)
+    copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
+  placement_ = runtime::place_variables(program_, std::move(ps), copies_);
   TFD_TRY(load_servers(deadline));
   servers_ready_ = true;
   opened_ = true;
@@ -132,6 +141,30 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
     watch();
   });
   return wait_for_worker(deadline);
+}
+
+// What one worker says, before there are variables, which may have a copy for each of its replicas. The others are
+// compared with it later.
+Result<int> Coordinator::find_replicas(Deadline deadline) {
+  const auto find_up = [this]() -> const Worker* {
+    const auto is_up = [this](const Worker& worker) {
+      return endpoint_->state(worker.client->peer()) == transport::PeerState::kUp;
+    };
+    const auto found = std::ranges::find_if(workers_, is_up);
+    return found == workers_.end() ? nullptr : &*found;
+  };
+  for (;;) {
+    const Worker* up = nullptr;
+    {
+      Lock lock(mutex_);
+      wait(lock, changed_, deadline, [&] { return load_error_ || (up = find_up()) != nullptr; });
+      if (load_error_) return fail(*load_error_);
+    }
+    if (up == nullptr) return fail(no_worker("a worker"));
+    const auto status = ask<runtime::TaskStatus>([&](auto done) { up->client->status(deadline, std::move(done)); });
+    if (status) return status->replicas;
+    if (status.error().code != Code::kUnavailable || deadline.expired()) return fail(status.error());
+  }
 }
 
 Result<void> Coordinator::wait_for_worker(Deadline deadline) {
@@ -166,14 +199,17 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   if (load_error_) return fail(*load_error_);
   const std::string waiting = describe(lock);
   lock.unlock();
+  return fail(no_worker(waiting));
+}
+
+Error Coordinator::no_worker(const std::string& waiting) const {
   std::vector<transport::PeerId> peers;
   for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
   auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // says why each isn't
-  if (!up)
-    return fail(Code::kDeadlineExceeded, "no worker within {}: {}", format_duration(options_.connect_timeout),
-                up.error().message);
-  return fail(Code::kDeadlineExceeded, "no worker within {}: waiting for {}", format_duration(options_.connect_timeout),
-              waiting);
+  return {Code::kDeadlineExceeded,
+          fmt::format("no worker within {}: {}", format_duration(options_.connect_timeout),
+                      up ? "waiting for " + waiting : up.error().message),
+          {}};
 }
 
 bool Coordinator::wait(Lock& lock, std::condition_variable& changed, Deadline deadline,
@@ -189,9 +225,13 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->call.epoch = epoch_;
   closure->call.step = call.step.value_or(0);
   closure->call.replicas = call.replicas;
+  closure->call.most_elements = call.most_elements;
   closure->on_done = std::move(call.on_done);
-  const auto to_value = [](Argument& argument) -> runtime::ArgumentValue {
-    if (const auto* dataset = std::get_if<PerWorkerDataset>(&argument)) return runtime::IteratorRef{dataset->id};
+  const auto to_value = [&closure](Argument& argument) -> runtime::ArgumentValue {
+    if (auto* dataset = std::get_if<PerWorkerDataset>(&argument)) {
+      if (dataset->hold) closure->datasets.push_back(std::move(dataset->hold));
+      return runtime::IteratorRef{std::move(dataset->id)};
+    }
     if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) return runtime::VariableRef{variable->name};
     return std::get<tensor::Tensor>(std::move(argument));
   };
@@ -209,8 +249,7 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   if (!decided)
     return fail(Code::kDeadlineExceeded, "the queue is full ({}): waiting for {}", counted(queue_.queued(), "closure"),
                 describe(lock));
-  if (fatal_ || queue_.has_error())
-    return raise(std::move(lock)).map([]() -> RemoteValue { return RemoteValue(nullptr); });
+  TFD_TRY(raise(lock));
   closure->id = next_id_++;
   if (!call.step) closure->call.closure = closure->id;
   closure->value = std::make_shared<RemoteValue::Shared>(closure->id, board_);
@@ -230,7 +269,7 @@ Result<void> Coordinator::join(Deadline deadline) {
     return fail(Code::kDeadlineExceeded, "{} {} not finished: waiting for {}", counted(left, "closure"),
                 left == 1 ? "has" : "have", describe(lock));
   }
-  return raise(std::move(lock));
+  return raise(lock);
 }
 
 Result<bool> Coordinator::done() {
@@ -238,11 +277,11 @@ Result<bool> Coordinator::done() {
   if (!fatal_ && !queue_.has_error()) return queue_.idle() && !is_executing(lock);
   // When it raises nothing is executing any more.
   wait(lock, idle_, Deadline::never(), [&] { return fatal_ || !is_executing(lock); });
-  TFD_TRY(raise(std::move(lock)));
+  TFD_TRY(raise(lock));
   return true;
 }
 
-Result<void> Coordinator::raise(Lock lock) {
+Result<void> Coordinator::raise(Lock& lock) {
   if (fatal_) return fail(*fatal_);
   std::vector<ClosureId> ids;
   auto error = queue_.raise(&ids);
@@ -267,13 +306,11 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     for (const auto& [name, pipeline] : program_.datasets) names.push_back(name);
     return fail(Code::kInvalidArgument, "no dataset '{}'{}", dataset, did_you_mean(dataset, names));
   }
+  PerWorkerDataset made;  // where it isn't returned, what was made of it is dropped
   Lock lock(mutex_);
   if (fatal_) return fail(*fatal_);
-  const std::size_t number = iterators_.size();
-  const std::string id = fmt::format("{}#{}", dataset, number);
-  iterators_.push_back({id, dataset, {}});
-  for (std::size_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].has_program) queue_.put_for(i, number);  // others get them all with the program
+  made = add_iterators(lock, dataset);
+  const IteratorDef& iterators = std::prev(iterators_.end())->second;  // stays as long as `made`
   endpoint_->post([this] {
     std::vector<std::pair<std::size_t, std::uint64_t>> ready;
     {
@@ -284,26 +321,21 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     for (const auto& [index, generation] : ready) make_iterators(index, generation);
   });
   // Every worker that is there has it, and at least one is there; others get it before their first closure.
-  const auto made = [this, number] {
+  const auto is_made = [this, &iterators] {
     bool any = false;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       if (workers_[i].state != WorkerState::kReady) continue;
-      if (!iterators_[number].made_on.contains(i)) return false;
+      if (!iterators.made_on.contains(i)) return false;
       any = true;
     }
     return any;
   };
-  const bool decided = wait(lock, changed_, deadline, [&] { return fatal_ || iterators_[number].error || made(); });
+  const bool decided = wait(lock, changed_, deadline, [&] { return fatal_ || iterators.error || is_made(); });
   if (fatal_) return fail(*fatal_);
-  if (iterators_[number].error) return fail(*iterators_[number].error);
-  if (!decided) {
-    Error late{Code::kDeadlineExceeded,
-               fmt::format("dataset '{}' is not on all workers: waiting for {}", dataset, describe(lock)),
-               {}};
-    iterators_[number].error = late;  // nobody will use it
-    return fail(std::move(late));
-  }
-  return PerWorkerDataset{id};
+  if (iterators.error) return fail(*iterators.error);
+  if (!decided)
+    return fail(Code::kDeadlineExceeded, "dataset '{}' is not on all workers: waiting for {}", dataset, describe(lock));
+  return made;
 }
 
 std::optional<Error> Coordinator::lost() const {

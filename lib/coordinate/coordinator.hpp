@@ -30,7 +30,8 @@ struct Closure {
   runtime::ClosureCall call;
   bool updates = false;    // whether it needs a sequence number of those that parameter servers remember
   bool sequenced = false;  // it has one
-  std::shared_ptr<RemoteValue::Shared> value;  // with the caller's RemoteValue
+  std::shared_ptr<RemoteValue::Shared> value;         // with the caller's RemoteValue
+  std::vector<std::shared_ptr<const void>> datasets;  // with the caller's PerWorkerDatasets: its arguments
   std::function<void(const RemoteValue&)> on_done;
   std::optional<runtime::ShellCommand> command = {};
   std::function<void(const std::string&, const std::string&)> on_moved = {};
@@ -82,6 +83,7 @@ struct Worker {
   bool gives_back = false;  // asked for what it hasn't begun
   bool paused = false;      // it couldn't reach a parameter server, which is being asked
   bool was_ready = false;
+  std::uint64_t returns = 0;                   // times that it was lost with the program: its data began then
   Clock::time_point since{};                   // of the last answer, or of the state
   Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
   Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
@@ -101,7 +103,8 @@ struct Server {
 struct IteratorDef {
   std::string id;
   std::string dataset;
-  std::optional<Error> error;
+  std::weak_ptr<const void> hold;  // PerWorkerDataset's
+  std::optional<Error> error = {};
   std::set<std::size_t> made_on = {};  // workers
 };
 
@@ -109,6 +112,7 @@ struct IteratorDef {
 struct Evaluation {
   std::string function;
   std::optional<std::int64_t> steps;  // of the whole pass
+  std::uint64_t seed = 0;             // of shuffles that state none: the same in all parts
   std::deque<std::int64_t> pending;
   std::map<std::int64_t, std::size_t> running;  // part -> worker
   std::vector<std::vector<runtime::Metric>> metrics;
@@ -165,8 +169,10 @@ class Coordinator final : public ClusterCoordinator {
 
   // cluster_coordinator.cpp
   Result<void> read_spec(const cluster::ClusterConfig& config);
+  Result<int> find_replicas(Deadline deadline);
   Result<void> wait_for_worker(Deadline deadline);
-  Result<void> raise(Lock lock);  // whatever is pending; the lock is released
+  Error no_worker(const std::string& waiting) const;
+  Result<void> raise(Lock& lock);  // whatever is pending; the lock is released where there is something
   static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
 
   // dispatch.cpp: on the I/O thread
@@ -213,7 +219,7 @@ class Coordinator final : public ClusterCoordinator {
   std::optional<Error> check_replicas(const Lock& lock, const Worker& worker) const;
   void load_failed(std::size_t index, std::uint64_t generation, Error error);
   void make_iterators(std::size_t index, std::uint64_t generation);
-  void iterator_made(std::size_t index, std::uint64_t generation, std::size_t number, Result<void> made);
+  void iterator_made(std::size_t index, std::uint64_t generation, std::uint64_t number, Result<void> made);
   void worker_ready(std::size_t index);
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
@@ -221,8 +227,12 @@ class Coordinator final : public ClusterCoordinator {
   bool is_server(const std::string& task) const;
 
   // resources.cpp: what lives on workers
+  PerWorkerDataset add_iterators(const Lock& lock, const std::string& dataset);
+  void drop_iterators(std::uint64_t number);  // on the I/O thread
+  const IteratorDef* find_iterators(const Lock& lock, const std::string& id) const;
   bool is_own_variable(const std::string& name) const;
   bool is_there(const Lock& lock, const std::string& name, std::size_t worker) const;
+  std::uint64_t shuffle_stream_of(const Lock& lock, const Worker& worker) const;
   void refresh_values(const Lock& lock, std::size_t worker);
   Result<runtime::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
   Result<void> assign_on_workers(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
@@ -249,6 +259,7 @@ class Coordinator final : public ClusterCoordinator {
                                        runtime::TaskClient::Callback<std::vector<tensor::Tensor>>)>;
   Result<void> read_shards(const variable::PlacedVariable& placed, const AskShards& ask,
                            std::vector<tensor::Tensor>& parts);
+  Result<tensor::Tensor> read_copies(const std::string& variable, Deadline deadline);
   template <class T, class Ask>
   Result<T> ask(const Ask& question);
 
@@ -268,6 +279,7 @@ class Coordinator final : public ClusterCoordinator {
   const std::shared_ptr<FetchBoard> board_;  // with the values
   cluster::ClusterConfig config_;
   runtime::Placement placement_;
+  runtime::ReplicaCopies copies_;  // with as many replicas as the first worker said
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error pending)
@@ -290,7 +302,8 @@ class Coordinator final : public ClusterCoordinator {
   std::deque<Worker> workers_;                // grows on the I/O thread, under the lock; their places stay
   std::vector<Server> servers_;
   std::size_t next_worker_ = 0;
-  std::vector<IteratorDef> iterators_;
+  std::map<std::uint64_t, IteratorDef> iterators_;  // those that live, in the order of their creation
+  std::uint64_t next_iterators_ = 0;
   using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // with the caller's RemoteValue
   std::map<std::string, std::vector<SharedValue>> values_on_workers_;
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way

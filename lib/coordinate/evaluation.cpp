@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "coordinator.hpp"
-#include "tfd/base/text.hpp"
 
 namespace tfd::coordinate {
 
@@ -16,17 +15,19 @@ bool Evaluation::runs_on(std::size_t worker) const {
 Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const std::string& function,
                                                                           std::optional<std::int64_t> steps,
                                                                           Deadline deadline) {
-  std::vector<std::string> names;
-  for (const auto& definition : program_.functions) names.push_back(definition.name);
-  if (program_.find_function(function) == nullptr)
-    return fail(Code::kInvalidArgument, "no function '{}'{}", function, did_you_mean(function, names));
+  TFD_TRY(check_evaluation(program_, function, steps));
   const auto evaluation = std::make_shared<Evaluation>();  // with the answers under way
   evaluation->function = function;
   evaluation->steps = steps;
+  evaluation->seed = data::draw_seed();
   {
     Lock lock(mutex_);
+    const bool is_next = wait(lock, changed_, deadline, [&] { return !evaluation_ || fatal_ || evaluates_no_more_; });
     if (fatal_) return fail(*fatal_);
     if (evaluates_no_more_) return fail(Code::kCancelled, "nothing is evaluated any more");
+    if (!is_next)
+      return fail(Code::kDeadlineExceeded, "evaluation by '{}': another one, by '{}', has not finished: waiting for {}",
+                  function, evaluation_->function, describe(lock));
     const auto ready = std::ranges::count(workers_, WorkerState::kReady, &Worker::state);
     const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(ready, 1));
     evaluation->metrics.resize(parts);
@@ -36,11 +37,13 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
     progress_at_ = Clock::now();
     endpoint_->post([this] { dispatch_evaluation(); });
     const bool ended = wait(lock, changed_, deadline, [&] { return evaluation->ended(); });
+    const std::string waiting = ended ? std::string() : describe(lock);
     evaluation_.reset();
+    changed_.notify_all();  // another one may wait
     if (evaluation->error) return fail(*evaluation->error);
     if (!ended)
       return fail(Code::kDeadlineExceeded, "evaluation by '{}': {} of {} parts are missing, waiting for {}", function,
-                  evaluation->left, parts, describe(lock));
+                  evaluation->left, parts, waiting);
   }
   runtime::MetricAccumulator sum;
   for (const auto& metrics : evaluation->metrics) sum.add(metrics);
@@ -76,11 +79,12 @@ void Coordinator::dispatch_evaluation() {
     }
   }
   for (const Part& part : parts)
-    workers_[part.worker].client->evaluate(
-        evaluation->function, static_cast<std::int64_t>(evaluation->metrics.size()), part.index, evaluation->steps,
-        epoch_, Deadline::never(), [this, evaluation, part](Result<std::vector<runtime::Metric>> metrics) {
-          evaluated(evaluation, part.index, part.worker, part.generation, std::move(metrics));
-        });
+    workers_[part.worker].client->evaluate(evaluation->function, static_cast<std::int64_t>(evaluation->metrics.size()),
+                                           part.index, evaluation->steps, epoch_, evaluation->seed, Deadline::never(),
+                                           [this, evaluation, part](Result<std::vector<runtime::Metric>> metrics) {
+                                             evaluated(evaluation, part.index, part.worker, part.generation,
+                                                       std::move(metrics));
+                                           });
 }
 
 void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,

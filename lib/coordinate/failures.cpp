@@ -16,7 +16,7 @@ Result<std::optional<int>> read_number(const Environment& env, const char* name)
   int number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (error != std::errc() || end != text->data() + text->size())
-    return fail(Code::kInvalidArgument, "{}: '{}' is no number", name, *text);
+    return fail(Code::kInvalidArgument, "{}: '{}' is not a number", name, *text);
   return number;
 }
 

@@ -2,7 +2,6 @@
 //
 // The end: tasks are told to stop, if they are nobody else's.
 #include <algorithm>
-#include <thread>
 
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
@@ -36,31 +35,37 @@ Result<void> dismiss(std::vector<runtime::TaskClient>& tasks, std::uint64_t epoc
   return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(goodbyes->silent));
 }
 
-std::vector<Result<runtime::TaskStatus>> ask_all(std::vector<runtime::TaskClient>& tasks, Deadline deadline) {
-  return runtime::gather<runtime::TaskStatus>(
-      tasks.size(), [&](std::size_t i, auto done) { tasks[i].status(deadline, std::move(done)); });
+/// What they say of themselves; each is asked once it is time.
+std::vector<Result<runtime::TaskStatus>> ask_how_they_are(transport::Endpoint& endpoint,
+                                                          std::vector<runtime::TaskClient>& tasks,
+                                                          const std::vector<Clock::time_point>& times,
+                                                          Duration patience) {
+  return runtime::gather<runtime::TaskStatus>(tasks.size(), [&](std::size_t i, auto done) {
+    endpoint.post_at(times[i], [task = tasks[i], patience, done = std::move(done)]() mutable {
+      task.status(Deadline::after(patience), std::move(done));
+    });
+  });
 }
 
-/// One that belongs to a coordinator and does something. Only those that have just ended something are asked a second
-/// time, whether that was the last of their run.
-std::optional<std::string> find_busy(std::vector<runtime::TaskClient>& tasks, Deadline deadline) {
+/// One that belongs to a coordinator and does something. One that has just ended something is asked a second time,
+/// when that is kAtWork ago: whether it was the last of its run.
+std::optional<std::string> find_busy(transport::Endpoint& endpoint, std::vector<runtime::TaskClient>& tasks,
+                                     Deadline deadline) {
   std::vector<runtime::TaskClient> recent;
   std::vector<runtime::TaskStatus> first;
-  auto quiet = kAtWork;
+  std::vector<Clock::time_point> again;
   const auto is_busy = [](const runtime::TaskStatus& one) { return !one.doing.empty() || one.closures_waiting > 0; };
-  const auto answers = ask_all(tasks, deadline);
+  const auto answers = ask_how_they_are(endpoint, tasks, std::vector(tasks.size(), Clock::now()), deadline.remaining());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (!answers[i] || answers[i]->epoch == 0) continue;
     if (is_busy(*answers[i])) return tasks[i].name();
     const std::chrono::milliseconds idle(answers[i]->idle_ms);
     if (idle >= kAtWork) continue;
-    quiet = std::min(quiet, idle);
     recent.push_back(tasks[i]);
     first.push_back(*answers[i]);
+    again.push_back(Clock::now() + (kAtWork - idle));
   }
-  if (recent.empty()) return std::nullopt;
-  std::this_thread::sleep_for(kAtWork - quiet);
-  const auto second = ask_all(recent, Deadline::after(kAtWork));  // who is down by now takes all of that
+  const auto second = ask_how_they_are(endpoint, recent, again, kAtWork);  // who is down by now takes all of that
   for (std::size_t i = 0; i < recent.size(); ++i) {
     if (!second[i]) continue;
     const bool moved = second[i]->closures_done != first[i].closures_done || second[i]->epoch != first[i].epoch ||
@@ -84,8 +89,8 @@ Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::En
     tasks.emplace_back(*endpoint, endpoint->add_peer(name, task.address), name);
   }
   // Who is down answers neither: the others are to have their goodbye in what is left.
-  if (const auto busy = find_busy(tasks, Deadline::after(deadline.remaining() / 2)))
-    return fail(Code::kFailedPrecondition, "{} is at work for another run", *busy);
+  if (const auto busy = find_busy(*endpoint, tasks, Deadline::after(deadline.remaining() / 2)))
+    return fail(Code::kFailedPrecondition, "{} is busy with another run", *busy);
   return dismiss(tasks, 0, deadline);
 }
 

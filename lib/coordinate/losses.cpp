@@ -43,15 +43,14 @@ std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, cons
     names.erase(std::unique(names.begin(), names.end()), names.end());
     const std::string label = closure.label.empty() ? fmt::format("closure {}", closure.id) : closure.label;
     const std::string what = closure.command ? shortened(closure.command->text) : closure.call.function;
-    return fmt::format("{} ('{}') was what a worker did when it died, {} ({})", label, what, counted(times, "time"),
+    return fmt::format("{} ('{}') was running on a worker when that died, {} ({})", label, what, counted(times, "time"),
                        join_words(names));
   };
   const bool is_over = options_.max_losses > 0 && times >= static_cast<std::size_t>(options_.max_losses);
   if (times == kSuspicious)
-    said.push_back(describe() +
-                   (is_over ? "" : ": it may be what kills them, and is tried again (--max-losses ends that)"));
+    said.push_back(describe() + (is_over ? "" : ": it may be the cause; trying it again (--max-losses limits that)"));
   if (!is_over) return std::nullopt;
-  return Error{Code::kAborted, describe() + ": it isn't tried again", worker};
+  return Error{Code::kAborted, describe() + ": not trying it again", worker};
 }
 
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
@@ -69,10 +68,10 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     was_used = worker.state == WorkerState::kReady && !closing_ && !fatal_;
     worker.state = WorkerState::kAway;
     worker.replicas = 0;
-    worker.has_program = false;
+    if (std::exchange(worker.has_program, false)) ++worker.returns;
     worker.making_iterator = false;
     queue_.forget(index);
-    for (IteratorDef& iterator : iterators_) iterator.made_on.erase(index);
+    for (auto& [number, iterators] : iterators_) iterators.made_on.erase(index);
     refresh_values(lock, index);
     worker.since = Clock::now();
     worker.reason = reason;

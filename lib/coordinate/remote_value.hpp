@@ -27,6 +27,8 @@ struct FetchBoard {
   std::shared_mutex read_mutex;
   /// Of a worker's own variable; empty after the coordinator's end.
   std::function<Result<runtime::ClosureOutcome>(std::size_t worker, const std::string& variable, Deadline)> read;
+  std::mutex drop_mutex;  // taken under the coordinator's lock too: a closure may be the last that has a dataset
+  std::function<void(std::uint64_t number)> drop;  // of iterators that nobody can use any more; empty after its end
 };
 
 /// What lives on a worker, and isn't kept here.

@@ -9,16 +9,85 @@
 #include "tfd/runtime/gather.hpp"
 
 namespace tfd::coordinate {
+namespace {
+
+using SharedRemote = std::shared_ptr<RemoteValue::Shared>;  // with the callers who have that value
+
+/// Says that nobody can use the iterators any more, wherever the last one is gone: also under the coordinator's lock.
+class IteratorsHold {
+ public:
+  IteratorsHold(std::shared_ptr<FetchBoard> board, std::uint64_t number) : board_(std::move(board)), number_(number) {}
+  IteratorsHold(const IteratorsHold&) = delete;
+  IteratorsHold& operator=(const IteratorsHold&) = delete;
+  ~IteratorsHold() {
+    const std::scoped_lock lock(board_->drop_mutex);
+    if (board_->drop) board_->drop(number_);
+  }
+
+ private:
+  const std::shared_ptr<FetchBoard> board_;  // with the coordinator, which this may outlive
+  const std::uint64_t number_;
+};
+
+/// The same value; who has it has the iterators, too. The coordinator's own pointer to it isn't such a one.
+SharedRemote with_hold(const SharedRemote& value, std::shared_ptr<const void> hold) {
+  if (hold == nullptr) return value;
+  using Both = std::pair<SharedRemote, std::shared_ptr<const void>>;
+  return {std::make_shared<const Both>(value, std::move(hold)), value.get()};
+}
+
+}  // namespace
 
 bool Coordinator::is_own_variable(const std::string& name) const {
   const program::VariableDef* variable = program_.find_variable(name);
   return variable != nullptr && variable->per_worker;
 }
 
-bool Coordinator::is_there(const Lock&, const std::string& name, std::size_t worker) const {
+// Another coordinator's iterators of the same worker must not have the same ids.
+PerWorkerDataset Coordinator::add_iterators(const Lock&, const std::string& dataset) {
+  const std::uint64_t number = next_iterators_++;
+  PerWorkerDataset made{fmt::format("{}#{}.{}", dataset, epoch_, number),
+                        std::make_shared<const IteratorsHold>(board_, number)};
+  iterators_.emplace(number, IteratorDef{made.id, dataset, made.hold});
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].has_program) queue_.put_for(i, number);  // others get them all with the program
+  return made;
+}
+
+// A worker that is making them has them by the time it is told. One that is away makes those that live when it returns.
+void Coordinator::drop_iterators(std::uint64_t number) {
+  std::string id;
+  std::vector<runtime::TaskClient*> clients;
+  {
+    const Lock lock(mutex_);
+    const auto found = iterators_.find(number);
+    if (found == iterators_.end() || closing_) return;
+    id = std::move(found->second.id);
+    iterators_.erase(found);
+    values_on_workers_.erase(id);
+    for (const Worker& worker : workers_)
+      if (worker.has_program) clients.push_back(worker.client.get());
+  }
+  for (runtime::TaskClient* client : clients)
+    client->drop_iterator(id, Deadline::never(), [](const Result<void>&) {});  // who is lost has lost it, too
+}
+
+const IteratorDef* Coordinator::find_iterators(const Lock&, const std::string& id) const {
+  const auto found = std::ranges::find_if(iterators_, [&](const auto& one) { return one.second.id == id; });
+  return found == iterators_.end() ? nullptr : &found->second;
+}
+
+bool Coordinator::is_there(const Lock& lock, const std::string& name, std::size_t worker) const {
   if (workers_[worker].state != WorkerState::kReady) return false;
-  const auto iterator = std::ranges::find(iterators_, name, &IteratorDef::id);
-  return iterator == iterators_.end() || iterator->made_on.contains(worker);  // variables come with the program
+  const IteratorDef* iterators = find_iterators(lock, name);
+  return iterators == nullptr || iterators->made_on.contains(worker);  // variables come with the program
+}
+
+// Of the iterators that it makes from now on.
+std::uint64_t Coordinator::shuffle_stream_of(const Lock&, const Worker& worker) const {
+  const auto task = cluster::parse_task(worker.name);
+  if (options_.same_shuffles || !task) return 0;
+  return data::shuffle_stream(static_cast<std::uint64_t>(task->index), options_.first_step, worker.returns);
 }
 
 Error Coordinator::aborted(const Worker& worker, const std::string& name) const {
@@ -31,7 +100,9 @@ Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::strin
   const Lock lock(mutex_);
   if (fatal_) return fail(*fatal_);
   const bool is_variable = is_own_variable(name);
-  if (!is_variable && std::ranges::find(iterators_, name, &IteratorDef::id) == iterators_.end())
+  const IteratorDef* iterators = find_iterators(lock, name);
+  const auto hold = iterators == nullptr ? nullptr : iterators->hold.lock();
+  if (!is_variable && hold == nullptr)
     return fail(Code::kNotFound, "no '{}' on the workers: neither a variable with per_worker nor a dataset's id",
                 printable(name));
   auto& values = values_on_workers_[name];
@@ -46,7 +117,7 @@ Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::strin
   }
   std::vector<RemoteValue> out;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!workers_[i].has_left) out.emplace_back(values[i]);
+    if (!workers_[i].has_left) out.emplace_back(with_hold(values[i], hold));
   return out;
 }
 

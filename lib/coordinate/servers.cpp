@@ -77,6 +77,11 @@ void Coordinator::end_all(Error error) {
 Result<const variable::PlacedVariable*> Coordinator::find_placed(const std::string& variable) const {
   if (is_own_variable(variable))
     return fail(Code::kInvalidArgument, "variable '{}' is each worker's own: every worker has another value", variable);
+  if (copies_.has(variable))
+    return fail(Code::kUnimplemented,
+                "variable '{}' is synchronized on read, with a value for each of {} replicas: it is read and assigned "
+                "whole",
+                variable, copies_.replicas());
   const auto placed = placement_.placed.find(variable);
   if (placed != placement_.placed.end()) return &placed->second;
   std::vector<std::string> names;
@@ -100,6 +105,7 @@ Result<void> Coordinator::read_shards(const variable::PlacedVariable& placed, co
 }
 
 Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline deadline) {
+  if (copies_.has(variable) && !is_own_variable(variable)) return read_copies(variable, deadline);
   const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
   std::vector<tensor::Tensor> parts(placed.ps.size());
   const AskShards ask = [&](runtime::TaskClient& client, const std::vector<std::size_t>& shards, auto done) {
@@ -109,6 +115,33 @@ Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline d
   };
   TFD_TRY(read_shards(placed, ask, parts));
   return runtime::join_value(placed, parts);
+}
+
+// All of them in one message to each parameter server, between two updates of it. They lie in the same places.
+Result<tensor::Tensor> Coordinator::read_copies(const std::string& variable, Deadline deadline) {
+  const std::vector<std::string> names = copies_.names_of(variable);
+  const variable::PlacedVariable& first = placement_.placed.at(names.front());
+  std::vector<std::vector<std::string>> asked(servers_.size());
+  for (std::size_t shard = 0; shard < first.ps.size(); ++shard)
+    for (const std::string& name : names)
+      asked[static_cast<std::size_t>(first.ps[shard])].push_back(
+          runtime::stored_name(placement_.placed.at(name), shard));
+  auto answers =
+      TFD_TRY(ask_all<std::vector<tensor::Tensor>>(servers_, [&](const Server& server, std::size_t i, auto done) {
+        if (asked[i].empty()) return done(std::vector<tensor::Tensor>());
+        server.client->read(asked[i], deadline, std::move(done));
+      }));
+  std::vector<std::vector<tensor::Tensor>> parts(names.size());  // of each copy, shard by shard
+  std::vector<std::size_t> next(servers_.size());
+  for (const int ps : first.ps)
+    for (auto& copy : parts) {
+      const auto server = static_cast<std::size_t>(ps);
+      copy.push_back(std::move((*answers[server])[next[server]++]));
+    }
+  std::vector<tensor::Tensor> copies;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    copies.push_back(TFD_TRY(runtime::join_value(placement_.placed.at(names[i]), parts[i])));
+  return copies_.read_across(variable, std::move(copies));
 }
 
 Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const tensor::Tensor& rows,
@@ -137,15 +170,18 @@ Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const
 
 Result<void> Coordinator::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) {
   if (is_own_variable(variable)) return assign_on_workers(variable, value, deadline);
-  const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
+  if (!copies_.has(variable)) TFD_TRY(find_placed(variable));
   const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
   if (value.spec() != spec)
     return fail(Code::kInvalidArgument, "variable '{}' is {}, the value is {}", variable, tensor::format_spec(spec),
                 tensor::format_spec(value.spec()));
-  const auto values = runtime::cut_value(placed, value);
   std::vector<State> parts(servers_.size());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    parts[static_cast<std::size_t>(placed.ps[i])].emplace_back(runtime::stored_name(placed, i), values[i]);
+  for (const auto& [name, its] : TFD_TRY(copies_.assign_across(variable, value))) {
+    const variable::PlacedVariable& placed = placement_.placed.at(name);
+    const auto values = runtime::cut_value(placed, its);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      parts[static_cast<std::size_t>(placed.ps[i])].emplace_back(runtime::stored_name(placed, i), values[i]);
+  }
   TFD_TRY(ask_all<void>(servers_, [&](const Server& server, std::size_t i, auto done) {
     if (parts[i].empty()) return done({});
     server.client->assign(parts[i], deadline, std::move(done));
@@ -190,11 +226,11 @@ Result<State> Coordinator::export_state(Deadline deadline) {
   }));
   std::vector<State> parts;
   for (auto& answer : answers) parts.push_back(std::move(*answer));
-  return runtime::join_state(placement_, std::move(parts));
+  return copies_.gather(TFD_TRY(runtime::join_state(placement_, std::move(parts))));
 }
 
 Result<void> Coordinator::import_state(const State& state, Deadline deadline) {
-  const std::vector<State> parts = TFD_TRY(runtime::cut_state(placement_, state));
+  const std::vector<State> parts = TFD_TRY(runtime::cut_state(placement_, TFD_TRY(copies_.spread(state))));
   TFD_TRY(ask_all<void>(servers_, [&](const Server& server, std::size_t i, auto done) {
     server.client->import_state(parts[i], deadline, std::move(done));
   }));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tfd/strategy/epochs.hpp"
+
 namespace tfd::coordinate {
 namespace {
 
@@ -16,6 +18,7 @@ Result<void> Steps::schedule_until(std::int64_t boundary) {
   const std::int64_t most = kAhead * std::max(coordinator_->workers_up(), 1);
   while (scheduled_ < boundary && outstanding() < most) {
     Call call{.function = train_.function, .step = scheduled_, .replicas = train_.replicas};
+    if (elements_ > 0) call.most_elements = strategy::elements_of_step(scheduled_, elements_, replicas_);
     call.on_done = [this](const RemoteValue& value) { mailbox_.step_done(value.state() != ClosureState::kReady); };
     auto value = coordinator_->schedule(std::move(call));
     if (!value) {

@@ -19,6 +19,12 @@ class Steps {
     first_ = scheduled_ = counted_ = first;
   }
 
+  /// So many elements are all there are of the epochs, one for each replica of a step: the last takes what is left.
+  void share(std::int64_t elements, int replicas) {
+    elements_ = elements;
+    replicas_ = replicas;
+  }
+
   std::int64_t scheduled() const { return scheduled_; }
   /// Those before `first` included.
   std::int64_t counted() const { return counted_; }
@@ -50,6 +56,8 @@ class Steps {
   std::int64_t first_ = 0;
   std::int64_t scheduled_ = 0;
   std::int64_t counted_ = 0;
+  std::int64_t elements_ = 0;  // 0: as many as there are
+  int replicas_ = 1;
 };
 
 }  // namespace tfd::coordinate

@@ -22,13 +22,14 @@ class Trainer {
       : program_(program),
         train_(*program.train),
         options_(std::move(options)),
-        checkpoints_(train_, true, options_.log),
+        checkpoints_(train_, true, options_),
         judge_(train_, true, options_.log),
         report_(options_),
         keeper_(checkpoints_, judge_, report_, [this] { return take_checkpoint(); }),
         boundaries_(train_),
         steps_(train_, mailbox_) {
     if (!options_.interrupts) options_.interrupts = std::make_shared<Interrupts>();
+    report_.warn_of_nonfinite(program);
   }
   Result<TrainSummary> run(const Connect& connect, CoordinatorOptions coordinator);
 
@@ -71,6 +72,7 @@ class Trainer {
   Steps steps_;
 
   std::optional<variable::Checkpoint> restored_;
+  std::optional<variable::Checkpoint> initial_;  // what --checkpoint names, where there is nothing to go on from
   std::int64_t first_step_ = 0;
   bool data_ended_ = false;
   bool drain_ = false;  // schedule nothing more until a checkpoint was written
@@ -94,9 +96,13 @@ Error Trainer::explain(Error error) const {
 }
 
 Result<void> Trainer::find_checkpoint() {
-  restored_ = TFD_TRY(checkpoints_.find());
-  if (!restored_) return {};
+  restored_ = TFD_TRY(checkpoints_.find(program_));
+  if (!restored_) {
+    initial_ = TFD_TRY(checkpoints_.find_initial(program_));
+    return {};
+  }
   first_step_ = restored_->step;
+  judge_.go_on(checkpoints_.run());
   const auto& ended = checkpoints_.ended();
   judge_.resume(first_step_);
   stopped_ = (ended && ended->reason == "stopped") || (!ended && judge_.is_over());
@@ -116,16 +122,17 @@ std::string Trainer::describe_end() const {
 // A step takes as many elements as there are replicas.
 void Trainer::share_epochs() {
   const int replicas = coordinator_->num_replicas_in_sync();
-  if (!options_.steps_of_epochs || !train_.steps || train_.replicas != program::Replicas::kEach || replicas == 1)
-    return;
+  if (options_.epoch_elements == 0 || train_.replicas != program::Replicas::kEach || replicas == 1) return;
   stated_steps_ = train_.steps;
-  train_.steps = std::max<std::int64_t>(*train_.steps / replicas, 1);
+  train_.steps = strategy::steps_over(options_.epoch_elements, replicas);
+  steps_.share(options_.epoch_elements, replicas);
 }
 
 Result<void> Trainer::connect_tasks(const Connect& connect, CoordinatorOptions coordinator) {
   if (!nothing_left()) TFD_TRY(checkpoints_.probe());
   coordinator.window = std::min(coordinator.window, kWindow);
   coordinator.keep_going = false;
+  coordinator.first_step = first_step_;
   coordinator.on_worker = [this](const WorkerChange& change) { mailbox_.worker_changed(change); };
   coordinator_ = TFD_TRY(connect(std::move(coordinator)));
   options_.interrupts->on_ask([this] {
@@ -185,17 +192,19 @@ Result<TrainSummary> Trainer::run_connected() {
 }
 
 Result<void> Trainer::begin() {
-  if (restored_) {
-    TFD_TRY(coordinator_->import_state(restored_->state, Deadline::after(kStateTimeout)), checkpoints_.path());
-    restored_.reset();
-  }
+  const auto& from = restored_ ? restored_ : initial_;
+  if (from) TFD_TRY(coordinator_->import_state(from->state, Deadline::after(kStateTimeout)), from->path);
+  checkpoints_.say_beginning(restored_, initial_);
   JsonLine start("event", "start");
   start.add("program", program_.path).add("step", first_step_);
   if (train_.steps) start.add("steps", *train_.steps);
   start.add("workers", coordinator_->workers_up()).add("replicas", coordinator_->num_replicas_in_sync());
   if (!checkpoints_.path().empty()) start.add("resumed_from", checkpoints_.path());
+  if (initial_) start.add("started_from", initial_->path);
+  restored_.reset();
+  initial_.reset();
+  if (!nothing_left()) TFD_TRY(checkpoints_.begin());
   TFD_TRY(report_.emit(std::move(start)));
-  if (!nothing_left()) checkpoints_.begin();
   if (!nothing_left() && !judge_.seen_step()) judge_.begin_anew();
   report_.begin(first_step_);
   started_ = Clock::now();
@@ -253,8 +262,8 @@ Result<void> Trainer::collect() {
 }
 
 Result<void> Trainer::count(const runtime::ClosureOutcome& outcome) {
-  report_.count(outcome.metrics);
-  const std::int64_t step = first_step_ + report_.own_steps();
+  const std::int64_t step = first_step_ + report_.own_steps() + 1;
+  report_.count(outcome.metrics, step);
   if (step % train_.log_every == 0) TFD_TRY(report_.step(step, false));
   report_.progress(step, train_.steps);
   return {};
@@ -340,7 +349,7 @@ Result<void> Trainer::evaluate() {
 }
 
 Result<variable::Checkpoint> Trainer::take_checkpoint() {
-  variable::Checkpoint checkpoint{.step = steps_.counted(), .state = {}, .path = {}};
+  variable::Checkpoint checkpoint{.step = steps_.counted(), .state = {}, .path = {}, .run = checkpoints_.run()};
   checkpoint.state = TFD_TRY(coordinator_->export_state(Deadline::after(kStateTimeout)));
   return checkpoint;
 }

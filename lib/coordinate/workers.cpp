@@ -23,7 +23,10 @@ bool Coordinator::is_server(const std::string& task) const {
 
 void Coordinator::on_peer(const transport::PeerEvent& event) {
   if (event.refused) return worker_refused(event);
-  if (!opened_) return;
+  if (!opened_) {
+    const Lock lock(mutex_);
+    return changed_.notify_all();  // see find_replicas()
+  }
   for (const Server& server : servers_) {
     if (server.name != event.name || !servers_ready_) continue;
     if (event.state == transport::PeerState::kLost && !options_.transient) return server_lost(server, event.reason);
@@ -73,6 +76,7 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
+  const std::uint64_t stream = shuffle_stream_of(Lock(mutex_), workers_[index]);
   workers_[index].client->load_worker(
       program_, placement_, epoch_, Deadline::after(kLoadTimeout),
       [this, index, generation](int replicas) { runs(index, generation, replicas); },
@@ -85,10 +89,11 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
           worker.has_program = true;
           worker.occupied.clear();
           queue_.forget(index);
-          for (std::size_t number = 0; number < iterators_.size(); ++number) queue_.put_for(index, number);
+          for (const auto& [number, iterators] : iterators_) queue_.put_for(index, number);
         }
         make_iterators(index, generation);
-      });
+      },
+      stream);
   endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kOccupied),
                      [this, index, generation] { ask_what_it_does(index, generation); });
 }
@@ -142,6 +147,12 @@ std::optional<Error> Coordinator::check_replicas(const Lock&, const Worker& work
   const auto devices = [](const Worker& one) {
     return fmt::format("{} has {}", one.name, counted(static_cast<std::uint64_t>(one.replicas), "device"));
   };
+  if (!copies_.empty() && copies_.replicas() != worker.replicas)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{}, and variables that are synchronized on read were made for {}: every worker must have "
+                             "as many (tfd-serve --devices)",
+                             devices(worker), copies_.replicas()),
+                 worker.name};
   for (const Worker& other : workers_)
     if (&other != &worker && other.replicas > 0 && other.replicas != worker.replicas)
       return Error{Code::kInvalidArgument,
@@ -189,50 +200,59 @@ void Coordinator::retry_worker_after(std::size_t index, Duration pause) {
 // The iterators that it lacks, one after the other, in the order in which they were asked for; then it is ready.
 void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
   IteratorDef next;
+  std::uint64_t stream = 0;
   std::optional<ClosureId> number;
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation || worker.making_iterator) return;
-    do number = queue_.take_for(index);
-    while (number && iterators_[*number].error);
+    auto found = iterators_.end();
+    do {
+      number = queue_.take_for(index);
+      found = number ? iterators_.find(*number) : iterators_.end();
+    } while (number && (found == iterators_.end() || found->second.error));  // dropped, or nobody will use it
     if (number) {
-      next = iterators_[*number];
+      next = found->second;
+      stream = shuffle_stream_of(lock, worker);
       worker.making_iterator = true;
     }
     changed_.notify_all();
   }
   if (!number) return worker_ready(index);
-  workers_[index].client->create_iterator(next.id, next.dataset, Deadline::after(kLoadTimeout),
-                                          [this, index, generation, number = *number](Result<void> made) {
-                                            iterator_made(index, generation, number, std::move(made));
-                                          });
+  workers_[index].client->create_iterator(
+      next.id, next.dataset, Deadline::after(kLoadTimeout),
+      [this, index, generation, number = *number](Result<void> made) {
+        iterator_made(index, generation, number, std::move(made));
+      },
+      stream);
 }
 
-void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std::size_t number, Result<void> made) {
+void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std::uint64_t number, Result<void> made) {
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation) return;
     worker.making_iterator = false;
+    const auto iterators = iterators_.find(number);
     if (made || made.error().code == Code::kAlreadyExists) {  // kept from before the connection was lost
-      iterators_[number].made_on.insert(index);
+      if (iterators != iterators_.end()) iterators->second.made_on.insert(index);
       refresh_values(lock, index);
       ++progress_;
-    } else if (made.error().code != Code::kUnavailable && worker.state == WorkerState::kReady) {
-      IteratorDef& iterator = iterators_[number];  // nobody has it yet: its creation fails
-      iterator.error = made.error();
-      if (iterator.error->task.empty()) iterator.error->task = worker.name;
+    } else if (made.error().code != Code::kUnavailable && worker.state == WorkerState::kReady &&
+               iterators != iterators_.end()) {
+      auto& error = iterators->second.error;  // nobody has it yet: its creation fails
+      error = made.error();
+      if (error->task.empty()) error->task = worker.name;
       changed_.notify_all();
     }
   }
   if (!made && made.error().code != Code::kAlreadyExists) {
     if (made.error().code == Code::kUnavailable) return worker_lost(index, generation, made.error().message);
-    const bool loading = [&] {
+    const bool is_missed = [&] {
       const Lock lock(mutex_);
-      return workers_[index].state == WorkerState::kLoading;
+      return workers_[index].state == WorkerState::kLoading && iterators_.contains(number);
     }();
-    if (loading) return load_failed(index, generation, std::move(made).error());
+    if (is_missed) return load_failed(index, generation, std::move(made).error());
   }
   make_iterators(index, generation);
 }

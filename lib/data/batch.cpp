@@ -70,8 +70,8 @@ class BatchDataset final : public RowDataset {
         input_(std::move(input)),
         size_(size),
         drop_remainder_(drop_remainder) {}
-  Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    return std::make_unique<BatchStream>(TFD_TRY(input_->rows(pass)), input_->spec(), static_cast<std::size_t>(size_),
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    return std::make_unique<BatchStream>(TFD_TRY(input_->rows(order)), input_->spec(), static_cast<std::size_t>(size_),
                                          drop_remainder_);
   }
   std::optional<std::int64_t> cardinality() const override {

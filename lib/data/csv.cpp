@@ -156,7 +156,7 @@ class CsvDataset final : public RowDataset {
  public:
   CsvDataset(CsvOptions options, std::size_t cache_bytes)
       : RowDataset(spec_of(options.fields)), csv_(std::make_shared<Csv>(std::move(options), cache_bytes)) {}
-  Result<RowStreamPtr> rows(std::uint64_t) const override {
+  Result<RowStreamPtr> rows(const Order&) const override {
     if (TablePtr cached = csv_->find_cached(TFD_TRY(load_stamp(csv_->options.path))))
       return stream_table(std::move(cached));
     return std::make_unique<CsvStream>(csv_, TFD_TRY(LineReader::open(csv_->options.path)));

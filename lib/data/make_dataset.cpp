@@ -148,7 +148,8 @@ Result<NpyFile> read_npy_file(std::string name, Options& options, const DatasetC
   file.field.spec = {std::move(name), dtype, shape.value_or(Shape{})};
   if (states_dtype && shape && is_left_to_others(context, options.path(), file.field.path)) return file;
   if (context.missing_file && !is_there(file.field.path))
-    return fail(Code::kNotFound, "{}: {} isn't here: if the workers have it, state its dtype and the shape of a row",
+    return fail(Code::kNotFound,
+                "{}: cannot find {}; if only the workers have it, state its dtype and the shape of a row",
                 options.path(), file.field.path);
   if (!context.look_at_files) {
     if (states_dtype && shape) return file;
@@ -238,7 +239,6 @@ MadeStage read_shuffle(const Stage& stage) {
   shuffle.buffer = options.required_integer("buffer", 1);
   shuffle.seed = options.seed("seed");
   shuffle.reshuffle_each_iteration = options.flag("reshuffle_each_iteration", true);
-  shuffle.stream = stage.context.shuffle_stream;
   TFD_TRY(options.finish());
   return make_shuffle(stage.input, shuffle);
 }

@@ -42,8 +42,8 @@ class MapDataset final : public RowDataset {
       : RowDataset(function.spec),
         input_(std::move(input)),
         function_(std::make_shared<const std::pair<std::string, MapFunction>>(std::move(name), std::move(function))) {}
-  Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    return std::make_unique<MapStream>(TFD_TRY(input_->rows(pass)), function_);
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    return std::make_unique<MapStream>(TFD_TRY(input_->rows(order)), function_);
   }
   std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
 

@@ -24,7 +24,7 @@ class NpyDataset final : public RowDataset {
   NpyDataset(std::vector<NpyField> fields, std::optional<std::int64_t> length)
       : RowDataset(spec_of(fields)), fields_(std::move(fields)), length_(length) {}
 
-  Result<RowStreamPtr> rows(std::uint64_t) const override {
+  Result<RowStreamPtr> rows(const Order&) const override {
     std::vector<FileStamp> stamps;
     for (const NpyField& field : fields_) stamps.push_back(TFD_TRY(load_stamp(field.path)));
     const std::lock_guard lock(mutex_);  // a second pass that starts meanwhile waits for the one read

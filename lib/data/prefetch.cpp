@@ -59,8 +59,8 @@ class PrefetchDataset final : public RowDataset {
  public:
   PrefetchDataset(RowDatasetPtr input, std::int64_t buffer)
       : RowDataset(input->spec()), input_(std::move(input)), buffer_(static_cast<std::size_t>(buffer)) {}
-  Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    return std::make_unique<PrefetchStream>(TFD_TRY(input_->rows(pass)), buffer_);
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    return std::make_unique<PrefetchStream>(TFD_TRY(input_->rows(order)), buffer_);
   }
   std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
 

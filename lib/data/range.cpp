@@ -48,7 +48,7 @@ class RangeDataset final : public RowDataset {
     const Wide way = step > 0 ? distance : -distance;
     count_ = way > 0 ? static_cast<std::uint64_t>((way + magnitude - 1) / magnitude) : 0;
   }
-  Result<RowStreamPtr> rows(std::uint64_t) const override {
+  Result<RowStreamPtr> rows(const Order&) const override {
     return std::make_unique<RangeStream>(start_, step_, count_);
   }
   std::optional<std::int64_t> cardinality() const override {

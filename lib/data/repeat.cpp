@@ -15,13 +15,15 @@ std::uint64_t pass_within(std::uint64_t outer, std::uint64_t inner) {
 
 class RepeatStream final : public RowStream {
  public:
-  RepeatStream(RowDatasetPtr input, std::optional<std::int64_t> count, std::uint64_t outer_pass)
-      : input_(std::move(input)), count_(count), outer_pass_(outer_pass) {}
+  RepeatStream(RowDatasetPtr input, std::optional<std::int64_t> count, const Order& outer)
+      : input_(std::move(input)), count_(count), outer_(outer) {}
   Result<std::optional<Row>> next() override {
     while (!at_end_) {
       if (!current_) {
         if (count_ && pass_ == static_cast<std::uint64_t>(*count_)) break;
-        current_ = TFD_TRY(input_->rows(pass_within(outer_pass_, pass_)));
+        Order order = outer_;
+        order.pass = pass_within(outer_.pass, pass_);
+        current_ = TFD_TRY(input_->rows(order));
         is_empty_ = true;
       }
       std::optional<Row> row = TFD_TRY(current_->next());
@@ -40,7 +42,7 @@ class RepeatStream final : public RowStream {
  private:
   RowDatasetPtr input_;
   std::optional<std::int64_t> count_;
-  std::uint64_t outer_pass_;
+  Order outer_;
   std::uint64_t pass_ = 0;
   RowStreamPtr current_;
   bool is_empty_ = true;  // the current pass, so far
@@ -51,8 +53,8 @@ class RepeatDataset final : public RowDataset {
  public:
   RepeatDataset(RowDatasetPtr input, std::optional<std::int64_t> count)
       : RowDataset(input->spec()), input_(std::move(input)), count_(count) {}
-  Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    return std::make_unique<RepeatStream>(input_, count_, pass);
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    return std::make_unique<RepeatStream>(input_, count_, order);
   }
   std::optional<std::int64_t> cardinality() const override {
     if (count_ == 0) return 0;

@@ -19,8 +19,8 @@ class RowIterator final : public Iterator {
 
 }  // namespace
 
-Result<std::unique_ptr<Iterator>> RowDataset::iterate_pass(std::uint64_t pass) const {
-  return std::make_unique<RowIterator>(TFD_TRY(rows(pass)));
+Result<std::unique_ptr<Iterator>> RowDataset::iterate(const Order& order) const {
+  return std::make_unique<RowIterator>(TFD_TRY(rows(order)));
 }
 
 Element to_element(const Row& row) {

@@ -38,10 +38,9 @@ class RowDataset : public Dataset {
  public:
   explicit RowDataset(ElementSpec spec) : spec_(std::move(spec)) {}
   const ElementSpec& spec() const final { return spec_; }
-  Result<std::unique_ptr<Iterator>> iterate() const final { return iterate_pass(0); }
-  Result<std::unique_ptr<Iterator>> iterate_pass(std::uint64_t pass) const final;
-  /// `pass` tells the passes of a repeat apart, for what shuffles anew in each.
-  virtual Result<RowStreamPtr> rows(std::uint64_t pass) const = 0;
+  using Dataset::iterate;
+  Result<std::unique_ptr<Iterator>> iterate(const Order& order) const final;
+  virtual Result<RowStreamPtr> rows(const Order& order) const = 0;
 
  private:
   ElementSpec spec_;

@@ -45,8 +45,8 @@ class SelectDataset final : public RowDataset {
  public:
   SelectDataset(RowDatasetPtr input, const Selection& selection)
       : RowDataset(input->spec()), input_(std::move(input)), selection_(selection) {}
-  Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    return std::make_unique<SelectStream>(TFD_TRY(input_->rows(pass)), selection_);
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    return std::make_unique<SelectStream>(TFD_TRY(input_->rows(order)), selection_);
   }
   std::optional<std::int64_t> cardinality() const override {
     if (selection_.most == 0) return 0;
@@ -67,8 +67,8 @@ class SelectDataset final : public RowDataset {
 class ForeignDataset final : public RowDataset {
  public:
   explicit ForeignDataset(std::shared_ptr<const Dataset> input) : RowDataset(input->spec()), input_(std::move(input)) {}
-  Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    return std::make_unique<Stream>(TFD_TRY(input_->iterate_pass(pass)));
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    return std::make_unique<Stream>(TFD_TRY(input_->iterate(order)));
   }
   std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
 

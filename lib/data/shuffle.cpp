@@ -60,31 +60,56 @@ class ShuffleStream final : public RowStream {
   bool at_end_ = false;
 };
 
-std::uint64_t fresh_seed() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) | device();
-}
-
 class ShuffleDataset final : public RowDataset {
  public:
   ShuffleDataset(RowDatasetPtr input, const ShuffleOptions& options)
-      : RowDataset(input->spec()), input_(std::move(input)), options_(options) {
-    if (!options_.seed && !options_.reshuffle_each_iteration) options_.seed = fresh_seed();
+      : RowDataset(input->spec()), input_(std::move(input)), options_(options), states_seed_(options.seed.has_value()) {
+    if (!options_.seed && !options_.reshuffle_each_iteration) options_.seed = draw_seed();
   }
-  Result<RowStreamPtr> rows(std::uint64_t pass) const override {
-    const Random random(options_.seed ? *options_.seed : fresh_seed(), options_.reshuffle_each_iteration ? pass : 0,
-                        options_.stream);
-    return std::make_unique<ShuffleStream>(TFD_TRY(input_->rows(pass)), static_cast<std::size_t>(options_.buffer),
-                                           random);
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    Order below = order;
+    if (below.seeds) {  // other ones: two shuffles in a row aren't to undo or repeat each other
+      below.seeds->iteration = mix_bits(below.seeds->iteration + 1);
+      below.seeds->dataset = mix_bits(below.seeds->dataset + 1);
+    }
+    return std::make_unique<ShuffleStream>(TFD_TRY(input_->rows(below)), static_cast<std::size_t>(options_.buffer),
+                                           random_of(order));
   }
   std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
 
  private:
+  // One that states no seed and doesn't reshuffle has the same order as long as it is there (the constructor drew a
+  // seed), but where the order has one for it.
+  Random random_of(const Order& order) const {
+    const bool reshuffles = options_.reshuffle_each_iteration;
+    std::uint64_t seed = 0;
+    if (states_seed_)
+      seed = *options_.seed;
+    else if (order.seeds)
+      seed = reshuffles ? order.seeds->iteration : order.seeds->dataset;
+    else
+      seed = options_.seed ? *options_.seed : draw_seed();
+    return {seed, reshuffles ? order.pass : 0, reshuffles ? order.stream : 0};
+  }
+
   RowDatasetPtr input_;
   ShuffleOptions options_;
+  bool states_seed_;
 };
 
 }  // namespace
+
+std::uint64_t draw_seed() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
+std::uint64_t shuffle_stream(std::uint64_t reader, std::int64_t first_step, std::uint64_t returns) {
+  if (reader == 0 && first_step == 0 && returns == 0) return 0;
+  std::uint64_t stream = mix_bits(reader + 1);
+  stream = mix_bits(stream ^ static_cast<std::uint64_t>(first_step));
+  return mix_bits(stream ^ (returns << 32)) | 1;  // never 0
+}
 
 RowDatasetPtr make_shuffle(RowDatasetPtr input, const ShuffleOptions& options) {
   return std::make_shared<ShuffleDataset>(std::move(input), options);

@@ -16,7 +16,7 @@ class SlicesDataset final : public RowDataset {
     table->blocks.push_back(std::make_shared<Block>(Block{std::move(columns)}));
     table_ = std::move(table);
   }
-  Result<RowStreamPtr> rows(std::uint64_t) const override { return stream_table(table_); }
+  Result<RowStreamPtr> rows(const Order&) const override { return stream_table(table_); }
   std::optional<std::int64_t> cardinality() const override { return length_; }
 
  private:

@@ -14,7 +14,6 @@ struct ShuffleOptions {
   std::int64_t buffer = 1;
   std::optional<std::uint64_t> seed;
   bool reshuffle_each_iteration = true;
-  std::uint64_t stream = 0;  // DatasetContext::shuffle_stream
 };
 RowDatasetPtr make_shuffle(RowDatasetPtr input, const ShuffleOptions& options);
 /// Endless without a count.

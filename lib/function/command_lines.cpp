@@ -49,7 +49,7 @@ Result<std::vector<tensor::Tensor>> parse_results(std::string_view text, const S
   if (value.is_discarded()) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
       return fail(Code::kInvalidArgument, "printed nothing where {} was due", format_results(signature));
-    return fail(Code::kInvalidArgument, "printed what is no JSON: '{}'", shown(text));
+    return fail(Code::kInvalidArgument, "printed what is not JSON: '{}'", shown(text));
   }
   std::vector<tensor::Tensor> results;
   const std::size_t count = signature.results.size();

@@ -6,7 +6,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include <memory>
 #include <set>
 
+#include "tfd/base/environment.hpp"
 #include "tfd/launch/placement.hpp"
 
 namespace tfd::launch {
@@ -70,10 +70,8 @@ bool is_wildcard(const std::string& address) { return address == "0.0.0.0" || ad
 }  // namespace
 
 Result<LocalLookup> make_local_lookup() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
   return [addresses = TFD_TRY(interface_addresses()),
-          own = std::string(name.data())](const std::string& host) -> std::optional<std::string> {
+          own = host_name()](const std::string& host) -> std::optional<std::string> {
     if (const std::string plain = numeric_form(host); !plain.empty()) {
       const bool ours = is_loopback_text(plain) || is_wildcard(plain) || addresses.count(plain) > 0;
       return ours ? std::optional(plain) : std::nullopt;

@@ -18,7 +18,7 @@ Result<void> notify_service_manager(const Environment& env, std::string_view sta
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if ((path[0] != '/' && path[0] != '@') || path.size() >= sizeof address.sun_path)
-    return fail(Code::kInvalidArgument, "NOTIFY_SOCKET: '{}' is no address of a Unix socket", path);
+    return fail(Code::kInvalidArgument, "NOTIFY_SOCKET: '{}' is not the address of a Unix socket", path);
   std::memcpy(address.sun_path, path.data(), path.size());
   if (path[0] == '@') address.sun_path[0] = '\0';  // an abstract one
   const Fd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::int64_t kMostReplicas = 4096;  // of one worker
 
-std::string there_are(std::vector<std::int64_t> sizes) {
+std::string available(std::vector<std::int64_t> sizes) {
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   std::vector<std::string> words;
   for (const std::int64_t size : sizes) words.push_back(std::to_string(size));
-  return fmt::format("there {} {}", words.size() == 1 ? "is" : "are", join_words(words));
+  return "available: " + join_words(words);
 }
 
 /// First dimensions of argument `i` over all modules.
@@ -70,17 +70,17 @@ Result<void> check_shares(const FunctionDraft& draft, const std::string& dataset
       if (!some_module_takes(draft.def, bound, batch, share)) return share;
     return std::nullopt;
   };
-  const std::string there = there_are(sizes_of(draft.def, bound.front().input));
+  const std::string there = available(sizes_of(draft.def, bound.front().input));
   if (draft.replicas > 0) {
     const auto share = missing(draft.replicas);
     if (!share) return {};
-    return draft.node.fail("{} replicas share a batch of {} of dataset '{}', and no module takes {} ({})",
+    return draft.node.fail("{} replicas share a batch of {} of dataset '{}', and no module accepts {} ({})",
                            draft.replicas, size, dataset, *share, there);
   }
   for (std::int64_t replicas = 1; replicas <= std::min(size, kMostReplicas); ++replicas)
     if (!missing(replicas)) return {};
   return draft.node.fail(
-      "no module takes a share of a batch of {} of dataset '{}', however many replicas there are ({})", size, dataset,
+      "no module accepts a share of a batch of {} of dataset '{}', however many replicas there are ({})", size, dataset,
       there);
 }
 
@@ -119,8 +119,8 @@ Result<void> check_dataset(const FunctionDraft& draft, const std::string& datase
     if (draft.splits) {
       TFD_TRY(check_shares(draft, dataset, bound, *batch, *size));
     } else if (!some_module_takes(draft.def, bound, *batch, *size)) {
-      return draft.node.fail("no module takes a batch of {} of dataset '{}' ({})", *size, dataset,
-                             there_are(sizes_of(draft.def, bound.front().input)));
+      return draft.node.fail("no module accepts batch size {} of dataset '{}' ({})", *size, dataset,
+                             available(sizes_of(draft.def, bound.front().input)));
     }
   }
   return {};
@@ -161,8 +161,8 @@ Result<const function::Module*> choose_module(const FunctionDef& function,
       return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, the module takes {}", function.name, i,
                   parameters[i].name, format_spec(given), format_spec(taken));
     if (std::find(sizes.begin(), sizes.end(), given.shape[0]) != sizes.end()) continue;  // another one is the odd one
-    return fail(Code::kInvalidArgument, "{}: no module takes a batch of {} ({}): argument {} ({}) is {}", function.name,
-                given.shape[0], there_are(sizes), i, parameters[i].name, format_spec(given));
+    return fail(Code::kInvalidArgument, "{}: no module accepts batch size {} ({}): argument {} ({}) is {}",
+                function.name, given.shape[0], available(sizes), i, parameters[i].name, format_spec(given));
   }
   return fail(Code::kInvalidArgument, "{}: the arguments' batch sizes differ, and no module takes them so",
               function.name);

@@ -36,6 +36,7 @@ constexpr NameTable<OutputKind, 7> kOutputKeys{{{{OutputKind::kResult, "result"}
                                                  {OutputKind::kAssignAdd, "assign_add"},
                                                  {OutputKind::kAssignSub, "assign_sub"}}}};
 constexpr NameTable<Reduce, 2> kReduces{{{{Reduce::kMean, "mean"}, {Reduce::kSum, "sum"}}}};
+constexpr NameTable<Apply, 2> kApplies{{{{Apply::kDifference, "difference"}, {Apply::kLast, "last"}}}};
 constexpr NameTable<RowsPart, 2> kRowsParts{{{{RowsPart::kValues, "values"}, {RowsPart::kIndices, "indices"}}}};
 constexpr NameTable<Part, 2> kParts{{{{Part::kNumerator, "numerator"}, {Part::kDenominator, "denominator"}}}};
 
@@ -166,6 +167,7 @@ Result<void> parse_output_details(const Node& node, OutputBinding& binding) {
   if (const auto sharding = node.find(kSharding)) binding.sharding = TFD_TRY(parse_sharding(*sharding));
   const bool updates = binding.kind != OutputKind::kMetric && binding.kind != OutputKind::kResult;
   if (const auto reduce = node.find("reduce")) binding.reduce = TFD_TRY(parse_name(*reduce, kReduces));
+  if (const auto apply = node.find("apply")) binding.apply = TFD_TRY(parse_name(*apply, kApplies));
   if (const auto ids = node.find("ids")) {
     if (node.has("part")) return node.fail("has both 'ids' and 'part'");
     binding.ids = TFD_TRY(parse_ids(*ids));
@@ -179,6 +181,10 @@ Result<void> parse_output_details(const Node& node, OutputBinding& binding) {
     binding.reduce = Reduce::kSum;
   }
   return {};
+}
+
+bool is_assignment(OutputKind kind) {
+  return kind == OutputKind::kAssign || kind == OutputKind::kAssignAdd || kind == OutputKind::kAssignSub;
 }
 
 Result<std::vector<InputBinding>> parse_input_object(const Node& node, const std::vector<VariableDef>& variables) {
@@ -211,17 +217,18 @@ Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vec
   const auto [kind, key] = TFD_TRY(find_kind(node, kOutputKeys));
   OutputBinding binding;
   binding.kind = kind;
-  const bool is_group = key == kGradients;
+  const Node value = TFD_TRY(node.member(key));
+  const bool is_group = key == kGradients || (is_assignment(kind) && is_pattern(value));
   std::vector<std::string_view> known{key, kSharding};
   if (kind == OutputKind::kMetric || kind == OutputKind::kGradient) known.emplace_back("reduce");
+  if (kind == OutputKind::kAssign) known.emplace_back("apply");
   if (kind != OutputKind::kResult && !is_group) known.emplace_back("part");
   if (kind != OutputKind::kResult && kind != OutputKind::kMetric && !is_group) known.emplace_back("ids");
   TFD_TRY(node.expect_object(known));
-  const Node value = TFD_TRY(node.member(key));
   TFD_TRY(parse_output_details(node, binding));
   if (is_group) {
     std::vector<OutputBinding> bindings;
-    for (std::string& name : TFD_TRY(find_group(value, variables, true)))
+    for (std::string& name : TFD_TRY(find_group(value, variables, kind == OutputKind::kGradient)))
       bindings.emplace_back(binding).name = std::move(name);
     return bindings;
   }

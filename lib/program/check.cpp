@@ -200,7 +200,7 @@ Result<void> check_function(FunctionDraft& draft, const Program& program, const 
     const std::string& name = draft.def.returns[i];
     const Node node = TFD_TRY(draft.node.member("returns")).elements()[i];
     TFD_TRY(need_variable(name, program, node));
-    if (!returned.insert(name).second) return node.fail("variable '{}' is there twice", name);
+    if (!returned.insert(name).second) return node.fail("variable '{}' appears twice", name);
   }
   return check_batch_sizes(draft, program, facts);
 }

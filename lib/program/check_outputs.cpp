@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "check.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::program {
 namespace {
@@ -53,7 +54,7 @@ Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorS
     is_input = is_input || same_source(def.inputs[input], ids);
   }
   if (!is_input)
-    return node.fail("{} is none of the inputs: bind it as one, or as the ids of a lookup", describe_source(ids));
+    return node.fail("{} is not an input; bind it as one, or as the ids of a lookup", describe_source(ids));
   const function::Module& module = def.modules.front();
   const function::Parameter& result = module.signature.results[i];
   const auto wanted = indices_shape(result.spec, table);
@@ -88,6 +89,40 @@ Result<void> check_row_values(FunctionDraft& draft, std::size_t i, const Variabl
   return {};
 }
 
+bool reads_variable(const FunctionDef& def, const std::string& variable) {
+  return std::any_of(def.inputs.begin(), def.inputs.end(), [&](const InputBinding& input) {
+    return input.lookup == variable || (input.kind == InputKind::kVariable && input.name == variable);
+  });
+}
+
+/// A difference is one to what the function has read, of the whole variable.
+Result<void> check_apply(const FunctionDef& def, std::size_t i, const VariableDef& variable, const Node& output) {
+  const OutputBinding& binding = def.outputs[i];
+  if (binding.apply != Apply::kDifference) return {};
+  const Node node = TFD_TRY(output.member("apply"));
+  if (variable.spec.dtype == tensor::DType::kBool)
+    return node.fail("variable '{}' is bool: there is no difference to add", variable.name);
+  if (binding.rows != RowsPart::kAll)
+    return node.fail("of rows of '{}' there is no difference: return what has changed, as \"assign_add\"",
+                     variable.name);
+  const auto names = def.variables_read();
+  if (std::find(names.begin(), names.end(), variable.name) != names.end()) return {};
+  return node.fail("the difference is that to what was read, and variable '{}' is none of the inputs", variable.name);
+}
+
+/// What several workers would undo of each other, for lost_updates_of().
+void note_overwritten(FunctionDraft& draft, const Program& program) {
+  FunctionDef& def = draft.def;
+  for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
+    const OutputBinding& binding = def.outputs[i];
+    if (binding.kind != OutputKind::kAssign || binding.apply != Apply::kUnstated) continue;
+    if (binding.rows == RowsPart::kIndices || !reads_variable(def, binding.name)) continue;
+    if (program.find_variable(binding.name)->per_worker) continue;  // no other worker sees it
+    if (def.overwritten.empty()) def.overwritten_at = draft.outputs[i].path();
+    def.overwritten.push_back(binding.name);
+  }
+}
+
 Result<void> check_update(FunctionDraft& draft, std::size_t i, const Program& program, const Node& node) {
   const FunctionDef& def = draft.def;
   const OutputBinding& binding = def.outputs[i];
@@ -100,6 +135,7 @@ Result<void> check_update(FunctionDraft& draft, std::size_t i, const Program& pr
   if (dtype == tensor::DType::kBool && binding.kind != OutputKind::kAssign)
     return node.fail("variable '{}' is bool: it can only be assigned", binding.name);
   if (binding.rows != RowsPart::kAll) TFD_TRY(need_table(binding.name, program, node));
+  TFD_TRY(check_apply(def, i, *variable, node));
   if (binding.rows == RowsPart::kIndices) return {};  // with its values
   if (binding.rows == RowsPart::kValues) return check_row_values(draft, i, *variable, program);
   return need_spec(def, false, i, variable->spec, fmt::format("variable '{}'", binding.name), node);
@@ -134,7 +170,7 @@ Result<void> check_outputs_together(const FunctionDraft& draft) {
       metrics[binding.name].push_back(i);
     } else if (binding.kind == OutputKind::kResult) {
       if (!results.emplace(binding.index, i).second)
-        return draft.outputs[i].fail("result {} is there twice", binding.index);
+        return draft.outputs[i].fail("result {} appears twice", binding.index);
     } else {
       updates[binding.name].push_back(i);
     }
@@ -152,7 +188,7 @@ Result<void> check_outputs_together(const FunctionDraft& draft) {
     if (at.size() == 1)
       return draft.outputs[at[0]].fail("metric '{}' has no {}", name,
                                        first == Part::kNumerator ? "denominator" : "numerator");
-    return draft.outputs[at.back()].fail("metric '{}' is there twice", name);
+    return draft.outputs[at.back()].fail("metric '{}' appears twice", name);
   }
   return {};
 }
@@ -166,7 +202,19 @@ Result<void> check_outputs(FunctionDraft& draft, const Program& program) {
     if (kind != OutputKind::kMetric && kind != OutputKind::kResult)
       TFD_TRY(check_update(draft, i, program, draft.outputs[i]));
   }
+  note_overwritten(draft, program);
   return check_outputs_together(draft);
+}
+
+std::optional<std::string> lost_updates_of(const Program& program, const FunctionDef& function, bool is_certain) {
+  if (function.overwritten.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const std::string& name : function.overwritten) names.push_back(fmt::format("'{}'", name));
+  return fmt::format(
+      "{}: {}: {} {} read and assigned by every worker: {}updates of other workers are lost; say \"apply\": "
+      "\"difference\" (add what changed) or \"last\" (overwrite)",
+      program.path, function.overwritten_at, join_words(names), names.size() == 1 ? "is" : "are",
+      is_certain ? "" : "with more than one worker, ");
 }
 
 }  // namespace tfd::program

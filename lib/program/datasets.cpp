@@ -12,11 +12,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// For the check nothing is called: a map only has to say what it makes.
-data::DatasetContext check_context(const Program& program, bool look_at_files,
+data::DatasetContext check_context(const Program& program, const ProgramOptions& options,
                                    const std::vector<FunctionDraft>& functions) {
   data::DatasetContext context;
-  context.directory = program.directory;
-  context.look_at_files = look_at_files;
+  context.directory = options.data_root.empty() ? program.directory : options.data_root;
+  context.look_at_files = options.look_at_files;
   context.find_function = [&functions](const std::string& name, const data::ElementSpec& input,
                                        const std::vector<std::string>& fields) -> Result<data::MapFunction> {
     std::vector<std::string> names;
@@ -77,6 +77,7 @@ Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, co
   DatasetFacts facts;
   facts.cardinality = (*dataset)->cardinality();
   if (!facts.cardinality && repeats_forever(node.json())) facts.cardinality = data::Dataset::kInfinite;
+  if (facts.cardinality == data::Dataset::kInfinite) program.endless_datasets.insert(name);
   const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
   const data::ElementSpec& spec = (*dataset)->spec();
   if (std::any_of(spec.begin(), spec.end(), varies)) {
@@ -109,17 +110,19 @@ void state_npy_specs(Json& document, const data::DatasetContext& context) {
   }
 }
 
-Result<Facts> parse_datasets(const Node& node, const ProgramOptions& options,
-                             const std::vector<FunctionDraft>& functions, Program& program) {
-  if (!node.is_object()) return node.fail_type("an object");
-  data::DatasetContext context = check_context(program, options.look_at_files, functions);
+Facts parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
+                     Program& program, Problems& problems) {
   Facts facts;
+  if (!problems.check(node, {R"("dataset":)"}, node.is_object() ? Result<void>() : node.fail_type("an object")))
+    return facts;
+  data::DatasetContext context = check_context(program, options, functions);
   for (const auto& [name, child] : node.members()) {
     if (options.data_elsewhere)
       context.missing_file = [&program, prefix = child.path()](const std::string& path, const std::string& file) {
         program.missing_data.insert(fmt::format("{}{}: {}", prefix, path, file));
       };
-    facts[name] = TFD_TRY(parse_dataset(name, child, context, program));
+    if (const auto known = problems.keep(child, {mention_of(name)}, parse_dataset(name, child, context, program)))
+      facts[name] = *known;
   }
   return facts;
 }
@@ -133,7 +136,7 @@ Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program
     return fail(Code::kNotFound, "{}", unknown_text("dataset", name, names));
   }
   data::DatasetContext placed = context;
-  if (placed.directory.empty()) placed.directory = program.directory;
+  if (placed.directory.empty()) placed.directory = program.data_root.empty() ? program.directory : program.data_root;
   auto dataset = data::make_dataset(Json::parse(found->second), placed);
   if (!dataset) return fail(continue_path("datasets." + name, std::move(dataset).error()));
   return dataset;

@@ -8,6 +8,7 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "typed_paths.hpp"
 
 namespace tfd::program {
 namespace {
@@ -40,7 +41,7 @@ class DuplicateFinder {
     std::string path;
     for (std::size_t i = 0; i < level; ++i)
       if (!levels_[i].current.empty()) path += (path.empty() ? "" : ".") + levels_[i].current;
-    return fmt::format("{}{}key '{}' is there twice", path, path.empty() ? "" : ": ", levels_[level].current);
+    return fmt::format("{}{}key '{}' appears twice", path, path.empty() ? "" : ": ", levels_[level].current);
   }
   std::vector<Level> levels_;  // by depth; those of lists stay empty
   std::string found_;
@@ -90,13 +91,21 @@ Result<Step> take_step(const Json& at, std::string_view& rest) {
   return step;
 }
 
-Result<void> set_value(Json& root, std::string_view path, Json value) {
+/// Where typed paths in an override start.
+struct TypedPaths {
+  const std::string& directory;  // empty: they stay as they are
+  bool with_data;
+};
+
+Result<void> set_value(Json& root, std::string_view path, Json value, TypedPaths paths) {
   Json* at = &root;
+  std::vector<std::string> keys;
   std::string_view rest = path;
   while (true) {
     const auto done_part = [&] { return path.substr(0, path.size() - rest.size()); };
     const std::string here(done_part());
     const Step step = TFD_TRY(take_step(*at, rest));
+    keys.push_back(step.is_index ? std::to_string(step.index) : step.key);
     if (step.is_index) {
       if (!at->is_array()) return fail(Code::kInvalidArgument, "'{}' is not a list", here);
       if (step.index >= at->size())
@@ -115,6 +124,7 @@ Result<void> set_value(Json& root, std::string_view path, Json value) {
     at = &(*at)[step.key];
     if (rest.empty()) break;
   }
+  if (!paths.directory.empty()) resolve_typed_paths(value, keys, paths.directory, paths.with_data);
   *at = std::move(value);
   return {};
 }
@@ -133,11 +143,13 @@ Result<Document> parse_document(std::string_view text) {
   }
 }
 
-Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text) {
+Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text,
+                            const std::string& directory, bool with_data) {
   const auto equals = override_text.find('=');
   if (equals == std::string_view::npos || equals == 0)
     return fail(Code::kUsage, "--set {}: must be PATH=VALUE", printable(override_text));
-  auto done = set_value(document, override_text.substr(0, equals), value_of(override_text.substr(equals + 1)));
+  auto done = set_value(document, override_text.substr(0, equals), value_of(override_text.substr(equals + 1)),
+                        {directory, with_data});
   if (done) return {};
   Error error = std::move(done).error().within(fmt::format("--set {}", printable(override_text)));
   error.code = Code::kUsage;

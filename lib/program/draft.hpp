@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "node.hpp"
+#include "problems.hpp"
 #include "tfd/program/program.hpp"
 
 namespace tfd::program {
@@ -22,7 +23,8 @@ struct VariableSources {
   bool look_at_files = true;
   const Node* weights = nullptr;  // the program's, which initialise all of them
 };
-Result<std::vector<VariableDef>> parse_variables(const Node& node, const VariableSources& sources);
+/// Those that are right.
+std::vector<VariableDef> parse_variables(const Node& node, const VariableSources& sources, Problems& problems);
 /// 1 where it is whole.
 Result<std::int64_t> shards_of(const VariableDef& variable);
 
@@ -30,7 +32,9 @@ Result<std::int64_t> shards_of(const VariableDef& variable);
 Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vector<VariableDef>& variables);
 Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vector<VariableDef>& variables);
 
-// groups.cpp: {"variables": "enc/*"}, {"gradients": "enc/*"}.
+// groups.cpp: {"variables": "enc/*"}, {"gradients": "enc/*"}, {"assign": "enc/*"}.
+/// Whether it names a group, where one name may stand too: a variable's has no '*'.
+bool is_pattern(const Node& node);
 /// Names that match, in creation order; of gradients those that are trainable. An error where none does.
 Result<std::vector<std::string>> find_group(const Node& pattern, const std::vector<VariableDef>& variables,
                                             bool gradients);
@@ -91,8 +95,8 @@ struct DatasetFacts {
 };
 using Facts = std::map<std::string, DatasetFacts>;
 /// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and dataset_specs.
-Result<Facts> parse_datasets(const Node& node, const ProgramOptions& options,
-                             const std::vector<FunctionDraft>& functions, Program& program);
+Facts parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
+                     Program& program, Problems& problems);
 /// Writes what npy headers say into the document, for the tasks that can't look at the files.
 void state_npy_specs(nlohmann::ordered_json& document, const data::DatasetContext& context);
 

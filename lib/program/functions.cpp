@@ -36,7 +36,7 @@ Result<std::vector<function::Module>> parse_modules(const Node& node, const std:
     function::Module module = TFD_TRY(read_module(element, platforms, read_file, files));
     if (!modules.empty()) TFD_TRY(check_alike(modules.front(), module, element));
     for (const function::Module& other : modules)
-      if (other.name == module.name) return element.fail("'{}' is there twice", module.name);
+      if (other.name == module.name) return element.fail("'{}' appears twice", module.name);
     modules.push_back(std::move(module));
   }
   if (modules.empty()) return node.fail("must not be empty");
@@ -48,8 +48,9 @@ std::string count_groups(const Node& bindings, std::string_view key, const std::
   std::string text;
   for (const Node& node : bindings.elements()) {
     const auto pattern = node.find(key);
-    const auto names = pattern ? find_group(*pattern, variables, key == "gradients") : std::vector<std::string>();
-    if (pattern && names) text += fmt::format("; {} is {} of them", pattern->dump(), names->size());
+    const bool is_group = pattern && (key == "gradients" || key == "variables" || is_pattern(*pattern));
+    const auto names = is_group ? find_group(*pattern, variables, key == "gradients") : std::vector<std::string>();
+    if (is_group && names) text += fmt::format("; {} is {} of them", pattern->dump(), names->size());
   }
   return text;
 }
@@ -108,9 +109,13 @@ Result<void> parse_outputs(const Node& function, std::size_t count, const std::s
       draft.outputs.push_back(output);
       draft.def.outputs.push_back(std::move(binding));
     }
-  if (draft.outputs.size() != count)
+  if (draft.outputs.size() != count) {
+    std::string groups;
+    for (const char* key : {"gradients", "assign", "assign_add", "assign_sub"})
+      groups += count_groups(*node, key, variables);
     return node->fail("{}, but the module has {}: {}{}", counted(draft.outputs.size(), "binding"),
-                      counted(count, "result"), signature, count_groups(*node, "gradients", variables));
+                      counted(count, "result"), signature, groups);
+  }
   return {};
 }
 
@@ -155,7 +160,7 @@ Result<std::vector<std::string>> parse_platforms(const Node& owner) {
     std::string name = TFD_TRY(element.text());
     TFD_TRY(function::check_platform_name(name), element.path());
     if (std::find(platforms.begin(), platforms.end(), name) != platforms.end())
-      return element.fail("'{}' is there twice", name);
+      return element.fail("'{}' appears twice", name);
     platforms.push_back(std::move(name));
   }
   if (platforms.empty()) return node->fail("must not be empty");

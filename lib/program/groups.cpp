@@ -16,12 +16,17 @@ std::vector<std::string> matching(std::string_view pattern, const std::vector<Va
   return names;
 }
 
-/// [{"variables": "enc/*"}] -> [{"variable": "enc/w"}, {"variable": "enc/b"}]; other keys stay.
+/// [{"variables": "enc/*"}] -> [{"variable": "enc/w"}, {"variable": "enc/b"}]; other keys stay. Where the group has the
+/// key of a single one ("assign"), it is one if there is a '*' in it.
 void expand(Json& bindings, const char* group, const char* one, const std::vector<VariableDef>& variables) {
   if (!bindings.is_array()) return;
+  const auto is_group = [&](const Json& binding) {
+    if (!binding.is_object() || !binding.contains(group)) return false;
+    return std::string_view(group) != one || binding[group].get<std::string>().find('*') != std::string::npos;
+  };
   Json all = Json::array();
   for (Json& binding : bindings) {
-    if (!binding.is_object() || !binding.contains(group)) {
+    if (!is_group(binding)) {
       all.push_back(std::move(binding));
       continue;
     }
@@ -49,6 +54,8 @@ void expand_weights(Json& document) {
 
 }  // namespace
 
+bool is_pattern(const Node& node) { return node.is_text() && node.any_text()->find('*') != std::string::npos; }
+
 Result<std::vector<std::string>> find_group(const Node& pattern, const std::vector<VariableDef>& variables,
                                             bool gradients) {
   return find_group(TFD_TRY(pattern.text()), pattern, variables, gradients);
@@ -72,8 +79,10 @@ void state_groups(Json& document, const std::vector<VariableDef>& variables) {
   for (auto& [name, function] : functions->items()) {
     if (const auto inputs = function.find("inputs"); inputs != function.end())
       expand(*inputs, "variables", "variable", variables);
-    if (const auto outputs = function.find("outputs"); outputs != function.end())
-      expand(*outputs, "gradients", "gradient", variables);
+    const auto outputs = function.find("outputs");
+    if (outputs == function.end()) continue;
+    expand(*outputs, "gradients", "gradient", variables);
+    for (const char* key : {"assign", "assign_add", "assign_sub"}) expand(*outputs, key, key, variables);
   }
 }
 

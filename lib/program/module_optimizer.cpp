@@ -44,6 +44,10 @@ class ModuleOptimizer final : public variable::Optimizer {
     return std::ranges::any_of(def_.inputs,
                                [&](const Binding& one) { return one.role == Role::kSlot && one.slot == slot; });
   }
+  std::size_t slot_count(std::string_view) const override {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(def_.inputs, [](const Binding& one) { return one.role == Role::kSlot; }));
+  }
   void prepare(VariableState& state) const override {
     for (const Binding& one : def_.inputs)
       if (one.role == Role::kSlot) slot_of(state, one);
@@ -91,6 +95,7 @@ class ModuleOptimizer final : public variable::Optimizer {
   void use_average(VariableState&) const override {}
   bool has_averages() const override { return false; }
   double learning_rate_at(std::int64_t iterations) const override { return common_->learning_rate_at(iterations); }
+  std::int64_t steps_per_update() const override { return common_->steps_per_update(); }
   bool has_constant_rate() const override { return common_->has_constant_rate(); }
   variable::OnNonfinite on_nonfinite() const override { return common_->on_nonfinite(); }
   const std::optional<variable::LossScale>& loss_scale() const override { return common_->loss_scale(); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -102,15 +103,22 @@ Result<std::string> Node::any_text() const {
 }
 
 Result<std::int64_t> Node::integer(std::int64_t least) const {
+  if (!json_->is_number()) return fail_type("a whole number");
   if (!json_->is_number_integer()) {
-    if (json_->is_number()) return fail("must be a whole number, not {}", json_->dump());
-    return fail_type("a whole number");
+    constexpr double kExact = 9007199254740992.0;  // 2^53: up to it a double is the number that was written
+    const auto value = json_->get<double>();
+    if (value != std::floor(value) || std::abs(value) > kExact)
+      return fail("must be a whole number, not {}", json_->dump());
+    return at_least(static_cast<std::int64_t>(value), least);  // 1e3
   }
   const bool too_large =
       json_->is_number_unsigned() &&
       json_->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (too_large) return fail("{} is too large", json_->dump());
-  const auto value = json_->get<std::int64_t>();
+  return at_least(json_->get<std::int64_t>(), least);
+}
+
+Result<std::int64_t> Node::at_least(std::int64_t value, std::int64_t least) const {
   if (value < least && least == 1) return fail("must be positive, not {}", value);
   if (value < least) return fail("must be at least {}, not {}", least, value);
   return value;

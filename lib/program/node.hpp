@@ -56,13 +56,15 @@ class Node {
   std::vector<std::pair<std::string, Node>> members() const;  // of an object, in order
   std::vector<Node> elements() const;                         // of a list
 
-  Result<std::string> text() const;      // not empty
-  Result<std::string> any_text() const;  // may be empty
-  Result<std::int64_t> integer(std::int64_t least) const;
+  Result<std::string> text() const;                        // not empty
+  Result<std::string> any_text() const;                    // may be empty
+  Result<std::int64_t> integer(std::int64_t least) const;  // 1e3 is one too
   Result<double> number() const;
   Result<bool> boolean() const;
 
  private:
+  Result<std::int64_t> at_least(std::int64_t value, std::int64_t least) const;
+
   const nlohmann::ordered_json* json_;
   std::string path_;
 };

@@ -10,6 +10,7 @@
 #include "document.hpp"
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
+#include "typed_paths.hpp"
 
 namespace tfd::program {
 namespace {
@@ -82,38 +83,76 @@ bool splits_its_data(const Node& root, const std::string& function) {
   return says("function", function) && says("replicas", "split");
 }
 
-Result<Program> parse_root(const Node& root, const std::string& directory, const FileReader& reader,
-                           const ProgramOptions& options) {
-  TFD_TRY(root.expect_object({"v", "seed", "weights", "variables", "optimizer", "datasets", "functions", "train"}));
-  TFD_TRY(check_version(root));
+std::vector<FunctionDraft> parse_functions(const Node& node, const FileReader& reader, Program& program,
+                                           Problems& problems) {
+  std::vector<FunctionDraft> drafts;
+  if (!problems.check(node, {R"("function":)"}, node.is_object() ? Result<void>() : node.fail_type("an object")))
+    return drafts;
+  for (const auto& [name, child] : node.members())
+    if (auto draft = problems.keep(child, {mention_of(name)},
+                                   parse_function(name, child, program.variables, reader, program.files)))
+      drafts.push_back(std::move(*draft));
+  return drafts;
+}
+
+Result<void> check_draft(FunctionDraft& draft, const Program& program, const Facts& facts, int logical_devices) {
+  TFD_TRY(check_function(draft, program, facts));
+  return check_shardings(draft, logical_devices);
+}
+
+Result<std::uint64_t> parse_seed(const Node& node) { return static_cast<std::uint64_t>(TFD_TRY(node.integer(0))); }
+
+/// All parts, also after one that is wrong: what is wrong with the next is found too.
+Program parse_parts(const Node& root, const std::string& directory, const FileReader& reader,
+                    const ProgramOptions& options, Problems& problems) {
   Program program;
   program.directory = directory;
-  if (const auto node = root.find("seed")) program.seed = static_cast<std::uint64_t>(TFD_TRY(node->integer(0)));
+  program.data_root = options.data_root;
+  if (const auto node = root.find("seed")) program.seed = problems.keep(*node, {}, parse_seed(*node)).value_or(0);
   const auto weights = root.find("weights");
-  if (weights) TFD_TRY(weights->text());
+  if (weights) problems.keep(*weights, {}, weights->text());
   const VariableSources sources{directory, options.look_at_files, weights ? &*weights : nullptr};
-  if (const auto node = root.find("variables")) program.variables = TFD_TRY(parse_variables(*node, sources));
-  if (const auto node = root.find("optimizer")) TFD_TRY(parse_optimizer(*node, reader, program));
+  if (const auto node = root.find("variables")) program.variables = parse_variables(*node, sources, problems);
+  const auto optimizer = root.find("optimizer");
+  const Mentions of_optimizer{R"("gradient")", R"("gradients")", R"("learning_rate")", R"("loss_scale")"};
+  const bool has_rules =
+      optimizer && problems.check(*optimizer, of_optimizer, parse_optimizer(*optimizer, reader, program));
 
   std::vector<FunctionDraft> drafts;
-  if (const auto node = root.find("functions")) {
-    if (!node->is_object()) return node->fail_type("an object");
-    for (const auto& [name, child] : node->members())
-      drafts.push_back(TFD_TRY(parse_function(name, child, program.variables, reader, program.files)));
-  }
+  if (const auto node = root.find("functions")) drafts = parse_functions(*node, reader, program, problems);
   Facts facts;
-  if (const auto node = root.find("datasets")) facts = TFD_TRY(parse_datasets(*node, options, drafts, program));
+  if (const auto node = root.find("datasets")) facts = parse_datasets(*node, options, drafts, program, problems);
   for (FunctionDraft& draft : drafts) {
     draft.splits = splits_its_data(root, draft.def.name);
     draft.replicas = options.replicas;
-    TFD_TRY(check_function(draft, program, facts));
-    TFD_TRY(check_shardings(draft, options.logical_devices));
-    program.functions.push_back(std::move(draft.def));
+    problems.check(draft.node, {mention_of(draft.def.name)},
+                   check_draft(draft, program, facts, options.logical_devices));
+    program.functions.push_back(std::move(draft.def));  // in any case, so that train knows its name
   }
-  if (const auto node = root.find("optimizer")) TFD_TRY(check_optimizer(*node, program));
-  add_loss_scale(program);
-  if (const auto node = root.find("train")) program.train = TFD_TRY(parse_train(*node, program, facts));
+  if (has_rules) problems.check(*optimizer, {}, check_optimizer(*optimizer, program));
+  if (problems.empty()) add_loss_scale(program);
+  if (const auto node = root.find("train"))
+    if (auto train = problems.keep(*node, {}, parse_train(*node, program, facts))) program.train = std::move(*train);
   return program;
+}
+
+Result<Program> parse_root(const Node& root, const std::string& directory, const FileReader& reader,
+                           const ProgramOptions& options, std::string_view where) {
+  if (!root.is_object()) return fail(Error(root.fail_type("an object").value()).within(where));
+  Problems problems;
+  problems.check(
+      root, {},
+      root.expect_object({"v", "seed", "weights", "variables", "optimizer", "datasets", "functions", "train"}));
+  Program program;
+  if (auto version = check_version(root); version)
+    program = parse_parts(root, directory, reader, options, problems);
+  else if (problems.empty())  // the unknown key may be meant as this one
+    problems.check(root, {}, std::move(version));
+  if (problems.empty()) return program;
+  std::vector<Error> all;
+  for (Error error : problems.errors()) all.push_back(std::move(error).within(where));
+  if (options.errors != nullptr) *options.errors = all;
+  return fail(std::move(all.front()));
 }
 
 template <class T>
@@ -165,10 +204,12 @@ Result<Program> parse_program(std::string_view document, const std::string& path
                               const FileReader& read_file, const ProgramOptions& options) {
   const std::string where = printable(path);
   const Document json = TFD_TRY(parse_document(document), where);
-  for (const std::string& change : options.overrides) TFD_TRY(apply_override(*json, change));
-  Program program = TFD_TRY(parse_root(Node(*json, ""), directory, read_file, options), where);
+  for (const std::string& change : options.overrides)
+    TFD_TRY(apply_override(*json, change, options.working_directory, !options.has_data_root));
+  Program program = TFD_TRY(parse_root(Node(*json, ""), directory, read_file, options, where));
   program.path = path;
-  if (options.look_at_files) state_npy_specs(*json, {.directory = directory});
+  if (options.look_at_files)
+    state_npy_specs(*json, {.directory = options.data_root.empty() ? directory : options.data_root});
   state_groups(*json, program.variables);
   program.document = dump_document(*json);
   return program;
@@ -185,7 +226,14 @@ Result<Program> load_program(const std::string& path, const ProgramOptions& opti
     if (auto signature = find_plugin_signature(directory.string(), name)) return std::move(*signature);
     return read_file((directory / name).string());
   };
-  return parse_program(text, path, directory.string(), reader, options);
+  ProgramOptions here = options;
+  if (here.working_directory.empty()) here.working_directory = fs::current_path(error).string();
+  Program program = TFD_TRY(parse_program(text, path, directory.string(), reader, here));
+  if (program.train && program.train->checkpoint) {  // as it is typed, and as events and messages show it
+    std::string& shown = program.train->checkpoint->directory;
+    shown = short_path(shown, here.working_directory);
+  }
+  return program;
 }
 
 }  // namespace tfd::program

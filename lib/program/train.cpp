@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 
 #include "draft.hpp"
 #include "tfd/base/units.hpp"
@@ -38,10 +39,13 @@ Result<Duration> parse_time(const Node& node) {
   return time;
 }
 
-Result<CheckpointDef> parse_checkpoint(const Node& node) {
+Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& directory) {
   TFD_TRY(node.expect_object({"dir", "every", "keep", "keep_best", "resume"}));
   CheckpointDef checkpoint;
-  checkpoint.directory = TFD_TRY(TFD_TRY(node.member("dir")).text());
+  const std::filesystem::path stated = TFD_TRY(TFD_TRY(node.member("dir")).text());
+  const auto path =
+      (std::filesystem::path(directory) / stated / "").lexically_normal();  // however many slashes it ends with
+  checkpoint.directory = path == path.root_path() ? path.string() : path.parent_path().string();
   if (const auto every = node.find("every")) {
     if (every->is_number())
       checkpoint.every_steps = TFD_TRY(every->integer(1));
@@ -64,23 +68,37 @@ Result<CheckpointDef> parse_checkpoint(const Node& node) {
   return checkpoint;
 }
 
-Result<EvaluateDef> parse_evaluate(const Node& node, const Program& program, const Facts& facts) {
+Result<void> check_evaluated(const FunctionDef& def) {
+  const auto wrong = [&](std::string_view what) { return fail(Code::kInvalidArgument, "'{}' {}", def.name, what); };
+  if (def.arg_count > 0 || !def.kwargs.empty())
+    return wrong("takes arguments, and an evaluation passes none: bind its inputs to a dataset");
+  if (def.has_updates()) return wrong("updates variables, and an evaluation must not");
+  if (std::ranges::none_of(def.outputs, [](const auto& one) { return one.kind == OutputKind::kMetric; }))
+    return wrong("has no metric");
+  const auto datasets = datasets_of(def);
+  if (datasets.size() != 1)
+    return wrong(fmt::format("must read one dataset, not {}", datasets.empty() ? "none" : "several"));
+  return {};
+}
+
+Result<void> check_ends(const Program& program, const FunctionDef& def, std::optional<std::int64_t> steps) {
+  const std::string dataset = datasets_of(def).front();
+  if (steps || !program.endless_datasets.contains(dataset)) return {};
+  return fail(Code::kInvalidArgument, "dataset '{}' never ends: state 'steps'", dataset);
+}
+
+Result<EvaluateDef> parse_evaluate(const Node& node, const Program& program) {
   TFD_TRY(node.expect_object({"function", "every", "steps"}));
   const FunctionDef* def = TFD_TRY(parse_target(node, program));
   const Node function = TFD_TRY(node.member("function"));
   EvaluateDef evaluate;
   evaluate.function = def->name;
-  if (def->has_updates()) return function.fail("'{}' updates variables, and an evaluation must not", def->name);
-  bool measures = false;
-  for (const OutputBinding& binding : def->outputs) measures = measures || binding.kind == OutputKind::kMetric;
-  if (!measures) return function.fail("'{}' has no metric", def->name);
-  const auto datasets = datasets_of(*def);
-  if (datasets.size() != 1)
-    return function.fail("'{}' must read one dataset, not {}", def->name, datasets.empty() ? "none" : "several");
+  if (const auto fits = check_evaluated(*def); !fits)
+    return function.fail_text(Code::kInvalidArgument, fits.error().message);
   if (const auto every = node.find("every")) evaluate.every_steps = TFD_TRY(every->integer(1));
   if (const auto steps = node.find("steps")) evaluate.steps = TFD_TRY(steps->integer(1));
-  if (!evaluate.steps && is_endless(facts, datasets.front()))
-    return node.fail("dataset '{}' never ends: state 'steps'", datasets.front());
+  if (const auto ends = check_ends(program, *def, evaluate.steps); !ends)
+    return node.fail_text(Code::kInvalidArgument, ends.error().message);
   return evaluate;
 }
 
@@ -149,6 +167,11 @@ Result<Replicas> parse_replicas(std::string_view name) {
   return fail(Code::kInvalidArgument, "must be \"each\" or \"split\"");
 }
 
+Result<void> check_evaluation(const Program& program, const FunctionDef& function, std::optional<std::int64_t> steps) {
+  TFD_TRY(check_evaluated(function));
+  return check_ends(program, function, steps);
+}
+
 Result<TrainDef> parse_train(const Node& node, const Program& program, const Facts& facts) {
   TFD_TRY(node.expect_object(
       {"function", "steps", "epochs", "max_time", "log_every", "replicas", "checkpoint", "evaluate", "stop"}));
@@ -161,8 +184,9 @@ Result<TrainDef> parse_train(const Node& node, const Program& program, const Fac
   if (const auto every = node.find("log_every")) train.log_every = TFD_TRY(every->integer(1));
   if (const auto replicas = node.find("replicas"))
     train.replicas = TFD_TRY(parse_replicas(TFD_TRY(replicas->text())), replicas->path());
-  if (const auto checkpoint = node.find("checkpoint")) train.checkpoint = TFD_TRY(parse_checkpoint(*checkpoint));
-  if (const auto evaluate = node.find("evaluate")) train.evaluate = TFD_TRY(parse_evaluate(*evaluate, program, facts));
+  if (const auto checkpoint = node.find("checkpoint"))
+    train.checkpoint = TFD_TRY(parse_checkpoint(*checkpoint, program.directory));
+  if (const auto evaluate = node.find("evaluate")) train.evaluate = TFD_TRY(parse_evaluate(*evaluate, program));
   if (const auto checkpoint = node.find("checkpoint"))
     if (const auto best = checkpoint->find("keep_best")) {
       TFD_TRY(best->expect_object({"metric", "mode"}));

@@ -59,7 +59,7 @@ Result<std::vector<Binding>> parse_bindings(const Node& node, bool is_input, std
   for (const Node& element : node.elements()) {
     Binding binding = TFD_TRY(parse_binding(element, is_input));
     for (const Binding& other : bindings)
-      if (other.role == binding.role && other.slot == binding.slot) return element.fail("is there twice");
+      if (other.role == binding.role && other.slot == binding.slot) return element.fail("appears twice");
     bindings.push_back(std::move(binding));
   }
   if (bindings.size() != count)

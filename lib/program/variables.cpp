@@ -127,14 +127,18 @@ Result<VariableDef> parse_variable(const std::string& name, const Node& node, co
 }
 
 /// "weights": one file has the values of all. What else it has is nobody's.
-Result<void> initialise_all(const Node& weights, const VariableSources& sources, std::vector<VariableDef>& variables) {
+Result<void> initialise_all(const Node& weights, const VariableSources& sources, std::vector<VariableDef>& variables,
+                            Problems& problems) {
   const std::string name = TFD_TRY(weights.text());
   const std::string path = (std::filesystem::path(sources.directory) / name).lexically_normal().string();
   std::map<std::string, tensor::TensorSpec> stored;
   if (sources.look_at_files) stored = TFD_TRY(tensor::load_safetensors_specs(path), weights.path());
   for (VariableDef& variable : variables) {
-    if (sources.look_at_files)
-      TFD_TRY(variable::check_stored(stored, path, variable.name, variable.spec), weights.path());
+    if (sources.look_at_files) {
+      auto checked = variable::check_stored(stored, path, variable.name, variable.spec);
+      if (!checked) checked = fail(std::move(checked).error().within(weights.path()));
+      problems.check(weights, {}, std::move(checked));
+    }
     variable.init = safetensors_init(path, variable.name);
   }
   return {};
@@ -149,12 +153,17 @@ Result<std::int64_t> shards_of(const VariableDef& variable) {
                                variable.spec.shape);
 }
 
-Result<std::vector<VariableDef>> parse_variables(const Node& node, const VariableSources& sources) {
-  if (!node.is_object()) return node.fail_type("an object");
+std::vector<VariableDef> parse_variables(const Node& node, const VariableSources& sources, Problems& problems) {
   std::vector<VariableDef> variables;
-  for (const auto& [name, child] : node.members())
-    variables.push_back(TFD_TRY(parse_variable(name, child, sources, variables)));
-  if (sources.weights != nullptr) TFD_TRY(initialise_all(*sources.weights, sources, variables));
+  if (!problems.check(node, {""}, node.is_object() ? Result<void>() : node.fail_type("an object"))) return variables;
+  for (const auto& [name, child] : node.members()) {
+    const Mentions mentions{mention_of(name), R"("variables":)", R"("gradients":)", R"("groups":)",
+                            R"("exclude_from_weight_decay":)"};
+    if (auto variable = problems.keep(child, mentions, parse_variable(name, child, sources, variables)))
+      variables.push_back(std::move(*variable));
+  }
+  if (sources.weights != nullptr && sources.weights->text())
+    problems.check(*sources.weights, {}, initialise_all(*sources.weights, sources, variables, problems));
   return variables;
 }
 

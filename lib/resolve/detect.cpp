@@ -67,7 +67,7 @@ Result<std::string> choose_kind(const Surroundings& around) {
     if (seen.found) return seen.kind;
     all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", seen.kind, seen.why);
   }
-  return fail(Code::kNotFound, "auto: no cluster is here: {}", all);
+  return fail(Code::kFailedPrecondition, "auto: no cluster is here: {}", all);
 }
 
 std::unique_ptr<Resolver> make_once(std::function<Result<cluster::ClusterConfig>()> answer) {

@@ -13,9 +13,6 @@ namespace {
 constexpr std::size_t kLongestName = 255;
 constexpr std::ptrdiff_t kMostGroups = 8;
 
-/// What Slurm separates items by, besides a comma.
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -97,7 +94,7 @@ class Expander {
     const std::string_view last = dash == std::string_view::npos ? first : text.substr(0, slash).substr(dash + 1);
     const std::string_view step = slash == std::string_view::npos ? "1" : text.substr(slash + 1);
     if (!all_digits(first) || !all_digits(last)) return wrong_part(text, "is neither N nor N-M");
-    if (!all_digits(step)) return wrong_part(text, "has a step that is no number");
+    if (!all_digits(step)) return wrong_part(text, "has a step that is not a number");
     Range range;
     range.width = first.size();
     const auto read = [](std::string_view digits, std::uint64_t& value) {

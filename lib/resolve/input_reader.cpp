@@ -16,8 +16,6 @@ constexpr std::size_t kReadSize = std::size_t{64} << 10;
 constexpr std::size_t kLongestDocument = std::size_t{256} << 20;
 constexpr std::chrono::seconds kSilence{2};
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 /// Finds the end of a JSON object without judging what is in it; goes on where it stopped when more bytes have come.
 class ObjectScanner {
  public:

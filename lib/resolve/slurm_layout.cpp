@@ -129,7 +129,7 @@ Result<std::vector<int>> nodes_of_ranks(const Environment& env, const SlurmOptio
   return deal(job.nodes, job.total, kWhole);
 }
 
-/// Slurm lists hosts in order, so usually one look at neighbours tells that none is there twice.
+/// Slurm lists hosts in order, so usually one look at neighbours tells that none appears twice.
 bool is_sorted_by_name(const std::vector<SlurmNode>& nodes) {
   return std::adjacent_find(nodes.begin(), nodes.end(), [](const SlurmNode& a, const SlurmNode& b) {
            return a.host.size() > b.host.size() || (a.host.size() == b.host.size() && a.host >= b.host);

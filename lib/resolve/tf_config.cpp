@@ -42,7 +42,7 @@ Result<cluster::ClusterConfig> read_whole(const std::string& text, const TfConfi
 Result<cluster::ClusterConfig> resolve_tf_config(const Environment& env, const TfConfigOptions& options) {
   const std::optional<std::string> text = env.find("TF_CONFIG");
   const TfConfigView view(text, {options.task_type, options.task_id, options.rpc_layer});
-  if (!text && options.compat == Compat::kNone) return fail(Code::kNotFound, "TF_CONFIG is not set");
+  if (!text && options.compat == Compat::kNone) return fail(Code::kFailedPrecondition, "TF_CONFIG is not set");
   cluster::ClusterConfig config = options.compat == Compat::kTensorflow ? TFD_TRY(read_as_tensorflow(view, options))
                                                                         : TFD_TRY(read_whole(*text, options));
   if (!config.master) {

@@ -3,6 +3,7 @@
 // What a function's results become: the call's value, metrics, updates of variables and of their rows.
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "closure_binding.hpp"
 
@@ -107,6 +108,23 @@ Tensor flat_indices(const Tensor& indices) {
   Tensor out = Tensor::uninitialized(DType::kS64, {count});
   std::copy_n(indices.as<std::int32_t>().begin(), count, out.mutable_as<std::int64_t>());
   return out;
+}
+
+Result<void> take_differences(const program::FunctionDef& function, const std::map<std::string, Tensor>& read,
+                              std::vector<variable::Update>& updates) {
+  std::set<std::string_view> differing;
+  for (const program::OutputBinding& output : function.outputs)
+    if (output.apply == program::Apply::kDifference) differing.insert(output.name);
+  for (variable::Update& update : updates) {
+    if (!differing.contains(original_name(update.variable))) continue;
+    const auto before = read.find(update.variable);
+    if (before == read.end()) return fail(Code::kInternal, "'{}' was not read", update.variable);
+    if (before->second.spec() != update.value.spec())
+      return fail(Code::kInvalidArgument, "the new value of '{}' is {}, the variable is {}", update.variable,
+                  format_spec(update.value.spec()), format_spec(before->second.spec()));
+    update = variable::as_difference(std::move(update), before->second);
+  }
+  return {};
 }
 
 Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<Tensor> results,

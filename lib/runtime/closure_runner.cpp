@@ -38,6 +38,17 @@ Result<Tensor> scalar_of(double number, DType dtype) {
   }
 }
 
+/// Exact, and an error where the module's argument is too narrow for it.
+Result<Tensor> step_scalar(std::int64_t step, DType dtype) {
+  const bool fits = (dtype != DType::kS32 || std::in_range<std::int32_t>(step)) &&
+                    (dtype != DType::kU32 || std::in_range<std::uint32_t>(step));
+  if (!fits)
+    return fail(Code::kInvalidArgument, "step {} doesn't fit into an argument of {}", step, tensor::dtype_name(dtype));
+  if (dtype == DType::kS64) return Tensor::scalar(dtype, step);
+  if (dtype == DType::kU64) return Tensor::scalar(dtype, static_cast<std::uint64_t>(step));
+  return scalar_of(static_cast<double>(step), dtype);
+}
+
 const ArgumentValue* find_argument(const program::InputBinding& input, const ClosureCall& call) {
   if (input.kind == InputKind::kArg) {
     const auto index = static_cast<std::size_t>(input.index);
@@ -53,11 +64,17 @@ std::string describe(const program::InputBinding& input) {
                                        : fmt::format("argument '{}'", input.name);
 }
 
+/// A replica's own copy, where it has one.
+const Tensor& value_of(const std::string& variable, const CallContext& context) {
+  if (context.copies == nullptr || !context.copies->has(variable)) return context.variables->at(variable);
+  return context.variables->at(context.copies->copy_name(variable, context.device));
+}
+
 Result<Tensor> bind_argument(const program::InputBinding& input, const CallContext& context) {
   const ArgumentValue* value = find_argument(input, *context.call);
   if (value == nullptr) return fail(Code::kInvalidArgument, "{} is missing", describe(input));
   if (const auto* iterator = std::get_if<IteratorRef>(value)) return context.elements->field(iterator->id, input.field);
-  if (const auto* variable = std::get_if<VariableRef>(value)) return context.variables->at(variable->name);
+  if (const auto* variable = std::get_if<VariableRef>(value)) return value_of(variable->name, context);
   if (input.field)
     return fail(Code::kInvalidArgument, "{} must be an iterator: its field '{}' is used", describe(input),
                 *input.field);
@@ -85,7 +102,7 @@ Result<Tensor> bind_random(const program::InputBinding& input, const program::Pr
   draw.input = static_cast<std::uint32_t>(input.index);
   draw.number = call.closure.value_or(static_cast<std::uint64_t>(call.step + context.batch));
   draw.is_closure = call.closure.has_value();
-  draw.replica = context.first_replica + static_cast<std::uint32_t>(context.device);
+  draw.replica = context.first_replica + static_cast<std::uint32_t>(context.replica_id);
   return variable::draw_for_step(spec, draw);
 }
 
@@ -113,14 +130,14 @@ const function::Module& module_for(const program::FunctionDef& def, const std::v
 Result<Tensor> bind_source(const program::InputBinding& input, const CallContext& context, DType dtype) {
   switch (input.kind) {
     case InputKind::kVariable:
-      return context.variables->at(input.name);
+      return value_of(input.name, context);
     case InputKind::kDataset:
       return context.elements->field(own_iterator_id(input.name), input.field);
     case InputKind::kArg:
     case InputKind::kKwarg:
       return bind_argument(input, context);
     case InputKind::kStep:
-      return scalar_of(static_cast<double>(context.call->step), dtype);
+      return step_scalar(context.call->step, dtype);
     case InputKind::kLearningRate:
       return scalar_of(context.learning_rate, dtype);
     case InputKind::kReplicaId:

@@ -10,6 +10,7 @@
 
 #include "remote_variables.hpp"
 #include "tfd/data/dataset.hpp"
+#include "tfd/runtime/replica_copies.hpp"
 #include "worker_program.hpp"
 
 namespace tfd::runtime {
@@ -52,8 +53,9 @@ struct CallContext {
   int num_replicas = 1;
   int device = 0;                                     // of this process
   const std::vector<tensor::Tensor>* rows = nullptr;  // of lookups_of(), in its order; null: from `variables`
-  std::int64_t batch = 0;                             // of an evaluation
-  std::uint32_t first_replica = 0;  // of this process among those that draw random numbers of the same step
+  std::int64_t batch = 0;                             // of an evaluation: which of the pass
+  std::uint32_t first_replica = 0;        // of this process among those that draw random numbers of the same step
+  const ReplicaCopies* copies = nullptr;  // of replicas, each of which has its own; null: outside of them
 };
 
 /// The iterators that a call of `function` takes an element from: ids, each once. The program's own datasets are
@@ -64,6 +66,11 @@ std::string own_iterator_id(const std::string& dataset);
 /// What the function looks up in this call, in the order of its inputs.
 Result<std::vector<RemoteVariables::Lookup>> lookups_of(const program::FunctionDef& function,
                                                         const CallContext& context);
+
+/// Of what the outputs assign as a difference: it adds what has changed since `read`, which has the copies by their
+/// names.
+Result<void> take_differences(const program::FunctionDef& function, const std::map<std::string, tensor::Tensor>& read,
+                              std::vector<variable::Update>& updates);
 
 /// Binds, calls, binds.
 Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context);

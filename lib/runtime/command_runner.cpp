@@ -34,11 +34,6 @@ std::int64_t microseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
 }
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 /// What tfd-serve gave this worker of its host's processors.
 int own_share(const Environment& environment) {
   const std::string text = environment.get("PJRT_NPROC");
@@ -48,6 +43,14 @@ int own_share(const Environment& environment) {
   cpu_set_t set;
   CPU_ZERO(&set);
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+/// Linux takes no argument of 128 KiB, and the command line is one of sh's.
+std::string start_error_text(const Error& error, const std::string& command) {
+  constexpr std::size_t kTooLong = std::size_t{128} << 10;
+  if (command.size() < kTooLong) return error.message;
+  return fmt::format("the command has {} bytes, and Linux takes less than {}: put what is long into a file",
+                     command.size(), kTooLong);
 }
 
 }  // namespace
@@ -245,7 +248,8 @@ void CommandRunner::start_waiting(Session& session) {
       outcome.host = host_;
       outcome.started_us = microseconds(std::chrono::system_clock::now().time_since_epoch());
       outcome.output = tensor_of("");
-      outcome.errors = tensor_of(fmt::format("{}: {}\n", task_, started.error().message));
+      outcome.errors =
+          tensor_of(fmt::format("{}: {}\n", task_, start_error_text(started.error(), waiting.command.text)));
       waiting.responder.reply(encode(outcome));
     }
   }

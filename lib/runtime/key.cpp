@@ -47,8 +47,8 @@ Result<void> check_mode(int fd, const struct stat& info, const std::string& show
   if (!by_all && is_read_only) return {};
   const std::string mode = fmt::format("key file {}: mode {:04o}", shown, info.st_mode & 07777);
   if (is_read_only)
-    return fail(Code::kPermissionDenied, "{} lets others read it: of a Kubernetes Secret, defaultMode: 0440", mode);
-  return fail(Code::kPermissionDenied, "{} lets {} read it: chmod 600 {}", mode, by_all ? "others" : "its group",
+    return fail(Code::kPermissionDenied, "{}: others can read it; for a Kubernetes Secret set defaultMode: 0440", mode);
+  return fail(Code::kPermissionDenied, "{}: {} can read it: chmod 600 {}", mode, by_all ? "others" : "its group",
               shown);
 }
 
@@ -59,14 +59,6 @@ std::string_view take_line(std::string_view& text, std::string_view name) {
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line.starts_with(name) ? line.substr(name.size()) : std::string_view();
-}
-
-/// The spec's own "key_file"; empty where it has none.
-std::string stated_path(const cluster::ClusterConfig& config) {
-  const auto extra = cluster::parse_json(config.extra, "cluster spec");
-  if (!extra) return "";
-  const auto* stated = extra->find("key_file");
-  return stated != nullptr && stated->is(cluster::JsonValue::Kind::kString) ? stated->text : "";
 }
 
 std::string absolute(const std::string& path) {
@@ -111,7 +103,8 @@ Result<transport::CurveKey> load_key(const std::string& path) {
 Result<void> save_new_key(const std::string& path, const transport::CurveKey& key) {
   const process::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file && errno == EEXIST)
-    return fail(Code::kAlreadyExists, "{} is there already: a key is never overwritten, its cluster would be shut out",
+    return fail(Code::kAlreadyExists,
+                "{} already exists; not overwriting it (the cluster that uses it would be locked out)",
                 printable(path));
   if (!file) return fail_errno(errno, fmt::format("cannot make the key file {}", printable(path)));
   return write_key(file.get(), path, key);
@@ -136,7 +129,7 @@ Result<void> make_key_directory(const std::string& key_path) {
 Result<std::optional<FoundKey>> find_key(const std::string& asked, const cluster::ClusterConfig& config,
                                          const Environment& env) {
   std::string path = asked.empty() ? env.get("TFD_KEY_FILE") : asked;
-  if (path.empty()) path = stated_path(config);
+  if (path.empty()) path = cluster::stated_text(config, "key_file");
   if (path == kNone) return std::nullopt;
   const std::string usual = default_key_path(env);
   if (path.empty()) {

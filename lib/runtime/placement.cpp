@@ -3,7 +3,8 @@
 
 namespace tfd::runtime {
 
-Placement place_variables(const program::Program& program, std::vector<std::pair<std::string, std::string>> ps) {
+Placement place_variables(const program::Program& program, std::vector<std::pair<std::string, std::string>> ps,
+                          const ReplicaCopies& copies) {
   Placement out{std::move(ps), {}, {}};
   if (out.ps.empty()) return out;
   // Can't fail: the program was checked.
@@ -11,7 +12,10 @@ Placement place_variables(const program::Program& program, std::vector<std::pair
       variable::place_variables(program::variables_to_place(program), static_cast<int>(out.ps.size())).value();
   for (variable::PlacedVariable& variable : placed) {
     out.variables[variable.name] = variable.ps.front();
-    out.placed.emplace(variable.name, std::move(variable));
+    for (std::string& name : copies.names_of(variable.name)) {
+      variable::PlacedVariable& one = out.placed.emplace(name, variable).first->second;
+      one.name = std::move(name);
+    }
   }
   return out;
 }

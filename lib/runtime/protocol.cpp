@@ -70,7 +70,7 @@ Message encode(const LoadProgram& load) {
   }
   return make_message(Kind::kLoadProgram,
                       {load.epoch, load.path, load.directory, load.document, names, load.placement.ps,
-                       load.placement.variables, places_to_json(load.placement)},
+                       load.placement.variables, places_to_json(load.placement), load.shuffle_stream},
                       std::move(contents));
 }
 
@@ -87,6 +87,7 @@ Result<LoadProgram> decode_load_program(const Message& message) {
     meta.at(5).get_to(out.placement.ps);
     meta.at(6).get_to(out.placement.variables);
     out.placement.placed = TFD_TRY(places_from_json(meta.at(7), out.placement.ps.size()));
+    if (meta.size() > 8) meta.at(8).get_to(out.shuffle_stream);
     return out;
   });
 }
@@ -98,12 +99,14 @@ Result<std::uint64_t> decode_load_epoch(const Message& message) {
 }
 
 Message encode(const CreateIterator& create) {
-  return make_message(Kind::kCreateIterator, {create.id, create.dataset});
+  return make_message(Kind::kCreateIterator, {create.id, create.dataset, create.shuffle_stream});
 }
 
 Result<CreateIterator> decode_create_iterator(const Message& message) {
   return decode<CreateIterator>(message, "create iterator", [](const json& meta) -> Result<CreateIterator> {
-    return CreateIterator{meta.at(0).get<std::string>(), meta.at(1).get<std::string>()};
+    CreateIterator out{meta.at(0).get<std::string>(), meta.at(1).get<std::string>()};
+    if (meta.size() > 2) meta.at(2).get_to(out.shuffle_stream);
+    return out;
   });
 }
 
@@ -113,10 +116,11 @@ Message encode(const ClosureCall& call) {
   for (const ArgumentValue& value : call.args) args.push_back(argument_to_json(value, tensors));
   json kwargs = json::array();
   for (const auto& [name, value] : call.kwargs) kwargs.push_back({name, argument_to_json(value, tensors)});
-  return make_message(Kind::kRun,
-                      {call.epoch, call.sequence, call.attempt, call.function, call.step, std::move(args),
-                       std::move(kwargs), call.replicas, call.closure ? json(*call.closure) : json(nullptr)},
-                      std::move(tensors));
+  return make_message(
+      Kind::kRun,
+      {call.epoch, call.sequence, call.attempt, call.function, call.step, std::move(args), std::move(kwargs),
+       call.replicas, call.closure ? json(*call.closure) : json(nullptr), call.most_elements},
+      std::move(tensors));
 }
 
 Result<ClosureCall> decode_call(const Message& message) {
@@ -134,6 +138,7 @@ Result<ClosureCall> decode_call(const Message& message) {
     meta.at(7).get_to(out.replicas);
     if (out.replicas > program::Replicas::kSplit) return fail(Code::kInvalidArgument, "malformed run message");
     if (meta.size() > 8 && !meta.at(8).is_null()) out.closure = meta.at(8).get<std::uint64_t>();
+    if (meta.size() > 9) meta.at(9).get_to(out.most_elements);
     return out;
   });
 }
@@ -162,8 +167,9 @@ Result<ClosureOutcome> decode_outcome(const Message& message) {
 }
 
 Message encode(const Evaluate& evaluate) {
-  return make_message(Kind::kEvaluate, {evaluate.function, evaluate.count, evaluate.index,
-                                        evaluate.steps ? json(*evaluate.steps) : json(nullptr), evaluate.epoch});
+  return make_message(Kind::kEvaluate,
+                      {evaluate.function, evaluate.count, evaluate.index,
+                       evaluate.steps ? json(*evaluate.steps) : json(nullptr), evaluate.epoch, evaluate.seed});
 }
 
 Result<Evaluate> decode_evaluate(const Message& message) {
@@ -174,6 +180,7 @@ Result<Evaluate> decode_evaluate(const Message& message) {
                  {},
                  meta.at(4).get<std::uint64_t>()};
     if (!meta.at(3).is_null()) out.steps = meta.at(3).get<std::int64_t>();
+    if (meta.size() > 5) meta.at(5).get_to(out.seed);
     if (out.count < 1 || out.index < 0 || out.index >= out.count)
       return fail(Code::kInvalidArgument, "part {} of {} is no part", out.index, out.count);
     return out;

@@ -46,10 +46,12 @@ struct LoadProgram {
   std::string document;
   std::map<std::string, std::string> files;
   Placement placement;
+  std::uint64_t shuffle_stream = 0;  // of a worker, for the program's own datasets
 };
 struct CreateIterator {
   std::string id;
   std::string dataset;
+  std::uint64_t shuffle_stream = 0;
 };
 struct Evaluate {
   std::string function;
@@ -57,6 +59,7 @@ struct Evaluate {
   std::int64_t index = 0;
   std::optional<std::int64_t> steps;
   std::uint64_t epoch = 0;
+  std::uint64_t seed = 0;  // of shuffles that state none: all parts are cut from one order
 };
 struct DropWaiting {
   std::uint64_t epoch = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps_service.hpp"
 
+#include <new>
 #include <nlohmann/json.hpp>
 
+#include "tfd/runtime/memory_need.hpp"
 #include "tfd/runtime/sharded_state.hpp"
 #include "tfd/variable/initializer.hpp"
 #include "worker_program.hpp"
@@ -10,14 +12,32 @@
 namespace tfd::runtime {
 namespace {
 
+/// A variable, or all its copies, which lie in the same places.
+std::vector<const variable::PlacedVariable*> placed_of(const Placement& placement, const std::string& variable) {
+  std::vector<const variable::PlacedVariable*> out;
+  for (auto at = placement.placed.lower_bound(variable);
+       at != placement.placed.end() && at->first.starts_with(variable); ++at)
+    if (original_name(at->first) == variable) out.push_back(&at->second);
+  return out;
+}
+
+MemoryNeed need_at(const program::Program& program, const Placement& placement, int position) {
+  MemoryNeed need;
+  for (const auto& [name, placed] : placement.placed)
+    if (program.find_variable(original_name(name)) != nullptr) add_placed(need, program, placed, position);
+  return need;
+}
+
 Result<variable::VariableStore> make_store(const program::Program& program, const Placement& placement, int position,
                                            const MakeEngine& make_engine) {
+  TFD_TRY(check_memory(need_at(program, placement, position),
+                       fmt::format("on {}", placement.ps[static_cast<std::size_t>(position)].first)));
   variable::VariableStore store;
   store.set_optimizer(TFD_TRY(make_rules(program, make_engine)));
   for (const program::VariableDef& variable : program.variables) {
-    const auto found = placement.placed.find(variable.name);
-    if (found == placement.placed.end()) continue;
-    const variable::PlacedVariable& placed = found->second;
+    const auto copies = placed_of(placement, variable.name);
+    if (copies.empty()) continue;
+    const variable::PlacedVariable& placed = *copies.front();
     if (placed.sharding.shape() != variable.spec.shape)
       return fail(Code::kInvalidArgument, "variable '{}' is placed as {}, and is {}", variable.name,
                   tensor::format_shape(placed.sharding.shape()), format_spec(variable.spec));
@@ -29,7 +49,7 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
       auto value =
           TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec, rows),
                   "variables." + variable.name);
-      TFD_TRY(store.create(stored_name(placed, i), std::move(value)));
+      for (const variable::PlacedVariable* copy : copies) TFD_TRY(store.create(stored_name(*copy, i), value));
     }
   }
   return store;
@@ -43,13 +63,14 @@ int position_of(const Placement& placement, const std::string& name) {
 
 }  // namespace
 
-Result<variable::VariableStore> make_own_store(const program::Program& program) {
+Result<variable::VariableStore> make_own_store(const program::Program& program, const ReplicaCopies& copies) {
+  TFD_TRY(check_memory(need_of_worker(program), "on every worker"));
   variable::VariableStore store;
   for (const program::VariableDef& variable : program.variables) {
     if (!variable.per_worker) continue;
     auto value = TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec),
                          "variables." + variable.name);
-    TFD_TRY(store.create(variable.name, std::move(value)));
+    for (std::string& name : copies.names_of(variable.name)) TFD_TRY(store.create(std::move(name), value));
   }
   return store;
 }
@@ -104,7 +125,12 @@ void PsService::run_loads() {
     if (loading->load.epoch != made)
       loading->store.emplace([&]() -> Result<variable::VariableStore> {
         const program::Program program = TFD_TRY(parse_loaded(loading->load));
-        return make_store(program, loading->load.placement, loading->position, make_engine_);
+        try {
+          return make_store(program, loading->load.placement, loading->position, make_engine_);
+        } catch (const std::bad_alloc&) {  // less than what is free may be granted, as by ulimit -v
+          return fail(Code::kResourceExhausted, "no memory for the variables: they need {}",
+                      describe_need(need_at(program, loading->load.placement, loading->position)));
+        }
       }());
     if (loading->store && *loading->store) made = loading->load.epoch;
     loading->post([this, loading] { loaded(*loading); });

@@ -20,7 +20,7 @@
 namespace tfd::runtime {
 
 /// The variables that every worker has of its own, with their initial values.
-Result<variable::VariableStore> make_own_store(const program::Program& program);
+Result<variable::VariableStore> make_own_store(const program::Program& program, const ReplicaCopies& copies);
 
 class PsService {
  public:

@@ -32,7 +32,7 @@ Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& we
 /// As if all examples had been one batch. Equal weights: TensorFlow's mean, the sum divided.
 Result<Tensor> mean_by_examples(const std::vector<Tensor>& values, const std::vector<double>& weights) {
   const bool equal = std::ranges::all_of(weights, [&](double weight) { return weight == weights.front(); });
-  if (equal) return variable::aggregate(variable::Aggregation::kMean, values);
+  if (equal) return variable::aggregate_gradients(variable::Aggregation::kMean, values);
   double total = 0;
   for (const double weight : weights) total += weight;
   for (const Tensor& value : values)
@@ -112,11 +112,22 @@ Result<variable::Update> reduce_rows(const program::OutputBinding& output, varia
 Result<std::vector<variable::Update>> reduce_updates(const program::Program& program,
                                                      const program::FunctionDef& function,
                                                      const std::vector<std::vector<variable::Update>>& updates,
-                                                     const std::vector<double>& examples) {
-  if (updates.size() == 1) return updates.front();
+                                                     const std::vector<double>& examples, const ReplicaCopies& copies) {
+  if (updates.size() == 1 && copies.empty()) return updates.front();
   std::vector<variable::Update> out;
   for (std::size_t i = 0; i < updates.front().size(); ++i) {
     variable::Update update = updates.front()[i];
+    if (copies.has(update.variable)) {
+      for (std::size_t replica = 0; replica < updates.size(); ++replica) {
+        out.push_back(updates[replica][i]);
+        out.back().variable = copies.copy_name(update.variable, static_cast<int>(replica));
+      }
+      continue;
+    }
+    if (updates.size() == 1) {
+      out.push_back(std::move(update));
+      continue;
+    }
     const program::OutputBinding* output = output_of(function, updates.front(), i);
     if (output == nullptr) return fail(Code::kInternal, "no output updates '{}'", update.variable);
     const auto aggregation = program.find_variable(update.variable)->aggregation;
@@ -138,7 +149,8 @@ Result<std::vector<variable::Update>> reduce_updates(const program::Program& pro
     if (!is_gradient) {
       update.value = TFD_TRY(variable::aggregate(aggregation, values), "'" + update.variable + "'");
     } else if (output->reduce == program::Reduce::kSum) {
-      update.value = TFD_TRY(variable::aggregate(variable::Aggregation::kSum, values), "'" + update.variable + "'");
+      update.value =
+          TFD_TRY(variable::aggregate_gradients(variable::Aggregation::kSum, values), "'" + update.variable + "'");
     } else {
       update.value = TFD_TRY(mean_by_examples(values, examples), "'" + update.variable + "'");
     }

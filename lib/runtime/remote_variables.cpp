@@ -9,10 +9,9 @@
 #include "tfd/runtime/sharded_state.hpp"
 
 namespace tfd::runtime {
-namespace {
 
 /// The first failure of a group of requests, and who hasn't answered yet.
-class Group final : public Waits {
+class RequestGroup final : public Waits {
  public:
   void expect(const std::string& name) {
     const std::scoped_lock lock(mutex_);
@@ -52,13 +51,8 @@ class Group final : public Waits {
   std::optional<Error> error_;
 };
 
-Error blame(Error error, const std::string& ps) {
-  if (error.task.empty()) error.task = ps;
-  return error;
-}
-
 /// One tensor on its way, in parts.
-struct Wanted {
+struct WantedTensor {
   const variable::PlacedVariable* placed = nullptr;
   std::vector<tensor::Tensor> parts;  // by shard; each is written by one callback, and read when all are there
   // Of a lookup:
@@ -70,13 +64,28 @@ struct Wanted {
   Result<tensor::Tensor> assemble() &&;
 };
 
+namespace {
+
+Error blame(Error error, const std::string& ps) {
+  if (error.task.empty()) error.task = ps;
+  return error;
+}
+
 tensor::Tensor to_tensor(const std::vector<std::int64_t>& indices) {
   auto out = tensor::Tensor::uninitialized(tensor::DType::kS64, {static_cast<std::int64_t>(indices.size())});
   std::copy(indices.begin(), indices.end(), out.mutable_as<std::int64_t>());
   return out;
 }
 
-Result<tensor::Tensor> Wanted::assemble() && {
+/// "no row 12: there are 10" says which table. Not kOutOfRange, which is the end of the data.
+Error bad_rows(Error error, const std::string& table) {
+  error.code = Code::kInvalidArgument;
+  return std::move(error).within(fmt::format("'{}'", table));
+}
+
+}  // namespace
+
+Result<tensor::Tensor> WantedTensor::assemble() && {
   if (!is_lookup) return join_value(*placed, parts);
   const auto there =
       std::find_if(parts.begin(), parts.end(), [](const tensor::Tensor& part) { return part.has_value(); });
@@ -91,17 +100,9 @@ Result<tensor::Tensor> Wanted::assemble() && {
   return TFD_TRY(variable::gather_rows(unique, to_tensor(positions))).reshaped(std::move(shape));
 }
 
-/// "no row 12: there are 10" says which table. Not kOutOfRange, which is the end of the data.
-Error bad_rows(Error error, const std::string& table) {
-  error.code = Code::kInvalidArgument;
-  return std::move(error).within(fmt::format("'{}'", table));
-}
-
-}  // namespace
-
 struct RemoteVariables::Pending::State {
-  Group group;
-  std::vector<Wanted> wanted;
+  RequestGroup group;
+  std::vector<WantedTensor> wanted;
   std::optional<Error> refused;  // it couldn't even be asked
   Activity* activity = nullptr;
 
@@ -151,7 +152,7 @@ RemoteVariables::Pending RemoteVariables::start_read(const std::vector<std::stri
       state->refused = placed.error();
       return pending;
     }
-    Wanted& wanted = state->wanted.emplace_back();
+    WantedTensor& wanted = state->wanted.emplace_back();
     wanted.placed = *placed;
     wanted.parts.resize((*placed)->ps.size());
     for (std::size_t shard = 0; shard < wanted.parts.size(); ++shard) {
@@ -178,7 +179,7 @@ RemoteVariables::Pending RemoteVariables::start_lookup(const std::vector<Lookup>
   std::vector<std::vector<std::pair<std::string, tensor::Tensor>>> asked(ps_.size());
   std::vector<Pending::State::Slots> slots(ps_.size());
   const auto add = [&](const Lookup& lookup) -> Result<void> {
-    Wanted wanted;
+    WantedTensor wanted;
     wanted.placed = TFD_TRY(find(lookup.table));
     wanted.is_lookup = true;
     wanted.indices_shape = lookup.indices.shape();
@@ -225,7 +226,8 @@ Result<std::vector<tensor::Tensor>> RemoteVariables::Pending::wait(Deadline dead
   const Activity::Waiting waiting(state_->activity, std::shared_ptr<const Waits>(state_, &state_->group));
   TFD_TRY(state_->group.wait(deadline, stop), "reading variables");
   std::vector<tensor::Tensor> values;
-  for (Wanted& wanted : state_->wanted) values.push_back(TFD_TRY(std::move(wanted).assemble(), "reading variables"));
+  for (WantedTensor& wanted : state_->wanted)
+    values.push_back(TFD_TRY(std::move(wanted).assemble(), "reading variables"));
   return values;
 }
 
@@ -261,7 +263,7 @@ Result<void> RemoteVariables::update(std::uint64_t epoch, std::uint64_t sequence
                                      std::uint64_t client) {
   Parts parts(ps_.size());
   for (const variable::Update& update : updates) TFD_TRY(cut(update, parts), "updating variables");
-  const auto group = std::make_shared<Group>();  // shared with the callbacks, which may come after this gave up
+  const auto group = std::make_shared<RequestGroup>();  // shared with the callbacks, which may come after this gave up
   const auto is_asked = [&](std::size_t ps) { return updates.empty() || !parts[ps].empty(); };
   for (std::size_t ps = 0; ps < ps_.size(); ++ps)
     if (is_asked(ps)) group->expect(ps_[ps].name());

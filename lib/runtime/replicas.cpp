@@ -94,14 +94,15 @@ Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>&
 }  // namespace
 
 Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
-                                              int replicas, program::Replicas how, bool is_short_fine) {
+                                              int replicas, program::Replicas how, int most_elements) {
   if (how == program::Replicas::kSplit && replicas > 1) return split_elements(ids, find, replicas);
-  const int wanted = how == program::Replicas::kOne ? 1 : replicas;
+  int wanted = how == program::Replicas::kOne ? 1 : replicas;
+  if (most_elements > 0 && !ids.empty()) wanted = std::min(wanted, most_elements);
   std::vector<ReplicaShare> shares;
   for (int replica = 0; replica < wanted; ++replica) {
     ReplicaShare share;
     auto taken = take_elements(ids, find, share.elements);
-    if (!taken && taken.error().code == Code::kOutOfRange && replica > 0 && is_short_fine) break;
+    if (!taken && taken.error().code == Code::kOutOfRange && replica > 0) break;
     if (!taken) return fail(std::move(taken).error());
     shares.push_back(std::move(share));
   }
@@ -116,6 +117,7 @@ Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const C
     own.elements = &shares[replica].elements;
     own.device = static_cast<int>(replica);
     own.replica_id = context.num_replicas > 1 ? own.device : 0;
+    own.batch = shares[replica].batch;
     if (context.rows != nullptr) own.rows = &shares[replica].rows;
     outputs[replica].emplace(run_function(function, own));
   };
@@ -133,7 +135,7 @@ Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const C
 }
 
 Result<BoundOutputs> reduce_outputs(const program::Program& program, const program::FunctionDef& function,
-                                    ReplicaOutputs outputs) {
+                                    const CallContext& context, ReplicaOutputs outputs) {
   MetricAccumulator metrics;
   std::vector<std::vector<variable::Update>> updates;
   BoundOutputs out;
@@ -147,7 +149,11 @@ Result<BoundOutputs> reduce_outputs(const program::Program& program, const progr
     for (const BoundOutputs& one : outputs.outputs) parts.push_back(one.outcome.results[i]);
     out.outcome.results.push_back(TFD_TRY(stack(parts), fmt::format("{}: result {}", function.name, i)));
   }
-  out.updates = TFD_TRY(reduce_updates(program, function, updates, outputs.examples), function.name);
+  const ReplicaCopies none;
+  out.updates = TFD_TRY(
+      reduce_updates(program, function, updates, outputs.examples, context.copies == nullptr ? none : *context.copies),
+      function.name);
+  TFD_TRY(take_differences(function, *context.variables, out.updates), function.name);
   return out;
 }
 

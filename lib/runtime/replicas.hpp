@@ -16,6 +16,7 @@ namespace tfd::runtime {
 struct ReplicaShare {
   ElementTable elements;
   std::vector<tensor::Tensor> rows = {};  // of lookups_of(); used where the context has rows
+  std::int64_t batch = 0;                 // of an evaluation: which of the pass
 };
 
 /// The element's rows for each of `replicas`: as equal as can be, those with more rows first, nothing lost; fewer
@@ -27,11 +28,11 @@ Result<std::vector<data::Element>> split_rows(const data::Element& element, int 
 using FindIterator = std::function<Result<WorkerIterator*>(const std::string& id)>;
 /// The next element of each. kOutOfRange at the end of one.
 Result<void> take_elements(const std::vector<std::string>& ids, const FindIterator& find, ElementTable& elements);
-/// What each of `replicas` works on: an element of its own of every dataset, or with kSplit its share of the rows of
-/// one. kOutOfRange where there is nothing for any; where the data end before the last one, `is_short_fine` gives
-/// shares to as many as have some.
+/// What each of `replicas` works on: an element of its own of every dataset (`most_elements` in all, where it isn't 0),
+/// or with kSplit its share of the rows of one. Where the data end before the last replica, those before it have
+/// shares, so that nothing is lost; kOutOfRange where there is nothing for any.
 Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
-                                              int replicas, program::Replicas how, bool is_short_fine);
+                                              int replicas, program::Replicas how, int most_elements = 0);
 
 /// What the replicas did, in the order of their shares.
 struct ReplicaOutputs {
@@ -43,8 +44,9 @@ struct ReplicaOutputs {
 Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const CallContext& context,
                                        const std::vector<ReplicaShare>& shares);
 
-/// One list of updates (see reduce.hpp), the metrics of all, and every result stacked: [replicas, …].
+/// One list of updates (see reduce.hpp), the metrics of all, and every result stacked: [replicas, …]. `context` is that
+/// of the call: its copies are updated, and what is assigned as a difference is one to what it has read.
 Result<BoundOutputs> reduce_outputs(const program::Program& program, const program::FunctionDef& function,
-                                    ReplicaOutputs outputs);
+                                    const CallContext& context, ReplicaOutputs outputs);
 
 }  // namespace tfd::runtime

@@ -56,7 +56,7 @@ class Joiner {
     if (is_count(value)) {
       if (fresh) entries_.push_back({whole, nullptr, {value}});
       Entry& entry = entries_[known->second];
-      if (!is_count(entry.parts[0])) return fail(Code::kInternal, "'{}' is no count everywhere", printable(whole));
+      if (!is_count(entry.parts[0])) return fail(Code::kInternal, "'{}' is not a count everywhere", printable(whole));
       entry.parts[0] = larger(entry.parts[0], value);
       return {};
     }

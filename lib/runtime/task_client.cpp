@@ -37,17 +37,20 @@ transport::ReplyCallback counted(std::size_t count, TaskClient::Callback<std::ve
 
 void TaskClient::load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch,
                               Deadline deadline, Callback<void> done) {
-  load(program, placement, epoch, deadline, {}, std::move(done));
+  load(program, placement, epoch, deadline, {}, std::move(done), 0);
 }
 
 void TaskClient::load_worker(const program::Program& program, const Placement& placement, std::uint64_t epoch,
-                             Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done) {
-  load(program, placement, epoch, deadline, std::move(on_replicas), std::move(done));
+                             Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done,
+                             std::uint64_t shuffle_stream) {
+  load(program, placement, epoch, deadline, std::move(on_replicas), std::move(done), shuffle_stream);
 }
 
 void TaskClient::load(const program::Program& program, const Placement& placement, std::uint64_t epoch,
-                      Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done) {
-  const LoadProgram load{epoch, program.path, program.directory, program.document, program.files, placement};
+                      Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done,
+                      std::uint64_t shuffle_stream) {
+  const LoadProgram load{epoch,         program.path, program.directory, program.document,
+                         program.files, placement,    shuffle_stream};
   // First who it is: a spec may be wrong about where a task is, and what follows would be told to another one.
   status(deadline, [&endpoint = endpoint_, peer = peer_, name = name_, deadline, message = encode(load),
                     on_replicas = std::move(on_replicas), done = std::move(done)](Result<TaskStatus> status) mutable {
@@ -65,8 +68,9 @@ void TaskClient::load(const program::Program& program, const Placement& placemen
 }
 
 void TaskClient::create_iterator(const std::string& id, const std::string& dataset, Deadline deadline,
-                                 Callback<void> done) {
-  endpoint_.request(peer_, encode(CreateIterator{id, dataset}), deadline, acknowledged(std::move(done)));
+                                 Callback<void> done, std::uint64_t shuffle_stream) {
+  endpoint_.request(peer_, encode(CreateIterator{id, dataset, shuffle_stream}), deadline,
+                    acknowledged(std::move(done)));
 }
 
 void TaskClient::drop_iterator(const std::string& id, Deadline deadline, Callback<void> done) {
@@ -104,9 +108,9 @@ void TaskClient::give_back(std::uint64_t epoch, std::uint64_t count, bool comman
 }
 
 void TaskClient::evaluate(const std::string& function, std::int64_t count, std::int64_t index,
-                          std::optional<std::int64_t> steps, std::uint64_t epoch, Deadline deadline,
+                          std::optional<std::int64_t> steps, std::uint64_t epoch, std::uint64_t seed, Deadline deadline,
                           Callback<std::vector<Metric>> done) {
-  endpoint_.request(peer_, encode(Evaluate{function, count, index, steps, epoch}), deadline,
+  endpoint_.request(peer_, encode(Evaluate{function, count, index, steps, epoch, seed}), deadline,
                     decoded(std::move(done), [](const transport::Message& answer) -> Result<std::vector<Metric>> {
                       return TFD_TRY(decode_outcome(answer)).metrics;
                     }));

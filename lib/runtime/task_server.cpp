@@ -3,12 +3,12 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
 
 #include "command_runner.hpp"
 #include "protocol.hpp"
 #include "ps_service.hpp"
+#include "tfd/base/environment.hpp"
 #include "worker_service.hpp"
 
 namespace tfd::runtime {
@@ -20,11 +20,6 @@ std::uint64_t resident_bytes() {
   std::uint64_t all = 0, resident = 0;
   file >> all >> resident;
   return file ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 class Server final : public TaskServer {
@@ -53,7 +48,8 @@ class Server final : public TaskServer {
     endpoint.handler = [this](const transport::Caller& caller, transport::Message request,
                               transport::Responder responder) {
       if (options_.native.allowed && !caller.has_key)
-        return responder.reply(fail(Code::kPermissionDenied, "{} serves only who has the cluster's key", ps_name()));
+        return responder.reply(
+            fail(Code::kPermissionDenied, "{} serves only clients that have the cluster's key", ps_name()));
       handle(caller, std::move(request), std::move(responder));
     };
     endpoint.on_caller_gone = [this](const transport::Caller& caller) {

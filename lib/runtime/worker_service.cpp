@@ -11,6 +11,7 @@ namespace {
 
 // How long a closure waits for its parameter servers. A dead or frozen one is noticed much earlier, by its heartbeats.
 constexpr auto kPsTimeout = std::chrono::seconds(60);
+constexpr std::string_view kOwnIterator = "dataset:";  // of the program's own datasets: see own_iterator_id()
 
 Result<void> check_native(const TaskServerOptions& options) {
   if (options.native.allowed) return {};  // and the cluster has a key, which whoever asks has too
@@ -20,7 +21,7 @@ Result<void> check_native(const TaskServerOptions& options) {
 }
 
 double learning_rate_of(const program::Program& program, std::int64_t step) {
-  return program.rules ? program.rules->learning_rate_at(step) : 0.0;
+  return program.rules ? program.rules->learning_rate_of_step(step) : 0.0;
 }
 
 /// "cpu"; of several "cpu:0", "cpu:1".
@@ -229,17 +230,37 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
     const std::string directory = options_.data_root.empty() ? load.directory : options_.data_root;
     auto made = TFD_TRY(
         WorkerProgram::make(std::move(program), directory, engine_, options_.native.environment, stop_commands_));
-    auto own = TFD_TRY(make_own_store(made->program()));  // from here on nothing can fail: all of it is new, or nothing
-    iterators_.clear();                                   // before the program whose functions their maps call
+    auto copies = TFD_TRY(make_copies(made->program(), load.placement));
+    auto own =
+        TFD_TRY(make_own_store(made->program(), copies));  // from here on nothing can fail: all is new, or nothing
+    iterators_.clear();                                    // before the program whose functions their maps call
     variables_.reset();
     program_ = std::move(made);
     variables_ = std::make_unique<RemoteVariables>(endpoint_, load.placement, stop_.get_token(), &activity_);
+    copies_ = std::move(copies);
     own_ = std::move(own);
     own_updates_ = 0;
     epoch_ = load.epoch;
     activity_.set_program(load.path);
+  } else {  // heard again: who asks makes those anew that somebody can still use
+    std::erase_if(iterators_, [](const auto& one) { return !one.first.starts_with(kOwnIterator); });
   }
+  shuffle_stream_ = load.shuffle_stream;
   return encode_empty(Kind::kLoadProgram);
+}
+
+// The parameter servers' are as many as the coordinator took to be right.
+Result<ReplicaCopies> WorkerService::make_copies(const program::Program& program, const Placement& placement) const {
+  auto copies = TFD_TRY(ReplicaCopies::make(program, replicas_));
+  for (const program::VariableDef& variable : program.variables)
+    if (variable.synchronization == variable::Synchronization::kOnRead && !variable.per_worker &&
+        !placement.placed.contains(copies.names_of(variable.name).front()))
+      return fail(
+          Code::kInvalidArgument,
+          "variable '{}', which is synchronized on read, was made for another number of replicas than the {} of "
+          "this worker",
+          variable.name, replicas_);
+  return copies;
 }
 
 Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {
@@ -252,21 +273,21 @@ Result<transport::Message> WorkerService::create_iterator(const CreateIterator& 
   if (!program_) return fail(Code::kFailedPrecondition, "this worker has no program yet");
   activity_.begin("(dataset " + create.dataset + ")");
   const auto dataset = TFD_TRY(program_->find_dataset(create.dataset));
-  auto iterator = TFD_TRY(dataset->iterate());
+  auto iterator = TFD_TRY(dataset->iterate({.stream = create.shuffle_stream}));
   iterators_.insert_or_assign(create.id, WorkerIterator{create.dataset, dataset->spec(), std::move(iterator)});
   return encode_empty(Kind::kCreateIterator);
 }
 
 Result<WorkerIterator*> WorkerService::find_iterator(const std::string& id) {
-  constexpr std::string_view kOwn = "dataset:";  // see own_iterator_id()
-  if (!iterators_.contains(id) && id.starts_with(kOwn)) TFD_TRY(create_iterator({id, id.substr(kOwn.size())}));
+  if (!iterators_.contains(id) && id.starts_with(kOwnIterator))
+    TFD_TRY(create_iterator({id, id.substr(kOwnIterator.size()), shuffle_stream_}));
   const auto found = iterators_.find(id);
   if (found == iterators_.end()) return fail(Code::kNotFound, "this worker has no iterator '{}'", id);
   return &found->second;
 }
 
-bool WorkerService::is_own(const std::string& variable) const {
-  const program::VariableDef* definition = program_->program().find_variable(variable);
+bool WorkerService::is_own(std::string_view variable) const {
+  const program::VariableDef* definition = program_->program().find_variable(original_name(variable));
   return definition != nullptr && definition->per_worker;
 }
 
@@ -307,23 +328,30 @@ Result<void> WorkerService::apply_updates(const ClosureCall& call, std::vector<v
 
 Result<transport::Message> WorkerService::read(const transport::Message& request) const {
   transport::Message out = encode_empty(Kind::kRead);
-  for (const std::string& name : TFD_TRY(decode_names(request))) out.tensors.push_back(TFD_TRY(own_.read(name)));
+  for (const std::string& name : TFD_TRY(decode_names(request))) {
+    std::vector<tensor::Tensor> values;
+    for (const std::string& one : copies_.names_of(name)) values.push_back(TFD_TRY(own_.read(one)));
+    out.tensors.push_back(copies_.has(name) ? TFD_TRY(copies_.read_across(name, std::move(values))) : values.front());
+  }
   return out;
 }
 
 Result<void> WorkerService::assign(const transport::Message& request) {
   for (const auto& [name, value] : TFD_TRY(decode_named(request)))
-    TFD_TRY(own_.assign({variable::UpdateKind::kAssign, name, value}));
+    for (const auto& [one, its] : TFD_TRY(copies_.assign_across(name, value)))
+      TFD_TRY(own_.assign({variable::UpdateKind::kAssign, one, its}));
   return {};
 }
 
 Result<std::map<std::string, tensor::Tensor>> WorkerService::read_variables(const std::vector<std::string>& wanted) {
-  std::vector<std::string> names = wanted;
+  std::vector<std::string> names = copies_.stored_names(wanted);
   auto out = TFD_TRY(read_own(names));
-  if (names.empty()) return out;
-  const Deadline deadline = Deadline::after(kPsTimeout);
-  auto values = TFD_TRY(variables_->start_read(names, deadline).wait(deadline, stop_.get_token()));
-  for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], std::move(values[i]));
+  if (!names.empty()) {
+    const Deadline deadline = Deadline::after(kPsTimeout);
+    auto values = TFD_TRY(variables_->start_read(names, deadline).wait(deadline, stop_.get_token()));
+    for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], std::move(values[i]));
+  }
+  TFD_TRY(copies_.aggregate(out));
   return out;
 }
 
@@ -349,15 +377,17 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
   const CompiledFunction* function = TFD_TRY(program_->find_function(call.function));
   const program::FunctionDef& def = *function->def;
   const auto iterators = TFD_TRY(iterators_of(def, call), def.name);
-  auto names = TFD_TRY(variables_of(def, call), def.name);
+  auto names = copies_.stored_names(TFD_TRY(variables_of(def, call), def.name));
   auto variables = TFD_TRY(read_own(names), def.name);
   const Deadline deadline = Deadline::after(kPsTimeout);
   auto reading = variables_->start_read(names, deadline);  // on its way while the next element is made
   // The last step of the data is run by those replicas for which there are data: nothing is lost.
   const auto find = [this](const std::string& id) { return find_iterator(id); };
-  auto shares = TFD_TRY(take_shares(iterators, find, replicas_, call.replicas, true), def.name);
+  auto shares = TFD_TRY(take_shares(iterators, find, replicas_, call.replicas, call.most_elements), def.name);
   auto values = TFD_TRY(reading.wait(deadline, stop_.get_token()), def.name);
   for (std::size_t i = 0; i < names.size(); ++i) variables.emplace(names[i], std::move(values[i]));
+  const bool is_replica = call.replicas != program::Replicas::kOne;
+  if (!is_replica) TFD_TRY(copies_.aggregate(variables), def.name);
 
   const program::Program& program = program_->program();
   CallContext context{&call, &shares.front().elements, &variables};
@@ -365,12 +395,15 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
   TFD_TRY(look_up(def, context, shares), def.name);
   context.rows = &shares.front().rows;
   BoundOutputs bound;
-  if (call.replicas == program::Replicas::kOne) {
-    bound = TFD_TRY(run_function(*function, context));
-  } else {
+  if (is_replica) {
     context.num_replicas = replicas_;
+    context.copies = &copies_;
     auto outputs = TFD_TRY(run_on_replicas(*function, context, shares));
-    bound = TFD_TRY(reduce_outputs(program, def, std::move(outputs)));
+    bound = TFD_TRY(reduce_outputs(program, def, context, std::move(outputs)));
+  } else {
+    bound = TFD_TRY(run_function(*function, context));
+    TFD_TRY(take_differences(def, variables, bound.updates), def.name);
+    bound.updates = TFD_TRY(copies_.update_across(std::move(bound.updates)), def.name);
   }
   TFD_TRY(check_row_numbers(program, bound.updates), def.name);
   const bool updates_something = !bound.updates.empty();
@@ -392,11 +425,13 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
   const CompiledFunction* function = TFD_TRY(program_->find_function(part.function));
   const program::FunctionDef& def = *function->def;
   const ClosureCall call{part.epoch, 0, 0, part.function, {}, {}, 0};
+  // One order for all parts, wherever and however often they are run: the epoch is the same on all workers.
+  const data::Order order{.seeds = data::ShuffleSeeds{part.seed, part.epoch}};
   std::map<std::string, WorkerIterator> iterators;
   for (const std::string& id : TFD_TRY(iterators_of(def, call), def.name)) {
     const std::string name = id.substr(own_iterator_id("").size());
     const auto dataset = data::make_shard(TFD_TRY(program_->find_dataset(name)), part.count, part.index);
-    auto iterator = TFD_TRY(dataset->iterate());
+    auto iterator = TFD_TRY(dataset->iterate(order));
     iterators.emplace(id, WorkerIterator{name, dataset->spec(), std::move(iterator)});
   }
   const auto variables = TFD_TRY(read_variables(def.variables_read()), def.name);
@@ -412,11 +447,11 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
   context.learning_rate = learning_rate_of(program_->program(), call.step);
   MetricAccumulator metrics;
   const int most = iterators.empty() ? 1 : replicas_;  // batches at a time, one on each device
-  bool more = true;
+  bool more = !iterators.empty() || part.index == 0;
   for (std::int64_t step = part.index; more && !stop_.stop_requested() && !is_abandoned();) {
     std::vector<ReplicaShare> shares;
     while (more && static_cast<int>(shares.size()) < most) {
-      ReplicaShare share;
+      ReplicaShare share{.elements = {}, .batch = step};
       more = (!part.steps || step < *part.steps) && TFD_TRY(take(share.elements));
       if (more) shares.push_back(std::move(share));
       step += part.count;
@@ -424,7 +459,6 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
     if (shares.empty()) break;
     TFD_TRY(look_up(def, context, shares), def.name);
     context.rows = &shares.front().rows;
-    context.batch = step;
     const auto outputs = TFD_TRY(run_on_replicas(*function, context, shares));
     for (const BoundOutputs& one : outputs.outputs) metrics.add(one.outcome.metrics);
     more = more && !iterators.empty();

@@ -65,7 +65,8 @@ class WorkerService {
   Result<void> check_epoch(std::uint64_t epoch) const;
   Result<WorkerIterator*> find_iterator(const std::string& id);
   void forget_stopped();
-  bool is_own(const std::string& variable) const;
+  Result<ReplicaCopies> make_copies(const program::Program& program, const Placement& placement) const;
+  bool is_own(std::string_view variable) const;
   /// Takes those of the worker's own out of the names.
   Result<std::map<std::string, tensor::Tensor>> read_own(std::vector<std::string>& names) const;
   /// The names that the call reads, its arguments among them. kNotFound.
@@ -73,7 +74,7 @@ class WorkerService {
   Result<void> apply_updates(const ClosureCall& call, std::vector<variable::Update> updates);
   Result<transport::Message> read(const transport::Message& request) const;
   Result<void> assign(const transport::Message& request);
-  /// The variables that the function reads, as one snapshot per parameter server.
+  /// Outside of replicas: the variables that the function reads, as one snapshot per parameter server.
   Result<std::map<std::string, tensor::Tensor>> read_variables(const std::vector<std::string>& names);
   /// The rows that each share of a call looks up.
   Result<void> look_up(const program::FunctionDef& function, CallContext context, std::vector<ReplicaShare>& shares);
@@ -88,7 +89,9 @@ class WorkerService {
   std::unique_ptr<WorkerProgram> program_;
   std::unique_ptr<RemoteVariables> variables_;
   std::map<std::string, WorkerIterator, std::less<>> iterators_;
-  variable::VariableStore own_;  // of variables with per_worker
+  ReplicaCopies copies_;
+  std::uint64_t shuffle_stream_ = 0;  // of iterators of the program's own datasets that are made from now on
+  variable::VariableStore own_;       // of variables with per_worker
   std::uint64_t own_updates_ = 0;
 
   DropWaiting dropping_;  // as it was when the job was begun

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "tfd/base/file.hpp"
@@ -11,26 +13,93 @@ namespace tfd::strategy {
 namespace {
 
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still makes empty files
+/// What a run keeps beside its checkpoints: see run_end.hpp, kept_best.hpp and stop_record.hpp.
+constexpr std::array<std::string_view, 5> kKeptBeside{"end.json", "best.json", "stop.json", "best", "stop"};
+
+bool is_value(std::string_view name) { return !name.starts_with('.') && name.find("/.") == std::string_view::npos; }
 
 }  // namespace
 
-Checkpoints::Checkpoints(const program::TrainDef& train, bool writes, Log log)
-    : train_(train), writes_(writes), log_(std::move(log)) {}
+Result<void> check_state(const program::Program& program, const variable::Checkpoint& checkpoint) {
+  for (const program::VariableDef& variable : program.variables) {
+    if (variable.per_worker || !is_value(variable.name)) continue;
+    const auto found =
+        std::ranges::find(checkpoint.state, variable.name, &std::pair<std::string, tensor::Tensor>::first);
+    if (found == checkpoint.state.end())
+      return fail(Code::kInvalidArgument, "{} has no variable '{}': it is of another program", checkpoint.path,
+                  variable.name);
+    if (found->second.spec() != variable.spec)
+      return fail(Code::kInvalidArgument, "{}: variable '{}' is {}, and {} in {}: it is of another program",
+                  checkpoint.path, variable.name, tensor::format_spec(found->second.spec()),
+                  tensor::format_spec(variable.spec), program.path);
+  }
+  return {};
+}
 
-Result<std::optional<variable::Checkpoint>> Checkpoints::find() {
-  if (!train_.checkpoint || !train_.checkpoint->resume) return std::nullopt;
+Result<variable::Checkpoint> load_weights(const program::Program& program, const std::string& path, const Log& log) {
+  std::vector<std::string> skipped;
+  auto checkpoint = TFD_TRY(variable::load_named_checkpoint(path, &skipped), "--checkpoint");
+  for (const std::string& one : skipped) log.warning("passed over a checkpoint: {}", one);
+  TFD_TRY(check_state(program, checkpoint));
+  return checkpoint;
+}
+
+std::string command_to_continue(const program::TrainDef& train, const TrainOptions& options) {
+  if (train.checkpoint && !train.checkpoint->resume) return "the same command with train.checkpoint.resume=auto";
+  return options.start_over ? "the same command without --start-over" : "the same command";
+}
+
+Checkpoints::Checkpoints(const program::TrainDef& train, bool writes, const TrainOptions& options)
+    : train_(train), writes_(writes), options_(options) {}
+
+Result<std::optional<variable::Checkpoint>> Checkpoints::find(const program::Program& program) {
+  if (!train_.checkpoint || options_.start_over) return std::nullopt;
   const std::string& directory = train_.checkpoint->directory;
   std::error_code error;  // what isn't a directory has none, and probe() says so
   if (!std::filesystem::is_directory(directory, error)) return std::nullopt;
+  index_ = TFD_TRY(variable::read_checkpoint_index(directory));
+  if (!index_.broken.empty()) options_.log.warning("{}: going by what the checkpoints themselves say", index_.broken);
+  if (!train_.checkpoint->resume) {
+    if (index_.checkpoints.empty() && index_.others.empty()) return std::nullopt;
+    return fail(Code::kInvalidArgument,
+                "{}: has checkpoints of an earlier run, and train.checkpoint.resume is false: --start-over moves them "
+                "aside",
+                directory);
+  }
   std::vector<std::string> skipped;
-  auto found = TFD_TRY(variable::load_latest_checkpoint(directory, &skipped));
-  for (const std::string& one : skipped) log_.warning("passed over a checkpoint: {}", one);
+  auto found = TFD_TRY(variable::load_latest_checkpoint(index_, directory, &skipped));
+  for (const std::string& one : skipped) options_.log.warning("skipped a checkpoint: {}", one);
+  if (!found && !index_.others.empty())
+    options_.log.warning("{}: another run's, which doesn't go on here (--checkpoint starts from it)",
+                         index_.others.back());
   if (!found) return found;
+  TFD_TRY(check_state(program, *found));
+  if (!options_.checkpoint.empty() && options_.say)
+    options_.say(fmt::format("--checkpoint {} isn't used: the training goes on", options_.checkpoint));
   step_ = path_step_ = found->step;
   path_ = found->path;
   ended_ = find_run_end(directory);
-  if (ended_ && (ended_->step != found->step || !is_over(*ended_, train_))) ended_.reset();
+  const bool is_of_run = ended_ && (ended_->run.empty() || index_.run.empty() || ended_->run == index_.run);
+  if (ended_ && (!is_of_run || ended_->step != found->step || !is_over(*ended_, train_))) ended_.reset();
   return found;
+}
+
+// As a file of weights gives them: what an optimizer has kept is of the training that wrote it.
+Result<std::optional<variable::Checkpoint>> Checkpoints::find_initial(const program::Program& program) {
+  if (options_.checkpoint.empty()) return std::nullopt;
+  auto initial = TFD_TRY(load_weights(program, options_.checkpoint, options_.log));
+  std::erase_if(initial.state,
+                [&](const auto& one) { return !is_value(one.first) || program.find_variable(one.first) == nullptr; });
+  initial.step = 0;
+  return initial;
+}
+
+void Checkpoints::say_beginning(const std::optional<variable::Checkpoint>& resumed,
+                                const std::optional<variable::Checkpoint>& initial) const {
+  if (!options_.say || (!resumed && !initial)) return;
+  const bool is_done = resumed && (ended_ || (train_.steps && resumed->step >= *train_.steps));
+  options_.say(resumed && !is_done ? fmt::format("resuming from {}", resumed->path)
+                                   : fmt::format("weights from {}", (resumed ? resumed : initial)->path));
 }
 
 Result<void> Checkpoints::probe() const {
@@ -54,9 +123,49 @@ Result<void> Checkpoints::probe() const {
   return {};
 }
 
-void Checkpoints::begin() {
+Result<void> Checkpoints::begin() {
   saved_at_ = Clock::now();
-  if (are_saved()) remove_run_end(train_.checkpoint->directory);
+  if (!are_saved()) return {};
+  const std::string& directory = train_.checkpoint->directory;
+  if (options_.start_over) return start_over();
+  if (index_.run.empty()) index_.run = variable::make_run_id();
+  const auto is_latest = [this](const auto& one) { return one.second == path_; };
+  auto& own = index_.checkpoints;  // what was passed over isn't gone back to
+  own.erase(std::ranges::find_if(own, is_latest) == own.end() ? own.begin() : std::ranges::find_if(own, is_latest) + 1,
+            own.end());
+  TFD_TRY(variable::write_checkpoint_index(directory, index_));
+  remove_run_end(directory);
+  return {};
+}
+
+// The new index comes first: from then on nothing that is there is this run's, wherever the moving ends.
+Result<void> Checkpoints::start_over() {
+  namespace fs = std::filesystem;
+  const fs::path directory = train_.checkpoint->directory;
+  const auto old = variable::read_checkpoint_index(directory.string());
+  std::vector<fs::path> moved;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (variable::is_checkpoint_name(name) || std::ranges::find(kKeptBeside, name) != kKeptBeside.end())
+      moved.push_back(entry->path());
+  }
+  if (error) return fail_errno(error.value(), fmt::format("cannot list {}", directory.string()));
+  index_ = {.run = variable::make_run_id()};
+  if (moved.empty()) return variable::write_checkpoint_index(directory.string(), index_);
+  const fs::path place =
+      TFD_TRY(variable::make_place_aside(directory.string(), old && !old->run.empty() ? old->run : "run"));
+  const fs::path index = directory / std::string(variable::kCheckpointIndexName);
+  if (fs::exists(index, error)) fs::copy_file(index, place / index.filename(), error);
+  if (!error) TFD_TRY(variable::write_checkpoint_index(directory.string(), index_));
+  for (const fs::path& one : moved)
+    if (!error) fs::rename(one, place / one.filename(), error);
+  if (error)
+    return fail_errno(error.value(), fmt::format("--start-over: cannot move what is in {} into {}", directory.string(),
+                                                 place.string()));
+  if (options_.say) options_.say(fmt::format("starting over: the earlier run is in {}", place.string()));
+  return {};
 }
 
 Deadline Checkpoints::next_time() const {
@@ -68,7 +177,7 @@ bool Checkpoints::save(const variable::Checkpoint& checkpoint) {
   saved_at_ = Clock::now();
   auto path = variable::save_checkpoint(train_.checkpoint->directory, checkpoint, train_.checkpoint->keep);
   if (!path) {
-    log_.error("cannot write a checkpoint of step {}: {}", checkpoint.step, path.error().message);
+    options_.log.error("cannot write a checkpoint of step {}: {}", checkpoint.step, path.error().message);
     return false;
   }
   step_ = path_step_ = checkpoint.step;
@@ -83,14 +192,15 @@ Error Checkpoints::not_saved() const {
 void Checkpoints::mark_end(const std::string& reason, std::int64_t step, std::optional<std::int64_t> stated) const {
   if (!are_saved()) return;
   auto end = make_run_end(train_, reason, step);
+  end.run = index_.run;
   if (stated && reason == "done") end.rule = rule_of_epochs(*stated);
   if (const auto written = save_run_end(train_.checkpoint->directory, end); !written)
-    log_.error("cannot write that the training is over: {}", written.error().message);
+    options_.log.error("cannot write that the training is over: {}", written.error().message);
 }
 
 std::string Checkpoints::describe() const {
   if (path_.empty()) return "there is no checkpoint to continue from";
-  return fmt::format("the same command continues from {} (step {})", path_, path_step_);
+  return fmt::format("{} continues from {} (step {})", command_to_continue(train_, options_), path_, path_step_);
 }
 
 }  // namespace tfd::strategy

@@ -31,7 +31,7 @@ Result<data::MapFunction> stand_in(const program::Program& program, const std::s
 Result<std::int64_t> count_elements(const program::Program& program, const std::string& name,
                                     const std::string& data_root) {
   data::DatasetContext context;
-  context.directory = data_root.empty() ? program.directory : data_root;
+  context.directory = data_root;  // else as the program says
   context.find_function = [&](const std::string& function, const data::ElementSpec&,
                               const std::vector<std::string>& fields) { return stand_in(program, function, fields); };
   const auto dataset = TFD_TRY(program::make_dataset(program, name, context));
@@ -50,8 +50,16 @@ std::string dataset_of(const program::Program& program) {
 
 }  // namespace
 
-Result<program::Program> epochs_as_steps(program::Program program, const EpochsOptions& options) {
-  if (!program.train || !program.train->epochs) return program;
+std::int64_t steps_over(std::int64_t elements, int replicas) {
+  return elements / replicas + (elements % replicas != 0 ? 1 : 0);
+}
+
+int elements_of_step(std::int64_t step, std::int64_t elements, int replicas) {
+  return static_cast<int>(std::clamp<std::int64_t>(elements - step * replicas, 1, replicas));
+}
+
+Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOptions& options) {
+  if (!program.train || !program.train->epochs) return StepsOfEpochs{std::move(program)};
   const std::string dataset = dataset_of(program);
   const auto count = count_elements(program, dataset, options.data_root);
   if (!count)
@@ -63,9 +71,9 @@ Result<program::Program> epochs_as_steps(program::Program program, const EpochsO
   auto document = nlohmann::ordered_json::parse(program.document);
   document["datasets"][dataset].push_back({{"repeat", nlohmann::ordered_json::object()}});
   document["train"].erase("epochs");
-  document["train"]["steps"] =
-      std::max<std::int64_t>(*count * *program.train->epochs / std::max<std::int64_t>(options.elements_per_step, 1), 1);
-  return reparse(program, document.dump());
+  const std::int64_t elements = *count * *program.train->epochs;
+  document["train"]["steps"] = steps_over(elements, std::max(options.elements_per_step, 1));
+  return StepsOfEpochs{TFD_TRY(reparse(program, document.dump())), elements};
 }
 
 }  // namespace tfd::strategy

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/follow.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "bell.hpp"
 #include "tfd/base/json_line.hpp"
+#include "tfd/strategy/checkpoints.hpp"
 #include "tfd/strategy/kept_best.hpp"
 #include "tfd/strategy/run_end.hpp"
 
 namespace tfd::strategy {
 namespace {
 
-constexpr Duration kLook = std::chrono::seconds(1);
+constexpr Duration kFollowerLook = std::chrono::seconds(1);
 
 class Follower {
  public:
   Follower(const program::Program& program, const FollowJob& job, const TrainOptions& options)
-      : program_(program), train_(*program.train), job_(job), options_(options) {
-    if (job.keeps_best && train_.checkpoint->keep_best) keep_by_.emplace(*train_.checkpoint);
-  }
+      : program_(program), train_(*program.train), job_(job), options_(options) {}
 
   Result<TrainSummary> run() {
     options_.interrupts->on_ask([this] {
@@ -45,27 +45,41 @@ class Follower {
     if (left && train_.checkpoint->resume && is_over(*left, train_)) left.reset();
     for (;;) {
       const auto ended = find_run_end(directory);  // looked at first: its last checkpoint is there then
-      TFD_TRY(look());
+      TFD_TRY(look(summary));
       while (!seen_.empty() && !options_.interrupts->stopping()) {
         TFD_TRY(evaluate_first(summary));
-        TFD_TRY(look());  // others came meanwhile, and some may have gone
+        TFD_TRY(look(summary));  // others came meanwhile, and some may have gone
       }
       summary.reason = "interrupted";
       if (options_.interrupts->stopping()) return summary;
       summary.reason = "done";
       if (!summary.checkpoint.empty() && train_.steps && summary.step >= *train_.steps) return summary;
       const bool is_left = ended && left && ended->time == left->time;
-      if (!summary.checkpoint.empty() && ended && !is_left && summary.step >= ended->step) {
+      const bool is_of_other = ended && !ended->run.empty() && ended->run != run_;
+      if (!summary.checkpoint.empty() && ended && !is_left && !is_of_other && summary.step >= ended->step) {
         summary.reason = ended->reason;
         return summary;
       }
-      bell_.wait(Deadline::after(kLook));
+      bell_.wait(Deadline::after(kFollowerLook));
     }
   }
 
   /// Which checkpoints are there now and weren't looked at: each is evaluated that is still there when its turn comes.
-  Result<void> look() {
-    for (auto& [step, path] : TFD_TRY(variable::list_checkpoints(train_.checkpoint->directory)))
+  Result<void> look(TrainSummary& summary) {
+    auto index = TFD_TRY(variable::read_checkpoint_index(train_.checkpoint->directory));
+    const auto is_seen = [this](const auto& one) { return newest_ && one.first >= *newest_; };
+    // An older tfd's directory, which gets its index while it goes on, stays the same run's.
+    const bool has_begun_anew =
+        index.run != run_ && (!run_.empty() || std::ranges::none_of(index.checkpoints, is_seen));
+    if (has_begun_anew && newest_ && !index.run.empty()) {
+      if (options_.say) options_.say(fmt::format("another run begins in {}", train_.checkpoint->directory));
+      seen_.clear();
+      newest_.reset();
+      summary.checkpoint.clear();
+    }
+    if (has_begun_anew) keep_by_.reset();
+    run_ = index.run;
+    for (auto& [step, path] : index.checkpoints)
       if (!newest_ || step > *newest_) seen_.emplace(step, std::move(path));
     return {};
   }
@@ -82,6 +96,8 @@ class Follower {
       return {};
     }
     if (!checkpoint) return fail(std::move(checkpoint).error());
+    TFD_TRY(check_state(program_, *checkpoint));
+    if (options_.say) options_.say(fmt::format("evaluating {}", path));
     auto metrics = job_.evaluate(*checkpoint);
     if (!metrics && metrics.error().code == Code::kCancelled && options_.interrupts->stopping()) return {};
     if (!metrics) return fail(std::move(metrics).error());
@@ -95,7 +111,12 @@ class Follower {
                      .add("metrics", summary.metrics)
                      .add("path", path)
                      .add("seconds", std::chrono::duration<double>(Clock::now() - begun).count())));
-    return keep_by_ && keep_by_->observe(summary.metrics) ? keep(*checkpoint) : Result<void>();
+    if (!job_.keeps_best || !train_.checkpoint->keep_best) return {};
+    if (!keep_by_) {
+      keep_by_.emplace(*train_.checkpoint);
+      keep_by_->go_on(run_);
+    }
+    return keep_by_->observe(summary.metrics) ? keep(*checkpoint) : Result<void>();
   }
 
   Result<void> keep(const variable::Checkpoint& checkpoint) {
@@ -118,6 +139,7 @@ class Follower {
   const program::TrainDef& train_;
   const FollowJob& job_;
   const TrainOptions& options_;
+  std::string run_;  // whose checkpoints they are, as far as is known
   std::optional<KeptBest> keep_by_;
   std::map<std::int64_t, std::string> seen_;  // by step: there, and to be evaluated
   std::optional<std::int64_t> newest_;        // the newest one that was evaluated, or passed over

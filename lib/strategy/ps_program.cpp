@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr std::array kOwn{kGlobalStep, kWorkerUpdates, kWorkerBeats, kWorkersEnded, kStopped};
+constexpr std::array kOwn{kGlobalStep, kWorkerUpdates, kWorkerBeats, kWorkersEnded, kStopped, kFirstStep};
 
 Json counter(const Json& shape, std::int64_t value) {
   return {{"shape", shape},
@@ -34,12 +34,13 @@ Result<program::Program> with_counters(const program::Program& program, std::siz
   for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded})
     variables[std::string(name)] = counter(Json::array({clients}), 0);
   variables[std::string(kStopped)] = counter(Json::array(), 0);
-  for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded, kStopped})
+  variables[std::string(kFirstStep)] = counter(Json::array(), 0);
+  for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded, kStopped, kFirstStep})
     variables[std::string(name)]["colocate_with"] = kGlobalStep;
   if (document.contains("variables"))
     for (const auto& [name, definition] : document["variables"].items()) variables[name] = definition;
   document["variables"] = std::move(variables);
-  return reparse(program, document.dump(), false);
+  return reparse(program, document.dump(), {.look_at_files = false});
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ Result<PsProgram> make_ps_program(const program::Program& program, const Paramet
                   name);
   PsProgram out;
   out.program = TFD_TRY(with_counters(program, strategy.clients().size()));
-  out.placement = runtime::place_variables(out.program, std::move(servers));
+  out.copies = TFD_TRY(runtime::ReplicaCopies::make(out.program, strategy.num_replicas_in_sync()));
+  out.placement = runtime::place_variables(out.program, std::move(servers), out.copies);
   return out;
 }
 
@@ -71,10 +73,11 @@ runtime::NamedState checkpoint_state(runtime::NamedState state) {
   return state;
 }
 
-runtime::NamedState import_state_of(runtime::NamedState checkpoint, std::size_t clients) {
+runtime::NamedState import_state_of(runtime::NamedState checkpoint, std::int64_t step, std::size_t clients) {
   std::erase_if(checkpoint, [](const auto& one) { return is_own(one.first); });
   checkpoint.emplace_back(kGlobalStep, Tensor::scalar(DType::kS64, kNotInitialised));
   checkpoint.emplace_back(kStopped, Tensor::scalar(DType::kS64, std::int64_t{0}));
+  checkpoint.emplace_back(kFirstStep, Tensor::scalar(DType::kS64, step));
   for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded})
     checkpoint.emplace_back(name, Tensor::zeros(DType::kS64, {static_cast<std::int64_t>(clients)}));
   return checkpoint;

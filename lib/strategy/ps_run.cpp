@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/ps_run.hpp"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ps_session.hpp"
 #include "reparse.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/strategy/checkpoints.hpp"
 #include "tfd/tensor/json.hpp"
 
 namespace tfd::strategy {
@@ -22,11 +26,34 @@ std::string results_json(const std::vector<tensor::Tensor>& results) {
   return results.size() == 1 ? out : "[" + out + "]";
 }
 
+bool is_changed_by(const program::FunctionDef& function, const std::string& variable) {
+  return std::ranges::any_of(function.outputs, [&](const program::OutputBinding& output) {
+    const bool is_value = output.kind == program::OutputKind::kResult || output.kind == program::OutputKind::kMetric;
+    return !is_value && output.name == variable;
+  });
+}
+
+/// "glorot_uniform" of {"glorot_uniform": {"seed": 1}}.
+std::string initializer_of(const program::VariableDef& variable) {
+  const auto init = nlohmann::ordered_json::parse(variable.init, nullptr, false);
+  return init.is_object() && !init.empty() ? init.begin().key() : std::string();
+}
+
+/// The tables whose rows it looks up are among them.
+std::set<std::string> variables_of(const program::FunctionDef& function) {
+  const auto read = function.variables_read();
+  std::set<std::string> names(read.begin(), read.end());
+  for (const program::InputBinding& input : function.inputs)
+    if (!input.lookup.empty()) names.insert(input.lookup);
+  return names;
+}
+
 class PsRun {
  public:
-  PsRun(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options,
-        const RunRequest& request)
-      : program_(program),
+  PsRun(const program::Program& stated, const PsProgram& program, const ParameterServerStrategy& strategy,
+        const PsTrainingOptions& options, const RunRequest& request)
+      : stated_(stated),
+        program_(program),
         strategy_(strategy),
         options_(options),
         request_(request),
@@ -66,22 +93,55 @@ class PsRun {
 
   Result<void> begin() {
     if (strategy_.is_chief())
-      TFD_TRY(session_.initialise(TFD_TRY(newest_checkpoint())));
+      TFD_TRY(session_.initialise(true, [this] { return find_weights(); }));
     else
       TFD_TRY(session_.attach());
+    const bool is_named = request_.untrained || !options_.train.checkpoint.empty();
+    if (session_.adopted() && is_named)
+      return fail(Code::kInvalidArgument,
+                  "{}: the parameter servers hold the variables of a training that isn't done: --cluster none runs the "
+                  "function apart from it",
+                  request_.untrained ? "--untrained" : "--checkpoint");
     if (options_.on_begin) options_.on_begin();
-    runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, TFD_TRY(session_.replica_options())));
+    auto replicas = TFD_TRY(session_.replica_options());
+    replicas.order.stream = 0;  // the data as they are, whatever was trained before
+    runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
     return {};
   }
 
-  Result<std::optional<variable::Checkpoint>> newest_checkpoint() const {
-    const auto& train = program_.program.train;
-    if (!train || !train->checkpoint || !train->checkpoint->resume) return std::nullopt;
-    return variable::load_latest_checkpoint(train->checkpoint->directory, nullptr);
+  /// Named, or the latest of the program's own; said in any case, where the function reads any.
+  Result<std::optional<variable::Checkpoint>> find_weights() const {
+    const program::FunctionDef& function = *stated_.find_function(request_.function);
+    if (request_.untrained) return std::nullopt;
+    std::optional<variable::Checkpoint> found;
+    const auto& train = stated_.train;
+    const bool has_directory = train && train->checkpoint;
+    if (!options_.train.checkpoint.empty())
+      found = TFD_TRY(load_weights(stated_, options_.train.checkpoint, options_.train.log));
+    else if (has_directory && !variables_of(function).empty())
+      found = TFD_TRY(latest_of(train->checkpoint->directory));
+    if (found && options_.train.say) options_.train.say(fmt::format("weights from {}", found->path));
+    if (found || !needs_weights(stated_, function)) return found;
+    return fail(
+        Code::kInvalidArgument,
+        "function '{}' needs trained variables, and {}: --checkpoint FILE|DIR names some, --untrained takes the "
+        "initial values",
+        request_.function,
+        has_directory ? fmt::format("there is no checkpoint in {}", train->checkpoint->directory)
+                      : std::string("the program has no train.checkpoint"));
+  }
+
+  Result<std::optional<variable::Checkpoint>> latest_of(const std::string& directory) const {
+    std::vector<std::string> skipped;
+    auto found = TFD_TRY(variable::load_latest_checkpoint(directory, &skipped));
+    for (const std::string& one : skipped) options_.train.log.warning("passed over a checkpoint: {}", one);
+    if (found) TFD_TRY(check_state(stated_, *found));
+    return found;
   }
 
   Result<runtime::RunOutcome> one() {
-    const auto names = program_.program.find_function(request_.function)->variables_read();
+    const auto names =
+        program_.copies.stored_names(program_.program.find_function(request_.function)->variables_read());
     auto values = TFD_TRY(session_.host().read(names));
     runtime::VariableValues variables;
     for (std::size_t i = 0; i < names.size(); ++i) variables.emplace(names[i], std::move(values[i]));
@@ -134,6 +194,7 @@ class PsRun {
     return options_.keep_servers ? Result<void>() : session_.dismiss_servers();
   }
 
+  const program::Program& stated_;  // without the strategy's own variables
   const PsProgram& program_;
   const ParameterServerStrategy& strategy_;
   const PsTrainingOptions& options_;
@@ -145,13 +206,29 @@ class PsRun {
 
 }  // namespace
 
+bool needs_weights(const program::Program& program, const program::FunctionDef& function) {
+  const auto names = variables_of(function);
+  if (program.train && program.train->checkpoint) return !names.empty();
+  const program::FunctionDef* trains = program.train ? program.find_function(program.train->function) : nullptr;
+  return std::ranges::any_of(program.variables, [&](const program::VariableDef& variable) {
+    if (!names.contains(variable.name)) return false;
+    const std::string init = initializer_of(variable);
+    constexpr std::array<std::string_view, 2> kFiles{"npy", "safetensors"};
+    constexpr std::array<std::string_view, 5> kStated{"zeros", "ones", "constant", "identity", "value"};
+    if (std::ranges::find(kFiles, init) != kFiles.end()) return false;
+    return (trains != nullptr && is_changed_by(*trains, variable.name)) ||
+           std::ranges::find(kStated, init) == kStated.end();
+  });
+}
+
 Result<program::Program> with_dataset(const program::Program& program, const std::string& name,
-                                      const std::string& pipeline) {
-  auto document = nlohmann::ordered_json::parse(program.document);
-  auto parsed = nlohmann::ordered_json::parse(pipeline, nullptr, false);
-  if (parsed.is_discarded()) return fail(Code::kInvalidArgument, "'{}' is no JSON", printable(pipeline));
-  document["datasets"][name] = std::move(parsed);
-  return reparse(program, document.dump());
+                                      const std::string& pipeline, const std::string& working_directory) {
+  if (!nlohmann::ordered_json::accept(pipeline))
+    return fail(Code::kInvalidArgument, "'{}' is not JSON", printable(pipeline));
+  program::ProgramOptions options;
+  options.overrides = {fmt::format("datasets.{}={}", name, pipeline)};
+  options.working_directory = working_directory;
+  return reparse(program, program.document, options);
 }
 
 Result<TrainSummary> run_on_parameter_servers(const program::Program& program, const ParameterServerStrategy& strategy,
@@ -167,7 +244,7 @@ Result<TrainSummary> run_on_parameter_servers(const program::Program& program, c
     return fail(Code::kInvalidArgument, "{} is no worker", strategy.task_name());
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<Interrupts>();
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));
-  return PsRun(made, strategy, options, request).run();
+  return PsRun(program, made, strategy, options, request).run();
 }
 
 }  // namespace tfd::strategy

@@ -2,6 +2,7 @@
 #include "ps_session.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "tfd/base/units.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr Duration kLook = std::chrono::milliseconds(50);  // between two looks at what the chief does
+constexpr Duration kChiefLook = std::chrono::milliseconds(50);  // between two looks at what the chief does
 constexpr Duration kTalkAfter = std::chrono::seconds(2);
 constexpr Duration kGone = std::chrono::seconds(5);  // ten signs of life, and time enough to be started again
 constexpr Duration kLoadTimeout = std::chrono::minutes(5);
@@ -48,7 +49,7 @@ Result<void> PsSession::connect() {
     connected = try_until(deadline);
   }
   servers_ = TFD_TRY(std::move(connected));
-  auto host = std::make_unique<RemoteHost>(*servers_);
+  auto host = std::make_unique<RemoteHost>(*servers_, program_.copies);
   remote_ = host.get();
   host_ = std::move(host);
   return {};
@@ -70,12 +71,19 @@ Result<void> PsSession::check_variables() {
   };
   for (const auto& variable : program.variables)
     if (variable.spec.shape.empty() || variable.spec.shape[0] == 0 || !is_table(variable.name))
-      names.push_back(variable.name);
+      std::ranges::move(program_.copies.names_of(variable.name), std::back_inserter(names));
     else
       last_rows.push_back({variable.name, Tensor::scalar(DType::kS64, variable.spec.shape[0] - 1)});
-  const auto values = TFD_TRY(host_->read(names));
+  const auto read = host_->read(names);
+  if (!read && read.error().code == Code::kNotFound)
+    return fail(
+        Code::kInvalidArgument,
+        "the parameter servers hold another program, or one for another number of replicas than the {} of {}: {}",
+        program_.copies.replicas(), strategy_.task_name(), read.error().message);
+  if (!read) return fail(read.error());
+  const auto& values = *read;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const tensor::TensorSpec& spec = program.find_variable(names[i])->spec;
+    const tensor::TensorSpec& spec = program.find_variable(runtime::original_name(names[i]))->spec;
     if (values[i].spec() != spec) return differs(names[i], format_spec(values[i].spec()), spec);
   }
   if (last_rows.empty()) return {};
@@ -109,28 +117,31 @@ Result<bool> PsSession::goes_on(const program::TrainDef& train) {
   return !train.steps || values[0].as<std::int64_t>()[0] < *train.steps;
 }
 
-Result<void> PsSession::initialise(const std::optional<variable::Checkpoint>& restored) {
+Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
+  std::optional<variable::Checkpoint> restored;
   if (strategy_.is_local()) {
-    host_ = TFD_TRY(make_local_host(program_.program, options_.make_engine));
+    restored = TFD_TRY(find());
+    host_ = TFD_TRY(make_local_host(program_.program, options_.make_engine, program_.copies));
   } else {
     TFD_TRY(connect());
     const auto& train = program_.program.train;
-    const bool may_adopt = !train || !train->checkpoint || train->checkpoint->resume;
     const auto running = may_adopt ? find_running() : Result<bool>(false);
     if (!running && running.error().code == Code::kUnavailable) return fail(running.error());
     if (running && *running && (!train || TFD_TRY(goes_on(*train)))) {
       adopted_ = true;
       return come_back();
     }
+    restored = TFD_TRY(find());
     const std::uint64_t epoch = transport::make_incarnation();
     TFD_TRY(servers_->load(program_.program, epoch, Deadline::after(kLoadTimeout)));
     remote_->set_epoch(epoch);
   }
   if (restored)
-    TFD_TRY(host_->import_state(import_state_of(restored->state, strategy_.clients().size())), restored->path);
+    TFD_TRY(host_->import_state(import_state_of(restored->state, restored->step, strategy_.clients().size())),
+            restored->path);
   // Last of all: this is what the others wait for.
-  const std::int64_t step = restored ? restored->step : 0;
-  return host_->assign(std::string(kGlobalStep), Tensor::scalar(DType::kS64, step));
+  first_step_ = restored ? restored->step : 0;
+  return host_->assign(std::string(kGlobalStep), Tensor::scalar(DType::kS64, first_step_));
 }
 
 Result<void> PsSession::attach() {
@@ -154,7 +165,7 @@ Result<void> PsSession::attach() {
       talked = true;
       say(fmt::format("waiting for {} to initialise the variables", strategy_.chief_name()));
     }
-    bell_.wait(Deadline::after(kLook).earlier_of(deadline));
+    bell_.wait(Deadline::after(kChiefLook).earlier_of(deadline));
   }
 }
 
@@ -163,11 +174,21 @@ Result<runtime::ReplicaOptions> PsSession::replica_options() {
   runtime::ReplicaOptions out;
   out.replicas = input.num_replicas_in_sync;
   out.input = {input.num_input_pipelines, input.input_pipeline_id};
+  out.order = data_order();
   out.data_root = options_.data_root;
   out.make_engine = options_.make_engine;
   out.command_environment = options_.command_environment;
   out.look_up = [this](const auto& lookups) { return host().look_up(lookups); };
   return out;
+}
+
+data::Order PsSession::data_order() const {
+  data::Order order;
+  const auto updates = static_cast<std::uint64_t>(own_updates_);
+  const auto reader = updates > 0 ? static_cast<std::uint64_t>(strategy_.client_index()) : 0;
+  order.stream = data::shuffle_stream(reader, first_step_, updates);
+  if (remote_ != nullptr) order.seeds = data::ShuffleSeeds{remote_->epoch(), remote_->epoch()};
+  return order;
 }
 
 Result<std::int64_t> PsSession::read_global_step() {
@@ -198,8 +219,11 @@ void PsSession::add_own_update(std::vector<variable::Update>& updates) const {
 
 /// Takes back that it has left, where it had, and says from now on that it lives.
 Result<void> PsSession::come_back() {
-  const auto values = TFD_TRY(host_->read({std::string(kWorkersEnded)}));
-  const std::int64_t left = values.front().as<std::int64_t>()[strategy_.client_index()];
+  const auto values =
+      TFD_TRY(host_->read({std::string(kWorkersEnded), std::string(kWorkerUpdates), std::string(kFirstStep)}));
+  const std::int64_t left = values[0].as<std::int64_t>()[strategy_.client_index()];
+  own_updates_ = values[1].as<std::int64_t>()[strategy_.client_index()];
+  first_step_ = values[2].as<std::int64_t>()[0];
   if (left != 0) TFD_TRY(host_->update({one_hot(kWorkersEnded, -left)}));
   if (!strategy_.is_chief())
     alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), kWorkerBeats, strategy_.client_index());
@@ -269,7 +293,7 @@ Result<void> PsSession::wait_for_others() {
       talked = true;
       say(fmt::format("waiting for {} to end", fmt::join(missing, ", ")));
     }
-    bell_.wait(Deadline::after(kLook));
+    bell_.wait(Deadline::after(kChiefLook));
   }
 }
 
@@ -290,7 +314,7 @@ Result<bool> PsSession::have_others_left(Deadline deadline) {
     if (deadline.expired()) return false;
     if (!talked && talk.expired()) say(fmt::format("waiting for {} to leave", fmt::join(missing, ", ")));
     talked = talked || talk.expired();
-    bell_.wait(Deadline::after(kLook).earlier_of(deadline));
+    bell_.wait(Deadline::after(kChiefLook).earlier_of(deadline));
   }
 }
 

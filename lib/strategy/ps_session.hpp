@@ -4,6 +4,7 @@
 // One worker's place in a training on parameter servers: the chief makes or restores the variables, the others wait for
 // that, everybody says when it has ended. As TensorFlow's SessionManager, but for a chief that comes back: what the
 // others go on training is adopted as it stands. Private to the room. Thread rule: one thread.
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -22,8 +23,10 @@ class PsSession {
   PsSession(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options,
             Bell& bell);
 
-  /// The chief's: `restored` is what it begins with where the parameter servers hold nothing to go on with.
-  Result<void> initialise(const std::optional<variable::Checkpoint>& restored);
+  using FindState = std::function<Result<std::optional<variable::Checkpoint>>()>;
+  /// The chief's: joins what the parameter servers hold, where it may and there is something to go on with; else begins
+  /// with what `find` gives, or the initial values.
+  Result<void> initialise(bool may_adopt, const FindState& find);
   /// The others': until the chief has. kDeadlineExceeded says whom it waited for; kCancelled: interrupted.
   Result<void> attach();
   /// Whether the chief found a training that goes on.
@@ -32,6 +35,9 @@ class PsSession {
   VariableHost& host() { return *host_; }
   /// What the replicas of this worker run with; their lookups ask host().
   Result<runtime::ReplicaOptions> replica_options();
+  /// Of this worker's data, from where it began, joined or came back: all workers that begin together have one order,
+  /// of which each takes its part; one that has worked before has another one, so that it doesn't begin with the same.
+  data::Order data_order() const;
   Result<std::int64_t> read_global_step();
   /// What a step adds to the counters, beside its own updates.
   void add_counters(std::vector<variable::Update>& updates) const;
@@ -72,6 +78,8 @@ class PsSession {
   RemoteHost* remote_ = nullptr;       // host_, where there are servers
   std::unique_ptr<SignOfLife> alive_;  // of one that isn't the chief, until it leaves
   bool adopted_ = false;
+  std::int64_t first_step_ = 0;   // of the training that this worker belongs to
+  std::int64_t own_updates_ = 0;  // in it, before this worker came (back)
 };
 
 }  // namespace tfd::strategy

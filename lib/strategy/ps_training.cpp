@@ -6,6 +6,7 @@
 #include "evaluator.hpp"
 #include "ps_session.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/keeper.hpp"
 
 namespace tfd::strategy {
@@ -13,16 +14,20 @@ namespace {
 
 class PsTrainer {
  public:
-  PsTrainer(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options)
-      : program_(program),
+  PsTrainer(const program::Program& stated, const PsProgram& program, const ParameterServerStrategy& strategy,
+            const PsTrainingOptions& options)
+      : stated_(stated),
+        program_(program),
         train_(*program.program.train),
         strategy_(strategy),
         options_(options),
         session_(program, strategy, options, bell_),
-        checkpoints_(train_, strategy.should_checkpoint(), options.train.log),
+        checkpoints_(train_, strategy.should_checkpoint(), options.train),
         judge_(train_, !has_evaluator(), options.train.log),
         report_(options_.train, strategy.task_name()),
-        keeper_(checkpoints_, judge_, report_, [this] { return take_checkpoint(); }) {}
+        keeper_(checkpoints_, judge_, report_, [this] { return take_checkpoint(); }) {
+    report_.warn_of_nonfinite(stated);
+  }
 
   Result<TrainSummary> run();
 
@@ -60,6 +65,7 @@ class PsTrainer {
   Result<variable::Checkpoint> take_checkpoint();
   Error explain(Error error) const;
 
+  const program::Program& stated_;  // without the strategy's own variables
   const PsProgram& program_;
   const program::TrainDef& train_;
   const ParameterServerStrategy& strategy_;
@@ -72,6 +78,8 @@ class PsTrainer {
   Keeper keeper_;
   std::unique_ptr<runtime::ReplicaRunner> runner_;
 
+  std::optional<variable::Checkpoint> initial_;  // what --checkpoint names, where the chief begins with it
+  int replicas_ = 1;
   std::vector<std::string> devices_;  // where there is an engine
   std::int64_t first_step_ = 0;
   std::int64_t step_ = 0;  // the global one, as last read
@@ -129,15 +137,23 @@ Result<TrainSummary> PsTrainer::train() {
 }
 
 Result<void> PsTrainer::begin_as_chief() {
-  const auto restored = TFD_TRY(checkpoints_.find());
-  if (!checkpoints_.ended()) {
-    TFD_TRY(checkpoints_.probe());
-    checkpoints_.begin();
-  }
-  TFD_TRY(session_.initialise(restored));
+  const auto restored = TFD_TRY(checkpoints_.find(stated_));
+  if (!checkpoints_.ended()) TFD_TRY(checkpoints_.probe());
+  if (!restored) initial_ = TFD_TRY(checkpoints_.find_initial(stated_));
+  const bool resumes = !train_.checkpoint || train_.checkpoint->resume;
+  TFD_TRY(session_.initialise(
+      resumes && !options_.train.start_over,
+      [&]() -> Result<std::optional<variable::Checkpoint>> { return restored ? restored : initial_; }));
+  if (!checkpoints_.ended()) TFD_TRY(checkpoints_.begin());
+  if (restored || session_.adopted()) judge_.go_on(checkpoints_.run());
   if (checkpoints_.ended()) TFD_TRY(session_.stop_all());  // so that the others, who wait for the variables, end too
-  if (session_.adopted() && options_.train.say)
-    options_.train.say("the parameter servers hold a training that isn't done: joining it as it stands");
+  if (!session_.adopted()) {
+    checkpoints_.say_beginning(restored, initial_);
+    return {};
+  }
+  report_.say("the parameter servers hold a training that isn't done: joining it as it stands");
+  if (initial_) report_.say(fmt::format("--checkpoint {} isn't used: the training goes on", options_.train.checkpoint));
+  initial_.reset();
   return {};
 }
 
@@ -157,6 +173,7 @@ Result<void> PsTrainer::begin() {
   if (options_.on_begin) options_.on_begin();
   auto replicas = TFD_TRY(session_.replica_options());
   if (options_.make_engine) replicas.make_engine = [this] { return make_engine(); };
+  replicas_ = replicas.replicas;
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
   first_step_ = step_ = evaluated_step_ = TFD_TRY(session_.read_global_step());
   TFD_TRY(go_on_judging());
@@ -185,11 +202,13 @@ Result<void> PsTrainer::say_start(const runtime::ReplicaOptions& replicas) const
     start.add_raw("joined", "true");
   else if (!checkpoints_.path().empty())
     start.add("resumed_from", checkpoints_.path());
+  else if (initial_)
+    start.add("started_from", initial_->path);
   return report_.emit(std::move(start));
 }
 
 Result<runtime::VariableValues> PsTrainer::read_variables(const std::string& function) {
-  auto names = program_.program.find_function(function)->variables_read();
+  auto names = program_.copies.stored_names(program_.program.find_function(function)->variables_read());
   names.emplace_back(kGlobalStep);
   names.emplace_back(kStopped);
   auto values = TFD_TRY(session_.host().read(names));
@@ -220,10 +239,12 @@ Result<std::optional<std::string>> PsTrainer::reason_to_end() {
 }
 
 Result<void> PsTrainer::one_step(const runtime::VariableValues& variables) {
-  auto outcome = TFD_TRY(runner_->step(train_.function, variables, step_));
+  const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
+  const int most = elements == 0 ? 0 : elements_of_step(step_, elements, replicas_);
+  auto outcome = TFD_TRY(runner_->step(train_.function, variables, step_, most));
   session_.add_counters(outcome.updates);
   TFD_TRY(session_.host().update(outcome.updates));
-  report_.count(outcome.metrics);
+  report_.count(outcome.metrics, step_ + 1);
   return {};
 }
 
@@ -240,7 +261,9 @@ Result<void> PsTrainer::cannot_step(const Error& error) {
   if (error.code != Code::kPermissionDenied || strategy_.is_chief()) return fail(error);
   // The chief came back and began anew: what this step was computed from is no more.
   if (options_.train.say) options_.train.say(fmt::format("{} has begun anew", strategy_.chief_name()));
-  return session_.attach();
+  TFD_TRY(session_.attach());
+  runner_->begin_data(session_.data_order());
+  return {};
 }
 
 bool PsTrainer::is_checkpoint_asked() {
@@ -349,7 +372,7 @@ Result<void> PsTrainer::evaluate() {
 }
 
 Result<variable::Checkpoint> PsTrainer::take_checkpoint() {
-  variable::Checkpoint checkpoint;
+  variable::Checkpoint checkpoint{.step = 0, .state = {}, .path = {}, .run = checkpoints_.run()};
   checkpoint.state = checkpoint_state(TFD_TRY(session_.host().export_state()));
   checkpoint.step = TFD_TRY(global_step_of(checkpoint.state));
   step_ = std::max(step_, checkpoint.step);
@@ -373,7 +396,7 @@ Result<TrainSummary> train_on_parameter_servers(const program::Program& program,
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<Interrupts>();
   if (strategy.is_evaluator()) return follow_as_evaluator(program, strategy, options);
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));
-  return PsTrainer(made, strategy, options).run();
+  return PsTrainer(program, made, strategy, options).run();
 }
 
 }  // namespace tfd::strategy

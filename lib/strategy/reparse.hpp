@@ -9,6 +9,8 @@
 
 namespace tfd::strategy {
 
-Result<program::Program> reparse(const program::Program& program, std::string_view document, bool look_at_files = true);
+/// `options` as of parse_program(), but for data_elsewhere, which stays what it was.
+Result<program::Program> reparse(const program::Program& program, std::string_view document,
+                                 program::ProgramOptions options = {});
 
 }  // namespace tfd::strategy

@@ -2,6 +2,7 @@
 #include "tfd/strategy/reporter.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tfd::strategy {
 namespace {
@@ -25,9 +26,29 @@ void Reporter::begin(std::int64_t step) {
   started_ = reported_at_ = Clock::now();
 }
 
-void Reporter::count(const std::vector<runtime::Metric>& metrics) {
+void Reporter::count(const std::vector<runtime::Metric>& metrics, std::int64_t step) {
   interval_.add(metrics);
   ++own_;
+  for (const runtime::Metric& one : metrics)
+    if (one.weight != 0) look_at(one.name, one.value, step, "");
+}
+
+void Reporter::warn_of_nonfinite(const program::Program& program) {
+  warns_of_nonfinite_ = !program.rules || program.rules->on_nonfinite() == variable::OnNonfinite::kApply;
+}
+
+void Reporter::say(const std::string& line) const {
+  if (options_.say) options_.say(line);
+}
+
+// Once: what follows from it would only say the same.
+void Reporter::look_at(const std::string& metric, double value, std::int64_t step, std::string_view where) {
+  if (!warns_of_nonfinite_ || nonfinite_ || std::isfinite(value)) return;
+  nonfinite_.emplace(metric, step);
+  options_.log.warning(
+      "{}metric '{}' is {} at step {}: the training goes on with it, unless the optimizer's "
+      "on_nonfinite says otherwise",
+      where, metric, std::isnan(value) ? "NaN" : "infinite", step);
 }
 
 Result<void> Reporter::step(std::int64_t step, bool says_updates) {
@@ -47,6 +68,7 @@ Result<void> Reporter::step(std::int64_t step, bool says_updates) {
 
 Result<void> Reporter::evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun) {
   evaluation_ = metrics;
+  for (const auto& [name, value] : metrics) look_at(name, value, step, "evaluation: ");
   return emit(event("eval").add("step", step).add("metrics", metrics).add("seconds", seconds_since(begun)));
 }
 
@@ -76,6 +98,13 @@ Result<void> Reporter::end(const End& end, bool says_updates) const {
   line.add("reason", end.reason).add("step", end.step);
   if (says_updates) line.add("updates", own_);
   line.add("metrics", end.error != nullptr ? last_interval_ : metrics());
+  if (nonfinite_) {
+    JsonLine first("metric", nonfinite_->first);
+    first.add("step", nonfinite_->second);
+    std::string text = std::move(first).text();
+    text.pop_back();
+    line.add_raw("nonfinite", text);
+  }
   if (end.error != nullptr) return emit(std::move(line.add("error", *end.error)));
   if (end.restored_step) line.add("restored_step", *end.restored_step);
   return emit(std::move(line.add("seconds", seconds_since(started_))));

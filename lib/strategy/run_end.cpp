@@ -23,8 +23,11 @@ std::string rule_of(const program::TrainDef& train) {
 
 RunEnd make_run_end(const program::TrainDef& train, const std::string& reason, std::int64_t step) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {reason, step, rule_of(train),
-          fmt::format("{}", std::chrono::duration_cast<std::chrono::microseconds>(now).count())};
+  return {reason,
+          step,
+          rule_of(train),
+          fmt::format("{}", std::chrono::duration_cast<std::chrono::microseconds>(now).count()),
+          {}};
 }
 
 std::string rule_of_epochs(std::int64_t stated) { return fmt::format("{} steps of epochs", stated); }
@@ -38,14 +41,19 @@ bool is_over(const RunEnd& end, const program::TrainDef& train) {
 
 Result<void> save_run_end(const std::string& directory, const RunEnd& end) {
   JsonLine line;
-  line.add("v", 1).add("reason", end.reason).add("step", end.step).add("rule", end.rule).add("time", end.time);
+  line.add("v", 1)
+      .add("reason", end.reason)
+      .add("step", end.step)
+      .add("rule", end.rule)
+      .add("time", end.time)
+      .add("run", end.run);
   return save_file(path_in(directory), std::move(line).text());
 }
 
 std::optional<RunEnd> find_run_end(const std::string& directory) {
   const auto json = load_note(path_in(directory));
   if (!json || text_in(*json, "v") != "1") return std::nullopt;
-  RunEnd end{text_in(*json, "reason"), 0, text_in(*json, "rule"), text_in(*json, "time")};
+  RunEnd end{text_in(*json, "reason"), 0, text_in(*json, "rule"), text_in(*json, "time"), text_in(*json, "run")};
   const auto step = number_in<std::int64_t>(*json, "step");
   if (!step) return std::nullopt;
   end.step = *step;

@@ -106,7 +106,7 @@ void StopRecord::remove_states() const {
 }
 
 Result<void> StopRecord::save_best(const variable::Checkpoint& best) const {
-  TFD_TRY(variable::save_checkpoint(states_directory(), best, 0));
+  TFD_TRY(variable::save_checkpoint(states_directory(), best, 0, false));
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tfd/runtime/memory_need.hpp"
 #include "tfd/variable/initializer.hpp"
 
 namespace tfd::strategy {
@@ -14,12 +15,15 @@ constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variable
 
 class LocalHost final : public VariableHost {
  public:
+  explicit LocalHost(runtime::ReplicaCopies copies) : copies_(std::move(copies)) {}
+
   Result<void> make(const program::Program& program, const runtime::MakeEngine& make_engine) {
+    TFD_TRY(runtime::check_memory(runtime::need_of(program), "here"));
     store_.set_optimizer(TFD_TRY(runtime::make_rules(program, make_engine)));
     for (const program::VariableDef& variable : program.variables) {
       auto value = TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec),
                            "variables." + variable.name);
-      TFD_TRY(store_.create(variable.name, std::move(value)));
+      for (std::string& name : copies_.names_of(variable.name)) TFD_TRY(store_.create(std::move(name), value));
     }
     return {};
   }
@@ -49,14 +53,17 @@ class LocalHost final : public VariableHost {
   Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
     return store_.assign({variable::UpdateKind::kAssign, variable, value});
   }
-  Result<runtime::NamedState> export_state() override { return store_.export_state(); }
-  Result<void> import_state(const runtime::NamedState& state) override { return store_.import_state(state); }
+  Result<runtime::NamedState> export_state() override { return copies_.gather(store_.export_state()); }
+  Result<void> import_state(const runtime::NamedState& state) override {
+    return store_.import_state(TFD_TRY(copies_.spread(state)));
+  }
   Result<void> use_averages() override {
     store_.use_averages();
     return {};
   }
 
  private:
+  const runtime::ReplicaCopies copies_;
   variable::VariableStore store_;
   std::uint64_t sequence_ = 0;
 };
@@ -64,8 +71,9 @@ class LocalHost final : public VariableHost {
 }  // namespace
 
 Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,
-                                                      const runtime::MakeEngine& make_engine) {
-  auto host = std::make_unique<LocalHost>();
+                                                      const runtime::MakeEngine& make_engine,
+                                                      const runtime::ReplicaCopies& copies) {
+  auto host = std::make_unique<LocalHost>(copies);
   TFD_TRY(host->make(program, make_engine));
   return host;
 }
@@ -82,9 +90,11 @@ Result<void> RemoteHost::update(const std::vector<variable::Update>& updates) {
 Result<void> RemoteHost::assign(const std::string& variable, const tensor::Tensor& value) {
   return servers_.assign(variable, value, Deadline::after(kStepTimeout));
 }
-Result<runtime::NamedState> RemoteHost::export_state() { return servers_.export_state(Deadline::after(kStateTimeout)); }
+Result<runtime::NamedState> RemoteHost::export_state() {
+  return copies_.gather(TFD_TRY(servers_.export_state(Deadline::after(kStateTimeout))));
+}
 Result<void> RemoteHost::import_state(const runtime::NamedState& state) {
-  return servers_.import_state(state, Deadline::after(kStateTimeout));
+  return servers_.import_state(TFD_TRY(copies_.spread(state)), Deadline::after(kStateTimeout));
 }
 Result<void> RemoteHost::use_averages() { return servers_.use_averages(Deadline::after(kStateTimeout)); }
 

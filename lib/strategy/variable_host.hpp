@@ -5,10 +5,12 @@
 // Thread rule: one thread.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tfd/program/program.hpp"
 #include "tfd/runtime/parameter_servers.hpp"
+#include "tfd/runtime/replica_copies.hpp"
 #include "tfd/runtime/rules.hpp"
 #include "tfd/variable/store.hpp"
 
@@ -22,6 +24,7 @@ class VariableHost {
   /// kPermissionDenied: the chief has begun anew.
   virtual Result<void> update(const std::vector<variable::Update>& updates) = 0;
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value) = 0;
+  /// As checkpoints have it: of a variable with copies its one value.
   virtual Result<runtime::NamedState> export_state() = 0;
   virtual Result<void> import_state(const runtime::NamedState& state) = 0;
   virtual Result<void> use_averages() = 0;
@@ -30,12 +33,14 @@ class VariableHost {
 /// In this process, with their initial values.
 /// In an engine of its own where the program updates them by an optimizer of its own.
 Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,
-                                                      const runtime::MakeEngine& make_engine = {});
+                                                      const runtime::MakeEngine& make_engine = {},
+                                                      const runtime::ReplicaCopies& copies = {});
 
 /// On parameter servers that are borrowed, of this epoch.
 class RemoteHost final : public VariableHost {
  public:
-  explicit RemoteHost(runtime::ParameterServers& servers) : servers_(servers) {}
+  RemoteHost(runtime::ParameterServers& servers, runtime::ReplicaCopies copies)
+      : servers_(servers), copies_(std::move(copies)) {}
   void set_epoch(std::uint64_t epoch) { epoch_ = epoch; }
   std::uint64_t epoch() const { return epoch_; }
 
@@ -49,6 +54,7 @@ class RemoteHost final : public VariableHost {
 
  private:
   runtime::ParameterServers& servers_;
+  const runtime::ReplicaCopies copies_;
   std::uint64_t epoch_ = 0;
 };
 

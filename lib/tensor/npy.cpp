@@ -19,7 +19,7 @@ namespace tfd::tensor {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint32_t kMostHeader = 1 << 20;
+constexpr std::uint32_t kMostNpyHeader = 1 << 20;
 
 constexpr NameTable<DType, 13> kDescriptors{{{{DType::kBool, "|b1"},
                                               {DType::kS8, "|i1"},
@@ -35,7 +35,7 @@ constexpr NameTable<DType, 13> kDescriptors{{{{DType::kBool, "|b1"},
                                               {DType::kF32, "<f4"},
                                               {DType::kF64, "<f8"}}}};
 
-struct Header {
+struct NpyHeader {
   TensorSpec spec;
   std::uint64_t data_offset = 0;
 };
@@ -143,7 +143,7 @@ class HeaderParser {
   std::size_t at_ = 0;
 };
 
-Result<Header> read_header(const InputFile& file) {
+Result<NpyHeader> read_header(const InputFile& file) {
   std::array<std::uint8_t, 12> start{};
   const std::size_t start_size = std::min<std::uint64_t>(start.size(), file.size());
   TFD_TRY(file.read_at(0, std::as_writable_bytes(std::span(start)).first(start_size)));
@@ -156,9 +156,9 @@ Result<Header> read_header(const InputFile& file) {
   if (start_size < 8 + length_size) return fail(Code::kDataLoss, "{} is cut off within its header", file.path());
   std::uint32_t length = 0;
   std::memcpy(&length, start.data() + 8, length_size);
-  if (length > kMostHeader)
+  if (length > kMostNpyHeader)
     return fail(Code::kInvalidArgument, "{}: a header of {} bytes is too long", file.path(), length);
-  Header header;
+  NpyHeader header;
   header.data_offset = 8 + length_size + length;
   if (header.data_offset > file.size()) return fail(Code::kDataLoss, "{} is cut off within its header", file.path());
   std::string text(length, '\0');
@@ -201,7 +201,7 @@ Result<Tensor> read_tensor(const InputFile& file, std::uint64_t offset, const Te
 
 Result<Tensor> load_npy(const std::string& path) {
   const InputFile file = TFD_TRY(InputFile::open(path));
-  const Header header = TFD_TRY(read_header(file));
+  const NpyHeader header = TFD_TRY(read_header(file));
   return read_tensor(file, header.data_offset, header.spec);
 }
 

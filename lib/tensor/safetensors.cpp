@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::uint64_t kMostHeader = 100 << 20;
+constexpr std::uint64_t kMostSafetensorsHeader = 100 << 20;
 
 constexpr NameTable<DType, 13> kDTypes{{{{DType::kBool, "BOOL"},
                                          {DType::kS8, "I8"},
@@ -43,7 +43,7 @@ struct Entry {
   std::uint64_t begin = 0, end = 0;  // within the data that follows the header
 };
 
-struct Header {
+struct SafetensorsHeader {
   std::vector<Entry> entries;  // by begin
   std::map<std::string, std::string> metadata;
 };
@@ -93,9 +93,9 @@ Result<Entry> parse_entry(const std::string& name, const json& value) {
   return entry;
 }
 
-Result<Header> parse_header(const std::string& text, std::uint64_t data_size) {
+Result<SafetensorsHeader> parse_header(const std::string& text, std::uint64_t data_size) {
   const json document = TFD_TRY(parse_json(text));
-  Header header;
+  SafetensorsHeader header;
   for (const auto& [name, value] : document.items()) {
     if (name == "__metadata__") {
       if (!value.is_object()) return fail(Code::kInvalidArgument, "__metadata__ is not an object");
@@ -145,14 +145,15 @@ Result<std::string> format_header(const SafetensorsFile& file) {
     return fail(Code::kInvalidArgument, "a name or its metadata is not UTF-8");
   }
   text.append((8 - text.size() % 8) % 8, ' ');
-  if (text.size() > kMostHeader) return fail(Code::kInvalidArgument, "a header of {} bytes is too long", text.size());
+  if (text.size() > kMostSafetensorsHeader)
+    return fail(Code::kInvalidArgument, "a header of {} bytes is too long", text.size());
   return text;
 }
 
 /// A file whose header was read.
 struct Opened {
   InputFile file;
-  Header header;
+  SafetensorsHeader header;
   std::uint64_t data_offset = 0;
 };
 
@@ -161,13 +162,13 @@ Result<Opened> open_safetensors(const std::string& path) {
   std::uint64_t length = 0;
   if (file.size() < sizeof(length)) return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", path, file.size());
   TFD_TRY(file.read_at(0, std::as_writable_bytes(std::span(&length, 1))));
-  if (length > kMostHeader)
+  if (length > kMostSafetensorsHeader)
     return fail(Code::kInvalidArgument, "{} is not a safetensors file: a header of {} bytes", path, length);
   if (length > file.size() - sizeof(length)) return fail(Code::kDataLoss, "{} is cut off within its header", path);
   std::string text(length, '\0');
   TFD_TRY(file.read_at(sizeof(length), std::as_writable_bytes(std::span(text))));
   const std::uint64_t data_offset = sizeof(length) + length;
-  Header header = TFD_TRY(parse_header(text, file.size() - data_offset), path);
+  SafetensorsHeader header = TFD_TRY(parse_header(text, file.size() - data_offset), path);
   return Opened{std::move(file), std::move(header), data_offset};
 }
 
@@ -196,6 +197,10 @@ Result<std::map<std::string, TensorSpec>> load_safetensors_specs(const std::stri
   std::map<std::string, TensorSpec> out;
   for (const Entry& entry : opened.header.entries) out.emplace(entry.name, entry.spec);
   return out;
+}
+
+Result<std::map<std::string, std::string>> load_safetensors_metadata(const std::string& path) {
+  return std::move(TFD_TRY(open_safetensors(path)).header.metadata);
 }
 
 Result<Tensor> load_safetensors_tensor(const std::string& path, std::string_view name) {

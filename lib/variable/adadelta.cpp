@@ -50,22 +50,23 @@ struct AdadeltaV1 {
   }
 };
 
-constexpr Setting kSettings[]{number("rho", 0.95, kUnitInterval), number("epsilon", 1e-7, kNotNegative)};
-constexpr Setting kSettingsV1[]{number("rho", 0.95, kUnitInterval), number("epsilon", 1e-8, kNotNegative)};
-constexpr std::string_view kSlots[]{"accumulated_grad", "accumulated_delta_var"};
-constexpr std::string_view kSlotsV1[]{"accum", "accum_update"};
+constexpr Setting kAdadeltaSettings[]{number("rho", 0.95, kUnitInterval), number("epsilon", 1e-7, kNotNegative)};
+constexpr Setting kAdadeltaSettingsV1[]{number("rho", 0.95, kUnitInterval), number("epsilon", 1e-8, kNotNegative)};
+constexpr std::string_view kAdadeltaSlots[]{"accumulated_grad", "accumulated_delta_var"};
+constexpr std::string_view kAdadeltaSlotsV1[]{"accum", "accum_update"};
 
-std::unique_ptr<const Rule> make(const Values& values) {
+std::unique_ptr<const Rule> make_adadelta(const Values& values) {
   return std::make_unique<RuleOf<Adadelta>>(Adadelta{values["rho"], values["epsilon"]});
 }
-std::unique_ptr<const Rule> make_v1(const Values& values) {
+std::unique_ptr<const Rule> make_adadelta_v1(const Values& values) {
   return std::make_unique<RuleOf<AdadeltaV1>>(AdadeltaV1{values["rho"], values["epsilon"]});
 }
 
 }  // namespace
 
-const OptimizerInfo kAdadelta{"adadelta", false, "adadelta", 0.001, kSettings, kSlots, OtherRows::kMove, 0, make};
-const OptimizerInfo kAdadeltaV1{"adadelta",       true, "adadelta_v1", 0.001, kSettingsV1, kSlotsV1,
-                                OtherRows::kRest, 0,    make_v1};
+const OptimizerInfo kAdadelta{"adadelta",       false, "adadelta",   0.001, kAdadeltaSettings, kAdadeltaSlots,
+                              OtherRows::kMove, 0,     make_adadelta};
+const OptimizerInfo kAdadeltaV1{"adadelta",       true, "adadelta_v1",   0.001, kAdadeltaSettingsV1, kAdadeltaSlotsV1,
+                                OtherRows::kRest, 0,    make_adadelta_v1};
 
 }  // namespace tfd::variable

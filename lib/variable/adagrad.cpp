@@ -26,21 +26,23 @@ struct Adagrad {
   }
 };
 
-constexpr Setting kSettings[]{number("initial_accumulator_value", 0.1, kNotNegative),
-                              number("epsilon", 1e-7, kNotNegative)};
-constexpr Setting kSettingsV1[]{number("initial_accumulator_value", 0.1, kPositive)};
-constexpr std::string_view kSlots[]{"accumulator"};
+constexpr Setting kAdagradSettings[]{number("initial_accumulator_value", 0.1, kNotNegative),
+                                     number("epsilon", 1e-7, kNotNegative)};
+constexpr Setting kAdagradSettingsV1[]{number("initial_accumulator_value", 0.1, kPositive)};
+constexpr std::string_view kAdagradSlots[]{"accumulator"};
 
-std::unique_ptr<const Rule> make(const Values& values) {
+std::unique_ptr<const Rule> make_adagrad(const Values& values) {
   return std::make_unique<RuleOf<Adagrad>>(Adagrad{values["initial_accumulator_value"], values["epsilon"]});
 }
-std::unique_ptr<const Rule> make_v1(const Values& values) {
+std::unique_ptr<const Rule> make_adagrad_v1(const Values& values) {
   return std::make_unique<RuleOf<Adagrad>>(Adagrad{values["initial_accumulator_value"], 0});
 }
 
 }  // namespace
 
-const OptimizerInfo kAdagrad{"adagrad", false, "adagrad", 0.001, kSettings, kSlots, OtherRows::kRest, 0, make};
-const OptimizerInfo kAdagradV1{"adagrad", true, "adagrad_v1", -1, kSettingsV1, kSlots, OtherRows::kRest, 0, make_v1};
+const OptimizerInfo kAdagrad{"adagrad",        false, "adagrad",   0.001, kAdagradSettings, kAdagradSlots,
+                             OtherRows::kRest, 0,     make_adagrad};
+const OptimizerInfo kAdagradV1{"adagrad",        true, "adagrad_v1",   -1, kAdagradSettingsV1, kAdagradSlots,
+                               OtherRows::kRest, 0,    make_adagrad_v1};
 
 }  // namespace tfd::variable

@@ -79,26 +79,28 @@ struct Amsgrad {
 };
 
 // A beta_1 of 1 would divide by zero.
-constexpr Setting kSettings[]{number("beta_1", 0.9, kBelowOne), number("beta_2", 0.999, kBelowOne),
-                              number("epsilon", 1e-7, kNotNegative), flag("amsgrad")};
-constexpr Setting kSettingsV1[]{number("beta1", 0.9, kBelowOne), number("beta2", 0.999, kBelowOne),
-                                number("epsilon", 1e-8, kNotNegative)};
-constexpr std::string_view kSlots[]{"momentum", "velocity", "velocity_hat"};
-constexpr std::string_view kSlotsV1[]{"m", "v"};
+constexpr Setting kAdamSettings[]{number("beta_1", 0.9, kBelowOne), number("beta_2", 0.999, kBelowOne),
+                                  number("epsilon", 1e-7, kNotNegative), flag("amsgrad")};
+constexpr Setting kAdamSettingsV1[]{number("beta1", 0.9, kBelowOne), number("beta2", 0.999, kBelowOne),
+                                    number("epsilon", 1e-8, kNotNegative)};
+constexpr std::string_view kAdamSlots[]{"momentum", "velocity", "velocity_hat"};
+constexpr std::string_view kAdamSlotsV1[]{"m", "v"};
 
-std::unique_ptr<const Rule> make(const Values& values) {
+std::unique_ptr<const Rule> make_adam(const Values& values) {
   const double beta_1 = values["beta_1"], beta_2 = values["beta_2"], epsilon = values["epsilon"];
   if (values.flag("amsgrad")) return std::make_unique<RuleOf<Amsgrad>>(Amsgrad{beta_1, beta_2, epsilon});
   return std::make_unique<RuleOf<Adam>>(Adam{beta_1, beta_2, epsilon});
 }
-std::unique_ptr<const Rule> make_v1(const Values& values) {
+std::unique_ptr<const Rule> make_adam_v1(const Values& values) {
   return std::make_unique<RuleOf<AdamV1>>(AdamV1{values["beta1"], values["beta2"], values["epsilon"]});
 }
 
 }  // namespace
 
-const OptimizerInfo kAdam{"adam", false, "adam", 0.001, kSettings, kSlots, OtherRows::kMove, 0, make};
-const OptimizerInfo kAdamW{"adamw", false, "adam", 0.001, kSettings, kSlots, OtherRows::kMove, 0.004, make};
-const OptimizerInfo kAdamV1{"adam", true, "adam_v1", 0.001, kSettingsV1, kSlotsV1, OtherRows::kMove, 0, make_v1};
+const OptimizerInfo kAdam{"adam", false, "adam", 0.001, kAdamSettings, kAdamSlots, OtherRows::kMove, 0, make_adam};
+const OptimizerInfo kAdamW{"adamw",          false, "adam",   0.001, kAdamSettings, kAdamSlots,
+                           OtherRows::kMove, 0.004, make_adam};
+const OptimizerInfo kAdamV1{"adam",           true, "adam_v1",   0.001, kAdamSettingsV1, kAdamSlotsV1,
+                            OtherRows::kMove, 0,    make_adam_v1};
 
 }  // namespace tfd::variable

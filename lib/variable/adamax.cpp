@@ -32,16 +32,17 @@ struct Adamax {
   }
 };
 
-constexpr Setting kSettings[]{number("beta_1", 0.9, kBelowOne), number("beta_2", 0.999, kBelowOne),
-                              number("epsilon", 1e-7, kNotNegative)};
-constexpr std::string_view kSlots[]{"momentum", "norm"};
+constexpr Setting kAdamaxSettings[]{number("beta_1", 0.9, kBelowOne), number("beta_2", 0.999, kBelowOne),
+                                    number("epsilon", 1e-7, kNotNegative)};
+constexpr std::string_view kAdamaxSlots[]{"momentum", "norm"};
 
-std::unique_ptr<const Rule> make(const Values& values) {
+std::unique_ptr<const Rule> make_adamax(const Values& values) {
   return std::make_unique<RuleOf<Adamax>>(Adamax{values["beta_1"], values["beta_2"], values["epsilon"]});
 }
 
 }  // namespace
 
-const OptimizerInfo kAdamax{"adamax", false, "adamax", 0.001, kSettings, kSlots, OtherRows::kMove, 0, make};
+const OptimizerInfo kAdamax{"adamax",         false, "adamax",   0.001, kAdamaxSettings, kAdamaxSlots,
+                            OtherRows::kMove, 0,     make_adamax};
 
 }  // namespace tfd::variable

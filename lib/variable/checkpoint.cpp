@@ -2,12 +2,12 @@
 #include "tfd/variable/checkpoint.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <string_view>
 #include <system_error>
 
+#include "checkpoint_name.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/tensor/safetensors.hpp"
@@ -17,24 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "step-";
-constexpr std::string_view kSuffix = ".safetensors";
 constexpr std::string_view kIterations = ".iterations";
 // Of the names in the state. 1: slots don't say which optimizer's they are; 2: they do. Both are read.
 constexpr int kVersion = 2;
-
-// "step-00000200.safetensors" -> 200. Temporary files and strangers have other names.
-std::optional<std::int64_t> step_of_name(std::string_view name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size())
-    return std::nullopt;
-  const std::string_view digits = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (error != std::errc() || end != digits.data() + digits.size() || step < 0) return std::nullopt;
-  return step;
-}
-
-std::string file_name(std::int64_t step) { return fmt::format("{}{:08}{}", kPrefix, step, kSuffix); }
 
 // Every parameter server exports its own iterations; a checkpoint has the largest.
 Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Checkpoint& checkpoint) {
@@ -55,52 +40,28 @@ Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Ch
   return merged;
 }
 
-// All but the newest `keep`; never `just_written`, even where files of later steps are left from another run. What
-// can't be removed stays: the new checkpoint is there, and that is what was asked for.
-Result<void> remove_old(const std::string& directory, const std::string& just_written, int keep) {
-  const auto found = TFD_TRY(list_checkpoints(directory));
-  const std::size_t excess =
-      found.size() > static_cast<std::size_t>(keep) ? found.size() - static_cast<std::size_t>(keep) : 0;
-  for (std::size_t i = 0; i < excess; ++i) {
-    std::error_code ignored;
-    if (found[i].second != just_written) fs::remove(found[i].second, ignored);
-  }
+/// A file of this name that is another run's goes into "old-RUN", so that nothing is lost.
+Result<void> set_aside(const std::string& directory, const std::string& path) {
+  const auto metadata = tensor::load_safetensors_metadata(path);
+  std::string run = "unknown";
+  if (metadata && metadata->contains("run")) run = metadata->at("run");
+  const std::string place = TFD_TRY(make_place_aside(directory, run));
+  std::error_code error;
+  fs::rename(path, fs::path(place) / fs::path(path).filename(), error);
+  if (error) return fail_errno(error.value(), fmt::format("cannot move {} into {}", path, place));
   return {};
 }
 
-}  // namespace
-
-Result<std::string> save_checkpoint(const std::string& directory, const Checkpoint& checkpoint, int keep) {
-  if (checkpoint.step < 0 || keep < 0)
-    return fail(Code::kInvalidArgument, "a checkpoint of step {}, keeping {}: neither can be negative", checkpoint.step,
-                keep);
+Result<void> write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const std::string& run) {
   tensor::SafetensorsFile file;
   file.tensors = TFD_TRY(merge_state(checkpoint));
-  file.metadata = {{"format", "tfd"}, {"v", std::to_string(kVersion)}, {"step", std::to_string(checkpoint.step)}};
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) return fail_errno(error.value(), fmt::format("cannot make directory {}", directory));
-  std::string path = (fs::path(directory) / file_name(checkpoint.step)).string();
-  TFD_TRY(save_safetensors(path, file));
-  if (keep > 0) TFD_TRY(remove_old(directory, path, keep));
-  return path;
+  file.metadata = {
+      {"format", "tfd"}, {"v", std::to_string(kVersion)}, {"step", std::to_string(checkpoint.step)}, {"run", run}};
+  return save_safetensors(path, file);
 }
 
-Result<std::vector<std::pair<std::int64_t, std::string>>> list_checkpoints(const std::string& directory) {
-  std::vector<std::pair<std::int64_t, std::string>> found;
-  std::error_code error;
-  fs::directory_iterator entries(directory, error);
-  if (error == std::errc::no_such_file_or_directory) return found;
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    const std::string name = entries->path().filename().string();
-    if (const auto step = step_of_name(name)) found.emplace_back(*step, entries->path().string());
-  }
-  if (error) return fail_errno(error.value(), fmt::format("cannot list {}", directory));
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-Result<Checkpoint> load_checkpoint(const std::string& path) {
+/// Its step where its metadata or its name says it.
+Result<std::pair<Checkpoint, bool>> load_any(const std::string& path) {
   tensor::SafetensorsFile file = TFD_TRY(tensor::load_safetensors(path));
   if (const auto version = file.metadata.find("v"); version != file.metadata.end()) {
     const auto number = TFD_TRY(parse_integer(version->second, 1, INT64_MAX), fmt::format("{}: v", path));
@@ -112,22 +73,90 @@ Result<Checkpoint> load_checkpoint(const std::string& path) {
   Checkpoint checkpoint;
   checkpoint.path = path;
   checkpoint.state = std::move(file.tensors);
-  if (const auto step = file.metadata.find("step"); step != file.metadata.end()) {
+  if (const auto run = file.metadata.find("run"); run != file.metadata.end()) checkpoint.run = run->second;
+  const auto step = file.metadata.find("step");
+  const auto named = step_of_checkpoint_name(fs::path(path).filename().string());
+  if (step != file.metadata.end())
     checkpoint.step = TFD_TRY(parse_integer(step->second, 0, INT64_MAX), fmt::format("{}: step", path));
-  } else if (const auto named = step_of_name(fs::path(path).filename().string())) {
+  else if (named)
     checkpoint.step = *named;
-  } else {
-    return fail(Code::kInvalidArgument, "{}: neither its metadata nor its name says of which step it is", path);
+  const bool says_step = named || step != file.metadata.end();
+  return std::pair(std::move(checkpoint), says_step);
+}
+
+}  // namespace
+
+Result<std::string> make_place_aside(const std::string& directory, const std::string& run) {
+  constexpr std::size_t kMostLetters = 64;  // of what a stranger's metadata may say
+  std::string name = "old-" + run.substr(0, kMostLetters);
+  std::ranges::replace_if(
+      name, [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20; }, '_');
+  for (int attempt = 1; attempt < 100'000; ++attempt) {
+    std::string place = (fs::path(directory) / name).string();
+    if (attempt > 1) place += fmt::format(".{}", attempt);
+    std::error_code error;
+    if (fs::create_directory(place, error)) return place;
+    if (error) return fail_errno(error.value(), fmt::format("cannot make directory {}", place));
   }
-  return checkpoint;
+  return fail(Code::kAlreadyExists, "{}: too many directories {}.N", directory, name);
+}
+
+Result<std::string> save_checkpoint(const std::string& directory, const Checkpoint& checkpoint, int keep,
+                                    bool has_index) {
+  if (checkpoint.step < 0 || keep < 0)
+    return fail(Code::kInvalidArgument, "a checkpoint of step {}, keeping {}: neither can be negative", checkpoint.step,
+                keep);
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return fail_errno(error.value(), fmt::format("cannot make directory {}", directory));
+  CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
+  const bool is_of_other = !index.run.empty() && !checkpoint.run.empty() && checkpoint.run != index.run;
+  for (const auto& [step, other] : index.checkpoints)
+    if (is_of_other && !has_index) TFD_TRY(set_aside(directory, other));
+  if (is_of_other) index.checkpoints.clear();
+  if (is_of_other || index.run.empty()) index.run = checkpoint.run.empty() ? make_run_id() : checkpoint.run;
+  std::string path = (fs::path(directory) / checkpoint_name(checkpoint.step)).string();
+  const auto is_this = [&](const auto& one) { return one.second == path; };
+  const bool is_own = std::erase_if(index.checkpoints, is_this) > 0;
+  if (!is_own && fs::exists(path, error)) TFD_TRY(set_aside(directory, path));
+  TFD_TRY(write_checkpoint(path, checkpoint, index.run));
+  index.checkpoints.emplace_back(checkpoint.step, path);
+  std::vector<std::string> excess;
+  for (; keep > 0 && index.checkpoints.size() > static_cast<std::size_t>(keep);
+       index.checkpoints.erase(index.checkpoints.begin()))
+    excess.push_back(std::move(index.checkpoints.front().second));
+  if (has_index) TFD_TRY(write_checkpoint_index(directory, index));
+  // What can't be removed stays: the new checkpoint is there, and that is what was asked for.
+  for (const std::string& one : excess) fs::remove(one, error);
+  return path;
+}
+
+Result<std::vector<std::pair<std::int64_t, std::string>>> list_checkpoints(const std::string& directory) {
+  return std::move(TFD_TRY(read_checkpoint_index(directory)).checkpoints);
+}
+
+Result<Checkpoint> load_checkpoint(const std::string& path) {
+  auto [checkpoint, says_step] = TFD_TRY(load_any(path));
+  if (!says_step)
+    return fail(Code::kInvalidArgument, "{}: neither its metadata nor its name says of which step it is", path);
+  return std::move(checkpoint);
 }
 
 Result<std::optional<Checkpoint>> load_latest_checkpoint(const std::string& directory,
                                                          std::vector<std::string>* skipped) {
-  auto found = TFD_TRY(list_checkpoints(directory));
+  const CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
+  return load_latest_checkpoint(index, directory, skipped);
+}
+
+Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& index, const std::string& directory,
+                                                         std::vector<std::string>* skipped) {
+  const auto& found = index.checkpoints;
   std::optional<Error> newest_error;
   for (auto candidate = found.rbegin(); candidate != found.rend(); ++candidate) {
     auto loaded = load_checkpoint(candidate->second);
+    if (loaded && !loaded->run.empty() && !index.run.empty() && loaded->run != index.run)
+      loaded = fail(Code::kInvalidArgument, "{}: of another run ({}) than the one of its directory ({})",
+                    candidate->second, printable(loaded->run), index.run);
     if (loaded) return std::optional<Checkpoint>(std::move(*loaded));
     std::string why = std::move(loaded.error().message);
     if (why.find(candidate->second) == std::string::npos) why = fmt::format("{}: {}", candidate->second, why);
@@ -137,6 +166,14 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const std::string& dire
   if (!newest_error) return std::optional<Checkpoint>();
   return fail(newest_error->code, "none of the {} checkpoints in {} can be read; the newest: {}", found.size(),
               directory, newest_error->message);
+}
+
+Result<Checkpoint> load_named_checkpoint(const std::string& path, std::vector<std::string>* skipped) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::move(TFD_TRY(load_any(path)).first);
+  auto latest = TFD_TRY(load_latest_checkpoint(path, skipped));
+  if (!latest) return fail(Code::kNotFound, "no checkpoint in {}", path);
+  return std::move(*latest);
 }
 
 }  // namespace tfd::variable

@@ -50,26 +50,27 @@ struct Ftrl {
   }
 };
 
-constexpr Setting kSettings[]{number("learning_rate_power", -0.5, kNotPositive),
-                              number("initial_accumulator_value", 0.1, kNotNegative),
-                              number("l1_regularization_strength", 0, kNotNegative),
-                              number("l2_regularization_strength", 0, kNotNegative),
-                              number("l2_shrinkage_regularization_strength", 0, kNotNegative),
-                              number("beta", 0, kAnyNumber)};
-constexpr std::string_view kSlots[]{"accumulator", "linear"};
-constexpr std::string_view kSlotsV1[]{"accum", "linear"};
+constexpr Setting kFtrlSettings[]{number("learning_rate_power", -0.5, kNotPositive),
+                                  number("initial_accumulator_value", 0.1, kNotNegative),
+                                  number("l1_regularization_strength", 0, kNotNegative),
+                                  number("l2_regularization_strength", 0, kNotNegative),
+                                  number("l2_shrinkage_regularization_strength", 0, kNotNegative),
+                                  number("beta", 0, kAnyNumber)};
+constexpr std::string_view kFtrlSlots[]{"accumulator", "linear"};
+constexpr std::string_view kFtrlSlotsV1[]{"accum", "linear"};
 
 std::unique_ptr<const Rule> make_as(const Values& values, bool v1) {
   return std::make_unique<RuleOf<Ftrl>>(Ftrl{values["learning_rate_power"], values["initial_accumulator_value"],
                                              values["l1_regularization_strength"], values["l2_regularization_strength"],
                                              values["l2_shrinkage_regularization_strength"], values["beta"], v1});
 }
-std::unique_ptr<const Rule> make(const Values& values) { return make_as(values, false); }
-std::unique_ptr<const Rule> make_v1(const Values& values) { return make_as(values, true); }
+std::unique_ptr<const Rule> make_ftrl(const Values& values) { return make_as(values, false); }
+std::unique_ptr<const Rule> make_ftrl_v1(const Values& values) { return make_as(values, true); }
 
 }  // namespace
 
-const OptimizerInfo kFtrl{"ftrl", false, "ftrl", 0.001, kSettings, kSlots, OtherRows::kMove, 0, make};
-const OptimizerInfo kFtrlV1{"ftrl", true, "ftrl_v1", -1, kSettings, kSlotsV1, OtherRows::kRest, 0, make_v1};
+const OptimizerInfo kFtrl{"ftrl", false, "ftrl", 0.001, kFtrlSettings, kFtrlSlots, OtherRows::kMove, 0, make_ftrl};
+const OptimizerInfo kFtrlV1{"ftrl",           true, "ftrl_v1",   -1, kFtrlSettings, kFtrlSlotsV1,
+                            OtherRows::kRest, 0,    make_ftrl_v1};
 
 }  // namespace tfd::variable

@@ -29,15 +29,15 @@ struct Lion {
 
 // beta_1 is within (0, 1] in Keras.
 constexpr NumberRange kAboveZero{0x1p-1074, 1, "within (0, 1]"};
-constexpr Setting kSettings[]{number("beta_1", 0.9, kAboveZero), number("beta_2", 0.99, kUnitInterval)};
-constexpr std::string_view kSlots[]{"momentum"};
+constexpr Setting kLionSettings[]{number("beta_1", 0.9, kAboveZero), number("beta_2", 0.99, kUnitInterval)};
+constexpr std::string_view kLionSlots[]{"momentum"};
 
-std::unique_ptr<const Rule> make(const Values& values) {
+std::unique_ptr<const Rule> make_lion(const Values& values) {
   return std::make_unique<RuleOf<Lion>>(Lion{values["beta_1"], values["beta_2"]});
 }
 
 }  // namespace
 
-const OptimizerInfo kLion{"lion", false, "lion", 0.001, kSettings, kSlots, OtherRows::kMove, 0, make};
+const OptimizerInfo kLion{"lion", false, "lion", 0.001, kLionSettings, kLionSlots, OtherRows::kMove, 0, make_lion};
 
 }  // namespace tfd::variable

@@ -58,16 +58,17 @@ struct Nadam {
   std::vector<double> factors;  // [t]: the product of 1 - 0.96^i / 2 up to i = t
 };
 
-constexpr Setting kSettings[]{number("beta_1", 0.9, kBelowOne), number("beta_2", 0.999, kBelowOne),
-                              number("epsilon", 1e-7, kNotNegative)};
-constexpr std::string_view kSlots[]{"momentum", "velocity"};
+constexpr Setting kNadamSettings[]{number("beta_1", 0.9, kBelowOne), number("beta_2", 0.999, kBelowOne),
+                                   number("epsilon", 1e-7, kNotNegative)};
+constexpr std::string_view kNadamSlots[]{"momentum", "velocity"};
 
-std::unique_ptr<const Rule> make(const Values& values) {
+std::unique_ptr<const Rule> make_nadam(const Values& values) {
   return std::make_unique<RuleOf<Nadam>>(Nadam{values["beta_1"], values["beta_2"], values["epsilon"]});
 }
 
 }  // namespace
 
-const OptimizerInfo kNadam{"nadam", false, "nadam", 0.001, kSettings, kSlots, OtherRows::kMove, 0, make};
+const OptimizerInfo kNadam{"nadam",          false, "nadam",   0.001, kNadamSettings, kNadamSlots,
+                           OtherRows::kMove, 0,     make_nadam};
 
 }  // namespace tfd::variable

@@ -80,10 +80,14 @@ class RuleOptimizer final : public Optimizer {
     return slot == kAverage || slot == kAccumulator ||
            std::find(s_.info->slots.begin(), s_.info->slots.end(), slot) != s_.info->slots.end();
   }
+  std::size_t slot_count(std::string_view variable) const override {
+    return group_of(variable).slots.size() + (s_.use_ema ? 1 : 0) + (s_.accumulation > 1 ? 1 : 0);
+  }
   bool clips() const override { return s_.clips; }
   double learning_rate_at(std::int64_t iterations) const override {
     return s_.groups.back().rate.at(calls(iterations));
   }
+  std::int64_t steps_per_update() const override { return s_.accumulation; }
 
   bool has_averages() const override { return s_.use_ema; }
   OnNonfinite on_nonfinite() const override { return s_.on_nonfinite; }

@@ -70,7 +70,10 @@ Aggregation default_aggregation(DType dtype) {
   return is_floating(dtype) ? Aggregation::kMean : Aggregation::kOnlyFirstReplica;
 }
 
-Result<Tensor> aggregate(Aggregation aggregation, std::span<const Tensor> values) {
+namespace {
+
+/// `is_wide`: half types in f32, rounded at the end.
+Result<Tensor> aggregate_in(bool is_wide, Aggregation aggregation, std::span<const Tensor> values) {
   if (values.empty()) return fail(Code::kInvalidArgument, "there are no values to aggregate");
   if (aggregation == Aggregation::kOnlyFirstReplica) return values[0];
   if (aggregation == Aggregation::kNone)
@@ -78,15 +81,35 @@ Result<Tensor> aggregate(Aggregation aggregation, std::span<const Tensor> values
   const DType dtype = values[0].dtype();
   if (dtype == DType::kBool || (aggregation == Aggregation::kMean && !is_floating(dtype)))
     return fail(Code::kInvalidArgument, "there is no {} of {}", name_of(aggregation), dtype_name(dtype));
-  Tensor total = widened(values[0]);  // halves are rounded once
+  Tensor total = is_wide ? widened(values[0]) : values[0];
   for (const Tensor& value : values.subspan(1)) {
     if (value.spec() != values[0].spec())
       return fail(Code::kInvalidArgument, "the replicas' values differ: {} and {}", format_spec(values[0].spec()),
                   format_spec(value.spec()));
-    add_to(total, widened(value), false);
+    add_to(total, is_wide ? widened(value) : value, false);
   }
   if (aggregation == Aggregation::kMean) total = divided(total, static_cast<std::int64_t>(values.size()));
   return narrowed(total, dtype);
+}
+
+}  // namespace
+
+Result<Tensor> aggregate(Aggregation aggregation, std::span<const Tensor> values) {
+  return aggregate_in(false, aggregation, values);
+}
+
+Result<Tensor> aggregate_gradients(Aggregation aggregation, std::span<const Tensor> values) {
+  return aggregate_in(true, aggregation, values);
+}
+
+Result<Tensor> share_of(const ReplicationKind& kind, WriteOp op, const Tensor& value, int replicas) {
+  if (kind.synchronization != Synchronization::kOnRead || kind.aggregation != Aggregation::kSum) return value;
+  if (op != WriteOp::kAssign)
+    return fail(Code::kInvalidArgument,
+                "a variable that is synchronized on read and aggregated by 'sum' can only be assigned outside of "
+                "replicas");
+  if (value.dtype() == DType::kBool) return fail(Code::kInvalidArgument, "there is no sum of bool");
+  return divided(value, replicas);
 }
 
 ReplicatedVariable::ReplicatedVariable(ReplicationKind kind, const Tensor& initial, int replicas)
@@ -140,16 +163,7 @@ Result<void> ReplicatedVariable::write_same(WriteOp op, const Tensor& value) {
 
 Result<void> ReplicatedVariable::write_across(WriteOp op, const Tensor& value) {
   TFD_TRY(check(op, value));
-  if (kind_.synchronization == Synchronization::kOnRead && kind_.aggregation == Aggregation::kSum) {
-    if (op != WriteOp::kAssign)
-      return fail(Code::kInvalidArgument,
-                  "a variable that is synchronized on read and aggregated by 'sum' can only be assigned outside of "
-                  "replicas");
-    if (value.dtype() == DType::kBool) return fail(Code::kInvalidArgument, "there is no sum of bool");
-    apply_to_all(op, divided(value, static_cast<std::int64_t>(copies_.size())));
-    return {};
-  }
-  apply_to_all(op, value);
+  apply_to_all(op, TFD_TRY(share_of(kind_, op, value, static_cast<int>(copies_.size()))));
   return {};
 }
 

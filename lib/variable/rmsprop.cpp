@@ -101,25 +101,27 @@ struct RmspropV1 {
   }
 };
 
-constexpr Setting kSettings[]{number("rho", 0.9, kUnitInterval), number("momentum", 0, kUnitInterval),
-                              number("epsilon", 1e-7, kNotNegative), flag("centered")};
-constexpr Setting kSettingsV1[]{number("decay", 0.9, kUnitInterval), number("momentum", 0, kNotNegative),
-                                number("epsilon", 1e-10, kNotNegative), flag("centered")};
-constexpr std::string_view kSlots[]{"velocity", "momentum", "average_gradient"};
-constexpr std::string_view kSlotsV1[]{"rms", "momentum", "mg"};
+constexpr Setting kRmspropSettings[]{number("rho", 0.9, kUnitInterval), number("momentum", 0, kUnitInterval),
+                                     number("epsilon", 1e-7, kNotNegative), flag("centered")};
+constexpr Setting kRmspropSettingsV1[]{number("decay", 0.9, kUnitInterval), number("momentum", 0, kNotNegative),
+                                       number("epsilon", 1e-10, kNotNegative), flag("centered")};
+constexpr std::string_view kRmspropSlots[]{"velocity", "momentum", "average_gradient"};
+constexpr std::string_view kRmspropSlotsV1[]{"rms", "momentum", "mg"};
 
-std::unique_ptr<const Rule> make(const Values& values) {
+std::unique_ptr<const Rule> make_rmsprop(const Values& values) {
   return std::make_unique<RuleOf<Rmsprop>>(
       Rmsprop{values["rho"], values["momentum"], values["epsilon"], values.flag("centered")});
 }
-std::unique_ptr<const Rule> make_v1(const Values& values) {
+std::unique_ptr<const Rule> make_rmsprop_v1(const Values& values) {
   return std::make_unique<RuleOf<RmspropV1>>(
       RmspropV1{values["decay"], values["momentum"], values["epsilon"], values.flag("centered")});
 }
 
 }  // namespace
 
-const OptimizerInfo kRmsprop{"rmsprop", false, "rmsprop", 0.001, kSettings, kSlots, OtherRows::kMove, 0, make};
-const OptimizerInfo kRmspropV1{"rmsprop", true, "rmsprop_v1", -1, kSettingsV1, kSlotsV1, OtherRows::kRest, 0, make_v1};
+const OptimizerInfo kRmsprop{"rmsprop",        false, "rmsprop",   0.001, kRmspropSettings, kRmspropSlots,
+                             OtherRows::kMove, 0,     make_rmsprop};
+const OptimizerInfo kRmspropV1{"rmsprop",        true, "rmsprop_v1",   -1, kRmspropSettingsV1, kRmspropSlotsV1,
+                               OtherRows::kRest, 0,    make_rmsprop_v1};
 
 }  // namespace tfd::variable

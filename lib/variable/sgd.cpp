@@ -60,9 +60,9 @@ struct MomentumV1 {
   }
 };
 
-constexpr Setting kSettings[]{number("momentum", 0, kUnitInterval), flag("nesterov")};
-constexpr Setting kSettingsV1[]{number("momentum", 0, kNotNegative), flag("use_nesterov")};
-constexpr std::string_view kSlots[]{"momentum"};
+constexpr Setting kSgdSettings[]{number("momentum", 0, kUnitInterval), flag("nesterov")};
+constexpr Setting kSgdSettingsV1[]{number("momentum", 0, kNotNegative), flag("use_nesterov")};
+constexpr std::string_view kSgdSlots[]{"momentum"};
 
 template <template <bool> class WithMomentum>
 std::unique_ptr<const Rule> make_of(double momentum, bool nesterov) {
@@ -71,17 +71,17 @@ std::unique_ptr<const Rule> make_of(double momentum, bool nesterov) {
   return std::make_unique<RuleOf<WithMomentum<false>>>(WithMomentum<false>{momentum});
 }
 
-std::unique_ptr<const Rule> make(const Values& values) {
+std::unique_ptr<const Rule> make_sgd(const Values& values) {
   return make_of<Momentum>(values["momentum"], values.flag("nesterov"));
 }
 
-std::unique_ptr<const Rule> make_v1(const Values& values) {
+std::unique_ptr<const Rule> make_sgd_v1(const Values& values) {
   return make_of<MomentumV1>(values["momentum"], values.flag("use_nesterov"));
 }
 
 }  // namespace
 
-const OptimizerInfo kSgd{"sgd", false, "sgd", 0.01, kSettings, kSlots, OtherRows::kMove, 0, make};
-const OptimizerInfo kSgdV1{"sgd", true, "sgd_v1", -1, kSettingsV1, kSlots, OtherRows::kRest, 0, make_v1};
+const OptimizerInfo kSgd{"sgd", false, "sgd", 0.01, kSgdSettings, kSgdSlots, OtherRows::kMove, 0, make_sgd};
+const OptimizerInfo kSgdV1{"sgd", true, "sgd_v1", -1, kSgdSettingsV1, kSgdSlots, OtherRows::kRest, 0, make_sgd_v1};
 
 }  // namespace tfd::variable

@@ -27,7 +27,7 @@ Result<void> check_update(const VariableState& state, const Update& update, cons
   if (is_about_scale(update.kind)) {
     if (optimizer == nullptr || !optimizer->loss_scale() || state.value.dtype() != DType::kF32 ||
         !state.value.shape().empty())
-      return fail(Code::kFailedPrecondition, "'{}' is no loss scale", state.name);
+      return fail(Code::kFailedPrecondition, "'{}' is not a loss scale", state.name);
   }
   if (updates_rows(update.kind)) {
     TFD_TRY(check_rows(state.name, state.value.spec(), {update.indices, update.value}));
@@ -97,6 +97,12 @@ Result<std::int64_t> counter_of(std::string_view name, const Tensor& tensor) {
 }
 
 }  // namespace
+
+Update as_difference(Update assigned, const Tensor& read) {
+  assigned.kind = UpdateKind::kAssignAdd;
+  add_to(assigned.value, read, true);
+  return assigned;
+}
 
 Result<void> prepare_gradients(const Optimizer& optimizer, std::vector<Update>& updates) {
   std::vector<std::size_t> at;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | variable]
+# And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
 build=$1
 what=${2:-all}
@@ -87,8 +88,11 @@ bench_variable() {
   "$build/tests/bench/bench-variable"
 }
 
+# Not one of all: it takes as long as everything else together.
+bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
+
 case $what in
   all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_variable ;;
-  coordinate | transport | resolve | exec | variable) "bench_$what" ;;
+  coordinate | transport | resolve | exec | variable | build) "bench_$what" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

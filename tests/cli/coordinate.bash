@@ -56,10 +56,18 @@ coordinate() {
   COORDINATOR=$!
 }
 
+# Whether it is worth a jq to ask if this JSON line is what the filter wants: one that begins with `.event == "step"` wants a
+# line that says so.
+may_be() { # LINE FILTER
+  [[ $2 =~ ^\.(event|id)\ ==\ (\"[^\"]+\"|[0-9]+) && $2 != *" or "* ]] || return 0
+  [[ $1 == *"\"${BASH_REMATCH[1]}\":${BASH_REMATCH[2]}"[,}]* ]]
+}
+
 # Waits for an event that jq finds true; EVENT is the one.
 event() {
-  while IFS= read -r -t "${2:-30}" -u 6 EVENT; do
+  while IFS= read -r -t "${2:-60}" -u 6 EVENT; do
     echo "# $EVENT"
+    may_be "$EVENT" "$1" || continue
     [ "$(jq "$1" <<<"$EVENT")" != true ] || return 0
   done
   echo "no event: $1"
@@ -69,7 +77,7 @@ event() {
 
 # Waits for the answer with this id (its JSON); EVENT is it. Cheaper than event() where there are thousands.
 answer() {
-  while IFS= read -r -t 30 -u 6 EVENT; do
+  while IFS= read -r -t 60 -u 6 EVENT; do
     [[ $EVENT != "{\"id\":$1,"* ]] || return 0
   done
   echo "no answer to $1"
@@ -94,12 +102,18 @@ kill_coordinator() {
   rm "$T/events" && mkfifo "$T/events" && exec 6<>"$T/events"
 }
 
-# N ports that are free at this moment, at every address.
+# N ports that are free at this moment, at every address; none of those that the system gives to whoever connects meanwhile.
 ports() { # N
-  python3 -c 'import socket, sys
-s = [socket.socket() for _ in range(int(sys.argv[1]))]
-for one in s: one.bind(("", 0))
-print(*(one.getsockname()[1] for one in s))' "$1"
+  python3 -c 'import random, socket, sys
+found = []
+while len(found) < int(sys.argv[1]):
+    s = socket.socket()
+    try:
+        s.bind(("", random.randrange(10000, 32768)))
+        found.append(s)
+    except OSError:
+        pass
+print(*(s.getsockname()[1] for s in found))' "$1"
 }
 
 # The task TYPE INDEX of $SPEC, by this tool and its arguments, in the background; its stdout goes to TYPE-INDEX.out, its stderr

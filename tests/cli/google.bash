@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # A stand-in for Google Cloud: metadata server, OAuth, Cloud TPU and Compute Engine in one server. Sourced by the tests.
 
+# shellcheck source=until.bash
+source "$(dirname "${BASH_SOURCE[0]}")/until.bash"
+
 google_setup() {
   unset TF_CONFIG TFD_LOG "${!TPU_@}" "${!KUBE_@}" "${!MEGASCALE_@}" "${!GCE_@}" "${!GOOGLE_@}" "${!CLOUDSDK_@}" "${!SLURM_@}" \
     http_proxy https_proxy all_proxy ALL_PROXY
@@ -10,15 +13,6 @@ google_setup() {
 
 google_teardown() {
   exec 9>&- || :
-}
-
-until_there() {  # TENTHS COMMAND…
-  local left=$1
-  shift
-  until "$@"; do
-    [ $((left -= 1)) -gt 0 ] || { echo "timeout: $*" >&2; return 1; }
-    read -rt 0.1 <> <(:) || :
-  done
 }
 
 metadata() {  # PATH TEXT: what the metadata server has there
@@ -41,7 +35,7 @@ google() {  # ROUTE…: the cloud, its URL in $url, its requests in requests.jso
   mkfifo commands
   "$TFD_BUILD/tests/kit/tfd-http-stand-in" script.json requests.jsonl <commands >url 3>&- &
   exec 9>commands
-  until_there 50 test -s url
+  until_true test -s url
   url=$(<url)
   export GCE_METADATA_HOST=${url#http://} CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU=$url/ CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE=$url/compute/v1
 }

@@ -65,9 +65,10 @@ run_ends() { # PID CODE
 # Waits until the events of task $1 have one that jq finds true.
 until_event() {
   local line
-  while IFS= read -r -t 30 line; do
+  while IFS= read -r -t 60 line; do
+    may_be "$line" "$2" || continue
     [ "$(jq "$2" <<<"$line")" != true ] || return 0
-  done < <(timeout 30 tail -n +1 --pid="$RUN" -F "$1.events" 2>/dev/null 3>&-)
+  done < <(timeout 60 tail -n +1 --pid="$RUN" -F "$1.events" 2>/dev/null 3>&-)
   echo "no event of $1: $2"
   cat "$1.events" "$1.talk"
   return 1
@@ -75,7 +76,7 @@ until_event() {
 
 # Waits until task $1 has said this.
 until_talk() {
-  timeout 30 tail -n +1 --pid="$RUN" -F "$1.talk" 2>/dev/null 3>&- | grep -qm1 "$2" || { cat "$1.talk"; return 1; }
+  timeout 60 tail -n +1 --pid="$RUN" -F "$1.talk" 2>/dev/null 3>&- | grep -qm1 "$2" || { cat "$1.talk"; return 1; }
 }
 
 # What the newest checkpoint of directory $1 says: "STEP N0 N1".

@@ -2,10 +2,12 @@
 # What the tests of tfd-serve share: a server in the background whose stderr and readiness are read line by line, as events.
 
 bats_require_minimum_version 1.5.0
+# shellcheck source=until.bash
+source "$(dirname "${BASH_SOURCE[0]}")/until.bash"
 
 serve_setup() {
   : "${TFD_SOURCE:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
-  unset TF_CONFIG TFD_LOG TFD_CLUSTER NOTIFY_SOCKET TFD_KEY_FILE
+  unset TF_CONFIG TFD_LOG TFD_CLUSTER NOTIFY_SOCKET TFD_KEY_FILE TFD_DATA_ROOT
   export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config  # no key of whoever runs the tests
   export TFD_SERVE_TEST=$BATS_TEST_TMPDIR  # marks every process that this test starts
   T=$BATS_TEST_TMPDIR
@@ -26,8 +28,11 @@ serve_teardown() {
 marked() {
   local pid name
   for pid in /proc/[0-9]*; do
-    { read -r name <"$pid/comm" && grep -qzxF "TFD_SERVE_TEST=$BATS_TEST_TMPDIR" "$pid/environ"; } 2>/dev/null || continue
-    case $name in tfd-serve | exe | fake-task | sleep) ! grep -q '^State:.Z' "$pid/status" || continue; echo "${pid#/proc/}" ;; esac
+    { read -r name <"$pid/comm"; } 2>/dev/null || continue
+    case $name in tfd-serve | exe | fake-task | sleep) ;; *) continue ;; esac # before a grep for each process of the machine
+    grep -qszxF "TFD_SERVE_TEST=$BATS_TEST_TMPDIR" "$pid/environ" || continue
+    grep -qs '^State:.[^Z]' "$pid/status" || continue
+    echo "${pid#/proc/}"
   done
 }
 
@@ -40,12 +45,12 @@ launch() {
 # The same until all is ready; SPEC is what it announced.
 serve() {
   launch --output "$T/spec.json" --ready-fd 9 "$@"
-  IFS= read -r -t 30 -u 8 SPEC || { echo "not ready"; said . ; return 1; }
+  IFS= read -r -t 60 -u 8 SPEC || { echo "not ready"; said . ; return 1; }
 }
 
 # Waits for a line on the server's stderr; LINE is the one that matched.
 said() {
-  while IFS= read -r -t "${2:-20}" -u 7 LINE; do
+  while IFS= read -r -t "${2:-60}" -u 7 LINE; do
     echo "# $LINE"
     [[ ! $LINE =~ $1 ]] || return 0
   done
@@ -55,7 +60,7 @@ said() {
 
 # Waits until these processes have ended (though perhaps nobody has reaped them yet).
 ends() {
-  python3 - "${LIMIT:-20}" "$@" <<'PY'
+  python3 - "${LIMIT:-60}" "$@" <<'PY'
 import os, select, sys, time
 deadline = time.monotonic() + float(sys.argv[1])
 for pid in sys.argv[2:]:

@@ -51,7 +51,7 @@ another_version() {
   mkfifo stop
   python3 "$BATS_TEST_DIRNAME/other-version.py" <stop >port 3>&- 5>&- 6>&- 7>&- 8>&- &
   exec 4>stop
-  for i in $(seq 250); do [ -s port ] && break; sleep 0.02; done
+  until_true test -s port
   echo "{\"cluster\": {\"worker\": [\"127.0.0.1:$(cat port)\"]}}" >version.json
 }
 
@@ -78,7 +78,7 @@ YAML
   "$TFD_BUILD/tests/kit/tfd-http-stand-in" script.json requests.jsonl <commands >url 3>&- 5>&- 6>&- 7>&- 8>&- &
   STAND_IN=$!
   exec 4>commands
-  for i in $(seq 250); do [ -s url ] && break; sleep 0.02; done
+  until_true test -s url
   sed "s|http://127.0.0.1:1|$(cat url)|" kubeconfig >refusing
 
   gives 0 tfd-resolve local --jobs worker=1
@@ -208,7 +208,7 @@ strangers() { # TOOL ARGS…
   gives 78 env TFD_PJRT_PLUGIN="$T/plugin.so" tfd-run program.json --cluster none
   counting_program '{"function": "count", "steps": 100000000, "log_every": 10}'
   worker worker:0 "${with[@]:0:3}" --keep-servers --key-file key
-  for i in $(seq 500); do grep -q '"step"' worker:0.events && break; sleep 0.02; done
+  until_true grep -q '"step"' worker:0.events
   kill -KILL "$(task_pid ps:0)"
   run_ends "$RUN" 69
   HAD+="69 "

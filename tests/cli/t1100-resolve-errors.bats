@@ -61,7 +61,7 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
 }
 
 @test "bad TF_CONFIG" {
-  refused 65 "TF_CONFIG is not set" tf-config
+  refused 78 "TF_CONFIG is not set" tf-config
   export TF_CONFIG
   TF_CONFIG='' refused 65 "TF_CONFIG: not JSON: line 1, column 1: unexpected end of input; expected '[', '{', or a literal" tf-config
   TF_CONFIG='{"cluster":' refused 65 "TF_CONFIG: not JSON: line 1, column 12: unexpected end of input; expected '[', '{', or a literal" tf-config

@@ -3,6 +3,7 @@
 # tfd-resolve union: specs from stdin and files, TensorFlow's rules and errors, --watch of files.
 
 bats_require_minimum_version 1.5.0
+load until.bash
 
 setup() {
   unset TF_CONFIG CUDA_VISIBLE_DEVICES TFD_LOG "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}"
@@ -16,13 +17,6 @@ refused() {  # CODE MESSAGE ARGUMENTS…
   [ -z "$output" ]
   [ "${stderr_lines[0]}" = "tfd-resolve: $2" ] || { echo "got: ${stderr_lines[0]}"; return 1; }
   [ "${#stderr_lines[@]}" = 1 ]
-}
-until_true() {  # COMMAND…: at most 10 s
-  local deadline=$((SECONDS + 10))
-  until "$@"; do
-    [ $SECONDS -lt $deadline ] || { echo "timeout: $*"; return 1; }
-    read -rt 0.05 <> <(:) || :
-  done
 }
 
 MERGED='{"cluster": {"worker": ["a:1", "b:1", "c:1"], "ps": ["p:1"]}, "task": {"type": "worker", "index": 1}, "rpc_layer": "grpc", "master": "grpc://b:1", "resolver": "union", "mine": [1.50]}'
@@ -81,13 +75,13 @@ MERGED='{"cluster": {"worker": ["a:1", "b:1", "c:1"], "ps": ["p:1"]}, "task": {"
   tfd-resolve union a.json b.json --watch --get cluster.worker >lines 2>talk 3>&- &
   local pid=$!
   exec 5<lines
-  read -rt 10 line <&5
+  read -rt 60 line <&5
   [ "$line" = '["a:1", "b:1", "c:1"]' ]
   cp a.json same.json && mv same.json a.json      # nothing new
-  echo '{"cluster": ' >a.json                     # half a file
+  echo '{"cluster": ' >half.json && mv half.json a.json  # half a file; and never an empty one, which has no cluster
   until_true grep -q "a.json: the spec is cut off; the last answer stays" talk
   echo '{"cluster": {"worker": ["z:1"]}}' >new.json && mv new.json a.json
-  read -rt 10 line <&5
+  read -rt 60 line <&5
   [ "$line" = '["z:1", "c:1"]' ]
   exec 5<&-
   run -0 timeout 10 tail --pid=$pid -f /dev/null  # it notices by itself

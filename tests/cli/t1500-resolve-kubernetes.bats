@@ -5,6 +5,7 @@
 # tests/cluster/kubernetes.bats asks a real kube-apiserver.
 
 bats_require_minimum_version 1.5.0
+load until.bash
 
 setup() {
   unset TF_CONFIG KUBECONFIG POD_NAME POD_NAMESPACE JOB_COMPLETION_INDEX TFD_LOG "${!KUBERNETES_@}" "${!SLURM_@}"
@@ -39,19 +40,12 @@ api() {  # ROUTE…: the API, its URL in $url, its requests in requests.jsonl; K
   mkfifo commands
   "$TFD_BUILD/tests/kit/tfd-http-stand-in" script.json requests.jsonl <commands >url 3>&- &
   exec 9>commands
-  until_there 50 test -s url
+  until_true test -s url
   url=$(<url)
   write_config "$url"
 }
 
-until_there() {  # TENTHS COMMAND…
-  local left=$1
-  shift
-  until "$@"; do
-    [ $((left -= 1)) -gt 0 ] || { echo "timeout: $*" >&2; return 1; }
-    read -rt 0.1 <> <(:) || :
-  done
-}
+watches() { [ "$(grep -c watch=true requests.jsonl)" -ge "$1" ]; }  # COUNT: so many were asked for
 
 write_config() {  # URL [USER-MEMBERS]
   export KUBECONFIG=$BATS_TEST_TMPDIR/config
@@ -193,7 +187,7 @@ asked() { jq -r '.method + " " + .target' requests.jsonl; }
     "$(route job-name=tensorflow "$(pods "$(pod a job-name=tensorflow)" "$(pod b job-name=tensorflow Pending '')")")"
   tfd-resolve kubernetes --wait 30s --get cluster.worker >out 2>err 9>&- 3>&- &
   WATCHER=$!
-  until_there 100 grep -q watch=true requests.jsonl
+  until_true grep -q watch=true requests.jsonl
   [ "$(jq -r 'select(.query.watch) | .query.resourceVersion + " " + .query.allowWatchBookmarks' requests.jsonl)" = "100 true" ]
   jq -nc --argjson pod "$(pod b job-name=tensorflow Running 10.0.0.2)" \
     '{stream: "w", push: ({type: "MODIFIED", object: $pod} | tojson + "\n")}' >&9
@@ -213,17 +207,17 @@ asked() { jq -r '.method + " " + .target' requests.jsonl; }
     "$(route job-name=tensorflow "$(pods "$(pod a job-name=tensorflow)")")"
   tfd-resolve kubernetes --watch --get cluster.worker >out 2>err 9>&- 3>&- &
   WATCHER=$!
-  until_there 100 grep -q watch=true requests.jsonl
+  until_true grep -q watch=true requests.jsonl
   push() {
     jq -nc --argjson object "$2" --arg type "$1" '{stream: "w", push: ({type: $type, object: $object} | tojson + "\n")}' >&9
   }
   push ADDED "$(pod b job-name=tensorflow Running 10.0.0.2 '{"resourceVersion": "101"}')"
-  until_there 100 grep -q 10.0.0.2 out
-  until_there 100 grep -q resourceVersion=101 requests.jsonl
+  until_true grep -q 10.0.0.2 out
+  until_true grep -q resourceVersion=101 requests.jsonl
   echo '{"stream": "w", "then": "cut"}' >&9
-  until_there 100 test "$(grep -c watch=true requests.jsonl)" -ge 2
+  until_true watches 2
   push DELETED "$(pod a job-name=tensorflow Running 10.0.0.1 '{"resourceVersion": "102"}')"
-  until_there 100 test "$(wc -l <out)" -ge 3 || until_there 100 grep -qx '\["10.0.0.2:8470"\]' out
+  until_true has_lines out 3
   [ "$(<out)" = '["10.0.0.1:8470"]
 ["10.0.0.1:8470", "10.0.0.2:8470"]
 ["10.0.0.2:8470"]' ]

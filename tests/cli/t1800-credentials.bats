@@ -4,6 +4,7 @@
 # messages, command lines, the environment of children, other servers, nor a core dump.
 
 bats_require_minimum_version 1.5.0
+load until.bash
 
 TOKEN=t0ken-$RANDOM$RANDOM-hunter2
 PASSWORD=pa55-$RANDOM$RANDOM-hunter2
@@ -28,16 +29,8 @@ stand_in() {  # NAME, its script on stdin: sets url, logs to NAME.log
   # Open at both ends by itself: it ends by SIGTERM.
   "$TFD_BUILD/tests/kit/tfd-http-stand-in" "$1.json" "$1.log" <>"$1.commands" >"$1.url" 3>&- &
   stand_ins+=($!)
-  wait_until test -s "$1.url"
+  until_true test -s "$1.url"
   url=$(<"$1.url")
-}
-
-wait_until() {  # COMMAND: at most ten seconds, without a sleep's delay where it holds at once
-  local deadline=$((SECONDS + 10))
-  until "$@"; do
-    [ $SECONDS -lt $deadline ] || { echo "not within 10 s: $*"; return 1; }
-    read -rt 0.02 <> <(:) || true
-  done
 }
 
 kubeconfig() {  # USER, as JSON
@@ -187,8 +180,8 @@ JSON
   mkfifo nothing
   (cd plain && exec tfd-resolve union - <>../nothing 3>&- >/dev/null 2>&1) &
   local pid=$!
-  wait_until grep -q tfd-resolve "/proc/$pid/comm"
-  wait_until grep -q '^State:.*S' "/proc/$pid/status"
+  until_true grep -q tfd-resolve "/proc/$pid/comm"
+  until_true grep -q '^State:.*S' "/proc/$pid/status"
   aborted "$pid" nowhere 2>/dev/null || true
   [ -n "$(find plain -name 'core*')" ] || skip "this machine writes no core dumps"
 
@@ -196,7 +189,7 @@ JSON
   kubeconfig "{\"token\": \"$TOKEN\"}"
   (cd secret && exec tfd-resolve kubernetes --kubeconfig ../config --timeout 60s 3>&- >/dev/null 2>&1) &
   pid=$!
-  wait_until grep -qF "$TOKEN" api.log
+  until_true grep -qF "$TOKEN" api.log
   [ -z "$(cat "/proc/$pid/task/$pid/children")" ]
   tr '\0' '\n' <"/proc/$pid/cmdline" >seen && no_secret_in seen
   aborted "$pid" secret
@@ -205,6 +198,6 @@ JSON
   (cd google && exec tfd-resolve tpu n --zone z --project p --credentials ../account.json --discovery-url "$discovery" \
     --timeout 60s 3>&- >/dev/null 2>&1) &
   pid=$!
-  wait_until grep -q assertion= api.log
+  until_true grep -q assertion= api.log
   aborted "$pid" google
 }

@@ -51,5 +51,5 @@ teardown() { serve_teardown; }
   launch --jobs worker=1 -- bash -c 'echo "up $$" >&2; while :; do sleep 0.1; done'
   said '^up '
   kill -KILL "$SERVE"
-  LIMIT=2 ends "${LINE#up }"
+  LIMIT=5 ends "${LINE#up }"
 }

@@ -32,7 +32,7 @@ halves() { sed -n 's/^\(public\|secret\) //p' "$1"; }
   [ "$(stat -c %a home/.config/tfd/key home/.config/tfd home/.config)" = $'600\n700\n700' ]
   cp home/.config/tfd/key before
   run -65 --separate-stderr tfd-serve --generate-key
-  [ "$stderr" = "tfd-serve: $HOME/.config/tfd/key is there already: a key is never overwritten, its cluster would be shut out" ]
+  [ "$stderr" = "tfd-serve: $HOME/.config/tfd/key already exists; not overwriting it (the cluster that uses it would be locked out)" ]
   cmp before home/.config/tfd/key
   XDG_CONFIG_HOME=$T/xdg run -0 tfd-serve -q --generate-key
   [ -f xdg/tfd/key ]
@@ -62,7 +62,7 @@ halves() { sed -n 's/^\(public\|secret\) //p' "$1"; }
   echo "{\"cluster\": {\"worker\": [\"$address:0\"], \"ps\": [\"$address:0\"]}}" >spec.in
   run -77 --separate-stderr timeout 20 tfd-serve --cluster spec.in
   [ "$stderr" = "tfd-serve: ps:0 would listen on $address:0, where other hosts can connect
-hint: --insecure if you trust them all, else a key: tfd-serve --generate-key" ] ||
+hint: --insecure if you trust all of them, otherwise make a key with tfd-serve --generate-key" ] ||
     [[ $stderr == "tfd-serve: worker:0 would listen on $address:0, where other hosts can connect"* ]]
   tfd-serve -q --generate-key
   serve --cluster spec.in
@@ -72,10 +72,10 @@ hint: --insecure if you trust them all, else a key: tfd-serve --generate-key" ] 
   # Without it, with another one, and with one that is no key: one line, at once.
   export HOME=$T/elsewhere
   run -1 --separate-stderr timeout 20 tfd-status --cluster spec.json --json
-  [ "$(jq -r '.tasks[].reason' <<<"$output" | sort -u)" = "wants the cluster's key, and there is none here: --key-file names its file" ]
+  [ "$(jq -r '.tasks[].reason' <<<"$output" | sort -u)" = "requires the cluster's key, and none was found here; pass it with --key-file" ]
   tfd-serve -q --generate-key
   run -1 --separate-stderr timeout 20 tfd-status --cluster spec.json --json
-  [ "$(jq -r '.tasks[].reason' <<<"$output" | sort -u)" = "has another key than the one here: --key-file names the cluster's" ]
+  [ "$(jq -r '.tasks[].reason' <<<"$output" | sort -u)" = "uses a different key; pass the cluster's key with --key-file" ]
   printf '{"v": 1, "variables": {"w": {"shape": [], "dtype": "f32", "init": {"zeros": {}}}}}' >program.json
   for other in none elsewhere/.config/tfd/key; do
     run -77 --separate-stderr timeout 20 tfd-coordinate program.json --closures /dev/null --cluster spec.json --key-file $other
@@ -90,7 +90,7 @@ hint: --insecure if you trust them all, else a key: tfd-serve --generate-key" ] 
   [ "$(jq .key_file spec.json)" = null ]
   tfd-serve -q --generate-key
   run -1 --separate-stderr timeout 20 tfd-status --cluster spec.json --json
-  [ "$(jq -r '.tasks[].reason' <<<"$output" | sort -u)" = "serves without a key, and there is one here: --key-file none goes without" ]
+  [ "$(jq -r '.tasks[].reason' <<<"$output" | sort -u)" = "serves without a key, and one was found here; connect without it with --key-file none" ]
   run -0 tfd-status --cluster spec.json --key-file none
   TFD_KEY_FILE=none run -0 tfd-status --cluster spec.json
 }
@@ -116,36 +116,46 @@ hint: --insecure if you trust them all, else a key: tfd-serve --generate-key" ] 
   jq 'del(.key_file)' spec.json >nokey.json
   run -77 --separate-stderr timeout 20 tfd-exec --cluster nokey.json touch ::: pwned
   [ "${#stderr_lines[@]}" = 1 ]
-  [[ $stderr == "tfd-exec: worker:"[01]" wants the cluster's key"* ]]
+  [[ $stderr == "tfd-exec: worker:"[01]" requires the cluster's key"* ]]
   [ ! -e pwned ]
 }
 
 @test "keys: another host that has the file is served, one that hasn't isn't" {
   [ "$(id -u)" = 0 ] && command -v ip >/dev/null || skip "needs root and iproute2"
   unshare -n true 2>/dev/null || skip "needs network namespaces"
+  # Two hosts on one, with a link between them: neither is this one, so that nobody else sees their addresses.
+  unshare -n sleep 60 &
+  here=$!
   unshare -n sleep 60 &
   other=$!
-  until [ "$(readlink /proc/$other/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do kill -0 $other; done
-  name=tfd$other
-  if ! ip link add "$name" type veth peer name eth0 netns "$other"; then
-    kill $other
+  for host in $here $other; do
+    until [ "$(readlink /proc/$host/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do kill -0 $host; done
+  done
+  here() { nsenter -n -t "$here" "$@"; }
+  there() { nsenter -n -t "$other" "$@"; }
+  if ! here ip link add eth0 type veth peer name eth0 netns "$other"; then
+    kill $here $other
     skip "no virtual links here"
   fi
-  ip address add 198.51.100.1/30 dev "$name" && ip link set "$name" up
-  there() { nsenter -n -t "$other" "$@"; }
-  there ip address add 198.51.100.2/30 dev eth0
-  there ip link set eth0 up
+  for host in here there; do
+    $host ip address add "198.51.100.$([ $host = here ] && echo 1 || echo 2)/30" dev eth0
+    $host ip link set eth0 up
+    $host ip link set lo up
+  done
+  mkdir bin
+  printf '#!/bin/sh\nexec nsenter -n -t %s %s "$@"\n' "$here" "$(command -v tfd-serve)" >bin/tfd-serve
+  chmod +x bin/tfd-serve
   echo '{"cluster": {"worker": ["198.51.100.1:0"]}}' >spec.in
   tfd-serve -q --generate-key
-  serve --cluster spec.in --allow-native
+  PATH=$T/bin:$PATH serve --cluster spec.in --allow-native
   run -0 --separate-stderr there timeout 20 tfd-exec --cluster spec.json echo ::: from afar
   [ "$output" = $'from\nafar' ]
   HOME=$T/elsewhere run -77 --separate-stderr there timeout 20 tfd-exec --cluster spec.json touch ::: pwned
   [ ! -e pwned ]
   kill "$SERVE"
   serve_ends 0
-  kill $other
-  ip link delete "$name" 2>/dev/null || true  # or it went with the other namespace
+  kill $here $other
+  wait $here $other || true
 }
 
 @test "keys: one that others can read is refused by servers and clients" {
@@ -153,13 +163,13 @@ hint: --insecure if you trust them all, else a key: tfd-serve --generate-key" ] 
   serve --jobs worker=1
   chmod 644 home/.config/tfd/key
   run -77 --separate-stderr timeout 20 tfd-status --cluster spec.json
-  [ "$stderr" = "tfd-status: key file $HOME/.config/tfd/key: mode 0644 lets others read it: chmod 600 $HOME/.config/tfd/key" ]
+  [ "$stderr" = "tfd-status: key file $HOME/.config/tfd/key: mode 0644: others can read it: chmod 600 $HOME/.config/tfd/key" ]
   run -77 --separate-stderr timeout 20 tfd-serve --jobs worker=1
-  [[ $stderr == "tfd-serve: key file $HOME/.config/tfd/key: mode 0644 lets others read it"* ]]
+  [[ $stderr == "tfd-serve: key file $HOME/.config/tfd/key: mode 0644: others can read it"* ]]
   run -77 --separate-stderr timeout 20 tfd-exec --cluster spec.json true ::: 1
   chmod 640 home/.config/tfd/key
   run -77 --separate-stderr timeout 20 tfd-status --cluster spec.json
-  [[ $stderr == *"mode 0640 lets its group read it"* ]]
+  [[ $stderr == *"mode 0640: its group can read it"* ]]
   chmod 600 home/.config/tfd/key
   printf 'tfd-key-2\npublic ' >home/.config/tfd/key
   run -65 --separate-stderr timeout 20 tfd-status --cluster spec.json

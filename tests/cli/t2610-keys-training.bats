@@ -51,7 +51,7 @@ teardown() {
   role ps 0 tfd-serve -q --key-file key --cluster env --task ps:0 --once
   role ps 1 tfd-run program.json --key-file key
   TF_CONFIG=$(jq -c '.task = {"type": "worker", "index": 0}' <<<"$SPEC") run -77 --separate-stderr timeout 20 tfd-run program.json
-  [[ $stderr == *"tfd-run: "*"ps:"[01]" at $OWN:"*" wants the cluster's key, and there is none here"* ]]
+  [[ $stderr == *"tfd-run: "*"ps:"[01]" at $OWN:"*" requires the cluster's key, and none was found here"* ]]
   role worker 0 tfd-run program.json --key-file key
   all_end_with_0
   [ "$(jq -c 'select(.event == "end") | [.reason, .step]' worker-0.out)" = '["done",50]' ]

@@ -32,6 +32,38 @@ teardown() { run_teardown; }
   jq -es 'any(.[]; .event == "end" and .step == 200 and .updates == 200 and .metrics.loss < 0.01)' <<<"$output"
 }
 
+@test "run: stdin is left alone unless a strategy or --cluster - asks for a spec" {
+  counting_program '{"function": "count", "steps": 5}'
+  SPEC='{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}'
+  # A pipe into which nobody writes, as under srun, mpirun and ssh.
+  mkfifo silent
+  exec 9<>silent
+  run -0 --separate-stderr timeout 60 tfd-run program.json <&9
+  jq -es 'any(.[]; .event == "start" and .task == "local" and .replicas == 1)' <<<"$output"
+  TF_CONFIG=$SPEC run -65 --separate-stderr timeout 60 tfd-run program.json <&9
+  [[ $stderr == *'the cluster spec needs to have `ps` jobs'* ]]
+  exec 9>&-
+  run -0 --separate-stderr bash -c 'printf "one\ntwo\n" | { timeout 60 tfd-run -q program.json >/dev/null && cat; }'
+  [ "$output" = $'one\ntwo' ]
+  for asked in "--strategy parameter-server" "--cluster -" "--task worker:0"; do
+    # shellcheck disable=SC2086
+    run -65 --separate-stderr timeout 60 tfd-run program.json $asked <<<"$SPEC"
+    [[ $stderr == *'the cluster spec needs to have `ps` jobs'* ]]
+  done
+}
+
+@test "run: one-device is one replica in this process, whatever TF_CONFIG says" {
+  counting_program '{"function": "count", "steps": 5}'
+  TF_CONFIG='{"cluster": {"worker": ["h:1"]}}' run -0 --separate-stderr timeout 60 tfd-run program.json --strategy one-device <<<'{}'
+  jq -es 'any(.[]; .event == "start" and .task == "local" and .replicas == 1 and .devices == ["cpu:0"])' <<<"$output"
+  jq -es 'any(.[]; .event == "end" and .reason == "done" and .step == 5)' <<<"$output"
+  run -64 --separate-stderr tfd-run program.json --strategy one-device --replicas 2 </dev/null
+  [[ $stderr == "tfd-run: --replicas 2: --strategy one-device has one replica"* ]]
+  run -64 --separate-stderr tfd-run program.json --strategy one-device --cluster spec.json </dev/null
+  [[ $stderr == "tfd-run: --strategy one-device runs in this process"* ]]
+  run -0 --separate-stderr tfd-run program.json --strategy one-device --cluster none --check </dev/null
+}
+
 @test "run: every update is applied once to every parameter server, whoever sends it" {
   counting_program '{"function": "count", "steps": 300, "log_every": 50, "checkpoint": {"dir": "ck"}}'
   cluster_of 3 2
@@ -238,8 +270,8 @@ PY
   [[ $stderr == *"task type and the task id"* ]]
   run -0 --separate-stderr tfd-run program.json --cluster no-task.json --task ps:0 --check </dev/null
   [[ $stderr == *"ps:0 serves variables: ok"* ]]
-  run --separate-stderr tfd-run program.json --strategy mirrored </dev/null
-  [ "$status" != 0 ] && [[ $stderr == *"--strategy mirrored: not supported yet: there is parameter-server"* ]]
+  run -64 --separate-stderr tfd-run program.json --strategy mirrored </dev/null
+  [[ $stderr == *"--strategy: invalid value 'mirrored' (one of parameter-server and one-device)"* ]]
   TF_CONFIG='{"cluster": {"chief": ["h:0"], "worker": ["h:1"], "ps": ["h:2"]}, "task": {"type": "worker", "index": 0}}' \
     run -0 --separate-stderr tfd-run program.json --check --replicas 2 </dev/null
   [[ $stderr == *"worker:0 of 2 workers, 2 replicas, variables on /job:ps/task:0: ok"* ]]

@@ -155,3 +155,38 @@ teardown() { coordinate_teardown; }
   run -0 --separate-stderr timeout 60 tfd-coordinate "$program" --cluster spec.json --set train.steps=100 --set train.checkpoint.dir=ck
   [ "$(jq -c 'select(.event == "end") | [.reason, .metrics.accuracy]' <<<"$output")" = "[\"nothing_left\",$first]" ]
 }
+
+@test "coordinate: --check says everything that is wrong, and nothing that comes of it" {
+  counting_program '{"function": "cuont", "steps": 30}'
+  run -65 --separate-stderr tfd-coordinate program.json --check --set variables.n0.shape=3 --set seed=-1 \
+    --set 'datasets.x=[{"csv": {"path": "nope.csv", "fields": {"x": {"columns": 0}}}}]'
+  # The function isn't blamed for n0.
+  [ "$stderr" = "tfd-coordinate: program.json: seed: must be at least 0, not -1
+tfd-coordinate: program.json: variables.n0.shape: must be a list of dimensions, not a number
+tfd-coordinate: program.json: datasets.x[0].csv.path: cannot open $PWD/nope.csv: no such file or directory
+tfd-coordinate: program.json: train.function: function 'cuont' is unknown, did you mean 'count'?" ] || { echo "$stderr"; false; }
+  run -65 --separate-stderr tfd-run program.json --check --set seed=-1 </dev/null
+  [ "${#stderr_lines[@]}" = 2 ]
+}
+
+@test "coordinate: variables that don't fit into memory are 71 and named, whoever holds them" {
+  counting_program '{"function": "count", "steps": 30}'
+  huge=(--set 'variables.v={"shape": [20000000000000], "init": {"zeros": {}}}')
+  serve --jobs worker=1,ps=2
+  run -71 --separate-stderr timeout 60 tfd-coordinate program.json "${huge[@]}" --cluster spec.json --keep-servers
+  [[ $stderr == *"variable 'v' needs 80 TB on ps:0, where "*" are free"* ]]
+  # The server lives on, for a program that fits.
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
+  run -71 --separate-stderr timeout 60 tfd-run program.json "${huge[@]}" </dev/null
+  [[ $stderr == *"variable 'v' needs 80 TB here, where "* ]]
+  run -71 --separate-stderr tfd-coordinate program.json "${huge[@]}" --check
+  [[ $stderr == *"variable 'v' needs 80 TB here, where "* ]]
+  huge=(--set 'variables.v={"shape": [20000000000000], "init": {"zeros": {}}, "per_worker": true}')
+  run -71 --separate-stderr timeout 60 tfd-coordinate program.json "${huge[@]}" --cluster spec.json
+  [[ $stderr == *"variable 'v' needs 80 TB on every worker, where "* ]]
+  # Somewhere else it may fit: -v says who gets how much.
+  echo '{"cluster": {"worker": ["192.0.2.1:1"], "ps": ["192.0.2.1:2", "192.0.2.1:3"]}}' >elsewhere.json
+  run -0 --separate-stderr tfd-coordinate program.json --check -v --cluster elsewhere.json \
+    --set 'variables.v={"shape": [20000000000000], "init": {"zeros": {}}}'
+  [[ $stderr == *"ps:0: 2 variables, 80 TB"*"ps:1: 1 variable, 4 bytes"* ]]
+}

@@ -86,15 +86,25 @@ JSON
   printf '3\n4\n' >data/numbers.csv
   printf '%s\n' '{"op": "create_per_worker_dataset", "dataset": "numbers", "id": "d"}' \
     '{"op": "schedule", "function": "next", "args": [{"per_worker": "numbers"}], "id": "a"}' >lines
-  run --separate-stderr tfd-coordinate program/program.json --check
-  [ "$status" -eq 0 ]
+  # Workers on other hosts may have it; where everything is here, it is a mistake.
+  echo '{"cluster": {"worker": ["192.0.2.1:1"], "ps": ["192.0.2.1:2"]}}' >elsewhere.json
+  run -0 --separate-stderr tfd-coordinate program/program.json --check --cluster elsewhere.json
   [ "${stderr_lines[0]}" = \
-    "tfd-coordinate: datasets.numbers[0].csv.path: $PWD/program/numbers.csv isn't here: the workers must have it" ]
+    "tfd-coordinate: datasets.numbers[0].csv.path: $PWD/program/numbers.csv not found here; assuming that the workers have it" ]
+  echo '{"cluster": {"worker": ["127.0.0.1:1"], "ps": ["127.0.0.1:2"]}}' >here.json
+  run -65 --separate-stderr tfd-coordinate program/program.json --check --cluster here.json
+  missing="tfd-coordinate: program/program.json: datasets.numbers[0].csv.path: cannot open $PWD/program/numbers.csv: no such file or directory"
+  [ "$stderr" = "$missing" ]
+  run -65 --separate-stderr tfd-coordinate program/program.json --check
+  [ "$stderr" = "$missing"$'\nhint: if only the workers have the data, name their cluster with --cluster' ]
+  run -0 --separate-stderr tfd-coordinate program/program.json --check --data-root data
   run --separate-stderr tfd-serve --jobs worker=1 --data-root data -- tfd-coordinate program/program.json --closures lines
   [ "$status" -eq 0 ]
   [ "$(jq -r 'select(.id == "a").value' <<<"$output")" = 3 ]
-  run --separate-stderr tfd-serve --jobs worker=1 -- tfd-coordinate program/program.json --closures lines
-  [ "$status" -eq 1 ]
-  [ "$(jq -r 'select(.id == "d").error | .code + " " + .task' <<<"$output")" = "NOT_FOUND worker:0" ]
-  [[ "$output" == *"cannot open $PWD/program/numbers.csv"* ]]
+  run -0 --separate-stderr bash -c 'tfd-resolve local --jobs worker=1 | tfd-serve --data-root data | tfd-coordinate program/program.json --closures lines'
+  [ "$(jq -r 'select(.id == "a").value' <<<"$output")" = 3 ]
+  # Nothing runs where it isn't there.
+  run -65 --separate-stderr tfd-serve --jobs worker=1 -- tfd-coordinate program/program.json --closures lines
+  [ -z "$output" ]
+  [ "$stderr" = "$missing" ]
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # A training that is interrupted and started again stops where it would have stopped, with the same best evaluation.
+# bats file_tags=long
 
 load run
 setup() { coordinate_setup; }
@@ -25,7 +26,7 @@ often=(--set train.log_every=1000 --set 'train.checkpoint={"dir": "ck", "every":
   kill_coordinator
   coordinate "${command[@]}"
   event '.event == "start" and .step >= 950 and .step < 3010'
-  event ".event == \"end\" and .reason == \"stopped\" and .step == $LAST and .restored_step == $EVERY" 60
+  event ".event == \"end\" and .reason == \"stopped\" and .step == $LAST and .restored_step == $EVERY"
   coordinator_ends 0
   jq -e ".evaluations | last | .step == $LAST and .since == $PATIENCE and .best_step == $EVERY" ck/stop.json
   [ "$(ls ck/stop)" = step-00000010.safetensors ]

@@ -87,7 +87,7 @@ MLIR
   coordinate program.json --cluster spec.json --set train.checkpoint.dir=other
   event '.event == "step"'
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --set train.steps=5
-  [[ $stderr == *"already at step 5 of 5"*"the tasks are left running: "*" is at work for another run"* ]]
+  [[ $stderr == *"already at step 5 of 5"*"the tasks are left running: "*" is busy with another run"* ]]
   event '.event == "step"'
   event '.event == "step"'
   kill -TERM "$COORDINATOR"
@@ -112,5 +112,5 @@ MLIR
   done
   run -78 --separate-stderr env TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES=some timeout 20 tfd-coordinate program.json --cluster spec.json --compat tensorflow ||
     [ "$status" = 65 ]
-  [[ $stderr == *"TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES: 'some' is no number"* ]]
+  [[ $stderr == *"TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES: 'some' is not a number"* ]]
 }

@@ -262,7 +262,7 @@ LINES
   order_on() { # SPEC, SHUFFLE
     { echo '{"op": "create_per_worker_dataset", "dataset": "shuffled"}'
       for _ in {1..20}; do echo '{"op": "schedule", "function": "next", "kwargs": {"iterator": {"per_worker": "shuffled"}}}'; done; } >lines.jsonl
-    timeout 60 tfd-coordinate -q program.json --cluster "$1" --keep-servers --ordered --closures lines.jsonl \
+    timeout 60 tfd-coordinate -q program.json --cluster "$1" --compat tensorflow --keep-servers --ordered --closures lines.jsonl \
       --set "datasets.shuffled=[{\"range\": 20}, {\"shuffle\": $2}, {\"map\": {\"function\": \"narrow\", \"fields\": [\"x\"]}}]" | jq '.value // empty' | paste -sd' '
   }
   local seeded unseeded

@@ -136,17 +136,17 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
 
 @test "--halt now kills what runs, --halt soon lets it end; neither starts more" {
   cluster 1
-  run --separate-stderr tfd_exec -j 2 --halt now,fail=1 'if [ {} = 2 ]; then until [ -e up ]; do sleep 0.01; done; exit 1; fi; touch up; exec sleep 1000 # {}' ::: 1 2 3 4
+  run --separate-stderr tfd_exec -j 2 --halt now,fail=1 'if [ {} = 2 ]; then until [ -e up ]; do sleep 0.01; done; exit 1; fi; echo $$ >up.part; mv up.part up; exec sleep 1000 # {}' ::: 1 2 3 4
   [ "$status" = 123 ]
-  [[ $stderr == *"halted by --halt now,fail=1: 1 command ended, "* ]]
-  ! pgrep -f 'sleep 1000 # 1' >/dev/null
+  [[ $stderr == *"halted by --halt now,fail=1: 1 command finished, "* ]]
+  LIMIT=10 ends "$(cat up)"
   rm up
   run --separate-stderr tfd_exec -j 2 --halt soon,fail=1 'if [ {} = 2 ]; then until [ -e up ]; do sleep 0.01; done; exit 1; fi; touch up; sleep 0.3; echo {}' ::: 1 2 3 4 5 6 7 8 9
   [ "$status" = 123 ]
   [ "${lines[0]}" = 1 ]
   run -123 --separate-stderr tfd_exec -j 1 --halt soon,fail=1 'echo {}; false' ::: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
   [ "$output" = 1 ]
-  [[ $stderr == *"halted by --halt soon,fail=1: 1 command ended, 0 killed"* ]]
+  [[ $stderr == *"halted by --halt soon,fail=1: 1 command finished, 0 killed or not started"* ]]
   run tfd-exec --halt later,fail=1 true ::: 1
   [ "$status" = 64 ]
   [[ $output == *"--halt: 'later,fail=1' is not WHEN,WHAT=N"* ]]
@@ -166,10 +166,10 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
   # The first of each worker waits; which one is killed is decided by where command 1 runs.
   tfd_exec -j 1 --joblog log 'echo $TFD_TASK >>ran{}; until [ -e go ]; do sleep 0.02; done; sleep 1000 & echo $! >>children; [ {} != 1 ] || [ $(wc -l <ran1) = 2 ] || wait; echo {}' ::: $(seq 6) >out 2>talk &
   pid=$!
-  for i in $(seq 500); do [ -s ran1 ] && break; sleep 0.02; done
+  until_true test -s ran1
   victim=$(cat ran1)
   touch go
-  for i in $(seq 500); do [ -s children ] && break; sleep 0.02; done
+  until_true test -s children
   kill -KILL "$(task_pid "$victim")"
   wait $pid
   [ "$(cat out)" = "$(seq 6)" ]
@@ -184,13 +184,13 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
     rm -f pids
     env --default-signal=INT tfd-exec --cluster spec.json 'echo $$ >>pids; sleep 1000 & echo $! >>pids; wait # {}' ::: 1 2 2>talk &
     pid=$!
-    for i in $(seq 500); do [ "$(cat pids 2>/dev/null | wc -l)" = 4 ] && break; sleep 0.02; done
+    until_true has_lines pids 4
     [ "$(wc -l <pids)" = 4 ]
     kill -$signal $pid
     code=0
     wait $pid || code=$?
     [ $code = $((128 + $(kill -l $signal))) ]
-    grep -q "interrupted: 0 commands ended, 2 killed" talk
+    grep -q "interrupted: 0 commands finished, 2 killed or not started" talk
     LIMIT=10 ends $(cat pids)
   done
 }
@@ -199,7 +199,8 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
   cluster
   env --default-signal=TERM tfd-exec --cluster spec.json --joblog log -j 1 '[ {} = 1 ] || { touch up; sleep 1000; }' ::: 1 2 2>talk &
   pid=$!
-  for i in $(seq 500); do [ -e up ] && [ "$(wc -l <log)" = 2 ] && break; sleep 0.02; done
+  until_true test -e up
+  until_true has_lines log 2
   kill $pid
   code=0
   wait $pid || code=$?
@@ -239,15 +240,15 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
   jq 'del(.key_file)' spec.json >nokey.json
   run --separate-stderr timeout 20 tfd-exec --cluster nokey.json touch ::: pwned
   [ "$status" = 77 ]
-  [ "$stderr" = "tfd-exec: worker:0 wants the cluster's key, and there is none here: --key-file names its file" ]
+  [ "$stderr" = "tfd-exec: worker:0 requires the cluster's key, and none was found here; pass it with --key-file" ]
   tfd-serve -q --generate-key --key-file other
   run --separate-stderr timeout 20 tfd-exec --cluster nokey.json --key-file other touch ::: pwned
   [ "$status" = 77 ]
-  [ "$stderr" = "tfd-exec: worker:0 has another key than the one here: --key-file names the cluster's" ]
+  [ "$stderr" = "tfd-exec: worker:0 uses a different key; pass the cluster's key with --key-file" ]
   chmod 644 other
   run --separate-stderr timeout 20 tfd-exec --cluster nokey.json --key-file other touch ::: pwned
   [ "$status" = 77 ]
-  [[ $stderr == *"mode 0644 lets others read it"* ]]
+  [[ $stderr == *"mode 0644: others can read it"* ]]
   [ ! -e pwned ]
   TFD_KEY_FILE=$key run --separate-stderr timeout 20 tfd-exec --cluster nokey.json echo ::: ok
   [ "$output" = ok ]
@@ -286,7 +287,7 @@ hint: tfd-serve --generate-key makes one" ]
   printf 'no joblog\n' >log
   run --separate-stderr tfd_exec --joblog log --resume true ::: 1
   [ "$status" = 65 ]
-  [[ $stderr == *"log: line 1 is none of a joblog: 1 columns, not 9"* ]]
+  [[ $stderr == *"log: line 1 is not a line of a joblog: 1 columns, not 9"* ]]
 }
 
 @test "arguments from a file, and none at all" {
@@ -308,7 +309,7 @@ hint: tfd-serve --generate-key makes one" ]
   pid=$!
   exec 9>lines
   cat read >&9
-  for i in $(seq 500); do [ -s answers ] && break; sleep 0.02; done
+  until_true test -s answers
   [ "$(tfd_exec echo ::: beside)" = beside ]
   cat read >&9
   exec 9>&-

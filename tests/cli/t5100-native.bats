@@ -33,7 +33,7 @@ answers() { timeout 60 tfd-coordinate -q "$@" --ordered --cluster spec.json --ke
   pid=$!
   exec 9>lines
   printf '%s\n' '{"op": "schedule", "function": "count", "id": "a"}' >&9
-  for i in $(seq 500); do [ -s answers ] && break; sleep 0.02; done
+  until_true test -s answers
   rm -r copy
   printf '%s\n' '{"op": "schedule", "function": "count", "id": "b"}' >&9
   exec 9>&-
@@ -52,7 +52,7 @@ answers() { timeout 60 tfd-coordinate -q "$@" --ordered --cluster spec.json --ke
   jq 'del(.key_file)' spec.json >nokey.json
   run --separate-stderr timeout 60 tfd-coordinate -q program.json --closures closures.jsonl --keep-servers --cluster nokey.json
   [ "$status" = 77 ]
-  [ "$stderr" = "tfd-coordinate: worker:0 wants the cluster's key, and there is none here: --key-file names its file" ]
+  [ "$stderr" = "tfd-coordinate: worker:0 requires the cluster's key, and none was found here; pass it with --key-file" ]
 }
 
 @test "a bad plug-in is an error of the check, with the place in the program" {
@@ -73,9 +73,10 @@ answers() { timeout 60 tfd-coordinate -q "$@" --ordered --cluster spec.json --ke
   serve --allow-native --jobs worker=1
   cat >program.json <<'JSON'
 {"v": 1, "functions": {"f": {"command": ["sh", "-c", "while read x; do case $x in 1) echo broken >&2; exit 3 ;; 2) echo garbage ;; 3) sleep 1000 ;; *) echo $x ;; esac; done"],
-  "keep": true, "timeout": "500ms", "arguments": [{"dtype": "s32", "shape": []}], "results": [{"dtype": "s32", "shape": []}],
+  "keep": true, "timeout": "3s", "arguments": [{"dtype": "s32", "shape": []}], "results": [{"dtype": "s32", "shape": []}],
   "inputs": [{"arg": 0}], "outputs": [{"result": 0}]}}}
 JSON
+  sed -i "s|; done\"|; done # $T\"|" program.json  # to be found by
   for x in 7 1 8 2 9 3 10; do echo "{\"op\": \"schedule\", \"function\": \"f\", \"args\": [$x], \"id\": $x}"; done >lines
   run --separate-stderr answers program.json --keep-going --closures lines
   [ "$status" = 1 ]
@@ -84,7 +85,7 @@ JSON
 [7,7]
 [1,"f: command 'sh' ended without an answer; it exited with 3; stderr: broken"]
 [8,8]
-[2,"f: command 'sh' printed what is no JSON: 'garbage'"]
+[2,"f: command 'sh' printed what is not JSON: 'garbage'"]
 [9,9]
 [3,"f: command 'sh' did not answer in time"]
 [10,10]
@@ -92,7 +93,7 @@ JSON
   diff wanted got
   kill "$SERVE"
   serve_ends 0
-  ! pgrep -f 'while read x; do case' >/dev/null
+  ! pgrep -f "done # $T" >/dev/null
 }
 
 @test "a filter of a coordinator that is killed while it waits for a call ends, though nobody follows" {
@@ -106,7 +107,7 @@ JSON
   pid=$!
   exec 9>lines
   echo '{"op": "schedule", "function": "pid"}' >&9
-  for i in $(seq 500); do [ -s answers ] && break; sleep 0.02; done
+  until_true test -s answers
   filter=$(jq .value answers)
   kill -0 "$filter"
   left=$(pgrep -g "$filter")
@@ -126,20 +127,21 @@ JSON
      "inputs": [{"arg": 0, "field": "value"}], "outputs": [{"result": 0}]},
    "next": {"module": "same.mlir", "inputs": [{"dataset": "twice", "field": "y"}], "outputs": [{"result": 0}]}}}
 JSON
+  sed -i "s|; done\"|; done # $T\"|" data.json  # to be found by
   echo 'module @m { func.func public @main(%x: tensor<i64>) -> tensor<i64> { return %x : tensor<i64> } }' >same.mlir
   mkfifo lines
   timeout 120 tfd-coordinate data.json --cluster spec.json --keep-servers --closures lines >answers 2>err &
   pid=$!
   exec 9>lines
   echo '{"op": "schedule", "function": "next", "id": "a"}' >&9
-  for i in $(seq 500); do [ -s answers ] && break; sleep 0.02; done
+  until_true test -s answers
   grep -q '"a","status":"ready"' answers
-  filter=$(pgrep -f 'sleep 1000 & while read -r x; do echo' | head -n 1)
+  filter=$(pgrep -f "done # $T" | head -n 1)
   coordinator=$(pgrep -P $pid)
   kill -STOP "$coordinator"
   LIMIT=60 ends "$filter"
   kill -CONT "$coordinator"
-  for i in $(seq 1000); do grep -q 'worker:0 is back' err && break; sleep 0.02; done
+  until_true grep -q 'worker:0 is back' err
   echo '{"op": "schedule", "function": "next", "id": "b"}' >&9
   exec 9>&-
   wait $pid

@@ -58,6 +58,15 @@ setup() {
   no_faults
 }
 
+@test "bash: --cluster offers the kinds beside files" {
+  touch "$BATS_TEST_TMPDIR/slurm.json"
+  for tool in tfd-serve tfd-coordinate tfd-run tfd-status tfd-exec; do
+    [ "$(offered "$tool" --cluster slu | sort)" = $'slurm\nslurm.json' ] || fault "$tool --cluster slu"
+    [ "$(offered "$tool" --cluster kub)" = kubernetes ] || fault "$tool --cluster kub"
+  done
+  no_faults
+}
+
 @test "bash: positionals complete their choices or files, options with values don't count" {
   for tool in $(tools); do
     while IFS=$'\t' read -r name complete choices; do

@@ -11,37 +11,45 @@ load common
 # A source tree of one page, to test the runner itself.
 page() {
   mkdir -p "$BATS_TEST_TMPDIR/source/man" "$BATS_TEST_TMPDIR/source/examples"
-  cat >"$BATS_TEST_TMPDIR/source/man/x.1.scd"
+  (echo 'x(1)' && echo && cat) >"$BATS_TEST_TMPDIR/source/man/x.1.scd"
   : >"$BATS_TEST_TMPDIR/source/README.md"
 }
 run_page() { TFD_SOURCE=$BATS_TEST_TMPDIR/source run "$TFD_SOURCE/tests/dist/run-examples.sh" "$@"; }
 
 @test "run-examples.sh: runs blocks of EXAMPLES only, each in a directory of its own" {
-  printf '# SYNOPSIS\n\n```\nfalse\n```\n\n# EXAMPLES\n\n```\ntouch here\nls examples\n```\ntext\n```\n[ ! -e here ]\n```\n\n# NOTES\n\n```\nfalse\n```\n' | page
+  printf '# SYNOPSIS\n\n```\nfalse\n```\n\n# EXAMPLES\n\n```\ntouch here\nls examples\n```\ntext\n\n```\n[ ! -e here ]\n```\n\n# NOTES\n\n```\nfalse\n```\n' | page
   run_page
   [ "$status" = 0 ]
-  [ "${lines[0]}" = "ok man/x.1.scd:9" ]
-  [ "${lines[1]}" = "ok man/x.1.scd:14" ]
+  [ "${lines[0]}" = "ok man/x.1.scd:11" ]
+  [ "${lines[1]}" = "ok man/x.1.scd:17" ]
   [ "${lines[2]}" = "2 examples, 0 failed" ]
+}
+
+@test "run-examples.sh: what the rendered page shows is run, where backslashes are written twice" {
+  printf '# EXAMPLES\n```\n# exits: 3\nlines=$(printf "%%s\\\\n" a b |\n\n  wc -l)\n[ "$lines" = 2 ] && exit 3\n```\n\ntext\n\n```\n[ "$(echo a \\\\\n  b)" = "a b" ]\n```\n' | page
+  run_page
+  [ "$status" = 0 ] || { echo "$output"; false; }
+  [ "${lines[0]}" = "ok man/x.1.scd:4" ]
+  [ "${lines[1]}" = "ok man/x.1.scd:14" ]
 }
 
 @test "run-examples.sh: a wrong exit code, a failing pipe and an unset variable fail" {
   printf '# EXAMPLES\n```\n# exits: 3\nexit 3\n```\n```\n# exits: 3\ntrue\n```\n```\nfalse | cat\n```\n```\necho $nothing\n```\n' | page
   run_page
   [ "$status" = 1 ]
-  [ "${lines[0]}" = "ok man/x.1.scd:2" ]
-  [[ $output == *"not ok man/x.1.scd:6: exit code 0"* ]]
-  [[ $output == *"not ok man/x.1.scd:10: exit code 1"* ]]
-  [[ $output == *"not ok man/x.1.scd:13: exit code 1"* ]]
+  [ "${lines[0]}" = "ok man/x.1.scd:4" ]
+  [[ $output == *"not ok man/x.1.scd:8: exit code 0"* ]]
+  [[ $output == *"not ok man/x.1.scd:12: exit code 1"* ]]
+  [[ $output == *"not ok man/x.1.scd:15: exit code 1"* ]]
   [[ $output == *"4 examples, 3 failed" ]]
 }
 
 @test "run-examples.sh: what an example needs is skipped unless it is there" {
   printf '# EXAMPLES\n```\n# needs: slurm cloud-tpu\n# exits: 2\nexit 2\n```\n' | page
   TFD_HAVE_SLURM=1 run_page
-  [ "${lines[0]}" = "skip man/x.1.scd:2 (cloud-tpu)" ]
+  [ "${lines[0]}" = "skip man/x.1.scd:4 (cloud-tpu)" ]
   TFD_HAVE_SLURM=1 TFD_HAVE_CLOUD_TPU=1 run_page
-  [ "${lines[0]}" = "ok man/x.1.scd:2" ]
+  [ "${lines[0]}" = "ok man/x.1.scd:4" ]
 }
 
 @test "run-examples.sh: what an example leaves running is killed, and one that hangs fails" {
@@ -49,8 +57,8 @@ run_page() { TFD_SOURCE=$BATS_TEST_TMPDIR/source run "$TFD_SOURCE/tests/dist/run
   export PIDS=$BATS_TEST_TMPDIR/pids TFD_EXAMPLE_LIMIT=1
   run_page
   [ "$status" = 1 ]
-  [ "${lines[0]}" = "ok man/x.1.scd:2" ]
-  [ "${lines[1]}" = "not ok man/x.1.scd:5: still running after 1 s" ]
+  [ "${lines[0]}" = "ok man/x.1.scd:4" ]
+  [ "${lines[1]}" = "not ok man/x.1.scd:7: still running after 1 s" ]
   # Gone, or dead and not yet reaped by whoever inherited it.
   [ ! -e "/proc/$(cat "$PIDS")/stat" ] || [ "$(cut -d' ' -f3 "/proc/$(cat "$PIDS")/stat")" = Z ]
 }

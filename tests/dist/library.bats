@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The library as `meson install --tags devel` leaves it: headers, one archive, tfd.pc; and examples/library made of it.
+# bats file_tags=long
 
 load ../cli/coordinate
 load common

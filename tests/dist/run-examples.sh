@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs every example that the documentation shows, so that none of them lies:
-# - each literal block (between ``` lines) in the EXAMPLES section of a man page (man/*.scd),
+# - each literal block (between ``` lines) in the EXAMPLES and TASKS sections of a man page (man/*.scd), as the rendered page shows
+#   it: that is what people copy, and roff takes a backslash away unless it is written twice,
 # - each ```sh block of README.md.
 #
 #   TFD_BUILD=build TFD_SOURCE=. tests/dist/run-examples.sh [WORD…]     only those whose "file:line" holds one of the words
@@ -31,12 +32,39 @@ unset TF_CONFIG TFD_LOG
 list_examples() {  # FILE
   awk -v file="${1#"$SOURCE"/}" '
     BEGIN { man = file ~ /\.scd$/ }
-    man && !inside && /^# / { examples = ($0 == "# EXAMPLES") }
+    man && !inside && /^# / { examples = ($0 == "# EXAMPLES" || $0 == "# TASKS") }
     !inside && (man ? examples && /^```/ : /^```sh$/) { inside = 1; printf "%s:%d\n", file, NR; next }
     !inside && /^```/ { inside = 2; next }
     inside && /^```$/ { if (inside == 1) printf "%c", 0; inside = 0; next }
     inside == 1 { print }
   ' "$1"
+}
+
+# The page as a terminal shows it, without bold and underlined characters.
+render_page() {  # FILE
+  scdoc <"$1" | groff -k -Kutf8 -man -Tutf8 -rLL=200n -rcR=1 -P-cbou
+}
+
+# The same as list_examples, with the lines of the rendered page in place of those of its source: blocks are all that is
+# indented so far there. The source tells where one ends (empty lines aside, for pages have others of their own).
+list_rendered_examples() {  # FILE
+  local page=$TOP/page place block line
+  render_page "$1" | awk '  # all but the last line, the footer
+    /^[^ ]/ { examples = ($0 == "EXAMPLES" || $0 == "TASKS") }
+    /./ { if (code != "") print code; code = "" }
+    examples && /^           / { code = substr($0, 12) }' >"$page"
+  exec 3<"$page"
+  while IFS= read -r -d '' place; do
+    block=${place#*$'\n'}
+    printf '%s\n' "${place%%$'\n'*}"
+    while IFS= read -r line; do
+      if [ -n "$line" ]; then IFS= read -r line <&3 || line='echo "the rendered page has fewer lines"; exit 99'; fi
+      printf '%s\n' "$line"
+    done <<<"${block%$'\n'}"
+    printf '\0'
+  done < <(list_examples "$1")
+  if read -r line <&3; then printf '%s:1\necho "the rendered page has more lines: %q"; exit 99\n\0' "${1#"$SOURCE"/}" "$line"; fi
+  exec 3<&-
 }
 
 # The value of a leading comment: "# exits: 65" -> 65.
@@ -100,7 +128,10 @@ while IFS= read -r -d '' example; do
   if [ "$status" = 124 ]; then echo "not ok $place: still running after $LIMIT s"; else echo "not ok $place: exit code $status"; fi
   printf '    | %s\n' "${block//$'\n'/$'\n    | '}"
   sed 's/^/    /' "$TOP/output" | tail -n 40
-done < <(for file in "$SOURCE"/man/*.scd "$SOURCE"/README.md; do list_examples "$file"; done)
+done < <(
+  for file in "$SOURCE"/man/*.scd; do list_rendered_examples "$file"; done
+  list_examples "$SOURCE/README.md"
+)
 
 echo "$count examples, $failed failed"
 [ "$failed" = 0 ] && [ "$count" -gt 0 ]

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Tasks that die under closures in a pipe.
+# bats file_tags=long
 
 load ../cli/coordinate
 setup() { coordinate_setup; }
@@ -176,5 +177,5 @@ lasting_closures() { printf '{"op": "schedule", "function": "%s", "args": [1]}\n
   run -1 --separate-stderr timeout 120 tfd-coordinate program.json --cluster spec.json --keep-going --max-losses 4 --closures lines.jsonl
   jq -es '.[] | select(.id == "bad") | .error.code == "ABORTED" and (.error.message | test("4 times \\(worker:0\\)"))' <<<"$output"
   jq -es 'map(select(.status == "ready").value) | sort == [1, 2, 3, 4, 5]' <<<"$output"
-  [ "$(grep -c "closure \"bad\" ('deadly') was what a worker did when it died, 3 times (worker:0)" <<<"$stderr")" = 1 ]
+  [ "$(grep -c "closure \"bad\" ('deadly') was running on a worker when that died, 3 times (worker:0)" <<<"$stderr")" = 1 ]
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Tasks and coordinators that die while a program trains: what is counted, what is said, what continues.
+# bats file_tags=long
 
 load ../cli/coordinate
 setup() { coordinate_setup; }
@@ -21,7 +22,7 @@ train() {
     event '.event == "worker" and .state == "lost"'
   done
   event '.event == "worker" and .state == "back"'
-  event '.event == "end" and .reason == "done" and .step == 8000' 60
+  event '.event == "end" and .reason == "done" and .step == 8000'
   coordinator_ends 0
   [ "$(counts_in ck)" = "8000 8000 8000" ]
 }
@@ -29,7 +30,7 @@ train() {
 @test "fault: a killed parameter server is exit 69 with its name and the checkpoint, and the next run continues" {
   serve --jobs worker=2,ps=2
   train 100000000
-  event '.event == "checkpoint" and .step == 2000' 60
+  event '.event == "checkpoint" and .step == 2000'
   kill -KILL "$(task_pid ps:1)"
   event '.event == "end" and .reason == "error" and .error.code == "UNAVAILABLE" and .error.task == "ps:1"'
   coordinator_ends 69
@@ -53,7 +54,7 @@ train() {
   event '.event == "step"'
   kill -CONT "$pid"
   event '.event == "worker" and .task == "worker:1" and .state == "back"'
-  event '.event == "end" and .reason == "done" and .step == 20000' 60
+  event '.event == "end" and .reason == "done" and .step == 20000'
   coordinator_ends 0
   [ "$(counts_in ck)" = "20000 20000 20000" ]
 }
@@ -67,14 +68,14 @@ train() {
   event '.event == "worker" and .state == "lost"'
   event '.event == "worker" and .state == "lost"'
   kill -CONT "$SERVE"
-  event '.event == "end" and .reason == "done" and .step == 6000' 60
+  event '.event == "end" and .reason == "done" and .step == 6000'
   coordinator_ends 0
   [ "$(counts_in ck)" = "6000 6000 6000" ]
 }
 
 @test "fault: told to end while all workers are away, it saves what was trained and ends with 75" {
   serve --jobs worker=2,ps=2
-  train 100000000 --grace 20s
+  train 100000000 --grace 60s
   event '.event == "step" and .step >= 300'
   kill -STOP "$SERVE" # nobody restarts them
   kill -KILL "$(task_pid worker:0)" "$(task_pid worker:1)"
@@ -87,11 +88,11 @@ train() {
   step=$(jq .step <<<"$EVENT")
   event ".event == \"end\" and .reason == \"interrupted\" and .step == $step"
   coordinator_ends 75
-  [ "$SECONDS" -lt 10 ]
+  [ "$SECONDS" -lt 30 ]
   kill -CONT "$SERVE"
   coordinate program.json --cluster spec.json --set "train.steps=$((step + 500))"
   event ".event == \"start\" and .step == $step"
-  event '.event == "end" and .reason == "done"' 60
+  event '.event == "end" and .reason == "done"'
   coordinator_ends 0
   # One step of each worker may have come to a parameter server without being answered: it is made again.
   local saved n0 n1 n
@@ -103,11 +104,11 @@ train() {
 @test "fault: a killed coordinator is continued by the same command" {
   serve --jobs worker=2,ps=2
   train 100000000
-  event '.event == "checkpoint" and .step == 2000' 60
+  event '.event == "checkpoint" and .step == 2000'
   kill_coordinator
   coordinate program.json --cluster spec.json --set train.steps=9000
   event '.event == "start" and .step >= 2000 and .step % 1000 == 0'
-  event '.event == "end" and .reason == "done" and .step == 9000' 60
+  event '.event == "end" and .reason == "done" and .step == 9000'
   coordinator_ends 0
   [ "$(counts_in ck)" = "9000 9000 9000" ]
 }

@@ -56,7 +56,7 @@ teardown() { serve_teardown; }
   pids=$(pgrep -P "$SERVE")
   [ "$(wc -w <<<"$pids")" = 5 ]
   kill -KILL "$SERVE"
-  LIMIT=1 ends $pids
+  LIMIT=5 ends $pids
   [ -z "$(marked)" ]
   SERVE=
 }

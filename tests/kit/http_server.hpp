@@ -32,6 +32,9 @@
 
 namespace tfd::kit {
 
+/// Far enough away for what a test waits for.
+inline Deadline soon() { return Deadline::after(std::chrono::seconds(30)); }
+
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {

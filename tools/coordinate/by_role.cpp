@@ -20,6 +20,7 @@ Result<std::vector<std::string>> command_for(const cluster::ClusterConfig& confi
   std::vector<std::string> command = training::serve_command(serve, io);
   command.insert(command.end(), {"--jobs", "worker=1,ps=1", "--", training::find_tool("tfd-coordinate"), choice.program,
                                  "--follow-checkpoints"});
+  if (!choice.data_root.empty()) command.insert(command.end(), {"--data-root", choice.data_root});
   for (const std::string& one : choice.overrides) command.insert(command.end(), {"--set", one});
   for (std::string& option : training::talk_options(io)) command.push_back(std::move(option));
   return command;

@@ -65,7 +65,7 @@ Result<std::map<std::uint64_t, Done>> load_joblog(const std::string& path) {
     const std::string line = text->substr(at, end - at);
     at = end + 1;
     if (++number == 1 && line + "\n" == kHeader) continue;
-    TFD_TRY(read_line(line, out), fmt::format("{}: line {} is none of a joblog", printable(path), number));
+    TFD_TRY(read_line(line, out), fmt::format("{}: line {} is not a line of a joblog", printable(path), number));
   }
   return out;
 }

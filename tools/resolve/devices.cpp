@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "plugin_options.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/function/devices.hpp"
@@ -48,6 +49,7 @@ std::vector<std::string> named(const std::vector<function::DeviceInfo>& devices)
 }
 
 Result<std::vector<std::string>> list_tpus(const Environment& env) {
+  keep_plugins_quiet();
   if (const auto topology = env.get("TFD_TPU_TOPOLOGY"); !topology.empty()) {
     const int chips = TFD_TRY(count_chips(topology));
     return named(TFD_TRY(function::list_devices(TFD_TRY(function::find_plugin(env)), chips)));

@@ -9,10 +9,11 @@ namespace {
 using Options = std::vector<cli::Option>;
 
 void add_common(Options& all, Asked& a) {
-  all.push_back({.names = "KIND",
-                 .help = "Where to look; auto takes what the environment shows; hostlist only expands",
-                 .target = &a.kind,
-                 .choices = kind_names()});
+  all.push_back(
+      {.names = "KIND",
+       .help = "Where to look for the cluster; auto: whatever the environment shows; hostlist: only expand names",
+       .target = &a.kind,
+       .choices = kind_names()});
   all.push_back({.names = "ARG",
                  .help = "union: files with specs, - for stdin; tpu: its name, grpc://ADDRESS or local; hostlist: what "
                          "to expand, such as n[1-3]",
@@ -25,7 +26,7 @@ void add_common(Options& all, Asked& a) {
                  .target = &a.jobs});
   all.push_back({.names = "--task",
                  .placeholder = "JOB:INDEX",
-                 .help = "Which task this is, where it can't be known or is another one",
+                 .help = "Which task this is, if that can't be detected or is wrong",
                  .target = &a.task,
                  .complete = "tfd-resolve --list-tasks"});
   all.push_back({.names = "--rpc-layer",
@@ -185,19 +186,19 @@ void add_google(Options& all, Asked& a) {
   all.push_back({.names = "--system-metadata",
                  .help = "tpu: add system_metadata to the spec: cores, hosts, topology, devices",
                  .target = &a.system_metadata});
-  all.push_back(
-      {.names = "--connect", .help = "tpu: an error unless there are TPU devices to work with", .target = &a.connect});
+  all.push_back({.names = "--connect", .help = "tpu: fail unless there are TPU devices", .target = &a.connect});
 }
 
 void add_answer(Options& all, Asked& a) {
   all.push_back({.names = "--compat",
                  .placeholder = "WHAT",
-                 .help = "Answer exactly as TensorFlow 2.21, where that differs",
+                 .help = "Do exactly what TensorFlow 2.21 does, where that differs",
                  .target = &a.compat,
                  .choices = {"tensorflow"}});
   all.push_back({.names = "--format",
                  .placeholder = "FORMAT",
-                 .help = "The form of the answer; with a command: whose variables it gets",
+                 .help = "The output format; with a command: whose variables it gets (jax: a script "
+                         "must pass JAX_NUM_PROCESSES and JAX_PROCESS_ID to initialize() itself)",
                  .target = &a.format,
                  .choices = cluster::format_names(),
                  .shown_default = "json"});
@@ -205,7 +206,7 @@ void add_answer(Options& all, Asked& a) {
   all.push_back(
       {.names = "--get", .placeholder = "PATH", .help = "Print one value bare, such as master", .target = &a.get});
   all.push_back({.names = "--list-tasks", .help = "Print the tasks, one JOB:INDEX a line", .target = &a.list_tasks});
-  all.push_back({.names = "--watch", .help = "Print a new line whenever the answer changes", .target = &a.watch});
+  all.push_back({.names = "--watch", .help = "Print a new line whenever the cluster changes", .target = &a.watch});
   all.push_back({.names = "--interval",
                  .placeholder = "DUR",
                  .help = "tpu, gce, auto: how often --watch and --wait-healthy ask; 30s unless given",
@@ -222,12 +223,17 @@ void add_answer(Options& all, Asked& a) {
 
 std::vector<cli::Option> options(Asked& a) {
   Options all;
-  add_common(all, a);
-  add_simple(all, a);
-  add_slurm_and_mpi(all, a);
-  add_kubernetes(all, a);
-  add_google(all, a);
-  add_answer(all, a);
+  const auto add = [&](const char* section, void (*add_some)(Options&, Asked&)) {
+    const std::size_t before = all.size();
+    add_some(all, a);
+    for (std::size_t i = before; i < all.size(); ++i) all[i].section = section;
+  };
+  add("", add_common);
+  add("simple", add_simple);
+  add("slurm and mpi", add_slurm_and_mpi);
+  add("kubernetes", add_kubernetes);
+  add("tpu and gce", add_google);
+  add("", add_answer);
   return all;
 }
 

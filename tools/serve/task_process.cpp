@@ -10,7 +10,7 @@
 #include <csignal>
 #include <optional>
 
-#include "tfd/function/function.hpp"
+#include "plugin_options.hpp"
 #include "tfd/launch/supervisor.hpp"
 #include "tfd/process/event_loop.hpp"
 #include "tfd/process/signals.hpp"
@@ -31,13 +31,7 @@ Result<runtime::TaskServerOptions> server_options(const TaskProcess& wanted, cli
   options.native.allowed = wanted.allow_native;
   if (!wanted.key_file.empty()) options.key = TFD_TRY(runtime::load_key(wanted.key_file));
   options.devices = wanted.devices;
-  options.make_engine = [env = io.env, devices = wanted.devices]() -> Result<std::shared_ptr<function::Engine>> {
-    function::EngineOptions engine;
-    engine.plugin = TFD_TRY(function::find_plugin(env));
-    engine.cache_directory = function::find_cache_directory(env);
-    engine.device_count = devices;
-    return function::make_engine(engine);
-  };
+  options.make_engine = [env = io.env, devices = wanted.devices] { return make_engine(env, devices); };
   options.on_shutdown = [goodbye_fd] { [[maybe_unused]] const auto written = ::write(goodbye_fd, "x", 1); };
   return options;
 }
@@ -45,6 +39,7 @@ Result<runtime::TaskServerOptions> server_options(const TaskProcess& wanted, cli
 }  // namespace
 
 Result<int> run_task_process(const TaskProcess& wanted, cli::Io& io) {
+  keep_plugins_quiet();
   ::prctl(PR_SET_NAME, "tfd-serve");  // started through /proc/self/exe, it would be called "exe"
   auto signals = TFD_TRY(process::SignalSource::make(std::array{SIGTERM, SIGINT, SIGHUP}));
   const process::Pipe goodbye = TFD_TRY(process::make_pipe());

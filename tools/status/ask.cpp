@@ -117,17 +117,17 @@ std::vector<TaskReport> Tasks::ask(Duration patience) {
 
 std::vector<TaskReport> Tasks::wait(Deadline deadline, const std::function<bool()>& in_vain) {
   std::vector<TaskReport> before;
-  std::optional<Deadline> refused_until;
+  Deadline refused_until = Deadline::never();  // while a task refuses: how long that may be a passing thing
   for (;;) {
     const Duration left = std::chrono::ceil<std::chrono::milliseconds>(deadline.remaining());
     auto reports = ask(std::min(kPatience, left));
     if (left < kPatience) keep_reasons(reports, before);
     if (std::ranges::none_of(reports, &TaskReport::is_refused))
-      refused_until.reset();
-    else if (!refused_until)
+      refused_until = Deadline::never();
+    else if (refused_until.is_never())
       refused_until = Deadline::after(kRefused);
     if (std::ranges::all_of(reports, &TaskReport::is_ready) || deadline.expired() || in_vain()) return reports;
-    if (refused_until && refused_until->expired()) return reports;
+    if (refused_until.expired()) return reports;
     before = std::move(reports);
     wait_for_change(Deadline::after(kPause).earlier_of(deadline));
   }

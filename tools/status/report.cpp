@@ -36,8 +36,8 @@ std::string doing(const runtime::TaskStatus& status) {
   return text;
 }
 
-constexpr std::array kTitles{"TASK",      "STATE",    "UPTIME", "DEVICES", "DONE", "WAITING",
-                             "VARIABLES", "OF BYTES", "MEMORY", "ADDRESS", "NOW"};
+constexpr std::array kTitles{"TASK",      "STATE", "UPTIME", "DEVICES", "DONE", "QUEUED",
+                             "VARIABLES", "SIZE",  "MEMORY", "ADDRESS", "NOW"};
 using Row = std::array<std::string, kTitles.size()>;
 
 Row row_of(const TaskReport& report) {

@@ -13,7 +13,7 @@
 namespace tfd::status {
 namespace {
 
-constexpr Duration kPause = std::chrono::milliseconds(50);  // any file system says at last what is there, NFS too
+constexpr Duration kSpecPause = std::chrono::milliseconds(50);  // any file system says at last what is there, NFS too
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Result<void> await_file(const std::string& path, Duration patience, Deadline dea
     if (deadline.expired())
       return fail(Code::kDeadlineExceeded, "waited {} for {}, which isn't there", format_duration(patience),
                   printable(path));
-    std::this_thread::sleep_until(Deadline::after(kPause).earlier_of(deadline).when());
+    std::this_thread::sleep_until(Deadline::after(kSpecPause).earlier_of(deadline).when());
   }
   return {};
 }

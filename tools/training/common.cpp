@@ -3,8 +3,11 @@
 
 #include <iterator>
 
+#include "cluster_option.hpp"
 #include "key_option.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/launch/placement.hpp"
+#include "tfd/runtime/memory_need.hpp"
 
 namespace tfd::training {
 
@@ -15,14 +18,14 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .target = &common.program,
        .required = true,
        .complete = "file"},
-      {.names = "--cluster", .placeholder = "FILE|-|KIND", .help = std::move(words.cluster), .target = &common.cluster},
+      cluster_option(common.cluster, words.cluster),
       {.names = "--jobs",
        .placeholder = "JOB=N,…",
        .help = "The jobs of a cluster that Slurm or MPI knows, such as ps=2,worker=3",
        .target = &common.jobs},
       {.names = "--task",
        .placeholder = "JOB:INDEX",
-       .help = "Which task this is, where the spec doesn't say",
+       .help = "Which task this is, if the spec doesn't say",
        .target = &common.task},
   };
   std::move(own.begin(), own.end(), std::back_inserter(out));
@@ -31,11 +34,23 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .placeholder = "PATH=VALUE",
        .help = "Override a value of the program; may be repeated",
        .target = &common.overrides},
+      {.names = "--checkpoint",
+       .placeholder = "FILE|DIR",
+       .help = std::move(words.checkpoint),
+       .target = &common.checkpoint,
+       .complete = "file"},
+      {.names = "--start-over",
+       .help = "Move the checkpoints of an earlier run aside, and train from the beginning",
+       .target = &common.start_over},
       {.names = "--check", .help = std::move(words.check), .target = &common.check},
       {.names = "--keep-servers", .help = std::move(words.keep_servers), .target = &common.keep_servers},
       {.names = "--insecure", .help = std::move(words.insecure), .target = &common.insecure},
       key_option(common.key_file),
-      {.names = "--data-root", .placeholder = "DIR", .help = std::move(words.data_root), .target = &common.data_root},
+      {.names = "--data-root",
+       .placeholder = "DIR",
+       .help = "Where relative paths of data sets start (default: at the program)",
+       .target = &common.data_root,
+       .env = "TFD_DATA_ROOT"},
       {.names = "--timeout",
        .placeholder = "DUR",
        .help = std::move(words.timeout),
@@ -50,11 +65,80 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
   return out;
 }
 
-Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io) {
+Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io,
+                                            bool required) {
   std::optional<cluster::TaskId> task;
   if (!common.task.empty()) task = TFD_TRY(cli::as_usage(cluster::parse_task(common.task), "--task"));
-  const resolve::SpecSource source{.cluster = common.cluster, .jobs = common.jobs, .task = std::move(task)};
+  const resolve::SpecSource source{
+      .cluster = common.cluster, .jobs = common.jobs, .task = std::move(task), .required = required};
   return resolve::find_spec(source, input, io.env, Deadline::after(common.timeout), io.log.for_room("resolve"));
+}
+
+std::vector<std::string> find_lost_updates(const program::Program& program, const std::string& function,
+                                           bool is_certain) {
+  std::vector<std::string> out;
+  for (const program::FunctionDef& one : program.functions)
+    if (function.empty() || one.name == function)
+      if (auto text = program::lost_updates_of(program, one, is_certain)) out.push_back(std::move(*text));
+  return out;
+}
+
+Result<program::Program> load_program(const Common& common, program::ProgramOptions options, std::string_view tool,
+                                      cli::Io& io) {
+  std::vector<Error> errors;
+  options.overrides = common.overrides;
+  options.has_data_root = options.has_data_root || !common.data_root.empty();
+  options.errors = &errors;
+  if (options.data_root.empty()) options.data_root = common.data_root;
+  auto program = program::load_program(common.program, options);
+  if (program || errors.empty()) return program;
+  for (std::size_t i = 0; i + 1 < errors.size(); ++i) (void)io.err.write(cli::error_line(tool, errors[i]));
+  return fail(std::move(errors.back()));  // which whoever gets it says
+}
+
+namespace {
+
+/// Whether all tasks of the job are; also where there are none.
+bool is_on_this_host(const cluster::ClusterConfig& config, std::string_view job) {
+  const auto lookup = launch::make_local_lookup();
+  for (const cluster::Task& task : config.cluster.tasks()) {
+    if (task.id.job != job) continue;
+    const auto address = cluster::parse_address(task.address);
+    if (!lookup || !address || !(*lookup)(address->host)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<program::Program> load_program_on(const cluster::ClusterConfig& config, const Common& common,
+                                         program::ProgramOptions options, std::string_view tool, cli::Io& io) {
+  const bool here = is_on_this_host(config, "worker");  // who read the data
+  options.data_elsewhere = !here;
+  const std::string stated = cluster::stated_text(config, "data_root");  // the workers' own
+  options.has_data_root = !stated.empty();
+  if (here && common.data_root.empty()) options.data_root = stated;
+  auto program = load_program(common, std::move(options), tool, io);
+  if (!program && config.cluster.empty() && program.error().message.find(": datasets.") != std::string::npos)
+    program.error().message += "\nhint: if only the workers have the data, name their cluster with --cluster";
+  if (program)
+    for (const std::string& missing : program->missing_data)
+      say(io, tool, fmt::format("{} not found here; assuming that the workers have it", missing));
+  return program;
+}
+
+Result<program::Program> find_data(program::Program program, const Common& common, program::ProgramOptions options,
+                                   const cluster::ClusterConfig& config, std::string_view tool, cli::Io& io) {
+  if (program.missing_data.empty() && cluster::stated_text(config, "data_root").empty()) return program;
+  return load_program_on(config, common, std::move(options), tool, io);
+}
+
+Result<void> check_memory(const program::Program& program, const cluster::ClusterConfig& config, cli::Io& io) {
+  const auto servers = config.cluster.task_indices("ps").value_or(std::vector<int>());
+  if (servers.empty()) io.log.info("{}", runtime::describe_need(runtime::need_of(program)));
+  const auto needs = runtime::needs_of_servers(program, static_cast<int>(servers.size()));
+  for (std::size_t i = 0; i < needs.size(); ++i) io.log.info("ps:{}: {}", servers[i], runtime::describe_need(needs[i]));
+  return is_on_this_host(config, "ps") ? runtime::check_memory(runtime::need_of(program), "here") : Result<void>();
 }
 
 std::string format_metrics(const strategy::Metrics& metrics) {
@@ -67,7 +151,9 @@ void say(cli::Io& io, std::string_view tool, const std::string& line) {
   if (!io.quiet) (void)io.err.write(fmt::format("{}: {}\n", tool, printable(line)));
 }
 
-void connect_sinks(strategy::TrainOptions& train, cli::Progress& progress, cli::Io& io) {
+void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io) {
+  train.checkpoint = common.checkpoint;
+  train.start_over = common.start_over;
   train.write_event = [&io](std::string_view line) { return io.out.write(line); };
   train.on_progress = [&progress](const strategy::TrainProgress& at) {
     progress.update(at.step, format_metrics(at.metrics));

@@ -8,6 +8,7 @@
 
 #include "tfd/cli/progress.hpp"
 #include "tfd/cli/tool.hpp"
+#include "tfd/program/program.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/strategy/training.hpp"
 
@@ -19,6 +20,8 @@ struct Common {
   std::string jobs;
   std::string task;
   std::vector<std::string> overrides;
+  std::string checkpoint;
+  bool start_over = false;
   bool check = false;
   bool keep_servers = false;
   bool insecure = false;
@@ -30,26 +33,49 @@ struct Common {
 
 /// What the options' help says, where the tools differ.
 struct Words {
-  std::string cluster;
+  std::string cluster;  // where the spec comes from without --cluster
+  std::string checkpoint;
   std::string check;
   std::string keep_servers;
   std::string insecure;
-  std::string data_root;
   std::string timeout;
 };
 
 /// PROGRAM, --cluster, --jobs and --task, then `own`, then the rest.
 std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, Words words);
 
-/// As --cluster, --jobs, --task, stdin and the environment say.
-Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io);
+/// As --cluster, --jobs, --task, stdin and the environment say. Where it isn't `required`, stdin is left alone, and the
+/// config is empty where nothing names a cluster.
+Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io,
+                                            bool required = true);
+
+/// Reads and checks the program, with --set and --data-root. Says every error that there is, but for the one that is
+/// returned.
+Result<program::Program> load_program(const Common& common, program::ProgramOptions options, std::string_view tool,
+                                      cli::Io& io);
+/// The same for a cluster that is known: where workers are on other hosts they may have the data files that aren't
+/// here, which are named; else those are an error.
+Result<program::Program> load_program_on(const cluster::ClusterConfig& config, const Common& common,
+                                         program::ProgramOptions options, std::string_view tool, cli::Io& io);
+/// The same for a program that was loaded with Program::missing_data before the cluster was known.
+Result<program::Program> find_data(program::Program program, const Common& common, program::ProgramOptions options,
+                                   const cluster::ClusterConfig& config, std::string_view tool, cli::Io& io);
+
+/// Says with -v how much memory the variables take, on each parameter server. kResourceExhausted where all tasks are on
+/// this host and it hasn't as much.
+Result<void> check_memory(const program::Program& program, const cluster::ClusterConfig& config, cli::Io& io);
+
+/// What to warn of where several workers run this function, or any where none is named (see lost_updates_of()). Of the
+/// program as it was read: places in it are those of the file.
+std::vector<std::string> find_lost_updates(const program::Program& program, const std::string& function,
+                                           bool is_certain);
 
 /// "loss 0.1234, accuracy 0.9".
 std::string format_metrics(const strategy::Metrics& metrics);
 /// A line of the tool on stderr, unless it is to be quiet.
 void say(cli::Io& io, std::string_view tool, const std::string& line);
 
-/// Where a training writes and what it is told. `progress` and `io` must outlive it.
-void connect_sinks(strategy::TrainOptions& train, cli::Progress& progress, cli::Io& io);
+/// Where a training writes, what it begins with, and what it is told. `progress` and `io` must outlive it.
+void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
 
 }  // namespace tfd::training

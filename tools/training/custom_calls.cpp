@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common.hpp"
+#include "plugin_options.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::training {
@@ -38,12 +39,10 @@ Result<void> check_custom_calls(const program::Program& program, std::string_vie
       find_calls(fmt::format("{}: functions.{}.module", program.path, function.name), function.modules, all);
   if (program.update) find_calls(program.path + ": optimizer.module", program.update->modules, all);
   if (all.empty()) return {};
-  function::EngineOptions options;
-  options.cache_directory = function::find_cache_directory(io.env);
   std::shared_ptr<function::Engine> engine;  // as make_engine() gives it
-  if (const auto plugin = function::find_plugin(io.env)) {
-    options.plugin = *plugin;
-    engine = TFD_TRY(function::make_engine(options));
+  if (function::find_plugin(io.env)) {
+    keep_plugins_quiet();
+    engine = TFD_TRY(make_engine(io.env));
   }
   for (const Calling& calling : all) {
     if (!engine) {

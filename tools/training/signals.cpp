@@ -35,11 +35,11 @@ void SignalThread::run() {
     while (const auto signal = source_.next()) take(*signal);
     if (!gives_up_.expired()) continue;
     // The main thread waits for tasks that don't answer. What is on disk is whole: checkpoints are renamed into place.
-    (void)io_.err.write(
-        cli::error_line(tool_, {Code::kDeadlineExceeded,
-                                fmt::format("did not come to an end within the grace of {}; the same command continues",
-                                            format_duration(grace_)),
-                                {}}));
+    (void)io_.err.write(cli::error_line(
+        tool_,
+        {Code::kDeadlineExceeded,
+         fmt::format("did not end within the grace period of {}; the same command continues", format_duration(grace_)),
+         {}}));
     ::_exit(static_cast<int>(cli::ExitCode::kTryAgain));
   }
 }

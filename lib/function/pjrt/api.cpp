@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 
 #include "tfd/base/text.hpp"
@@ -103,7 +102,6 @@ Result<Api> Api::load(const std::string& path) {
     const auto unreadable = fail_errno(errno, "cannot load the PJRT plug-in " + path);
     return fail(Code::kFailedPrecondition, "{}", unreadable.value().message);
   }
-  ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     return fail(Code::kFailedPrecondition, "cannot load the PJRT plug-in {}: {}", path, first_line(::dlerror()));

@@ -24,9 +24,8 @@ namespace tfd::function {
 
 class Api {
  public:
-  /// Never unloaded: XLA's threads and static objects would not survive it. Sets TF_CPP_MIN_LOG_LEVEL=3 in the
-  /// environment unless it is set, for XLA reads it when it is loaded and would talk on stderr. kFailedPrecondition: no
-  /// such file, not a plug-in, an API that lacks what tfd calls.
+  /// Never unloaded: XLA's threads and static objects would not survive it. kFailedPrecondition: no such file, not a
+  /// plug-in, an API that lacks what tfd calls.
   static Result<Api> load(const std::string& path);
 
   const PJRT_Api* operator->() const { return table_; }

@@ -2,7 +2,6 @@
 //
 // The engine behind make_engine(): one plug-in, one client, the compile cache. Thread rule: thread-safe.
 #include <atomic>
-#include <cstdlib>
 
 #include "cache.hpp"
 #include "executable.hpp"
@@ -16,7 +15,7 @@ namespace {
 
 class PjrtEngine final : public Engine {
  public:
-  PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options,
+  PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options, const std::string& xla_flags,
              std::optional<CompileCache> cache)
       : info_(std::move(info)), client_(std::move(client)), options_(std::move(options)), cache_(std::move(cache)) {
     if (!cache_) return;
@@ -25,10 +24,8 @@ class PjrtEngine final : public Engine {
       cache_.reset();
       return;
     }
-    // Everything beside the module that decides what is compiled. XLA reads its flags from the environment by itself.
-    const char* flags = std::getenv("XLA_FLAGS");
-    for (const std::string& part :
-         {std::string("tfd 1"), *hash, options_, describe_cpu(), std::string(flags != nullptr ? flags : "")})
+    // Everything beside the module that decides what is compiled.
+    for (const std::string& part : {std::string("tfd 1"), *hash, options_, describe_cpu(), xla_flags})
       key_start_.add_part(part);
   }
 
@@ -102,7 +99,6 @@ Result<std::vector<std::shared_ptr<Function>>> Engine::compile_for_devices(const
 
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   if (options.device_count < 1) return fail(Code::kInvalidArgument, "an engine with {} devices", options.device_count);
-  if (options.threads > 0) ::setenv("PJRT_NPROC", std::to_string(options.threads).c_str(), 0);
   const Api api = TFD_TRY(Api::load(options.plugin));
   auto client = TFD_TRY(Client::make(api, options.device_count), "the PJRT plug-in " + options.plugin);
   PluginInfo info;
@@ -115,7 +111,8 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
       options.device_count > 1 ? encode_portable_options() : encode_compile_options(TFD_TRY(client->device_id()));
   std::optional<CompileCache> cache;
   if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
-  return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), std::move(cache));
+  return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), options.xla_flags,
+                                      std::move(cache));
 }
 
 }  // namespace tfd::function

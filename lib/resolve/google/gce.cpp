@@ -14,7 +14,7 @@ namespace {
 using cluster::ClusterConfig;
 using cluster::JsonValue;
 
-constexpr int kMostPages = 1000;
+constexpr int kMostInstancePages = 1000;
 
 struct Instance {
   std::string name;
@@ -88,7 +88,7 @@ class InstanceGroup final : public Resolver {
         fmt::format("{}/instanceGroups/{}/listInstances?orderBy=name", zone_url_, options_.instance_group);
     std::vector<Instance> instances;
     std::string token;
-    for (int page = 0; page < kMostPages; ++page) {
+    for (int page = 0; page < kMostInstancePages; ++page) {
       const std::string url = token.empty() ? list : list + "&pageToken=" + google::query_encoded(token);
       auto answer = api_.post(url, R"({"instanceState": "RUNNING"})", what, deadline);
       if (!answer && answer.error().code == Code::kNotFound)
@@ -101,7 +101,7 @@ class InstanceGroup final : public Resolver {
       token = google::text_member(*answer, "nextPageToken");
       if (token.empty()) return instances;
     }
-    return fail(Code::kUnavailable, "{}: more than {} pages of instances", what, kMostPages);
+    return fail(Code::kUnavailable, "{}: more than {} pages of instances", what, kMostInstancePages);
   }
 
   Result<Instance> fetch_instance(const std::string& url, const std::string& group, Deadline deadline) {

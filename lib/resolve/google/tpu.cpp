@@ -24,7 +24,7 @@ using google::TpuSlice;
 using Kind = google::TpuName::Kind;
 
 constexpr int kListAttempts = 121;  // as TensorFlow: the devices of a cluster that just came up
-constexpr int kMostPages = 1000;
+constexpr int kMostNodePages = 1000;
 constexpr std::chrono::seconds kQuestion{10};  // the least that TensorFlow's have, whose deadline is for the pauses
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
@@ -229,12 +229,12 @@ class CloudTpu final : public TpuResolver {
       case Kind::kAddresses: {
         int index = 0;
         for (const std::string& address : TFD_TRY(parse_addresses())) config.cluster.add_task(job, index++, address);
-        config.no_task_reason = "who asks for a TPU by its address is none of its workers";
+        config.no_task_reason = "a TPU that is given by its address has no task on this host";
         break;
       }
       case Kind::kNode:
         TFD_TRY(add_node(config, deadline));
-        config.no_task_reason = "who asks for a TPU by its name is none of its workers";
+        config.no_task_reason = "a TPU that is given by its name has no task on this host";
         break;
       case Kind::kSlice:
         add_slice(config);
@@ -374,7 +374,7 @@ class CloudTpu final : public TpuResolver {
     const std::string what = fmt::format("the slices of {}", printable(named.queued_resource));
     std::vector<NodeAnswer> slices;
     std::string token;
-    for (int page = 0; page < kMostPages; ++page) {
+    for (int page = 0; page < kMostNodePages; ++page) {
       std::string url = fmt::format("{}{}/{}/nodes?pageSize=100", root_, version(), parent_);
       if (!token.empty()) url += "&pageToken=" + google::query_encoded(token);
       const JsonValue root = TFD_TRY(api_.get(url, what, deadline));

@@ -41,6 +41,28 @@ DeviceName parse_device(std::string_view name) {
   return out;
 }
 
+/// What a name leaves out is the host's: of the first CPU, where that says its job; else of the only task there is. A
+/// TPU that is attached to this machine may be just "/device:TPU:0". Source: device_util.canonicalize.
+std::vector<std::string> canonical_names(const std::vector<std::string>& devices) {
+  DeviceName host{"localhost", "CPU", 0, 0, 0};
+  for (const std::string& device : devices) {
+    const DeviceName name = parse_device(device);
+    if (name.type != "CPU") continue;
+    if (!name.job.empty())
+      host = {name.job, "CPU", std::max<std::int64_t>(name.replica, 0), std::max<std::int64_t>(name.task, 0), 0};
+    break;
+  }
+  const auto stated = [](std::int64_t number, std::int64_t otherwise) { return number >= 0 ? number : otherwise; };
+  std::vector<std::string> out;
+  for (const std::string& device : devices) {
+    const DeviceName name = parse_device(device);
+    out.push_back(fmt::format("/job:{}/replica:{}/task:{}/device:{}:{}", name.job.empty() ? host.job : name.job,
+                              stated(name.replica, host.replica), stated(name.task, host.task),
+                              name.type.empty() ? host.type : name.type, stated(name.index, host.index)));
+  }
+  return out;
+}
+
 /// Task -> TPU cores. Names without a task, and other devices (CPU, TPU_SYSTEM), don't count.
 std::map<std::int64_t, int> cores_by_host(const std::vector<std::string>& devices) {
   std::map<std::int64_t, int> hosts;
@@ -70,12 +92,12 @@ Result<int> tpu_cores_per_host(const std::vector<std::string>& devices) {
 }
 
 Result<TpuSystemMetadata> tpu_system_metadata(const std::vector<std::string>& devices) {
-  const auto hosts = cores_by_host(devices);
   TpuSystemMetadata out;
+  out.devices = canonical_names(devices);
+  const auto hosts = cores_by_host(out.devices);
   out.num_of_cores_per_host = TFD_TRY(same_everywhere(hosts, devices));
   out.num_hosts = static_cast<int>(hosts.size());
   out.num_cores = out.num_hosts * out.num_of_cores_per_host;
-  out.devices = devices;
   std::stable_sort(out.devices.begin(), out.devices.end(), [](const std::string& left, const std::string& right) {
     const DeviceName a = parse_device(left), b = parse_device(right);
     return std::tie(a.job, a.replica, a.task, a.type, a.index) < std::tie(b.job, b.replica, b.task, b.type, b.index);

@@ -54,7 +54,7 @@ OwnTask find_own_task(const std::vector<std::pair<std::string, std::vector<Pod>>
   if (other != all.end())
     return {std::nullopt, fmt::format("this pod, {}, is {} and no task of the cluster", printable(other->name),
                                       other->live() ? "replaced by a newer one" : "about to end")};
-  return {std::nullopt, fmt::format("this pod, {}, is none of the cluster's, give --task JOB:INDEX", printable(name))};
+  return {std::nullopt, fmt::format("this pod, {}, is not in the cluster; give --task JOB:INDEX", printable(name))};
 }
 
 }  // namespace tfd::resolve::kubernetes

@@ -15,7 +15,16 @@ constexpr std::string_view kDomain = "tfd";
 // Who hasn't shown the key by then holds a descriptor of ours no longer.
 constexpr int kHandshakeMs = 10'000;
 // version, request id, domain, address, routing id, mechanism, credentials
-enum Part : std::size_t { kVersion, kRequest, kDomainPart, kAddress, kRoutingId, kMechanism, kCredentials, kParts };
+enum RequestPart : std::size_t {
+  kVersion,
+  kRequest,
+  kDomainPart,
+  kAddress,
+  kRoutingId,
+  kMechanism,
+  kCredentials,
+  kParts
+};
 
 bool set_text(void* socket, int option, std::string_view text) {
   return zmq_setsockopt(socket, option, text.data(), text.size()) == 0;

@@ -350,12 +350,13 @@ void ZmqWire::on_hang_up(Sink& sink, LinkId link, const std::string& address, Fa
   const std::string mechanism = failure == Failure::kUnknown ? greetings_.mechanism(address) : "";
   if (failure == Failure::kMechanism || mechanism == (keyed ? "NULL" : "CURVE"))
     return sink.on_refused(link,
-                           keyed ? "serves without a key, and there is one here: --key-file none goes without"
-                                 : "wants the cluster's key, and there is none here: --key-file names its file",
+                           keyed
+                               ? "serves without a key, and one was found here; connect without it with --key-file none"
+                               : "requires the cluster's key, and none was found here; pass it with --key-file",
                            true);
   // Who has another key can't even read what we say, and hangs up without a word.
   if (failure == Failure::kKey || (keyed && mechanism == "CURVE"))
-    return sink.on_refused(link, "has another key than the one here: --key-file names the cluster's",
+    return sink.on_refused(link, "uses a different key; pass the cluster's key with --key-file",
                            failure == Failure::kKey);
   sink.on_closed(link, "connection reset");
 }

@@ -87,6 +87,11 @@ TEST_CASE("text: the nearest name, if it is near enough") {
   const std::vector<std::string> known{"learning_rate", "momentum", "nesterov"};
   CHECK(did_you_mean("learning_rat", known) == ", did you mean 'learning_rate'?");
   CHECK(did_you_mean("xyz", known).empty());
+  const std::vector<std::string> words{"tag", "join", "set"};
+  CHECK(did_you_mean("bar", words).empty());  // two letters of three are others
+  CHECK(did_you_mean("eta", words).empty());
+  CHECK(did_you_mean("jion", words) == ", did you mean 'join'?");  // swapped letters are one mistake
+  CHECK(did_you_mean("sett", words) == ", did you mean 'set'?");
   CHECK(counted(0, "closure") == "0 closures");
   CHECK(counted(1, "closure") == "1 closure");
   CHECK(counted(2, "closure") == "2 closures");

@@ -53,6 +53,22 @@ TEST_CASE("cli: help shows defaults, choices, environment variables and examples
   CHECK_FALSE(shows("--dump-cli"));
 }
 
+TEST_CASE("cli: options of one section stand together, and words are offered with files") {
+  Sample s;
+  auto tool = s.tool();
+  std::string value;
+  tool.options.push_back(
+      {.names = "--nodes", .placeholder = "N", .help = "Nodes", .target = &value, .section = "slurm"});
+  tool.options.push_back({.names = "--last", .placeholder = "N", .help = "Last", .target = &value, .words = {"auto"}});
+  s.run(tool, {"--help"});
+  const auto at = [&](const std::string& text) { return s.out.find(text); };
+  CHECK(at("      --last N") < at("\nOptions of slurm:\n"));
+  CHECK(at("\nOptions of slurm:\n") < at("      --nodes N"));
+  CHECK(at("      --nodes N") < at("\nOptions of every tool:\n"));
+  s.run(tool, {"--dump-cli"});
+  CHECK(at("\"words\": [\n        \"auto\"\n      ]") != std::string::npos);
+}
+
 TEST_CASE("cli: a long label gets a line of its own") {
   Sample s;
   auto tool = s.tool();

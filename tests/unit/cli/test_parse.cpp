@@ -128,6 +128,7 @@ TEST_CASE("cli: a usage error is one line that names the nearest option, and 64"
     return s.err.substr(12, s.err.size() - 12 - 25);
   };
   CHECK(error({"--clutser", "x"}) == "unknown option '--clutser', did you mean '--cluster'?");
+  CHECK(error({"--bar"}) == "unknown option '--bar'");  // the dashes are no likeness
   CHECK(error({"--clutser=x"}) == "unknown option '--clutser', did you mean '--cluster'?");
   CHECK(error({"--secrets"}) == "unknown option '--secrets'");  // hidden ones are not suggested
   CHECK(error({"-x"}) == "unknown option '-x'");
@@ -136,11 +137,11 @@ TEST_CASE("cli: a usage error is one line that names the nearest option, and 64"
   CHECK(error({"-n"}) == "-n needs a value: N");
   CHECK(error({"-wn"}) == "-n needs a value: N");
   CHECK(error({"--wait=maybe"}) == "--wait: takes no value, got 'maybe'");
-  CHECK(error({"-f", "tfconfig"}) == "--format: 'tfconfig' is none of its choices, did you mean 'tf-config'?");
-  CHECK(error({"-f", "xml-and-more"}) == "--format: 'xml-and-more' is none of its choices json, tf-config and table");
-  CHECK(error({"lokal"}) == "KIND: 'lokal' is none of its choices, did you mean 'local'?");
-  CHECK(error({"--timeout", "soon"}) == "--timeout: 'soon' is no duration (like 250ms, 30s, 1m30s)");
-  CHECK(error({"-f", ""}) == "--format: '' is none of its choices json, tf-config and table");
+  CHECK(error({"-f", "tfconfig"}) == "--format: invalid value 'tfconfig', did you mean 'tf-config'?");
+  CHECK(error({"-f", "xml-and-more"}) == "--format: invalid value 'xml-and-more' (one of json, tf-config and table)");
+  CHECK(error({"lokal"}) == "KIND: invalid value 'lokal', did you mean 'local'?");
+  CHECK(error({"--timeout", "soon"}) == "--timeout: 'soon' is not a duration (e.g. 250ms, 30s, 1m30s)");
+  CHECK(error({"-f", ""}) == "--format: invalid value '' (one of json, tf-config and table)");
   for (const Words& bad : {Words{"-n", "0"},
                            {"-n", "101"},
                            {"-n", "x"},
@@ -194,7 +195,8 @@ TEST_CASE("cli: an environment variable stands between option and default") {
   CHECK(fresh.run({}, with("TFD_TIMEOUT", "")).code == 0);
   CHECK(fresh.timeout == 30s);
   CHECK(fresh.run({}, with("TFD_TIMEOUT", "x")).code == 64);
-  CHECK(fresh.err == "tfd-sample: TFD_TIMEOUT: 'x' is no duration (like 250ms, 30s, 1m30s) (see tfd-sample --help)\n");
+  CHECK(fresh.err ==
+        "tfd-sample: TFD_TIMEOUT: 'x' is not a duration (e.g. 250ms, 30s, 1m30s) (see tfd-sample --help)\n");
 }
 
 TEST_CASE("cli: a mistake in the option table is a bug, not the user's fault") {

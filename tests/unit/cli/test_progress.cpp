@@ -11,6 +11,9 @@
 using tfd::cli::Io;
 using tfd::cli::Output;
 using tfd::cli::Progress;
+using tfd::cli::progress_line;
+using tfd::cli::ProgressView;
+using tfd::cli::Rate;
 
 namespace {
 
@@ -45,6 +48,13 @@ struct Terminal {
   }
 };
 
+Io on(const Terminal& terminal, const char* kind) {
+  Io io;
+  io.err = Output(terminal.slave);
+  io.env.set("TERM", kind);
+  return io;
+}
+
 }  // namespace
 
 TEST_CASE("progress: on a pipe only changes of state are printed, one line each") {
@@ -72,23 +82,97 @@ TEST_CASE("progress: nothing when quiet") {
   CHECK(err.empty());
 }
 
-TEST_CASE("progress: a terminal shows one line that is rewritten, at most ten times a second, and cut to its width") {
+TEST_CASE("progress: a terminal shows one line that is rewritten, at most ten times a second, and fits its width") {
   Terminal terminal;
-  Io io;
-  io.err = Output(terminal.slave);
+  Io io = on(terminal, "xterm");
   Progress progress(io, "train", 100);
   progress.update(1, "loss 0.31");
-  CHECK(terminal.text() == "\rtrain [....................] 1/100  los\x1b[K");
+  CHECK(terminal.text() == "\rtrain [..............] 1/100  loss 0.31\x1b[K");
   progress.update(2, "too soon");
   CHECK(terminal.text().empty());
   progress.say("worker:1 lost");
-  CHECK(terminal.text() == "\r\x1b[Ktrain: worker:1 lost\r\n");
-  progress.update(50, "");
-  CHECK(terminal.text() == "\rtrain [##########..........] 50/100  \x1b[K");
+  CHECK(terminal.text() == "\r\x1b[Ktrain: worker:1 lost\r\n\rtrain [..............] 1/100  loss 0.31\x1b[K");
   progress.update(100, "");  // the last one always
-  CHECK(terminal.text() == "\rtrain [####################] 100/100  \x1b[K");
+  CHECK(terminal.text() == "\rtrain [####################] 100/100\x1b[K");
   progress.finish();
   CHECK(terminal.text() == "\r\n");
   progress.finish();
   CHECK(terminal.text().empty());
+}
+
+TEST_CASE("progress: what is printed on the same terminal erases the bar, which is drawn again behind it") {
+  Terminal terminal;
+  Io io = on(terminal, "xterm");
+  io.out = Output(terminal.slave);
+  Progress progress(io, "train", 8);
+  CHECK(io.out.write("before\n"));
+  CHECK(terminal.text() == "before\r\n");
+  progress.update(2, "");
+  const std::string bar = "\rtrain [#####...............] 2/8\x1b[K";
+  CHECK(terminal.text() == bar);
+  CHECK(io.out.write("{\"event\":\"step\"}\n"));
+  CHECK(terminal.text() == "\r\x1b[K{\"event\":\"step\"}\r\n" + bar);
+  CHECK(io.out.write("half a line"));
+  CHECK(terminal.text() == "\r\x1b[Khalf a line");
+  progress.finish();
+  CHECK(terminal.text() == "\r\n");
+  CHECK(io.out.write("after\n"));
+  CHECK(terminal.text() == "after\r\n");
+}
+
+TEST_CASE("progress: stdout that is no terminal, or another one, leaves the bar alone") {
+  Terminal terminal, other;
+  Io io = on(terminal, "xterm");
+  io.out = Output(other.slave);
+  Progress progress(io, "train", 8);
+  progress.update(2, "");
+  (void)terminal.text();
+  CHECK(io.out.write("event\n"));
+  CHECK(terminal.text().empty());
+  CHECK(other.text() == "event\r\n");
+}
+
+TEST_CASE("progress: a terminal that can't rewrite gets lines and no escape sequences") {
+  for (const char* kind : {"dumb", ""}) {
+    Terminal terminal;
+    Io io = on(terminal, kind);
+    io.out = Output(terminal.slave);
+    Progress progress(io, "train", 8);
+    progress.update(1, "loss 0.31");
+    progress.update(2, "too soon");
+    CHECK(io.out.write("event\n"));
+    progress.update(8, "loss 0.2");
+    progress.finish();
+    CHECK(terminal.text() == "train: 1/8  loss 0.31\r\nevent\r\ntrain: 8/8  loss 0.2\r\n");
+  }
+}
+
+TEST_CASE("progress: a line has a rate and the time left, and what doesn't fit goes") {
+  const ProgressView view{"tfd-run", 4107, 40000, 650, "loss 0.00759"};
+  CHECK(progress_line(view, 120) == "tfd-run [##..................] 4107/40000  650/s  ETA 0:56  loss 0.00759");
+  CHECK(progress_line(view, 62) == "tfd-run [#.........] 4107/40000  650/s  ETA 0:56  loss 0.00759");
+  CHECK(progress_line(view, 55) == "tfd-run 4107/40000  650/s  ETA 0:56  loss 0.00759");
+  CHECK(progress_line(view, 30) == "tfd-run 4107/40000  650/s  ETA");
+  CHECK(progress_line({"x", 5, 0, 12.4, ""}, 80) == "x 5  12/s");
+  CHECK(progress_line({"x", 5, 10, 0.5, ""}, 20) == "x 5/10  0.5/s  ETA 0");
+  CHECK(progress_line({"x", 5, 10, 0.01, ""}, 80) == "x [##########..........] 5/10  0.6/min  ETA 8:20");
+  CHECK(progress_line({"x", 0, 9000, 1, ""}, 36) == "x [.....] 0/9000  1.0/s  ETA 2:30:00");
+  CHECK(progress_line({"x", 0, 900'000, 10, ""}, 34) == "x 0/900000  10/s  ETA 1d 1:00:00");
+  CHECK(progress_line({"x", 1, 0, 0, "žluť 1"}, 8) == "x 1  žlu");
+}
+
+TEST_CASE("progress: the rate is that of the last ten seconds") {
+  using namespace std::chrono_literals;
+  const Rate::Time start{};
+  Rate rate;
+  rate.add(start, 1000);
+  CHECK(rate.per_second() == 0);
+  rate.add(start + 100ms, 1010);
+  CHECK(rate.per_second() == 0);  // too short to tell
+  rate.add(start + 1s, 1100);
+  CHECK(rate.per_second() == doctest::Approx(100));
+  for (int second = 2; second <= 30; ++second) rate.add(start + second * 1s, 1100 + (second - 1) * 10);
+  CHECK(rate.per_second() == doctest::Approx(10));
+  rate.add(start + 31s, 5);  // it began again
+  CHECK(rate.per_second() == 0);
 }

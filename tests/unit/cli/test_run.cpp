@@ -108,7 +108,7 @@ TEST_CASE("cli: -v, -q and TFD_LOG decide what the log prints") {
   CHECK(printed({"-v"}, "error,transport=error") == "tfd-x: e\ntfd-x: other\n");
   CHECK(printed({"-q"}, "transport=loud") == "tfd-x: e\n");
   CHECK(printed({}, "transport=loud")
-            .starts_with("tfd-x: TFD_LOG: 'transport=loud' is no LEVEL or ROOM=LEVEL; levels are "));
+            .starts_with("tfd-x: TFD_LOG: 'transport=loud' is not LEVEL or ROOM=LEVEL; levels are "));
 }
 
 TEST_CASE("cli: threads may log at the same time, lines stay whole") {

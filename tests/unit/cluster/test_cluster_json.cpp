@@ -7,7 +7,7 @@ using namespace tfd;
 using namespace tfd::cluster;
 
 namespace {
-std::string why(std::string_view text) {
+std::string why_not_a_spec(std::string_view text) {
   const auto config = cluster_config_from_json(text, "spec");
   REQUIRE_FALSE(config);
   CHECK(config.error().code == Code::kInvalidArgument);
@@ -41,39 +41,42 @@ TEST_CASE("config json: an index is what Python's int() takes") {
   for (const char* index :
        {"\"one\"", "\"1.0\"", "\"\"", "null", "[]", "1e300", "99999999999", "\"1__0\"", "\"_1\"", "-1"}) {
     CAPTURE(index);
-    CHECK(why(fmt::format(R"({{"task": {{"type": "w", "index": {}}}}})", index)).starts_with("spec: task.index: "));
+    CHECK(why_not_a_spec(fmt::format(R"({{"task": {{"type": "w", "index": {}}}}})", index))
+              .starts_with("spec: task.index: "));
   }
 }
 
 TEST_CASE("config json: errors name the place") {
-  CHECK(why("{\"cluster\":") ==
+  CHECK(why_not_a_spec("{\"cluster\":") ==
         "spec: not JSON: line 1, column 12: unexpected end of input; expected '[', '{', or a literal");
-  CHECK(why("").starts_with("spec: not JSON: line 1, column 1"));
-  CHECK(why("{} {}").starts_with("spec: not JSON"));
-  CHECK(why(R"({"a": 1e400})") == "spec: not JSON: byte 11: number overflow parsing '1e400'");
-  CHECK(why("[]") == "spec: must be a JSON object, not a list");
-  CHECK(why(R"({"cluster": null})") ==
+  CHECK(why_not_a_spec("").starts_with("spec: not JSON: line 1, column 1"));
+  CHECK(why_not_a_spec("{} {}").starts_with("spec: not JSON"));
+  CHECK(why_not_a_spec(R"({"a": 1e400})") == "spec: not JSON: byte 11: number overflow parsing '1e400'");
+  CHECK(why_not_a_spec("[]") == "spec: must be a JSON object, not a list");
+  CHECK(why_not_a_spec(R"({"cluster": null})") ==
         "spec: cluster: must be an object from job names to lists of addresses, not null");
-  CHECK(why(R"({"cluster": {"worker": "w0:1"}})") ==
+  CHECK(why_not_a_spec(R"({"cluster": {"worker": "w0:1"}})") ==
         "spec: cluster.worker: the tasks for job 'worker' must be a list or an object from integers to strings, not a "
         "string");
-  CHECK(why(R"({"cluster": {"worker": ["a:1", 5]}})") ==
+  CHECK(why_not_a_spec(R"({"cluster": {"worker": ["a:1", 5]}})") ==
         "spec: cluster.worker[1]: task address 5 must be a string, not a number");
-  CHECK(why(R"({"cluster": {"worker": {"x": "a:1"}}})") == "spec: cluster.worker: the index 'x' is not an integer");
-  CHECK(why(R"({"task": {"type": "worker"}})").starts_with("spec: task.index: missing"));
-  CHECK(why(R"({"task": {"index": 0}})").starts_with("spec: task.type: missing"));
-  CHECK(why(R"({"task": {"type": 5, "index": 0}})") == "spec: task.type: must be a string, not a number");
-  CHECK(why(R"({"rpc_layer": 1})") == "spec: rpc_layer: must be a string, not a number");
-  CHECK(why(R"({"num_accelerators": {"GPU": -1}})") == "spec: num_accelerators.GPU: must be an integer from 0");
-  CHECK(why("{\"a\x1b[2J\": tru}").find('\x1b') == std::string::npos);
+  CHECK(why_not_a_spec(R"({"cluster": {"worker": {"x": "a:1"}}})") ==
+        "spec: cluster.worker: the index 'x' is not an integer");
+  CHECK(why_not_a_spec(R"({"task": {"type": "worker"}})").starts_with("spec: task.index: missing"));
+  CHECK(why_not_a_spec(R"({"task": {"index": 0}})").starts_with("spec: task.type: missing"));
+  CHECK(why_not_a_spec(R"({"task": {"type": 5, "index": 0}})") == "spec: task.type: must be a string, not a number");
+  CHECK(why_not_a_spec(R"({"rpc_layer": 1})") == "spec: rpc_layer: must be a string, not a number");
+  CHECK(why_not_a_spec(R"({"num_accelerators": {"GPU": -1}})") ==
+        "spec: num_accelerators.GPU: must be an integer from 0");
+  CHECK(why_not_a_spec("{\"a\x1b[2J\": tru}").find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("config json: deep nesting and repeated keys do no harm") {
   const std::string deep = "{\"a\": " + std::string(100000, '[') + std::string(100000, ']') + "}";
-  CHECK(why(deep) == "spec: not JSON: nested deeper than 100");
+  CHECK(why_not_a_spec(deep) == "spec: not JSON: nested deeper than 100");
   std::string many = "[0";
   for (int i = 0; i < 4'000'000; ++i) many += ",0";
-  CHECK(why(many + "]") == "spec: not JSON: more than 4000000 values");
+  CHECK(why_not_a_spec(many + "]") == "spec: not JSON: more than 4000000 values");
   const auto config = cluster_config_from_json(
       R"({"cluster": {"a": ["x:1"], "b": ["y:1"], "a": ["z:1"]}, "k": 1, "l": 2, "k": 3})", "spec");
   REQUIRE(config);

@@ -69,6 +69,8 @@ TEST_CASE("get: says how far it came") {
   const ClusterConfig config = config_of(kSpec);
   CHECK(get_path(config, "cluster.wroker").error().message ==
         "the spec has no 'cluster.wroker', did you mean 'worker'?");
+  CHECK(get_path(config, "cluster.worker.0").error().message ==
+        "the spec has no 'cluster.worker.0' (a list: write [0])");
   CHECK(get_path(config, "cluster.worker[2]").error().message == "the spec has no 'cluster.worker[2]'");
   CHECK(get_path(config, "task.index.x").error().code == Code::kNotFound);
   for (const char* bad : {"", ".", "a..b", "a[", "a[]", "a[x]", "a.", "a[1"}) {

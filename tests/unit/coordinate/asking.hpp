@@ -31,6 +31,13 @@ inline std::int32_t read(ClusterCoordinator& coordinator, const std::string& var
   return number(good(coordinator.read(variable, soon())));
 }
 
+/// No worker has more than one closure at a time.
+inline coordinate::CoordinatorOptions one_at_a_time(Bed& bed) {
+  auto options = bed.options();
+  options.window = 1;
+  return options;
+}
+
 /// Waits without sleeping until something that another thread does has happened.
 template <class Happened>
 void until(Happened happened) {

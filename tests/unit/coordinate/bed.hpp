@@ -80,6 +80,11 @@ inline constexpr const char* kDocument = R"({"v": 1,
     "fail": {"module": "fail.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},
     "gated": {"module": "gated.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "v"}]},
     "next": {"module": "same.mlir", "inputs": [{"arg": 0, "field": "x"}], "outputs": [{"result": 0}]},
+    "gated_next": {"module": "gated.mlir", "inputs": [{"arg": 0, "field": "x"}], "outputs": [{"result": 0}]},
+    "which_step": {"module": "same.mlir", "inputs": ["step"], "outputs": [{"result": 0}]},
+    "peek": {"module": "same.mlir", "inputs": [{"dataset": "ten", "field": "x"}], "outputs": [{"result": 0}]},
+    "eval_endless": {"module": "eval.mlir", "inputs": [{"variable": "v"}, {"dataset": "endless", "field": "x"}],
+             "outputs": [{"metric": "x"}, {"metric": "one"}]},
     "add_next": {"module": "same.mlir", "inputs": [{"arg": 0, "field": "x"}], "outputs": [{"assign_add": "v"}], "returns": ["v"]},
     "add_own": {"module": "same.mlir", "inputs": [{"arg": 0}], "outputs": [{"assign_add": "own"}], "returns": ["own"]},
     "add_both": {"module": "pair.mlir", "inputs": [{"variable": "own"}, {"kwarg": "b"}],
@@ -104,6 +109,7 @@ inline const std::map<std::string, std::string> kModules{
      "module { func.func public @main(%v: tensor<i32>, %s: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } "
      "}"},
     {"step1.mlir", "module { func.func public @main(%x: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } }"},
+    {"seen.mlir", "module { func.func public @main(%x: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } }"},
     {"eval.mlir",
      "module { func.func public @main(%v: tensor<i32>, %x: tensor<i32>) -> (tensor<f32>, tensor<f32>) { } }"}};
 
@@ -207,6 +213,9 @@ class Bed {
     };
     bodies["step1.mlir"] = [](const Tensors&) -> Result<Tensors> {
       return Tensors{Tensor::scalar(DType::kF32, 1.0F), number(1), number(1)};
+    };
+    bodies["seen.mlir"] = [](const Tensors& in) -> Result<Tensors> {
+      return Tensors{Tensor::scalar(DType::kF32, static_cast<float>(number(in[0]))), in[0], number(1)};
     };
     bodies["eval.mlir"] = [this](const Tensors& in) -> Result<Tensors> {
       gate.pass();

@@ -76,7 +76,7 @@ class Stream {
   std::string written;
 };
 
-std::string schedule(const std::string& function, int argument, const std::string& id) {
+std::string schedule_line(const std::string& function, int argument, const std::string& id) {
   return json{{"op", "schedule"}, {"function", function}, {"args", {argument}}, {"id", id}}.dump();
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("closures: what says that all is done follows the answers of all") {
   Stream stream(bed);
   std::vector<std::string> lines;
   for (int round = 0; round < 40; ++round) {
-    for (int i = 0; i < 5; ++i) lines.push_back(schedule("double", i, fmt::format("{}-{}", round, i)));
+    for (int i = 0; i < 5; ++i) lines.push_back(schedule_line("double", i, fmt::format("{}-{}", round, i)));
     lines.push_back(R"({"op": "join"})");
   }
   stream.run_well(lines);
@@ -125,7 +125,7 @@ TEST_CASE("closures: the end waits for the callback of the last closure, not onl
   for (int round = 0; round < 50; ++round) {
     Bed bed;
     Stream stream(bed);
-    stream.run_well({schedule("double", round, "a")});
+    stream.run_well({schedule_line("double", round, "a")});
     CHECK(stream.answer("a")["value"] == 2 * round);
   }
 }
@@ -134,7 +134,7 @@ TEST_CASE("closures: fetch keeps the structure and everything that isn't remote"
   Bed bed;
   Stream stream(bed);
   stream.run_well(
-      {schedule("double", 5, "a"), schedule("double", 20, "b"),
+      {schedule_line("double", 5, "a"), schedule_line("double", 20, "b"),
        R"({"op": "schedule", "function": "add", "args": [1], "id": "none"})",
        R"({"op": "fetch", "of": {"a": {"remote": "a"}, "b": [{"remote": "b"}, 7, 1.5], "c": "te\"xt", "d": {"remote": "none"}}, "id": "f"})",
        R"({"op": "fetch", "of": "nothing remote", "id": "g"})"});
@@ -154,8 +154,8 @@ TEST_CASE("closures: kwargs, several results, and integer ids") {
 TEST_CASE("closures: an error is answered by its closure, cancels what waits, and is raised once") {
   Bed bed(1);
   Stream stream(bed);
-  const auto summary = stream.run_well({schedule("fail", 9, "bad"), R"({"op": "join", "id": "first"})",
-                                        R"({"op": "join", "id": "second"})", schedule("double", 4, "after")});
+  const auto summary = stream.run_well({schedule_line("fail", 9, "bad"), R"({"op": "join", "id": "first"})",
+                                        R"({"op": "join", "id": "second"})", schedule_line("double", 4, "after")});
   CHECK(stream.answer("bad")["status"] == "error");
   CHECK(stream.answer("bad")["error"]["code"] == "INVALID_ARGUMENT");
   CHECK(stream.answer("bad")["error"]["task"] == "worker:0");
@@ -174,8 +174,8 @@ TEST_CASE("closures: what an error cancels says because of whom, and the raising
     while (stream.coordinator->queued() + stream.coordinator->in_flight() < 40) std::this_thread::yield();
     bed.gate.open();
   });
-  std::vector<std::string> lines{schedule("gated", 1, "gated"), schedule("fail", 1, "bad")};
-  for (int i = 0; i < 38; ++i) lines.push_back(schedule("add", 1, "x" + std::to_string(i)));
+  std::vector<std::string> lines{schedule_line("gated", 1, "gated"), schedule_line("fail", 1, "bad")};
+  for (int i = 0; i < 38; ++i) lines.push_back(schedule_line("add", 1, "x" + std::to_string(i)));
   lines.push_back(R"({"op": "done", "id": "done"})");
   const auto summary = stream.run_well(lines);
   opened.get();
@@ -195,7 +195,7 @@ TEST_CASE("closures: the answer of a fetch has its keys in the order of the line
   Bed bed(1);
   Stream stream(bed);
   stream.run_well(
-      {schedule("double", 4, "a"),
+      {schedule_line("double", 4, "a"),
        R"({"op": "fetch", "of": {"z": 1, "b": {"remote": "a"}, "a": {"y": {"result": null}, "x": []}}, "id": "f"})"});
   CHECK(stream.written.find(R"("value":{"z":1,"b":8,"a":{"y":{"result":null},"x":[]}})") != std::string::npos);
 }
@@ -203,8 +203,8 @@ TEST_CASE("closures: the answer of a fetch has its keys in the order of the line
 TEST_CASE("closures: with keep_going nothing is cancelled or raised") {
   Bed bed;
   Stream stream(bed, {.keep_going = true});
-  const auto summary =
-      stream.run_well({schedule("fail", 1, "bad"), schedule("double", 1, "good"), R"({"op": "join", "id": "join"})"});
+  const auto summary = stream.run_well(
+      {schedule_line("fail", 1, "bad"), schedule_line("double", 1, "good"), R"({"op": "join", "id": "join"})"});
   CHECK(summary.failed == 1);
   CHECK(summary.cancelled == 0);
   CHECK(stream.answer("join")["status"] == "ready");
@@ -238,16 +238,29 @@ TEST_CASE("closures: a line that is wrong gets an error with its label, and the 
       {R"({"op": "assign", "variable": "v", "value": "x"})", "v: "},
       {R"({"op": "restore", "path": "/nonexistent/directory"})", ""},
       {R"({"cluster": {}})", "the cluster spec is empty"},
-      {R"({"op": "join", "op": "done"})", "the key 'op' is there twice"},
-      {R"({"op": "schedule", "function": "pair", "kwargs": {"a": 1, "b": 2, "a": 3}})", "the key 'a' is there twice"},
-      {R"({"op": "fetch", "of": [{"x": 1}, {"y:": "a:b", "y\u003a": 1}]})", "the key 'y:' is there twice"},
+      {R"({"op": "schedule", "function": "which_step", "step": -1})",
+       "schedule: 'step' must be a whole number from 0 on"},
+      {R"({"op": "schedule", "function": "which_step", "step": 1.5})", "schedule: 'step' must be a whole number"},
+      {R"({"op": "schedule", "function": "which_step", "step": "1"})", "schedule: 'step' must be a whole number"},
+      {R"({"op": "schedule", "function": "which_step", "step": 18446744073709551615})", "schedule: 'step' must be a"},
+      {R"({"op": "evaluate"})", "evaluate: 'function' is missing"},
+      {R"({"op": "evaluate", "function": "eval", "steps": 0})", "evaluate: 'steps' must be a whole number from 1 on"},
+      {R"({"op": "evaluate", "function": "evil"})", "evaluate: no function 'evil', did you mean 'eval'?"},
+      {R"({"op": "evaluate", "function": "peek"})", "evaluate: 'peek' has no metric"},
+      {R"({"op": "evaluate", "function": "step"})", "evaluate: 'step' updates variables, and an evaluation must not"},
+      {R"({"op": "evaluate", "function": "double"})",
+       "evaluate: 'double' takes arguments, and an evaluation passes none"},
+      {R"({"op": "evaluate", "function": "eval_endless"})", "evaluate: dataset 'endless' never ends: state 'steps'"},
+      {R"({"op": "join", "op": "done"})", "the key 'op' appears twice"},
+      {R"({"op": "schedule", "function": "pair", "kwargs": {"a": 1, "b": 2, "a": 3}})", "the key 'a' appears twice"},
+      {R"({"op": "fetch", "of": [{"x": 1}, {"y:": "a:b", "y\u003a": 1}]})", "the key 'y:' appears twice"},
   };
   std::vector<std::string> lines;
   for (const auto& [line, message] : bad) lines.push_back(line);
-  lines.push_back(schedule("double", 1, "same"));
-  lines.push_back(schedule("double", 1, "same"));
+  lines.push_back(schedule_line("double", 1, "same"));
+  lines.push_back(schedule_line("double", 1, "same"));
   lines.push_back("");
-  lines.push_back(schedule("double", 4, "good"));
+  lines.push_back(schedule_line("double", 4, "good"));
   const auto summary = stream.run_well(lines);
   for (std::size_t i = 0; i < bad.size(); ++i) {
     CAPTURE(bad[i].first);
@@ -266,7 +279,7 @@ TEST_CASE("closures: ordered answers come in the order of the lines") {
   Bed bed(3);
   Stream stream(bed, {.ordered = true});
   std::vector<std::string> lines;
-  for (int i = 0; i < 500; ++i) lines.push_back(i % 7 == 3 ? "{" : schedule("double", i, "c" + std::to_string(i)));
+  for (int i = 0; i < 500; ++i) lines.push_back(i % 7 == 3 ? "{" : schedule_line("double", i, "c" + std::to_string(i)));
   stream.run_well(lines);
   const auto answers = stream.answers();
   REQUIRE(answers.size() == 500);
@@ -279,13 +292,92 @@ TEST_CASE("closures: ordered answers come in the order of the lines") {
   }
 }
 
+TEST_CASE("closures: a step is what the function's input gets; without one it is 0") {
+  Bed bed;
+  Stream stream(bed);
+  stream.run_well({R"({"op": "schedule", "function": "which_step", "step": 7, "id": "seven"})",
+                   R"({"op": "schedule", "function": "which_step", "id": "none"})",
+                   R"({"op": "join"})",  // what fails next cancels neither
+                   R"({"op": "schedule", "function": "which_step", "step": 2147483648, "id": "wide"})"});
+  CHECK(stream.answer("seven")["value"] == 7);
+  CHECK(stream.answer("none")["value"] == 0);
+  CHECK(stream.answer("wide")["error"]["code"] == "INVALID_ARGUMENT");
+}
+
+TEST_CASE("closures: an evaluation follows all before it, and is followed by all behind it") {
+  Bed bed(2);
+  Stream stream(bed);
+  bed.gate.close();
+  auto opened = std::async(std::launch::async, [&] {
+    bed.gate.wait_for(2);
+    bed.gate.open();
+  });
+  std::vector<std::string> lines;
+  for (int i = 0; i < 10; ++i) lines.push_back(schedule_line("gated", 1, fmt::format("before-{}", i)));
+  lines.push_back(R"({"op": "evaluate", "function": "eval", "id": "all"})");
+  lines.push_back(R"({"op": "evaluate", "function": "eval", "steps": 4, "id": "four"})");
+  for (int i = 0; i < 10; ++i) lines.push_back(schedule_line("add", 1, fmt::format("behind-{}", i)));
+  const auto summary = stream.run_well(lines);
+  opened.get();
+  CHECK(stream.answer("all") == json::parse(R"({"id": "all", "status": "ready", "value": {"mean_x": 4.5}})"));
+  CHECK(stream.answer("four")["value"] == json::parse(R"({"mean_x": 1.5})"));
+  const auto answers = stream.answers();
+  REQUIRE(answers.size() == 22);
+  CHECK(answers[10]["id"] == "all");
+  CHECK(answers[11]["id"] == "four");
+  for (std::size_t i = 0; i < 10; ++i) CHECK(answers[i]["id"].get<std::string>().starts_with("before-"));
+  CHECK(summary.failed + summary.cancelled == 0);
+  CHECK(summary.ready == 20);  // closures
+}
+
+TEST_CASE("closures: an evaluation raises what a closure before it has failed with, and the next one is made") {
+  Bed bed(1);
+  Stream stream(bed, {.ordered = true});
+  const auto summary =
+      stream.run_well({schedule_line("fail", 9, "bad"), R"({"op": "evaluate", "function": "evil", "id": "wrong"})",
+                       R"({"op": "evaluate", "function": "eval", "id": "raises"})",
+                       R"({"op": "evaluate", "function": "eval", "id": "evaluates"})"});
+  CHECK(stream.answer("wrong")["status"] == "error");  // which concerns nobody else
+  CHECK(stream.answer("raises")["status"] == "raised");
+  CHECK(stream.answer("raises")["error"]["message"] == "fail: bad 9");
+  CHECK(stream.answer("evaluates")["value"]["mean_x"] == 4.5);
+  CHECK(summary.failed == 2);
+  CHECK(summary.cancelled == 1);
+}
+
+TEST_CASE("closures: with keep_going an evaluation follows those that failed, and raises nothing") {
+  Bed bed(2);
+  Stream stream(bed, {.keep_going = true});
+  const auto summary =
+      stream.run_well({schedule_line("fail", 9, "bad"), R"({"op": "evaluate", "function": "eval", "id": "e"})"});
+  CHECK(stream.answers()[0]["id"] == "bad");
+  CHECK(stream.answer("e")["value"]["mean_x"] == 4.5);
+  CHECK(summary.failed == 1);
+}
+
+TEST_CASE("closures: what fails in an evaluation is its line's error") {
+  Bed bed;
+  Stream stream(bed);
+  bed.gate.close();
+  auto killed = std::async(std::launch::async, [&] {
+    bed.gate.wait_for(1);
+    bed.kill("ps:0");
+  });
+  const auto result = stream.run({R"({"op": "evaluate", "function": "eval", "id": "e"})"});
+  killed.get();
+  bed.gate.open();
+  REQUIRE_FALSE(result);
+  CHECK(stream.answer("e")["status"] == "error");
+  CHECK(stream.answer("e")["error"]["task"] == "ps:0");
+}
+
 TEST_CASE("closures: save and restore") {
   TemporaryDirectory directory;
   Bed bed;
   Stream stream(bed);
   const std::string path = directory.path() + "/ck";
   stream.run_well(
-      {schedule("add", 5, "a"), R"({"op": "join"})", json{{"op", "save"}, {"path", path}, {"id", "save"}}.dump(),
+      {schedule_line("add", 5, "a"), R"({"op": "join"})", json{{"op", "save"}, {"path", path}, {"id", "save"}}.dump(),
        R"({"op": "assign", "variable": "v", "value": 100})", R"({"op": "read", "variable": "v", "id": "changed"})",
        json{{"op", "restore"}, {"path", path}, {"id", "restore"}}.dump(),
        R"({"op": "read", "variable": "v", "id": "back"})"});
@@ -339,7 +431,7 @@ TEST_CASE("closures: a lost parameter server answers everything that was read an
   const auto result = run_closures(
       *stream.coordinator, stream.program,
       [&](Deadline) -> Result<std::optional<std::string>> {
-        if (std::exchange(first, false)) return schedule("gated", 1, "a");
+        if (std::exchange(first, false)) return schedule_line("gated", 1, "a");
         return fail(Code::kDeadlineExceeded, "nothing yet");  // the stream stays open
       },
       [&](std::string_view text) -> Result<void> {
@@ -359,12 +451,13 @@ TEST_CASE("closures: every schedule, join and done after a lost parameter server
   Bed bed;
   Stream stream(bed);
   std::deque<std::string> lines{
-      schedule("double", 1, "before"),
+      schedule_line("double", 1, "before"),
       R"({"op": "join", "id": "joined"})",
-      schedule("double", 1, "scheduled"),
+      schedule_line("double", 1, "scheduled"),
       R"({"op": "join", "id": "joins"})",
       R"({"op": "done", "id": "asks"})",
       R"({"op": "join", "id": "joins again"})",
+      R"({"op": "evaluate", "function": "eval", "id": "evaluates"})",
       R"({"op": "fetch", "of": {"remote": "before"}, "id": "fetches"})",
       R"({"op": "read", "variable": "v", "id": "reads"})",
   };
@@ -373,7 +466,7 @@ TEST_CASE("closures: every schedule, join and done after a lost parameter server
       *stream.coordinator, stream.program,
       [&](Deadline) -> Result<std::optional<std::string>> {
         if (lines.empty()) return fail(Code::kDeadlineExceeded, "nothing yet");
-        if (lines.size() == 6 && !std::exchange(killed, true)) bed.kill("ps:0");
+        if (lines.size() == 7 && !std::exchange(killed, true)) bed.kill("ps:0");
         if (killed && !stream.coordinator->lost()) return fail(Code::kDeadlineExceeded, "nothing yet");
         std::string line = std::move(lines.front());
         lines.pop_front();
@@ -386,7 +479,7 @@ TEST_CASE("closures: every schedule, join and done after a lost parameter server
       stream.options);
   REQUIRE_FALSE(result);
   CHECK(stream.answer("joined")["status"] == "ready");
-  for (const char* id : {"scheduled", "joins", "asks", "joins again"}) {
+  for (const char* id : {"scheduled", "joins", "asks", "joins again", "evaluates"}) {
     CHECK(stream.answer(id)["status"] == "raised");
     CHECK(stream.answer(id)["error"]["code"] == "UNAVAILABLE");
     CHECK(stream.answer(id)["error"]["task"] == "ps:0");

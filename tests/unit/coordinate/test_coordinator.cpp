@@ -1,40 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ClusterCoordinator on real task servers: what its page promises, and what happens when tasks die.
-#include "bed.hpp"
-
 #include <algorithm>
 #include <future>
 #include <random>
 #include <thread>
 
+#include "asking.hpp"
+
 using namespace tfd;
 using namespace tfd::bed;
 using namespace tfd::coordinate;
-
-namespace {
-
-template <class T>
-T good(Result<T> result) {
-  if (!result) FAIL(result.error().message);
-  return std::move(*result);
-}
-void good(const Result<void>& result) {
-  if (!result) FAIL(result.error().message);
-}
-
-Deadline soon() { return Deadline::after(20s); }
-
-RemoteValue schedule(ClusterCoordinator& coordinator, const std::string& function, std::vector<Argument> args = {}) {
-  return good(coordinator.schedule({.function = function, .args = std::move(args)}, soon()));
-}
-
-std::int32_t fetch(const RemoteValue& value) { return number(good(value.fetch(soon())).results.at(0)); }
-std::int32_t read(ClusterCoordinator& coordinator, const std::string& variable) {
-  return number(good(coordinator.read(variable, soon())));
-}
-
-}  // namespace
 
 TEST_CASE("coordinator: functions run on any worker and their values are fetched (vectors: sum)") {
   Bed bed;
@@ -435,6 +411,55 @@ TEST_CASE("coordinator: evaluation is exact, also when a worker dies in the midd
   CHECK(coordinator->evaluate("evil", {}, soon()).error().message == "no function 'evil', did you mean 'eval'?");
 }
 
+TEST_CASE("coordinator: evaluations of two threads are made one after the other, and both are exact") {
+  Bed bed(2);
+  const auto coordinator = bed.connect();
+  bed.gate.close();
+  const auto evaluate = [&](std::optional<std::int64_t> steps) {
+    return std::async(std::launch::async, [&, steps] { return coordinator->evaluate("eval", steps, soon()); });
+  };
+  auto all = evaluate({});
+  bed.gate.wait_for(2);  // it is the one that runs
+  auto four = evaluate(4);
+  const auto late = coordinator->evaluate("eval", {}, Deadline::after(50ms));
+  REQUIRE_FALSE(late);
+  CHECK(late.error().code == Code::kDeadlineExceeded);
+  CHECK(late.error().message.find("evaluation by 'eval': another one, by 'eval', has not finished: waiting for "
+                                  "worker:0 (evaluates") == 0);
+  bed.gate.open();
+  CHECK(good(all.get()).at(0).second == 4.5);
+  CHECK(good(four.get()).at(0).second == 1.5);
+}
+
+TEST_CASE("coordinator: evaluations that are stopped end, one that runs and those that wait") {
+  Bed bed(2);
+  const auto coordinator = bed.connect();
+  bed.gate.close();
+  using Metrics = std::vector<std::pair<std::string, double>>;
+  std::vector<std::future<Result<Metrics>>> ended;
+  for (int i = 0; i < 3; ++i)
+    ended.push_back(std::async(std::launch::async, [&] { return coordinator->evaluate("eval", {}, soon()); }));
+  bed.gate.wait_for(2);
+  coordinator->stop_evaluating();
+  for (auto& one : ended) {
+    const auto evaluated = one.get();
+    REQUIRE_FALSE(evaluated);
+    CHECK(evaluated.error().code == Code::kCancelled);
+  }
+  bed.gate.open();
+}
+
+TEST_CASE("coordinator: only what is an evaluation is evaluated") {
+  Bed bed(1);
+  const auto coordinator = bed.connect();
+  CHECK(coordinator->evaluate("step", {}, soon()).error().message ==
+        "'step' updates variables, and an evaluation must not");
+  CHECK(coordinator->evaluate("peek", {}, soon()).error().message == "'peek' has no metric");
+  CHECK(coordinator->evaluate("eval_endless", {}, soon()).error().message ==
+        "dataset 'endless' never ends: state 'steps'");
+  CHECK(good(coordinator->evaluate("eval_endless", 3, soon())).at(0).second == 1);
+}
+
 TEST_CASE("coordinator: state goes out of one run and into the next, over another number of servers") {
   std::vector<std::pair<std::string, Tensor>> state;
   {
@@ -507,7 +532,7 @@ TEST_CASE("coordinator: who has nothing to do doesn't end tasks that are at work
   const auto refused = say_goodbye(bed.config(), bed.factory(), soon());
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Code::kFailedPrecondition);
-  CHECK(refused.error().message.ends_with(" is at work for another run"));
+  CHECK(refused.error().message.ends_with(" is busy with another run"));
   CHECK(bed.goodbyes == 0);
   bed.gate.open();
   good(coordinator->join(soon()));

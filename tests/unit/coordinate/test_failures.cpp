@@ -53,7 +53,7 @@ TEST_CASE("failures: the limits come from TensorFlow's variables") {
   CHECK(read_transient_limits(env("TF_COORDINATOR_IGNORE_TRANSIENT_TIMEOUTS", "0"))->timeouts == 0);
   const auto wrong = read_transient_limits(env("TF_COORDINATOR_IGNORE_TRANSIENT_TIMEOUTS", "many"));
   REQUIRE_FALSE(wrong);
-  CHECK(wrong.error().message == "TF_COORDINATOR_IGNORE_TRANSIENT_TIMEOUTS: 'many' is no number");
+  CHECK(wrong.error().message == "TF_COORDINATOR_IGNORE_TRANSIENT_TIMEOUTS: 'many' is not a number");
 }
 
 TEST_CASE("failures: a parameter server that is gone is said at once") {

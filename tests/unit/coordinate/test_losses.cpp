@@ -67,13 +67,13 @@ TEST_CASE("losses: a closure is tried for ever, and named in the log once when t
   const RemoteValue bad = deadly.schedule_deadly();
   const RemoteValue behind = schedule(*deadly.coordinator, "add", {number(1)});
   for (int i = 0; i < 2; ++i) deadly.dies();
-  CHECK(deadly.lines.with("was what a worker did").empty());
+  CHECK(deadly.lines.with("was running on a worker").empty());
   for (int i = 0; i < 2; ++i) deadly.dies();
-  const auto said = deadly.lines.with("was what a worker did");
+  const auto said = deadly.lines.with("was running on a worker");
   REQUIRE(said.size() == 1);
   CHECK(said[0] ==
-        "line 7 ('gated') was what a worker did when it died, 3 times (worker:0): it may be what kills them, and is "
-        "tried again (--max-losses ends that)");
+        "line 7 ('gated') was running on a worker when that died, 3 times (worker:0): it may be the cause; trying "
+        "it again (--max-losses limits that)");
   deadly.bed.gate.open();
   good(deadly.coordinator->join(soon()));
   CHECK(bad.state() == ClosureState::kReady);
@@ -92,7 +92,7 @@ TEST_CASE("losses: after as many as the limit it fails as any closure does, and 
   REQUIRE_FALSE(joined);
   CHECK(joined.error().code == Code::kAborted);
   CHECK(joined.error().message ==
-        "line 7 ('gated') was what a worker did when it died, 2 times (worker:0): it isn't tried again");
+        "line 7 ('gated') was running on a worker when that died, 2 times (worker:0): not trying it again");
   CHECK(bad.state() == ClosureState::kError);
   CHECK(behind.state() == ClosureState::kCancelled);
   deadly.bed.start("worker:0");

@@ -13,16 +13,6 @@ using namespace tfd;
 using namespace tfd::bed;
 using namespace tfd::coordinate;
 
-namespace {
-
-coordinate::CoordinatorOptions one_at_a_time(Bed& bed) {
-  auto options = bed.options();
-  options.window = 1;
-  return options;
-}
-
-}  // namespace
-
 // --- the class
 
 TEST_CASE("coordinator page: schedule queues a function and returns a RemoteValue immediately") {
@@ -235,7 +225,9 @@ TEST_CASE("coordinator page: datasets of different workers are the same, but for
       const auto program = make_program(
           {R"(datasets.ten=[{"tensor_slices": {"fields": {"x": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}}, {"shuffle": )" +
            shuffle + "}]"});
-      const auto coordinator = bed.connect(program, bed.options());
+      auto options = bed.options();
+      options.same_shuffles = true;  // else those of a seed are each worker's own, too
+      const auto coordinator = bed.connect(program, std::move(options));
       const auto iterator = good(coordinator->create_per_worker_dataset("ten", soon()));
       bed.kill(other);
       until([&] { return coordinator->workers_up() == 1; });

@@ -16,13 +16,7 @@ using namespace tfd::coordinate;
 
 namespace {
 
-std::int32_t number(const runtime::ClosureOutcome& outcome) { return bed::number(outcome.results.at(0)); }
-
-coordinate::CoordinatorOptions one_at_a_time(Bed& bed) {
-  auto options = bed.options();
-  options.window = 1;
-  return options;
-}
+std::int32_t number_in(const runtime::ClosureOutcome& outcome) { return bed::number(outcome.results.at(0)); }
 
 }  // namespace
 
@@ -39,16 +33,16 @@ TEST_CASE("coordinator page: fetch returns the values of any structure of remote
                              soon()));
   REQUIRE(named.at("few").size() == 1);
   REQUIRE(named.at("more").size() == 2);
-  CHECK(number(named.at("few")[0]) == 2);
-  CHECK(number(named.at("more")[0]) == 4);
-  CHECK(number(named.at("more")[1]) == 6);
-  CHECK(number(pair.first) == 8);
-  CHECK(number(pair.second) == 10);
+  CHECK(number_in(named.at("few")[0]) == 2);
+  CHECK(number_in(named.at("more")[0]) == 4);
+  CHECK(number_in(named.at("more")[1]) == 6);
+  CHECK(number_in(pair.first) == 8);
+  CHECK(number_in(pair.second) == 10);
   REQUIRE(maybe);
-  CHECK(number(*maybe) == 12);
+  CHECK(number_in(*maybe) == 12);
   CHECK_FALSE(none);
-  CHECK(number(two[0]) == 14);
-  CHECK(number(two[1]) == 16);
+  CHECK(number_in(two[0]) == 14);
+  CHECK(number_in(two[1]) == 16);
 }
 
 TEST_CASE("coordinator page: if the value is of another type, fetch returns it as it is") {
@@ -61,7 +55,7 @@ TEST_CASE("coordinator page: if the value is of another type, fetch returns it a
       soon()));
   CHECK(text == "text");
   CHECK(numbers == std::vector{1.5, 2.5});
-  CHECK(number(value) == 8);
+  CHECK(number_in(value) == 8);
 }
 
 TEST_CASE("coordinator page: fetch returns values immediately if they are available, or blocks until they are") {
@@ -213,10 +207,13 @@ TEST_CASE("coordinator page: of several errors join raises one, and clears all t
   Bed bed(3);
   const auto coordinator = bed.connect(make_program(), one_at_a_time(bed));
   bed.gate.close();
-  schedule(*coordinator, "gated", {bed::number(0)});
-  bed.gate.wait_for(1);
+  for (int worker = 0; worker < 3; ++worker) schedule(*coordinator, "gated", {bed::number(0)});
+  bed.gate.wait_for(3);  // so that both are queued before one of them fails
   std::vector<RemoteValue> failing;
   for (int i = 1; i <= 2; ++i) failing.push_back(schedule(*coordinator, "fail", {bed::number(i)}));
+  for (const RemoteValue& value : failing) REQUIRE(value.state() == ClosureState::kNotReady);
+  bed.gate.let_one_pass();
+  bed.gate.let_one_pass();
   until([&] { return failing[0].state() != ClosureState::kNotReady || failing[1].state() != ClosureState::kNotReady; });
   auto joined = std::async(std::launch::async, [&] { return coordinator->join(soon()); });
   CHECK(joined.wait_for(50ms) == std::future_status::timeout);

@@ -32,7 +32,7 @@ program::Program table_program(const std::vector<std::string>& overrides) {
   return std::move(*program);
 }
 
-std::vector<float> floats(const Tensor& tensor) { return {tensor.as<float>().begin(), tensor.as<float>().end()}; }
+std::vector<float> floats_of(const Tensor& tensor) { return {tensor.as<float>().begin(), tensor.as<float>().end()}; }
 
 Tensor counted(float first) {
   Tensor out = Tensor::uninitialized(DType::kF32, {5, 2});
@@ -40,7 +40,7 @@ Tensor counted(float first) {
   return out;
 }
 
-Tensor read(ClusterCoordinator& coordinator, const std::string& variable) {
+Tensor read_table(ClusterCoordinator& coordinator, const std::string& variable) {
   auto value = coordinator.read(variable, Deadline::after(20s));
   if (!value) FAIL(value.error().message);
   return *value;
@@ -77,9 +77,9 @@ TEST_CASE("partitioned: a variable in shards is read and assigned by its name") 
     const auto program = table_program({});
     const auto coordinator = bed.connect(program, bed.options());
     REQUIRE(coordinator->assign("table", counted(3), Deadline::after(20s)));
-    CHECK(tensor::same_bytes(read(*coordinator, "table"), counted(3)));
+    CHECK(tensor::same_bytes(read_table(*coordinator, "table"), counted(3)));
     push(*coordinator, 3);
-    CHECK(floats(read(*coordinator, "table")) == std::vector<float>(10, 0));
+    CHECK(floats_of(read_table(*coordinator, "table")) == std::vector<float>(10, 0));
     CHECK(coordinator->read("tabel", Deadline::after(20s)).error().message ==
           "no variable 'tabel', did you mean 'table'?");
     CHECK(coordinator->assign("table", number(1), Deadline::after(20s)).error().code == Code::kInvalidArgument);
@@ -99,7 +99,7 @@ TEST_CASE("partitioned: rows of a table are read by their numbers, wherever they
     REQUIRE(coordinator->assign("table", counted(0), Deadline::after(20s)));
     const auto rows = coordinator->read_rows("table", numbers({4, 0, 2, 4}), Deadline::after(20s));
     if (!rows) FAIL(rows.error().message);
-    CHECK(floats(*rows) == std::vector<float>{8, 9, 0, 1, 4, 5, 8, 9});
+    CHECK(floats_of(*rows) == std::vector<float>{8, 9, 0, 1, 4, 5, 8, 9});
     CHECK(coordinator->read_rows("table", numbers({}), Deadline::after(20s))->spec() ==
           tensor::TensorSpec{DType::kF32, {0, 2}});
     const auto beyond = coordinator->read_rows("table", numbers({0, 5}), Deadline::after(20s));
@@ -130,16 +130,16 @@ TEST_CASE("partitioned: rows of a table are assigned by their numbers, and no ot
     const auto assign = [&](const Tensor& rows, const Tensor& values) {
       return coordinator->assign_rows("table", rows, values, Deadline::after(20s));
     };
-    // Of a row that is there twice the last counts.
+    // Of a row that appears twice the last counts.
     REQUIRE(assign(numbers({4, 0, 4}), rows_of({-1, -2, -3, -4, -5, -6})));
-    CHECK(floats(read(*coordinator, "table")) == std::vector<float>{-3, -4, 2, 3, 4, 5, 6, 7, -5, -6});
+    CHECK(floats_of(read_table(*coordinator, "table")) == std::vector<float>{-3, -4, 2, 3, 4, 5, 6, 7, -5, -6});
     REQUIRE(assign(numbers({}), rows_of({})));
     CHECK(assign(numbers({5}), rows_of({1, 1})).error().message == "'table': no row 5: there are 5");
     CHECK(assign(numbers({1}), rows_of({1, 1, 1, 1})).error().message ==
           "these rows of 'table' are f32[1, 2], the value is f32[2, 2]");
     CHECK(coordinator->assign_rows("other", numbers({0}), rows_of({1, 1}), Deadline::after(20s)).error().message ==
           "'other': a scalar has no rows");
-    CHECK(floats(read(*coordinator, "table")) == std::vector<float>{-3, -4, 2, 3, 4, 5, 6, 7, -5, -6});
+    CHECK(floats_of(read_table(*coordinator, "table")) == std::vector<float>{-3, -4, 2, 3, 4, 5, 6, 7, -5, -6});
   }
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("partitioned: the state of one cluster goes on in one of another size"
   for (ClusterCoordinator* other : {second.get(), third.get()}) {
     REQUIRE(other->import_state(*state, Deadline::after(20s)));
     push(*other, 3);  // its momentum has come along
-    CHECK(tensor::same_bytes(read(*other, "table"), read(*first, "table")));
+    CHECK(tensor::same_bytes(read_table(*other, "table"), read_table(*first, "table")));
   }
 }
 
@@ -179,6 +179,6 @@ TEST_CASE("training: with use_ema the values at the end are the averages, and th
       table_program({R"(optimizer={"sgd": {"learning_rate": 1, "use_ema": true, "ema_momentum": 0.5}})",
                      "train.checkpoint.dir=" + directory.path()});
   CHECK(train_well(bed, program).reason == "done");  // -1, then -2
-  CHECK(floats(saved(directory.path(), "table")) == std::vector<float>(10, -1.5F));
-  CHECK(floats(saved(directory.path(), "table/.optimizer/sgd/average")) == std::vector<float>(10, -1.5F));
+  CHECK(floats_of(saved(directory.path(), "table")) == std::vector<float>(10, -1.5F));
+  CHECK(floats_of(saved(directory.path(), "table/.optimizer/sgd/average")) == std::vector<float>(10, -1.5F));
 }

@@ -88,3 +88,63 @@ TEST_CASE("replicas: a training's steps are run by all replicas of a worker") {
   CHECK(summary->step == 5);  // ten elements, two a step
   CHECK(events.find(R"("workers":1,"replicas":2)") != std::string::npos);
 }
+
+TEST_CASE("replicas: a variable that is synchronized on read has a value for each, and one for the coordinator") {
+  Bed bed(0, 2);
+  for (const char* worker : {"worker:0", "worker:1"}) bed.devices[worker] = 2;
+  auto config = bed.config();
+  for (int i = 0; i < 2; ++i) config.cluster.add_task("worker", i, Bed::address("worker:" + std::to_string(i)));
+  const auto program = make_program({"variables.v.synchronization=on_read", "variables.v.aggregation=sum",
+                                     "variables.own.synchronization=on_read", "variables.own.aggregation=sum"});
+  bed.start("worker:1");  // who comes first says how many there are
+  auto connected = ClusterCoordinator::connect(program, config, bed.options());
+  if (!connected) FAIL(connected.error().message);
+  ClusterCoordinator& coordinator = **connected;
+  for (int i = 0; i < 20; ++i)
+    REQUIRE(coordinator.schedule({.function = "add", .args = {number(3)}, .replicas = program::Replicas::kEach}));
+  REQUIRE(coordinator.join(soon()));
+  CHECK(read(coordinator, "v") == 120);
+  good(coordinator.assign("v", number(11), soon()));
+  CHECK(read(coordinator, "v") == 10);  // five for each
+  const auto state = good(coordinator.export_state(soon()));
+  const auto value_of = [&](const std::string& name) {
+    const auto found = std::ranges::find(state, name, [](const auto& one) { return one.first; });
+    return found == state.end() ? -1 : number(found->second);
+  };
+  CHECK(value_of("v") == 10);
+  CHECK(std::ranges::none_of(state, [](const auto& one) { return one.first.find(".replica") != std::string::npos; }));
+  good(coordinator.assign("v", number(0), soon()));
+  good(coordinator.import_state(state, soon()));
+  CHECK(read(coordinator, "v") == 10);
+  const auto refused = coordinator.schedule({.function = "add", .args = {number(3)}});
+  REQUIRE(refused);
+  CHECK(refused->fetch(soon()).error().message.find("can only be assigned outside of replicas") != std::string::npos);
+  CHECK_FALSE(coordinator.join(soon()));
+  CHECK(coordinator.read_rows("v", number(0), soon()).error().code == Code::kUnimplemented);
+  // Of each worker's own variable, too.
+  good(coordinator.assign("own", number(7), soon()));
+  CHECK(fetch(good(coordinator.values_on_workers("own")).at(1)) == 6);
+}
+
+TEST_CASE("replicas: a worker with others than the variables were made for isn't used") {
+  Bed bed(0, 1);
+  bed.devices["worker:0"] = 2;
+  bed.start("worker:0");
+  auto config = bed.config();
+  for (int i = 0; i < 2; ++i) config.cluster.add_task("worker", i, Bed::address("worker:" + std::to_string(i)));
+  const auto program = make_program({"variables.v.synchronization=on_read", "variables.v.aggregation=sum"});
+  auto options = bed.options();
+  std::atomic<bool> said{false};
+  options.log = Log("coordinate", [&](LogLevel, std::string_view, std::string_view text) {
+    if (text.find("worker:0 has 3 devices, and variables that are synchronized on read were made for 2") !=
+        std::string_view::npos)
+      said = true;
+  });
+  auto connected = ClusterCoordinator::connect(program, config, std::move(options));
+  if (!connected) FAIL(connected.error().message);
+  bed.kill("worker:0");
+  bed.devices["worker:0"] = 3;
+  bed.start("worker:0");
+  until([&] { return said.load(); });
+  CHECK((*connected)->workers_up() == 0);
+}

@@ -3,6 +3,7 @@
 // What lives on workers: variables that each has of its own, and iterators. Gone with a worker, made again when it
 // returns.
 #include "asking.hpp"
+#include "tfd/runtime/gather.hpp"
 
 using namespace tfd;
 using namespace tfd::bed;
@@ -13,6 +14,33 @@ namespace {
 void wait_until(const RemoteValue& value, ClosureState state) {
   until([&] { return value.state() == state; });
 }
+
+/// Calls functions on workers as the coordinator does, whatever that thinks is there.
+class Asker {
+ public:
+  explicit Asker(Bed& bed) : endpoint_(bed.factory()({.name = "asker"}).value()) {}
+
+  /// "next" of the iterators with this id.
+  Result<runtime::ClosureOutcome> next(const std::string& worker, const std::string& id) {
+    runtime::TaskClient client(*endpoint_, endpoint_->add_peer(worker, Bed::address(worker)), worker);
+    const auto status = ask<runtime::TaskStatus>([&](auto done) { client.status(soon(), std::move(done)); }).value();
+    runtime::ClosureCall call{.epoch = status.epoch, .sequence = runtime::kWithoutUpdates, .function = "next"};
+    call.args = {runtime::IteratorRef{id}};
+    return ask<runtime::ClosureOutcome>([&](auto done) { client.run(call, soon(), std::move(done)); });
+  }
+  bool has(const std::string& worker, const std::string& id) {
+    const auto outcome = next(worker, id);
+    if (!outcome) CHECK(outcome.error().code == Code::kNotFound);
+    return outcome.has_value();
+  }
+
+ private:
+  template <class T, class Ask>
+  static Result<T> ask(const Ask& question) {
+    return runtime::gather<T>(1, [&](std::size_t, auto done) { question(std::move(done)); }).front();
+  }
+  std::unique_ptr<transport::Endpoint> endpoint_;
+};
 
 }  // namespace
 
@@ -92,4 +120,103 @@ TEST_CASE("resources: only what lives on workers has a value there, and it has n
   CHECK(coordinator->read("own", soon()).error().message ==
         "variable 'own' is each worker's own: every worker has another value");
   for (const auto& [name, value] : good(coordinator->export_state(soon()))) CHECK(name != "own");
+}
+
+TEST_CASE("iterators: are dropped with the last handle") {
+  Bed bed(2);
+  const auto coordinator = bed.connect();
+  Asker asker(bed);
+  std::optional<PerWorkerDataset> dataset = good(coordinator->create_per_worker_dataset("endless", soon()));
+  const std::string id = dataset->id;
+  std::optional<PerWorkerDataset> copy = dataset;
+  dataset.reset();
+  for (const char* worker : {"worker:0", "worker:1"}) CHECK(asker.has(worker, id));
+  schedule(*coordinator, "next", {*copy});
+  good(coordinator->join(soon()));
+  copy.reset();
+  for (const char* worker : {"worker:0", "worker:1"}) until([&] { return !asker.has(worker, id); });
+  CHECK(coordinator->values_on_workers(id).error().code == Code::kNotFound);
+}
+
+TEST_CASE("iterators: live as long as a closure that hasn't ended, though nobody has a handle any more") {
+  Bed bed(1);
+  const auto coordinator = bed.connect();
+  Asker asker(bed);
+  bed.gate.close();
+  const auto running =
+      schedule(*coordinator, "gated_next", {good(coordinator->create_per_worker_dataset("ten", soon()))});
+  bed.gate.wait_for(1);
+  bed.kill("worker:0");  // the closure is run again, with an iterator that is made for it
+  until([&] { return coordinator->workers_up() == 0; });
+  bed.start("worker:0");
+  bed.gate.open();
+  CHECK(fetch(running) == 0);
+}
+
+TEST_CASE("iterators: live as long as one of their values on the workers") {
+  Bed bed(2);
+  const auto coordinator = bed.connect();
+  Asker asker(bed);
+  std::optional<PerWorkerDataset> dataset = good(coordinator->create_per_worker_dataset("endless", soon()));
+  const std::string id = dataset->id;
+  auto values = good(coordinator->values_on_workers(id));
+  dataset.reset();
+  values.pop_back();
+  schedule(*coordinator, "double", {number(1)});
+  good(coordinator->join(soon()));
+  CHECK(asker.has("worker:1", id));
+  CHECK(values.at(0).state() == ClosureState::kReady);
+  values.clear();
+  until([&] { return !asker.has("worker:1", id); });
+}
+
+TEST_CASE("iterators: a worker that returns makes those that live, and no others") {
+  Bed bed(1);
+  const auto coordinator = bed.connect();
+  Asker asker(bed);
+  std::optional<PerWorkerDataset> gone = good(coordinator->create_per_worker_dataset("endless", soon()));
+  const auto kept = good(coordinator->create_per_worker_dataset("endless", soon()));
+  const std::string id = gone->id;
+  CHECK(id != kept.id);
+  bed.kill("worker:0");
+  until([&] { return coordinator->workers_up() == 0; });
+  gone.reset();
+  bed.start("worker:0");
+  until([&] { return coordinator->workers_up() == 1; });
+  CHECK(asker.has("worker:0", kept.id));
+  CHECK_FALSE(asker.has("worker:0", id));
+}
+
+TEST_CASE("iterators: a worker that was only cut off has forgotten those that were dropped meanwhile") {
+  Bed bed(1);
+  const auto coordinator = bed.connect();
+  Asker asker(bed);
+  std::optional<PerWorkerDataset> gone = good(coordinator->create_per_worker_dataset("endless", soon()));
+  const auto kept = good(coordinator->create_per_worker_dataset("endless", soon()));
+  const std::string id = gone->id;
+  bed.network->cut(Bed::address("worker:0"), true);
+  until([&] { return coordinator->workers_up() == 0; });
+  gone.reset();
+  bed.network->cut(Bed::address("worker:0"), false);
+  until([&] { return coordinator->workers_up() == 1; });
+  CHECK(asker.has("worker:0", kept.id));
+  CHECK_FALSE(asker.has("worker:0", id));
+}
+
+TEST_CASE("iterators: those of two coordinators have different ids") {
+  Bed bed(1);
+  const auto older = bed.connect(), newer = bed.connect();
+  const auto of_newer = good(newer->create_per_worker_dataset("threes", soon()));
+  const auto of_older = older->create_per_worker_dataset("threes", soon());
+  if (of_older) CHECK(of_older->id != of_newer.id);
+  for (int i = 0; i < 3; ++i) CHECK(fetch(schedule(*newer, "next", {of_newer})) == 3);
+}
+
+TEST_CASE("iterators: handles may outlive their coordinator") {
+  Bed bed(1);
+  auto coordinator = bed.connect();
+  const auto dataset = good(coordinator->create_per_worker_dataset("ten", soon()));
+  const auto values = good(coordinator->values_on_workers(dataset.id));
+  coordinator.reset();
+  CHECK(values.at(0).state() == ClosureState::kAborted);
 }

@@ -155,15 +155,63 @@ TEST_CASE("trainer: checkpoints are of their step exactly, and the next run cont
   CHECK(nothing.of("end").size() == 1);
 }
 
-TEST_CASE("trainer: resume false begins anew") {
+TEST_CASE(
+    "trainer: resume false in a used directory is an error, before any task is asked; starting over begins anew") {
   TemporaryDirectory directory;
   Bed bed;
   auto overrides = checkpointing(directory.path(), 10);
+  overrides.push_back("train.steps=40");
+  Training(bed, overrides).run_well();
+  overrides.back() = "train.steps=20";
+  overrides.push_back("train.checkpoint.resume=false");
+  Training refused(bed, overrides);
+  const auto summary = refused.run();
+  REQUIRE_FALSE(summary);
+  CHECK(summary.error().code == Code::kInvalidArgument);
+  CHECK(refused.events.empty());
+  Training again(bed, overrides);
+  again.options.start_over = true;
+  CHECK(again.run_well().first_step == 0);
+  CHECK(value_in(directory.path(), "v") == 20);  // the latest, and not the highest step
+  overrides.pop_back();
+  overrides.back() = "train.steps=30";
+  Training on(bed, overrides);
+  std::vector<std::string> said;
+  on.options.say = [&](const std::string& line) { said.push_back(line); };
+  CHECK(on.run_well().first_step == 20);
+  REQUIRE_FALSE(said.empty());
+  CHECK(said[0] == "resuming from " + directory.path() + "/step-00000020.safetensors");
+}
+
+TEST_CASE("trainer: a checkpoint that is named gives the values that a new training begins with") {
+  TemporaryDirectory directory, named;
+  Bed bed;
+  auto overrides = checkpointing(named.path(), 10);
   overrides.push_back("train.steps=10");
   Training(bed, overrides).run_well();
-  overrides.push_back("train.checkpoint.resume=false");
-  Training again(bed, overrides);
-  CHECK(again.run_well().first_step == 0);
+  overrides = checkpointing(directory.path(), 100);
+  overrides.push_back("train.steps=5");
+  Training training(bed, overrides);
+  training.options.checkpoint = named.path();
+  const auto summary = training.run_well();
+  CHECK(summary.first_step == 0);
+  CHECK(training.of("start")[0]["started_from"] == named.path() + "/step-00000010.safetensors");
+  CHECK(value_in(directory.path(), "v") == 15);
+}
+
+TEST_CASE("trainer: a checkpoint of another program is an error where nothing is left to do, too") {
+  TemporaryDirectory directory;
+  Bed bed;
+  REQUIRE(variable::save_checkpoint(directory.path(),
+                                    {300, {{"x", tensor::Tensor::scalar(tensor::DType::kS32, 1)}}, {}}, 0));
+  auto overrides = checkpointing(directory.path(), 10);
+  overrides.push_back("train.steps=200");
+  Training training(bed, overrides);
+  const auto summary = training.run();
+  REQUIRE_FALSE(summary);
+  CHECK(summary.error().code == Code::kInvalidArgument);
+  CHECK(summary.error().message.find("/step-00000300.safetensors has no variable '") != std::string::npos);
+  CHECK(summary.error().message.ends_with("': it is of another program"));
 }
 
 TEST_CASE("trainer: asked for a checkpoint it writes one and goes on; asked to stop it writes one and ends") {
@@ -226,9 +274,10 @@ TEST_CASE("trainer: the end of data is an end, and an error where steps were pro
 TEST_CASE("trainer: an epoch is one pass in all, however many workers make it") {
   Bed bed(2);
   Training training(bed, {"train={\"function\": \"data_step\", \"epochs\": 3}"});
-  auto program = epochs_as_steps(std::move(training.program));
-  if (!program) FAIL(program.error().message);
-  training.program = std::move(*program);
+  auto steps = epochs_as_steps(std::move(training.program));
+  if (!steps) FAIL(steps.error().message);
+  training.program = std::move(steps->program);
+  CHECK(steps->elements == 30);
   CHECK(training.program.train->steps == 30);
   CHECK(training.run_well().step == 30);
 }

@@ -72,7 +72,7 @@ TEST_CASE("npy: a file that isn't here is left to who reads it, once dtype and s
   };
   const std::string there = files.directory.path() + "/nope.npy";
   CHECK(error_of(R"([{"npy": {"path": "nope.npy", "field": "x"}}])", context).message ==
-        "[0].npy: " + there + " isn't here: if the workers have it, state its dtype and the shape of a row");
+        "[0].npy: cannot find " + there + "; if only the workers have it, state its dtype and the shape of a row");
   CHECK(missing.empty());
   dataset_of(R"([{"npy": {"path": "nope.npy", "field": "x", "dtype": "f32", "shape": [2]}}])", context);
   CHECK(missing == std::vector<std::string>{"[0].npy.path: " + there});

@@ -105,7 +105,7 @@ TEST_CASE("pipeline: shards take datasets of others, too") {
   class Foreign final : public Dataset {
    public:
     const ElementSpec& spec() const override { return spec_; }
-    Result<std::unique_ptr<Iterator>> iterate() const override { return std::make_unique<Counter>(); }
+    Result<std::unique_ptr<Iterator>> iterate(const Order&) const override { return std::make_unique<Counter>(); }
     std::optional<std::int64_t> cardinality() const override { return 5; }
 
    private:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "kit.hpp"
 
@@ -18,6 +19,13 @@ Numbers part(const Numbers& values, std::size_t first, std::size_t count) {
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 const Numbers kTen{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+
+Numbers values_in(const Order& order, const DatasetPtr& dataset) {
+  auto iterator = dataset->iterate(order);
+  REQUIRE(iterator);
+  return drain(**iterator).flat();
+}
+Numbers values_in(const Order& order, const std::string& text) { return values_in(order, dataset_of(text)); }
 }  // namespace
 
 TEST_CASE("shuffle: a permutation that is a function of the seed only") {
@@ -63,7 +71,7 @@ TEST_CASE("shuffle: the passes of a repeat can be iterated one by one") {
   const Numbers repeated = values_of(R"([{"range": 10}, {"shuffle": {"buffer": 10, "seed": 1}}, {"repeat": 3}])");
   const auto once = dataset_of(R"([{"range": 10}, {"shuffle": {"buffer": 10, "seed": 1}}])");
   for (std::uint64_t pass = 0; pass < 3; ++pass) {
-    auto iterator = *once->iterate_pass(pass);
+    auto iterator = *once->iterate({.pass = pass});
     CHECK(drain(*iterator).flat() == part(repeated, pass * 10, 10));
   }
   const auto nested =
@@ -77,11 +85,82 @@ TEST_CASE("shuffle: the passes of a repeat can be iterated one by one") {
 TEST_CASE("shuffle: streams of one seed differ") {
   const std::string text = R"([{"range": 100}, {"shuffle": {"buffer": 100, "seed": 7}}])";
   const Numbers zero = values_of(text);
-  const Numbers one = values_of(text, {.shuffle_stream = 1});
-  const Numbers two = values_of(text, {.shuffle_stream = 2});
+  const Numbers one = values_in({.stream = 1}, text);
+  const Numbers two = values_in({.stream = 2}, text);
   CHECK(zero != one);
   CHECK(one != two);
-  CHECK(one == values_of(text, {.shuffle_stream = 1}));
+  CHECK(one == values_in({.stream = 1}, text));
+  CHECK(sorted(one) == sorted(zero));
+}
+
+TEST_CASE("shuffle: readers, runs that go on, and those who come back have streams of their own") {
+  CHECK(shuffle_stream(0, 0, 0) == 0);
+  std::set<std::uint64_t> all;
+  for (std::uint64_t reader = 0; reader < 20; ++reader)
+    for (std::int64_t step = 0; step < 20; ++step)
+      for (std::uint64_t returns = 0; returns < 5; ++returns) {
+        CHECK(all.insert(shuffle_stream(reader, step, returns)).second);
+        CHECK(shuffle_stream(reader, step, returns) == shuffle_stream(reader, step, returns));
+      }
+}
+
+TEST_CASE("shuffle: with a seed and without reshuffling the order is the dataset's own, whatever the stream or pass") {
+  const std::string fixed =
+      R"({"range": 100}, {"shuffle": {"buffer": 100, "seed": 7, "reshuffle_each_iteration": false}})";
+  const Numbers all = values_of("[" + fixed + "]");
+  for (const Order& order : {Order{.stream = 5}, Order{.pass = 3}, Order{.seeds = ShuffleSeeds{1, 2}}})
+    CHECK(values_in(order, "[" + fixed + "]") == all);
+  // So a training's part and an evaluation's stay apart.
+  Numbers parts = values_in({.stream = 5}, "[" + fixed + R"(, {"take": 70}])");
+  const Numbers rest = values_in({.seeds = ShuffleSeeds{1, 2}}, "[" + fixed + R"(, {"skip": 70}])");
+  parts.insert(parts.end(), rest.begin(), rest.end());
+  CHECK(parts == all);
+}
+
+TEST_CASE("shuffle: shards of one order are a partition, however the pipeline shuffles") {
+  for (const char* stages : {
+           R"({"shuffle": 100})",
+           R"({"shuffle": 10})",
+           R"({"shuffle": {"buffer": 100, "seed": 3}})",
+           R"({"shuffle": {"buffer": 100, "reshuffle_each_iteration": false}})",
+           R"({"shuffle": 100}, {"shuffle": 50})",
+           R"({"shuffle": 100}, {"prefetch": 3})",
+           R"({"shuffle": 100}, {"batch": 7})",
+           R"({"batch": 7}, {"shuffle": 100})",
+           R"({"shuffle": 100}, {"repeat": 3})",
+           R"({"repeat": 3}, {"shuffle": 100})",
+           R"({"shuffle": 100}, {"repeat": 2}, {"shuffle": 100}, {"repeat": 2})",
+       }) {
+    const std::string text = fmt::format(R"([{{"range": 100}}, {}])", stages);
+    for (const std::uint64_t seed : {0, 1, 17}) {
+      const Order order{.seeds = ShuffleSeeds{seed, 99}};
+      Numbers all;
+      for (std::int64_t index = 0; index < 3; ++index) {
+        // Each reader has a dataset of its own.
+        const Numbers shard = values_in(order, make_shard(dataset_of(text), 3, index));
+        all.insert(all.end(), shard.begin(), shard.end());
+      }
+      INFO(text);
+      CHECK(sorted(all) == sorted(values_of(text)));
+    }
+  }
+  // Which elements there are is a matter of the order, too.
+  const std::string taken = R"([{"range": 100}, {"shuffle": 100}, {"take": 10}])";
+  CHECK(values_in({.seeds = ShuffleSeeds{4, 5}}, taken) == values_in({.seeds = ShuffleSeeds{4, 5}}, taken));
+  CHECK(values_in({.seeds = ShuffleSeeds{4, 5}}, taken) != values_in({.seeds = ShuffleSeeds{6, 5}}, taken));
+}
+
+TEST_CASE("shuffle: given seeds are those of shuffles that state none") {
+  const ShuffleSeeds some{4, 5}, other{6, 5};
+  const std::string plain = R"([{"range": 100}, {"shuffle": 100}])";
+  CHECK(values_in({.seeds = some}, plain) == values_in({.seeds = some}, plain));
+  CHECK(values_in({.seeds = some}, plain) != values_in({.seeds = other}, plain));
+  CHECK(values_in({.pass = 1, .seeds = some}, plain) != values_in({.seeds = some}, plain));
+  CHECK(values_in({.stream = 1, .seeds = some}, plain) != values_in({.seeds = some}, plain));
+  const std::string kept = R"([{"range": 100}, {"shuffle": {"buffer": 100, "reshuffle_each_iteration": false}}])";
+  CHECK(values_in({.seeds = some}, kept) == values_in({.pass = 1, .seeds = other}, kept));
+  const std::string stated = R"([{"range": 100}, {"shuffle": {"buffer": 100, "seed": 7}}])";
+  CHECK(values_in({.seeds = some}, stated) == values_of(stated));
 }
 
 TEST_CASE("shuffle: a small buffer lets nothing come early, and one of 1 changes nothing") {

@@ -29,10 +29,11 @@ inline std::string plugin_path() {
   return *path;
 }
 
-inline std::shared_ptr<Engine> new_engine(const std::string& cache_directory = "") {
+inline std::shared_ptr<Engine> new_engine(const std::string& cache_directory = "", const std::string& xla_flags = "") {
   EngineOptions options;
   options.plugin = plugin_path();
   options.cache_directory = cache_directory;
+  options.xla_flags = xla_flags;
   Result<std::shared_ptr<Engine>> engine = make_engine(options);
   REQUIRE_MESSAGE(engine, (engine ? "" : engine.error().message));
   return *engine;

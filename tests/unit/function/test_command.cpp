@@ -95,7 +95,7 @@ TEST_CASE("command: how it failed is told with the end of its stderr") {
 
 TEST_CASE("command: garbage, nothing and too much are errors") {
   check_fails(make(shell("echo 'hello world'"))->call({number(0)}), Code::kInvalidArgument,
-              "command 'sh' printed what is no JSON: 'hello world'");
+              "command 'sh' printed what is not JSON: 'hello world'");
   check_fails(make(shell("true"))->call({number(0)}), Code::kInvalidArgument,
               "command 'sh' printed nothing where s32[] was due");
   check_fails(
@@ -164,7 +164,7 @@ TEST_CASE("filter: garbage and silence fail that call only") {
       shell("while read x; do case $x in 1) echo oops ;; 2) sleep 1000 ;; *) echo $x ;; esac; done", true);
   moody.timeout = 300ms;
   const auto filter = make(moody);
-  check_fails(filter->call({number(1)}), Code::kInvalidArgument, "command 'sh' printed what is no JSON: 'oops'");
+  check_fails(filter->call({number(1)}), Code::kInvalidArgument, "command 'sh' printed what is not JSON: 'oops'");
   check_fails(filter->call({number(2)}), Code::kDeadlineExceeded, "command 'sh' did not answer in time");
   CHECK(value_of(filter->call({number(3)})) == 3);
 }
@@ -246,7 +246,7 @@ void check_nobody_is_left(const std::string& fifo, const std::function<void()>& 
 }  // namespace
 
 TEST_CASE("guard: of a process that is killed as soon as it has started a command nothing is left") {
-  const test::TemporaryDirectory directory;
+  const tfd::test::TemporaryDirectory directory;
   const std::string fifo = directory / "held";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   for (int round = 0; round < 30; ++round) {

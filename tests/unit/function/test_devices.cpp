@@ -5,12 +5,14 @@
 
 #include <thread>
 
+#include "engines.hpp"
 #include "golden.hpp"
 #include "temporary_directory.hpp"
 #include "tfd/function/function.hpp"
 
 using namespace tfd;
 using namespace tfd::function;
+using namespace tfd::function::test;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -26,8 +28,7 @@ std::shared_ptr<Engine> engine_of(int devices, const std::string& cache = "") {
   return *engine;
 }
 
-Module add_module() { return make_module("add.mlir", test::golden("add.mlir"), std::nullopt).value(); }
-Tensor s32(std::int32_t value) { return Tensor::scalar(DType::kS32, value); }
+Module add_module() { return make_module("add.mlir", tfd::test::golden("add.mlir"), std::nullopt).value(); }
 
 std::int32_t added(Function& add, const Tensor& a, const Tensor& b) {
   const auto results = add.call({a, b});
@@ -66,7 +67,7 @@ TEST_CASE("devices: a module is compiled once and runs on each of three, at the 
 }
 
 TEST_CASE("devices: what is compiled for several comes from the cache too, and isn't what is compiled for one") {
-  const test::TemporaryDirectory cache;
+  const tfd::test::TemporaryDirectory cache;
   CHECK(engine_of(1, cache.path())->compile(add_module()));
   CHECK(engine_of(3, cache.path())->compile_for_devices(add_module()));
   const auto engine = engine_of(3, cache.path());

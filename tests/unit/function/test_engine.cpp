@@ -56,6 +56,17 @@ TEST_CASE("cache: the second engine loads what the first has compiled") {
   CHECK(second->compile_stats().compiled == 2);
 }
 
+TEST_CASE("cache: what was compiled under other flags of XLA is another entry") {
+  const std::string directory = empty_cache();
+  const Module module = module_of("add.mlir");
+  CHECK(new_engine(directory)->compile(module));
+  for (const int from_cache : {0, 1}) {
+    const auto engine = new_engine(directory, "--xla_cpu_enable_fast_math=true");
+    CHECK(engine->compile(module));
+    CHECK(engine->compile_stats().from_cache == from_cache);
+  }
+}
+
 TEST_CASE("cache: a damaged entry is compiled again and replaced") {
   const std::string directory = empty_cache();
   const Module module = module_of("add.mlir");

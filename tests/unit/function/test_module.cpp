@@ -7,7 +7,7 @@
 
 using namespace tfd;
 using namespace tfd::function;
-using test::golden;
+using tfd::test::golden;
 
 namespace {
 
@@ -230,7 +230,7 @@ TEST_CASE("module: bytecode needs a sidecar, whose lines are checked") {
   CHECK(format_signature(module->signature) == format_signature(parsed(golden("mlp_grads.mlir")).signature));
   CHECK(error_of(code, "arg f32 1,2 x\nargs f32 - y\n") == "m.sig: line 2: 'args' is neither arg nor result");
   CHECK(error_of(code, "arg f33 1,2 x\n").find("m.sig: line 1: unknown dtype 'f33'") == 0);
-  CHECK(error_of(code, "arg f32 1,x x\n") == "m.sig: line 1: shape: 'x' is no whole number");
+  CHECK(error_of(code, "arg f32 1,x x\n") == "m.sig: line 1: shape: 'x' is not a whole number");
   CHECK(error_of(code, "arg f32 -1 x\n").find("m.sig: line 1: shape: -1 is out of range") == 0);
   CHECK(error_of(code, "arg f32\n").find("m.sig: line 1: no shape") == 0);
   CHECK(error_of(code, "arg f32 - x\n") == "m.sig: it has no result line");

@@ -70,6 +70,12 @@ inline std::map<std::string, std::string> modules() {
   }
 }
 )"},
+      {"flag.mlir", R"(module @flag {
+  func.func public @main(%arg0: tensor<i1> loc("n"), %arg1: tensor<3xf32> loc("x"), %arg2: tensor<i64> loc("by"), %arg3: tensor<i64> loc("step"), %arg4: tensor<f32> loc("rate")) -> (tensor<i1>, tensor<3xf32>) {
+    return %arg0, %arg1 : tensor<i1>, tensor<3xf32>
+  }
+}
+)"},
       {"replicas.mlir", "module attributes {mhlo.num_replicas = 2 : i32} { func.func public @main() { return } }"},
       {"partitions.mlir", "module attributes {mhlo.num_partitions = 4 : i32} { func.func public @main() { return } }"},
       {"platforms.mlir", R"(module @step {
@@ -107,14 +113,17 @@ inline std::string temporary_directory() {
   return mkdtemp(path.data());
 }
 
-inline Result<Program> parse(const std::string& document, std::vector<std::string> overrides = {}) {
+/// `errors` gets all of them.
+inline Result<Program> parse(const std::string& document, std::vector<std::string> overrides = {},
+                             std::vector<Error>* errors = nullptr) {
   ProgramOptions options;
   options.overrides = std::move(overrides);
   options.look_at_files = false;
+  options.errors = errors;
   return parse_program(document, "p.json", "/nowhere", memory_reader(), options);
 }
-inline Result<Program> parse_variant(std::vector<std::string> overrides) {
-  return parse(kProgram, std::move(overrides));
+inline Result<Program> parse_variant(std::vector<std::string> overrides, std::vector<Error>* errors = nullptr) {
+  return parse(kProgram, std::move(overrides), errors);
 }
 
 }  // namespace tfd::program::test

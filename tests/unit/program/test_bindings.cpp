@@ -77,6 +77,67 @@ TEST_CASE("group: a name that doesn't fit says which one it is") {
         "p.json: functions.step.inputs[0]: variable 'enc/b' is f32[3], but argument 'b' of step.mlir is f32[]");
 }
 
+namespace {
+
+const std::map<std::string, std::string> kStateModules{
+    {"bn.mlir",
+     "module { func.func public @main(%m: tensor<f32>, %v: tensor<f32>, %n: tensor<i32>, %x: tensor<f32>) -> "
+     "(tensor<f32>, tensor<f32>, tensor<i32>) { } }"}};
+
+/// Moving averages and a counter, assigned as `outputs` say; `n` states more of the counter.
+Result<Program> with_state(const std::string& outputs, const std::string& n = "") {
+  const FileReader read = [](const std::string& path) -> Result<std::string> { return kStateModules.at(path); };
+  return parse_program(R"({"v": 1,
+    "variables": {"bn/mean": {"shape": [], "init": {"zeros": {}}}, "bn/var": {"shape": [], "init": {"ones": {}}},
+                  "n": {"shape": [], "dtype": "s32", "init": {"zeros": {}})" +
+                           n + R"(}},
+    "functions": {"step": {"module": "bn.mlir", "inputs": [{"variables": "*"}, {"arg": 0}], "outputs": [)" +
+                           outputs + "]}}}",
+                       "p.json", "/nowhere", read, {.overrides = {}, .look_at_files = false});
+}
+std::optional<std::string> lost(const Result<Program>& program, bool is_certain = true) {
+  if (!program) FAIL(program.error().message);
+  return lost_updates_of(*program, *program->find_function("step"), is_certain);
+}
+
+}  // namespace
+
+TEST_CASE("state: an output says how it is applied, of a group all of them, and so do the tasks' programs") {
+  const auto program = with_state(R"({"assign": "bn/*", "apply": "difference"}, {"assign": "n", "apply": "last"})");
+  if (!program) FAIL(program.error().message);
+  const auto& outputs = program->find_function("step")->outputs;
+  REQUIRE(outputs.size() == 3);
+  CHECK(outputs[0].name == "bn/mean");
+  CHECK(outputs[1].name == "bn/var");
+  CHECK(outputs[1].apply == Apply::kDifference);
+  CHECK(outputs[2].apply == Apply::kLast);
+  CHECK_FALSE(lost(program));
+  const FileReader read = [](const std::string& path) -> Result<std::string> { return kStateModules.at(path); };
+  auto document = program->document;  // with a variable of a strategy's own, which no group stands for
+  document.replace(document.find("\"variables\":{") + 13, 0, R"("bn/own": {"shape": [], "init": {"zeros": {}}}, )");
+  const auto again = parse_program(document, "p.json", "/nowhere", read, {.overrides = {}, .look_at_files = false});
+  if (!again) FAIL(again.error().message);
+  const auto& same = again->find_function("step")->outputs;
+  REQUIRE(same.size() == 3);
+  CHECK(same[1].name == "bn/var");
+  CHECK(same[1].apply == Apply::kDifference);
+}
+
+TEST_CASE("state: what is read and assigned without a word is told, once for a function") {
+  CHECK(
+      lost(with_state(R"({"assign": "bn/mean", "apply": "last"}, {"assign": "bn/var"}, {"assign_add": "n"})")) ==
+      "p.json: functions.step.outputs[1]: 'bn/var' is read and assigned by every worker: updates of other workers are "
+      "lost; say \"apply\": \"difference\" (add what changed) or \"last\" (overwrite)");
+  CHECK(
+      lost(with_state(R"({"assign": "bn/*"}, {"assign": "n"})"), false) ==
+      "p.json: functions.step.outputs[0]: 'bn/mean', 'bn/var' and 'n' are read and assigned by every worker: with more "
+      "than one worker, updates of other workers are lost; say \"apply\": \"difference\" (add what changed) or "
+      "\"last\" (overwrite)");
+  CHECK_FALSE(lost(with_state(R"({"assign_add": "bn/mean"}, {"assign_sub": "bn/var"}, {"assign_add": "n"})")));
+  const auto own = with_state(R"({"assign_add": "bn/*"}, {"assign": "n"})", R"(, "per_worker": true)");
+  CHECK_FALSE(lost(own));  // nobody else has it
+}
+
 TEST_CASE("random inputs: are of the stated type, numbered, and of a seed of their own or the program's") {
   const Program program = parsed();
   CHECK(program.seed == 7);

@@ -50,7 +50,7 @@ TEST_CASE("examples: digits fits its modules, and every batch of the test images
 TEST_CASE("examples: digits has 1442 images to train with, scaled by the module") {
   const Program program =
       load_example("digits", {"datasets.train[2]={\"take\": 1442}", "datasets.train[3].batch.drop_remainder=false",
-                              "functions.train_step.module=[\"train_step.mlir\"]"});
+                              "functions.train_step.module=[\"" TFD_SOURCE "/examples/digits/train_step.mlir\"]"});
   std::vector<std::int64_t> batches;
   CHECK(count_elements(program, "train", batches) == 1442);
 }

@@ -8,7 +8,7 @@
 namespace tfd::program {
 namespace {
 
-const std::map<std::string, std::string> kModules{
+const std::map<std::string, std::string> kLookupModules{
     {"step.mlir",
      "module { func.func public @main(%u: tensor<4x8xf32>, %v: tensor<4x2x8xf32>, %y: tensor<4xf32>) -> "
      "(tensor<f32>, tensor<4x8xf32>, tensor<4x2x8xf32>) { } }"},
@@ -17,7 +17,7 @@ const std::map<std::string, std::string> kModules{
      "tensor<3x8xf32>) { } }"}};
 
 Result<Program> parse(std::vector<std::string> overrides) {
-  const FileReader read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
+  const FileReader read = [](const std::string& path) -> Result<std::string> { return kLookupModules.at(path); };
   return parse_program(R"({"v": 1,
     "variables": {"users": {"shape": [100, 8], "init": {"zeros": {}}}, "items": {"shape": [50, 8], "init": {"zeros": {}}},
                   "bias": {"shape": [], "init": {"zeros": {}}}},
@@ -71,9 +71,9 @@ TEST_CASE("lookups: what doesn't fit is said with its place") {
        "functions.step.outputs[1].ids: field 'label' of dataset 'clicks' is not the numbers of the rows in result "
        "'result1' of step.mlir, which is f32[4, 8]: those are s32 or s64 of shape [4]"},
       {R"(functions.step.outputs[1].ids={"arg": 0})",
-       "functions.step.outputs[1].ids: arg 0 is none of the inputs: bind it as one, or as the ids of a lookup"},
+       "functions.step.outputs[1].ids: arg 0 is not an input; bind it as one, or as the ids of a lookup"},
       {"datasets.clicks[2].batch.size=2",
-       "functions.step: no module takes a batch of 2 of dataset 'clicks' (there is 4)"},
+       "functions.step: no module accepts batch size 2 of dataset 'clicks' (available: 4)"},
       {"functions.step.outputs[1].gradient=bias",
        "functions.step.outputs[1]: variable 'bias' is a scalar: it has no rows"},
       {"functions.put.outputs[0].part=values",

@@ -3,6 +3,7 @@
 // Every example of tfd-program(5): the whole program, the parts merged into it, the overrides, the errors.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -54,7 +55,7 @@ Result<Program> parse_page(const std::string& document, std::vector<std::string>
 
 TEST_CASE("manual: the whole program is right, and so is each part of one") {
   const auto all = blocks();
-  REQUIRE(all.size() == 12);
+  REQUIRE(all.size() == 14);
   int parts = 0;
   for (const std::string& block : all) {
     INFO(block);
@@ -69,7 +70,7 @@ TEST_CASE("manual: the whole program is right, and so is each part of one") {
     const auto program = parse_page(document.dump());
     if (!program) FAIL(program.error().message);
   }
-  CHECK(parts == 9);
+  CHECK(parts == 10);
 }
 
 TEST_CASE("manual: the overrides work") {
@@ -83,6 +84,23 @@ TEST_CASE("manual: the overrides work") {
     CHECK(program->document != parse_page(all[0])->document);
   }
   CHECK(count == 6);
+}
+
+TEST_CASE("manual: the warning of lost updates reads as it says, of the example without its word") {
+  const auto all = blocks();
+  const auto find = [&](std::string_view begin) {
+    return *std::find_if(all.begin(), all.end(), [&](const std::string& block) { return block.starts_with(begin); });
+  };
+  Json document = Json::parse(all[0]);
+  document.merge_patch(Json::parse("{" + find("\"variables\": {\n  \"bn/") + "}"));
+  const auto said = parse_page(document.dump());
+  REQUIRE(said);
+  CHECK_FALSE(lost_updates_of(*said, *said->find_function("normalize"), true));
+  document["functions"]["normalize"]["outputs"][1].erase("apply");
+  const auto unsaid = parse_page(document.dump());
+  REQUIRE(unsaid);
+  CHECK(lost_updates_of(*unsaid, *unsaid->find_function("normalize"), true).value() + "\n" ==
+        find("program.json: functions.normalize"));
 }
 
 TEST_CASE("manual: the errors read as it says") {

@@ -117,8 +117,8 @@ TEST_CASE("program: what npy files are is told to tasks that cannot look at them
 TEST_CASE("program: --set changes values, adds keys, takes them away and keeps text as text") {
   CHECK(good({"train.steps=10"}).train->steps == 10);
   CHECK(good({"train.log_every=5"}).train->log_every == 5);
-  CHECK(good({"train.checkpoint=null", "train.checkpoint.dir=x=y"}).train->checkpoint->directory == "x=y");
-  CHECK(good({R"(train.checkpoint.dir="2000")"}).train->checkpoint->directory == "2000");
+  CHECK(good({"train.checkpoint=null", "train.checkpoint.dir=x=y"}).train->checkpoint->directory.ends_with("/x=y"));
+  CHECK(good({R"(train.checkpoint.dir="2000")"}).train->checkpoint->directory.ends_with("/2000"));
   CHECK(good({"optimizer={\"sgd\": {\"learning_rate\": 0.5}}"}).optimizer == R"({"sgd":{"learning_rate":0.5}})");
   CHECK(good({"datasets.train[2].batch.drop_remainder=true"}).datasets.at("train").find("drop_remainder") !=
         std::string::npos);
@@ -141,7 +141,7 @@ TEST_CASE("program: the module is chosen by the shapes that come") {
   CHECK((*choose_module(eval, specs(4)))->name == "eval.mlir");
   CHECK((*choose_module(eval, specs(2)))->name == "eval_2.mlir");
   CHECK(choose_module(eval, specs(3)).error().message ==
-        "eval_step: no module takes a batch of 3 (there are 4 and 2): argument 2 (x) is f32[3, 8]");
+        "eval_step: no module accepts batch size 3 (available: 4 and 2): argument 2 (x) is f32[3, 8]");
   auto mixed = specs(4);
   mixed[3].shape = {2};
   CHECK(choose_module(eval, mixed).error().message ==
@@ -168,11 +168,13 @@ TEST_CASE("program: replicas that share a batch need modules for their shares") 
   CHECK(error(2, {eight}).empty());
   CHECK(error(0, {eight}).empty());  // with two it is right
   CHECK(error(3, {eight}) ==
-        "p.json: functions.train_step: 3 replicas share a batch of 8 of dataset 'train', and no module takes 2 (there "
-        "is 4)");
+        "p.json: functions.train_step: 3 replicas share a batch of 8 of dataset 'train', and no module accepts 2 "
+        "(available: "
+        "4)");
   CHECK(error(2, {}) ==
-        "p.json: functions.train_step: 2 replicas share a batch of 4 of dataset 'train', and no module takes 2 (there "
-        "is 4)");
+        "p.json: functions.train_step: 2 replicas share a batch of 4 of dataset 'train', and no module accepts 2 "
+        "(available: "
+        "4)");
 }
 
 TEST_CASE("program: shardings over the logical devices of a replica are kept, and need as many") {

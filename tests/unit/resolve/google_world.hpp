@@ -111,4 +111,11 @@ class GoogleWorld {
   std::map<std::string, std::vector<Result<Response>>> answers_;
 };
 
+/// The cluster as JSON and the task, or the error.
+inline std::string shown(const Result<cluster::ClusterConfig>& config) {
+  if (!config) return "error: " + config.error().message;
+  const std::string task = config->task ? cluster::format_task(*config->task) : "-";
+  return cluster::cluster_spec_to_json(config->cluster) + " " + task;
+}
+
 }  // namespace tfd::resolve

@@ -3,6 +3,7 @@
 //
 // A world with a Kubernetes API in it: pods by label, pages, watches from a resource version on, and the faults a test
 // wants. What a test does "meanwhile" happens when a watch has nothing more to say. Thread rule: one thread.
+#include <doctest/doctest.h>
 #include <poll.h>
 
 #include <deque>
@@ -14,6 +15,14 @@
 #include "tfd/resolve/kubernetes.hpp"
 
 namespace tfd::resolve {
+
+inline bool says(const std::string& text, std::string_view part) {
+  CAPTURE(text);
+  CAPTURE(part);
+  const bool found = text.find(part) != std::string::npos;
+  CHECK(found);
+  return found;
+}
 
 inline constexpr const char* kKubeconfigText =
     "clusters: [{name: c, cluster: {server: 'https://api.test:6443/', certificate-authority-data: Q0E=}}]\n"

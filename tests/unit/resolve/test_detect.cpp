@@ -56,7 +56,7 @@ TEST_CASE("auto: nothing found names everything looked for") {
   around.load_file = no_files();
   const auto nothing = resolve_kind("auto", around, Deadline::never());
   REQUIRE_FALSE(nothing);
-  CHECK(nothing.error().code == Code::kNotFound);
+  CHECK(nothing.error().code == Code::kFailedPrecondition);
   for (const char* name :
        {"TF_CONFIG", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_STEP_NODELIST", "TPU_NAME", "KUBERNETES_SERVICE_HOST"})
     CHECK_MESSAGE(nothing.error().message.find(name) != std::string::npos, name);

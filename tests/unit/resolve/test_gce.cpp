@@ -41,12 +41,6 @@ Result<cluster::ClusterConfig> resolve_group(GoogleWorld& world, const GceOption
   return gce->resolve(GoogleWorld::soon());
 }
 
-std::string shown(const Result<cluster::ClusterConfig>& config) {
-  if (!config) return "error: " + config.error().message;
-  return cluster::cluster_spec_to_json(config->cluster) + " " +
-         (config->task ? cluster::format_task(*config->task) : "-");
-}
-
 }  // namespace
 
 TEST_CASE("gce: the running instances by name, numbers as numbers, over all pages") {

@@ -78,12 +78,12 @@ std::string service_account(const std::string& key = kRsaKey, const std::string&
 constexpr const char* kUser =
     R"({"type": "authorized_user", "client_id": "id", "client_secret": "s+cret", "refresh_token": "1//r"})";
 
-struct Bed {
+struct TokenBed {
   GoogleWorld world;
   MetadataServer metadata{world.surroundings};
   std::unique_ptr<TokenSource> source;
 
-  Bed() { world.surroundings.env.unset("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"); }
+  TokenBed() { world.surroundings.env.unset("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"); }
   Result<std::string> token(const std::string& file = "") {
     if (!source) source = make_token_source(file, metadata, world.surroundings);
     return TFD_TRY(source->fetch_token(GoogleWorld::soon())).reveal();
@@ -127,7 +127,7 @@ TEST_CASE("google credentials: a key that can't sign is said so, never shown and
 }
 
 TEST_CASE("google credentials: a service account exchanges a signed assertion") {
-  Bed bed;
+  TokenBed bed;
   bed.world.files["/key.json"] = service_account();
   bed.world.put(kTokenUri, 200, R"({"access_token": "tok-1", "expires_in": 3600, "token_type": "Bearer"})");
   CHECK(bed.token("/key.json").value() == "tok-1");
@@ -147,7 +147,7 @@ TEST_CASE("google credentials: a service account exchanges a signed assertion") 
 
 TEST_CASE("google credentials: a user's refresh token, in the file that gcloud writes") {
   for (const bool own_folder : {false, true}) {
-    Bed bed;
+    TokenBed bed;
     bed.world.surroundings.env.set("HOME", "/home/me");
     if (own_folder) bed.world.surroundings.env.set("CLOUDSDK_CONFIG", "/conf");
     const std::string folder = own_folder ? "/conf" : "/home/me/.config/gcloud";
@@ -160,7 +160,7 @@ TEST_CASE("google credentials: a user's refresh token, in the file that gcloud w
 }
 
 TEST_CASE("google credentials: a token is kept until a minute before it expires, or is forgotten") {
-  Bed bed;
+  TokenBed bed;
   bed.world.files["/u"] = kUser;
   bed.world.surroundings.env.set("GOOGLE_APPLICATION_CREDENTIALS", "/u");
   bed.world.put(kTokenUri, 200, R"({"access_token": "a", "expires_in": 3600})");
@@ -177,7 +177,7 @@ TEST_CASE("google credentials: a token is kept until a minute before it expires,
 }
 
 TEST_CASE("google credentials: the order in which they are looked for") {
-  Bed bed;
+  TokenBed bed;
   auto& env = bed.world.surroundings.env;
   bed.world.put_metadata("instance/service-accounts/default/token", R"({"access_token": "vm", "expires_in": 3000})");
   CHECK(bed.token().value() == "vm");
@@ -201,7 +201,7 @@ TEST_CASE("google credentials: the order in which they are looked for") {
 }
 
 TEST_CASE("google credentials: none anywhere says where they were looked for") {
-  Bed bed;
+  TokenBed bed;
   bed.world.on_google_cloud = false;
   bed.world.surroundings.env.set("HOME", "/h");
   const auto token = bed.token();
@@ -214,14 +214,14 @@ TEST_CASE("google credentials: none anywhere says where they were looked for") {
 }
 
 TEST_CASE("google credentials: a VM without a service account") {
-  Bed bed;
+  TokenBed bed;
   const auto token = bed.token();
   REQUIRE_FALSE(token);
   CHECK(token.error().code == Code::kPermissionDenied);
 }
 
 TEST_CASE("google credentials: workload identity federation from a file, and impersonation") {
-  Bed bed;
+  TokenBed bed;
   bed.world.files["/wif"] = R"({"type": "external_account", "audience": "//iam/aud", "subject_token_type": "jwt",
       "token_url": "https://sts.googleapis.com/v1/token",
       "credential_source": {"file": "/subject", "format": {"type": "json", "subject_token_field_name": "t"}},
@@ -242,7 +242,7 @@ TEST_CASE("google credentials: workload identity federation from a file, and imp
 }
 
 TEST_CASE("google credentials: what gcloud writes for an impersonated account") {
-  Bed bed;
+  TokenBed bed;
   bed.world.files["/i"] = fmt::format(R"({{"type": "impersonated_service_account", "source_credentials": {},
       "service_account_impersonation_url": "https://iam.test/x", "delegates": ["d1"]}})",
                                       kUser);
@@ -278,7 +278,7 @@ TEST_CASE("google credentials: bad files are named, and nothing of them is shown
        Code::kUnimplemented, "elsewhere than a file"},
       {R"({"type": "impersonated_service_account", "x": "hunter2"})", Code::kInvalidArgument, "no source_credentials"}};
   for (const Case& each : cases) {
-    Bed bed;
+    TokenBed bed;
     bed.world.files["/key.json"] = each.text;
     const auto token = bed.token("/key.json");
     REQUIRE_FALSE(token);
@@ -292,7 +292,7 @@ TEST_CASE("google credentials: bad files are named, and nothing of them is shown
 }
 
 TEST_CASE("google credentials: a missing file is named") {
-  Bed bed;
+  TokenBed bed;
   bed.world.surroundings.env.set("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere");
   const auto token = bed.token();
   REQUIRE_FALSE(token);
@@ -301,7 +301,7 @@ TEST_CASE("google credentials: a missing file is named") {
 }
 
 TEST_CASE("google credentials: a token endpoint that repeats what it was sent") {
-  Bed bed;
+  TokenBed bed;
   bed.world.files["/u"] = R"({"type": "authorized_user", "client_id": "c", "client_secret": "s3cret-s3cret-s3cret",
     "refresh_token": "1//re/fresh-token-hunter2"})";
   bed.world.put(kTokenUri, 400, R"({"error": "invalid_grant",
@@ -328,7 +328,7 @@ TEST_CASE("google credentials: what the token endpoint refuses") {
       {200, "{}", Code::kUnavailable, "no access_token"},
       {200, R"({"access_token": "a\r\nX-Evil: 1"})", Code::kUnavailable, "the access_token is not one"}};
   for (const Case& each : cases) {
-    Bed bed;
+    TokenBed bed;
     bed.world.files["/u"] = kUser;
     bed.world.put(kTokenUri, each.status, each.body);
     const auto token = bed.token("/u");
@@ -342,7 +342,7 @@ TEST_CASE("google credentials: what the token endpoint refuses") {
 
 TEST_CASE("google credentials: a file with a token holds one token") {
   for (const char* text : {"", " \n", "a b", "a\nb"}) {
-    Bed bed;
+    TokenBed bed;
     bed.world.surroundings.env.set("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", "/t");
     bed.world.files["/t"] = text;
     CHECK(bed.token().error().code == Code::kInvalidArgument);

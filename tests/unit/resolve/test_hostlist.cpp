@@ -61,9 +61,9 @@ TEST_CASE("hostlist: a range may have a step, after a slash as ClusterShell has 
   CHECK(expand("r[1-3/2]n[0-1]") == "r1n0 r1n1 r3n0 r3n1");
   CHECK(expand("n[5-6/9223372036854775806]") == "n5");
   CHECK(why("n[1-4/0]") == "'1-4/0' has a step of zero");
-  CHECK(why("n[1-4/x]") == "'1-4/x' has a step that is no number");
-  CHECK(why("n[1-4/]") == "'1-4/' has a step that is no number");
-  CHECK(why("n[1-4/2/2]") == "'1-4/2/2' has a step that is no number");
+  CHECK(why("n[1-4/x]") == "'1-4/x' has a step that is not a number");
+  CHECK(why("n[1-4/]") == "'1-4/' has a step that is not a number");
+  CHECK(why("n[1-4/2/2]") == "'1-4/2/2' has a step that is not a number");
   CHECK(why("n[4/2]") == "'4/2' is neither N nor N-M");
   CHECK(why("n[1-4/2]", Compat::kTensorflow) == "'1-4/2' is neither N nor N-M");
 }

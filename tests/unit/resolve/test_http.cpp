@@ -17,8 +17,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Deadline soon() { return Deadline::after(20s); }
-
 Result<Response> get(const std::string& url, Deadline deadline = soon(), const Environment& env = {}) {
   return make_curl_fetcher(env)->fetch({.url = url}, deadline);
 }

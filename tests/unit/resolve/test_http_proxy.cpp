@@ -15,7 +15,6 @@ using namespace tfd::resolve::http;
 using namespace std::chrono_literals;
 
 namespace {
-Deadline soon() { return Deadline::after(20s); }
 Environment env_of(std::map<std::string, std::string, std::less<>> values) { return Environment(std::move(values)); }
 }  // namespace
 

@@ -20,8 +20,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Deadline soon() { return Deadline::after(10s); }
-
 struct Client {
   explicit Client(const HttpServer& server) : fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};

@@ -20,8 +20,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Deadline soon() { return Deadline::after(30s); }
-
 /// A folder of certificates: two authorities, servers that are right, named otherwise and expired, a client.
 class Certificates {
  public:

@@ -20,14 +20,6 @@ using namespace tfd::resolve::kubernetes;
 
 namespace {
 
-bool says(const std::string& text, std::string_view part) {
-  CAPTURE(text);
-  CAPTURE(part);
-  const bool found = text.find(part) != std::string::npos;
-  CHECK(found);
-  return found;
-}
-
 Result<Access> access_in(KubeWorld& world, const KubernetesOptions& options = {}) {
   return load_access(options, world.surroundings);
 }

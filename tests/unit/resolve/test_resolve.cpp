@@ -40,8 +40,8 @@ TEST_CASE("simple: the master given, else the own task's") {
   CHECK(resolve_simple(options).error().message == "cluster.worker[0]: port 70000 out of range");
 }
 
-TEST_CASE("tf-config: unset is not found, and an empty cluster for TensorFlow") {
-  CHECK(tf_config(nullptr).error().code == Code::kNotFound);
+TEST_CASE("tf-config: unset is no cluster, and an empty cluster for TensorFlow") {
+  CHECK(tf_config(nullptr).error().code == Code::kFailedPrecondition);
   const auto empty = tf_config(nullptr, {.compat = Compat::kTensorflow});
   REQUIRE(empty);
   CHECK(empty->cluster.empty());

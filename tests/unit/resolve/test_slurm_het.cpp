@@ -14,7 +14,7 @@ namespace {
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
-const GpuLister kNoGpus = []() -> Result<std::optional<int>> { return std::nullopt; };
+const GpuLister kHetNoGpus = []() -> Result<std::optional<int>> { return std::nullopt; };
 
 /// sbatch -w n[3-4] -n4 : -w n[1-2] -n4, in the batch script.
 Values batch() {
@@ -43,11 +43,11 @@ Values task(int rank) {
   return values;
 }
 
-Result<cluster::ClusterConfig> resolve_with(const Values& values, std::string jobs = "") {
+Result<cluster::ClusterConfig> resolve_het(const Values& values, std::string jobs = "") {
   SlurmOptions options;
   if (!values.contains("SLURM_STEP_RESV_PORTS")) options.port_base = 1000;
   if (!jobs.empty()) REQUIRE(parse_slurm_jobs(jobs, options));
-  return resolve_slurm(Environment(values), options, kNoGpus);
+  return resolve_slurm(Environment(values), options, kHetNoGpus);
 }
 
 std::string shown(const Result<cluster::ClusterConfig>& config) {
@@ -61,20 +61,20 @@ std::string shown(const Result<cluster::ClusterConfig>& config) {
 }  // namespace
 
 TEST_CASE("slurm: a batch script sees all components of a heterogeneous job") {
-  const auto config = resolve_with(batch());
+  const auto config = resolve_het(batch());
   CHECK(shown(config) == "n3:1000 n3:1001 n3:1002 n4:1000 n1:1000 n2:1000 n2:1001 n2:1002");
   CHECK_FALSE(config->task);
   CHECK(config->no_task_reason == "SLURM_PROCID is the batch step's, srun starts the tasks");
 }
 
 TEST_CASE("slurm: ranks go through the components in order, though the step's nodelist is sorted by name") {
-  const auto config = resolve_with(task(4));
-  CHECK(shown(config) == shown(resolve_with(batch())));
+  const auto config = resolve_het(task(4));
+  CHECK(shown(config) == shown(resolve_het(batch())));
   CHECK(config->task == cluster::TaskId{"worker", 4});
   CHECK(*config->master == "grpc://n1:1000");
   Values values = task(4);
   values["SLURM_DISTRIBUTION"] = "cyclic";  // each component for itself
-  CHECK(shown(resolve_with(values)) == "n3:1000 n4:1000 n3:1001 n3:1002 n1:1000 n2:1000 n2:1001 n2:1002");
+  CHECK(shown(resolve_het(values)) == "n3:1000 n4:1000 n3:1001 n3:1002 n1:1000 n2:1000 n2:1001 n2:1002");
 }
 
 TEST_CASE("slurm: that a component of one task a node is cyclic says nothing about the others") {
@@ -83,7 +83,7 @@ TEST_CASE("slurm: that a component of one task a node is cyclic says nothing abo
   const std::string block = "n3:1000 n4:1000 n1:1000 n2:1000 n2:1001 n2:1002";
   for (const char* seen : {"block", "cyclic"}) {  // srun's threads race for the variable
     values["SLURM_DISTRIBUTION"] = seen;
-    CHECK(shown(resolve_with(values)) == block);
+    CHECK(shown(resolve_het(values)) == block);
   }
 }
 
@@ -96,62 +96,62 @@ TEST_CASE("slurm: srun A : B sets only the older names of some variables") {
     values.erase("SLURM_JOB_NODELIST_HET_GROUP_" + n);
     values.erase("SLURM_TASKS_PER_NODE_HET_GROUP_" + n);
   }
-  CHECK(shown(resolve_with(values)) == shown(resolve_with(task(4))));
+  CHECK(shown(resolve_het(values)) == shown(resolve_het(task(4))));
 }
 
 TEST_CASE("slurm: a step of one component is a cluster of its own") {
   Values values = task(0);
   values["SLURM_STEP_NODELIST"] = values["SLURM_JOB_NODELIST"] = "n[1-2]";
   values["SLURM_STEP_TASKS_PER_NODE"] = values["SLURM_TASKS_PER_NODE"] = "1,3";
-  CHECK(shown(resolve_with(values)) == "n1:1000 n2:1000 n2:1001 n2:1002");
-  CHECK(shown(resolve_with(values, "worker=het:1")) == "n1:1000 n2:1000 n2:1001 n2:1002");
-  CHECK(shown(resolve_with(values, "ps=het:0,worker=het:1")) ==
+  CHECK(shown(resolve_het(values)) == "n1:1000 n2:1000 n2:1001 n2:1002");
+  CHECK(shown(resolve_het(values, "worker=het:1")) == "n1:1000 n2:1000 n2:1001 n2:1002");
+  CHECK(shown(resolve_het(values, "ps=het:0,worker=het:1")) ==
         "job 'ps' is component 0, but no task runs there (srun --het-group says where)");
 }
 
 TEST_CASE("slurm: components become jobs, whatever their names; jobs with counts share the other ones") {
   for (const Values& values : {batch(), task(0)}) {
-    CHECK(shown(resolve_with(values, "ps=het:1,worker=het:0")) ==
+    CHECK(shown(resolve_het(values, "ps=het:1,worker=het:0")) ==
           "ps=n1:1000 ps=n2:1000 ps=n2:1001 ps=n2:1002 n3:1000 n3:1001 n3:1002 n4:1000");
-    CHECK(shown(resolve_with(values, "ps=het:1,worker=3,chief=1")) ==
+    CHECK(shown(resolve_het(values, "ps=het:1,worker=3,chief=1")) ==
           "chief=n3:1000 ps=n1:1000 ps=n2:1000 ps=n2:1001 ps=n2:1002 n3:1001 n3:1002 n4:1000");
-    CHECK(shown(resolve_with(values, "worker=het:1+0")) == shown(resolve_with(values)));
-    CHECK(shown(resolve_with(values, "ps=het:1")) ==
+    CHECK(shown(resolve_het(values, "worker=het:1+0")) == shown(resolve_het(values)));
+    CHECK(shown(resolve_het(values, "ps=het:1")) ==
           "the jobs with counts have 0 tasks together, but the components that no job names have 4");
-    CHECK(shown(resolve_with(values, "ps=het:2")) == "job 'ps' is component 2, but there are 2: 0 to 1");
+    CHECK(shown(resolve_het(values, "ps=het:2")) == "job 'ps' is component 2, but there are 2: 0 to 1");
   }
-  CHECK(resolve_with(task(4), "ps=het:1,worker=het:0")->task == cluster::TaskId{"ps", 0});
-  CHECK(resolve_with(task(3), "ps=het:1,worker=het:0")->task == cluster::TaskId{"worker", 3});
-  CHECK(shown(resolve_with({{"SLURM_JOB_NODELIST", "n1"}, {"SLURM_TASKS_PER_NODE", "2"}}, "ps=het:0")) ==
+  CHECK(resolve_het(task(4), "ps=het:1,worker=het:0")->task == cluster::TaskId{"ps", 0});
+  CHECK(resolve_het(task(3), "ps=het:1,worker=het:0")->task == cluster::TaskId{"worker", 3});
+  CHECK(shown(resolve_het({{"SLURM_JOB_NODELIST", "n1"}, {"SLURM_TASKS_PER_NODE", "2"}}, "ps=het:0")) ==
         "job 'ps' is component 0, but this is no heterogeneous job");
   SlurmOptions options{.gpus_per_node = 1, .compat = Compat::kTensorflow};
   REQUIRE(parse_slurm_jobs("ps=het:0", options));
-  CHECK(resolve_slurm(Environment(task(0)), options, kNoGpus).error().message ==
+  CHECK(resolve_slurm(Environment(task(0)), options, kHetNoGpus).error().message ==
         "job 'ps': TensorFlow's resolver knows no components, only counts");
 }
 
 TEST_CASE("slurm: each component has its part of the ports that are reserved for all") {
   Values values = task(0);
   values["SLURM_STEP_RESV_PORTS"] = "31001-31008";  // 3 + 1 and 3 + 1
-  CHECK(shown(resolve_with(values)) == "n3:31001 n3:31002 n3:31003 n4:31001 n1:31005 n2:31005 n2:31006 n2:31007");
+  CHECK(shown(resolve_het(values)) == "n3:31001 n3:31002 n3:31003 n4:31001 n1:31005 n2:31005 n2:31006 n2:31007");
   values["SLURM_STEP_RESV_PORTS"] = "31001-31003";
-  CHECK(shown(resolve_with(values)) == "n3:31001 n3:31002 n3:31003 n4:31001 n1:31001 n2:31001 n2:31002 n2:31003");
+  CHECK(shown(resolve_het(values)) == "n3:31001 n3:31002 n3:31003 n4:31001 n1:31001 n2:31001 n2:31002 n2:31003");
 }
 
 TEST_CASE("slurm: a component of which something is missing is named") {
   Values values = batch();
   values.erase("SLURM_JOB_NODELIST_HET_GROUP_1");
-  CHECK(shown(resolve_with(values)) ==
+  CHECK(shown(resolve_het(values)) ==
         "a heterogeneous job of 2 components, but SLURM_JOB_NODELIST_HET_GROUP_1 is not set");
   values = batch();
   values["SLURM_TASKS_PER_NODE_HET_GROUP_1"] = "1";
-  CHECK(shown(resolve_with(values)) ==
+  CHECK(shown(resolve_het(values)) ==
         "SLURM_JOB_NODELIST_HET_GROUP_1 names 2 hosts, but SLURM_TASKS_PER_NODE_HET_GROUP_1 counts tasks on 1");
   values.erase("SLURM_TASKS_PER_NODE_HET_GROUP_1");
-  CHECK(shown(resolve_with(values)) == "SLURM_TASKS_PER_NODE_HET_GROUP_1 is not set: give --tasks-per-node");
+  CHECK(shown(resolve_het(values)) == "SLURM_TASKS_PER_NODE_HET_GROUP_1 is not set: give --tasks-per-node");
   values = task(0);
   values["SLURM_JOB_NODELIST_HET_GROUP_1"] = "n1";
-  CHECK(shown(resolve_with(values)) == "n2 is in the nodelist, but in no component of the heterogeneous job");
+  CHECK(shown(resolve_het(values)) == "n2 is in the nodelist, but in no component of the heterogeneous job");
 }
 
 TEST_CASE("slurm: components that are distributed differently are noticed by their tasks") {
@@ -160,11 +160,11 @@ TEST_CASE("slurm: components that are distributed differently are noticed by the
   values["SLURMD_NODENAME"] = "n3";
   values["SLURM_LOCALID"] = "0";
   values["SLURM_GTIDS"] = "0,2,3";
-  CHECK(shown(resolve_with(values)) ==
+  CHECK(shown(resolve_het(values)) ==
         "ranks 0,1,2 should be on n3 by the distribution 'block', but SLURM_GTIDS is 0,2,3: give all components the "
         "same srun -m");
   values["SLURM_GTIDS"] = "0,1,2";
-  CHECK(resolve_with(values));
+  CHECK(resolve_het(values));
 }
 
 TEST_CASE("slurm: what another job left in the environment doesn't count") {
@@ -173,13 +173,13 @@ TEST_CASE("slurm: what another job left in the environment doesn't count") {
   values["SLURM_JOB_ID"] = "9";
   values["SLURM_JOB_NODELIST"] = "n7";
   values["SLURM_TASKS_PER_NODE"] = "2";
-  const auto config = resolve_with(values);
+  const auto config = resolve_het(values);
   CHECK(shown(config) == "n7:1000 n7:1001");
   CHECK_FALSE(config->task);
   CHECK(config->no_task_reason == "SLURM_PROCID is the batch step's, srun starts the tasks");
   // On the step's own hosts, with other counts.
   values["SLURM_JOB_NODELIST"] = "n1";
-  CHECK(shown(resolve_with(values)) == "n1:1000 n1:1001");
+  CHECK(shown(resolve_het(values)) == "n1:1000 n1:1001");
   // srun --preserve-env keeps the job's counts beside the step's.
   values = {{"SLURM_JOB_ID", "9"},
             {"SLURM_STEP_ID", "0"},
@@ -189,7 +189,7 @@ TEST_CASE("slurm: what another job left in the environment doesn't count") {
             {"SLURM_STEP_TASKS_PER_NODE", "2"},
             {"SLURM_PROCID", "1"},
             {"SLURM_UMASK", "0022"}};
-  CHECK(resolve_with(values)->task == cluster::TaskId{"worker", 1});
+  CHECK(resolve_het(values)->task == cluster::TaskId{"worker", 1});
 }
 
 TEST_CASE("slurm: AMD's and Intel's variables choose GPUs where NVIDIA's isn't set") {
@@ -198,11 +198,11 @@ TEST_CASE("slurm: AMD's and Intel's variables choose GPUs where NVIDIA's isn't s
                 {"SLURM_STEP_NODELIST", "n1"},
                 {"SLURM_STEP_TASKS_PER_NODE", "2"},
                 {"ROCR_VISIBLE_DEVICES", "4,5"}};
-  auto config = resolve_with(values);
+  auto config = resolve_het(values);
   CHECK(config->visible_devices == std::optional<std::string>("5"));
   CHECK(config->visible_devices_variable == "ROCR_VISIBLE_DEVICES");
   values["CUDA_VISIBLE_DEVICES"] = "6,7";
-  config = resolve_with(values);
+  config = resolve_het(values);
   CHECK(config->visible_devices == std::optional<std::string>("7"));
   CHECK(config->visible_devices_variable == "CUDA_VISIBLE_DEVICES");
 }
@@ -214,17 +214,17 @@ TEST_CASE("slurm: a task that is alone on its node counts no more GPUs than it a
                 {"SLURM_STEP_TASKS_PER_NODE", "1"},
                 {"CUDA_VISIBLE_DEVICES", "0,1,2,3"},
                 {"SLURMD_TRES_BIND", "gpu:per_task:2"}};
-  auto config = resolve_with(values);
+  auto config = resolve_het(values);
   CHECK(config->num_accelerators.at("GPU") == 2);
   CHECK(config->visible_devices == std::optional<std::string>("0,1"));
   values["SLURMD_TRES_BIND"] = "gpu:single:1";
-  CHECK(resolve_with(values)->num_accelerators.at("GPU") == 4);
+  CHECK(resolve_het(values)->num_accelerators.at("GPU") == 4);
 }
 
 TEST_CASE("slurm: outside of its tasks a job's GPUs are what was asked for, not this host's") {
   const auto gpus = [](const std::string& name, const std::string& value) {
     const auto config =
-        resolve_with({{"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_TASKS_PER_NODE", "2(x2)"}, {name, value}});
+        resolve_het({{"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_TASKS_PER_NODE", "2(x2)"}, {name, value}});
     REQUIRE(config);
     const auto found = config->num_accelerators.find("GPU");
     return found == config->num_accelerators.end() ? 0 : found->second;

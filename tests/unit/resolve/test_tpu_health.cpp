@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* kNode = "projects/p/locations/z/nodes/t";
+constexpr const char* kHealthNode = "projects/p/locations/z/nodes/t";
 
 std::unique_ptr<TpuResolver> make(GoogleWorld& world, TpuOptions options = {}) {
   if (!options.tpu) options.tpu = std::vector<std::string>{"t"};
@@ -36,10 +36,10 @@ std::string symptom(const std::string& type, const std::string& time) {
 
 TEST_CASE("tpu: waits until it is healthy, one question a round") {
   GoogleWorld world;
-  world.put_node(kNode, R"({"state": "CREATING"})");
+  world.put_node(kHealthNode, R"({"state": "CREATING"})");
   for (int attempt = 0; attempt < 5; ++attempt)
-    world.put_error(std::string(GoogleWorld::kApi) + kNode, Code::kUnavailable, "connection refused");
-  world.put_node(kNode, R"({"state": "READY", "health": "HEALTHY"})");
+    world.put_error(std::string(GoogleWorld::kApi) + kHealthNode, Code::kUnavailable, "connection refused");
+  world.put_node(kHealthNode, R"({"state": "READY", "health": "HEALTHY"})");
   CHECK(make(world)->wait_healthy(30s, Deadline::after(20min)));
   CHECK(std::count(world.pauses.begin(), world.pauses.end(), Duration(30s)) == 2);
   CHECK(world.requests.size() == 7);
@@ -47,7 +47,7 @@ TEST_CASE("tpu: waits until it is healthy, one question a round") {
 
 TEST_CASE("tpu: gives up waiting as soon as the next question would be too late, and says what it saw") {
   GoogleWorld world;
-  world.put_node(kNode, R"({"state": "READY", "health": "TIMEOUT"})");
+  world.put_node(kHealthNode, R"({"state": "READY", "health": "TIMEOUT"})");
   const auto waited = make(world)->wait_healthy(10s, Deadline::after(25s));
   REQUIRE_FALSE(waited);
   CHECK(waited.error().code == Code::kDeadlineExceeded);
@@ -57,7 +57,7 @@ TEST_CASE("tpu: gives up waiting as soon as the next question would be too late,
 
 TEST_CASE("tpu: what is terminated won't become healthy, and an address has no health") {
   GoogleWorld world;
-  world.put_node(kNode, R"({"state": "PREEMPTED"})");
+  world.put_node(kHealthNode, R"({"state": "PREEMPTED"})");
   CHECK(make(world)->wait_healthy(10s, Deadline::never()).error().code == Code::kFailedPrecondition);
   const auto by_address = make(world, {.tpu = {{"grpc://10.0.0.1"}}});
   CHECK(by_address->wait_healthy(10s, Deadline::never()).error().code == Code::kFailedPrecondition);
@@ -82,13 +82,13 @@ TEST_CASE("tpu: recoverable is a matter of state and of memory, by the second") 
   for (const Case& each : cases) {
     CAPTURE(each.node);
     GoogleWorld world;
-    world.put_node(kNode, each.node);
+    world.put_node(kHealthNode, each.node);
     CHECK(make(world)->recoverable(GoogleWorld::soon()).value() == each.expected);
     CHECK(world.requests.size() == 1);
   }
   for (const char* time : {"", "yesterday", "2023-11-14T22:11:50", "2023-11-14T22:11:50+1", "2023-11-14T22:11:50Zx"}) {
     GoogleWorld world;
-    world.put_node(kNode, symptom("OUT_OF_MEMORY", time));
+    world.put_node(kHealthNode, symptom("OUT_OF_MEMORY", time));
     CHECK(make(world)->recoverable(GoogleWorld::soon()).error().code == Code::kInvalidArgument);
   }
 }
@@ -113,7 +113,7 @@ TEST_CASE("tpu: cores that nothing tells, or that don't divide, are an error") {
   GoogleWorld world;
   const auto by_address = make(world, {.tpu = {{"grpc://10.0.0.1"}}});
   CHECK(by_address->num_accelerators(GoogleWorld::soon()).error().code == Code::kFailedPrecondition);
-  world.put_node(kNode, R"({"acceleratorType": "v2-8", "networkEndpoints": [
+  world.put_node(kHealthNode, R"({"acceleratorType": "v2-8", "networkEndpoints": [
       {"ipAddress": "a"}, {"ipAddress": "b"}, {"ipAddress": "c"}]})");
   const auto count = make(world)->num_accelerators(GoogleWorld::soon());
   REQUIRE_FALSE(count);

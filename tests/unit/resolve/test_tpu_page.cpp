@@ -11,17 +11,17 @@ using namespace tfd::resolve;
 
 namespace {
 
-constexpr const char* kNode = "projects/p/locations/z/nodes/my-tpu";
+constexpr const char* kPageNode = "projects/p/locations/z/nodes/my-tpu";
 constexpr const char* kPod = R"({"state": "READY", "health": "HEALTHY", "acceleratorType": "v3-16",
     "networkEndpoints": [{"ipAddress": "1.2.3.4", "port": 8470}, {"ipAddress": "1.2.3.5", "port": 8470}]})";
 
-struct Bed {
+struct TpuBed {
   GoogleWorld world;
   TpuOptions options;
   std::unique_ptr<TpuResolver> tpu;
 
-  explicit Bed(const char* node = kPod) {
-    world.put_node(kNode, node);
+  explicit TpuBed(const char* node = kPod) {
+    world.put_node(kPageNode, node);
     options.tpu = std::vector<std::string>{"my-tpu"};
     options.project = "p";
     options.zone = "z";
@@ -55,7 +55,7 @@ std::vector<std::string> local_devices(int tpus) {
 }  // namespace
 
 TEST_CASE("tpu page: it works in Google Compute Engine") {
-  Bed bed;
+  TpuBed bed;
   bed.options.project.clear();
   bed.options.zone.clear();
   bed.world.put_metadata("project/project-id", "p");
@@ -64,7 +64,7 @@ TEST_CASE("tpu page: it works in Google Compute Engine") {
 }
 
 TEST_CASE("tpu page: it works in Google Kubernetes Engine") {
-  Bed bed;
+  TpuBed bed;
   bed.options.tpu.reset();
   bed.world.surroundings.env.set("KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "grpc://10.8.0.3:8470,grpc://10.8.0.4:8470");
   CHECK(bed.spec() == R"({"worker": ["10.8.0.3:8470", "10.8.0.4:8470"]})");
@@ -72,34 +72,34 @@ TEST_CASE("tpu page: it works in Google Kubernetes Engine") {
 }
 
 TEST_CASE("tpu page: tpu is a TPU's name") {
-  Bed bed;
+  TpuBed bed;
   CHECK(bed.spec() == "{" + kWorkers + "}");
   CHECK(bed.tpu->name() == "my-tpu");
 }
 
 TEST_CASE("tpu page: tpu is a worker's gRPC address") {
-  Bed bed;
+  TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"grpc://10.240.1.2:8470"};
   CHECK(bed.spec() == R"({"worker": ["10.240.1.2:8470"]})");
   CHECK(bed.world.requests.empty());
 }
 
 TEST_CASE("tpu page: without tpu it is resolved automatically on Cloud TPUs") {
-  Bed bed;
+  TpuBed bed;
   bed.options.tpu.reset();
   bed.world.put_metadata("instance/attributes/worker-network-endpoints", "a:b:1.2.3.4,a:b:1.2.3.5");
   CHECK(bed.spec() == "{" + kWorkers + "}");
 }
 
 TEST_CASE("tpu page: tpu local is the TPU that is connected to the VM") {
-  Bed bed;
+  TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"local"};
   CHECK(bed.spec() == "{}");
   CHECK(bed.world.requests.empty());
 }
 
 TEST_CASE("tpu page: an omitted or empty zone is the VM's") {
-  Bed bed;
+  TpuBed bed;
   bed.options.zone = "";
   bed.world.put_metadata("instance/zone", "projects/1/zones/z");
   CHECK(bed.spec() == "{" + kWorkers + "}");
@@ -107,7 +107,7 @@ TEST_CASE("tpu page: an omitted or empty zone is the VM's") {
 }
 
 TEST_CASE("tpu page: an omitted or empty project is the VM's") {
-  Bed bed;
+  TpuBed bed;
   bed.options.project = "";
   bed.world.put_metadata("project/project-id", "p");
   CHECK(bed.spec() == "{" + kWorkers + "}");
@@ -115,20 +115,20 @@ TEST_CASE("tpu page: an omitted or empty project is the VM's") {
 }
 
 TEST_CASE("tpu page: job_name names the TPUs' job") {
-  Bed bed;
+  TpuBed bed;
   bed.options.job_name = "tpu";
   CHECK(bed.spec() == R"({"tpu": ["1.2.3.4:8470", "1.2.3.5:8470"]})");
 }
 
 TEST_CASE("tpu page: coordinator_name and coordinator_address put the coordinator into the cluster") {
-  Bed bed;
+  TpuBed bed;
   bed.options.coordinator_name = "coordinator";
   bed.options.coordinator_address = "10.0.0.1:99";
   CHECK(bed.spec() == "{" + kWorkers + R"(, "coordinator": ["10.0.0.1:99"]})");
 }
 
 TEST_CASE("tpu page: without coordinator_address one is made on this host") {
-  Bed bed;
+  TpuBed bed;
   bed.options.coordinator_name = "coordinator";
   bed.options.pick_port = [] { return 4567; };
   bed.world.put_metadata("instance/network-interfaces/0/ip", "10.0.0.9");
@@ -136,7 +136,7 @@ TEST_CASE("tpu page: without coordinator_address one is made on this host") {
 }
 
 TEST_CASE("tpu page: without coordinator_name there is no coordinator and none is made") {
-  Bed bed;
+  TpuBed bed;
   bed.options.pick_port = []() -> Result<int> {
     FAIL("nobody asked for a port");
     return 0;
@@ -145,13 +145,13 @@ TEST_CASE("tpu page: without coordinator_name there is no coordinator and none i
 }
 
 TEST_CASE("tpu page: without credentials the default ones are used") {
-  Bed bed;
+  TpuBed bed;
   CHECK(bed.resolved());
   CHECK(bed.world.requests.back().bearer->reveal() == "tok-file");
 }
 
 TEST_CASE("tpu page: credentials can be given") {
-  Bed bed;
+  TpuBed bed;
   bed.options.credentials = "/user.json";
   bed.world.files["/user.json"] =
       R"({"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "r"})";
@@ -161,30 +161,30 @@ TEST_CASE("tpu page: credentials can be given") {
 }
 
 TEST_CASE("tpu page: discovery_url is a template with {api} and {apiVersion}") {
-  Bed bed;
+  TpuBed bed;
   bed.options.discovery_url = "https://d.test/{api}/{apiVersion}";
   bed.world.put("https://d.test/tpu/v2", 200, R"({"rootUrl": "https://api.test/", "servicePath": ""})");
-  bed.world.put(std::string("https://api.test/v2/") + kNode, 200, kPod);
+  bed.world.put(std::string("https://api.test/v2/") + kPageNode, 200, kPod);
   CHECK(bed.spec() == "{" + kWorkers + "}");
 }
 
 TEST_CASE("tpu page: TPU_API_DISCOVERY_URL overrides discovery_url") {
-  Bed bed;
+  TpuBed bed;
   bed.options.discovery_url = "https://not.test/";
   bed.world.surroundings.env.set("TPU_API_DISCOVERY_URL", "https://d.test/");
   bed.world.put("https://d.test/", 200, R"({"rootUrl": "https://api.test"})");
-  bed.world.put(std::string("https://api.test/v2/") + kNode, 200, kPod);
+  bed.world.put(std::string("https://api.test/v2/") + kPageNode, 200, kPod);
   CHECK(bed.spec() == "{" + kWorkers + "}");
 }
 
 TEST_CASE("tpu page: no TPUs specified is an error (ValueError)") {
-  Bed bed;
+  TpuBed bed;
   bed.options.tpu = std::vector<std::string>{};
   CHECK(bed.failure().code == Code::kInvalidArgument);
 }
 
 TEST_CASE("tpu page: an empty name in a Google Cloud environment is an error (RuntimeError there)") {
-  Bed bed;
+  TpuBed bed;
   bed.options.tpu = std::vector<std::string>{""};
   const Error error = bed.failure();
   CHECK(error.code == Code::kInvalidArgument);  // facts, section 24: a ValueError in TensorFlow 2.21
@@ -192,21 +192,21 @@ TEST_CASE("tpu page: an empty name in a Google Cloud environment is an error (Ru
 }
 
 TEST_CASE("tpu page: environment is the current environment") {
-  Bed bed;
+  TpuBed bed;
   CHECK(bed.resolved()->environment == "");
 }
 
 TEST_CASE("tpu page: task_type and task_id are none for a Cloud TPU") {
-  Bed bed;
+  TpuBed bed;
   CHECK_FALSE(bed.resolved()->task);
   bed.options.compat = Compat::kTensorflow;
-  bed.world.put(std::string("https://tpu.googleapis.com/v1/") + kNode, 200, kPod);
+  bed.world.put(std::string("https://tpu.googleapis.com/v1/") + kPageNode, 200, kPod);
   CHECK(bed.resolved()->task == cluster::TaskId{"worker", 0});
 }
 
 TEST_CASE("tpu page: cluster_spec is the latest: the API is asked every time") {
-  Bed bed;
-  bed.world.put_node(kNode,
+  TpuBed bed;
+  bed.world.put_node(kPageNode,
                      R"({"state": "READY", "health": "HEALTHY", "networkEndpoints": [{"ipAddress": "9.9.9.9"}]})");
   TpuResolver& tpu = bed.made();
   CHECK(cluster::cluster_spec_to_json(tpu.resolve(GoogleWorld::soon())->cluster) == "{" + kWorkers + "}");
@@ -215,21 +215,21 @@ TEST_CASE("tpu page: cluster_spec is the latest: the API is asked every time") {
 }
 
 TEST_CASE("tpu page: cluster_spec of a TPU that isn't healthy is an error (RuntimeError)") {
-  Bed bed(R"({"state": "READY", "health": "UNHEALTHY_TENSORFLOW", "networkEndpoints": [{"ipAddress": "1.1.1.1"}]})");
+  TpuBed bed(R"({"state": "READY", "health": "UNHEALTHY_TENSORFLOW", "networkEndpoints": [{"ipAddress": "1.1.1.1"}]})");
   const auto config = bed.resolved();
   REQUIRE_FALSE(config);
   CHECK(config.error().code == Code::kFailedPrecondition);
 }
 
 TEST_CASE("tpu page: connect resolves the TPU and finds its devices") {
-  Bed bed;
+  TpuBed bed;
   const auto metadata = bed.made().connect(GoogleWorld::soon());
   REQUIRE(metadata);
   CHECK(metadata->num_cores == 16);
 }
 
 TEST_CASE("tpu page: connect without a TPU device is NotFound") {
-  Bed bed;
+  TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"local"};
   bed.world.surroundings.devices = [](Deadline) -> Result<std::vector<std::string>> { return local_devices(0); };
   CHECK(bed.made().connect(GoogleWorld::soon()).error().code == Code::kNotFound);
@@ -238,13 +238,13 @@ TEST_CASE("tpu page: connect without a TPU device is NotFound") {
 }
 
 TEST_CASE("tpu page: get_master is master") {
-  Bed bed;
+  TpuBed bed;
   const auto config = bed.resolved();
   CHECK(config->master == bed.tpu->master(std::nullopt, GoogleWorld::soon()).value());
 }
 
 TEST_CASE("tpu page: get_tpu_system_metadata says the number of hosts and cores, and the devices") {
-  Bed bed;
+  TpuBed bed;
   const auto metadata = bed.made().system_metadata(GoogleWorld::soon());
   REQUIRE(metadata);
   CHECK(metadata->num_hosts == 2);
@@ -254,36 +254,67 @@ TEST_CASE("tpu page: get_tpu_system_metadata says the number of hosts and cores,
   CHECK(metadata->devices.back() == "/job:worker/replica:0/task:1/device:TPU:7");
 }
 
+TEST_CASE("tpu page: get_tpu_system_metadata of an attached TPU counts its cores, on one host") {
+  TpuBed bed;
+  bed.options.tpu = std::vector<std::string>{"local"};
+  for (const char* prefix : {"", "/job:localhost/replica:0/task:0"}) {
+    bed.world.surroundings.devices = [prefix](Deadline) -> Result<std::vector<std::string>> {
+      std::vector<std::string> names;
+      for (const char* device : {"TPU:1", "CPU:0", "TPU_SYSTEM:0", "TPU:0"})
+        names.push_back(fmt::format("{}/device:{}", prefix, device));
+      return names;
+    };
+    const auto metadata = bed.made().system_metadata(GoogleWorld::soon());
+    REQUIRE(metadata);
+    CHECK(metadata->num_cores == 2);
+    CHECK(metadata->num_hosts == 1);
+    CHECK(metadata->num_of_cores_per_host == 2);
+    const std::string host = "/job:localhost/replica:0/task:0/device:";
+    CHECK(metadata->devices ==
+          std::vector<std::string>{host + "CPU:0", host + "TPU:0", host + "TPU:1", host + "TPU_SYSTEM:0"});
+    CHECK(bed.made().num_accelerators(GoogleWorld::soon()).value() == std::map<std::string, int>{{"TPU", 2}});
+    CHECK(bed.made().connect(GoogleWorld::soon()).value().num_cores == 2);
+  }
+}
+
+TEST_CASE("tpu page: what a device's name leaves out is the host's, of the first CPU") {
+  const auto metadata = resolve::tpu_system_metadata({"/device:TPU:0", "/job:worker/task:1/device:CPU:0"});
+  REQUIRE(metadata);
+  CHECK(metadata->num_cores == 1);
+  CHECK(metadata->devices == std::vector<std::string>{"/job:worker/replica:0/task:1/device:CPU:0",
+                                                      "/job:worker/replica:0/task:1/device:TPU:0"});
+}
+
 TEST_CASE("tpu page: master is the grpc path of the first instance") {
-  Bed bed;
+  TpuBed bed;
   CHECK(bed.resolved()->master == "grpc://1.2.3.4:8470");
 }
 
 TEST_CASE("tpu page: master of a TPU given by its address is that address") {
-  Bed bed;
+  TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"grpc://10.240.1.2:8470"};
   CHECK(bed.resolved()->master == "grpc://10.240.1.2:8470");
 }
 
 TEST_CASE("tpu page: master of a task is its address, by grpc whatever the RPC layer") {
-  Bed bed;
+  TpuBed bed;
   CHECK(bed.made().master(cluster::TaskId{"worker", 1}, GoogleWorld::soon()).value() == "grpc://1.2.3.5:8470");
 }
 
 TEST_CASE("tpu page: master of a TPU that doesn't exist is an error (ValueError)") {
-  Bed bed;
+  TpuBed bed;
   CHECK(bed.made().master(cluster::TaskId{"worker", 2}, GoogleWorld::soon()).error().code == Code::kNotFound);
   bed.options.tpu = std::vector<std::string>{"another"};
   CHECK(bed.made().master(std::nullopt, GoogleWorld::soon()).error().code == Code::kNotFound);
 }
 
 TEST_CASE("tpu page: num_accelerators is the number of TPU cores per worker") {
-  Bed bed;
+  TpuBed bed;
   CHECK(bed.made().num_accelerators(GoogleWorld::soon()).value() == std::map<std::string, int>{{"TPU", 8}});
 }
 
 TEST_CASE("tpu page: num_accelerators retries, and fails where the worker can't be talked to (RuntimeError)") {
-  Bed bed;
+  TpuBed bed;
   int asked = 0;
   bed.options.remote_devices = [&](Deadline) -> Result<std::vector<std::string>> {
     ++asked;
@@ -294,7 +325,7 @@ TEST_CASE("tpu page: num_accelerators retries, and fails where the worker can't 
 }
 
 TEST_CASE("tpu page: num_accelerators verifies that all hosts have the same number (RuntimeError)") {
-  Bed bed;
+  TpuBed bed;
   bed.options.remote_devices = [](Deadline) -> Result<std::vector<std::string>> {
     return std::vector<std::string>{"/job:worker/task:0/device:TPU:0", "/job:worker/task:0/device:TPU:1",
                                     "/job:worker/task:1/device:TPU:0"};

@@ -19,12 +19,6 @@ Result<cluster::ClusterConfig> resolve_here(GoogleWorld& world, const Variables&
   return tpu->resolve(GoogleWorld::soon());
 }
 
-std::string shown(const Result<cluster::ClusterConfig>& config) {
-  if (!config) return "error: " + config.error().message;
-  const std::string task = config->task ? cluster::format_task(*config->task) : "-";
-  return cluster::cluster_spec_to_json(config->cluster) + " " + task;
-}
-
 }  // namespace
 
 TEST_CASE("tpu slice: GKE's variables give the workers and this one's index") {

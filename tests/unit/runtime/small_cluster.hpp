@@ -84,7 +84,7 @@ class SmallCluster {
     transport::EndpointOptions options;
     options.name = "coordinator";
     client_ = network_->make_endpoint(std::move(options)).value();
-    placement = place_variables(program, ps);
+    placement = place_variables(program, ps, ReplicaCopies::make(program, devices).value());
     for (int i = 0; i < ps_count; ++i) load("ps", i);
     load("worker", 0);
   }

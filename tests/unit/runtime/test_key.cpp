@@ -128,11 +128,11 @@ TEST_CASE("key file: nobody else may read or change it, its group only on a read
     REQUIRE(!refused);
     CHECK(refused.error().code == Code::kPermissionDenied);
     CHECK(refused.error().message ==
-          fmt::format("key file {0}: mode {1:04o} lets others read it: chmod 600 {0}", folder / "key", mode));
+          fmt::format("key file {0}: mode {1:04o}: others can read it: chmod 600 {0}", folder / "key", mode));
   }
   write(folder / "key", key_to_text(key), 0640);
   CHECK(load_key(folder / "key").error().message ==
-        fmt::format("key file {0}: mode 0640 lets its group read it: chmod 600 {0}", folder / "key"));
+        fmt::format("key file {0}: mode 0640: its group can read it: chmod 600 {0}", folder / "key"));
 }
 
 TEST_CASE("key file: a mounted Secret may be its group's, and not everybody's") {
@@ -161,8 +161,8 @@ TEST_CASE("key file: a mounted Secret may be its group's, and not everybody's") 
   REQUIRE(::umount2(mount.c_str(), MNT_DETACH) == 0);
   CHECK(by_group.value() == key);
   REQUIRE(!by_all);
-  CHECK(by_all.error().message == fmt::format("key file {}/key: mode 0444 lets others read it: of a Kubernetes "
-                                              "Secret, defaultMode: 0440",
+  CHECK(by_all.error().message == fmt::format("key file {}/key: mode 0444: others can read it; for a Kubernetes "
+                                              "Secret set defaultMode: 0440",
                                               mount));
   CHECK(writable.error().code == Code::kPermissionDenied);
 }

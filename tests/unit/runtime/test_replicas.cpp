@@ -118,7 +118,7 @@ TEST_CASE("replicas: an evaluation uses all devices, and each example counts onc
     SmallCluster cluster(parts(), 1, devices);
     const auto of = [&](std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps) {
       auto metrics = cluster.ask<std::vector<Metric>>([&](Deadline deadline, auto done) {
-        cluster.task("worker", 0).evaluate("eval", count, index, steps, SmallCluster::kEpoch, deadline, done);
+        cluster.task("worker", 0).evaluate("eval", count, index, steps, SmallCluster::kEpoch, 1, deadline, done);
       });
       if (!metrics) FAIL(metrics.error().message);
       MetricAccumulator sum;

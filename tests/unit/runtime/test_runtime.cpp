@@ -244,7 +244,7 @@ TEST_CASE("runtime: the parts of an evaluation make one exact pass") {
     MetricAccumulator all;
     for (std::int64_t index = 0; index < count; ++index) {
       const auto part = cluster.ask<std::vector<Metric>>([&](Deadline deadline, auto done) {
-        cluster.task("worker:0", "w0:1").evaluate("sum", count, index, std::nullopt, 7, deadline, done);
+        cluster.task("worker:0", "w0:1").evaluate("sum", count, index, std::nullopt, 7, 1, deadline, done);
       });
       REQUIRE(part);
       all.add(*part);

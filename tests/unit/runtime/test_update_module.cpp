@@ -97,7 +97,7 @@ TEST_CASE("optimizer of one's own: what doesn't fit is said with its place") {
   CHECK(error({"optimizer.learning_rate=null"}) == "p.json: optimizer: needs 'learning_rate': the module takes it");
   CHECK(error({"optimizer.learning_rate=-1"}).starts_with("p.json: optimizer.learning_rate: must be"));
   CHECK(error({"optimizer.momentum=0.9"}) == "p.json: optimizer.momentum: unknown key");
-  CHECK(error({"optimizer.inputs[0]=gradient"}) == "p.json: optimizer.inputs[1]: is there twice");
+  CHECK(error({"optimizer.inputs[0]=gradient"}) == "p.json: optimizer.inputs[1]: appears twice");
   CHECK(error({"optimizer.inputs[4]=steps"}) ==
         "p.json: optimizer.inputs[4]: input of an optimizer 'steps' is unknown, did you mean 'step'?");
   CHECK(error({"optimizer.outputs=[\"variable\"]"}) ==

@@ -112,7 +112,9 @@ class Bed {
   }
 
   std::function<void(const json&)> on_event = {};
+  std::int64_t epoch_elements = 0;
   bool keep_servers = true;
+  Duration connect_timeout = std::chrono::seconds(20);  // of who trains from now on
 
  private:
   static program::Program parse(const Parts& parts) {
@@ -135,10 +137,11 @@ class Bed {
     options.make_engine = [this, replicas]() -> Result<std::shared_ptr<function::Engine>> {
       return std::make_shared<kit::FakeEngine>(parts_.bodies, replicas);
     };
-    options.connect_timeout = std::chrono::seconds(20);
+    options.connect_timeout = connect_timeout;
     options.linger = std::chrono::seconds(20);
     options.keep_servers = keep_servers;
     options.train.interrupts = std::move(interrupts);
+    options.train.epoch_elements = epoch_elements;
     options.train.write_event = [this](std::string_view line) -> Result<void> {
       const json event = json::parse(line);
       {
@@ -164,5 +167,10 @@ class Bed {
   int workers_;
   int servers_count_;
 };
+
+inline TrainSummary well(Result<TrainSummary> summary) {
+  if (!summary) FAIL(summary.error().message);
+  return std::move(*summary);
+}
 
 }  // namespace tfd::strategy::test

@@ -36,6 +36,13 @@ struct Following {
     options.interrupts = std::make_shared<Interrupts>();
     options.say = [this](const std::string& line) { said.push_back(line); };
   }
+  /// What is said of others than those that are evaluated.
+  std::vector<std::string> passed_over() const {
+    std::vector<std::string> out;
+    for (const std::string& line : said)
+      if (!line.starts_with("evaluating ")) out.push_back(line);
+    return out;
+  }
   TrainSummary run() {
     FollowJob job;
     job.evaluate = [this](const variable::Checkpoint& checkpoint) -> Result<Metrics> {
@@ -61,7 +68,7 @@ TEST_CASE("follow: every checkpoint is evaluated in its order, also those that c
   CHECK(summary.reason == "done");
   CHECK(summary.step == 50);
   CHECK(following.evaluated == std::vector<std::int64_t>{10, 20, 30, 40, 50});
-  CHECK(following.said.empty());
+  CHECK(following.passed_over().empty());
 }
 
 TEST_CASE("follow: one that was removed before its turn is passed over, and said") {
@@ -73,19 +80,58 @@ TEST_CASE("follow: one that was removed before its turn is passed over, and said
   };
   CHECK(following.run().step == 30);
   CHECK(following.evaluated == std::vector<std::int64_t>{10, 30});
-  REQUIRE(following.said.size() == 1);
-  CHECK(following.said[0].ends_with(
+  REQUIRE(following.passed_over().size() == 1);
+  CHECK(following.passed_over()[0].ends_with(
       "step-00000020.safetensors was removed before its turn (train.checkpoint.keep): not evaluated"));
 }
 
 TEST_CASE("follow: one that is listed but isn't there is passed over once") {
   const Directory directory;
-  for (const std::int64_t step : {10, 30}) save(directory.path(), step);
+  for (const std::int64_t step : {10, 20, 30}) save(directory.path(), step);
+  std::filesystem::remove(directory.path() + "/step-00000020.safetensors");
   std::filesystem::create_symlink("nowhere", directory.path() + "/step-00000020.safetensors");
   Following following(directory.path(), 30);
   CHECK(following.run().step == 30);
   CHECK(following.evaluated == std::vector<std::int64_t>{10, 30});
-  CHECK(following.said.size() == 1);
+  CHECK(following.passed_over().size() == 1);
+}
+
+TEST_CASE("follow: each that is evaluated is named") {
+  const Directory directory;
+  for (const std::int64_t step : {10, 20}) save(directory.path(), step);
+  Following following(directory.path(), 20);
+  following.run();
+  REQUIRE(following.said.size() == 2);
+  CHECK(following.said[1] == "evaluating " + directory.path() + "/step-00000020.safetensors");
+}
+
+TEST_CASE("follow: where another run begins in the directory, its checkpoints are evaluated from its first one on") {
+  const Directory directory;
+  const auto save_of = [&](const std::string& run, std::int64_t step) {
+    const auto value = tensor::Tensor::scalar(tensor::DType::kS64, step);
+    REQUIRE(variable::save_checkpoint(directory.path(), {step, {{"w", value}}, {}, run}, 0));
+  };
+  for (const std::int64_t step : {30, 40}) save_of("a", step);
+  Following following(directory.path(), 50);
+  following.during = [&](std::int64_t step) {
+    if (step == 40) save_of("b", 10);
+    if (step == 10) save_of("b", 50);
+  };
+  CHECK(following.run().step == 50);
+  CHECK(following.evaluated == std::vector<std::int64_t>{30, 40, 10, 50});
+}
+
+TEST_CASE("follow: a checkpoint of another program is an error, not an evaluation of something else") {
+  const Directory directory;
+  save(directory.path(), 10);
+  Following following(directory.path(), 10);
+  following.program.variables.push_back({.name = "v", .spec = {}, .init = "{}"});
+  FollowJob job;
+  job.evaluate = [](const variable::Checkpoint&) -> Result<Metrics> { return Metrics{}; };
+  const auto summary = follow_checkpoints(following.program, job, following.options);
+  REQUIRE_FALSE(summary);
+  CHECK(summary.error().code == Code::kInvalidArgument);
+  CHECK(summary.error().message.ends_with("/step-00000010.safetensors has no variable 'v': it is of another program"));
 }
 
 TEST_CASE("follow: interrupted between two checkpoints it evaluates no more of them") {

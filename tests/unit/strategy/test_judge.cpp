@@ -26,7 +26,7 @@ program::TrainDef stopping(const std::string& directory, std::int64_t patience =
   return train;
 }
 
-variable::Checkpoint at(std::int64_t step) {
+variable::Checkpoint state_at(std::int64_t step) {
   return {step, {{"w", tensor::Tensor::scalar(tensor::DType::kS64, step)}}, {}};
 }
 
@@ -35,7 +35,7 @@ bool evaluate(Judge& judge, std::int64_t step, double loss) {
   bool asked = false;
   const auto kept = judge.observe(step, {{"loss", loss}}, [&]() -> Result<variable::Checkpoint> {
     asked = true;
-    return at(step);
+    return state_at(step);
   });
   REQUIRE(kept);
   return asked;
@@ -72,7 +72,7 @@ TEST_CASE("judge: a run that goes on stops when the uninterrupted one would have
   {
     Judge judge(train, true, {});
     evaluate(judge, 10, 0.5);
-    REQUIRE(variable::save_checkpoint(directory.path(), at(20), 3));
+    REQUIRE(variable::save_checkpoint(directory.path(), state_at(20), 3));
     evaluate(judge, 20, 0.6);
   }
   Judge again(train, true, {});
@@ -93,7 +93,7 @@ TEST_CASE("judge: evaluations after the checkpoint that a run goes on from don't
   {
     Judge judge(train, true, {});
     evaluate(judge, 10, 0.5);
-    REQUIRE(variable::save_checkpoint(directory.path(), at(10), 3));
+    REQUIRE(variable::save_checkpoint(directory.path(), state_at(10), 3));
     evaluate(judge, 20, 0.1);  // better, but killed before the next checkpoint
     evaluate(judge, 30, 0.2);
   }
@@ -111,7 +111,7 @@ TEST_CASE("judge: for every checkpoint there is how things stood then, and no mo
   const auto train = stopping(directory.path(), 100);
   Judge judge(train, true, {});
   for (std::int64_t step = 10; step <= 100; step += 10) {
-    REQUIRE(variable::save_checkpoint(directory.path(), at(step), 2));
+    REQUIRE(variable::save_checkpoint(directory.path(), state_at(step), 2));
     evaluate(judge, step, 1.0 / static_cast<double>(step));
   }
   CHECK(states_in(directory.path()) == std::vector<std::int64_t>{90, 100});

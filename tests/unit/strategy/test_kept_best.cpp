@@ -21,7 +21,7 @@ program::CheckpointDef keeping(const std::string& directory, bool higher, const 
 }
 
 variable::Checkpoint at(std::int64_t step) {
-  return {step, {{".iterations", tensor::Tensor::scalar(tensor::DType::kS64, step)}}, {}};
+  return {step, {{".iterations", tensor::Tensor::scalar(tensor::DType::kS64, step)}}, {}, "a"};
 }
 
 TEST_CASE("keep best: a training that goes on knows the best of the earlier one") {
@@ -32,26 +32,33 @@ TEST_CASE("keep best: a training that goes on knows the best of the earlier one"
     REQUIRE(best.save(at(5)));
   }
   KeptBest again(keeping(directory.path(), false));
+  again.go_on("a");
   CHECK_FALSE(again.observe({{"loss", 0.6}}));
   REQUIRE(again.observe({{"loss", 0.4}}));
   REQUIRE(again.save(at(9)));
   CHECK(variable::list_checkpoints(directory.path() + "/best").value().size() == 1);
   KeptBest third(keeping(directory.path(), false));
+  third.go_on("a");
   CHECK_FALSE(third.observe({{"loss", 0.45}}));
 }
 
-TEST_CASE("keep best: another metric, another direction, a fresh start or a checkpoint that is gone begin anew") {
+TEST_CASE("keep best: another metric, another direction, another run or a checkpoint that is gone begin anew") {
   const Directory directory;
   KeptBest best(keeping(directory.path(), false));
   REQUIRE(best.observe({{"loss", 0.5}}));
   const std::string path = best.save(at(5)).value();
-  CHECK(KeptBest(keeping(directory.path(), false, "error")).observe({{"error", 0.6}}));
-  CHECK(KeptBest(keeping(directory.path(), true)).observe({{"loss", 0.1}}));
-  auto fresh = keeping(directory.path(), false);
-  fresh.resume = false;
-  CHECK(KeptBest(fresh).observe({{"loss", 0.6}}));
-  std::filesystem::remove(path);
+  const auto knows = [&](const program::CheckpointDef& keeps, const std::string& run, double value) {
+    KeptBest again(keeps);
+    again.go_on(run);
+    return !again.observe({{keeps.keep_best->metric, value}});
+  };
+  CHECK(knows(keeping(directory.path(), false), "a", 0.6));
+  CHECK_FALSE(knows(keeping(directory.path(), false, "error"), "a", 0.6));
+  CHECK_FALSE(knows(keeping(directory.path(), true), "a", 0.1));
+  CHECK_FALSE(knows(keeping(directory.path(), false), "b", 0.6));
   CHECK(KeptBest(keeping(directory.path(), false)).observe({{"loss", 0.6}}));
+  std::filesystem::remove(path);
+  CHECK_FALSE(knows(keeping(directory.path(), false), "a", 0.6));
 }
 
 }  // namespace

@@ -44,11 +44,6 @@ const kit::Body kCount = [](const Tensors& in) -> Result<Tensors> { return resul
 
 std::int32_t count(const Tensor& value) { return value.as<std::int32_t>()[0]; }
 
-TrainSummary well(Result<TrainSummary> summary) {
-  if (!summary) FAIL(summary.error().message);
-  return std::move(*summary);
-}
-
 TEST_CASE("page: variables and updates to them are assigned to parameter servers, other operations to workers") {
   std::atomic<int> calls{0};
   Bed bed(counting(R"({"function": "step", "steps": 5})", kEndless,

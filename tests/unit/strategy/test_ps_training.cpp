@@ -34,11 +34,6 @@ Parts falling(const std::string& train, const std::string& optimizer = R"({"sgd"
            {"eval.mlir", [](const Tensors& in) -> Result<Tensors> { return Tensors{in[0]}; }}}};
 }
 
-TrainSummary well(Result<TrainSummary> summary) {
-  if (!summary) FAIL(summary.error().message);
-  return std::move(*summary);
-}
-
 TEST_CASE("ps training: the chief stops all when there was no better evaluation for too long, and restores the best") {
   const Directory directory;
   Bed bed(falling(fmt::format(R"({{"function": "step", "steps": 1000000, "log_every": 1, "checkpoint": {{"dir": "{}"}},
@@ -137,6 +132,75 @@ TEST_CASE("ps training: whoever is interrupted goes, and the servers stay for th
   CHECK(number(bed.read("n")) == 2000);
 }
 
+/// c becomes c + 1 on each replica, synchronized on read or as `c` says.
+Parts growing(std::int64_t steps, const std::string& checkpoint, const std::string& c, const std::string& apply = "") {
+  return {fmt::format(R"({{"v": 1,
+    "variables": {{"c": {{"shape": [], "init": {{"zeros": {{}}}}, "trainable": false, {}}}}},
+    "datasets": {{"once": [{{"tensor_slices": {{"fields": {{"x": [0.5]}}}}}}]}},
+    "functions": {{"step": {{"module": "step.mlir", "inputs": [{{"variable": "c"}}], "outputs": [{{"assign": "c"{}}}]}},
+                   "eval": {{"module": "eval.mlir", "inputs": [{{"variable": "c"}}, {{"dataset": "once", "field": "x"}}], "outputs": [{{"metric": "c"}}]}}}},
+    "train": {{"function": "step", "steps": {}, {} "evaluate": {{"function": "eval"}}}}}})",
+                      c, apply, steps, checkpoint),
+          {{"step.mlir", "(%c: tensor<f32>) -> tensor<f32>"},
+           {"eval.mlir", "(%c: tensor<f32>, %x: tensor<f32>) -> tensor<f32>"}},
+          {{"step.mlir", [](const Tensors& in) -> Result<Tensors> { return Tensors{number(number(in[0]) + 1)}; }},
+           {"eval.mlir", [](const Tensors& in) -> Result<Tensors> { return Tensors{in[0]}; }}}};
+}
+
+std::string every_step(const Directory& directory) {
+  return fmt::format(R"("checkpoint": {{"dir": "{}", "every": 1, "keep": 0}},)", directory.path());
+}
+
+float saved_value(const std::string& directory, int step) {
+  const auto saved = variable::load_checkpoint(fmt::format("{}/step-{:08}.safetensors", directory, step));
+  if (!saved) FAIL(saved.error().message);
+  for (const auto& [name, value] : saved->state)
+    if (name == "c") return number(value);
+  FAIL("no c");
+  return 0;
+}
+
+TEST_CASE("ps training: a variable that is synchronized on read grows on each replica, and checkpoints have its sum") {
+  const Directory directory;
+  const std::string on_read = R"("synchronization": "on_read", "aggregation": "sum")";
+  const auto saved = [&](int replicas, int from, int to) {
+    Bed bed(growing(to, every_step(directory), on_read), 1, 1);
+    const auto summary = well(bed.train_locally(replicas));
+    CHECK(summary.metrics.at(0).second == saved_value(directory.path(), to));
+    std::vector<float> values;
+    for (int step = from + 1; step <= to; ++step) values.push_back(saved_value(directory.path(), step));
+    return values;
+  };
+  using Floats = std::vector<float>;
+  CHECK(saved(2, 0, 4) == Floats{2, 4, 6, 8});  // synchronized on write: 2, 6, 14, 30
+  CHECK(saved(4, 4, 6) == Floats{12, 16});      // each of four goes on from 2
+  CHECK(saved(1, 6, 8) == Floats{17, 18});
+}
+
+TEST_CASE("ps training: on parameter servers the replicas of all workers share their values") {
+  const Directory directory;
+  Bed bed(growing(40, every_step(directory), R"("synchronization": "on_read", "aggregation": "sum")",
+                  R"(, "apply": "difference")"),
+          2, 2);
+  auto other = std::async(std::launch::async, [&] { return bed.train(1, 2); });
+  const auto chief = well(bed.train(0, 2));
+  CHECK(well(other.get()).reason == "done");
+  CHECK(saved_value(directory.path(), static_cast<int>(chief.step)) == static_cast<float>(2 * chief.step));
+  CHECK(chief.metrics.at(0).second == static_cast<double>(2 * chief.step));
+}
+
+TEST_CASE("ps training: a worker with another number of replicas doesn't join values that each replica has") {
+  Bed bed(growing(1000000, "", R"("synchronization": "on_read", "aggregation": "sum")"), 2, 1);
+  bed.connect_timeout = std::chrono::milliseconds(500);
+  const auto interrupts = std::make_shared<Interrupts>();
+  auto chief = std::async(std::launch::async, [&] { return bed.train(0, 2, interrupts); });
+  const auto other = bed.train(1, 3);
+  REQUIRE_FALSE(other);
+  CHECK(other.error().message.find("for another number of replicas than the 3 of worker:1") != std::string::npos);
+  interrupts->ask_stop();
+  CHECK(well(chief.get()).reason == "interrupted");
+}
+
 TEST_CASE("ps training: epochs are steps: all elements, so many times, over the replicas") {
   const auto parse = [](const std::string& train) {
     const std::string document = R"({"v": 1, "variables": {},
@@ -151,10 +215,21 @@ TEST_CASE("ps training: epochs are steps: all elements, so many times, over the 
                {})
         .value();
   };
-  CHECK(epochs_as_steps(parse(R"({"function": "f", "epochs": 5})")).value().train->steps == 30);
-  CHECK(epochs_as_steps(parse(R"({"function": "f", "epochs": 5})"), {.elements_per_step = 4}).value().train->steps ==
-        7);
-  CHECK(epochs_as_steps(parse(R"({"function": "f", "steps": 5})")).value().train->steps == 5);
+  const auto steps_of = [&](const std::string& train, int elements_per_step) {
+    return epochs_as_steps(parse(train), {.elements_per_step = elements_per_step}).value();
+  };
+  const std::string five = R"({"function": "f", "epochs": 5})";
+  CHECK(steps_of(five, 1).program.train->steps == 30);
+  CHECK(steps_of(five, 1).elements == 30);
+  CHECK(steps_of(five, 3).program.train->steps == 10);
+  CHECK(steps_of(five, 4).program.train->steps == 8);  // what is left makes a step, too
+  CHECK(steps_of(five, 4).elements == 30);
+  CHECK(steps_of(five, 64).program.train->steps == 1);
+  CHECK(steps_of(R"({"function": "f", "steps": 5})", 1).program.train->steps == 5);
+  CHECK(steps_of(R"({"function": "f", "steps": 5})", 1).elements == 0);
+  CHECK(elements_of_step(6, 30, 4) == 4);
+  CHECK(elements_of_step(7, 30, 4) == 2);
+  CHECK(elements_of_step(8, 30, 4) == 1);  // by workers that go beyond
 }
 
 /// Gradients of rows of a table, those of the element's numbers.

@@ -130,13 +130,14 @@ TEST_CASE("keys: another key, none at all, and one too many are refused at once,
   const Server keyed(bed, key), open(bed, std::nullopt);
   const Error other = refusal_of(bed, keyed, new_key());
   CHECK(other.code == Code::kPermissionDenied);
-  CHECK(other.message == "ps:0 has another key than the one here: --key-file names the cluster's");
+  CHECK(other.message == "ps:0 uses a different key; pass the cluster's key with --key-file");
   const Error none = refusal_of(bed, keyed, std::nullopt);
   CHECK(none.code == Code::kPermissionDenied);
-  CHECK(none.message == "ps:0 wants the cluster's key, and there is none here: --key-file names its file");
+  CHECK(none.message == "ps:0 requires the cluster's key, and none was found here; pass it with --key-file");
   const Error needless = refusal_of(bed, open, key);
   CHECK(needless.code == Code::kPermissionDenied);
-  CHECK(needless.message == "ps:0 serves without a key, and there is one here: --key-file none goes without");
+  CHECK(needless.message ==
+        "ps:0 serves without a key, and one was found here; connect without it with --key-file none");
   // Nobody was bothered by it.
   auto client = bed.make(with_key(key));
   CHECK(client->call(client->add_peer("ps:0", keyed.endpoint->address()), text_message("x"), soon()).has_value());

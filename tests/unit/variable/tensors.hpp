@@ -20,15 +20,15 @@ tensor::Tensor tensor_of(tensor::DType dtype, const std::vector<T>& values, tens
   if (!values.empty()) std::memcpy(out.mutable_data(), values.data(), out.byte_size());
   return out;
 }
+template <class T>
+tensor::Tensor vector_of(tensor::DType dtype, const std::vector<T>& values) {
+  return tensor_of(dtype, values, {static_cast<std::int64_t>(values.size())});
+}
 inline tensor::Tensor floats(const std::vector<float>& values, tensor::Shape shape) {
   return tensor_of(tensor::DType::kF32, values, std::move(shape));
 }
-inline tensor::Tensor floats(const std::vector<float>& values) {
-  return floats(values, {static_cast<std::int64_t>(values.size())});
-}
-inline tensor::Tensor ids(const std::vector<std::int64_t>& values) {
-  return tensor_of(tensor::DType::kS64, values, {static_cast<std::int64_t>(values.size())});
-}
+inline tensor::Tensor floats(const std::vector<float>& values) { return vector_of(tensor::DType::kF32, values); }
+inline tensor::Tensor ids(const std::vector<std::int64_t>& values) { return vector_of(tensor::DType::kS64, values); }
 template <class T>
 std::vector<T> values_of(const tensor::Tensor& t) {
   return {t.as<T>().begin(), t.as<T>().end()};

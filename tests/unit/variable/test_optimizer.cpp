@@ -7,28 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "keras_cases.hpp"
+#include "tensors.hpp"
 #include "tfd/variable/optimizer.hpp"
 
 using namespace tfd;
 using namespace tfd::variable;
+using namespace tfd::variable::test;
 using tensor::DType;
 using tensor::Tensor;
 
 namespace {
-
-template <class T>
-Tensor vector_of(DType dtype, const std::vector<T>& values) {
-  Tensor out = Tensor::uninitialized(dtype, {static_cast<std::int64_t>(values.size())});
-  std::memcpy(out.mutable_data(), values.data(), out.byte_size());
-  return out;
-}
-Tensor floats(const std::vector<float>& values) { return vector_of(DType::kF32, values); }
-
-std::shared_ptr<const Optimizer> optimizer_of(const std::string& text) {
-  auto made = make_optimizer(nlohmann::ordered_json::parse(text));
-  REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error().message));
-  return *made;
-}
 
 Error error_of(const std::string& text) {
   auto made = make_optimizer(nlohmann::ordered_json::parse(text));

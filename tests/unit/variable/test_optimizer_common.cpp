@@ -233,6 +233,18 @@ TEST_CASE("optimizer: the learning rate follows its schedule") {
             ->learning_rate_at(0) == 2);
 }
 
+TEST_CASE("optimizer: a step has the rate of the update that it belongs to") {
+  const std::string schedule = R"("learning_rate": {"exponential_decay":
+      {"initial_learning_rate": 1, "decay_steps": 1, "decay_rate": 0.5}})";
+  const auto every = optimizer_of(R"({"sgd": {)" + schedule + "}}");
+  CHECK(every->steps_per_update() == 1);
+  for (const std::int64_t step : {0, 1, 5}) CHECK(every->learning_rate_of_step(step) == every->learning_rate_at(step));
+  const auto fourth = optimizer_of(R"({"sgd": {"gradient_accumulation_steps": 4, )" + schedule + "}}");
+  CHECK(fourth->steps_per_update() == 4);
+  for (const std::int64_t step : {0, 3}) CHECK(fourth->learning_rate_of_step(step) == fourth->learning_rate_at(0));
+  for (const std::int64_t step : {4, 7}) CHECK(fourth->learning_rate_of_step(step) == fourth->learning_rate_at(1));
+}
+
 TEST_CASE("optimizer: Nadam's momentum product needs no state of its own") {
   const auto optimizer = optimizer_of(R"({"nadam": {"learning_rate": 0.01}})");
   VariableState state = state_of("w", tensor_of<double>(DType::kF64, {1}, {1}));

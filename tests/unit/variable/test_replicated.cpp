@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules for float32 are in the golden set `variables`; here are the other dtypes, shapes and what is refused.
+#include <tuple>
+
 #include "tensors.hpp"
 #include "tfd/variable/replicated.hpp"
 
@@ -50,14 +52,34 @@ TEST_CASE("replicated: vectors and half types are aggregated element by element"
   REQUIRE(v.write(WriteOp::kSubtract, std::vector<Tensor>{floats({3, 0}), floats({0, 3}), floats({3, 3})}));
   for (const Tensor& copy : v.copies()) CHECK(values_of(copy) == std::vector<float>{-1, 0});
   const auto bf16 = [](float x) { return Tensor::scalar(DType::kBF16, tensor::float_to_bfloat16(x)); };
-  const auto sum = aggregate(Aggregation::kSum, std::vector<Tensor>{bf16(256), bf16(1), bf16(1)});
-  CHECK(tensor::bfloat16_to_float(sum->as<std::uint16_t>()[0]) == 258);  // 257 is 256 in bf16
+  const std::vector<Tensor> three{bf16(256), bf16(1), bf16(1)};
+  const auto number = [](const Result<Tensor>& x) { return tensor::bfloat16_to_float(x->as<std::uint16_t>()[0]); };
+  CHECK(number(aggregate(Aggregation::kSum, three)) == 256);  // 257 is 256 in bf16, as TensorFlow's AddN has it
+  CHECK(number(aggregate_gradients(Aggregation::kSum, three)) == 258);  // rounded once
   const auto f16 = [](float x) { return Tensor::scalar(DType::kF16, tensor::float_to_half(x)); };
-  const auto large = aggregate(Aggregation::kMean, std::vector<Tensor>{f16(60000), f16(60000)});
+  const auto large = aggregate_gradients(Aggregation::kMean, std::vector<Tensor>{f16(60000), f16(60000)});
   CHECK(tensor::half_to_float(large->as<std::uint16_t>()[0]) == 60000);  // their sum isn't finite
   const auto mean = aggregate(Aggregation::kMean, std::vector<Tensor>{bf16(1), bf16(2)});
   REQUIRE(mean);
   CHECK(tensor::bfloat16_to_float(mean->as<std::uint16_t>()[0]) == 1.5F);
+}
+
+TEST_CASE("replicated: a mean is the sum in replica order, divided once") {
+  // Of three, neither the sum of thirds nor the sum times a third.
+  const auto mean = [](float a, float b, float c) {
+    return values_of(*aggregate(Aggregation::kMean, std::vector<Tensor>{floats({a}), floats({b}), floats({c})}))[0];
+  };
+  for (const auto& [a, b, c] : {std::tuple{0.1F, 0.7F, 1.3F}, std::tuple{-6.0F, 10.5F, -1.0F},
+                                std::tuple{1e8F, 1.0F, -1e8F}, std::tuple{0.1F, 0.1F, 0.1F}}) {
+    const volatile float first = a + b;
+    const volatile float sum = first + c;
+    CHECK(mean(a, b, c) == sum / 3.0F);
+  }
+  CHECK(mean(-6.0F, 10.5F, -1.0F) == 1.1666666269302368F);  // TensorFlow's
+  const auto f16 = [](float x) { return Tensor::scalar(DType::kF16, tensor::float_to_half(x)); };
+  const auto half = aggregate(Aggregation::kMean, std::vector<Tensor>{f16(2048), f16(1), f16(1)});
+  CHECK(tensor::half_to_float(half->as<std::uint16_t>()[0]) ==
+        tensor::half_to_float(tensor::float_to_half(2048.0F / 3)));
 }
 
 TEST_CASE("replicated: a value given to it, or read before, doesn't change with a write") {

@@ -1,31 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <doctest/doctest.h>
-
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "tensors.hpp"
 #include "tfd/variable/store.hpp"
 
 using namespace tfd;
 using namespace tfd::variable;
+using namespace tfd::variable::test;
 using tensor::DType;
 using tensor::Tensor;
 
 namespace {
 
-Tensor floats(const std::vector<float>& values) {
-  Tensor out = Tensor::uninitialized(DType::kF32, {static_cast<std::int64_t>(values.size())});
-  std::memcpy(out.mutable_data(), values.data(), out.byte_size());
-  return out;
-}
 std::vector<float> read(const VariableStore& store, const char* name) {
   const auto value = store.read(name);
   REQUIRE(value);
   return {value->as<float>().begin(), value->as<float>().end()};
-}
-std::shared_ptr<const Optimizer> optimizer_of(const std::string& text) {
-  return *make_optimizer(nlohmann::ordered_json::parse(text));
 }
 Update gradient(std::string name, const std::vector<float>& values) {
   return {UpdateKind::kGradient, std::move(name), floats(values)};
@@ -421,5 +412,5 @@ TEST_CASE("store: what is told of a loss scale where there is none is refused") 
   const auto told = store.apply(0, {{UpdateKind::kFiniteScale, "b", floats({3})}});
   REQUIRE_FALSE(told);
   CHECK(told.error().code == Code::kFailedPrecondition);
-  CHECK(told.error().message == "'b' is no loss scale");
+  CHECK(told.error().message == "'b' is not a loss scale");
 }

@@ -28,4 +28,7 @@ class Environment {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
+/// What gethostname(2) says; empty where it fails.
+std::string host_name();
+
 }  // namespace tfd

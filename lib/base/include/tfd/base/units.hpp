@@ -27,6 +27,9 @@ Result<Bytes> parse_bytes(std::string_view text);
 /// "256KiB" where it divides evenly, else the bare number.
 std::string format_bytes(Bytes bytes);
 
+/// For people: "80 TB", "1.2 GB", "512 bytes" (powers of 1000).
+std::string rounded_bytes(Bytes bytes);
+
 /// A whole decimal integer in [least, most], nothing before or after it. kInvalidArgument says which bound it broke.
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least, std::int64_t most);
 

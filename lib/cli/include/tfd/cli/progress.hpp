@@ -1,21 +1,50 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Progress on stderr: a rewritten bar on a terminal, one line per change of state on a pipe, nothing when quiet.
-// Thread rule: one thread.
+// Progress on stderr: a rewritten bar on a terminal (lines now and then on one that can't rewrite), one line per change
+// of state on a pipe, nothing when quiet. What is written to the same terminal through the Io meanwhile doesn't mix
+// with the bar. Thread rule: one thread.
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <utility>
 
 #include "tfd/cli/tool.hpp"
 
 namespace tfd::cli {
 
+/// What a bar says.
+struct ProgressView {
+  std::string what;
+  std::int64_t done = 0;
+  std::int64_t total = 0;  // 0: not known
+  double rate = 0;         // a second; 0: not known
+  std::string note;
+};
+/// "tfd-run [####......] 4107/40000  650/s  ETA 0:55  loss 0.00759" in at most `columns` columns: the bar gets shorter,
+/// then goes, then the end is cut.
+std::string progress_line(const ProgressView& view, std::size_t columns);
+
+/// How many are done a second, over the last ten seconds.
+class Rate {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  void add(Time now, std::int64_t done);
+  /// 0 until there is half a second to tell it from.
+  double per_second() const;
+
+ private:
+  std::deque<std::pair<Time, std::int64_t>> seen_;
+};
+
 class Progress {
  public:
   Progress(Io& io, std::string what, std::int64_t total);
   ~Progress();
-  /// `note` is shown behind the counter ("loss 0.31"). On a terminal at most ten times a second.
+  /// `note` is shown behind the counter ("loss 0.31"). On a terminal at most ten times a second; on one that can't
+  /// rewrite a line the first, the last, and one every ten seconds.
   void update(std::int64_t done, const std::string& note);
   /// A change of state: a line of its own ("worker:1 lost").
   void say(const std::string& line);
@@ -24,10 +53,11 @@ class Progress {
 
  private:
   Io& io_;
-  std::string what_;
-  std::int64_t total_;
+  ProgressView view_;
   bool terminal_ = false;
+  bool rewrites_ = false;
   bool drawn_ = false;
+  Rate rate_;
   std::chrono::steady_clock::time_point last_{};
 };
 

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,7 +33,7 @@ namespace tfd::cli {
 /// tfd-exit(7). Also: 126/127 child not runnable/not found, 128+N child died of signal N.
 enum class ExitCode : int {
   kDone = 0,
-  kNo = 1,  // the honest "no": not ready, not found, differs, a closure failed
+  kNo = 1,  // a negative answer: not ready, not found, differs, a closure failed
   kUsage = 64,
   kBadInput = 65,
   kUnavailable = 69,
@@ -49,6 +50,11 @@ ExitCode exit_code_of(const Error& error);
 /// "75", and what it means: for man pages and tests.
 std::vector<std::pair<int, std::string>> exit_code_table();
 
+/// The last line of a terminal, rewritten in place: a progress bar. Output::write() erases it before other text and
+/// draws it again behind that, so that the two don't mix. Thread-safe: a log writes from any thread.
+class StatusLine;
+struct Io;
+
 /// A descriptor or, in tests, a string. Line writes are flushed at once.
 class Output {
  public:
@@ -60,9 +66,18 @@ class Output {
   int fd() const { return fd_; }  // -1 for a string
   bool is_terminal() const;
 
+  /// Shows this line at the bottom of the terminal in place of the one before. Only after share_status_line().
+  void show_status(std::string line);
+  /// Leaves the status line as it is, and goes to the next one.
+  void end_status();
+
  private:
+  friend bool share_status_line(Io& io);
+  Result<void> write_plain(std::string_view text);
+
   int fd_ = -1;
-  std::string* text_ = nullptr;  // borrowed from the test
+  std::string* text_ = nullptr;         // borrowed from the test
+  std::shared_ptr<StatusLine> status_;  // with all outputs to the same terminal, copies in a log too
 };
 
 struct Io {
@@ -76,6 +91,10 @@ struct Io {
   int verbosity = 0;                 // how often -v was given
   std::vector<std::string> command;  // what follows "--" (or the first positional), for tools that take a command
 };
+
+/// Gives stderr a status line, and stdout the same one where both are the same terminal. False where stderr is no
+/// terminal that can rewrite a line (TERM unset or "dumb"). May be called again.
+bool share_status_line(Io& io);
 
 /// What an option fills in. A bool option takes no value ("--no-x" where `negatable`); vectors may be repeated.
 /// What the target holds before parsing is the default, and --help shows it (unless it is empty, zero or unset).
@@ -96,6 +115,8 @@ struct Option {
   bool negatable = false;
   std::string complete = {};  // what completions offer: "file", "dir", "command", or a command line that lists values;
                               // where empty, "file" or "dir" by the placeholder ("FILE|-", "DIR")
+  std::vector<std::string> words = {};  // what completions offer beside files: not all values that it takes
+  std::string section = {};             // --help lists those of one section together, under "Options of SECTION"
   std::int64_t least = std::numeric_limits<std::int64_t>::min();  // integers: the range that is accepted
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };

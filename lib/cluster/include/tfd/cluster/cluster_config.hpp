@@ -35,6 +35,9 @@ Result<ClusterConfig> cluster_config_from_json(std::string_view text, std::strin
 Result<ClusterSpec> cluster_spec_from_json(std::string_view text, std::string_view source);
 /// A job is a list where it is dense, else an object; one without tasks is {} (TensorFlow's as_dict).
 std::string cluster_spec_to_json(const ClusterSpec& spec);
+/// What the spec says under a key that isn't TensorFlow's, such as "key_file"; empty where that is no string, or not
+/// there.
+std::string stated_text(const ClusterConfig& config, std::string_view key);
 /// One line, keys in design order, then the unknown ones. With a final newline when `pretty` (two spaces) or not.
 std::string cluster_config_to_json(const ClusterConfig& config, bool pretty = false);
 

@@ -32,9 +32,13 @@
 
 namespace tfd::coordinate {
 
-/// A dataset on every worker: passed as an argument it is the executing worker's own iterator.
+/// A dataset on every worker: passed as an argument it is the executing worker's own iterator. The iterators live as
+/// long as a copy of this, a closure that has one as an argument and hasn't ended, or one of their values_on_workers();
+/// then workers drop them, and one that returns doesn't make them again.
 struct PerWorkerDataset {
-  std::string id;
+  std::string id;  // no other has it, of this coordinator or another
+  /// Shared with those; ends what is on the workers.
+  std::shared_ptr<const void> hold = {};
 };
 /// A variable with `per_worker`: passed as an argument it is the value of the executing worker's own.
 struct PerWorkerVariable {
@@ -79,6 +83,8 @@ struct Call {
   std::vector<std::pair<std::string, Argument>> kwargs = {};
   /// What an input bound to "step" gets, and whose random numbers those bound to "rng". Absent: 0, and the closure's.
   std::optional<std::int64_t> step = {};
+  /// Of replicas with kEach: so many take an element, the others have none. 0: all.
+  int most_elements = 0;
   /// Of the worker: kEach and kSplit run it on all of them (strategy.run() within the function), results are stacked.
   program::Replicas replicas = program::Replicas::kOne;
   /// Called once when the value is there or never will be, in completion order, on the I/O thread (so it must not
@@ -93,6 +99,10 @@ struct Call {
 
 /// Whether the program has such a function and takes these arguments: what schedule() checks before anything else.
 Result<void> check_call(const program::Program& program, const Call& call);
+/// Whether the program has such a function, and a pass of it is an evaluation (program::check_evaluation): what
+/// evaluate() checks before anything else.
+Result<void> check_evaluation(const program::Program& program, const std::string& function,
+                              std::optional<std::int64_t> steps);
 
 /// What ParameterServerStrategy asks of a cluster, in its order: tasks at all, valid roles (tfd/cluster/roles.hpp), a
 /// ps unless `needs_ps` is false, a worker. kInvalidArgument. Source:
@@ -128,6 +138,11 @@ struct CoordinatorOptions {
   Duration balance_after = std::chrono::milliseconds(50);
   bool keep_going = false;
   bool keep_servers = false;
+  /// Where the run goes on: shuffles with a seed begin with other elements than where it began, at step 0.
+  std::int64_t first_step = 0;
+  /// TensorFlow's way with a shuffle that states a seed: the same order on every worker, in every run. Else workers
+  /// have orders of their own, by their index, and another one when they come back.
+  bool same_shuffles = false;
   /// A closure that was what a worker did when that died, so many times, fails with kAborted; 0: it is tried for ever,
   /// as in TensorFlow. The log names such a closure after the third time.
   int max_losses = 0;
@@ -165,6 +180,7 @@ class ClusterCoordinator {
   /// True when nothing is queued or in flight; returns errors as join() does.
   virtual Result<bool> done() = 0;
 
+  /// An iterator over the whole dataset on every worker; see CoordinatorOptions::same_shuffles.
   virtual Result<PerWorkerDataset> create_per_worker_dataset(const std::string& dataset, Deadline deadline) = 0;
   virtual Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) = 0;
   /// Of a table: only the rows with these numbers (s32 or s64, of rank 1) move, [n, …]. kInvalidArgument names one that
@@ -182,7 +198,11 @@ class ClusterCoordinator {
   /// worker is away: it is made again when it returns. kNotFound.
   /// Source: PerWorkerValues, RemoteValue of resources; PerWorkerVariable.
   virtual Result<std::vector<RemoteValue>> values_on_workers(const std::string& name) = 0;
-  /// One full pass of the function's dataset, split over the workers that are there; exact though workers die.
+  /// One full pass of the function's dataset (or its first `steps` elements), split over the workers that are there;
+  /// exact though workers die, and however it is shuffled: all see the order of one seed that is drawn here. Random
+  /// inputs are those of each element's number in the pass. One evaluation at a time: a second one waits for the first.
+  /// Closures that run meanwhile may change variables between its parts. kInvalidArgument as check_evaluation();
+  /// kCancelled after stop_evaluating().
   virtual Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
                                                                        std::optional<std::int64_t> steps,
                                                                        Deadline deadline) = 0;

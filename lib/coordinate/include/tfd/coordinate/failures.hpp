@@ -31,7 +31,7 @@ struct TransientLimits {
   std::optional<int> timeouts = {};  // absent: a tenth of the workers
 };
 /// TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES, TF_COORDINATOR_IGNORE_TRANSIENT_TIMEOUTS. kInvalidArgument names the
-/// one that is no number.
+/// one that is not a number.
 Result<TransientLimits> read_transient_limits(const Environment& env);
 
 class TransientFailures {

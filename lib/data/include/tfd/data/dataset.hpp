@@ -35,16 +35,36 @@ class Iterator {
   virtual Result<std::optional<Element>> next() = 0;
 };
 
+/// Seeds for shuffles that state none: those who iterate by the same ones see one order.
+struct ShuffleSeeds {
+  std::uint64_t iteration = 0;  // of those that reshuffle in each iteration
+  std::uint64_t dataset = 0;    // of those that don't: to be the same as long as the dataset's order is to be
+};
+
+/// What the order of a shuffle depends on, beside its own seed. One that states a seed and doesn't reshuffle in each
+/// iteration depends on none of it: its order is part of what the dataset is, as for a take() and a skip() that split
+/// the data.
+struct Order {
+  std::uint64_t pass = 0;    // which time through a repeat, or which epoch of those that are iterated one by one
+  std::uint64_t stream = 0;  // of readers that are to see orders of their own: shuffle_stream()
+  std::optional<ShuffleSeeds> seeds = {};  // absent: a shuffle that states none draws one
+};
+
+/// The stream of the reader with this index, in a run that began (or went on) at this step, where the reader has come
+/// back so many times. 0, the order of the seed alone, where all of them are.
+std::uint64_t shuffle_stream(std::uint64_t reader, std::int64_t first_step, std::uint64_t returns);
+/// Another one every time, from the system's source of randomness.
+std::uint64_t draw_seed();
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual const ElementSpec& spec() const = 0;
   /// From the first element. Opens files: kNotFound, kDataLoss.
-  /// The order is a function of the pipeline's seeds only: every call gives the same (but for shuffles without a seed).
-  virtual Result<std::unique_ptr<Iterator>> iterate() const = 0;
-  /// As the pass-th time through a repeat (from 0): shuffles that reshuffle give another order in each. For epochs that
-  /// are iterated one by one; iterate() is pass 0.
-  virtual Result<std::unique_ptr<Iterator>> iterate_pass(std::uint64_t pass) const { return (void)pass, iterate(); }
+  /// The elements' order is a function of the pipeline's seeds and `order`: every call gives the same, but for shuffles
+  /// without a seed where `order` has none for them.
+  virtual Result<std::unique_ptr<Iterator>> iterate(const Order& order) const = 0;
+  Result<std::unique_ptr<Iterator>> iterate() const { return iterate(Order{}); }
   /// Number of elements where it is known without reading; nullopt otherwise; kInfinite for an endless repeat.
   virtual std::optional<std::int64_t> cardinality() const = 0;
   static constexpr std::int64_t kInfinite = -1;
@@ -68,8 +88,6 @@ struct DatasetContext {
   /// Where it is set, a file that isn't there is left to who will read it, if the pipeline states its dtypes and
   /// shapes: called with the path in the pipeline and what is missing.
   std::function<void(const std::string& path, const std::string& file)> missing_file = {};
-  /// Mixed into the seeds of shuffles, so that workers of one program (their index here) don't all see the same order.
-  std::uint64_t shuffle_stream = 0;
 };
 
 /// Sources: csv (gzip too), npy, range, tensor_slices. Transformations: shuffle, repeat, batch, map, take, skip,

@@ -31,10 +31,8 @@ struct EngineOptions {
   std::string plugin;           // path of the shared object; see find_plugin()
   std::string cache_directory;  // compiled executables; empty: none
   int device_count = 1;         // that it is to have, at least; of a CPU they are as many as one likes
-  /// XLA's own threads: it starts 1 + 2 x max(threads, device_count). 0: PJRT_NPROC, else the CPUs of the affinity
-  /// mask. Goes through the environment (PJRT_NPROC, which wins if it is set), so only the first engine of a process
-  /// decides.
-  int threads = 0;
+  /// XLA_FLAGS of the process's environment, where XLA reads it by itself: compiled executables are kept by it, too.
+  std::string xla_flags = {};
 };
 
 struct CompileStats {
@@ -73,7 +71,9 @@ Result<std::string> find_plugin(const Environment& env);
 std::string find_cache_directory(const Environment& env);
 /// Loads the plug-in and makes its client. kFailedPrecondition: no such file, not a PJRT plug-in, too old an API, fewer
 /// devices than are asked for.
-/// Sets TF_CPP_MIN_LOG_LEVEL=3 in the environment unless it is set, so call it before there are threads that read it.
+/// What XLA reads of the process's environment by itself when it is loaded, who calls this sets before: its threads,
+/// 1 + 2 x max(PJRT_NPROC, device_count), PJRT_NPROC being the CPUs of the affinity mask where it is unset; how much it
+/// says on stderr, TF_CPP_MIN_LOG_LEVEL (3: nothing); XLA_FLAGS.
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options);
 
 }  // namespace tfd::function

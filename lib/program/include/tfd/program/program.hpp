@@ -95,6 +95,9 @@ enum class Reduce { kMean, kSum };
 enum class Part { kWhole, kNumerator, kDenominator };
 /// Of an update of some rows: their values, or their numbers as a result of the module.
 enum class RowsPart { kAll, kValues, kIndices };
+/// Of an assignment: the value replaces the variable's, or what has changed since the function read it is added. What
+/// isn't stated is kLast, but for the warning of lost_updates_of().
+enum class Apply { kUnstated, kLast, kDifference };
 
 /// What one module result is bound to.
 struct OutputBinding {
@@ -105,6 +108,7 @@ struct OutputBinding {
   Part part = Part::kWhole;
   RowsPart rows = RowsPart::kAll;
   std::optional<InputBinding> ids = {};  // of kValues: where the numbers come from, if not from a kIndices beside it
+  Apply apply = Apply::kUnstated;        // of kAssign
   std::optional<Sharding> sharding = {};
 };
 
@@ -127,6 +131,9 @@ struct FunctionDef {
   std::vector<std::string> returns;    // variables read after the updates
   int arg_count = 0;                   // positional arguments that a call passes
   std::vector<std::string> kwargs;     // names that a call passes
+  /// Variables that it reads and then assigns, without a word of how; where the first of these outputs is.
+  std::vector<std::string> overwritten = {};
+  std::string overwritten_at = {};
 
   /// Variables among the inputs, each once, in order of first use; a loss scale that moves is one.
   std::vector<std::string> variables_read() const;
@@ -153,7 +160,7 @@ struct StopDef {
 };
 
 struct CheckpointDef {
-  std::string directory;         // absolute, or relative to the working directory of the coordinator
+  std::string directory;         // absolute, or relative to the working directory, below which it is then
   std::int64_t every_steps = 0;  // 0: not by steps
   std::optional<Duration> every_time;
   int keep = 3;
@@ -195,6 +202,7 @@ struct UpdateDef {
 struct Program {
   std::string path;                                  // of the file, for messages
   std::string directory;                             // relative paths start here (absolute)
+  std::string data_root;                             // those of data start here instead, where it isn't empty
   std::string document;                              // the JSON after --set, for sending to the tasks
   std::vector<VariableDef> variables;                // in creation order
   std::string optimizer;                             // its JSON; empty if there is none
@@ -203,6 +211,7 @@ struct Program {
   std::uint64_t seed = 0;                            // of random inputs that state none
   std::map<std::string, std::string> datasets;       // name -> the JSON of its pipeline, checked
   std::map<std::string, data::ElementSpec> dataset_specs;
+  std::set<std::string> endless_datasets;  // as far as it is known without reading their data
   std::vector<FunctionDef> functions;
   std::optional<TrainDef> train;
   /// Files that the document refers to (modules and sidecars), by the path in it: what a task needs besides the
@@ -217,6 +226,16 @@ struct Program {
   const VariableDef* find_variable(std::string_view name) const;
   const FunctionDef* find_function(std::string_view name) const;
 };
+
+/// Whether a pass of the function over its dataset, or of so many `steps`, is an evaluation: nothing passes arguments,
+/// no variable is updated, there is a metric, and it reads one dataset, which ends unless steps are stated.
+/// kInvalidArgument.
+Result<void> check_evaluation(const Program& program, const FunctionDef& function, std::optional<std::int64_t> steps);
+
+/// What to warn of before several workers run the function: where it assigns what it has read and doesn't say how, one
+/// worker's assignment undoes another's. "p.json: functions.f.outputs[3]: 'count' is read and assigned …".
+/// `is_certain`: it is known that there are several workers. nullopt: nothing is lost.
+std::optional<std::string> lost_updates_of(const Program& program, const FunctionDef& function, bool is_certain);
 
 /// How many logical devices a replica needs for it: 1 where nothing is split or assigned to another one than the first.
 std::int64_t logical_devices_of(const FunctionDef& function);
@@ -239,12 +258,22 @@ struct ProgramOptions {
   /// Data files whose dtypes and shapes are stated need not be here (Program::missing_data): the workers have their
   /// own.
   bool data_elsewhere = false;
-  int logical_devices = 1;  // of each replica: what shardings may need
-  int replicas = 0;         // of a worker, which share a batch where train splits it; 0: not known
+  std::string data_root = {};  // relative paths of data start here; empty: at the program's directory
+  int logical_devices = 1;     // of each replica: what shardings may need
+  int replicas = 0;            // of a worker, which share a batch where train splits it; 0: not known
+  /// Where relative paths in overrides start (absolute); empty: where those of the document do. load_program() takes
+  /// the working directory.
+  std::string working_directory = {};
+  /// Relative paths of data start at a --data-root, those of overrides too.
+  bool has_data_root = false;
+  /// Where it isn't null: gets every error in the program, one for each of its parts that has one, the returned one
+  /// first. Errors that may come of another one aren't among them.
+  std::vector<Error>* errors = nullptr;
 };
 
-/// Reads and checks. kNotFound; kInvalidArgument with "FILE: JSON.PATH: what"; kUnimplemented where a sharding needs
-/// more logical devices than a replica has; kUsage for an override that has no place in the document.
+/// Reads and checks; relative paths in the file start beside it, those in overrides in the working directory.
+/// kNotFound; kInvalidArgument with "FILE: JSON.PATH: what"; kUnimplemented where a sharding needs more logical devices
+/// than a replica has; kUsage for an override that has no place in the document.
 Result<Program> load_program(const std::string& path, const ProgramOptions& options);
 /// The same from a document: `directory` is where relative data paths start, modules come from `read_file`.
 Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
@@ -267,7 +296,7 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
                          const std::vector<std::string>& fields);
 
 /// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is
-/// missing: "eval_step: no module takes a batch of 40 (there are 64 and 1): argument 2 (x) is f32[40, 8]".
+/// missing: "eval_step: no module accepts batch size 40 (available: 64 and 1): argument 2 (x) is f32[40, 8]".
 Result<const function::Module*> choose_module(const FunctionDef& function,
                                               const std::vector<tensor::TensorSpec>& arguments);
 

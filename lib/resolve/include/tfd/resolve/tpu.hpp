@@ -55,7 +55,9 @@ struct TpuSystemMetadata {
   std::string topology;
   std::vector<std::string> devices;  // sorted by job, replica, task, type, index
 };
-/// kFailedPrecondition where hosts have different numbers of cores. No TPU: zeros.
+/// kFailedPrecondition where hosts have different numbers of cores. No TPU: zeros. Names that leave out job, replica or
+/// task, as those of an attached TPU may, are completed: by those of the first CPU, else as
+/// /job:localhost/replica:0/task:0.
 Result<TpuSystemMetadata> tpu_system_metadata(const std::vector<std::string>& devices);
 /// TPU cores a host: devices ".../task:H/...device:TPU:C", grouped by H alone. kFailedPrecondition as above.
 Result<int> tpu_cores_per_host(const std::vector<std::string>& devices);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tfd/data/dataset.hpp"
 #include "tfd/runtime/row_lookup.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/runtime/task_server.hpp"
@@ -27,6 +28,9 @@ struct InputPart {
 struct ReplicaOptions {
   int replicas = 1;
   InputPart input;
+  /// Of all data but those of evaluations. Parts of several processes are parts of one whole only where it has seeds,
+  /// the same for all.
+  data::Order order = {};
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   Environment command_environment = {};
@@ -44,19 +48,25 @@ struct RunOutcome {
   bool takes_data = false;                           // false: again it would be the same
 };
 
+/// By name; of a variable with copies each of these (see replica_copies.hpp).
 using VariableValues = std::map<std::string, tensor::Tensor>;
 
 class ReplicaRunner {
  public:
   virtual ~ReplicaRunner() = default;
-  /// Compiles. kInvalidArgument where an assignment of several replicas has no aggregation.
+  /// Compiles. Errors of ReplicaCopies::make(). kInvalidArgument where an assignment of several replicas has no
+  /// aggregation.
   static Result<std::unique_ptr<ReplicaRunner>> make(const program::Program& program, const ReplicaOptions& options);
 
   /// The function once per replica, each on the next element of every dataset it uses: a step takes as many elements as
-  /// there are replicas; or, where train.replicas says "split", on its share of the rows of one. kOutOfRange at the end
-  /// of the data: elements that are left do not make a whole step. Gradients: the mean weighted by the examples of each
-  /// replica, or the sum, as the program's binding says; assigned values: by the variable's aggregation.
-  virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step) = 0;
+  /// there are replicas, or `most_elements` where that isn't 0, or what is left, on as many replicas; where
+  /// train.replicas says "split", each is on its share of the rows of one. kOutOfRange at the end of the data.
+  /// Gradients: the mean weighted by the examples of each replica, or the sum, as the program's binding says; assigned
+  /// values: by the variable's aggregation.
+  virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step,
+                                   int most_elements = 0) = 0;
+  /// The data of steps begin again, in this order.
+  virtual void begin_data(const data::Order& order) = 0;
   /// The function once per replica, each on its share of the rows of the next element of every dataset that it uses;
   /// its arguments are fields of `dataset`. kOutOfRange at the end of the data; kInvalidArgument where it has arguments
   /// and no dataset is given. Source: tf.distribute.Strategy.run with experimental_distribute_dataset.

@@ -17,6 +17,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/runtime/replica_copies.hpp"
 #include "tfd/runtime/shell_command.hpp"
 #include "tfd/tensor/tensor.hpp"
 #include "tfd/transport/endpoint.hpp"
@@ -51,6 +52,8 @@ struct ClosureCall {
   /// Of the worker. The outcome of several has every result stacked ([replicas, …]), the metrics of all of them and one
   /// update of each variable.
   program::Replicas replicas = program::Replicas::kOne;
+  /// Of replicas that take an element each: those beyond so many have none in this call. 0: all take one.
+  int most_elements = 0;
   /// Whose random numbers an input bound to "rng" gets: this closure's; absent: those of the step.
   std::optional<std::uint64_t> closure = {};
 };
@@ -119,8 +122,10 @@ struct Placement {
   std::map<std::string, int> variables;                    // name -> position in `ps`, of its first shard
   std::map<std::string, variable::PlacedVariable> placed;  // all shards of each; see sharded_state.hpp
 };
-/// Round-robin in creation order, shard after shard; colocated variables beside the other.
-Placement place_variables(const program::Program& program, std::vector<std::pair<std::string, std::string>> ps);
+/// Round-robin in creation order, shard after shard; colocated variables beside the other. All copies of a variable lie
+/// where it would, in its place.
+Placement place_variables(const program::Program& program, std::vector<std::pair<std::string, std::string>> ps,
+                          const ReplicaCopies& copies = {});
 
 class TaskClient {
  public:
@@ -139,9 +144,10 @@ class TaskClient {
   void load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
                     Callback<void> done);
   /// The same of a worker. `on_replicas` is told at once how many it runs, one on each of its devices; compiling takes
-  /// longer.
+  /// longer. `shuffle_stream` is for iterators of the program's own datasets that it makes from now on.
   void load_worker(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
-                   std::function<void(int replicas)> on_replicas, Callback<void> done);
+                   std::function<void(int replicas)> on_replicas, Callback<void> done,
+                   std::uint64_t shuffle_stream = 0);
 
   // Shell commands, on workers that allow them (kPermissionDenied elsewhere). Opens a session, or renews it; answered
   // with how many commands the worker runs at a time.
@@ -152,7 +158,9 @@ class TaskClient {
   void end_session(std::uint64_t epoch, Deadline deadline, Callback<void> done);
 
   // Workers.
-  void create_iterator(const std::string& id, const std::string& dataset, Deadline deadline, Callback<void> done);
+  /// Makes it anew where it is there already; `shuffle_stream` as data::Order has it.
+  void create_iterator(const std::string& id, const std::string& dataset, Deadline deadline, Callback<void> done,
+                       std::uint64_t shuffle_stream = 0);
   void drop_iterator(const std::string& id, Deadline deadline, Callback<void> done);
   /// kOutOfRange at the end of an iterator's data. The function's own errors have the task set. kUnavailable: this
   /// worker is gone; when Error::task is a ps ("ps:1"), that parameter server is.
@@ -164,10 +172,12 @@ class TaskClient {
   /// Of what this worker hasn't begun (calls, or the commands of a session) at most `count`, those that came last, are
   /// answered as dropped, for others to run.
   void give_back(std::uint64_t epoch, std::uint64_t count, bool commands, Deadline deadline, Callback<void> done);
-  /// One pass over elements index, index + count, … of the function's dataset (at most `steps` of them), variables read
-  /// once. Idempotent: a lost part is run again elsewhere.
+  /// Of one pass over the function's dataset (or its first `steps` elements) those with number index, index + count, …;
+  /// variables read once. Shuffles that state no seed have theirs from `seed`, so that all parts with the same one are
+  /// cut from one order. Idempotent: a lost part is run again elsewhere, on the same elements. A function without a
+  /// dataset runs once, in part 0.
   void evaluate(const std::string& function, std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps,
-                std::uint64_t epoch, Deadline deadline, Callback<std::vector<Metric>> done);
+                std::uint64_t epoch, std::uint64_t seed, Deadline deadline, Callback<std::vector<Metric>> done);
 
   // Parameter servers; read() and assign() of workers too, for the variables that each has of its own.
   // Names are those that it has: of a shard "table/part_1".
@@ -205,7 +215,7 @@ class TaskClient {
 
  private:
   void load(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
-            std::function<void(int replicas)> on_replicas, Callback<void> done);
+            std::function<void(int replicas)> on_replicas, Callback<void> done, std::uint64_t shuffle_stream);
 
   transport::Endpoint& endpoint_;
   transport::PeerId peer_;

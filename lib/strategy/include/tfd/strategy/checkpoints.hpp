@@ -11,25 +11,43 @@
 #include "tfd/base/log.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/strategy/run_end.hpp"
+#include "tfd/strategy/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy {
 
+/// Whether it is of this program: it has every variable (not the workers' own), of its dtype and shape.
+/// kInvalidArgument: "ck/step-00000300.safetensors has no variable 'w': it is of another program". What else it has is
+/// ignored, and what an optimizer keeps is the parameter servers' to look at.
+Result<void> check_state(const program::Program& program, const variable::Checkpoint& checkpoint);
+/// The checkpoint that somebody names, a file or a directory (its latest one), of this program. kNotFound;
+/// kInvalidArgument.
+Result<variable::Checkpoint> load_weights(const program::Program& program, const std::string& path, const Log& log);
+
 class Checkpoints {
  public:
-  /// `writes`: whether it is this task that saves them.
-  Checkpoints(const program::TrainDef& train, bool writes, Log log);
+  /// `writes`: whether it is this task that saves them. `train` and `options` outlive it.
+  Checkpoints(const program::TrainDef& train, bool writes, const TrainOptions& options);
 
   bool are_saved() const { return writes_ && train_.checkpoint.has_value(); }
-  /// The one to go on from; those that can't be read are passed over, and said. nullopt: none, or none is wanted.
-  Result<std::optional<variable::Checkpoint>> find();
+  /// The one to go on from: the latest of the run whose directory it is; those that can't be read are passed over, and
+  /// said. nullopt: none, or none is wanted. kInvalidArgument: it is of another program, or there are some and
+  /// train.checkpoint.resume is false.
+  Result<std::optional<variable::Checkpoint>> find(const program::Program& program);
+  /// Where there is nothing to go on from: the variables' values of the checkpoint that TrainOptions names, as of step
+  /// 0.
+  Result<std::optional<variable::Checkpoint>> find_initial(const program::Program& program);
   /// An earlier run was over at the one that was found: there is nothing left to do.
   const std::optional<RunEnd>& ended() const { return ended_; }
   /// Before the first step: writes a file and removes it. kSystem, kResourceExhausted or kPermissionDenied, with the
   /// directory and why.
   Result<void> probe() const;
-  /// Training goes on: it isn't over any more, and time counts from here.
-  void begin();
+  /// Training goes on: it isn't over any more, the directory is this run's, and time counts from here. Where it starts
+  /// over, what is there goes into a directory of its own, which is said.
+  Result<void> begin();
+  /// Says on which variables it begins.
+  void say_beginning(const std::optional<variable::Checkpoint>& resumed,
+                     const std::optional<variable::Checkpoint>& initial) const;
 
   /// When the next one is due by time; never, where none is.
   Deadline next_time() const;
@@ -44,20 +62,28 @@ class Checkpoints {
   /// Of the newest one that was found or saved; -1: none.
   std::int64_t step() const { return step_; }
   const std::string& path() const { return path_; }
+  /// Whose the checkpoints are that are saved; empty before begin() where there was none.
+  const std::string& run() const { return index_.run; }
   /// The variables aren't any more what was saved at this step.
   void invalidate() { step_ = -1; }
   /// "the same command continues from …": what somebody must know whose run has failed.
   std::string describe() const;
 
  private:
+  Result<void> start_over();
+
   const program::TrainDef& train_;
   bool writes_;
-  Log log_;
+  const TrainOptions& options_;
   std::optional<RunEnd> ended_;
+  variable::CheckpointIndex index_;  // of the run that goes on
   std::int64_t step_ = -1;
   std::int64_t path_step_ = -1;
   std::string path_;
   Clock::time_point saved_at_ = Clock::now();
 };
+
+/// "the same command", or what is to be changed of it, for it to go on from its checkpoints.
+std::string command_to_continue(const program::TrainDef& train, const TrainOptions& options);
 
 }  // namespace tfd::strategy

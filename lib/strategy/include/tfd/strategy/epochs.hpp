@@ -11,13 +11,23 @@
 namespace tfd::strategy {
 
 struct EpochsOptions {
-  std::string data_root = {};          // relative data paths start here; empty: at the program's directory
-  std::int64_t elements_per_step = 1;  // as many as there are replicas
+  std::string data_root = {};  // relative data paths start here; empty: at the program's directory
+  int elements_per_step = 1;   // as many as there are replicas
+};
+
+struct StepsOfEpochs {
+  program::Program program;
+  std::int64_t elements = 0;  // of all epochs; 0: the program states none
 };
 
 /// A program whose train block states epochs, as one that states steps: epochs times the elements of its dataset, which
-/// then repeats, over the elements of a step. Other programs as they are. The data's error where the elements can't be
-/// counted here.
-Result<program::Program> epochs_as_steps(program::Program program, const EpochsOptions& options = {});
+/// then repeats, over the elements of a step, rounded up. Other programs as they are. The data's error where the
+/// elements can't be counted here.
+Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOptions& options = {});
+
+/// Steps that so many elements make, where each of `replicas` takes one a step: the last may have fewer.
+std::int64_t steps_over(std::int64_t elements, int replicas);
+/// How many of the replicas have an element in that step (from 0): all but in the last, which takes what is left.
+int elements_of_step(std::int64_t step, std::int64_t elements, int replicas);
 
 }  // namespace tfd::strategy

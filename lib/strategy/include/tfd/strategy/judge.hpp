@@ -30,6 +30,10 @@ class Judge {
   Judge(const program::TrainDef& train, bool keeps, Log log);
   ~Judge();
 
+  /// This run's training goes on: what it has kept as the best is known.
+  void go_on(const std::string& run) {
+    if (keep_by_) keep_by_->go_on(run);
+  }
   /// Training goes on from this step: what an earlier run's evaluations up to it said counts, what later ones said
   /// doesn't.
   void resume(std::int64_t step);

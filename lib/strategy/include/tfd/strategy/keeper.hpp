@@ -39,7 +39,10 @@ class Keeper {
       std::int64_t step, const std::function<Result<void>(const variable::Checkpoint&)>& import) {
     const auto best = judge_.best_step();
     if (!best || *best == step) return std::nullopt;
-    TFD_TRY(import(TFD_TRY(judge_.load_best())), "the best state");
+    const variable::Checkpoint state = TFD_TRY(judge_.load_best());
+    TFD_TRY(import(state), "the best state");
+    report_.say(fmt::format("restored the variables of the best evaluation, at step {}{}", *best,
+                            state.path.empty() ? "" : " (" + state.path + ")"));
     report_.restore_evaluation(judge_.best_metrics());
     TFD_TRY(save());
     return best;

@@ -13,8 +13,10 @@ namespace tfd::strategy {
 
 class KeptBest {
  public:
-  /// Of train.checkpoint, whose keep_best is there. Knows the best of earlier runs, unless it isn't to go on from them.
+  /// Of train.checkpoint, whose keep_best is there. Knows of none yet.
   explicit KeptBest(const program::CheckpointDef& checkpoint);
+  /// This run's training goes on: knows what its best was, of what is on disk.
+  void go_on(const std::string& run);
   bool observe(const std::vector<std::pair<std::string, double>>& metrics) { return best_.observe(metrics); }
   /// What was observed last, in place of the one before. Its path. Errors as of variable::save_checkpoint.
   Result<std::string> save(const variable::Checkpoint& checkpoint) const;

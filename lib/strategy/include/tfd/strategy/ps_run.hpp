@@ -15,15 +15,23 @@ struct RunRequest {
   std::string function;
   std::string dataset;  // of the program: what the function's argument is; empty: it has none
   Combine combine = {};
+  bool untrained = false;  // with the initial values, whatever checkpoints there are
 };
 
-/// The program with one more dataset, of this pipeline in JSON; `name` is how a RunRequest calls it.
+/// Whether the function means nothing with initial values: it reads variables, and the program says where it saves
+/// them; or it reads some that training changes, or that begin at random, and no file gives.
+bool needs_weights(const program::Program& program, const program::FunctionDef& function);
+
+/// The program with one more dataset, of this pipeline in JSON; `name`, without dots, is how a RunRequest calls it.
+/// Relative paths in it start in `working_directory`; empty: where those of the program's data do.
 Result<program::Program> with_dataset(const program::Program& program, const std::string& name,
-                                      const std::string& pipeline);
+                                      const std::string& pipeline, const std::string& working_directory);
 
 /// One line for every element, {"0": […], "1": […]}: what each replica returned for its share of the rows; or, reduced
 /// or gathered, the one value that these make (a list of them where there are several results). What it wants of the
-/// variables is applied, as one update. Errors as train_on_parameter_servers().
+/// variables is applied, as one update. The variables are those of the checkpoint that TrainOptions names, or the
+/// latest of train.checkpoint.dir, or of the training that goes on on the parameter servers: kInvalidArgument where
+/// there are none of these and needs_weights(). Errors as train_on_parameter_servers().
 Result<TrainSummary> run_on_parameter_servers(const program::Program& program, const ParameterServerStrategy& strategy,
                                               PsTrainingOptions options, const RunRequest& request);
 

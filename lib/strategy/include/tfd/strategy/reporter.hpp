@@ -25,8 +25,13 @@ class Reporter {
   void begin(std::int64_t step);
   /// The global step was set back to this one.
   void rewind(std::int64_t step) { reported_step_ = step; }
-  /// One step of this task's own.
-  void count(const std::vector<runtime::Metric>& metrics);
+  /// One step of this task's own, which made the training come to this global step.
+  void count(const std::vector<runtime::Metric>& metrics, std::int64_t step);
+  /// Whether the first metric that isn't finite is a warning, and in the `end` event; not where the program says what
+  /// becomes of such steps.
+  void warn_of_nonfinite(const program::Program& program);
+  /// A line for people.
+  void say(const std::string& line) const;
   /// A `step` event; with how many of the steps are this task's own, where they aren't all.
   Result<void> step(std::int64_t step, bool says_updates);
   Result<void> evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun);
@@ -61,8 +66,12 @@ class Reporter {
   Duration elapsed() const { return Clock::now() - started_; }
 
  private:
+  void look_at(const std::string& metric, double value, std::int64_t step, std::string_view where);
+
   const TrainOptions& options_;
   std::string task_;
+  bool warns_of_nonfinite_ = false;
+  std::optional<std::pair<std::string, std::int64_t>> nonfinite_;  // the first such metric, and its step
   runtime::MetricAccumulator interval_;
   Metrics last_interval_;
   Metrics evaluation_;

@@ -18,6 +18,7 @@ struct RunEnd {
   std::int64_t step = 0;  // the last one, of which there is a checkpoint
   std::string rule;       // of train.stop, or how many steps were stated where it took fewer: another one may go on
   std::string time;       // when it was written: to tell one run from another
+  std::string run = {};   // whose it is; empty: an older tfd's
 };
 
 /// What `reason` means for a program with this train block.

@@ -53,7 +53,10 @@ struct TrainOptions {
   std::function<Result<void>(std::string_view line)> write_event = {};  // one JSON line with its newline
   std::function<void(const TrainProgress&)> on_progress = {};           // often: after every step
   std::function<void(const std::string& line)> say = {};                // changes of state, for people
-  bool steps_of_epochs = false;  // train.steps were epochs, at one element a step
+  /// A file, or a directory (its latest one): what a training begins with that has nothing to go on from.
+  std::string checkpoint = {};
+  bool start_over = false;          // what train.checkpoint.dir has is moved aside, and training begins anew
+  std::int64_t epoch_elements = 0;  // of all epochs that train.steps stand for; 0: the program stated steps
   Log log = {};
 };
 

@@ -24,6 +24,8 @@ struct SafetensorsFile {
 Result<SafetensorsFile> load_safetensors(const std::string& path);
 /// What is in the file, from its header alone. Errors as load_safetensors().
 Result<std::map<std::string, TensorSpec>> load_safetensors_specs(const std::string& path);
+/// Its metadata, from its header alone. Errors as load_safetensors().
+Result<std::map<std::string, std::string>> load_safetensors_metadata(const std::string& path);
 /// One of its tensors; no other is read. kNotFound: no file, or no tensor of that name.
 Result<Tensor> load_safetensors_tensor(const std::string& path, std::string_view name);
 /// Atomic: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted when the

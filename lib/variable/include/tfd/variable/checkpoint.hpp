@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A directory of checkpoints: step-00000200.safetensors, each complete or not there. Thread rule: one thread.
+// A directory of checkpoints: step-00000200.safetensors, each complete or not there, of one run (checkpoint_index.hpp).
+// Thread rule: one thread.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "tfd/base/error.hpp"
 #include "tfd/tensor/tensor.hpp"
+#include "tfd/variable/checkpoint_index.hpp"
 
 namespace tfd::variable {
 
@@ -18,19 +20,31 @@ struct Checkpoint {
   std::vector<std::pair<std::string, tensor::Tensor>>
       state;  // as VariableStore::export_state, of all parameter servers
   std::string path;
+  std::string run = {};  // whose it is; empty: it doesn't say, or, where it is written, the directory's
 };
 
-/// Writes it (atomically, synced), makes the directory if need be, then removes all but the newest `keep` (0: keeps
-/// all; the one just written is never removed). Of several ".iterations" in the state the largest is written. Returns
-/// the path. kResourceExhausted when the disk is full: the older ones are as they were.
-Result<std::string> save_checkpoint(const std::string& directory, const Checkpoint& checkpoint, int keep);
-/// The newest one that can be read whole; nullopt where there is none. A corrupt newer one is passed over, and said in
-/// `skipped`, one line each with its path; where none of several can be read it is the newest one's error, not nullopt,
-/// so that nobody starts afresh over them.
+/// Writes it (atomically, synced), makes the directory if need be, writes the directory's index, then removes all but
+/// the `keep` of this run that were written last (0: keeps all). Those of another run stay; one of this name is moved
+/// aside. A directory of another run becomes this one's. Of several ".iterations" in the state the largest is written.
+/// Returns the path. kResourceExhausted when the disk is full: the older ones are as they were.
+/// Without an index (what a training keeps beside its checkpoints) those of another run are moved aside.
+Result<std::string> save_checkpoint(const std::string& directory, const Checkpoint& checkpoint, int keep,
+                                    bool has_index = true);
+/// The one of the directory's run that was written last and can be read whole; nullopt where there is none. A corrupt
+/// newer one is passed over, and said in `skipped`, one line each with its path; where none of several can be read it
+/// is the newest one's error, not nullopt, so that nobody starts afresh over them.
 Result<std::optional<Checkpoint>> load_latest_checkpoint(const std::string& directory,
                                                          std::vector<std::string>* skipped);
+/// The same where the index has been read already.
+Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& index, const std::string& directory,
+                                                         std::vector<std::string>* skipped);
 Result<Checkpoint> load_checkpoint(const std::string& path);
-/// Paths, oldest first, by name only.
+/// What somebody names: a file (its step is 0 where it says none, as a stranger's does), or a directory, of which it is
+/// the latest one: kNotFound where it has none.
+Result<Checkpoint> load_named_checkpoint(const std::string& path, std::vector<std::string>* skipped);
+/// Steps and paths of the directory's run, the latest last.
 Result<std::vector<std::pair<std::int64_t, std::string>>> list_checkpoints(const std::string& directory);
+/// Makes "old-RUN" in the directory, or "old-RUN.2", …: where what is another run's goes. Its path.
+Result<std::string> make_place_aside(const std::string& directory, const std::string& run);
 
 }  // namespace tfd::variable

@@ -51,6 +51,8 @@ class Optimizer {
   virtual std::string_view state_name() const = 0;
   /// Whether a slot of that name is one of its own, with any settings.
   virtual bool knows_slot(std::string_view slot) const = 0;
+  /// How many slots a variable of that name has once it has had a gradient.
+  virtual std::size_t slot_count(std::string_view variable) const = 0;
   /// Makes the slots that are missing, with their initial values.
   virtual void prepare(VariableState& state) const = 0;
 
@@ -79,6 +81,10 @@ class Optimizer {
 
   /// After so many updates; of the variables that are in no group.
   virtual double learning_rate_at(std::int64_t iterations) const = 0;
+  /// The rate of the update that a step belongs to: of so many steps, the first of which is 0, one is an update.
+  double learning_rate_of_step(std::int64_t step) const { return learning_rate_at(step / steps_per_update()); }
+  /// "gradient_accumulation_steps"; 1 where every gradient is an update.
+  virtual std::int64_t steps_per_update() const = 0;
   virtual bool has_constant_rate() const = 0;
 
   virtual OnNonfinite on_nonfinite() const = 0;

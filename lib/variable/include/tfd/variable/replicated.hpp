@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tfd/base/error.hpp"
@@ -42,14 +43,25 @@ Aggregation default_aggregation(tensor::DType dtype);
 
 enum class WriteOp : std::uint8_t { kAssign, kAdd, kSubtract };
 
-/// Adds the replicas' values in replica order; the mean is that over their number. Same spec. kInvalidArgument: none,
-/// another spec than the first's, bool, a mean of integers, Aggregation::kNone of several.
+/// Adds the replicas' values in replica order, in their own dtype; the mean is that sum, divided once by their number.
+/// Same spec. kInvalidArgument: none, another spec than the first's, bool, a mean of integers, Aggregation::kNone of
+/// several. Source: AddN and RealDiv, which round f16 and bf16 after every addition.
 Result<tensor::Tensor> aggregate(Aggregation aggregation, std::span<const tensor::Tensor> values);
+/// The same for gradients, which needn't be TensorFlow's: f16 and bf16 are added up in f32 and rounded once.
+Result<tensor::Tensor> aggregate_gradients(Aggregation aggregation, std::span<const tensor::Tensor> values);
+
+/// What a write outside of replicas writes to each of the copies: the value; or, synchronized on read with a sum, its
+/// share of what is assigned (integers towards zero). kInvalidArgument: nothing can be added to such a sum.
+/// Source: SyncOnReadVariable.assign, assign_add.
+Result<tensor::Tensor> share_of(const ReplicationKind& kind, WriteOp op, const tensor::Tensor& value, int replicas);
 
 class ReplicatedVariable {
  public:
   /// Every copy starts as this.
   ReplicatedVariable(ReplicationKind kind, const tensor::Tensor& initial, int replicas);
+  /// One for each replica, of the same spec.
+  ReplicatedVariable(ReplicationKind kind, std::vector<tensor::Tensor> copies)
+      : kind_(kind), copies_(std::move(copies)) {}
 
   const ReplicationKind& kind() const { return kind_; }
   const std::vector<tensor::Tensor>& copies() const { return copies_; }

@@ -45,6 +45,9 @@ struct Update {
   tensor::Tensor indices = {};  // s32 or s64, of rank 1
 };
 
+/// An assignment as what it changes: the new value less `read` is added. Same spec, not bool; integers wrap round.
+Update as_difference(Update assigned, const tensor::Tensor& read);
+
 /// What a worker does with the updates of one closure before it sends them: gradients of rows get their duplicates
 /// added up, then all gradients are clipped together as the optimizer says. Before a partitioned variable's are cut,
 /// for a norm is that of the whole. kInvalidArgument: a gradient that can't be clipped, or rows that don't fit

@@ -1,0 +1,20 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much memory a process can still have. Linux grants more than there is and kills whoever uses it, so that a failed
+// allocation comes too late, or never. Thread rule: functions without state.
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tfd/base/error.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd {
+
+/// What is available on this host, swap included, or what its control group (v1 or v2, and those above it) leaves, if
+/// that is less. Memory that files occupy counts as free. nullopt where the system doesn't say. At most: others use
+/// memory too. `load` reads a file; by default that of the system.
+std::optional<Bytes> find_free_memory(const std::function<Result<std::string>(const std::string& path)>& load = {});
+
+}  // namespace tfd

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/base/memory.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "tfd/base/file.hpp"
+#include "tfd/base/text.hpp"
+
+namespace tfd {
+namespace {
+
+using Load = std::function<Result<std::string>(const std::string& path)>;
+
+/// The number behind "KEY" and white space or a colon on a line of its own; of the whole text without a key.
+std::optional<std::uint64_t> find_number(std::string_view text, std::string_view key) {
+  for (const std::string& line : split(text, '\n')) {
+    std::string_view rest = line;
+    if (!rest.starts_with(key)) continue;
+    rest.remove_prefix(key.size());
+    if (!key.empty() && !rest.starts_with(' ') && !rest.starts_with(':')) continue;
+    rest.remove_prefix(std::min(rest.find_first_not_of(": \t"), rest.size()));
+    std::uint64_t number = 0;
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), number).ec == std::errc()) return number;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> load_number(const Load& load, const std::string& path, std::string_view key = {}) {
+  const auto text = load(path);
+  return text ? find_number(*text, key) : std::nullopt;
+}
+
+/// What the files of one group say, under their names in v1 or v2.
+struct GroupFiles {
+  std::string_view limit;  // holds "max" where there is none
+  std::string_view used;
+  std::string_view cached;  // a line of memory.stat
+};
+constexpr GroupFiles kFirst{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "cache"};
+constexpr GroupFiles kSecond{"/memory.max", "/memory.current", "file"};
+
+void lower_to_group(const Load& load, const std::string& directory, const GroupFiles& files, std::uint64_t swap,
+                    std::uint64_t& free) {
+  const auto limit = load_number(load, directory + std::string(files.limit));
+  if (!limit) return;
+  const std::uint64_t used = load_number(load, directory + std::string(files.used)).value_or(0);
+  const std::uint64_t cached = load_number(load, directory + "/memory.stat", files.cached).value_or(0);
+  const std::uint64_t held = used - std::min(used, cached);
+  free = std::min(free, *limit - std::min(*limit, held) + swap);
+}
+
+}  // namespace
+
+std::optional<Bytes> find_free_memory(const Load& given) {
+  const Load load = given ? given : [](const std::string& path) { return load_file(path, std::size_t{1} << 20); };
+  const auto info = load("/proc/meminfo");
+  const auto available = info ? find_number(*info, "MemAvailable") : std::nullopt;
+  if (!available) return std::nullopt;
+  const std::uint64_t swap = find_number(*info, "SwapFree").value_or(0) * 1024;
+  std::uint64_t free = *available * 1024 + swap;
+  for (const std::string& line : split(load("/proc/self/cgroup").value_or(""), '\n')) {
+    const bool second = line.starts_with("0::");
+    const std::size_t first = line.find(":memory:");
+    if (!second && first == std::string::npos) continue;
+    const std::string top = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    // Up to the top, which is the group of a container that sees no other.
+    for (std::string group = second ? line.substr(3) : line.substr(first + 8);; group.resize(group.rfind('/'))) {
+      lower_to_group(load, top + (group == "/" ? "" : group), second ? kSecond : kFirst, swap, free);
+      if (group.find('/') == std::string::npos) break;
+    }
+  }
+  return Bytes{free};
+}
+
+}  // namespace tfd

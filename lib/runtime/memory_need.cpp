@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/runtime/memory_need.hpp"
+
+#include <algorithm>
+
+#include "tfd/base/counted.hpp"
+#include "tfd/runtime/replica_copies.hpp"
+
+namespace tfd::runtime {
+namespace {
+
+bool has_gradient(const program::Program& program, const std::string& variable) {
+  return std::any_of(program.functions.begin(), program.functions.end(), [&](const program::FunctionDef& function) {
+    return std::any_of(function.outputs.begin(), function.outputs.end(), [&](const program::OutputBinding& output) {
+      return output.kind == program::OutputKind::kGradient && output.name == variable;
+    });
+  });
+}
+
+/// So many elements of the variable: all, or those of a shard.
+void add_variable(MemoryNeed& need, const program::Program& program, const program::VariableDef& variable,
+                  std::int64_t elements) {
+  const auto count = static_cast<std::uint64_t>(elements);
+  const std::uint64_t value = count * tensor::dtype_size(variable.spec.dtype);
+  std::uint64_t slots = 0;
+  if (program.rules && has_gradient(program, variable.name)) {
+    // Slots of half precision are f32.
+    const std::uint64_t each = std::max<std::uint64_t>(tensor::dtype_size(variable.spec.dtype), 4);
+    slots = count * each * program.rules->slot_count(variable.name);
+  }
+  ++need.variables;
+  need.values += value;
+  need.slots += slots;
+  if (value + slots <= need.largest_size) return;
+  need.largest = variable.name;
+  need.largest_size = value + slots;
+}
+
+std::int64_t elements_of(const program::VariableDef& variable) { return tensor::element_count(variable.spec.shape); }
+
+}  // namespace
+
+MemoryNeed need_of(const program::Program& program) {
+  MemoryNeed need;
+  for (const program::VariableDef& variable : program.variables)
+    add_variable(need, program, variable, elements_of(variable));
+  return need;
+}
+
+MemoryNeed need_of_worker(const program::Program& program) {
+  MemoryNeed need;
+  for (const program::VariableDef& variable : program.variables)
+    if (variable.per_worker) add_variable(need, program, variable, elements_of(variable));
+  return need;
+}
+
+void add_placed(MemoryNeed& need, const program::Program& program, const variable::PlacedVariable& placed,
+                int position) {
+  const program::VariableDef& variable = *program.find_variable(original_name(placed.name));
+  const std::int64_t elements = elements_of(variable);
+  for (std::size_t i = 0; i < placed.ps.size(); ++i) {
+    if (placed.ps[i] != position) continue;
+    const bool is_whole = placed.ps.size() == 1 || elements == 0;
+    add_variable(need, program, variable,
+                 is_whole
+                     ? elements
+                     : elements / variable.spec.shape.front() * placed.sharding.rows(static_cast<std::int64_t>(i)));
+  }
+}
+
+std::vector<MemoryNeed> needs_of_servers(const program::Program& program, int count) {
+  std::vector<MemoryNeed> needs(static_cast<std::size_t>(count));
+  if (count == 0) return needs;
+  // Can't fail: the program was checked.
+  const auto all = variable::place_variables(program::variables_to_place(program), count).value();
+  for (const variable::PlacedVariable& placed : all)
+    for (int i = 0; i < count; ++i) add_placed(needs[static_cast<std::size_t>(i)], program, placed, i);
+  return needs;
+}
+
+Result<void> check_memory(const MemoryNeed& need, std::string_view where, std::optional<Bytes> free) {
+  if (!free || need.total() <= free->count) return {};
+  const std::string there = fmt::format("{}, where {} are free", where, rounded_bytes(*free));
+  if (need.largest_size > free->count)
+    return fail(Code::kResourceExhausted, "variable '{}' needs {} {}", need.largest, rounded_bytes({need.largest_size}),
+                there);
+  return fail(Code::kResourceExhausted, "the variables need {} ('{}' most: {}) {}", rounded_bytes({need.total()}),
+              need.largest, rounded_bytes({need.largest_size}), there);
+}
+
+std::string describe_need(const MemoryNeed& need) {
+  std::string text = fmt::format("{}, {}", counted(need.variables, "variable"), rounded_bytes({need.total()}));
+  if (need.slots > 0) text += fmt::format(", {} of it slots", rounded_bytes({need.slots}));
+  return text;
+}
+
+}  // namespace tfd::runtime

@@ -1,0 +1,45 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose the checkpoints of a directory are. "index.json" beside them names the run that writes there, and its
+// checkpoints in the order in which they were written:
+//
+//   {"v": 1, "run": "20261122T065712Z-3f2a1c", "latest": "step-00000400.safetensors", …
+//    "checkpoints": [{"step": 200, "file": "step-00000200.safetensors"}, …]}
+//
+// Every checkpoint says its run in its metadata, too, so that nothing is lost where a process dies between the two
+// writes, and the index can be made anew. What is of another run is nobody's here: never continued from, never removed.
+// Thread rule: free functions; one process writes.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd::variable {
+
+inline constexpr std::string_view kCheckpointIndexName = "index.json";
+
+struct CheckpointIndex {
+  std::string run = {};  // empty: an older tfd's directory, without an index
+  /// Step and path of what is there of that run, in the order in which it was written: the last one is the latest.
+  std::vector<std::pair<std::int64_t, std::string>> checkpoints = {};
+  std::vector<std::string> others = {};  // paths of checkpoints of other runs
+  /// What is wrong with index.json, where the above is what the checkpoints themselves say; empty: nothing is.
+  std::string broken = {};
+};
+
+/// Whether a file of this name is a checkpoint: "step-00000200.safetensors".
+bool is_checkpoint_name(std::string_view name);
+/// "20261122T065712Z-3f2a1c": when it began, and a number that tells it from others of that second.
+std::string make_run_id();
+/// What is there; nothing where the directory doesn't exist. A directory without an index, or with one that can't be
+/// read, is that of the one run that its checkpoints name: kInvalidArgument where they name several. kInvalidArgument
+/// also for an index of a newer tfd.
+Result<CheckpointIndex> read_checkpoint_index(const std::string& directory);
+/// Atomically. `index.others` and `broken` aren't written.
+Result<void> write_checkpoint_index(const std::string& directory, const CheckpointIndex& index);
+
+}  // namespace tfd::variable

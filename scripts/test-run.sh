@@ -1,0 +1,240 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs tests of a build, several at a time: test-run.sh BUILD SUITE[/WHAT]…, as ./dev test calls it.
+#
+# A job is what has a log and a time limit of its own: a program of unit tests, the golden sets, a bats file, a fuzzer.
+# - Most tests wait for processes and sockets, so more jobs run at once than there are cores: TFD_TEST_JOBS says how many.
+# - The longest begin first, by BUILD/test-logs/times.tsv of the last run; what this run took is written there. The first time
+#   those are it that say "# bats file_tags=long", a minute and more.
+# - A bats file with the line "# bats file_tags=alone" measures, or looks at the whole machine: it runs after the others, by
+#   itself. So does tests/cluster, whose schedulers and API servers keep all cores busy.
+#
+# stderr has a line for each job when it ends, what a failed one said, and how to run that again (by TFD_TEST_COMMAND).
+# stdout has "N passed, N failed". The exit code is 0 if something passed and nothing failed, 64 if no test has such a name.
+set -euo pipefail
+BUILD=$(cd "$1" && pwd)
+shift
+SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+LOGS=$BUILD/test-logs
+TIMES=$LOGS/times.tsv
+CORES=$(nproc)
+GOLDEN=$SOURCE/tests/golden # vectors/DIR: another one
+export TFD_BUILD=$BUILD TFD_SOURCE=$SOURCE PATH=$BUILD/tools:$PATH
+
+say() { printf '%s\n' "$*" >&2; }
+
+# The jobs of a suite, a name a line.
+list_unit() { # [ROOM | PROGRAM]
+  local program name room
+  for program in "$BUILD"/tests/unit/*/test-*; do
+    if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
+    name=${program##*/test-} # a room may have several: resolve, resolve-http
+    room=$(basename "$(dirname "$program")")
+    [ -n "$1" ] && [ "$1" != "$name" ] && [ "$1" != "$room" ] || echo "unit/$name"
+  done
+}
+list_bats() { # SUITE [BEGINNING]
+  local file
+  for file in "$SOURCE/tests/$1/$2"*.bats; do [ ! -f "$file" ] || echo "$1/$(basename "$file" .bats)"; done
+}
+list_fuzz() { # [NAME]
+  local folder
+  for folder in "$SOURCE/tests/fuzz/corpus"/*/; do
+    folder=$(basename "$folder")
+    [ -n "$1" ] && [ "$1" != "$folder" ] || echo "fuzz/$folder"
+  done
+}
+list() { # SUITE WHAT
+  case $1 in
+    unit | fuzz) "list_$1" "$2" ;;
+    vectors) echo vectors ;;
+    cli | fault | dist | cluster) list_bats "$1" "$2" ;;
+  esac
+}
+
+has_tag() { grep -qx "# bats file_tags=$2" "$SOURCE/tests/$1.bats"; } # NAME TAG
+runs_alone() { # NAME
+  case $1 in
+    unit/* | vectors | fuzz/*) return 1 ;;
+    cluster/*) return 0 ;;
+    *) has_tag "$1" alone ;;
+  esac
+}
+
+# A line of the times for each job, without its name: seconds, seconds of the cores, passed, failed, skipped.
+declare -A LINE_OF=()
+read_times() {
+  local name line
+  [ -s "$TIMES" ] || return 0
+  while IFS=$'\t' read -r name line; do LINE_OF[$name]=$line; done < <(tail -n +2 "$TIMES")
+}
+write_times() {
+  local name
+  {
+    printf 'job\tseconds\tcpu_seconds\tpassed\tfailed\tskipped\n'
+    for name in "${!LINE_OF[@]}"; do printf '%s\t%s\n' "$name" "${LINE_OF[$name]}"; done | sort -t$'\t' -k2,2nr -k1,1
+  } >"$TIMES.part"
+  mv "$TIMES.part" "$TIMES"
+}
+
+# Seconds that a job took, or one like it takes.
+seconds_of() { # NAME
+  [ -z "${LINE_OF[$1]:-}" ] || { echo "${LINE_OF[$1]%%$'\t'*}" && return; }
+  case $1 in
+    unit/* | vectors | fuzz/*) echo 10 ;;
+    *) if has_tag "$1" long; then echo 120; else grep -c '^@test' "$SOURCE/tests/$1.bats"; fi ;;
+  esac
+}
+longest_first() { # NAMES…
+  local name
+  for name in "$@"; do printf '%s\t%s\n' "$(seconds_of "$name")" "$name"; done | sort -t$'\t' -k1,1nr -k2 | cut -f2
+}
+
+log_of() { echo "$LOGS/${1//\//-}.log"; }
+
+# Seconds after which a job has failed, several times what it takes on a busy machine; TFD_TEST_LIMIT says otherwise.
+limit_of() { # NAME
+  [ -z "${TFD_TEST_LIMIT:-}" ] || { echo "$TFD_TEST_LIMIT" && return; }
+  case $1 in
+    fuzz/*) echo $((${TFD_FUZZ_SECONDS:-60} + 180)) ;;
+    cluster/*) echo 1800 ;; # the first time it builds an API server
+    *) echo $((${TFD_SANITIZED:-0} ? 1800 : 600)) ;;
+  esac
+}
+
+declare -A NAME_OF=() # of a process: the jobs that run
+# A job in the background. A shell has those ignore Ctrl-C, which some tests are about: env has it at its default.
+start() { # NAME
+  local name=$1 log command directory=$SOURCE
+  log=$(log_of "$name")
+  case $name in
+    unit/*) command=("$BUILD"/tests/unit/*/"test-${name#unit/}") directory=$BUILD ;;
+    vectors) command=("$BUILD/tests/vectors/tfd-vectors" "$GOLDEN") ;;
+    fuzz/*) command=("$SOURCE/tests/fuzz/run.sh" "$BUILD" "${TFD_FUZZ_SECONDS:-60}" "${name#fuzz/}") ;;
+    *) command=(bats --tap --timing "$SOURCE/tests/$name.bats") ;;
+  esac
+  rm -f "$log.time"
+  # shellcheck disable=SC2016  # expanded by the inner shell
+  (cd "$directory" && exec env --default-signal=INT,QUIT timeout --kill-after=20 "$(limit_of "$name")" bash -c \
+    'TIMEFORMAT="%R %U %S"; { time "${@:3}" >"$1" 2>&1; } 2>"$2"' bash "$log" "$log.time" "${command[@]}") </dev/null &
+  NAME_OF[$!]=$name
+}
+
+# Ctrl-C: what runs is told so, and killed if that doesn't end it.
+stop() { # CODE
+  trap '' INT TERM
+  [ ${#NAME_OF[@]} = 0 ] || kill -INT "${!NAME_OF[@]}" 2>/dev/null || true
+  wait
+  exit "$1"
+}
+trap 'stop 130' INT
+trap 'stop 143' TERM
+
+# What the log says of the tests: "PASSED FAILED SKIPPED".
+tally() { # NAME
+  local log
+  log=$(log_of "$1")
+  case $1 in
+    unit/*) sed -nE 's/^\[doctest\] test cases: .*\| +([0-9]+) passed +\| +([0-9]+) failed.*/\1 \2 0/p' "$log" | tail -n 1 ;;
+    vectors) sed -nE 's/^[a-z0-9_]+: ([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$log" | awk '{ p += $1; f += $2 } END { print p + 0, f + 0, 0 }' ;;
+    fuzz/*) awk '/: passed, / { p++ } END { print p + 0, 0, 0 }' "$log" ;;
+    *) awk '/^ok .*# skip/ { s++; next } /^ok / { p++ } /^not ok / { f++ } END { print p + 0, f + 0, s + 0 }' "$log" ;;
+  esac
+}
+
+# The line of a job that has ended.
+summary() { # NAME EXIT-CODE PASSED FAILED SKIPPED
+  local log note=
+  log=$(log_of "$1")
+  case $2 in 124 | 137) note=", stopped after $(limit_of "$1") s" ;; esac
+  [ "$5" = 0 ] || note+=", $5 skipped"
+  case $1 in
+    vectors) cat "$log" ;;
+    fuzz/*) sed -n "s/^${1#fuzz/}: /${1/\//\\/}: /p" "$log" ;;
+    *) echo "$1: $3 passed, $4 failed$note" ;;
+  esac >&2
+}
+
+# What a failed job said.
+show() { # NAME
+  local log
+  log=$(log_of "$1")
+  case $1 in
+    unit/* | fuzz/*) tail -n 60 "$log" ;;
+    vectors) ;; # was shown whole
+    *) awk '/^(ok|not ok) / { on = /^not/ } on && lines < 200 { print; ++lines } END { exit !lines }' "$log" || tail -n 50 "$log" ;;
+  esac >&2
+}
+
+PASSED=0
+FAILED=0
+FAILURES=()
+finish() { # NAME EXIT-CODE
+  local name=$1 status=$2 passed failed skipped seconds user system
+  read -r passed failed skipped <<<"$(tally "$name")"
+  : "${passed:=0}" "${failed:=0}" "${skipped:=0}"
+  [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
+  [ $((passed + failed + skipped)) != 0 ] || failed=1 # it said nothing
+  summary "$name" "$status" "$passed" "$failed" "$skipped"
+  PASSED=$((PASSED + passed))
+  FAILED=$((FAILED + failed))
+  if [ "$failed" != 0 ]; then
+    FAILURES+=("$name")
+    show "$name"
+  fi
+  seconds=$(limit_of "$name") user=0 system=0
+  [ ! -s "$(log_of "$name").time" ] || read -r seconds user system <"$(log_of "$name").time"
+  rm -f "$(log_of "$name").time"
+  LINE_OF[$name]=$(awk -v s="$seconds" -v u="$user" -v k="$system" -v rest="$passed\t$failed\t$skipped" \
+    'BEGIN { printf "%.1f\t%.1f\t%s", s, u + k, rest }')
+}
+
+# Runs jobs in this order, so many at a time.
+run() { # AT-ONCE NAMES…
+  local at_once=$1 process status
+  shift
+  while [ $# -gt 0 ] || [ ${#NAME_OF[@]} -gt 0 ]; do
+    while [ $# -gt 0 ] && [ ${#NAME_OF[@]} -lt "$at_once" ]; do
+      start "$1"
+      shift
+    done
+    status=0
+    wait -n -p process "${!NAME_OF[@]}" || status=$?
+    finish "${NAME_OF[$process]}" "$status"
+    unset "NAME_OF[$process]"
+  done
+}
+
+at_once=$((CORES + 2))
+together=() alone=()
+for what in "$@"; do
+  suite=${what%%/*} rest=${what#"$suite"}
+  rest=${rest#/}
+  case $suite in
+    unit | cli | fault | dist | cluster) ;;
+    vectors) [ -z "$rest" ] || GOLDEN=$(realpath "$rest") ;;
+    fuzz) at_once=$CORES ;; # fuzzers never wait
+    *)
+      say "test-run.sh: no suite '$suite' (unit, vectors, cli, fault, dist, cluster, fuzz)"
+      exit 64
+      ;;
+  esac
+  names=$(list "$suite" "$rest")
+  [ -n "$names" ] || { say "test-run.sh: no test is called '$what'" && exit 64; }
+  for name in $names; do
+    if runs_alone "$name"; then alone+=("$name"); else together+=("$name"); fi
+  done
+done
+
+mkdir -p "$LOGS"
+read_times
+mapfile -t together < <(longest_first "${together[@]}")
+run "${TFD_TEST_JOBS:-$at_once}" "${together[@]}"
+run 1 "${alone[@]}"
+write_times
+for failure in "${FAILURES[@]}"; do
+  log=$(log_of "$failure")
+  say "failed: $failure (again: ${TFD_TEST_COMMAND:-./dev test} $failure; log: ${log#"$SOURCE"/})"
+done
+echo "$PASSED passed, $FAILED failed"
+[ "$FAILED" = 0 ] && [ "$PASSED" -gt 0 ]

@@ -1,0 +1,28 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The PJRT plug-in of a tool, by the environment that it was started with; and the one place that writes into the
+// process's own environment: XLA reads that by itself when it is loaded, and nobody can hand it anything instead.
+// Thread rule: plain functions; keep_plugins_quiet() before there are other threads.
+#include <cstdlib>
+#include <memory>
+
+#include "tfd/base/environment.hpp"
+#include "tfd/function/function.hpp"
+
+namespace tfd {
+
+/// XLA would talk on stderr, unless the environment says how much. Children get the environment that the tool was
+/// started with (Io::env), without this.
+inline void keep_plugins_quiet() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
+
+inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& env, int devices = 1) {
+  function::EngineOptions options;
+  options.plugin = TFD_TRY(function::find_plugin(env));
+  options.cache_directory = function::find_cache_directory(env);
+  options.xla_flags = env.get("XLA_FLAGS");
+  options.device_count = devices;
+  return function::make_engine(options);
+}
+
+}  // namespace tfd
