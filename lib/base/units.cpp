@@ -103,23 +103,23 @@ Result<Bytes> parse_bytes(std::string_view text) {
 }
 
 std::string format_bytes(Bytes bytes) {
-  constexpr std::array<std::string_view, 5> kNames{"", "KiB", "MiB", "GiB", "TiB"};
+  constexpr std::array<std::string_view, 5> kPowers{"", "KiB", "MiB", "GiB", "TiB"};
   std::uint64_t count = bytes.count;
   std::size_t power = 0;
-  while (count != 0 && count % 1024 == 0 && power + 1 < kNames.size()) {
+  while (count != 0 && count % 1024 == 0 && power + 1 < kPowers.size()) {
     count /= 1024;
     ++power;
   }
-  return fmt::format("{}{}", count, kNames[power]);
+  return fmt::format("{}{}", count, kPowers[power]);
 }
 
 std::string rounded_bytes(Bytes bytes) {
-  constexpr std::array<std::string_view, 6> kNames{"kB", "MB", "GB", "TB", "PB", "EB"};
+  constexpr std::array<std::string_view, 6> kPowers{"kB", "MB", "GB", "TB", "PB", "EB"};
   if (bytes.count < 1000) return fmt::format("{} byte{}", bytes.count, bytes.count == 1 ? "" : "s");
   double size = static_cast<double>(bytes.count) / 1000;
   std::size_t power = 0;
-  for (; size >= 999.5 && power + 1 < kNames.size(); ++power) size /= 1000;
-  return fmt::format("{:.3g} {}", size, kNames[power]);
+  for (; size >= 999.5 && power + 1 < kPowers.size(); ++power) size /= 1000;
+  return fmt::format("{:.3g} {}", size, kPowers[power]);
 }
 
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least, std::int64_t most) {

@@ -179,10 +179,11 @@ Result<ReplicaCopies::State> ReplicaCopies::gather(State state) const {
 
 Result<ReplicaCopies::State> ReplicaCopies::spread(const State& state) const {
   if (empty()) return state;
-  for (const auto& [variable, kind] : kinds_) {  // of copies that it has no value of, a store would keep what is there
+  for (const auto& kept : kinds_) {  // of copies that it has no value of, a store would keep what is there
+    const std::string& variable = kept.first;
     const bool is_there =
         std::any_of(state.begin(), state.end(), [&](const auto& one) { return one.first == variable; });
-    if (!is_there && !kind.per_worker) return fail(Code::kNotFound, "no value of variable '{}'", variable);
+    if (!is_there && !kept.second.per_worker) return fail(Code::kNotFound, "no value of variable '{}'", variable);
   }
   State out;
   for (const auto& [name, value] : state) {
