@@ -25,6 +25,7 @@ void append_header(std::string& out, const FrameHeader& header) {
   put<std::uint64_t>(out, header.incarnation);
   put<std::uint64_t>(out, header.time_left_us);
   put<std::uint64_t>(out, header.position);
+  put<std::uint64_t>(out, header.epoch);
 }
 
 void append_frame(std::string& out, FrameHeader header, std::string_view body) {
@@ -60,6 +61,7 @@ Result<FrameView> take_frame(std::span<const std::byte>& rest) {
   header.incarnation = get<std::uint64_t>(rest, 24);
   header.time_left_us = get<std::uint64_t>(rest, kTimeLeftAt);
   header.position = get<std::uint64_t>(rest, 40);
+  header.epoch = get<std::uint64_t>(rest, 48);
   const bool detached = (header.flags & kDetached) != 0;
   if (detached != (header.type == FrameType::kChunk))
     return fail(Code::kInvalidArgument, "only chunks, and all of them, have a detached body");

@@ -1,12 +1,13 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes of a frame: a fixed header of 48 bytes, little-endian, and a body. Several frames may travel in one message
+// The bytes of a frame: a fixed header of 56 bytes, little-endian, and a body. Several frames may travel in one message
 // of the wire, one after the other (a batch); the body of a chunk travels as the next message, all of it, so that the
 // sender needn't copy it behind a header. Thread rule: pure functions.
 //
 //   0 magic "\xF7TFD"   4 version u8   5 type u8     6 flags u16      8 kind u16   10 block u16   12 body size u32
 //  16 request id u64   24 incarnation u64           32 time left u64 (microseconds, 0: for ever)  40 position u64
+//  48 epoch u64 (of the run that a request is about; 0: of none)
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,8 +19,8 @@
 
 namespace tfd::transport {
 
-inline constexpr std::size_t kHeaderBytes = 48;
-inline constexpr std::uint8_t kProtocolVersion = 1;
+inline constexpr std::size_t kHeaderBytes = 56;
+inline constexpr std::uint8_t kProtocolVersion = 2;
 inline constexpr std::size_t kChunkBytes = 256 * 1024;         // large frames starve heartbeats
 inline constexpr std::size_t kWireMessageBytes = 1024 * 1024;  // no message of the wire is larger
 
@@ -53,6 +54,7 @@ struct FrameHeader {
   Incarnation incarnation = 0;
   std::uint64_t time_left_us = 0;  // not a time of day: clocks of hosts differ
   std::uint64_t position = 0;
+  std::uint64_t epoch = 0;
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
 };
 

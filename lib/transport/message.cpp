@@ -100,6 +100,7 @@ Result<Assembly> Assembly::begin(const FrameView& head, std::uint64_t most_bytes
                 assembly.tensor_count_);
   const std::size_t envelope_size = std::size_t{assembly.meta_size_} + assembly.table_size_;
   assembly.message_.kind = head.header.kind;
+  assembly.message_.epoch = head.header.epoch;
   assembly.bytes_ = envelope_size;
   if (envelope_size > most_bytes) return fail(Code::kResourceExhausted, "a message of more than {} bytes", most_bytes);
   if ((head.header.flags & kEnvelopeChunked) != 0) {

@@ -24,17 +24,18 @@ FrameHeader some_header() {
           .id = 0x0102030405060708,
           .incarnation = 0x1112131415161718,
           .time_left_us = 5000000,
-          .position = 0x2122232425262728};
+          .position = 0x2122232425262728,
+          .epoch = 0x3132333435363738};
 }
 
 }  // namespace
 
-TEST_CASE("frame: the bytes of version 1 stay as they are") {
+TEST_CASE("frame: the bytes of version 2 stay as they are") {
   std::string out;
   append_frame(out, some_header(), "body");
   CHECK(hex(out) ==
         "f7544644"
-        "01"
+        "02"
         "03"
         "0200"
         "3412"
@@ -44,6 +45,7 @@ TEST_CASE("frame: the bytes of version 1 stay as they are") {
         "1817161514131211"
         "404b4c0000000000"
         "2827262524232221"
+        "3837363534333231"
         "626f6479");
   std::string error = encode_error({Code::kUnavailable, "ps:1 is lost", "ps:1"});
   CHECK(hex(error) ==
