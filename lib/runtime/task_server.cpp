@@ -9,6 +9,7 @@
 #include "protocol.hpp"
 #include "ps_service.hpp"
 #include "tfd/base/environment.hpp"
+#include "tfd/runtime/message_limits.hpp"
 #include "worker_service.hpp"
 
 namespace tfd::runtime {
@@ -27,7 +28,7 @@ class Server final : public TaskServer {
   explicit Server(TaskServerOptions options)
       : options_(std::move(options)),
         started_(Clock::now()),
-        ps_(cluster::format_task(options_.task), options_.make_engine) {}
+        ps_(cluster::format_task(options_.task), options_.make_engine, options_.apply_threads) {}
 
   ~Server() override {
     ps_.stop();
@@ -53,12 +54,18 @@ class Server final : public TaskServer {
       handle(caller, std::move(request), std::move(responder));
     };
     endpoint.on_caller_gone = [this](const transport::Caller& caller) {
-      if (ready_ && worker_) worker_->caller_gone(caller);
+      if (!ready_) return;
+      worker_ ? worker_->caller_gone(caller) : ps_.caller_gone(caller);
     };
+    allow_large_messages(endpoint);
     ready_ = false;
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
     if (options_.task.job != "ps") commands_ = std::make_unique<CommandRunner>(options_);
     if (options_.task.job != "ps") worker_ = std::make_unique<WorkerService>(*endpoint_, options_);
+    ps_.begin([this](std::function<void()> action) { endpoint_->post(std::move(action)); },
+              [this](Clock::time_point when, std::function<void()> action) {
+                endpoint_->post_at(when, std::move(action));
+              });
     ready_ = true;
     return {};
   }
@@ -86,7 +93,7 @@ class Server final : public TaskServer {
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kGiveBack) return responder.reply(give_back(request));
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) return load_ps(request, std::move(responder));
-    responder.reply(answer_as_ps(request));
+    ps_.handle(caller, request, std::move(responder));
   }
 
   Result<transport::Message> drop(const transport::Message& request) {
@@ -102,9 +109,7 @@ class Server final : public TaskServer {
   void load_ps(const transport::Message& request, transport::Responder responder) {
     auto load = decode_load_program(request);
     if (!load) return responder.reply(fail(std::move(load).error()));
-    ps_.load_program(
-        std::move(*load), [this](std::function<void()> action) { endpoint_->post(std::move(action)); },
-        std::move(responder));
+    ps_.load_program(std::move(*load), std::move(responder));
   }
 
   void shut_down(const transport::Message& request, transport::Responder responder) {
@@ -117,36 +122,6 @@ class Server final : public TaskServer {
                                   *epoch));
     responder.reply(encode_empty(Kind::kShutdown));
     if (options_.on_shutdown) options_.on_shutdown();
-  }
-
-  Result<transport::Message> answer_as_ps(const transport::Message& request) {
-    switch (static_cast<Kind>(request.kind)) {
-      case Kind::kRead:
-        return ps_.read(request);
-      case Kind::kReadRows:
-        return ps_.read_rows(request);
-      case Kind::kUpdate:
-        return ps_.update(request);
-      case Kind::kAssign:
-        TFD_TRY(ps_.assign(request));
-        return encode_empty(Kind::kAssign);
-      case Kind::kAssignRows:
-        TFD_TRY(ps_.assign_rows(request));
-        return encode_empty(Kind::kAssignRows);
-      case Kind::kSettle:
-        TFD_TRY(ps_.settle(request));
-        return encode_empty(Kind::kSettle);
-      case Kind::kExportState:
-        return ps_.export_state();
-      case Kind::kImportState:
-        TFD_TRY(ps_.import_state(request));
-        return encode_empty(Kind::kImportState);
-      case Kind::kUseAverages:
-        ps_.use_averages();
-        return encode_empty(Kind::kUseAverages);
-      default:
-        return fail(Code::kUnimplemented, "a parameter server doesn't answer requests of kind {}", request.kind);
-    }
   }
 
   /// What is known before there is anything to serve with: no incarnation yet.
