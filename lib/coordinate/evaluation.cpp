@@ -28,8 +28,9 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
     if (!is_next)
       return fail(Code::kDeadlineExceeded, "evaluation by '{}': another one, by '{}', has not finished: waiting for {}",
                   function, evaluation_->function, describe(lock));
-    const auto ready = std::ranges::count(workers_, WorkerState::kReady, &Worker::state);
-    const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(ready, 1));
+    // Those that are there, or will be in a moment: one that is still loading takes its part when it is ready.
+    const auto away = std::ranges::count(workers_, WorkerState::kAway, &Worker::state);
+    const auto parts = std::max<std::size_t>(workers_.size() - static_cast<std::size_t>(away), 1);
     evaluation->metrics.resize(parts);
     for (std::size_t part = 0; part < parts; ++part) evaluation->pending.push_back(static_cast<std::int64_t>(part));
     evaluation->left = evaluation->pending.size();
