@@ -220,8 +220,8 @@ void add_answer(Options& all, Asked& a) {
                  .target = &a.fold});
   all.push_back({.names = "--timeout",
                  .placeholder = "DUR",
-                 .help = "How long to wait for nvidia-smi, an API, or the specs of other tools (union: no limit by "
-                         "default)",
+                 .help = "How long to wait for nvidia-smi, an API, or the specs of other tools (union: no limit "
+                         "unless given)",
                  .target = &a.timeout,
                  .shown_default = "10s"});
 }
