@@ -70,7 +70,7 @@ std::vector<cli::Option> options(Asked& a) {
        .least = 0,
        .most = 32},
       {.names = "--untrained",
-       .help = "With --function: the variables have their initial values, whatever checkpoints there are",
+       .help = "With --function: use the initial values of the variables, whatever checkpoints there are",
        .target = &a.untrained},
   };
   return training::options(
