@@ -42,7 +42,7 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   usage "--watch prints, so it doesn't take a command" local --jobs a=1 --watch -- true
   usage "--recoverable prints nothing: no --format, --get, --list-tasks, --watch or command" tpu t --recoverable --json
   usage "--jobs: job 'a': 'x' is not a number of tasks from 0 to 4194304" local --jobs a=x
-  usage "--task: 'worker' has no index, JOB:INDEX expected" local --jobs worker=1 --task worker
+  usage "--task: 'worker' has no index (expected JOB:INDEX)" local --jobs worker=1 --task worker
   usage "--json and --format hosts exclude each other" local --jobs a=1 --json --format hosts
   usage "--format, --get and --list-tasks exclude each other" local --jobs a=1 --json --get cluster
   usage "a command prints its own output: no --json, --get or --list-tasks" local --jobs a=1 --json -- true
@@ -71,16 +71,16 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   TF_CONFIG='{"cluster": {"worker": ["a:1", 5]}}' refused 65 "TF_CONFIG: cluster.worker[1]: task address 5 must be a string, not a number" tf-config
   TF_CONFIG='{"cluster": {"worker": "a:1"}}' refused 65 "TF_CONFIG: cluster.worker: the tasks for job 'worker' must be a list or an object from integers to strings, not a string" tf-config
   TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "ps", "index": 0}}' refused 65 "TF_CONFIG: task ps:0: no job 'ps' in the cluster" tf-config
-  TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": "one"}}' refused 65 "TF_CONFIG: task.index: must be an integer from 0, not a string" tf-config
-  TF_CONFIG='{"cluster": {"worker": ["a:1", "a:1"]}}' refused 65 "TF_CONFIG: cluster.worker[1]: a:1 is the address of worker:0 too" tf-config
+  TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": "one"}}' refused 65 "TF_CONFIG: task.index: must be an integer >= 0, not a string" tf-config
+  TF_CONFIG='{"cluster": {"worker": ["a:1", "a:1"]}}' refused 65 "TF_CONFIG: cluster.worker[1]: a:1 is also the address of worker:0" tf-config
   TF_CONFIG=$'{"a\e[2J' run -65 tfd-resolve tf-config
   [[ $output != *$'\e'* ]]
 }
 
 @test "bad addresses and tasks" {
   refused 65 "cluster.worker[0]: port 70000 out of range" simple --job worker=a:70000
-  refused 65 "cluster.worker[0]: 'a' has no port, HOST:PORT expected" simple --job worker=a
-  refused 65 "cluster.worker[0]: '::1:80': an IPv6 address needs brackets, [IPV6]:PORT" simple --job worker=::1:80
+  refused 65 "cluster.worker[0]: 'a' has no port (expected HOST:PORT)" simple --job worker=a
+  refused 65 "cluster.worker[0]: '::1:80': an IPv6 address needs brackets ([IPV6]:PORT)" simple --job worker=::1:80
   refused 65 "task wroker:0: no job 'wroker' in the cluster, did you mean 'worker'?" local --jobs worker=1 --task wroker:0
   refused 65 "task worker:1: job 'worker' has 1 task, and none with index 1" local --jobs worker=1 --task worker:1
   refused 65 "the cluster is empty: no task in any job" local --jobs worker=0
