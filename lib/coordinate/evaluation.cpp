@@ -24,10 +24,11 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
     Lock lock(mutex_);
     const bool is_next = wait(lock, changed_, deadline, [&] { return !evaluation_ || fatal_ || evaluates_no_more_; });
     if (fatal_) return fail(*fatal_);
-    if (evaluates_no_more_) return fail(Code::kCancelled, "nothing is evaluated any more");
+    if (evaluates_no_more_) return fail(Code::kCancelled, "evaluations have ended");
     if (!is_next)
-      return fail(Code::kDeadlineExceeded, "evaluation by '{}': another one, by '{}', has not finished: waiting for {}",
-                  function, evaluation_->function, describe(lock));
+      return fail(Code::kDeadlineExceeded,
+                  "evaluation by '{}': another evaluation, by '{}', has not finished: waiting for {}", function,
+                  evaluation_->function, describe(lock));
     const auto ready = std::ranges::count(workers_, WorkerState::kReady, &Worker::state);
     const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(ready, 1));
     evaluation->metrics.resize(parts);
@@ -42,7 +43,7 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
     changed_.notify_all();  // another one may wait
     if (evaluation->error) return fail(*evaluation->error);
     if (!ended)
-      return fail(Code::kDeadlineExceeded, "evaluation by '{}': {} of {} parts are missing, waiting for {}", function,
+      return fail(Code::kDeadlineExceeded, "evaluation by '{}': {} of {} parts are missing: waiting for {}", function,
                   evaluation->left, parts, waiting);
   }
   runtime::MetricAccumulator sum;

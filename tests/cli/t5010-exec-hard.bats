@@ -161,7 +161,7 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$output" = $'1\n3\n4' ]
   [ "$(awk -F'\t' '$1 == 2 { print $7, $8 }' log | paste -sd,)" = '-1 0,-1 9' ]
   awk -F'\t' '$1 == 2 && $2 !~ /^worker:[01]$/ { exit 1 }' log
-  [[ $stderr == *"tfd-exec: command 2 ('[ 2 != 2 ] || kill -KILL \$PPID; echo 2') was running on a worker when that died, 2 times ("*"): not trying it again"* ]]
+  [[ $stderr == *"tfd-exec: command 2 ('[ 2 != 2 ] || kill -KILL \$PPID; echo 2') was running on a worker that died, 2 times ("*"): not retrying it"* ]]
   [[ $stderr == *"1 of 4 commands failed; the first lost its workers: [ 2 != 2 ]"* ]]
   run -0 --separate-stderr tfd_exec -j 1 --joblog log --max-losses 2 --resume "$deadly" ::: 1 2 3 4
   [ -z "$output" ]
