@@ -63,7 +63,7 @@ std::size_t index_of(const Module& module, const std::string& platform) {
 Result<void> check_platform_name(std::string_view name) {
   if (std::find(kPlatforms.begin(), kPlatforms.end(), name) != kPlatforms.end()) return {};
   const std::vector<std::string> known(kPlatforms.begin(), kPlatforms.end());
-  return fail(Code::kInvalidArgument, "platform '{}' is unknown (there are {})", printable(name), join_words(known));
+  return fail(Code::kInvalidArgument, "platform '{}' is unknown (available: {})", printable(name), join_words(known));
 }
 
 Result<void> check_platforms(const Module& module) {

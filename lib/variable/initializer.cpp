@@ -198,7 +198,7 @@ Result<Plan> plan_initializer(const nlohmann::ordered_json& init, const TensorSp
   if (std::find(names.begin(), names.end(), name) != names.end()) return plan_other(name, only_value(init), spec);
   const std::string hint = did_you_mean(name, names);
   return fail(Code::kInvalidArgument, "{}: no such initializer{}", printable(name),
-              hint.empty() ? fmt::format(" (there are {})", join_words(names)) : hint);
+              hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
 }
 
 Tensor filled(const TensorSpec& spec, const Tensor& scalar) {

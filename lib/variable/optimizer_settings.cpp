@@ -102,7 +102,7 @@ Result<const OptimizerInfo*> find_info(const std::string& name, bool v1) {
     return fail(Code::kInvalidArgument, "{}.v1: tf.compat.v1 has no such optimizer", name);
   const std::string hint = did_you_mean(name, names);
   return fail(Code::kInvalidArgument, "{}: no such optimizer{}", printable(name),
-              hint.empty() ? fmt::format(" (there are {})", join_words(names)) : hint);
+              hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
 }
 
 std::string format_number(double number) {

@@ -68,7 +68,7 @@ Result<Partitioner> parse_partitioner(const nlohmann::ordered_json& json) {
     const std::vector<std::string> names{"fixed_shards", "min_size", "max_size"};
     const std::string hint = did_you_mean(name, names);
     return fail(Code::kInvalidArgument, "{}: no such partitioner{}", printable(name),
-                hint.empty() ? fmt::format(" (there are {})", join_words(names)) : hint);
+                hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
   }
   TFD_TRY(settings.finish());
   return out;

@@ -26,7 +26,7 @@ Result<E> parse_name(std::string_view what, std::string_view name, const std::ar
   const std::vector<std::string> known(names.begin(), names.end());
   const std::string hint = did_you_mean(lower, known);
   return fail(Code::kInvalidArgument, "no {} '{}'{}", what, printable(name),
-              hint.empty() ? fmt::format(" (there are {})", join_words(known)) : hint);
+              hint.empty() ? fmt::format(" (available: {})", join_words(known)) : hint);
 }
 
 std::string shown(const Tensor& value) {

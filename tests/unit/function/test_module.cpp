@@ -172,7 +172,7 @@ TEST_CASE("module: jax's platform index is no argument of the signature") {
         "m.mlir: line 2: argument 0 (%p) is jax's platform index, which is s32[], not s64[]");
   CHECK(check_platform_name("rocm"));
   CHECK(check_platform_name("CPU").error().message ==
-        "platform 'CPU' is unknown (there are cpu, cuda, rocm, tpu and gpu)");
+        "platform 'CPU' is unknown (available: cpu, cuda, rocm, tpu and gpu)");
 }
 
 TEST_CASE("module: an export for several platforms is made one for the engine's") {

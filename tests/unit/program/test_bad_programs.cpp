@@ -167,7 +167,7 @@ TEST_CASE("bad program: functions and their modules") {
        "f32[], f32[])"},
       {{"functions.eval_step.module[1]=eval.mlir"}, "functions.eval_step.module[1]: 'eval.mlir' appears twice"},
       {{R"(functions.train_step.platforms=["cpu", "cuad"])"},
-       "functions.train_step.platforms[1]: platform 'cuad' is unknown (there are cpu, cuda, rocm, tpu and gpu)"},
+       "functions.train_step.platforms[1]: platform 'cuad' is unknown (available: cpu, cuda, rocm, tpu and gpu)"},
       {{R"(functions.train_step.platforms=["cpu", "cpu"])"}, "functions.train_step.platforms[1]: 'cpu' appears twice"},
       {{"functions.train_step.platforms=cpu"},
        "functions.train_step.platforms: must be a list of platforms, not a string"},
@@ -216,7 +216,7 @@ TEST_CASE("bad program: inputs") {
        "functions.eval_step.inputs: the module has no argument 'image': it takes (w: f32[8, 2], b: f32[2], x: f32[4, "
        "8], y: s32[4]) -> (f32[], f32[], f32[])"},
       {{"functions.eval_step.inputs.w.variable=W2"},
-       "functions.eval_step.inputs.w: variable 'W2' is unknown (there are 'w', 'b', 'n' and 'fixed')"},
+       "functions.eval_step.inputs.w: variable 'W2' is unknown (available: 'w', 'b', 'n' and 'fixed')"},
       {{"functions.train_step.inputs[1].variable=w"},
        "functions.train_step.inputs[1]: variable 'w' is f32[8, 2], but argument 'b' of step.mlir is f32[2]"},
       {{"functions.train_step.inputs[0]=[]"},
@@ -369,7 +369,7 @@ TEST_CASE("bad program: outputs") {
        "rate: f32[]) -> (s64[], f32[3]); \"*\" is 4 of them"},
       {{"functions.count.returns=n"}, "functions.count.returns: must be a list of variables, not a string"},
       {{"functions.count.returns=[\"m\"]"},
-       "functions.count.returns[0]: variable 'm' is unknown (there are 'w', 'b', 'n' and 'fixed')"},
+       "functions.count.returns[0]: variable 'm' is unknown (available: 'w', 'b', 'n' and 'fixed')"},
       {{"functions.count.returns=[\"n\", \"n\"]"}, "functions.count.returns[1]: variable 'n' appears twice"},
   });
 }
