@@ -158,7 +158,7 @@ Result<const function::Module*> choose_module(const FunctionDef& function,
                             given.shape.size() == taken.shape.size() &&
                             std::equal(given.shape.begin() + 1, given.shape.end(), taken.shape.begin() + 1);
     if (!only_batch)
-      return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, the module takes {}", function.name, i,
+      return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, but the module takes {}", function.name, i,
                   parameters[i].name, format_spec(given), format_spec(taken));
     if (std::find(sizes.begin(), sizes.end(), given.shape[0]) != sizes.end()) continue;  // another one is the odd one
     return fail(Code::kInvalidArgument, "{}: no module accepts batch size {} ({}): argument {} ({}) is {}",

@@ -106,7 +106,7 @@ Result<void> save_new_key(const std::string& path, const transport::CurveKey& ke
     return fail(Code::kAlreadyExists,
                 "{} already exists; not overwriting it (the cluster that uses it would be locked out)",
                 printable(path));
-  if (!file) return fail_errno(errno, fmt::format("cannot make the key file {}", printable(path)));
+  if (!file) return fail_errno(errno, fmt::format("cannot create the key file {}", printable(path)));
   return write_key(file.get(), path, key);
 }
 
@@ -120,10 +120,10 @@ Result<void> make_key_directory(const std::string& key_path) {
   const std::string directory = std::filesystem::path(key_path).parent_path().string();
   if (directory.empty() || directory == "/") return {};
   if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  if (errno != ENOENT) return fail_errno(errno, fmt::format("cannot make the directory {}", printable(directory)));
+  if (errno != ENOENT) return fail_errno(errno, fmt::format("cannot create the directory {}", printable(directory)));
   TFD_TRY(make_key_directory(directory));
   if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return fail_errno(errno, fmt::format("cannot make the directory {}", printable(directory)));
+  return fail_errno(errno, fmt::format("cannot create the directory {}", printable(directory)));
 }
 
 Result<std::optional<FoundKey>> find_key(const std::string& asked, const cluster::ClusterConfig& config,
@@ -158,7 +158,7 @@ Result<RunKey> RunKey::make(const Environment& env) {
   const auto key = TFD_TRY(transport::make_curve_key());
   std::string path = key_directory(env) + "/tfd-key-XXXXXX";
   const process::Fd file(::mkostemp(path.data(), O_CLOEXEC));  // mode 0600, and nobody's before
-  if (!file) return fail_errno(errno, fmt::format("cannot make a key file in {}", key_directory(env)));
+  if (!file) return fail_errno(errno, fmt::format("cannot create a key file in {}", key_directory(env)));
   TFD_TRY(write_key(file.get(), path, key));
   return RunKey(path);
 }

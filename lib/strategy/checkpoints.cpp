@@ -113,7 +113,7 @@ Result<void> Checkpoints::probe() const {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
-    const auto why = fail_errno(error.value(), "cannot make it").value();
+    const auto why = fail_errno(error.value(), "cannot create it").value();
     return refuse(why.code, why.message);
   }
   const std::string path = fmt::format("{}/.probe-{}", directory, ::getpid());

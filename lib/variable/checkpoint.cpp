@@ -96,7 +96,7 @@ Result<std::string> make_place_aside(const std::string& directory, const std::st
     if (attempt > 1) place += fmt::format(".{}", attempt);
     std::error_code error;
     if (fs::create_directory(place, error)) return place;
-    if (error) return fail_errno(error.value(), fmt::format("cannot make directory {}", place));
+    if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", place));
   }
   return fail(Code::kAlreadyExists, "{}: too many directories {}.N", directory, name);
 }
@@ -108,7 +108,7 @@ Result<std::string> save_checkpoint(const std::string& directory, const Checkpoi
                 keep);
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return fail_errno(error.value(), fmt::format("cannot make directory {}", directory));
+  if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", directory));
   CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
   const bool is_of_other = !index.run.empty() && !checkpoint.run.empty() && checkpoint.run != index.run;
   for (const auto& [step, other] : index.checkpoints)

@@ -48,7 +48,7 @@ refuses() {
   refuses 64 "$spec" --task worker
   refuses 65 '{"cluster": {"chief": ["127.0.0.1:1"]}}'
   refuses 78 '{"cluster": {"worker": ["203.0.113.1:2222"]}}'
-  [ "${stderr_lines[1]}" = "hint: --task JOB:INDEX serves one all the same" ]
+  [ "${stderr_lines[1]}" = "hint: --task JOB:INDEX serves one anyway" ]
 }
 
 @test "serve: port 0 of a task that isn't started here" {

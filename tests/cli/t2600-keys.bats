@@ -44,7 +44,7 @@ halves() { sed -n 's/^\(public\|secret\) //p' "$1"; }
   run -1 cmp -s by-option by-variable
   run -78 env -u HOME tfd-serve --generate-key
   run -65 --separate-stderr tfd-serve --generate-key --key-file no/such/key
-  [[ $stderr == "tfd-serve: cannot make the key file no/such/key: no such file or directory" ]]
+  [[ $stderr == "tfd-serve: cannot create the key file no/such/key: no such file or directory" ]]
   run -64 tfd-serve --generate-key -- true
 }
 

@@ -45,13 +45,13 @@ call() { # ARGUMENT
   serve --jobs worker=1,ps=1
   call '[1, 2, 3]'
   [ "$status" != 0 ]
-  [[ $stderr == *"functions.f: by_platform.mlir is for cuda, rocm and tpu (its 'platforms'), and this task's plug-in is for cpu"* ]]
+  [[ $stderr == *"functions.f: by_platform.mlir is for cuda, rocm and tpu (its 'platforms'), but this task's plug-in is for cpu"* ]]
 }
 
 @test "modules: --check compiles what has custom calls, and names those that the plug-in lacks" {
   program cholesky.mlir
   run -65 --separate-stderr check program.json
-  [[ $stderr == *"program.json: functions.f.module: cholesky.mlir needs a custom call that the plug-in, for cpu, doesn't have: "*lapack_spotrf_ffi* ]]
+  [[ $stderr == *"program.json: functions.f.module: cholesky.mlir needs a custom call that the plug-in for cpu doesn't have: "*lapack_spotrf_ffi* ]]
   run -65 --separate-stderr tfd-run --cluster none --function f --check program.json </dev/null
   [[ $stderr == *"functions.f.module: cholesky.mlir needs a custom call"* ]]
   program kernels.mlir '"platforms": ["cpu", "cuda"],' # those of the branch for cuda don't matter

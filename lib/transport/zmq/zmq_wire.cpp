@@ -144,7 +144,7 @@ void ZmqWire::watch(Socket& socket) {
 
 Result<void*> ZmqWire::make_router() const {
   void* socket = zmq_socket(context_, ZMQ_ROUTER);
-  if (socket == nullptr) return fail_zmq("cannot make a socket");
+  if (socket == nullptr) return fail_zmq("cannot create a socket");
   const std::int64_t most = kWireMessageBytes + (options_.key ? kCurveOverhead : 0);
   // No high-water marks: a ROUTER drops at them without a word. Link keeps account by bytes.
   bool ok = set(socket, ZMQ_SNDHWM, 0) && set(socket, ZMQ_RCVHWM, 0) && set(socket, ZMQ_ROUTER_MANDATORY, 1) &&

@@ -173,11 +173,11 @@ TEST_CASE("bad program: functions and their modules") {
        "functions.train_step.platforms: must be a list of platforms, not a string"},
       {{"functions.train_step.platforms=[]"}, "functions.train_step.platforms: must not be empty"},
       {{"functions.train_step.module=platforms.mlir"},
-       "functions.train_step.module: platforms.mlir is a jax.export for several platforms that asks on which it runs, "
-       "and the module doesn't say which they are: state them in the order of the export, as in \"platforms\": "
-       "[\"cpu\", \"cuda\"]"},
+       "functions.train_step.module: platforms.mlir is a jax.export for several platforms that asks which one it runs "
+       "on, but it doesn't say which they are: list them in the order of the export, e.g. \"platforms\": [\"cpu\", "
+       "\"cuda\"]"},
       {{R"(functions.train_step.platforms=["cpu", "cuda", "tpu"])", "functions.train_step.module=platforms.mlir"},
-       "functions.train_step.module: platforms.mlir chooses among 2 platforms, and 3 are stated"},
+       "functions.train_step.module: platforms.mlir chooses among 2 platforms, but 3 are listed"},
       {{R"(functions.x={"module": ["replicas.mlir"]})"},
        "functions.x.module[0]: replicas.mlir is for 2 replicas: export it for one, which tfd runs on each"},
       {{R"(functions.x={"module": "partitions.mlir"})"},
