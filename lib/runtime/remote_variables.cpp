@@ -130,7 +130,7 @@ RemoteVariables::~RemoteVariables() {
 
 Result<const variable::PlacedVariable*> RemoteVariables::find(const std::string& variable) const {
   const auto found = placed_.find(variable);
-  if (found == placed_.end()) return fail(Code::kNotFound, "variable '{}' is on no parameter server", variable);
+  if (found == placed_.end()) return fail(Code::kNotFound, "variable '{}' is not on a parameter server", variable);
   return &found->second;
 }
 

@@ -79,7 +79,7 @@ JSON
   [ "$(jq -r .status <<<"$output" | paste -sd' ')" = "error error error error ready" ]
   [ "$(jq -r '.error.message // empty' <<<"$output")" = "evaluate: no function 'sqare', did you mean 'square'?
 evaluate: 'rate' has no metric
-evaluate: dataset 'endless' never ends: state 'steps'
+evaluate: dataset 'endless' never ends: set 'steps'
 schedule: 'step' must be a whole number >= 0" ]
   {
     echo '{"op": "schedule", "function": "add", "args": [{"npy": "no.npy"}], "id": "wrong"}'

@@ -129,5 +129,5 @@ JSON
     --set 'functions.step.inputs.x.sharding={"split": [1]}' --set 'functions.step.outputs[0].sharding="replicate"'
   run --separate-stderr check program.json --set 'functions.step.inputs.x.sharding={"split": [4]}'
   [ "$status" != 0 ]
-  [[ $stderr == *"functions.step.inputs.x.sharding: needs 4 logical devices per replica, and here a replica has one: only the device assignment of TPUStrategy gives it several" ]]
+  [[ $stderr == *"functions.step.inputs.x.sharding: needs 4 logical devices per replica, but a replica has one here: only the device assignment of TPUStrategy gives it more" ]]
 }

@@ -42,7 +42,7 @@ print(*struct.unpack(f"<{(end - begin) // 4}{form}", data[8 + size + begin:8 + s
 PY
 }
 
-WARNING="outputs[1]: 'n' is read and assigned by every worker: updates of other workers are lost; say \"apply\": \"difference\" (add what changed) or \"last\" (overwrite)"
+WARNING="outputs[1]: 'n' is read and assigned by every worker: updates of other workers are lost; set \"apply\" to \"difference\" (add what changed) or \"last\" (overwrite)"
 
 @test "state: a counter that says difference is exact, on two and on four workers" {
   counter_program ', "apply": "difference"'

@@ -454,10 +454,10 @@ TEST_CASE("coordinator: only what is an evaluation is evaluated") {
   Bed bed(1);
   const auto coordinator = bed.connect();
   CHECK(coordinator->evaluate("step", {}, soon()).error().message ==
-        "'step' updates variables, and an evaluation must not");
+        "'step' updates variables, which an evaluation must not do");
   CHECK(coordinator->evaluate("peek", {}, soon()).error().message == "'peek' has no metric");
   CHECK(coordinator->evaluate("eval_endless", {}, soon()).error().message ==
-        "dataset 'endless' never ends: state 'steps'");
+        "dataset 'endless' never ends: set 'steps'");
   CHECK(good(coordinator->evaluate("eval_endless", 3, soon())).at(0).second == 1);
 }
 
