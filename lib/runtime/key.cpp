@@ -74,15 +74,16 @@ std::string key_to_text(const transport::CurveKey& key) {
 }
 
 Result<transport::CurveKey> key_from_text(std::string_view text) {
-  if (!text.starts_with(kMark)) return fail(Code::kInvalidArgument, "holds no key of tfd");
+  if (!text.starts_with(kMark)) return fail(Code::kInvalidArgument, "does not hold a tfd key");
   if (take_line(text, kMark) != kVersion)
-    return fail(Code::kInvalidArgument, "holds a key of another version of tfd: tfd-serve --generate-key makes one");
+    return fail(Code::kInvalidArgument,
+                "holds a key of another version of tfd: make a new one with tfd-serve --generate-key");
   transport::CurveKey key;
   key.public_key = take_line(text, kPublic);
   key.secret_key = take_line(text, kSecret);
   if (key.public_key.empty() || key.secret_key.empty() || !text.empty())
-    return fail(Code::kInvalidArgument, "holds no whole key");
-  TFD_TRY(transport::check_curve_key(key), "holds no whole key");
+    return fail(Code::kInvalidArgument, "the key is incomplete");
+  TFD_TRY(transport::check_curve_key(key), "the key is incomplete");
   return key;
 }
 
@@ -95,7 +96,7 @@ Result<transport::CurveKey> load_key(const std::string& path) {
   if (!S_ISREG(info.st_mode)) return fail(Code::kInvalidArgument, "key file {}: not a regular file", shown);
   TFD_TRY(check_mode(file.get(), info, shown));
   if (info.st_size > static_cast<off_t>(kMostFile))
-    return fail(Code::kInvalidArgument, "key file {}: holds no key of tfd", shown);
+    return fail(Code::kInvalidArgument, "key file {}: does not hold a tfd key", shown);
   const std::string text = TFD_TRY(process::read_all(file.get(), Deadline::never(), kMostFile), "key file " + shown);
   return TFD_TRY(key_from_text(text), "key file " + shown);
 }

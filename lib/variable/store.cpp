@@ -37,7 +37,7 @@ Result<void> check_update(const VariableState& state, const Update& update, cons
       return check_gradient(state.name, state.value.spec(), state.value.spec());
     }
   } else if (!update.value.has_value() || update.value.spec() != state.value.spec())
-    return fail(Code::kInvalidArgument, "the new value of '{}' is {}, the variable is {}", state.name,
+    return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", state.name,
                 format_spec(update.value.spec()), format_spec(state.value.spec()));
   const bool assigns = update.kind == UpdateKind::kAssign || update.kind == UpdateKind::kAssignRows;
   if (!assigns && state.value.dtype() == DType::kBool)
@@ -246,7 +246,7 @@ Result<void> VariableStore::import_slot(VariableState& target, const tensor::Ten
                 "'{}' was trained with {}, and the program has {}: keep the optimizer, or start from the values alone",
                 target.name, printable(owner), optimizer_->state_name());
   if (value.spec() != tensor::TensorSpec{number_dtype(spec.dtype), spec.shape})
-    return fail(Code::kInvalidArgument, "slot '{}' of '{}' is {}, the variable is {}", printable(path), target.name,
+    return fail(Code::kInvalidArgument, "slot '{}' of '{}' is {}, but the variable is {}", printable(path), target.name,
                 format_spec(value.spec()), format_spec(spec));
   if (optimizer_->knows_slot(slot)) target.slots.emplace_back(slot, owned(value));
   return {};
@@ -287,8 +287,8 @@ Result<void> VariableStore::import_state(const std::vector<std::pair<std::string
     } else if (path.find('/') != std::string_view::npos) {
       TFD_TRY(import_slot(target, spec, path, value));
     } else if (value.spec() != spec) {
-      return fail(Code::kInvalidArgument, "'{}' is {}, the variable is {}", printable(name), format_spec(value.spec()),
-                  format_spec(spec));
+      return fail(Code::kInvalidArgument, "'{}' is {}, but the variable is {}", printable(name),
+                  format_spec(value.spec()), format_spec(spec));
     } else if (mark == std::string::npos) {
       target.value = owned(value);
     } else {
@@ -297,7 +297,7 @@ Result<void> VariableStore::import_state(const std::vector<std::pair<std::string
   }
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (!restored[i].value.has_value() && is_own(variables_[i].name)) restored[i] = variables_[i];
-    if (!restored[i].value.has_value()) return fail(Code::kNotFound, "no value of variable '{}'", variables_[i].name);
+    if (!restored[i].value.has_value()) return fail(Code::kNotFound, "no value for variable '{}'", variables_[i].name);
     TFD_TRY(import_first_version(restored[i], std::move(first_version[i])));
   }
   variables_ = std::move(restored);

@@ -173,7 +173,7 @@ hint: --insecure if you trust all of them, otherwise make a key with tfd-serve -
   chmod 600 home/.config/tfd/key
   printf 'tfd-key-2\npublic ' >home/.config/tfd/key
   run -65 --separate-stderr timeout 20 tfd-status --cluster spec.json
-  [[ $stderr == *"holds no whole key" ]]
+  [[ $stderr == *"the key is incomplete" ]]
 }
 
 @test "keys: a restarted task is under the same key, and workers reach their parameter servers with it" {

@@ -236,7 +236,7 @@ PY
   [ "$(cat worker:0.events)" = '{"0":0,"1":0}
 {"0":2,"1":2}' ]
   run -65 --separate-stderr timeout 60 tfd-run program.json --function double --cluster none </dev/null
-  [[ $stderr == *"'double' has arguments: a dataset is needed that they are from"* ]]
+  [[ $stderr == *"'double' takes arguments: it needs a dataset to take them from"* ]]
   run -65 --separate-stderr timeout 60 tfd-run program.json --function dubble --cluster none </dev/null
   [[ $stderr == *"no function 'dubble'"*double* ]]
   run -64 --separate-stderr timeout 60 tfd-run program.json --dataset four --cluster none </dev/null

@@ -179,7 +179,7 @@ LINES
   counter_program "" ', "synchronization": "on_read", "aggregation": "none"'
   serve --jobs worker=1,ps=1 --devices 2
   run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
-  [[ $stderr == *"program.json: variables.n: is synchronized on read without an aggregation: the values of 2 replicas make no one value for checkpoints; state 'aggregation'"* ]]
+  [[ $stderr == *"program.json: variables.n: is synchronized on read without an aggregation, so the values of 2 replicas can't be combined for checkpoints; set 'aggregation'"* ]]
   run -65 --separate-stderr timeout 60 tfd-run program.json --cluster none --replicas 2 </dev/null
   [[ $stderr == *"variables.n: is synchronized on read without an aggregation"* ]]
   run -0 --separate-stderr timeout 60 tfd-run program.json --cluster none --set train.steps=3 </dev/null

@@ -231,7 +231,7 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
   serve --jobs worker=1
   run --separate-stderr tfd_exec --connect-timeout 5s true ::: 1
   [ "$status" = 77 ]
-  [[ $stderr == *"worker:0 runs no commands: its server was started without --allow-native"* ]]
+  [[ $stderr == *"worker:0 does not run commands: its server was started without --allow-native"* ]]
   kill "$SERVE"
   serve_ends 0
   cluster 1

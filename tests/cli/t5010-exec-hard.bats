@@ -40,7 +40,7 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   { head -c 200000 /dev/zero | tr '\0' a; printf '\nok\n'; } >list
   run -123 --separate-stderr tfd_exec echo <list
   [ "$output" = ok ]
-  [[ $stderr == *"the command has 200005 bytes, and Linux takes less than 131072"*"the first exited with 126: echo aaa"*"..." ]]
+  [[ $stderr == *"the command is 200005 bytes long, and Linux accepts fewer than 131072"*"the first exited with 126: echo aaa"*"..." ]]
   [ "${#stderr}" -lt 400 ]
   head -c 1100000 /dev/zero | tr '\0' a >list
   run -65 --separate-stderr tfd_exec echo <list

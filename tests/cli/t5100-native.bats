@@ -45,7 +45,7 @@ answers() { timeout 60 tfd-coordinate -q "$@" --ordered --cluster spec.json --ke
   serve --jobs worker=1
   run --separate-stderr answers program.json --closures closures.jsonl
   [ "$status" = 77 ]
-  [[ $stderr == *"worker:0 runs no plug-ins and commands: its server was started without --allow-native"* ]] || { echo "$stderr"; false; }
+  [[ $stderr == *"worker:0 does not run plug-ins or commands: its server was started without --allow-native"* ]] || { echo "$stderr"; false; }
   kill "$SERVE"
   serve_ends 0
   serve --allow-native --jobs worker=1

@@ -90,13 +90,13 @@ TEST_CASE("store: applies all updates of a closure or none") {
   VariableStore store = store_of_two();
   auto result = store.apply(0, {gradient("w", {1, 1}), gradient("b", {1, 2})});
   REQUIRE_FALSE(result);
-  CHECK(result.error().message == "the gradient of 'b' is f32[2], the variable is f32[1]");
+  CHECK(result.error().message == "the gradient of 'b' is f32[2], but the variable is f32[1]");
   result = store.apply(0, {gradient("w", {1, 1}), gradient("c", {1})});
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kNotFound);
   result = store.apply(0, {gradient("w", {1, 1}), {UpdateKind::kAssign, "b", Tensor::zeros(DType::kF64, {1})}});
   REQUIRE_FALSE(result);
-  CHECK(result.error().message == "the new value of 'b' is f64[1], the variable is f32[1]");
+  CHECK(result.error().message == "the new value of 'b' is f64[1], but the variable is f32[1]");
   CHECK_FALSE(store.apply(0, {gradient("w", {1, 1}), {UpdateKind::kAssign, "b", Tensor()}}));
   CHECK(read(store, "w") == std::vector<float>{1, 2});
   CHECK(store.iterations() == 0);
@@ -219,10 +219,10 @@ TEST_CASE("store: an import is all or nothing") {
   auto result = store.import_state({{"w", floats({5, 6})}});
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kNotFound);
-  CHECK(result.error().message == "no value of variable 'b'");
+  CHECK(result.error().message == "no value for variable 'b'");
   result = store.import_state({{"w", floats({5, 6})}, {"b", floats({5, 6})}});
   REQUIRE_FALSE(result);
-  CHECK(result.error().message == "'b' is f32[2], the variable is f32[1]");
+  CHECK(result.error().message == "'b' is f32[2], but the variable is f32[1]");
   CHECK_FALSE(
       store.import_state({{"w", floats({5, 6})}, {"b", floats({5})}, {"w/.optimizer/sgd/momentum", floats({1})}}));
   CHECK_FALSE(store.import_state({{"w", floats({5, 6})}, {"b", floats({5})}, {"w/.optimizer/updates", floats({1})}}));
