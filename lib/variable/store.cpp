@@ -151,7 +151,7 @@ Result<void> VariableStore::create(std::string name, Tensor value) {
     return fail(Code::kInvalidArgument,
                 "'{}' can't be the name of a variable: it is empty, starts with '.' or has '{}' in it", printable(name),
                 kSlotMark);
-  if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' exists already", name);
+  if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' already exists", name);
   index_.emplace(name, variables_.size());
   variables_.push_back(VariableState{std::move(name), owned(value), {}});
   return {};

@@ -254,7 +254,7 @@ PY
   run -65 --separate-stderr "${function[@]}" double --dataset four --reduce mean </dev/null
   [[ $stderr == *"function 'double': "*"mean"* ]]
   run -65 --separate-stderr "${function[@]}" double --dataset four --gather 1 </dev/null
-  [[ $stderr == *"axis 1 to gather along: what the replicas returned is s64[1]"* ]]
+  [[ $stderr == *"cannot gather along axis 1: the replicas returned s64[1]"* ]]
   run -64 --separate-stderr "${function[@]}" double --dataset four --gather 0 --reduce sum </dev/null
   run -64 --separate-stderr timeout 60 tfd-run program.json --cluster none --reduce sum </dev/null
   [[ $stderr == *"--reduce is for --function"* ]]
