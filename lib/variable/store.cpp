@@ -21,7 +21,8 @@ constexpr std::string_view kIterations = ".iterations";
 Result<void> check_update(const VariableState& state, const Update& update, const Optimizer* optimizer) {
   if (update.kind == UpdateKind::kGradient) {
     if (optimizer == nullptr)
-      return fail(Code::kFailedPrecondition, "a gradient for '{}', but the program has no optimizer", state.name);
+      return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer",
+                  state.name);
     return check_gradient(state.name, state.value.spec(), update.value.spec());
   }
   if (is_about_scale(update.kind)) {
@@ -33,7 +34,8 @@ Result<void> check_update(const VariableState& state, const Update& update, cons
     TFD_TRY(check_rows(state.name, state.value.spec(), {update.indices, update.value}));
     if (update.kind == UpdateKind::kGradientRows) {
       if (optimizer == nullptr)
-        return fail(Code::kFailedPrecondition, "a gradient for '{}', but the program has no optimizer", state.name);
+        return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer",
+                    state.name);
       return check_gradient(state.name, state.value.spec(), state.value.spec());
     }
   } else if (!update.value.has_value() || update.value.spec() != state.value.spec())
@@ -92,7 +94,7 @@ bool is_own(std::string_view name) { return name.find("/.") != std::string_view:
 
 Result<std::int64_t> counter_of(std::string_view name, const Tensor& tensor) {
   if (tensor.spec() != tensor::TensorSpec{DType::kS64, {}} || tensor.as<std::int64_t>()[0] < 0)
-    return fail(Code::kInvalidArgument, "'{}' must be a count (s64[]), it is {}", name, format_spec(tensor.spec()));
+    return fail(Code::kInvalidArgument, "'{}' must be a count (s64[]), not {}", name, format_spec(tensor.spec()));
   return tensor.as<std::int64_t>()[0];
 }
 
@@ -149,7 +151,7 @@ void AppliedSet::settle(std::uint64_t below) {
 Result<void> VariableStore::create(std::string name, Tensor value) {
   if (name.empty() || name.front() == '.' || name.find(kSlotMark) != std::string::npos)
     return fail(Code::kInvalidArgument,
-                "'{}' can't be the name of a variable: it is empty, starts with '.' or has '{}' in it", printable(name),
+                "'{}' can't be the name of a variable: it is empty, starts with '.' or contains '{}'", printable(name),
                 kSlotMark);
   if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' already exists", name);
   index_.emplace(name, variables_.size());
@@ -243,7 +245,7 @@ Result<void> VariableStore::import_slot(VariableState& target, const tensor::Ten
   const std::string_view slot = path.substr(owner.size() + 1);
   if (owner != optimizer_->state_name())
     return fail(Code::kFailedPrecondition,
-                "'{}' was trained with {}, and the program has {}: keep the optimizer, or start from the values alone",
+                "'{}' was trained with {}, but the program has {}: keep the optimizer, or start from the values alone",
                 target.name, printable(owner), optimizer_->state_name());
   if (value.spec() != tensor::TensorSpec{number_dtype(spec.dtype), spec.shape})
     return fail(Code::kInvalidArgument, "slot '{}' of '{}' is {}, but the variable is {}", printable(path), target.name,

@@ -170,7 +170,7 @@ TEST_CASE("loss scale: what doesn't go together is said") {
   CHECK(error({"optimizer.sgd.on_nonfinite=ignore"}) ==
         "p.json: optimizer.sgd.on_nonfinite: must be one of stop, skip, not 'ignore'");
   CHECK(error({"optimizer.sgd.on_nonfinite=stop", "optimizer.sgd.loss_scale={}"}) ==
-        "p.json: optimizer.sgd.loss_scale: one that moves needs \"on_nonfinite\": \"skip\", not \"stop\"");
+        "p.json: optimizer.sgd.loss_scale: a dynamic one needs \"on_nonfinite\": \"skip\", not \"stop\"");
   CHECK(error({"optimizer.sgd.loss_scale={\"growth_step\": 3}"}) ==
         "p.json: optimizer.sgd.loss_scale.growth_step: unknown, did you mean 'growth_steps'?");
   CHECK(error({"optimizer.sgd.loss_scale=0"}).starts_with("p.json: optimizer.sgd.loss_scale: must be"));
@@ -192,7 +192,7 @@ TEST_CASE("weights: one file initialises all variables, and what it lacks is sai
   file.tensors.emplace_back("out", count);
   REQUIRE(tensor::save_safetensors(path, file));
   CHECK(parse_at(directory, change).error().message ==
-        "p.json: weights: " + path + ": out is s32[], the variable is f32[]");
+        "p.json: weights: " + path + ": out is s32[], but the variable is f32[]");
   file.tensors.back().second = scalar;
   REQUIRE(tensor::save_safetensors(path, file));
   const auto program = parse_at(directory, change);

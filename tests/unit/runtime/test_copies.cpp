@@ -138,7 +138,7 @@ TEST_CASE("copies: without an aggregation there is no value outside of replicas"
   CHECK(floats(ran(cluster.run_on_replicas("grow", Replicas::kEach)).results[0]) == Threes{11, 11, 11, 21, 21, 21});
   const auto refused = cluster.run("grow");
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().message == "grow: variable 'c': aggregation 'none' makes no one value of 2 replicas'");
+  CHECK(refused.error().message == "grow: variable 'c': aggregation 'none' can't combine the values of 2 replicas");
 }
 
 TEST_CASE("copies: a checkpoint has one value, and any number of replicas goes on from it") {

@@ -151,7 +151,7 @@ TEST_CASE("optimizer: reads its settings, and names what is wrong with them") {
   CHECK(error_of(R"({"sgd": {"v1": true}})").message == "sgd.learning_rate: is missing");
   CHECK(error_of(R"({"adam": {"v1": true, "beta_1": 0.5}})").message == "adam.beta_1: unknown, did you mean 'beta1'?");
   CHECK(error_of(R"({"sgd": {"clipvalue": 1, "clipnorm": 2.5}})").message ==
-        "sgd: states clipnorm (2.5) and clipvalue (1), and may state one of them");
+        "sgd: sets clipnorm (2.5) and clipvalue (1), but may set only one of them");
   CHECK(error_of(R"({"sgd": {"gradient_accumulation_steps": 1}})").message ==
         "sgd.gradient_accumulation_steps: must be a whole number >= 2, not 1");
   CHECK(error_of(R"({"sgd": {"ema_momentum": 1.5}})").message == "sgd.ema_momentum: must be within [0, 1], not 1.5");

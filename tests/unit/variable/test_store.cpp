@@ -248,7 +248,7 @@ TEST_CASE("store: slots say whose they are, and another optimizer's are refused"
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kFailedPrecondition);
   CHECK(result.error().message ==
-        "'w' was trained with adam, and the program has sgd: keep the optimizer, or start from the values alone");
+        "'w' was trained with adam, but the program has sgd: keep the optimizer, or start from the values alone");
   CHECK(read(sgd, "w") == std::vector<float>{1, 2});
   // AdamW goes on from Adam; without an optimizer only the values are taken.
   VariableStore adamw = store_of_two();
@@ -279,7 +279,7 @@ TEST_CASE("store: slots of the first version are read where they can only be thi
   store.set_optimizer(optimizer_of(R"({"sgd": {"momentum": 0.9}})"));
   const auto result = store.import_state(adam);
   REQUIRE_FALSE(result);
-  CHECK(result.error().message.starts_with("'w' was trained with adam, and the program has sgd"));
+  CHECK(result.error().message.starts_with("'w' was trained with adam, but the program has sgd"));
   const std::vector<std::pair<std::string, Tensor>> sgd{
       {"w", floats({5, 6})}, {"w/.optimizer/momentum", floats({1, 1})}, {"b", floats({5})}};
   CHECK(store.import_state(sgd));
@@ -310,7 +310,7 @@ TEST_CASE("store: rows are read and updated without the others") {
   CHECK(read(store, "t") == std::vector<float>{2, 2, 2, 3, 4, 5, 10, 10});
   auto bad = store.apply(4, {{UpdateKind::kAddRows, "t", floats({1, 1}), ids}});
   REQUIRE_FALSE(bad);
-  CHECK(bad.error().message == "rows of 't' are f32[2], and must be f32[3, 2]");
+  CHECK(bad.error().message == "rows of 't' are f32[2], but must be f32[3, 2]");
   ids = Tensor::scalar<std::int64_t>(DType::kS64, 4).reshaped({1});
   bad = store.apply(4, {{UpdateKind::kAssignRows, "t", floats({1, 1}).reshaped({1, 2}), ids}});
   REQUIRE_FALSE(bad);
