@@ -21,7 +21,7 @@ Result<std::map<std::string, std::string>> addresses_of(const cluster::ClusterSp
     if (task.id.job != job) continue;
     const std::string name = cluster::format_task(task.id);
     const auto address = TFD_TRY(cluster::parse_address(task.address), "cluster." + name);
-    if (address.port == 0) return fail(Code::kInvalidArgument, "cluster.{}: port 0 can't be connected to", name);
+    if (address.port == 0) return fail(Code::kInvalidArgument, "cluster.{}: cannot connect to port 0", name);
     out.emplace(name, task.address);
   }
   return out;

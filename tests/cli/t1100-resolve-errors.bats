@@ -38,14 +38,14 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   usage "--selector: 'worker' is not JOB=LABELS" kubernetes --selector worker
   usage "--instance-group is missing" gce --port 1
   usage "--port is missing: where every task listens" gce --instance-group g
-  usage "--interval: at least 100ms" tpu t --watch --interval 0s
-  usage "--watch prints, so it doesn't take a command" local --jobs a=1 --watch -- true
-  usage "--recoverable prints nothing: no --format, --get, --list-tasks, --watch or command" tpu t --recoverable --json
+  usage "--interval must be at least 100ms" tpu t --watch --interval 0s
+  usage "--watch and a command exclude each other" local --jobs a=1 --watch -- true
+  usage "--recoverable prints nothing: it can't be combined with --format, --get, --list-tasks, --watch or a command" tpu t --recoverable --json
   usage "--jobs: job 'a': 'x' is not a number of tasks from 0 to 4194304" local --jobs a=x
   usage "--task: 'worker' has no index (expected JOB:INDEX)" local --jobs worker=1 --task worker
   usage "--json and --format hosts exclude each other" local --jobs a=1 --json --format hosts
   usage "--format, --get and --list-tasks exclude each other" local --jobs a=1 --json --get cluster
-  usage "a command prints its own output: no --json, --get or --list-tasks" local --jobs a=1 --json -- true
+  usage "a command prints its own output: it can't be combined with --json, --get or --list-tasks" local --jobs a=1 --json -- true
   usage "--format hosts has no variables for a command: env, pytorch, torchrun or jax" local --jobs a=1 --format hosts -- true
 }
 

@@ -79,7 +79,7 @@ MERGED='{"cluster": {"worker": ["a:1", "b:1", "c:1"], "ps": ["p:1"]}, "task": {"
   [ "$line" = '["a:1", "b:1", "c:1"]' ]
   cp a.json same.json && mv same.json a.json      # nothing new
   echo '{"cluster": ' >half.json && mv half.json a.json  # half a file; and never an empty one, which has no cluster
-  until_true grep -q "a.json: the spec is cut off; the last answer stays" talk
+  until_true grep -q "a.json: the spec is cut off; keeping the last answer" talk
   echo '{"cluster": {"worker": ["z:1"]}}' >new.json && mv new.json a.json
   read -rt 60 line <&5
   [ "$line" = '["z:1", "c:1"]' ]

@@ -59,9 +59,9 @@ call() { # ARGUMENT
   [[ $stderr == *": ok" ]]
   program kernels.mlir '"platforms": ["tpu", "cuda"],' # for other hosts than this one
   run -0 --separate-stderr check program.json
-  [[ $stderr == *"kernels.mlir has the custom calls 'lapack_spotrf_ffi' and 'cusolver_potrf_ffi', which the workers' plug-in must know"* ]]
+  [[ $stderr == *"kernels.mlir has the custom calls 'lapack_spotrf_ffi' and 'cusolver_potrf_ffi', which the workers' plug-in must support"* ]]
   TFD_PJRT_PLUGIN=$T/none run -0 --separate-stderr check program.json
-  [[ $stderr == *"which the workers' plug-in must know"*": ok" ]]
+  [[ $stderr == *"which the workers' plug-in must support"*": ok" ]]
 }
 
 @test "modules: tokens and calls into Python are said as what they are" {

@@ -44,7 +44,7 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "${#stderr}" -lt 400 ]
   head -c 1100000 /dev/zero | tr '\0' a >list
   run -65 --separate-stderr tfd_exec echo <list
-  [ "$stderr" = "tfd-exec: stdin: an argument of more than 1048576 bytes" ]
+  [ "$stderr" = "tfd-exec: stdin: an argument is longer than 1048576 bytes" ]
 }
 
 @test "a command that leaves a daemon behind with its stdout ends when it ends, and so does the daemon in its group" {
@@ -77,7 +77,7 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$output" = "a 1" ]
   for wrong in now,fail=0% now,fail=101% now,fail=% soon,fail 2; do
     run -64 --separate-stderr tfd-exec --halt "$wrong" true ::: 1
-    [[ $stderr == "tfd-exec: --halt: '$wrong' is not WHEN,WHAT=N"* ]]
+    [[ $stderr == "tfd-exec: --halt: '$wrong' is not valid: expected never, or WHEN,WHAT=N"* ]]
   done
 }
 

@@ -159,7 +159,7 @@ lasting_closures() { printf '{"op": "schedule", "function": "%s", "args": [1]}\n
   run -0 timeout 10 tfd-status --cluster spec.json --json
   jq -e '.tasks[] | select(.task == "worker:0") | .doing == "spin" and .abandoned' <<<"$output"
   run -0 timeout 10 tfd-status --cluster spec.json
-  [[ $output == *"spin for "*", of a coordinator that is gone"* ]]
+  [[ $output == *"spin for "*", for a coordinator that is gone"* ]]
   kill -KILL "$(task_pid worker:0)"  # whose successor loads the program
   coordinator_ends 0
   exec 5>&-
