@@ -82,7 +82,7 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   refused 65 "cluster.worker[0]: 'a' has no port (expected HOST:PORT)" simple --job worker=a
   refused 65 "cluster.worker[0]: '::1:80': an IPv6 address needs brackets ([IPV6]:PORT)" simple --job worker=::1:80
   refused 65 "task wroker:0: no job 'wroker' in the cluster, did you mean 'worker'?" local --jobs worker=1 --task wroker:0
-  refused 65 "task worker:1: job 'worker' has 1 task, and none with index 1" local --jobs worker=1 --task worker:1
+  refused 65 "task worker:1: job 'worker' has 1 task, but none with index 1" local --jobs worker=1 --task worker:1
   refused 65 "the cluster is empty: no task in any job" local --jobs worker=0
   refused 65 "the spec has no 'cluster.x'" local --jobs worker=1 --get cluster.x
 }
@@ -99,16 +99,16 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   SLURM_STEP_NODELIST='n[1-' refused 65 "SLURM_STEP_NODELIST: invalid hostlist 'n[1-': a '[' without ']'" slurm
   SLURM_STEP_TASKS_PER_NODE=two refused 65 "SLURM_STEP_TASKS_PER_NODE: invalid tasks per node 'two': 'two' is neither N nor N(xM)" slurm
   SLURMD_NODENAME=n9 refused 78 "rank 0 should be on n1 by the distribution 'block', but SLURMD_NODENAME is n9" slurm
-  refused 78 "requested more GPUs than a node has: 1 tasks with 2 each need 2, 1 are there" slurm --gpus-per-node 1 --gpus-per-task 2
+  refused 78 "requested more GPUs than a node has: 1 tasks with 2 each need 2, but there are only 1" slurm --gpus-per-node 1 --gpus-per-task 2
   refused 65 "port base 65535 and 2 tasks on a host pass port 65535" slurm --tasks-per-node 2 --port-base 65535
 }
 
 @test "a batch script is no task" {
   export SLURM_JOB_NODELIST=n1 SLURM_TASKS_PER_NODE=2 SLURM_PROCID=0
-  refused 65 "no task here: SLURM_PROCID is the batch step's, srun starts the tasks" slurm --format tf-config
+  refused 65 "no task here: SLURM_PROCID is the batch step's; srun starts the tasks" slurm --format tf-config
   unset SLURM_PROCID
-  refused 65 "no task here: SLURM_PROCID is not set, srun starts the tasks" slurm --format tf-config
-  refused 65 "the spec has no 'task' (SLURM_PROCID is not set, srun starts the tasks)" slurm --get task.index
+  refused 65 "no task here: SLURM_PROCID is not set; srun starts the tasks" slurm --format tf-config
+  refused 65 "the spec has no 'task' (SLURM_PROCID is not set; srun starts the tasks)" slurm --get task.index
 }
 
 @test "hostlists: errors and limits" {

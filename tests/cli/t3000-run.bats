@@ -210,7 +210,7 @@ PY
   [[ $stderr == *"--jobs: "* ]]
   echo '{"cluster": {"worker": ["h:1"]}}' >spec.json
   run -64 --separate-stderr tfd-run program.json --cluster spec.json --jobs ps=1,worker=3 --check </dev/null
-  [[ $stderr == *"--jobs: --cluster spec.json has jobs by itself"* ]]
+  [[ $stderr == *"--jobs: --cluster spec.json has its own jobs"* ]]
   # Where there is nothing else to listen on it is the server of one task, until the goodbye.
   local port
   port=$(ports 1)

@@ -198,7 +198,7 @@ of() { jq -c ".tasks[] | select(.task == \"$1\") | $2" <<<"$output"; }
   [[ ${lines[1]} =~ ^ps:0\ +up\  ]]
   run -1 --separate-stderr timeout 10 tfd-status --task ps:1 --timeout 1s </dev/null
   run -65 --separate-stderr timeout 10 tfd-status --task ps:7 --timeout 1s </dev/null
-  [[ $stderr == *"task ps:7: job 'ps' has 2 tasks, and none with index 7" ]]
+  [[ $stderr == *"task ps:7: job 'ps' has 2 tasks, but none with index 7" ]]
   run -64 --separate-stderr timeout 10 tfd-status --task ps --timeout 1s </dev/null
 }
 

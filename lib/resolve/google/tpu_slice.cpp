@@ -152,7 +152,7 @@ Result<TpuSlice> fetch_tpu_slice(MetadataServer& metadata, const Environment& en
   constexpr std::string_view kEndpoints = "instance/attributes/worker-network-endpoints";
   const auto endpoints = TFD_TRY(metadata.find(kEndpoints, "TPU workers", deadline));
   if (!endpoints || endpoints->empty())
-    return fail(Code::kNotFound, "this machine is no TPU VM: the metadata server {} has no {}", metadata.host(),
+    return fail(Code::kNotFound, "this machine is not a TPU VM: the metadata server {} has no {}", metadata.host(),
                 kEndpoints);
   const auto tpu_env =
       parse_tpu_env(TFD_TRY(metadata.find("instance/attributes/tpu-env", "tpu-env", deadline)).value_or(""));
