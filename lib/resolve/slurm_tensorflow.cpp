@@ -81,7 +81,7 @@ Result<SlurmTensorflow> read_slurm_as_tensorflow(const Environment& env, const S
   slurm.gpus_per_task = options.gpus_per_task ? *options.gpus_per_task : slurm.gpus_per_node / static_cast<int>(most);
   if (most * slurm.gpus_per_task > slurm.gpus_per_node)
     return fail(Code::kFailedPrecondition,
-                "requested more GPUs per node than available: {} tasks with {} each, {} there", most,
+                "requested more GPUs per node than available: {} tasks with {} each, {} available", most,
                 slurm.gpus_per_task, slurm.gpus_per_node);
   if (asked != total)
     return fail(Code::kFailedPrecondition, "requested {} tasks but only {} were assigned", asked, total);

@@ -60,7 +60,7 @@ class Joiner {
       entry.parts[0] = larger(entry.parts[0], value);
       return {};
     }
-    if (placed == nullptr) return fail(Code::kInternal, "'{}' is no count", printable(name));
+    if (placed == nullptr) return fail(Code::kInternal, "'{}' is not a count", printable(name));
     if (fresh) entries_.push_back({whole, placed, std::vector<Tensor>(placed->ps.size())});
     Entry& entry = entries_[known->second];
     if (entry.placed != placed) return fail(Code::kInternal, "'{}' is a count in places", printable(whole));

@@ -313,7 +313,7 @@ Result<std::string> check_initializer_file(const nlohmann::ordered_json& init, c
   }
   const TensorSpec found = TFD_TRY(tensor::load_npy_spec(path), "npy.path");
   if (found != spec)
-    return fail(Code::kInvalidArgument, "npy.path: {} is {}, the variable is {}", path, format_spec(found),
+    return fail(Code::kInvalidArgument, "npy.path: {} is {}, but the variable is {}", path, format_spec(found),
                 format_spec(spec));
   return absolute.dump();
 }
