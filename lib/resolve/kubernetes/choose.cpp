@@ -210,7 +210,7 @@ Result<Choice> choose_pods(const std::string& job, const std::vector<std::vector
   for (const auto& [key, pods] : owned) TFD_TRY(check.check(key, pods, gone[key]), job);
   if (!asked) check_replicas(choice.tasks, choice.awaited);
   if (asked && static_cast<int>(choice.tasks.size()) != *asked)
-    choice.awaited.push_back(fmt::format("{} of {} expected pods exist", choice.tasks.size(), *asked));
+    choice.awaited.push_back(fmt::format("{} found, {} expected", counted(choice.tasks.size(), "pod"), *asked));
   return choice;
 }
 

@@ -109,7 +109,7 @@ TEST_CASE("plugin: one of another ABI, or with a table that is none, is refused"
   check_load_fails("broken-abi", Code::kFailedPrecondition,
                    "built for ABI 2 of tfd/function.h, but this tfd has ABI 1");
   check_load_fails("broken-magic", Code::kInvalidArgument, "returned no plug-in table");
-  check_load_fails("broken-short", Code::kFailedPrecondition, "its table has 16 bytes, ABI 1 needs");
+  check_load_fails("broken-short", Code::kFailedPrecondition, "its table has 16 bytes, but ABI 1 needs");
   check_load_fails("broken-nocall", Code::kInvalidArgument, "its table lacks 'call'");
   check_load_fails("broken-notable", Code::kInvalidArgument, "returned nothing");
   check_load_fails("broken-noentry", Code::kInvalidArgument, "it has no symbol tfd_plugin");

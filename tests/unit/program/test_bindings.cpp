@@ -127,11 +127,11 @@ TEST_CASE("state: what is read and assigned without a word is told, once for a f
   CHECK(
       lost(with_state(R"({"assign": "bn/mean", "apply": "last"}, {"assign": "bn/var"}, {"assign_add": "n"})")) ==
       "p.json: functions.step.outputs[1]: 'bn/var' is read and assigned by every worker: updates of other workers are "
-      "lost; say \"apply\": \"difference\" (add what changed) or \"last\" (overwrite)");
+      "lost; set \"apply\" to \"difference\" (add what changed) or \"last\" (overwrite)");
   CHECK(
       lost(with_state(R"({"assign": "bn/*"}, {"assign": "n"})"), false) ==
       "p.json: functions.step.outputs[0]: 'bn/mean', 'bn/var' and 'n' are read and assigned by every worker: with more "
-      "than one worker, updates of other workers are lost; say \"apply\": \"difference\" (add what changed) or "
+      "than one worker, updates of other workers are lost; set \"apply\" to \"difference\" (add what changed) or "
       "\"last\" (overwrite)");
   CHECK_FALSE(lost(with_state(R"({"assign_add": "bn/mean"}, {"assign_sub": "bn/var"}, {"assign_add": "n"})")));
   const auto own = with_state(R"({"assign_add": "bn/*"}, {"assign": "n"})", R"(, "per_worker": true)");

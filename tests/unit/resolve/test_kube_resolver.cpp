@@ -196,9 +196,9 @@ TEST_CASE("kubernetes: --jobs says how many there are to be, and both numbers ar
   const auto config = resolve_in(world, options);
   REQUIRE(!config);
   CHECK(config.error().code == Code::kFailedPrecondition);
-  says(config.error().message, "worker: 2 pods are there of 3");
+  says(config.error().message, "worker: 2 pods found, 3 expected");
   options.jobs = {{"worker", 1}};
-  says(resolve_in(world, options).error().message, "2 pods are there of 1");
+  says(resolve_in(world, options).error().message, "2 pods found, 1 expected");
   options.jobs = {{"worker", 2}};
   CHECK(addresses(resolve_in(world, options)).size() == 2);
 }
