@@ -59,7 +59,7 @@ refuses() {
 
 @test "serve: off loopback only with --insecure" {
   refuses 77 '{"cluster": {"worker": ["0.0.0.0:0"]}}'
-  [[ ${stderr_lines[1]} == "hint: --insecure "* ]]
+  [[ ${stderr_lines[1]} == "hint: use --insecure "* ]]
   refuses 77 '{"cluster": {"worker": ["203.0.113.1:0"]}}' --task worker:0
   refuses 77 '' --jobs worker=1 --bind 0.0.0.0
   serve --jobs worker=1 --bind 0.0.0.0 --insecure

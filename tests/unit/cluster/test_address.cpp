@@ -68,6 +68,6 @@ TEST_CASE("task id: JOB:INDEX") {
     CAPTURE(bad);
     const auto task = parse_task(bad);
     REQUIRE_FALSE(task);
-    CHECK(task.error().message.find("JOB:INDEX expected") != std::string::npos);
+    CHECK(task.error().message.find("expected JOB:INDEX") != std::string::npos);
   }
 }

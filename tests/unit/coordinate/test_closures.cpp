@@ -249,7 +249,7 @@ TEST_CASE("closures: a line that is wrong gets an error with its label, and the 
       {R"({"op": "evaluate", "function": "step"})",
        "evaluate: 'step' updates variables, which an evaluation must not do"},
       {R"({"op": "evaluate", "function": "double"})",
-       "evaluate: 'double' takes arguments, and an evaluation passes none"},
+       "evaluate: 'double' takes arguments, but an evaluation passes none"},
       {R"({"op": "evaluate", "function": "eval_endless"})", "evaluate: dataset 'endless' never ends: set 'steps'"},
       {R"({"op": "join", "op": "done"})", "the key 'op' appears twice"},
       {R"({"op": "schedule", "function": "pair", "kwargs": {"a": 1, "b": 2, "a": 3}})", "the key 'a' appears twice"},

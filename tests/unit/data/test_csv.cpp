@@ -282,7 +282,7 @@ TEST_CASE("csv: names what is wrong with its options") {
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": -1}}})") ==
         "[0].csv.fields.x.columns: there are no columns [-1, 0]");
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": "a"}}})")
-            .starts_with("[0].csv.fields.x.columns: must be a column's number"));
+            .starts_with("[0].csv.fields.x.columns: must be a column number"));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 9223372036854775807}}})")
             .starts_with("[0].csv.fields.x.columns: "));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [0, 4], "shape": [2, 3]}}})") ==

@@ -205,7 +205,7 @@ TEST_CASE("function: jax's platform index is filled in, from text and from bytec
   CHECK(doubled(module_of("by_platform.mlirbc")) == expected);
   const auto results = called(*compiled(module_of("platforms.mlir")), {Tensor::scalar(DType::kF32, 2.0F)});
   CHECK(results[0].as<float>()[0] == 3);  // it doesn't ask: none need be stated
-  CHECK(engine().compile(module_of("by_platform.mlir")).error().message.find("state them in the order") !=
+  CHECK(engine().compile(module_of("by_platform.mlir")).error().message.find("list them in the order") !=
         std::string::npos);
   Module other = module_of("by_platform.mlir");
   other.platforms = {"cuda", "rocm", "tpu"};

@@ -137,7 +137,7 @@ TEST_CASE("module: what can't be run is said with its place") {
   CHECK(error_of("{\"v\": 1}") == "m.mlir: it has no public @main function");
   CHECK(error_of("") == "m.mlir: it has no public @main function");
   CHECK(error_of("func.func @main() { return") == "m.mlir: it is cut off: 1 '{' are not closed");
-  CHECK(error_of("}") == "m.mlir: line 1: '}' closes nothing");
+  CHECK(error_of("}") == "m.mlir: line 1: unmatched '}'");
 }
 
 TEST_CASE("module: jax's platform index is no argument of the signature") {

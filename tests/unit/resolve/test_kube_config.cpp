@@ -198,7 +198,7 @@ TEST_CASE("kubeconfig: bad input is named by file and place") {
            {std::string("clusters: [{name: c, cluster: {server: 'https://a', certificate-authority: x, "
                         "insecure-skip-tls-verify: true}}]\n") +
                 rest,
-            "true beside a certificate authority"},
+            "true together with a certificate authority"},
            {std::string("clusters: [{name: c, cluster: {server: 'https://a', insecure-skip-tls-verify: 1}}]\n") + rest,
             "insecure-skip-tls-verify: a number, not true or false"},
            {std::string("clusters: [{name: c, cluster: {server: 'ftp://a'}}]\nusers: [{name: u}]\n") + rest,
