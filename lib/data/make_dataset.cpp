@@ -78,7 +78,7 @@ Columns read_columns(Options& options) {
   const auto first = is_range ? integer_of((*value)[0]) : integer_of(*value);
   const auto stop = is_range ? integer_of((*value)[1]) : first && *first < kMost ? std::optional(*first + 1) : first;
   if (!first || !stop)
-    options.note("columns", "must be a column number, or [FIRST, END] without END");
+    options.note("columns", "must be a column number, or [FIRST, END] with END excluded");
   else if (*first < 0 || *stop <= *first || *stop > kMost)
     options.note("columns", fmt::format("there are no columns [{}, {}]", *first, *stop));
   else

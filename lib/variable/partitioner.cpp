@@ -78,7 +78,7 @@ Result<std::int64_t> shard_count(const std::vector<std::int64_t>& partitions, co
   const bool cuts_rows_only = !partitions.empty() && partitions[0] > 0 &&
                               std::all_of(partitions.begin() + 1, partitions.end(), [](auto n) { return n == 1; });
   if (!cuts_rows_only || shape.empty())
-    return fail(Code::kInvalidArgument, "partitions must be 1 except the first, which must not be 0; not [{}]",
+    return fail(Code::kInvalidArgument, "partitions must be 1 except for the first, which must not be 0: [{}]",
                 fmt::join(partitions, ", "));
   if (shape[0] == 0 && partitions[0] > 1)
     return fail(Code::kInvalidArgument, "[{}] has no rows to split into {} shards", fmt::join(shape, ", "),
