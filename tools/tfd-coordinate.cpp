@@ -196,11 +196,11 @@ std::string describe(const program::Program& program) {
 
 Result<void> check_options(const Asked& a) {
   if (a.common.start_over && !a.closures.empty())
-    return fail(Code::kUsage, "--start-over is for a training, not for --closures");
+    return fail(Code::kUsage, "--start-over only applies to a training, not to --closures");
   for (const auto& [name, is_given] :
        {std::pair("--start-over", a.common.start_over), std::pair("--checkpoint", !a.common.checkpoint.empty())})
     if (is_given && a.follow_checkpoints)
-      return fail(Code::kUsage, "{} is for a training, not for --follow-checkpoints", name);
+      return fail(Code::kUsage, "{} only applies to a training, not to --follow-checkpoints", name);
   return {};
 }
 

@@ -123,7 +123,7 @@ Result<void> check_usage(const Asked& a, const exec::CommandLine& line, const ex
   if (line.has_lists && !a.arg_file.empty()) return fail(Code::kUsage, "::: and --arg-file exclude each other");
   const std::size_t sources = line.has_lists ? line.lists.size() : 1;
   if (command.highest_source() > sources)
-    return fail(Code::kUsage, "{{{}}}: there {} {} source{} of arguments", command.highest_source(),
+    return fail(Code::kUsage, "{{{}}}: there {} only {} source{} of arguments", command.highest_source(),
                 sources == 1 ? "is" : "are", sources, sources == 1 ? "" : "s");
   if (a.cluster == "-" && !line.has_lists && (a.arg_file.empty() || a.arg_file == "-"))
     return fail(Code::kUsage, "stdin can't hold both the spec and the arguments: give them with ::: or --arg-file");
@@ -156,8 +156,8 @@ Result<int> print_commands(const exec::Template& command, exec::Arguments& argum
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, bool stdin_is_taken, cli::Io& io) {
   if (stdin_is_taken && a.cluster.empty() && !io.env.has("TF_CONFIG"))
     return fail(Code::kUsage,
-                "no cluster spec: stdin holds the arguments, so give --cluster FILE, set TF_CONFIG, or give arguments "
-                "with :::");
+                "no cluster spec: stdin holds the arguments, so give --cluster FILE, set TF_CONFIG, or give the "
+                "arguments with :::");
   resolve::InputReader input(io.in_fd);
   return resolve::find_spec({.cluster = stdin_is_taken && a.cluster.empty() ? "env" : a.cluster}, input, io.env,
                             Deadline::after(a.connect_timeout), io.log.for_room("resolve"));

@@ -179,10 +179,10 @@ Result<void> check_exposure(const Asked& asked, const launch::Placed& placed) {
                                        cluster::format_task(placed.id), cluster::format_address(placed.bind));
   if (asked.allow_native)
     return fail(Code::kPermissionDenied,
-                "{}: --allow-native needs a key that they have\nhint: tfd-serve --generate-key makes one", what);
+                "{}: --allow-native requires a key\nhint: make one with tfd-serve --generate-key", what);
   if (asked.insecure) return {};
   return fail(Code::kPermissionDenied,
-              "{}\nhint: --insecure if you trust all of them, otherwise make a key with tfd-serve --generate-key",
+              "{}\nhint: use --insecure if you trust all of them; otherwise make a key with tfd-serve --generate-key",
               what);
 }
 

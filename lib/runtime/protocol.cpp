@@ -182,7 +182,7 @@ Result<Evaluate> decode_evaluate(const Message& message) {
     if (!meta.at(3).is_null()) out.steps = meta.at(3).get<std::int64_t>();
     if (meta.size() > 5) meta.at(5).get_to(out.seed);
     if (out.count < 1 || out.index < 0 || out.index >= out.count)
-      return fail(Code::kInvalidArgument, "part {} of {} is no part", out.index, out.count);
+      return fail(Code::kInvalidArgument, "there is no part {} of {}", out.index, out.count);
     return out;
   });
 }

@@ -39,7 +39,7 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
     if (copies.empty()) continue;
     const variable::PlacedVariable& placed = *copies.front();
     if (placed.sharding.shape() != variable.spec.shape)
-      return fail(Code::kInvalidArgument, "variable '{}' is placed as {}, and is {}", variable.name,
+      return fail(Code::kInvalidArgument, "variable '{}' is placed as {}, but is {}", variable.name,
                   tensor::format_shape(placed.sharding.shape()), format_spec(variable.spec));
     for (std::size_t i = 0; i < placed.ps.size(); ++i) {
       if (placed.ps[i] != position) continue;
@@ -128,7 +128,7 @@ void PsService::run_loads() {
         try {
           return make_store(program, loading->load.placement, loading->position, make_engine_);
         } catch (const std::bad_alloc&) {  // less than what is free may be granted, as by ulimit -v
-          return fail(Code::kResourceExhausted, "no memory for the variables: they need {}",
+          return fail(Code::kResourceExhausted, "not enough memory for the variables: they need {}",
                       describe_need(need_at(program, loading->load.placement, loading->position)));
         }
       }());

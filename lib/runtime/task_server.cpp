@@ -38,7 +38,7 @@ class Server final : public TaskServer {
 
   Result<void> start() {
     if (options_.native.allowed && !options_.key)
-      return fail(Code::kFailedPrecondition, "{} can't run plug-ins and commands: the cluster has no key", ps_name());
+      return fail(Code::kFailedPrecondition, "{} can't run plug-ins or commands: the cluster has no key", ps_name());
     transport::EndpointOptions endpoint;
     endpoint.name = cluster::format_task(options_.task);
     endpoint.bind = options_.bind;

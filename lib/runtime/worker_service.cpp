@@ -16,7 +16,7 @@ constexpr std::string_view kOwnIterator = "dataset:";  // of the program's own d
 Result<void> check_native(const TaskServerOptions& options) {
   if (options.native.allowed) return {};  // and the cluster has a key, which whoever asks has too
   return fail(Code::kPermissionDenied,
-              "{} runs no plug-ins and commands: its server was started without --allow-native",
+              "{} does not run plug-ins or commands: its server was started without --allow-native",
               cluster::format_task(options.task));
 }
 
@@ -114,7 +114,7 @@ void WorkerService::caller_gone(const transport::Caller& caller) {
     std::unique_lock lock(mutex_);
     ended = abandon(lock, [&](std::uint64_t connection) { return connection == caller.connection; });
   }
-  for (Job& job : ended) job.responder.reply(fail(Code::kCancelled, "who asked is gone"));
+  for (Job& job : ended) job.responder.reply(fail(Code::kCancelled, "the client that asked is gone"));
 }
 
 std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std::mutex>&,
@@ -255,17 +255,15 @@ Result<ReplicaCopies> WorkerService::make_copies(const program::Program& program
   for (const program::VariableDef& variable : program.variables)
     if (variable.synchronization == variable::Synchronization::kOnRead && !variable.per_worker &&
         !placement.placed.contains(copies.names_of(variable.name).front()))
-      return fail(
-          Code::kInvalidArgument,
-          "variable '{}', which is synchronized on read, was made for another number of replicas than the {} of "
-          "this worker",
-          variable.name, replicas_);
+      return fail(Code::kInvalidArgument,
+                  "variable '{}', which is synchronized on read, was not created for the {} replicas of this worker",
+                  variable.name, replicas_);
   return copies;
 }
 
 Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {
   if (epoch == epoch_ && program_) return {};
-  return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})",
+  return fail(Code::kPermissionDenied, "this worker holds another program (its epoch is {}, the request's {})",
               epoch_.load(), epoch);
 }
 
@@ -305,7 +303,7 @@ Result<std::vector<std::string>> WorkerService::variables_of(const program::Func
   const auto add = [&](const ArgumentValue& value) -> Result<void> {
     const auto* variable = std::get_if<VariableRef>(&value);
     if (variable == nullptr) return {};
-    if (!is_own(variable->name)) return fail(Code::kNotFound, "no variable '{}' of each worker", variable->name);
+    if (!is_own(variable->name)) return fail(Code::kNotFound, "no per-worker variable '{}'", variable->name);
     if (std::ranges::find(names, variable->name) == names.end()) names.push_back(variable->name);
     return {};
   };
@@ -464,7 +462,7 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
     more = more && !iterators.empty();
   }
   if (stop_.stop_requested()) return fail(Code::kCancelled, "this task is stopping");
-  if (is_abandoned()) return fail(Code::kCancelled, "who asked is gone");
+  if (is_abandoned()) return fail(Code::kCancelled, "the client that asked is gone");
   return encode(ClosureOutcome{{}, metrics.parts()});
 }
 

@@ -137,7 +137,7 @@ Result<void> Core::on_frame(Link& link, const FrameView& frame) {
     on_goodbye(link, printable(as_text(frame.body).substr(0, 200)));
     return {};
   }
-  if (!link.greeted) return fail(Code::kInvalidArgument, "a frame before the greeting");
+  if (!link.greeted) return fail(Code::kInvalidArgument, "a frame came before the greeting");
   if (takes_credit(header.type)) {
     TFD_TRY(link.count_received(header));
     mark_dirty(link);
@@ -249,10 +249,10 @@ void Core::on_request(Link& link, Link::Arrived arrived) {
   Responder responder(std::make_unique<Reply>(*this, link.id(), id));
   if (arrived.header.incarnation != options_.incarnation)
     return responder.reply(
-        fail(Code::kUnavailable, "the task that this was for is gone, another one has taken its place"));
+        fail(Code::kUnavailable, "the task that this was for is gone, and another one has taken its place"));
   if (!arrived.message) return responder.reply(fail(std::move(arrived.message).error()));
   if (arrived.deadline.expired())
-    return responder.reply(fail(Code::kDeadlineExceeded, "the request came when its deadline had passed"));
+    return responder.reply(fail(Code::kDeadlineExceeded, "the request arrived after its deadline"));
   if (!options_.handler) return responder.reply(fail(Code::kUnimplemented, "{} serves no requests", options_.name));
   options_.handler(
       {link.name, link.incarnation, arrived.deadline, options_.key.has_value(), static_cast<std::uint64_t>(link.id())},

@@ -21,7 +21,8 @@ constexpr std::string_view kIterations = ".iterations";
 Result<void> check_update(const VariableState& state, const Update& update, const Optimizer* optimizer) {
   if (update.kind == UpdateKind::kGradient) {
     if (optimizer == nullptr)
-      return fail(Code::kFailedPrecondition, "a gradient for '{}', but the program has no optimizer", state.name);
+      return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer",
+                  state.name);
     return check_gradient(state.name, state.value.spec(), update.value.spec());
   }
   if (is_about_scale(update.kind)) {
@@ -33,11 +34,12 @@ Result<void> check_update(const VariableState& state, const Update& update, cons
     TFD_TRY(check_rows(state.name, state.value.spec(), {update.indices, update.value}));
     if (update.kind == UpdateKind::kGradientRows) {
       if (optimizer == nullptr)
-        return fail(Code::kFailedPrecondition, "a gradient for '{}', but the program has no optimizer", state.name);
+        return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer",
+                    state.name);
       return check_gradient(state.name, state.value.spec(), state.value.spec());
     }
   } else if (!update.value.has_value() || update.value.spec() != state.value.spec())
-    return fail(Code::kInvalidArgument, "the new value of '{}' is {}, the variable is {}", state.name,
+    return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", state.name,
                 format_spec(update.value.spec()), format_spec(state.value.spec()));
   const bool assigns = update.kind == UpdateKind::kAssign || update.kind == UpdateKind::kAssignRows;
   if (!assigns && state.value.dtype() == DType::kBool)
@@ -92,7 +94,7 @@ bool is_own(std::string_view name) { return name.find("/.") != std::string_view:
 
 Result<std::int64_t> counter_of(std::string_view name, const Tensor& tensor) {
   if (tensor.spec() != tensor::TensorSpec{DType::kS64, {}} || tensor.as<std::int64_t>()[0] < 0)
-    return fail(Code::kInvalidArgument, "'{}' must be a count (s64[]), it is {}", name, format_spec(tensor.spec()));
+    return fail(Code::kInvalidArgument, "'{}' must be a count (s64[]), not {}", name, format_spec(tensor.spec()));
   return tensor.as<std::int64_t>()[0];
 }
 
@@ -149,9 +151,9 @@ void AppliedSet::settle(std::uint64_t below) {
 Result<void> VariableStore::create(std::string name, Tensor value) {
   if (name.empty() || name.front() == '.' || name.find(kSlotMark) != std::string::npos)
     return fail(Code::kInvalidArgument,
-                "'{}' can't be the name of a variable: it is empty, starts with '.' or has '{}' in it", printable(name),
+                "'{}' can't be the name of a variable: it is empty, starts with '.' or contains '{}'", printable(name),
                 kSlotMark);
-  if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' exists already", name);
+  if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' already exists", name);
   index_.emplace(name, variables_.size());
   variables_.push_back(VariableState{std::move(name), owned(value), {}});
   return {};
@@ -243,10 +245,10 @@ Result<void> VariableStore::import_slot(VariableState& target, const tensor::Ten
   const std::string_view slot = path.substr(owner.size() + 1);
   if (owner != optimizer_->state_name())
     return fail(Code::kFailedPrecondition,
-                "'{}' was trained with {}, and the program has {}: keep the optimizer, or start from the values alone",
+                "'{}' was trained with {}, but the program has {}: keep the optimizer, or start from the values alone",
                 target.name, printable(owner), optimizer_->state_name());
   if (value.spec() != tensor::TensorSpec{number_dtype(spec.dtype), spec.shape})
-    return fail(Code::kInvalidArgument, "slot '{}' of '{}' is {}, the variable is {}", printable(path), target.name,
+    return fail(Code::kInvalidArgument, "slot '{}' of '{}' is {}, but the variable is {}", printable(path), target.name,
                 format_spec(value.spec()), format_spec(spec));
   if (optimizer_->knows_slot(slot)) target.slots.emplace_back(slot, owned(value));
   return {};
@@ -287,8 +289,8 @@ Result<void> VariableStore::import_state(const std::vector<std::pair<std::string
     } else if (path.find('/') != std::string_view::npos) {
       TFD_TRY(import_slot(target, spec, path, value));
     } else if (value.spec() != spec) {
-      return fail(Code::kInvalidArgument, "'{}' is {}, the variable is {}", printable(name), format_spec(value.spec()),
-                  format_spec(spec));
+      return fail(Code::kInvalidArgument, "'{}' is {}, but the variable is {}", printable(name),
+                  format_spec(value.spec()), format_spec(spec));
     } else if (mark == std::string::npos) {
       target.value = owned(value);
     } else {
@@ -297,7 +299,7 @@ Result<void> VariableStore::import_state(const std::vector<std::pair<std::string
   }
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (!restored[i].value.has_value() && is_own(variables_[i].name)) restored[i] = variables_[i];
-    if (!restored[i].value.has_value()) return fail(Code::kNotFound, "no value of variable '{}'", variables_[i].name);
+    if (!restored[i].value.has_value()) return fail(Code::kNotFound, "no value for variable '{}'", variables_[i].name);
     TFD_TRY(import_first_version(restored[i], std::move(first_version[i])));
   }
   variables_ = std::move(restored);

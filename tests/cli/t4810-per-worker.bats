@@ -95,5 +95,5 @@ LINES
   [[ $output == *"variables.seen.colocate_with: "* ]]
   run -65 timeout 20 tfd-run program.json --cluster none --set 'train={"function": "count", "steps": 1}' \
     --set 'functions.count={"module": "add.mlir", "inputs": [{"variable": "seen"}, {"variable": "all"}], "outputs": [{"metric": "m"}, {"assign": "all"}]}'
-  [[ $output == *"variable 'seen' is each worker's own"* ]]
+  [[ $output == *"variable 'seen' is per worker"* ]]
 }

@@ -143,7 +143,7 @@ void ZmqWire::watch(Socket& socket) {
 
 Result<void*> ZmqWire::make_router() const {
   void* socket = zmq_socket(context_, ZMQ_ROUTER);
-  if (socket == nullptr) return fail_zmq("cannot make a socket");
+  if (socket == nullptr) return fail_zmq("cannot create a socket");
   const std::int64_t most = kWireMessageBytes + (options_.key ? kCurveOverhead : 0);
   // No high-water mark for what leaves: a ROUTER drops at it without a word. Link keeps account by bytes. At that for
   // what arrives libzmq stops reading a connection: a peer that ignores its credit fills its own buffers.

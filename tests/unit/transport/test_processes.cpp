@@ -411,13 +411,13 @@ TEST_CASE("port: a server of another version is a protocol mismatch, at once") {
   const Result<void> up = client->wait_up(std::vector{peer}, soon());
   REQUIRE(!up);
   CHECK(up.error().code == Code::kProtocolMismatch);
-  CHECK(up.error().message.find("speaks protocol version 3, this is version 2") != std::string::npos);
+  CHECK(up.error().message.find("speaks protocol version 3; this is version 2") != std::string::npos);
   // It is tried again and again; the log says it once, and when it is something else.
   greet_back(3);
   greet_back(4);
   CHECK(warnings.wait(2) ==
-        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 3, this is version 2",
-                                 "worker:0 at " + address + ": speaks protocol version 4, this is version 2"});
+        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 3; this is version 2",
+                                 "worker:0 at " + address + ": speaks protocol version 4; this is version 2"});
   const int now = 0;
   zmq_setsockopt(router, ZMQ_LINGER, &now, sizeof now);
   zmq_close(router);
