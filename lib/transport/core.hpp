@@ -41,6 +41,7 @@ class Core final : public Endpoint, private Wire::Sink {
   Incarnation incarnation_of(PeerId peer) const override;
   void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) override;
   Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) override;
+  void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) override;
   void post(std::function<void()> action) override;
   void post_at(Clock::time_point when, std::function<void()> action) override;
 
@@ -71,7 +72,7 @@ class Core final : public Endpoint, private Wire::Sink {
     Incarnation incarnation = 0;
     std::string reason;  // why it isn't up now
     std::string loss;    // why it was lost last
-    Duration patience{};
+    PeerOptions options;
     bool is_gone = false;  // since it was lost: its process has ended
     std::optional<Code> refused;
     std::string complaint;  // what was last wrong with what it said, and has been logged
@@ -108,11 +109,14 @@ class Core final : public Endpoint, private Wire::Sink {
   Duration ping_interval() const;
   bool is_silent(Link& link, Clock::time_point now) const;
   void on_silent(LinkId id, Clock::time_point now);
+  void on_answer(LinkId id);
   void on_heard(Peer& peer);
   void look_for(Peer& peer, Clock::time_point now);
   void on_second_greeting(Peer& peer, Link& link);
   void on_second_closed(Peer& peer, const std::string& reason);
   void drop_second(Peer& peer);
+  void begin_ping(LinkId id, std::function<void(bool answers)> callback);
+  void end_pings(LinkId id, bool answers);
 
   void at(Clock::time_point when, std::function<void()> action) { actions_.add(when, std::move(action)); }
 
@@ -178,6 +182,7 @@ class Core final : public Endpoint, private Wire::Sink {
   std::size_t in_flight_ = 0;
   bool more_to_receive_ = false;
   bool is_closing_ = false;
+  std::unordered_multimap<LinkId, std::function<void(bool)>> pings_;  // of ping_caller()
   Clock::time_point checked_ = Clock::now();  // the links, last
 
   std::atomic<bool> stop_{false};

@@ -60,7 +60,7 @@ void Core::on_closed(LinkId id, const std::string& reason) {
   if (found == peer_of_link_.end()) {
     const auto link = links_.extract(id);
     if (!link.empty()) caller_gone(*link.mapped());
-    return;
+    return end_pings(id, false);
   }
   Peer* peer = find_peer(found->second);
   if (peer != nullptr && peer->second == id) return on_second_closed(*peer, reason);
@@ -106,8 +106,7 @@ void Core::on_message(LinkId id, std::span<const std::byte> bytes) {
   }
   if (link->is_bad) return;
   link->heard = Clock::now();
-  if (std::exchange(link->pinged, std::nullopt) && !is_accepted(id))
-    if (Peer* peer = find_peer(peer_of_link_.at(id)); peer != nullptr && peer->link == id) on_heard(*peer);
+  if (std::exchange(link->pinged, std::nullopt)) on_answer(id);
   Result<void> done;
   if (link->awaits_chunk()) {
     Result<std::optional<Link::Arrived>> arrived = link->on_chunk(bytes);
@@ -139,6 +138,7 @@ Result<void> Core::on_frame(Link& link, const FrameView& frame) {
   }
   if (!link.greeted) return fail(Code::kInvalidArgument, "a frame came before the greeting");
   if (takes_credit(header.type)) {
+    link.moved = link.heard;
     TFD_TRY(link.count_received(header));
     mark_dirty(link);
   }
@@ -159,6 +159,7 @@ Result<void> Core::on_frame(Link& link, const FrameView& frame) {
       link.await_chunk(header);
       return {};
     case FrameType::kCredit:
+      link.moved = link.heard;
       link.on_credit(header.position);
       mark_dirty(link);
       return {};

@@ -58,7 +58,7 @@ void Core::on_silent(LinkId id, Clock::time_point now) {
   const auto found = peer_of_link_.find(id);
   Peer* peer = link == nullptr || found == peer_of_link_.end() ? nullptr : find_peer(found->second);
   if (peer == nullptr || peer->link != id) return;
-  const Duration most = options_.heartbeat_timeout + peer->patience;
+  const Duration most = options_.heartbeat_timeout + peer->options.patience;
   const Duration silent_for = now - *link->pinged + options_.heartbeat_interval;
   if (silent_for >= most) return on_lost(*peer, fmt::format("no heartbeat for {}", format_duration(most)), false);
   if (peer->state == PeerState::kUp) {
@@ -69,6 +69,13 @@ void Core::on_silent(LinkId id, Clock::time_point now) {
     tell(*peer);
   }
   look_for(*peer, now);
+}
+
+// Something was heard of a link that had been pinged.
+void Core::on_answer(LinkId id) {
+  if (is_accepted(id)) return end_pings(id, true);
+  Peer* peer = find_peer(peer_of_link_.at(id));
+  if (peer != nullptr && peer->link == id) on_heard(*peer);
 }
 
 void Core::on_heard(Peer& peer) {
@@ -106,6 +113,30 @@ void Core::on_second_greeting(Peer& peer, Link& link) {
 void Core::on_second_closed(Peer& peer, const std::string& reason) {
   if (is_nobody_there(reason)) return on_lost(peer, reason, true);
   drop_second(peer);
+}
+
+void Core::ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) {
+  hand_over(ActionItem{[this, connection, callback = std::move(callback)]() mutable {
+    begin_ping(static_cast<LinkId>(connection), std::move(callback));
+  }});
+}
+
+void Core::begin_ping(LinkId id, std::function<void(bool answers)> callback) {
+  Link* link = find_link(id);
+  if (link == nullptr || !link->greeted) return callback(false);
+  pings_.emplace(id, std::move(callback));
+  if (!link->pinged) link->pinged = Clock::now();
+  link->control({.type = FrameType::kPing});
+  mark_dirty(*link);
+  at(Clock::now() + options_.heartbeat_timeout, [this, id] { end_pings(id, false); });
+}
+
+void Core::end_pings(LinkId id, bool answers) {
+  const auto [first, last] = pings_.equal_range(id);
+  std::vector<std::function<void(bool)>> callbacks;
+  for (auto it = first; it != last; ++it) callbacks.push_back(std::move(it->second));
+  pings_.erase(first, last);
+  for (const auto& callback : callbacks) callback(answers);
 }
 
 void Core::drop_second(Peer& peer) {

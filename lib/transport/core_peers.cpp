@@ -32,7 +32,7 @@ void Core::begin_peer(PeerId id, std::string name, std::string address, PeerOpti
   peer->id = id;
   peer->name = std::move(name);
   peer->address = std::move(address);
-  peer->patience = options.patience;
+  peer->options = options;
   peer->back_off = kLeastBackOff;
   peer->reason = "no answer";
   Peer& kept = *peer;
@@ -214,7 +214,9 @@ void Core::send_request(Peer& peer, std::uint64_t id, Pending& pending) {
   if (!encoded) return finish_request(peer, id, fail(std::move(encoded).error()));
   Link* link = find_link(peer.link);
   if (link == nullptr) return;
-  link->queue(id, pending.deadline, std::move(*encoded));
+  // One that waits for bytes is this side's to judge: the other can't know when the last one moved.
+  const bool is_fixed = !peer.options.deadlines_wait_for_bytes;
+  link->queue(id, is_fixed ? pending.deadline : Deadline::never(), std::move(*encoded));
   mark_dirty(*link);
 }
 
@@ -230,7 +232,13 @@ void Core::on_deadline(Due due) {
   if (peer == nullptr) return;
   const auto found = peer->pending.find(due.id);
   if (found == peer->pending.end()) return;
-  if (Link* link = find_link(peer->link)) {
+  Link* const link = find_link(peer->link);
+  if (link != nullptr && is_standing(peer->state) && peer->options.deadlines_wait_for_bytes) {
+    const Pending& pending = found->second;
+    const auto later = std::max(link->moved, pending.asked) + (pending.deadline.when() - pending.asked);
+    if (later > Clock::now()) return deadlines_.add(later, due);
+  }
+  if (link != nullptr) {
     link->cancel(due.id);
     link->drop_partial(due.id);
     mark_dirty(*link);

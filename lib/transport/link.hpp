@@ -74,6 +74,7 @@ class Link {
   std::string name;
   Incarnation incarnation = 0;
   Clock::time_point heard = Clock::now();
+  Clock::time_point moved = heard;  // the last byte of a message, in either direction
   std::optional<Clock::time_point> pinged = {};  // the first ping that nothing has been heard since
   Duration ping_interval{};                      // of the other side: it says so in its pings
   /// Not more than it needs: who floods us with them isn't answered for ever.

@@ -51,6 +51,9 @@ struct PeerOptions {
   /// How long a peer that has been silent for the heartbeat timeout is waited for, while its connection stands: a
   /// process that was frozen costs time and nothing else. Zero: it is lost at once.
   Duration patience{};
+  /// A deadline of a request to it counts from the last byte that moved on its connection, not from the request: what is
+  /// large, or has to share a slow network with others, takes the time that it takes.
+  bool deadlines_wait_for_bytes = false;
 };
 
 struct PeerEvent {
@@ -157,6 +160,10 @@ class Endpoint {
   /// Until all are up; kDeadlineExceeded names those that aren't and why: "waited 30s for worker:1 (connection
   /// refused)". kProtocolMismatch and kPermissionDenied at once, as request().
   virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) = 0;
+
+  /// Whether the process at the other end of a connection to this endpoint answers a ping, sent then and there, within
+  /// the heartbeat timeout: what is done with Caller::connection. On the I/O thread, once.
+  virtual void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) = 0;
 
   /// Runs `action` on the I/O thread, soon or at a time. Dropped at destruction.
   virtual void post(std::function<void()> action) = 0;
