@@ -1,9 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages between coordinator, workers and parameter servers: kinds, and their metadata as CBOR arrays (RFC 8949).
-// Tensors travel beside the metadata, which refers to them by position. Private to the room: callers use TaskClient.
-// Thread rule: pure functions.
+// The messages between coordinator, workers and parameter servers: kinds, and their bodies as wire_format.hpp has them.
+// Tensors travel beside the bodies, in the order in which these refer to them. Whose run a request is about, its epoch,
+// is in the frame's header (transport::Message::epoch): TaskServer looks at it before anything else.
+// Private to the room: callers use TaskClient. Thread rule: pure functions.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -87,8 +88,6 @@ struct UpdateRequest {
 // decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
 transport::Message encode(const LoadProgram& load);
 Result<LoadProgram> decode_load_program(const transport::Message& message);
-/// Only whose it is.
-Result<std::uint64_t> decode_load_epoch(const transport::Message& message);
 transport::Message encode(const CreateIterator& create);
 Result<CreateIterator> decode_create_iterator(const transport::Message& message);
 transport::Message encode(const ClosureCall& call);
@@ -115,11 +114,8 @@ transport::Message encode_named(Kind kind, const NamedTensors& tensors);
 Result<NamedTensors> decode_named(const transport::Message& message);
 
 /// An empty message: a request without arguments, or a "done".
-transport::Message encode_empty(Kind kind);
+transport::Message encode_empty(Kind kind, std::uint64_t epoch = 0);
 transport::Message encode_flag(Kind kind, bool flag);
-/// Of a coordinator that says goodbye; 0, and no metadata at all, is anybody's.
-transport::Message encode_shutdown(std::uint64_t epoch);
-Result<std::uint64_t> decode_shutdown(const transport::Message& message);
 Result<bool> decode_flag(const transport::Message& message);
 
 }  // namespace tfd::runtime

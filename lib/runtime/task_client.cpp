@@ -166,7 +166,7 @@ void TaskClient::status(Deadline deadline, Callback<TaskStatus> done) {
 }
 
 void TaskClient::shutdown(std::uint64_t epoch, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_shutdown(epoch), deadline, acknowledged(std::move(done)));
+  endpoint_.request(peer_, encode_empty(Kind::kShutdown, epoch), deadline, acknowledged(std::move(done)));
 }
 
 }  // namespace tfd::runtime

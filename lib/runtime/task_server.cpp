@@ -108,13 +108,11 @@ class Server final : public TaskServer {
   }
 
   void shut_down(const transport::Message& request, transport::Responder responder) {
-    const auto epoch = decode_shutdown(request);
-    if (!epoch) return responder.reply(fail(epoch.error()));
     const std::uint64_t own = worker_ ? worker_->newest() : ps_.newest();  // also while that is still being loaded
-    if (*epoch != 0 && *epoch < own)
+    if (request.epoch != 0 && request.epoch < own)
       return responder.reply(fail(Code::kPermissionDenied,
                                   "{} belongs to a newer coordinator (epoch {}, the goodbye has {})", ps_name(), own,
-                                  *epoch));
+                                  request.epoch));
     responder.reply(encode_empty(Kind::kShutdown));
     if (options_.on_shutdown) options_.on_shutdown();
   }

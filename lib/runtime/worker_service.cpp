@@ -63,9 +63,8 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
       return responder.reply(fail(Code::kCancelled, "this task is stopping"));
     }
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) {
-      const auto epoch = decode_load_epoch(request);
-      if (epoch && *epoch > newest_) {
-        newest_ = *epoch;
+      if (request.epoch > newest_) {
+        newest_ = request.epoch;
         ended = abandon(lock, [&](std::uint64_t connection) { return connection != caller.connection; });
       }
     }
