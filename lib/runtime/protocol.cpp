@@ -161,7 +161,7 @@ Message encode(const CreateIterator& create) {
   out.put(create.id);
   out.put(create.dataset);
   out.put(create.shuffle_stream);
-  return make_message(Kind::kCreateIterator, out);
+  return make_message(Kind::kCreateIterator, out, {}, create.epoch);
 }
 
 Result<CreateIterator> decode_create_iterator(const Message& message) {
@@ -170,6 +170,7 @@ Result<CreateIterator> decode_create_iterator(const Message& message) {
   out.id = in.text();
   out.dataset = in.text();
   out.shuffle_stream = in.number<std::uint64_t>();
+  out.epoch = message.epoch;
   TFD_TRY(in.end("create iterator"));
   return out;
 }
@@ -403,10 +404,10 @@ Result<TaskStatus> decode_status(const Message& message) {
   return out;
 }
 
-Message encode_names(Kind kind, const std::vector<std::string>& names) {
+Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch) {
   Writer out;
   put_names(out, names);
-  return make_message(kind, out);
+  return make_message(kind, out, {}, epoch);
 }
 
 Result<std::vector<std::string>> decode_names(const Message& message) {
@@ -416,7 +417,7 @@ Result<std::vector<std::string>> decode_names(const Message& message) {
   return out;
 }
 
-Message encode_named(Kind kind, const NamedTensors& named) {
+Message encode_named(Kind kind, const NamedTensors& named, std::uint64_t epoch) {
   Writer out;
   std::vector<tensor::Tensor> tensors;
   out.count(named.size());
@@ -424,7 +425,7 @@ Message encode_named(Kind kind, const NamedTensors& named) {
     out.put(name);
     tensors.push_back(value);
   }
-  return make_message(kind, out, std::move(tensors));
+  return make_message(kind, out, std::move(tensors), epoch);
 }
 
 Result<NamedTensors> decode_named(const Message& message) {
@@ -439,6 +440,8 @@ Result<NamedTensors> decode_named(const Message& message) {
 }
 
 Message encode_empty(Kind kind, std::uint64_t epoch) { return make_message(kind, Writer(), {}, epoch); }
+
+Result<void> decode_empty(const Message& message) { return Reader(message).end("empty"); }
 
 Message encode_flag(Kind kind, bool flag) {
   Writer out;

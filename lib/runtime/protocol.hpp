@@ -53,6 +53,7 @@ struct CreateIterator {
   std::string id;
   std::string dataset;
   std::uint64_t shuffle_stream = 0;
+  std::uint64_t epoch = 0;
 };
 struct Evaluate {
   std::string function;
@@ -108,13 +109,14 @@ transport::Message encode(const TaskStatus& status);
 Result<TaskStatus> decode_status(const transport::Message& message);
 
 /// Messages that are names with or without a tensor each.
-transport::Message encode_names(Kind kind, const std::vector<std::string>& names);
+transport::Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch = 0);
 Result<std::vector<std::string>> decode_names(const transport::Message& message);
-transport::Message encode_named(Kind kind, const NamedTensors& tensors);
+transport::Message encode_named(Kind kind, const NamedTensors& tensors, std::uint64_t epoch = 0);
 Result<NamedTensors> decode_named(const transport::Message& message);
 
 /// An empty message: a request without arguments, or a "done".
 transport::Message encode_empty(Kind kind, std::uint64_t epoch = 0);
+Result<void> decode_empty(const transport::Message& message);
 transport::Message encode_flag(Kind kind, bool flag);
 Result<bool> decode_flag(const transport::Message& message);
 
