@@ -76,10 +76,6 @@ Result<variable::VariableStore> make_own_store(const program::Program& program, 
 }
 
 void PsService::load_program(LoadProgram load, Post post, transport::Responder responder) {
-  if (load.epoch < newest_)
-    return responder.reply(fail(Code::kPermissionDenied,
-                                "{} belongs to a newer coordinator (epoch {}, this one has {})", name_, newest_,
-                                load.epoch));
   if (load.epoch == epoch_) return responder.reply(encode_empty(Kind::kLoadProgram));
   const int position = position_of(load.placement, name_);
   if (position < 0)
@@ -168,9 +164,6 @@ Result<transport::Message> PsService::read_rows(const transport::Message& reques
 
 Result<transport::Message> PsService::update(const transport::Message& request) {
   const UpdateRequest update = TFD_TRY(decode_update(request));
-  if (update.epoch != epoch_)
-    return fail(Code::kPermissionDenied, "{} belongs to another coordinator (epoch {}, the update has {})", name_,
-                epoch_, update.epoch);
   ++updates_;
   updated_ = Clock::now();
   return encode_flag(Kind::kUpdate, TFD_TRY(store_.apply(update.sequence, update.updates, update.client)));
@@ -192,8 +185,7 @@ Result<void> PsService::assign_rows(const transport::Message& request) {
 }
 
 Result<void> PsService::settle(const transport::Message& request) {
-  const Settle settle = TFD_TRY(decode_settle(request));
-  if (settle.epoch == epoch_) store_.settle(settle.below);
+  store_.settle(TFD_TRY(decode_settle(request)).below);
   return {};
 }
 

@@ -33,8 +33,7 @@ class PsService {
 
   using Post = std::function<void(std::function<void()>)>;  // to the I/O thread
   /// Makes the variables that the placement gives to this task, unless they are those of this epoch already; answered
-  /// when they are there. kPermissionDenied for an epoch older than one seen before: a newer coordinator has taken
-  /// over.
+  /// when they are there. TaskServer has looked at the epochs of this and of all other requests.
   void load_program(LoadProgram load, Post post, transport::Responder responder);
   Result<transport::Message> read(const transport::Message& request) const;
   Result<transport::Message> read_rows(const transport::Message& request) const;

@@ -128,6 +128,10 @@ RemoteVariables::~RemoteVariables() {
   for (const TaskClient& ps : ps_) endpoint_.remove_peer(ps.peer());
 }
 
+void RemoteVariables::set_epoch(std::uint64_t epoch) {
+  for (TaskClient& ps : ps_) ps.set_epoch(epoch);
+}
+
 Result<const variable::PlacedVariable*> RemoteVariables::find(const std::string& variable) const {
   const auto found = placed_.find(variable);
   if (found == placed_.end()) return fail(Code::kNotFound, "variable '{}' is not on a parameter server", variable);

@@ -96,17 +96,22 @@ Result<void> PsSession::check_variables() {
   return {};
 }
 
-/// Whether the parameter servers hold this program's variables, initialised; takes their epoch then.
+/// Whether the parameter servers hold this program's variables, initialised; takes their epoch.
 Result<bool> PsSession::find_running() {
   const auto all = TFD_TRY(servers_->status(Deadline::after(options_.connect_timeout)));
   for (const runtime::TaskStatus& one : all)
     if (one.epoch == 0 || one.epoch != all.front().epoch) return false;
+  remote_->set_epoch(all.front().epoch);
+  const auto is_other = [](const Error& error) {  // it may begin anew just now
+    return error.code == Code::kNotFound || error.code == Code::kPermissionDenied;
+  };
   const auto step = read_global_step();
-  if (!step && step.error().code == Code::kNotFound) return false;
+  if (!step && is_other(step.error())) return false;
   if (!step) return fail(step.error());
   if (*step < 0) return false;
-  TFD_TRY(check_variables());
-  remote_->set_epoch(all.front().epoch);
+  const auto checked = check_variables();
+  if (!checked && checked.error().code == Code::kPermissionDenied) return false;
+  if (!checked) return fail(checked.error());
   return true;
 }
 
@@ -226,7 +231,8 @@ Result<void> PsSession::come_back() {
   first_step_ = values[2].as<std::int64_t>()[0];
   if (left != 0) TFD_TRY(host_->update({one_hot(kWorkersEnded, -left)}));
   if (!strategy_.is_chief())
-    alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), kWorkerBeats, strategy_.client_index());
+    alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), remote_->epoch(), kWorkerBeats,
+                                          strategy_.client_index());
   return {};
 }
 

@@ -32,7 +32,7 @@ Incarnation make_incarnation();
 
 struct Message {
   std::uint16_t kind = 0;               // the application's
-  std::string meta;                     // small: CBOR of the application's, at most 1 MiB
+  std::string meta;                     // small: the application's, at most 1 MiB
   std::vector<tensor::Tensor> tensors;  // sent without copying, received 64-byte aligned
   std::uint64_t epoch = 0;              // of the run that it is about, in the frame's header; 0: of none
 };
