@@ -46,7 +46,7 @@ std::vector<cli::Option> options(Asked& a) {
   std::vector<cli::Option> own{
       {.names = "--closures",
        .placeholder = "FILE|-",
-       .help = "Run these closures, JSON lines, instead of the train block",
+       .help = "Run closures, JSON lines, instead of the train block",
        .target = &a.closures},
       {.names = "--ordered", .help = "Answer closures in the order of their lines", .target = &a.ordered},
       {.names = "--inline-limit",
@@ -57,7 +57,7 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--keep-going", .help = "When a closure fails, keep the others running", .target = &a.keep_going},
       {.names = "--max-losses",
        .placeholder = "N",
-       .help = "Fail a closure after N workers died while they ran it (default: never)",
+       .help = "Fail a closure after N workers have died while running it (default: never)",
        .target = &a.max_losses,
        .least = 0,
        .most = 1'000'000},
@@ -196,11 +196,11 @@ std::string describe(const program::Program& program) {
 
 Result<void> check_options(const Asked& a) {
   if (a.common.start_over && !a.closures.empty())
-    return fail(Code::kUsage, "--start-over is for a training, not for --closures");
+    return fail(Code::kUsage, "--start-over only applies to a training, not to --closures");
   for (const auto& [name, is_given] :
        {std::pair("--start-over", a.common.start_over), std::pair("--checkpoint", !a.common.checkpoint.empty())})
     if (is_given && a.follow_checkpoints)
-      return fail(Code::kUsage, "{} is for a training, not for --follow-checkpoints", name);
+      return fail(Code::kUsage, "{} only applies to a training, not to --follow-checkpoints", name);
   return {};
 }
 

@@ -77,13 +77,13 @@ std::vector<cli::Option> options(Asked& a) {
        .least = 1},
       {.names = "--max-losses",
        .placeholder = "N",
-       .help = "Fail a command after N workers died while they ran it; 0: never",
+       .help = "Fail a command after N workers have died while running it; 0: never",
        .target = &a.max_losses,
        .least = 0,
        .most = 1'000'000},
       {.names = "--halt",
        .placeholder = "WHEN,WHAT=N",
-       .help = "Stop early: now or soon, and fail, success or done, as in now,fail=1",
+       .help = "Stop early, now or soon, after N commands with this result (fail, success or done), such as now,fail=1",
        .target = &a.halt,
        .shown_default = "never"},
       {.names = "--timeout",
@@ -96,9 +96,7 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "Write a line for each command that ends",
        .target = &a.joblog},
       {.names = "--resume", .help = "Skip the commands that the joblog has", .target = &a.resume},
-      {.names = "--resume-failed",
-       .help = "Like --resume, but also run those that failed again",
-       .target = &a.resume_failed},
+      {.names = "--resume-failed", .help = "Like --resume, but run failed commands again", .target = &a.resume_failed},
       {.names = "--workdir",
        .placeholder = "DIR",
        .help = "The directory in which commands run on the workers",
@@ -125,7 +123,7 @@ Result<void> check_usage(const Asked& a, const exec::CommandLine& line, const ex
   if (line.has_lists && !a.arg_file.empty()) return fail(Code::kUsage, "::: and --arg-file exclude each other");
   const std::size_t sources = line.has_lists ? line.lists.size() : 1;
   if (command.highest_source() > sources)
-    return fail(Code::kUsage, "{{{}}}: there {} {} source{} of arguments", command.highest_source(),
+    return fail(Code::kUsage, "{{{}}}: there {} only {} source{} of arguments", command.highest_source(),
                 sources == 1 ? "is" : "are", sources, sources == 1 ? "" : "s");
   if (a.cluster == "-" && !line.has_lists && (a.arg_file.empty() || a.arg_file == "-"))
     return fail(Code::kUsage, "stdin can't hold both the spec and the arguments: give them with ::: or --arg-file");
@@ -158,8 +156,8 @@ Result<int> print_commands(const exec::Template& command, exec::Arguments& argum
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, bool stdin_is_taken, cli::Io& io) {
   if (stdin_is_taken && a.cluster.empty() && !io.env.has("TF_CONFIG"))
     return fail(Code::kUsage,
-                "no cluster spec: stdin holds the arguments, so give --cluster FILE, set TF_CONFIG, or give arguments "
-                "with :::");
+                "no cluster spec: stdin holds the arguments, so give --cluster FILE, set TF_CONFIG, or give the "
+                "arguments with :::");
   resolve::InputReader input(io.in_fd);
   return resolve::find_spec({.cluster = stdin_is_taken && a.cluster.empty() ? "env" : a.cluster}, input, io.env,
                             Deadline::after(a.connect_timeout), io.log.for_room("resolve"));
@@ -277,7 +275,7 @@ int main(int argc, char** argv) {
        .command_is_positional = true,
        .ignores_sigpipe = true,
        .group = "cluster",
-       .environment = {{"TF_CONFIG", "The cluster spec where neither --cluster nor stdin gives one"}, key_variable()},
+       .environment = {{"TF_CONFIG", "The cluster spec, if neither --cluster nor stdin has one"}, key_variable()},
        .run_raw = [&](cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }

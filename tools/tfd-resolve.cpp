@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
        .environment = {{"TF_CONFIG", "The cluster, for tf-config and auto; set for CMD"},
                        {"SLURM_STEP_*, SLURM_JOB_*, …",
                         "What Slurm says of the step, for slurm and auto; tfd-resolve(1) lists them"},
-                       {"CUDA_VISIBLE_DEVICES", "The GPUs of this task; set for CMD where they are shared out"}},
+                       {"CUDA_VISIBLE_DEVICES", "The GPUs of this task; set for CMD if tasks share a node's GPUs"}},
        .run_raw = [&](cli::Io& io) { return run(asked, io); }},
       argc, argv);
   // eval "$(…)" doesn't see the exit code, so the shell must be told in its own words.

@@ -70,7 +70,7 @@ std::vector<cli::Option> options(Asked& a) {
        .least = 0,
        .most = 32},
       {.names = "--untrained",
-       .help = "With --function: the variables have their initial values, whatever checkpoints there are",
+       .help = "With --function: use the initial values of the variables, whatever checkpoints there are",
        .target = &a.untrained},
   };
   return training::options(
@@ -198,9 +198,9 @@ Result<void> check_options(const Asked& a) {
   if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
   if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function");
   if (a.untrained && !a.common.checkpoint.empty())
-    return fail(Code::kUsage, "--untrained and --checkpoint: initial values, or those of a checkpoint");
+    return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
   if (!a.function.empty() && a.common.start_over)
-    return fail(Code::kUsage, "--start-over is for a training, not for --function");
+    return fail(Code::kUsage, "--start-over only applies to a training, not to --function");
   if (!a.reduce.empty() && a.gather) return fail(Code::kUsage, "--reduce and --gather exclude each other");
   return {};
 }

@@ -53,7 +53,7 @@ std::vector<cli::Option> options(Asked& a) {
       cluster_option(a.cluster),
       {.names = "--jobs",
        .placeholder = "JOB=N,…",
-       .help = "No spec: a cluster of this host alone, such as worker=2,ps=1",
+       .help = "Instead of a spec: a cluster of this host alone, such as worker=2,ps=1",
        .target = &a.jobs},
       {.names = "--task",
        .placeholder = "JOB:INDEX",
@@ -179,10 +179,10 @@ Result<void> check_exposure(const Asked& asked, const launch::Placed& placed) {
                                        cluster::format_task(placed.id), cluster::format_address(placed.bind));
   if (asked.allow_native)
     return fail(Code::kPermissionDenied,
-                "{}: --allow-native needs a key that they have\nhint: tfd-serve --generate-key makes one", what);
+                "{}: --allow-native requires a key\nhint: make one with tfd-serve --generate-key", what);
   if (asked.insecure) return {};
   return fail(Code::kPermissionDenied,
-              "{}\nhint: --insecure if you trust all of them, otherwise make a key with tfd-serve --generate-key",
+              "{}\nhint: use --insecure if you trust all of them; otherwise make a key with tfd-serve --generate-key",
               what);
 }
 
@@ -321,7 +321,7 @@ int main(int argc, char** argv) {
        .takes_command = true,
        .ignores_sigpipe = true,
        .group = "cluster",
-       .environment = {{"TF_CONFIG", "The cluster spec where neither --cluster nor stdin gives one"},
+       .environment = {{"TF_CONFIG", "The cluster spec, if neither --cluster nor stdin has one"},
                        key_variable(),
                        {"TFD_PJRT_PLUGIN", "The PJRT plug-in that workers load"},
                        {"TFD_CACHE_DIR", "Where compiled functions are kept"},

@@ -23,7 +23,7 @@ std::optional<in6_addr> parse_ipv6(std::string_view host) {
 }
 
 Result<std::uint16_t> parse_port(std::string_view text, std::string_view whole) {
-  if (text.empty()) return fail(Code::kInvalidArgument, "'{}' has no port, HOST:PORT expected", printable(whole));
+  if (text.empty()) return fail(Code::kInvalidArgument, "'{}' has no port (expected HOST:PORT)", printable(whole));
   if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return fail(Code::kInvalidArgument, "port '{}' is not a number", printable(text));
   unsigned value = 0;
@@ -40,7 +40,7 @@ std::string format_address(const Address& address) {
 }
 
 Result<Address> parse_address(std::string_view text) {
-  if (text.empty()) return fail(Code::kInvalidArgument, "empty address, HOST:PORT expected");
+  if (text.empty()) return fail(Code::kInvalidArgument, "empty address (expected HOST:PORT)");
   if (text.front() == '[') {
     const std::size_t close = text.find(']');
     if (close == std::string_view::npos || close + 1 >= text.size() || text[close + 1] != ':')
@@ -52,11 +52,11 @@ Result<Address> parse_address(std::string_view text) {
   }
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos)
-    return fail(Code::kInvalidArgument, "'{}' has no port, HOST:PORT expected", printable(text));
+    return fail(Code::kInvalidArgument, "'{}' has no port (expected HOST:PORT)", printable(text));
   const std::string_view host = text.substr(0, colon);
   if (text.find(':', colon + 1) != std::string_view::npos)
-    return fail(Code::kInvalidArgument, "'{}': an IPv6 address needs brackets, [IPV6]:PORT", printable(text));
-  if (host.empty()) return fail(Code::kInvalidArgument, "'{}' has no host, HOST:PORT expected", printable(text));
+    return fail(Code::kInvalidArgument, "'{}': an IPv6 address needs brackets ([IPV6]:PORT)", printable(text));
+  if (host.empty()) return fail(Code::kInvalidArgument, "'{}' has no host (expected HOST:PORT)", printable(text));
   const auto odd = std::find_if_not(host.begin(), host.end(), is_host_character);
   if (odd != host.end()) return fail(Code::kInvalidArgument, "'{}' is not a host name", printable(host));
   const std::uint16_t port = TFD_TRY(parse_port(text.substr(colon + 1), text));

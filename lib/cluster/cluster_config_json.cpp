@@ -27,7 +27,7 @@ Result<std::map<std::string, int>> read_accelerators(const JsonValue& value) {
   for (std::size_t i = 0; i < value.items.size(); ++i) {
     const auto count = value.items[i].is(Kind::kInteger) ? to_int(value.items[i]) : std::nullopt;
     if (!count || *count < 0)
-      return fail(Code::kInvalidArgument, "num_accelerators.{}: must be an integer from 0", printable(value.keys[i]));
+      return fail(Code::kInvalidArgument, "num_accelerators.{}: must be an integer >= 0", printable(value.keys[i]));
     counts[value.keys[i]] = *count;
   }
   return counts;
@@ -46,13 +46,13 @@ Result<std::optional<TaskId>> read_task(const JsonValue& value, JsonValue& extra
   const JsonValue* type = value.find("type");
   const JsonValue* index = value.find("index");
   if (type == nullptr && index == nullptr) return std::nullopt;
-  if (type == nullptr) return fail(Code::kInvalidArgument, "task.type: missing, task.index alone says nothing");
-  if (index == nullptr) return fail(Code::kInvalidArgument, "task.index: missing, task.type alone says nothing");
+  if (type == nullptr) return fail(Code::kInvalidArgument, "task.type: missing (task.index requires it)");
+  if (index == nullptr) return fail(Code::kInvalidArgument, "task.index: missing (task.type requires it)");
   if (!type->is(Kind::kString))
     return fail(Code::kInvalidArgument, "task.type: must be a string, not {}", kind_name(*type));
   const auto number = to_int(*index);
   if (!number || *number < 0)
-    return fail(Code::kInvalidArgument, "task.index: must be an integer from 0, not {}", kind_name(*index));
+    return fail(Code::kInvalidArgument, "task.index: must be an integer >= 0, not {}", kind_name(*index));
   return TaskId{type->text, *number};
 }
 

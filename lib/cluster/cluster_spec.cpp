@@ -90,7 +90,7 @@ Result<std::vector<std::optional<std::string>>> ClusterSpec::job_tasks(std::stri
   if (tasks->empty()) return fail(Code::kInvalidArgument, "job '{}' has no tasks", printable(job));
   const int last = tasks->last_index();
   if (tasks->first_index() < 0 || last >= kMostHoles)
-    return fail(Code::kOutOfRange, "job '{}' has the index {}, 0..{} can be listed", printable(job),
+    return fail(Code::kOutOfRange, "job '{}' has index {}, but only 0 to {} can be listed", printable(job),
                 last >= kMostHoles ? last : tasks->first_index(), kMostHoles - 1);
   std::vector<std::optional<std::string>> out(static_cast<std::size_t>(last) + 1);
   for (const auto& [index, address] : *tasks) out[static_cast<std::size_t>(index)] = address;
@@ -129,12 +129,13 @@ Result<void> ClusterSpec::validate() const {
     if (job.empty()) return fail(Code::kInvalidArgument, "cluster: a job has an empty name");
     for (const auto& [index, text] : tasks) {
       const std::string where = fmt::format("cluster.{}[{}]", printable(job), index);
-      if (index < 0) return fail(Code::kInvalidArgument, "{}: an index counts from 0", where);
+      if (index < 0) return fail(Code::kInvalidArgument, "{}: an index must be at least 0", where);
       const Address address = TFD_TRY(parse_address(text), where);
       if (address.port == 0) continue;
       const auto [other, fresh] = seen.try_emplace(format_address(address), TaskId{job, index});
       if (!fresh)
-        return fail(Code::kInvalidArgument, "{}: {} is the address of {} too", where, text, format_task(other->second));
+        return fail(Code::kInvalidArgument, "{}: {} is also the address of {}", where, text,
+                    format_task(other->second));
     }
   }
   return {};

@@ -43,8 +43,9 @@ Result<void> check_lengths(const Environment& values) {
   constexpr std::size_t kMost = std::size_t{128} << 10;  // with its name, '=' and the final NUL
   for (const auto& [name, value] : values.values())
     if (name.size() + value.size() + 2 > kMost)
-      return fail(Code::kInvalidArgument, "{} would have {} bytes, and a variable can't have more than {}", name,
-                  value.size(), kMost - name.size() - 2);
+      return fail(Code::kInvalidArgument,
+                  "{} would be {} bytes long, and an environment variable can't be longer than {}", name, value.size(),
+                  kMost - name.size() - 2);
   return {};
 }
 

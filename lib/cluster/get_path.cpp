@@ -22,7 +22,7 @@ Result<std::vector<Step>> parse_path(std::string_view path) {
       const std::size_t close = path.find(']', at);
       if (close == std::string_view::npos || close == at + 1 ||
           path.substr(at + 1, close - at - 1).find_first_not_of("0123456789") != std::string_view::npos)
-        return fail(Code::kInvalidArgument, "path '{}': '[' begins no [INDEX]", printable(path));
+        return fail(Code::kInvalidArgument, "path '{}': '[' does not begin an [INDEX]", printable(path));
       steps.push_back({std::string(path.substr(at + 1, close - at - 1)), true});
       at = close + 1;
     } else {

@@ -207,7 +207,7 @@ std::string_view kind_name(const JsonValue& value) {
     case JsonValue::Kind::kNull:
       return "null";
     case JsonValue::Kind::kBool:
-      return "a truth value";
+      return "a bool";
     case JsonValue::Kind::kInteger:
     case JsonValue::Kind::kFloat:
       return "a number";

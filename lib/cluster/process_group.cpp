@@ -38,7 +38,7 @@ std::vector<Task> tasks_by_rank(const ClusterSpec& spec) {
 Result<Group> make_group(const ClusterConfig& config, std::string_view format) {
   TFD_TRY(require_task(config));
   if (!takes_part(config.task->job))
-    return fail(Code::kInvalidArgument, "{} takes no part in a {} run: ps and evaluator are TensorFlow's alone",
+    return fail(Code::kInvalidArgument, "{} does not take part in a {} run: only TensorFlow has ps and evaluator tasks",
                 printable(format_task(*config.task)), format);
   Group group;
   std::optional<std::size_t> own;
@@ -60,7 +60,7 @@ Result<Group> make_group(const ClusterConfig& config, std::string_view format) {
   const Member& first = group.members.front();
   if (first.address.port == 0)
     return fail(Code::kInvalidArgument,
-                "{} meets at {}, whose port isn't known yet: a resolver with real ports is needed, or simple --job",
+                "{} meets at {}, whose port is not known yet: use a resolver that knows the ports, or simple --job",
                 format, printable(format_task(first.task)));
   return group;
 }
@@ -73,7 +73,7 @@ void set_number(Environment& values, const char* name, int value) { values.set(n
 Result<void> require_task(const ClusterConfig& config) {
   if (config.task) return {};
   if (!config.no_task_reason.empty()) return fail(Code::kInvalidArgument, "no task here: {}", config.no_task_reason);
-  return fail(Code::kInvalidArgument, "no task here: the spec names none, give --task JOB:INDEX");
+  return fail(Code::kInvalidArgument, "no task here: the spec names none; give --task JOB:INDEX");
 }
 
 Result<Environment> pytorch_environment(const ClusterConfig& config) {
@@ -97,7 +97,7 @@ Result<Environment> torchrun_environment(const ClusterConfig& config) {
   if (self.local != 0) {
     const auto starter = std::find_if(group.members.begin(), group.members.end(),
                                       [&](const Member& member) { return member.node == self.node; });
-    return fail(Code::kInvalidArgument, "torchrun is started once on a host, here by {}: {} is its process {} there",
+    return fail(Code::kInvalidArgument, "torchrun is started once per host, here by {}; {} is its process {} there",
                 printable(format_task(starter->task)), printable(format_task(self.task)), self.local);
   }
   // The only task of its host has all its GPUs: a process for each.

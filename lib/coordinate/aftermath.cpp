@@ -69,7 +69,7 @@ void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, con
     tries_again = transient_ && transient_->pass(error);
   }
   if (!tries_again) return server_lost(servers_[server], answer.error().message);
-  options_.log.info("{}: {}, trying again", servers_[server].name, answer.error().message);
+  options_.log.info("{}: {}; trying again", servers_[server].name, answer.error().message);
   endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kFencePause),
                      [this, server, sequence] { send_fence(server, sequence); });
 }

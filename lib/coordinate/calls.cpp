@@ -26,15 +26,14 @@ Result<void> check_argument(const program::Program& program, const program::Func
   if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) {
     const program::VariableDef* definition = program.find_variable(variable->name);
     if (definition == nullptr || !definition->per_worker)
-      return fail(Code::kInvalidArgument, "{}: {}: no variable '{}' of each worker", function.name, where,
-                  variable->name);
+      return fail(Code::kInvalidArgument, "{}: {}: no per-worker variable '{}'", function.name, where, variable->name);
     spec = definition->spec;
   }
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     if (!is_bound(function.inputs[i])) continue;
     if (!spec) continue;  // an iterator: the worker looks for its fields
     if (function.inputs[i].field)
-      return fail(Code::kInvalidArgument, "{}: {} must be an iterator, its field '{}' is used", function.name, where,
+      return fail(Code::kInvalidArgument, "{}: {} must be an iterator: its field '{}' is used", function.name, where,
                   *function.inputs[i].field);
     const auto wanted = [&](const function::Module& module) {
       const tensor::TensorSpec& parameter = module.signature.arguments[i].spec;
@@ -46,7 +45,7 @@ Result<void> check_argument(const program::Program& program, const program::Func
     };
     const auto fits = [&](const function::Module& module) { return wanted(module) == *spec; };
     if (std::ranges::any_of(function.modules, fits)) continue;
-    return fail(Code::kInvalidArgument, "{}: {} is {}, the function takes {}", function.name, where,
+    return fail(Code::kInvalidArgument, "{}: {} is {}, but the function takes {}", function.name, where,
                 tensor::format_spec(*spec), tensor::format_spec(wanted(function.modules.front())));
   }
   return {};
@@ -83,7 +82,7 @@ Result<void> check_call(const program::Program& program, const Call& call) {
                   did_you_mean(name, function->kwargs));
     for (std::size_t j = 0; j < i; ++j)
       if (call.kwargs[j].first == name)
-        return fail(Code::kInvalidArgument, "{}: argument '{}' twice", function->name, name);
+        return fail(Code::kInvalidArgument, "{}: argument '{}' is given twice", function->name, name);
     TFD_TRY(check_argument(program, *function, fmt::format("argument '{}'", name), call.kwargs[i].second,
                            [&](const program::InputBinding& input) {
                              return input.kind == program::InputKind::kKwarg && input.name == name;

@@ -63,7 +63,7 @@ Result<Argument> ArgumentReader::read_argument(const Slot* slot, const json& val
     if (dataset == datasets_.end() && variable != nullptr && variable->per_worker)
       return PerWorkerVariable{variable->name};
     if (dataset == datasets_.end())
-      return fail(Code::kInvalidArgument, "no per-worker dataset '{}' yet: create_per_worker_dataset makes it",
+      return fail(Code::kInvalidArgument, "no per-worker dataset '{}' yet: create it with create_per_worker_dataset",
                   printable(name.get_ref<const std::string&>()));
     return dataset->second;
   }
@@ -71,7 +71,7 @@ Result<Argument> ArgumentReader::read_argument(const Slot* slot, const json& val
     return fail(Code::kInvalidArgument, "a remote value can't be an argument: fetch it first");
   if (slot == nullptr || slot->specs.empty()) return TFD_TRY(tensor::tensor_from_json(value, directory_));
   if (!slot->field.empty())
-    return fail(Code::kInvalidArgument, "must be {{\"per_worker\": DATASET}}, the function takes its field '{}'",
+    return fail(Code::kInvalidArgument, "must be {{\"per_worker\": DATASET}}: the function takes its field '{}'",
                 slot->field);
   auto first = tensor::tensor_from_json(value, slot->specs.front(), directory_);
   if (first) return *std::move(first);

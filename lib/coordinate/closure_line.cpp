@@ -95,9 +95,9 @@ bool has_type(const json& value, Type type) {
 std::string_view describe(Type type) {
   switch (type) {
     case Type::kWhole:
-      return "a whole number from 0 on";
+      return "a whole number >= 0";
     case Type::kPositive:
-      return "a whole number from 1 on";
+      return "a whole number >= 1";
     case Type::kText:
       return "a string";
     case Type::kList:
@@ -169,7 +169,8 @@ Result<json> parse_object(std::string_view text) {
     if (outline.keys != value.size() && outline.keys != count_keys(value))
       return fail(Code::kInvalidArgument, "the key '{}' appears twice", printable(find_duplicate(text)));
     if (value.is_object()) return value;
-    return fail(Code::kInvalidArgument, "a line is an object like {{\"op\": \"join\"}}, not {}", value.type_name());
+    return fail(Code::kInvalidArgument, "a line must be an object such as {{\"op\": \"join\"}}, not {}",
+                value.type_name());
   } catch (const json::parse_error& error) {
     return fail(Code::kInvalidArgument, "not JSON, at byte {}", error.byte);
   } catch (const json::out_of_range&) {  // as 1e400

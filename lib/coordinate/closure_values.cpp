@@ -20,7 +20,7 @@ Result<void> ValueWriter::append(const tensor::Tensor& tensor, const std::string
   }
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
-  if (error) return fail_errno(error.value(), "cannot make the directory " + directory_);
+  if (error) return fail_errno(error.value(), "cannot create the directory " + directory_);
   const std::string path = (std::filesystem::path(directory_) / (name + ".npy")).string();
   TFD_TRY(tensor::save_npy(path, tensor));
   out += "{\"npy\":";

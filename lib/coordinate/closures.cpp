@@ -270,8 +270,8 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
     if (named == named_.end() || !named->second->scheduled)
       return fail(Code::kInvalidArgument, "fetch: no closure was scheduled with the id {}", ref.id);
     if (ref.result && *ref.result >= named->second->results)
-      return fail(Code::kInvalidArgument, "fetch: result {} of {}, which has {}", *ref.result, ref.id,
-                  named->second->results);
+      return fail(Code::kInvalidArgument, "fetch: no result {} of closure {}: it has {}, counted from 0", *ref.result,
+                  ref.id, named->second->results);
     fetch->named.emplace(named->first, named->second);
   }
   for (const auto& [id, named] : fetch->named) {

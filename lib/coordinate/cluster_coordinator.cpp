@@ -86,10 +86,10 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
     const auto address = cluster::parse_address(task.address);
     if (!address) return fail(Error(address.error()).within("cluster." + name));
     if (address->port == 0)
-      return fail(Code::kInvalidArgument,
-                  "cluster.{}: port 0 can't be connected to\nhint: nobody serves this spec yet: … | tfd-serve | "
-                  "tfd-coordinate …",
-                  name);
+      return fail(
+          Code::kInvalidArgument,
+          "cluster.{}: cannot connect to port 0\nhint: nothing serves this spec yet: … | tfd-serve | tfd-coordinate …",
+          name);
     if (task.id.job == "ps") {
       servers_.emplace_back().name = name;
       servers_.back().address = task.address;
@@ -135,7 +135,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint_->post([this] {
     for (const Server& server : servers_)
       if (endpoint_->state(server.client->peer()) != transport::PeerState::kUp)
-        return server_lost(server, "it went away");
+        return server_lost(server, "it disconnected");
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       const transport::PeerId peer = workers_[i].client->peer();
       if (endpoint_->state(peer) == transport::PeerState::kUp) worker_up(i, endpoint_->incarnation_of(peer));

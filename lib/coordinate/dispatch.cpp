@@ -126,7 +126,7 @@ bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
   if (!transient_) {
     server_reported(one.worker, one.generation, error);
   } else if (passes) {
-    options_.log.info("{}: {}, trying again", error.task.empty() ? workers_[one.worker].name : error.task,
+    options_.log.info("{}: {}; trying again", error.task.empty() ? workers_[one.worker].name : error.task,
                       error.message);
     dispatch();
   } else {

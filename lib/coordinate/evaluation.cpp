@@ -24,12 +24,14 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
     Lock lock(mutex_);
     const bool is_next = wait(lock, changed_, deadline, [&] { return !evaluation_ || fatal_ || evaluates_no_more_; });
     if (fatal_) return fail(*fatal_);
-    if (evaluates_no_more_) return fail(Code::kCancelled, "nothing is evaluated any more");
+    if (evaluates_no_more_) return fail(Code::kCancelled, "evaluations have ended");
     if (!is_next)
-      return fail(Code::kDeadlineExceeded, "evaluation by '{}': another one, by '{}', has not finished: waiting for {}",
-                  function, evaluation_->function, describe(lock));
-    const auto ready = std::ranges::count(workers_, WorkerState::kReady, &Worker::state);
-    const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(ready, 1));
+      return fail(Code::kDeadlineExceeded,
+                  "evaluation by '{}': another evaluation, by '{}', has not finished: waiting for {}", function,
+                  evaluation_->function, describe(lock));
+    // Those that are there, or will be in a moment: one that is still loading takes its part when it is ready.
+    const auto away = std::ranges::count(workers_, WorkerState::kAway, &Worker::state);
+    const auto parts = std::max<std::size_t>(workers_.size() - static_cast<std::size_t>(away), 1);
     evaluation->metrics.resize(parts);
     for (std::size_t part = 0; part < parts; ++part) evaluation->pending.push_back(static_cast<std::int64_t>(part));
     evaluation->left = evaluation->pending.size();
@@ -42,7 +44,7 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
     changed_.notify_all();  // another one may wait
     if (evaluation->error) return fail(*evaluation->error);
     if (!ended)
-      return fail(Code::kDeadlineExceeded, "evaluation by '{}': {} of {} parts are missing, waiting for {}", function,
+      return fail(Code::kDeadlineExceeded, "evaluation by '{}': {} of {} parts are missing: waiting for {}", function,
                   evaluation->left, parts, waiting);
   }
   runtime::MetricAccumulator sum;

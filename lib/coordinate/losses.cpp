@@ -43,14 +43,14 @@ std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, cons
     names.erase(std::unique(names.begin(), names.end()), names.end());
     const std::string label = closure.label.empty() ? fmt::format("closure {}", closure.id) : closure.label;
     const std::string what = closure.command ? shortened(closure.command->text) : closure.call.function;
-    return fmt::format("{} ('{}') was running on a worker when that died, {} ({})", label, what, counted(times, "time"),
+    return fmt::format("{} ('{}') was running on a worker that died, {} ({})", label, what, counted(times, "time"),
                        join_words(names));
   };
   const bool is_over = options_.max_losses > 0 && times >= static_cast<std::size_t>(options_.max_losses);
   if (times == kSuspicious)
-    said.push_back(describe() + (is_over ? "" : ": it may be the cause; trying it again (--max-losses limits that)"));
+    said.push_back(describe() + (is_over ? "" : ": it may be the cause; retrying it (--max-losses limits this)"));
   if (!is_over) return std::nullopt;
-  return Error{Code::kAborted, describe() + ": not trying it again", worker};
+  return Error{Code::kAborted, describe() + ": not retrying it", worker};
 }
 
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
@@ -103,7 +103,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     if (options_.on_worker)
       options_.on_worker({worker.name, true, reason});
     else
-      options_.log.warning("lost {} ({}), {} {}{} to others", worker.name, reason, migrated,
+      options_.log.warning("lost {} ({}); {} {}{} to other workers", worker.name, reason, migrated,
                            options_.commands ? "command" : "closure", migrated == 1 ? " goes" : "s go");
   }
   for (const std::string& suspicion : suspicions) options_.log.warning("{}", suspicion);
@@ -130,10 +130,10 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
   }
   if (transient_ && !passes) return server_lost(*server, error.message);
   if (passes) {
-    options_.log.info("{}: {}, trying again", error.task, error.message);
+    options_.log.info("{}: {}; trying again", error.task, error.message);
     return resume_worker_soon(index, generation);
   }
-  options_.log.info("{} can't reach {} ({}), asking it", workers_[index].name, error.task, error.message);
+  options_.log.info("{} can't reach {} ({}); checking it", workers_[index].name, error.task, error.message);
   server->client->status(Deadline::after(kServerAnswer),
                          [this, index, generation, server, error](Result<runtime::TaskStatus> status) {
                            if (!status) return server_lost(*server, status.error().message);

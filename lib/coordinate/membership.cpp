@@ -21,7 +21,7 @@ Result<std::map<std::string, std::string>> addresses_of(const cluster::ClusterSp
     if (task.id.job != job) continue;
     const std::string name = cluster::format_task(task.id);
     const auto address = TFD_TRY(cluster::parse_address(task.address), "cluster." + name);
-    if (address.port == 0) return fail(Code::kInvalidArgument, "cluster.{}: port 0 can't be connected to", name);
+    if (address.port == 0) return fail(Code::kInvalidArgument, "cluster.{}: cannot connect to port 0", name);
     out.emplace(name, task.address);
   }
   return out;
@@ -33,7 +33,7 @@ Result<void> check_cluster(const cluster::ClusterConfig& config, bool needs_ps) 
   if (config.cluster.empty()) return fail(Code::kInvalidArgument, "the cluster spec is empty");
   TFD_TRY(cluster::validate_roles(config.cluster, config.task));
   if (needs_ps && count_tasks(config.cluster, "ps") == 0)
-    return fail(Code::kInvalidArgument, "the cluster spec has no ps, there must be at least one");
+    return fail(Code::kInvalidArgument, "the cluster spec has no ps; at least one is needed");
   if (count_tasks(config.cluster, "worker") == 0) return fail(Code::kInvalidArgument, "the cluster spec has no worker");
   return {};
 }
@@ -50,17 +50,18 @@ Result<MembershipChange> Coordinator::change_cluster(const cluster::ClusterConfi
 }
 
 Result<void> Coordinator::check_servers(const std::map<std::string, std::string>& addresses) const {
-  constexpr std::string_view kWhy = "variables stay where they were made: start a new coordinator, which restores them";
+  constexpr std::string_view kWhy =
+      "variables stay where they were created; start a new coordinator, which restores them";
   for (const auto& [name, address] : addresses) {
     const auto server = std::ranges::find(servers_, name, &Server::name);
     if (server == servers_.end())
-      return fail(Code::kFailedPrecondition, "{} can't join a run that has begun, {}", name, kWhy);
+      return fail(Code::kFailedPrecondition, "{} can't join a run that has begun: {}", name, kWhy);
     if (server->address != address)
-      return fail(Code::kFailedPrecondition, "{} can't move from {} to {}, {}", name, server->address, address, kWhy);
+      return fail(Code::kFailedPrecondition, "{} can't move from {} to {}: {}", name, server->address, address, kWhy);
   }
   for (const Server& server : servers_)
     if (!addresses.contains(server.name))
-      return fail(Code::kFailedPrecondition, "{} can't leave a run that has begun, {}", server.name, kWhy);
+      return fail(Code::kFailedPrecondition, "{} can't leave a run that has begun: {}", server.name, kWhy);
   return {};
 }
 

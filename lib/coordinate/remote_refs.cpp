@@ -28,7 +28,7 @@ Result<void> collect_remotes(const json& value, std::vector<RemoteRef>& out) {
     return {};
   }
   if (value.is_object() && value.contains("remote"))
-    return fail(Code::kInvalidArgument, "fetch: {} is no {{\"remote\": ID}} and no {{\"remote\": ID, \"result\": N}}",
+    return fail(Code::kInvalidArgument, "fetch: {} is neither {{\"remote\": ID}} nor {{\"remote\": ID, \"result\": N}}",
                 text_of(value));
   if (value.is_structured())
     for (const json& element : value) TFD_TRY(collect_remotes(element, out));

@@ -24,13 +24,13 @@ void RemoteValue::Shared::set_error(Error value) {
 }
 
 void RemoteValue::Shared::set_cancelled(const Error& because, std::optional<ClosureId> closure) {
-  error = Error{Code::kCancelled, "cancelled, since another closure failed: " + because.message, because.task};
+  error = Error{Code::kCancelled, "cancelled because another closure failed: " + because.message, because.task};
   cause = closure;
   publish(ClosureState::kCancelled);
 }
 
 void RemoteValue::Shared::set_aborted(const Error& because) {
-  error = Error{Code::kCancelled, "aborted, schedule it again: " + because.message, because.task};
+  error = Error{Code::kCancelled, "aborted; schedule it again: " + because.message, because.task};
   publish(ClosureState::kAborted);
 }
 

@@ -92,7 +92,7 @@ std::uint64_t Coordinator::shuffle_stream_of(const Lock&, const Worker& worker) 
 
 Error Coordinator::aborted(const Worker& worker, const std::string& name) const {
   return {Code::kCancelled,
-          fmt::format("aborted: '{}' of {} is gone with it, and made again when it returns", name, worker.name),
+          fmt::format("aborted: '{}' is gone with {}; it is created again when that worker returns", name, worker.name),
           worker.name};
 }
 
@@ -103,7 +103,7 @@ Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::strin
   const IteratorDef* iterators = find_iterators(lock, name);
   const auto hold = iterators == nullptr ? nullptr : iterators->hold.lock();
   if (!is_variable && hold == nullptr)
-    return fail(Code::kNotFound, "no '{}' on the workers: neither a variable with per_worker nor a dataset's id",
+    return fail(Code::kNotFound, "no '{}' on the workers: it is neither a per-worker variable nor the id of a dataset",
                 printable(name));
   auto& values = values_on_workers_[name];
   for (std::size_t i = values.size(); i < workers_.size(); ++i) {
@@ -156,7 +156,7 @@ Result<void> Coordinator::assign_on_workers(const std::string& variable, const t
                                             Deadline deadline) {
   const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
   if (value.spec() != spec)
-    return fail(Code::kInvalidArgument, "variable '{}' is {}, the value is {}", variable, tensor::format_spec(spec),
+    return fail(Code::kInvalidArgument, "variable '{}' is {}, but the value is {}", variable, tensor::format_spec(spec),
                 tensor::format_spec(value.spec()));
   std::vector<runtime::TaskClient> clients;
   {

@@ -76,11 +76,11 @@ void Coordinator::end_all(Error error) {
 
 Result<const variable::PlacedVariable*> Coordinator::find_placed(const std::string& variable) const {
   if (is_own_variable(variable))
-    return fail(Code::kInvalidArgument, "variable '{}' is each worker's own: every worker has another value", variable);
+    return fail(Code::kInvalidArgument, "variable '{}' is per worker: every worker has a different value", variable);
   if (copies_.has(variable))
     return fail(Code::kUnimplemented,
-                "variable '{}' is synchronized on read, with a value for each of {} replicas: it is read and assigned "
-                "whole",
+                "variable '{}' is synchronized on read, with a value for each of {} replicas: it can only be read and "
+                "assigned whole",
                 variable, copies_.replicas());
   const auto placed = placement_.placed.find(variable);
   if (placed != placement_.placed.end()) return &placed->second;
@@ -147,7 +147,7 @@ Result<tensor::Tensor> Coordinator::read_copies(const std::string& variable, Dea
 Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const tensor::Tensor& rows,
                                               Deadline deadline) {
   if (is_own_variable(variable))
-    return fail(Code::kInvalidArgument, "'{}' is every worker's own: it is read whole", variable);
+    return fail(Code::kInvalidArgument, "'{}' is per worker: it can only be read whole", variable);
   const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
   const auto shares = placed.sharding.split(rows);
   if (!shares)  // kOutOfRange is the end of the data
@@ -173,7 +173,7 @@ Result<void> Coordinator::assign(const std::string& variable, const tensor::Tens
   if (!copies_.has(variable)) TFD_TRY(find_placed(variable));
   const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
   if (value.spec() != spec)
-    return fail(Code::kInvalidArgument, "variable '{}' is {}, the value is {}", variable, tensor::format_spec(spec),
+    return fail(Code::kInvalidArgument, "variable '{}' is {}, but the value is {}", variable, tensor::format_spec(spec),
                 tensor::format_spec(value.spec()));
   std::vector<State> parts(servers_.size());
   for (const auto& [name, its] : TFD_TRY(copies_.assign_across(variable, value))) {
@@ -192,7 +192,7 @@ Result<void> Coordinator::assign(const std::string& variable, const tensor::Tens
 Result<void> Coordinator::assign_rows(const std::string& variable, const tensor::Tensor& rows,
                                       const tensor::Tensor& values, Deadline deadline) {
   if (is_own_variable(variable))
-    return fail(Code::kInvalidArgument, "'{}' is every worker's own: it is assigned whole", variable);
+    return fail(Code::kInvalidArgument, "'{}' is per worker: it can only be assigned whole", variable);
   const variable::PlacedVariable& placed = *TFD_TRY(find_placed(variable));
   const auto shares = placed.sharding.split(rows);
   if (!shares)  // kOutOfRange is the end of the data
@@ -200,7 +200,7 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
   tensor::TensorSpec wanted = program_.find_variable(variable)->spec;
   wanted.shape[0] = static_cast<std::int64_t>(rows.size());
   if (values.spec() != wanted)
-    return fail(Code::kInvalidArgument, "these rows of '{}' are {}, the value is {}", variable,
+    return fail(Code::kInvalidArgument, "these rows of '{}' are {}, but the value is {}", variable,
                 tensor::format_spec(wanted), tensor::format_spec(values.spec()));
   std::vector<std::vector<variable::Update>> parts(servers_.size());
   for (std::size_t i = 0; i < shares->size(); ++i) {

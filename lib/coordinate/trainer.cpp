@@ -112,7 +112,7 @@ Result<void> Trainer::find_checkpoint() {
 
 std::string Trainer::describe_end() const {
   if (stopped_)
-    return fmt::format("had stopped at step {}, after {} without a better {}", first_step_,
+    return fmt::format("already stopped at step {}, after {} without a better {}", first_step_,
                        counted(static_cast<std::uint64_t>(train_.stop->patience), "evaluation"),
                        train_.stop->by.metric);
   if (data_ended_) return fmt::format("already at step {}, where the data ended", first_step_);

@@ -25,14 +25,14 @@ std::string describe_worker(const Worker& worker, bool evaluates) {
     case WorkerState::kAway:
       return fmt::format("{} (away for {}: {})", worker.name, ago(worker.since), worker.reason);
     case WorkerState::kWaiting:
-      return fmt::format("{} (up, waits for the parameter servers)", worker.name);
+      return fmt::format("{} (up, waiting for the parameter servers)", worker.name);
     case WorkerState::kLoading:
       return fmt::format("{} ({} for {})", worker.name,
                          worker.occupied.empty() ? "loading the program" : worker.occupied, ago(worker.since));
     case WorkerState::kReady:
       break;
   }
-  if (evaluates) return fmt::format("{} (evaluates, last answer {} ago)", worker.name, ago(worker.since));
+  if (evaluates) return fmt::format("{} (evaluating, last answer {} ago)", worker.name, ago(worker.since));
   if (worker.held.empty()) return {};
   return fmt::format("{} (holds {}, last answer {} ago)", worker.name, counted(worker.held.size(), "closure"),
                      ago(worker.since));

@@ -114,10 +114,10 @@ void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) 
         {
           const Lock lock(mutex_);
           if (!is_loading(lock)) return;
-          workers_[index].occupied = fmt::format("still runs '{}' of an earlier coordinator", status->doing);
+          workers_[index].occupied = fmt::format("still running '{}' of an earlier coordinator", status->doing);
         }
-        options_.log.warning("waits for {}, which still runs '{}' of an earlier coordinator", workers_[index].name,
-                             status->doing);
+        options_.log.warning("waiting for {}, which is still running '{}' of an earlier coordinator",
+                             workers_[index].name, status->doing);
       });
 }
 
@@ -149,15 +149,15 @@ std::optional<Error> Coordinator::check_replicas(const Lock&, const Worker& work
   };
   if (!copies_.empty() && copies_.replicas() != worker.replicas)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{}, and variables that are synchronized on read were made for {}: every worker must have "
-                             "as many (tfd-serve --devices)",
+                 fmt::format("{}, but variables that are synchronized on read were created for {}: all workers need "
+                             "the same number (tfd-serve --devices)",
                              devices(worker), copies_.replicas()),
                  worker.name};
   for (const Worker& other : workers_)
     if (&other != &worker && other.replicas > 0 && other.replicas != worker.replicas)
       return Error{Code::kInvalidArgument,
-                   fmt::format("{} and {}: every worker must have as many (tfd-serve --devices)", devices(other),
-                               devices(worker)),
+                   fmt::format("{} and {}: all workers need the same number of devices (tfd-serve --devices)",
+                               devices(other), devices(worker)),
                    worker.name};
   return std::nullopt;
 }
@@ -185,7 +185,7 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     is_news = any_ready_ && !closing_ && !may_pass;
   }
   if (is_news)
-    options_.log.warning("{} can't be used, trying again in {}: {}", worker.name, format_duration(pause),
+    options_.log.warning("{} can't be used; trying again in {}: {}", worker.name, format_duration(pause),
                          error.message);
   retry_worker_after(index, pause);
 }

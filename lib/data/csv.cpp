@@ -111,15 +111,15 @@ class CsvStream final : public RowStream {
       if (columns_ == 0) {
         columns_ = csv_->plan.count_columns(*line);
         if (columns_ < csv_->plan.columns_needed())
-          return fail(Code::kInvalidArgument, "{}:{}: {} columns, the fields need {}", reader_.path(), reader_.line(),
-                      columns_, csv_->plan.columns_needed());
+          return fail(Code::kInvalidArgument, "{}:{}: {} columns, but the fields need {}", reader_.path(),
+                      reader_.line(), columns_, csv_->plan.columns_needed());
         if (csv_->options.header) continue;
       }
       auto parsed = csv_->plan.parse_line(*line, columns_, row);
       if (parsed) return true;
       const bool may_be_header = reader_.line() == 1 && !csv_->options.header;
       return fail(parsed.error().code, "{}:{}: {}{}", reader_.path(), reader_.line(), parsed.error().message,
-                  may_be_header ? " (if this line is a header, state \"header\": true)" : "");
+                  may_be_header ? " (if this line is a header, set \"header\": true)" : "");
     }
   }
 

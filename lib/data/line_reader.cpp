@@ -24,7 +24,7 @@ Result<LineReader> LineReader::open(const std::string& path) {
   reader.file_.reset(gzdopen(reader.fd_, "rb"));
   if (!reader.file_) {
     ::close(reader.fd_);
-    return fail(Code::kResourceExhausted, "cannot open {}: no memory", path);
+    return fail(Code::kResourceExhausted, "cannot open {}: out of memory", path);
   }
   reader.stamp_ = TFD_TRY(load_stamp(reader.fd_, path));
   gzbuffer(reader.file_.get(), kPiece);
@@ -40,7 +40,7 @@ Result<bool> LineReader::refill() {
   }
   if (end_ == buffer_.size()) {
     if (buffer_.size() >= kLongestLine)
-      return fail(Code::kInvalidArgument, "{}:{}: a line of more than {} bytes", path_, line_ + 1, kLongestLine);
+      return fail(Code::kInvalidArgument, "{}:{}: the line is longer than {} bytes", path_, line_ + 1, kLongestLine);
     buffer_.resize(buffer_.size() * 2);
   }
   const int got = gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));

@@ -78,7 +78,7 @@ Columns read_columns(Options& options) {
   const auto first = is_range ? integer_of((*value)[0]) : integer_of(*value);
   const auto stop = is_range ? integer_of((*value)[1]) : first && *first < kMost ? std::optional(*first + 1) : first;
   if (!first || !stop)
-    options.note("columns", "must be a column's number, or [FIRST, END] where END isn't one of them any more");
+    options.note("columns", "must be a column number, or [FIRST, END] with END excluded");
   else if (*first < 0 || *stop <= *first || *stop > kMost)
     options.note("columns", fmt::format("there are no columns [{}, {}]", *first, *stop));
   else
@@ -92,7 +92,7 @@ Result<CsvField> read_csv_field(const std::string& name, const ordered_json& val
   const DType dtype = read_dtype(options, DType::kF32);
   const auto shape = read_shape(options, dtype);
   if (shape && tensor::element_count(*shape) != tensor::element_count(columns.shape))
-    options.note("shape", fmt::format("{} has {} elements, there are {} columns", tensor::format_shape(*shape),
+    options.note("shape", fmt::format("{} has {} elements, but there are {} columns", tensor::format_shape(*shape),
                                       tensor::element_count(*shape), tensor::element_count(columns.shape)));
   TFD_TRY(options.finish());
   return CsvField{{name, dtype, shape.value_or(columns.shape)}, columns.first};
@@ -120,7 +120,7 @@ MadeStage read_csv(const Stage& stage) {
   constexpr std::string_view kInNumbers = "+-.\"\r\n";
   if (delimiter.size() != 1 || kInNumbers.find(delimiter[0]) != std::string_view::npos ||
       std::isalnum(static_cast<unsigned char>(delimiter[0])))
-    options.note("delimiter", "must be one character that isn't part of a number");
+    options.note("delimiter", "must be a single character that can't be part of a number");
   csv.delimiter = delimiter.empty() ? ',' : delimiter[0];
   TFD_TRY(options.finish());
   TFD_TRY(check_fields_object(*fields, stage.path + ".fields"));
@@ -149,17 +149,17 @@ Result<NpyFile> read_npy_file(std::string name, Options& options, const DatasetC
   if (states_dtype && shape && is_left_to_others(context, options.path(), file.field.path)) return file;
   if (context.missing_file && !is_there(file.field.path))
     return fail(Code::kNotFound,
-                "{}: cannot find {}; if only the workers have it, state its dtype and the shape of a row",
-                options.path(), file.field.path);
+                "{}: cannot find {}; if only the workers have it, set its dtype and the shape of a row", options.path(),
+                file.field.path);
   if (!context.look_at_files) {
     if (states_dtype && shape) return file;
-    return fail(Code::kInvalidArgument,
-                "{}: the file can't be looked at from here, so state its dtype and the shape of a row", options.path());
+    return fail(Code::kInvalidArgument, "{}: the file can't be read from here, so set its dtype and the shape of a row",
+                options.path());
   }
   const tensor::TensorSpec whole = TFD_TRY(tensor::load_npy_spec(file.field.path), options.path() + ".path");
   const tensor::TensorSpec row = TFD_TRY(row_spec_of(whole, file.field.path), options.path() + ".path");
   if ((states_dtype && dtype != row.dtype) || (shape && *shape != row.shape))
-    return fail(Code::kInvalidArgument, "{}: the rows of {} are {}, stated is {}", options.path(), file.field.path,
+    return fail(Code::kInvalidArgument, "{}: the rows of {} are {}, not {}", options.path(), file.field.path,
                 format_spec(row), format_field({"", states_dtype ? dtype : row.dtype, shape.value_or(row.shape)}));
   file.field.spec.dtype = row.dtype;
   file.field.spec.shape = row.shape;
@@ -179,7 +179,7 @@ MadeStage read_npy(const Stage& stage) {
       Options field(value, fmt::format("{}.fields.{}", stage.path, printable(name)));
       NpyFile file = TFD_TRY(read_npy_file(name, field, stage.context));
       if (length && file.length && *length != *file.length)
-        return fail(Code::kInvalidArgument, "{}: {} rows, the fields before have {}", field.path(), *file.length,
+        return fail(Code::kInvalidArgument, "{}: {} rows, but the fields before it have {}", field.path(), *file.length,
                     *length);
       length = file.length;
       fields.push_back(std::move(file.field));
@@ -204,7 +204,7 @@ MadeStage read_range(const Stage& stage) {
                 stage.path);
   if (numbers.size() == 1) numbers.insert(numbers.begin(), 0);
   if (numbers.size() == 2) numbers.push_back(1);
-  if (numbers[2] == 0) return fail(Code::kInvalidArgument, "{}: a step of 0 leads nowhere", stage.path);
+  if (numbers[2] == 0) return fail(Code::kInvalidArgument, "{}: the step must not be 0", stage.path);
   return make_range(numbers[0], numbers[1], numbers[2]);
 }
 
@@ -224,7 +224,7 @@ MadeStage read_tensor_slices(const Stage& stage) {
     tensor::Tensor column = TFD_TRY(tensor::tensor_from_json(nlohmann::json(value), stage.context.directory), path);
     if (column.shape().empty()) return fail(Code::kInvalidArgument, "{}: a scalar can't be sliced", path);
     if (!columns.empty() && column.shape()[0] != columns.front().shape()[0])
-      return fail(Code::kInvalidArgument, "{}: {} rows, the fields before have {}", path, column.shape()[0],
+      return fail(Code::kInvalidArgument, "{}: {} rows, but the fields before it have {}", path, column.shape()[0],
                   columns.front().shape()[0]);
     spec.push_back({name, column.dtype(), Shape(column.shape().begin() + 1, column.shape().end())});
     columns.push_back(std::move(column));
@@ -260,7 +260,7 @@ MadeStage read_batch(const Stage& stage) {
   for (const FieldSpec& field : stage.input->spec()) {
     if (std::find(field.shape.begin(), field.shape.end(), -1) != field.shape.end())
       return fail(Code::kInvalidArgument,
-                  "{}: field '{}' varies in size ({}): state \"drop_remainder\": true in the batch before", stage.path,
+                  "{}: field '{}' varies in size ({}): set \"drop_remainder\": true in the batch before", stage.path,
                   field.name, format_field(field));
     Shape shape = field.shape;
     shape.insert(shape.begin(), size);
@@ -335,10 +335,10 @@ Result<const Kind*> find_kind(const std::string& name, bool must_be_source) {
   const auto names = names_of_kinds(must_be_source);
   if (found != kKinds.end())
     return must_be_source ? fail(Code::kInvalidArgument, "a pipeline starts with a source ({})", join_words(names))
-                          : fail(Code::kInvalidArgument, "a source only comes first");
+                          : fail(Code::kInvalidArgument, "a source can only come first");
   const std::string hint = did_you_mean(name, names);
   return fail(Code::kInvalidArgument, "unknown {}{}", must_be_source ? "source" : "transformation",
-              hint.empty() ? fmt::format(" (there are {})", join_words(names)) : hint);
+              hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
 }
 
 }  // namespace

@@ -48,10 +48,10 @@ class NpyDataset final : public RowDataset {
       tensor::Tensor column = TFD_TRY(tensor::load_npy(field.path));
       const tensor::TensorSpec row = TFD_TRY(row_spec_of(column.spec(), field.path));
       if (row.dtype != field.spec.dtype || row.shape != field.spec.shape)
-        return fail(Code::kInvalidArgument, "{}: its rows are {}, field '{}' is {}", field.path, format_spec(row),
+        return fail(Code::kInvalidArgument, "{}: its rows are {}, but field '{}' is {}", field.path, format_spec(row),
                     field.spec.name, format_field(field.spec));
       if (!block.columns.empty() && column.shape()[0] != block.columns.front().shape()[0])
-        return fail(Code::kInvalidArgument, "{} has {} rows, {} has {}", field.path, column.shape()[0],
+        return fail(Code::kInvalidArgument, "{} has {} rows, but {} has {}", field.path, column.shape()[0],
                     fields_.front().path, block.columns.front().shape()[0]);
       block.columns.push_back(std::move(column));
     }

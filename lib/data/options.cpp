@@ -71,7 +71,7 @@ std::optional<std::string> Options::text(std::string_view key) {
   const auto* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
-  note(key, "must be a text");
+  note(key, "must be a string");
   return std::nullopt;
 }
 

@@ -48,21 +48,20 @@ Result<std::vector<tensor::Tensor>> parse_results(std::string_view text, const S
   const json value = json::parse(text, nullptr, false);
   if (value.is_discarded()) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-      return fail(Code::kInvalidArgument, "printed nothing where {} was due", format_results(signature));
-    return fail(Code::kInvalidArgument, "printed what is not JSON: '{}'", shown(text));
+      return fail(Code::kInvalidArgument, "printed nothing, but {} was expected", format_results(signature));
+    return fail(Code::kInvalidArgument, "printed text that is not JSON: '{}'", shown(text));
   }
   std::vector<tensor::Tensor> results;
   const std::size_t count = signature.results.size();
   if (count == 1) {
-    results.push_back(
-        TFD_TRY(tensor::tensor_from_json(value, signature.results[0].spec), "printed a result that is wrong"));
+    results.push_back(TFD_TRY(tensor::tensor_from_json(value, signature.results[0].spec), "printed a wrong result"));
     return results;
   }
   if (!value.is_array() || value.size() != count)
     return fail(Code::kInvalidArgument, "printed '{}', not a list of {} results", shown(text), count);
   for (std::size_t i = 0; i < count; ++i)
     results.push_back(TFD_TRY(tensor::tensor_from_json(value[i], signature.results[i].spec),
-                              fmt::format("printed a result {} that is wrong", i)));
+                              fmt::format("printed a wrong value for result {}", i)));
   return results;
 }
 

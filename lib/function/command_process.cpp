@@ -36,7 +36,7 @@ std::string last_words(std::string_view text) {
 Result<CommandProcess> CommandProcess::start(const CommandDef& command, const CommandPlace& place) {
   // A socket as stdin: writing to one that is closed is an error (MSG_NOSIGNAL), never a signal.
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail_errno(errno, "cannot make a pipe");
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail_errno(errno, "cannot create a pipe");
   process::Fd in(ends[0]), in_child(ends[1]);
   ::shutdown(in_child.get(), SHUT_WR);
   process::Pipe out = TFD_TRY(process::make_pipe());

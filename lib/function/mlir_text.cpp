@@ -57,14 +57,14 @@ class Parser {
       } else {
         if (token.is('{')) ++depth;
         if (token.is('}') && --depth == main_depth) body_.leave_main();
-        if (depth < 0) return fail_at(token, "'}}' closes nothing");
+        if (depth < 0) return fail_at(token, "unmatched '}}'");
         lexer_.take();
         body_.see(token, lexer_);
       }
     }
     if (!found_main_)
       return fail(Code::kInvalidArgument, "it has no public @main function{}",
-                  private_main_ ? ", its @main is private" : "");
+                  private_main_ ? " (its @main is private)" : "");
     if (depth != 0) return fail(Code::kInvalidArgument, "it is cut off: {} '{{' are not closed", depth);
     name_parameters();
     facts_.body = std::move(body_).facts();

@@ -61,8 +61,8 @@ Result<void> check_callbacks(const Module& module) {
     if (target.starts_with("xla_python_") || target.starts_with("xla_ffi_python_") ||
         target.starts_with("xla_ffi_partitioned_python_"))
       return fail(Code::kInvalidArgument,
-                  "{} calls back into Python ('{}': jax.debug.print, pure_callback or io_callback), which isn't there; "
-                  "export it without",
+                  "{} calls back into Python ('{}': jax.debug.print, pure_callback or io_callback), which is not "
+                  "available here; export it without callbacks",
                   printable(module.name), printable(target));
   return {};
 }
@@ -96,7 +96,7 @@ bool take_platform_index(Signature& sidecar) {
 /// A text with a sidecar takes its names: TensorFlow's text has none.
 Result<void> take_names(const Signature& sidecar, Signature& signature) {
   if (!same_specs(sidecar.arguments, signature.arguments) || !same_specs(sidecar.results, signature.results))
-    return fail(Code::kInvalidArgument, "it says {}, the module is {}", format_signature(sidecar),
+    return fail(Code::kInvalidArgument, "it says {}, but the module is {}", format_signature(sidecar),
                 format_signature(signature));
   for (std::size_t i = 0; i < signature.arguments.size(); ++i) signature.arguments[i].name = sidecar.arguments[i].name;
   for (std::size_t i = 0; i < signature.results.size(); ++i) signature.results[i].name = sidecar.results[i].name;
@@ -175,14 +175,14 @@ bool is_common_custom_call(std::string_view target) {
 
 Result<void> check_arguments(const Signature& signature, const std::vector<tensor::Tensor>& arguments) {
   if (arguments.size() != signature.arguments.size())
-    return fail(Code::kInvalidArgument, "{} argument{} given, the module takes {}: {}", arguments.size(),
+    return fail(Code::kInvalidArgument, "{} argument{} given, but the module takes {}: {}", arguments.size(),
                 arguments.size() == 1 ? " is" : "s are", signature.arguments.size(), format_signature(signature));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Parameter& wanted = signature.arguments[i];
     if (!arguments[i].has_value())
       return fail(Code::kInvalidArgument, "argument {} ({}) has no value", i, printable(wanted.name));
     if (arguments[i].spec() != wanted.spec)
-      return fail(Code::kInvalidArgument, "argument {} ({}) is {}, the module takes {}", i, printable(wanted.name),
+      return fail(Code::kInvalidArgument, "argument {} ({}) is {}, but the module takes {}", i, printable(wanted.name),
                   tensor::format_spec(arguments[i].spec()), tensor::format_spec(wanted.spec));
   }
   return {};

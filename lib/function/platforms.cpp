@@ -63,18 +63,18 @@ std::size_t index_of(const Module& module, const std::string& platform) {
 Result<void> check_platform_name(std::string_view name) {
   if (std::find(kPlatforms.begin(), kPlatforms.end(), name) != kPlatforms.end()) return {};
   const std::vector<std::string> known(kPlatforms.begin(), kPlatforms.end());
-  return fail(Code::kInvalidArgument, "platform '{}' is unknown (there are {})", printable(name), join_words(known));
+  return fail(Code::kInvalidArgument, "platform '{}' is unknown (available: {})", printable(name), join_words(known));
 }
 
 Result<void> check_platforms(const Module& module) {
   if (!module.asks_platform) return {};
   if (module.platforms.empty())
     return fail(Code::kInvalidArgument,
-                "{} is a jax.export for several platforms that asks on which it runs, and the module doesn't say which "
-                "they are: state them in the order of the export, as in \"platforms\": [\"cpu\", \"cuda\"]",
+                "{} is a jax.export for several platforms that asks which one it runs on, but it doesn't say which "
+                "they are: list them in the order of the export, e.g. \"platforms\": [\"cpu\", \"cuda\"]",
                 printable(module.name));
   if (module.platform_branches && *module.platform_branches != module.platforms.size())
-    return fail(Code::kInvalidArgument, "{} chooses among {} platforms, and {} stated", printable(module.name),
+    return fail(Code::kInvalidArgument, "{} chooses among {} platforms, but {} listed", printable(module.name),
                 *module.platform_branches,
                 module.platforms.size() == 1 ? "1 is" : fmt::format("{} are", module.platforms.size()));
   return {};
@@ -82,7 +82,7 @@ Result<void> check_platforms(const Module& module) {
 
 Result<Module> for_platform(const Module& module, const std::string& platform) {
   if (!module.platforms.empty() && !find_platform(module.platforms, platform))
-    return fail(Code::kFailedPrecondition, "{} is for {} (its 'platforms'), and this task's plug-in is for {}",
+    return fail(Code::kFailedPrecondition, "{} is for {} (its 'platforms'), but this task's plug-in is for {}",
                 printable(module.name), join_words(module.platforms), printable(platform));
   if (!module.takes_platform) return module;
   TFD_TRY(check_platforms(module));

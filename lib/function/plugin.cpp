@@ -28,10 +28,10 @@ Result<void> check_table(const std::string& name, const tfd_plugin_table* table)
                 kEntry, table->magic, TFD_FUNCTION_MAGIC);
   if (table->abi != TFD_FUNCTION_ABI)
     return fail(Code::kFailedPrecondition,
-                "{}: built for ABI {} of tfd/function.h, this tfd has ABI {}: build it again with this tfd's header",
+                "{}: built for ABI {} of tfd/function.h, but this tfd has ABI {}: rebuild it with this tfd's header",
                 name, table->abi, TFD_FUNCTION_ABI);
   if (table->struct_size < kLeastTable)
-    return fail(Code::kFailedPrecondition, "{}: its table has {} bytes, ABI {} needs {}", name, table->struct_size,
+    return fail(Code::kFailedPrecondition, "{}: its table has {} bytes, but ABI {} needs {}", name, table->struct_size,
                 TFD_FUNCTION_ABI, kLeastTable);
   if (table->signature == nullptr || table->call == nullptr)
     return fail(Code::kInvalidArgument, "{}: its table lacks {}", name,
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const Plugin>> Plugin::open(const std::string& name, cons
   if (handle == nullptr) {
     std::string why = ::dlerror();
     if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);
-    return fail(Code::kInvalidArgument, "{}: no shared object that can be loaded here: {}", shown, printable(why));
+    return fail(Code::kInvalidArgument, "{}: not a shared object that can be loaded here: {}", shown, printable(why));
   }
   void* symbol = ::dlsym(handle, kEntry);
   if (symbol == nullptr)
@@ -67,11 +67,11 @@ Result<std::shared_ptr<const Plugin>> Plugin::load(const std::string& path) {
 
 Result<std::shared_ptr<const Plugin>> Plugin::load_bytes(const std::string& name, std::string_view bytes) {
   const process::Fd file(::memfd_create("tfd-plugin", MFD_CLOEXEC));
-  if (!file) return fail_errno(errno, fmt::format("cannot hold {}", printable(name)));
+  if (!file) return fail_errno(errno, fmt::format("cannot store {}", printable(name)));
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t wrote = ::write(file.get(), bytes.data() + done, bytes.size() - done);
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return fail_errno(errno, fmt::format("cannot hold {}", printable(name)));
+    if (wrote <= 0) return fail_errno(errno, fmt::format("cannot store {}", printable(name)));
     done += static_cast<std::size_t>(wrote);
   }
   return open(name, fmt::format("/proc/self/fd/{}", file.get()));
@@ -91,7 +91,7 @@ Result<Signature> Plugin::signature(const std::string& function) const {
 Result<std::shared_ptr<Function>> Plugin::make_function(const std::string& function, const Signature& expected) const {
   const Signature own = TFD_TRY(signature(function));
   if (!same_specs(own, expected))
-    return fail(Code::kInvalidArgument, "{}: '{}' is {}, the program has it as {}", name_, printable(function),
+    return fail(Code::kInvalidArgument, "{}: '{}' is {}, but the program declares it as {}", name_, printable(function),
                 format_signature(own), format_signature(expected));
   return PluginFunction::make(shared_from_this(), function, expected);
 }

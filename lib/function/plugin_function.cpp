@@ -52,7 +52,7 @@ void* take_output(tfd_call* call, uint32_t index, int32_t dtype, int32_t rank, c
     }
     const tensor::TensorSpec& wanted = host.signature->results[index].spec;
     if (!is_spec(wanted, dtype, rank, shape)) {
-      host.note(fmt::format("it made output {} {}, its signature says {}", index, given_spec(dtype, rank, shape),
+      host.note(fmt::format("it made output {} {}, but its signature says {}", index, given_spec(dtype, rank, shape),
                             tensor::format_spec(wanted)));
       return nullptr;
     }

@@ -45,7 +45,7 @@ Result<Listener> bind_to(const cluster::Address& address) {
   SocketAddress where;
   const socklen_t size = TFD_TRY(fill(where, address));
   process::Fd fd(::socket(where.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return fail_errno(errno, "cannot make a socket");
+  if (!fd) return fail_errno(errno, "cannot create a socket");
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(fd.get(), &where.any, size) != 0)

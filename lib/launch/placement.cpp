@@ -70,10 +70,9 @@ Result<Placement> place_tasks(const cluster::ClusterConfig& config, const LocalL
   if (placement.served.empty()) {
     const auto hosts = hosts_of(config.cluster);
     if (hosts.empty()) return fail(Code::kInvalidArgument, "the cluster has no worker and no ps: nothing to serve");
-    return fail(
-        Code::kFailedPrecondition,
-        "no worker or ps of the cluster is on this host, only on {}\nhint: --task JOB:INDEX serves one all the same",
-        join_words(hosts));
+    return fail(Code::kFailedPrecondition,
+                "no worker or ps of the cluster is on this host, only on {}\nhint: --task JOB:INDEX serves one anyway",
+                join_words(hosts));
   }
   return placement;
 }

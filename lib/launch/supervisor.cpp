@@ -141,11 +141,11 @@ void Supervisor::on_exit(Task& task) {
   if (was_ready && status->code == 0) {
     task.said_goodbye = options_.once;
     if (options_.once) return end_task(task);
-    options_.log.info("{} was told to end, restarted in {}", task.name, format_duration(restart_later(task)));
+    options_.log.info("{} was told to end; restarting in {}", task.name, format_duration(restart_later(task)));
   } else {
     const std::string what =
         task.late ? fmt::format("was not ready after {}", format_duration(options_.ready_timeout)) : describe(*status);
-    options_.log.warning("{} {}, restarted in {}", task.name, what, format_duration(restart_later(task)));
+    options_.log.warning("{} {}; restarting in {}", task.name, what, format_duration(restart_later(task)));
   }
 }
 
@@ -156,7 +156,7 @@ Duration Supervisor::restart_later(Task& task) {
     const auto started = start_task(*it);
     if (started) return;
     it->started = Clock::now();
-    options_.log.warning("{}: {}, tried again in {}", it->name, started.error().message,
+    options_.log.warning("{}: {}; trying again in {}", it->name, started.error().message,
                          format_duration(restart_later(*it)));
   });
   return wait;

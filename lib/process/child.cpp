@@ -177,7 +177,7 @@ Error start_error(const Failure& failure, const ChildOptions& options) {
     return fail_errno(failure.error, fmt::format("cannot hand descriptors to {}", name)).value();
   if (failure.step == Step::kDirectory)
     return fail_errno(failure.error, fmt::format("cannot change to directory {}", options.directory)).value();
-  if (failure.step == Step::kParentGone) return Error{Code::kCancelled, "the parent is gone", {}};
+  if (failure.step == Step::kParentGone) return Error{Code::kCancelled, "the parent process is gone", {}};
   if (failure.error == ENOENT && name.find('/') == std::string::npos)
     return Error{Code::kNotFound, fmt::format("cannot run {}: command not found", name), {}};
   Error error = fail_errno(failure.error, fmt::format("cannot run {}", name)).value();
@@ -288,7 +288,7 @@ std::optional<ExitStatus> Child::poll() {
 Result<ExitStatus> Child::wait(Deadline deadline) {
   for (;;) {
     if (const auto status = poll()) return *status;
-    if (deadline.expired()) return fail(Code::kDeadlineExceeded, "process {} still runs", pid_);
+    if (deadline.expired()) return fail(Code::kDeadlineExceeded, "process {} is still running", pid_);
     struct pollfd ended {
       pidfd_, POLLIN, 0
     };

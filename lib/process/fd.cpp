@@ -43,7 +43,7 @@ void Fd::reset() {
 
 Result<Pipe> make_pipe() {
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) return fail_errno(errno, "cannot make a pipe");
+  if (::pipe2(fds, O_CLOEXEC) != 0) return fail_errno(errno, "cannot create a pipe");
   return Pipe{Fd(fds[0]), Fd(fds[1])};
 }
 

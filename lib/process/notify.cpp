@@ -22,7 +22,7 @@ Result<void> notify_service_manager(const Environment& env, std::string_view sta
   std::memcpy(address.sun_path, path.data(), path.size());
   if (path[0] == '@') address.sun_path[0] = '\0';  // an abstract one
   const Fd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!fd) return fail_errno(errno, "cannot make a socket");
+  if (!fd) return fail_errno(errno, "cannot create a socket");
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
   if (::sendto(fd.get(), state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), size) <
       0)

@@ -147,7 +147,7 @@ Result<const function::Module*> choose_module(const FunctionDef& function,
     if (fits(module, arguments)) return &module;
   const auto& parameters = function.modules.front().signature.arguments;
   if (arguments.size() != parameters.size())
-    return fail(Code::kInvalidArgument, "{}: {} argument(s), the module takes {}", function.name, arguments.size(),
+    return fail(Code::kInvalidArgument, "{}: {} argument(s), but the module takes {}", function.name, arguments.size(),
                 parameters.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const tensor::TensorSpec& given = arguments[i];
@@ -158,13 +158,13 @@ Result<const function::Module*> choose_module(const FunctionDef& function,
                             given.shape.size() == taken.shape.size() &&
                             std::equal(given.shape.begin() + 1, given.shape.end(), taken.shape.begin() + 1);
     if (!only_batch)
-      return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, the module takes {}", function.name, i,
+      return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, but the module takes {}", function.name, i,
                   parameters[i].name, format_spec(given), format_spec(taken));
     if (std::find(sizes.begin(), sizes.end(), given.shape[0]) != sizes.end()) continue;  // another one is the odd one
     return fail(Code::kInvalidArgument, "{}: no module accepts batch size {} ({}): argument {} ({}) is {}",
                 function.name, given.shape[0], available(sizes), i, parameters[i].name, format_spec(given));
   }
-  return fail(Code::kInvalidArgument, "{}: the arguments' batch sizes differ, and no module takes them so",
+  return fail(Code::kInvalidArgument, "{}: the arguments' batch sizes differ, and no module accepts that combination",
               function.name);
 }
 

@@ -23,7 +23,7 @@ Result<void> check_lookup(FunctionDraft& draft, std::size_t i, const Program& pr
   if (binding.kind == InputKind::kDataset) {
     field = TFD_TRY(resolve_field(binding, program, ids));
     if (!is_index(field->dtype))
-      return ids.fail("field '{}' is {}: numbers of rows are s32 or s64", field->name, format_field(*field));
+      return ids.fail("field '{}' is {}: row numbers must be s32 or s64", field->name, format_field(*field));
   }
   for (const function::Module& module : draft.def.modules) {
     const function::Parameter& argument = module.signature.arguments[i];
@@ -144,7 +144,7 @@ Result<const data::FieldSpec*> resolve_field(InputBinding& binding, const Progra
   const data::ElementSpec& fields = found->second;
   if (!binding.field && fields.size() == 1) binding.field = fields.front().name;
   if (!binding.field)
-    return node.fail("dataset '{}' has several fields: state 'field' ({})", binding.name,
+    return node.fail("dataset '{}' has several fields: set 'field' ({})", binding.name,
                      fmt::join(names_of(fields), ", "));
   const auto field =
       std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == *binding.field; });
@@ -159,7 +159,7 @@ bool is_index(tensor::DType dtype) { return dtype == tensor::DType::kS32 || dtyp
 Result<const VariableDef*> need_table(const std::string& name, const Program& program, const Node& node) {
   const VariableDef* table = TFD_TRY(need_variable(name, program, node));
   if (table->spec.shape.empty()) return node.fail("variable '{}' is a scalar: it has no rows", name);
-  if (table->per_worker) return node.fail("variable '{}' is each worker's own: it is used as a whole", name);
+  if (table->per_worker) return node.fail("variable '{}' is per worker: it can only be used as a whole", name);
   return table;
 }
 

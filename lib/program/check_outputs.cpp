@@ -59,7 +59,7 @@ Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorS
   const function::Parameter& result = module.signature.results[i];
   const auto wanted = indices_shape(result.spec, table);
   return node.fail(
-      "{} is not the numbers of the rows in result '{}' of {}, which is {}: those are s32 or s64 of shape {}",
+      "{} does not give the row numbers of result '{}' of {}, which is {}: they must be s32 or s64 of shape {}",
       describe_source(ids), result.name, module.name, format_spec(result.spec),
       tensor::format_shape(wanted.value_or(tensor::Shape{})));
 }
@@ -82,7 +82,7 @@ Result<void> check_row_values(FunctionDraft& draft, std::size_t i, const Variabl
       const TensorSpec& indices = module.signature.results[other].spec;
       if (is_index(indices.dtype) && indices.shape == indices_shape(module.signature.results[i].spec, table.spec))
         continue;
-      return draft.outputs[other].fail("numbers of rows are s32 or s64, one for each row of result '{}', not {}",
+      return draft.outputs[other].fail("row numbers must be s32 or s64, one for each row of result '{}', not {}",
                                        module.signature.results[i].name, format_spec(indices));
     }
   }
@@ -103,11 +103,12 @@ Result<void> check_apply(const FunctionDef& def, std::size_t i, const VariableDe
   if (variable.spec.dtype == tensor::DType::kBool)
     return node.fail("variable '{}' is bool: there is no difference to add", variable.name);
   if (binding.rows != RowsPart::kAll)
-    return node.fail("of rows of '{}' there is no difference: return what has changed, as \"assign_add\"",
+    return node.fail("rows of '{}' have no difference to apply: return the change itself, as \"assign_add\"",
                      variable.name);
   const auto names = def.variables_read();
   if (std::find(names.begin(), names.end(), variable.name) != names.end()) return {};
-  return node.fail("the difference is that to what was read, and variable '{}' is none of the inputs", variable.name);
+  return node.fail("a difference is taken from the value that was read, but variable '{}' is not an input",
+                   variable.name);
 }
 
 /// What several workers would undo of each other, for lost_updates_of().
@@ -129,7 +130,7 @@ Result<void> check_update(FunctionDraft& draft, std::size_t i, const Program& pr
   const VariableDef* variable = TFD_TRY(need_variable(binding.name, program, node));
   const bool gradient = binding.kind == OutputKind::kGradient;
   if (gradient && program.optimizer.empty())
-    return node.fail("a gradient needs an optimizer, and the program has none");
+    return node.fail("a gradient needs an optimizer, but the program has none");
   if (gradient && !variable->trainable) return node.fail("variable '{}' is not trainable", binding.name);
   const auto dtype = variable->spec.dtype;
   if (dtype == tensor::DType::kBool && binding.kind != OutputKind::kAssign)
@@ -211,7 +212,7 @@ std::optional<std::string> lost_updates_of(const Program& program, const Functio
   std::vector<std::string> names;
   for (const std::string& name : function.overwritten) names.push_back(fmt::format("'{}'", name));
   return fmt::format(
-      "{}: {}: {} {} read and assigned by every worker: {}updates of other workers are lost; say \"apply\": "
+      "{}: {}: {} {} read and assigned by every worker: {}updates of other workers are lost; set \"apply\" to "
       "\"difference\" (add what changed) or \"last\" (overwrite)",
       program.path, function.overwritten_at, join_words(names), names.size() == 1 ? "is" : "are",
       is_certain ? "" : "with more than one worker, ");

@@ -114,7 +114,7 @@ Result<void> set_value(Json& root, std::string_view path, Json value, TypedPaths
       if (rest.empty()) break;
       continue;
     }
-    if (at->is_array()) return fail(Code::kInvalidArgument, "'{}' is a list: state [0] to [{}]", here, at->size() - 1);
+    if (at->is_array()) return fail(Code::kInvalidArgument, "'{}' is a list: use [0] to [{}]", here, at->size() - 1);
     if (!at->is_object()) return fail(Code::kInvalidArgument, "'{}' is not an object", here);
     if (rest.empty() && value.is_null()) {
       at->erase(step.key);

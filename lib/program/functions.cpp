@@ -18,7 +18,7 @@ Result<void> check_alike(const function::Module& first, const function::Module& 
   };
   if (!counts || !std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), alike) ||
       !std::equal(a.results.begin(), a.results.end(), b.results.begin(), alike))
-    return node.fail("is another function: {}, but {} is {}", function::format_signature(b), first.name,
+    return node.fail("has a different signature: {}, but {} is {}", function::format_signature(b), first.name,
                      function::format_signature(a));
   return {};
 }
@@ -71,7 +71,8 @@ Result<void> bind_by_name(const Node& node, const std::vector<function::Paramete
     if (!input) return node.fail("the module's argument '{}' is not bound", name);
     auto bindings = TFD_TRY(parse_input(*input, variables));
     if (input->has("variables"))
-      return input->fail("a group stands for several arguments: list the inputs in the order of the module's");
+      return input->fail(
+          "a group stands for several arguments: list the inputs in the order of the module's arguments");
     draft.inputs.push_back(*input);
     draft.def.inputs.push_back(std::move(bindings.front()));
   }
@@ -131,7 +132,7 @@ Result<void> count_arguments(FunctionDraft& draft) {
         positional ? fmt::format("arg {}", binding.index) : fmt::format("kwarg '{}'", binding.name);
     const auto [entry, fresh] = is_iterator.emplace(label, binding.field.has_value());
     if (!fresh && entry->second != binding.field.has_value())
-      return draft.inputs[i].fail("{} is bound with a field and without one", label);
+      return draft.inputs[i].fail("{} is bound both with and without a field", label);
     if (positional) positions.insert(binding.index);
     if (!positional && fresh) draft.def.kwargs.push_back(binding.name);
   }

@@ -65,7 +65,8 @@ class ModuleOptimizer final : public variable::Optimizer {
       return fail(Code::kInvalidArgument, "no module of the optimizer updates '{}' ({}) by a gradient that is {}",
                   state.name, format_spec(state.value.spec()), format_spec(gradient.spec()));
     if (functions_.empty())
-      return fail(Code::kFailedPrecondition, "the optimizer's modules aren't compiled here, where '{}' is", state.name);
+      return fail(Code::kFailedPrecondition, "the optimizer's modules are not compiled here, where '{}' is",
+                  state.name);
     std::vector<Tensor> arguments;
     for (std::size_t i = 0; i < def_.inputs.size(); ++i)
       arguments.push_back(argument(state, gradient, def_.inputs[i], module->signature.arguments[i].spec.dtype));

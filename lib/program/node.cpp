@@ -153,8 +153,7 @@ std::string unknown_text(std::string_view what, std::string_view name, std::span
   if (known.size() > kListed) return fmt::format("{} '{}' is unknown", what, name);
   std::vector<std::string> quoted;
   for (const std::string& entry : known) quoted.push_back(fmt::format("'{}'", entry));
-  return fmt::format("{} '{}' is unknown (there {} {})", what, name, known.size() == 1 ? "is" : "are",
-                     join_words(quoted));
+  return fmt::format("{} '{}' is unknown (available: {})", what, name, join_words(quoted));
 }
 
 }  // namespace tfd::program

@@ -74,7 +74,7 @@ class Node {
 /// -> "optimizer.adam.beta_3: unknown"; "[3].batch.size: …" -> "datasets.train[3].batch.size: …"; else "optimizer: …".
 Error continue_path(const std::string& path, Error error);
 
-/// "dataset 'trian' is unknown, did you mean 'train'?", or, where nothing is near, "… is unknown (there are 'a' and
+/// "dataset 'trian' is unknown, did you mean 'train'?", or, where nothing is near, "… is unknown (available: 'a' and
 /// 'b')".
 std::string unknown_text(std::string_view what, std::string_view name, std::span<const std::string> known);
 

@@ -31,7 +31,7 @@ Result<void> check_shape(const Stated& at, const function::Parameter& parameter,
   const auto& pieces = at.sharding->pieces;
   const Node split = TFD_TRY(at.node.member("split"));
   if (pieces.size() != shape.size())
-    return split.fail("states {}, but '{}' of {} is {}", counted(pieces.size(), "dimension"), parameter.name,
+    return split.fail("gives {}, but '{}' of {} is {}", counted(pieces.size(), "dimension"), parameter.name,
                       module.name, format_spec(parameter.spec));
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (shape[i] % pieces[i] != 0)
@@ -48,7 +48,7 @@ Result<std::int64_t> count_devices(const std::vector<Stated>& all) {
     if (at.sharding->kind == Sharding::Kind::kSplit) {
       if (split && *split != at.sharding->devices())
         return at.node.fail(
-            "splits into {}, but another one of this function into {}: both are over all logical devices",
+            "splits into {}, but another sharding of this function splits into {}: each must cover all logical devices",
             at.sharding->devices(), *split);
       split = at.sharding->devices();
     }
@@ -56,8 +56,10 @@ Result<std::int64_t> count_devices(const std::vector<Stated>& all) {
   }
   for (const Stated& at : all)
     if (split && at.sharding->devices() > *split)
-      return at.node.fail("assigns to logical device {}, but there are {}: into so many another one is split",
-                          at.sharding->device, *split);
+      return at.node.fail(
+          "assigns to logical device {}, but there are only {}: another sharding of this function splits into that "
+          "many",
+          at.sharding->device, *split);
   return devices;
 }
 
@@ -70,9 +72,9 @@ Result<void> check_partitions(const FunctionDraft& draft, int logical_devices) {
     const function::Module& module = draft.def.modules[i];
     const Node at = node->is_list() ? node->elements()[i] : *node;
     if (module.replicas != 1)
-      return at.fail("{} is for {} replicas: export it for one, which tfd runs on each", module.name, module.replicas);
+      return at.fail("{} is for {} replicas: export it for one; tfd runs it on each", module.name, module.replicas);
     if (module.partitions != 1 && module.partitions != logical_devices)
-      return at.fail("{} is for {} partitions, and here a replica has {} logical device{}", module.name,
+      return at.fail("{} is for {} partitions, but a replica has {} logical device{} here", module.name,
                      module.partitions, one_or(logical_devices), logical_devices == 1 ? "" : "s");
   }
   return {};
@@ -133,11 +135,10 @@ Result<void> check_shardings(const FunctionDraft& draft, int logical_devices) {
   const auto widest = std::max_element(all.begin(), all.end(), [](const Stated& a, const Stated& b) {
     return a.sharding->devices() < b.sharding->devices();
   });
-  return widest->node.fail_text(
-      Code::kUnimplemented,
-      fmt::format("needs {} logical devices per replica, and here a replica has {}: only the device assignment of "
-                  "TPUStrategy gives it several",
-                  needed, one_or(logical_devices)));
+  return widest->node.fail_text(Code::kUnimplemented,
+                                fmt::format("needs {} logical devices per replica, but a replica has {} here: only the "
+                                            "device assignment of TPUStrategy gives it more",
+                                            needed, one_or(logical_devices)));
 }
 
 std::int64_t logical_devices_of(const FunctionDef& function) {

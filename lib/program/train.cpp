@@ -16,7 +16,7 @@ Result<const FunctionDef*> parse_target(const Node& parent, const Program& progr
   if (def == nullptr)
     return node.fail_text(Code::kInvalidArgument, unknown_text("function", name, names_of(program.functions)));
   if (def->arg_count > 0 || !def->kwargs.empty())
-    return node.fail("'{}' takes arguments, and here nothing passes any: bind its inputs to a dataset", name);
+    return node.fail("'{}' takes arguments, but nothing passes any here: bind its inputs to a dataset", name);
   return def;
 }
 
@@ -71,8 +71,8 @@ Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& dire
 Result<void> check_evaluated(const FunctionDef& def) {
   const auto wrong = [&](std::string_view what) { return fail(Code::kInvalidArgument, "'{}' {}", def.name, what); };
   if (def.arg_count > 0 || !def.kwargs.empty())
-    return wrong("takes arguments, and an evaluation passes none: bind its inputs to a dataset");
-  if (def.has_updates()) return wrong("updates variables, and an evaluation must not");
+    return wrong("takes arguments, but an evaluation passes none: bind its inputs to a dataset");
+  if (def.has_updates()) return wrong("updates variables, which an evaluation must not do");
   if (std::ranges::none_of(def.outputs, [](const auto& one) { return one.kind == OutputKind::kMetric; }))
     return wrong("has no metric");
   const auto datasets = datasets_of(def);
@@ -84,7 +84,7 @@ Result<void> check_evaluated(const FunctionDef& def) {
 Result<void> check_ends(const Program& program, const FunctionDef& def, std::optional<std::int64_t> steps) {
   const std::string dataset = datasets_of(def).front();
   if (steps || !program.endless_datasets.contains(dataset)) return {};
-  return fail(Code::kInvalidArgument, "dataset '{}' never ends: state 'steps'", dataset);
+  return fail(Code::kInvalidArgument, "dataset '{}' never ends: set 'steps'", dataset);
 }
 
 Result<EvaluateDef> parse_evaluate(const Node& node, const Program& program) {
@@ -150,7 +150,7 @@ Result<void> check_end(const Node& node, const TrainDef& train, const std::vecto
   for (const std::string& dataset : datasets) {
     const bool endless = is_endless(facts, dataset);
     if (endless && train.epochs)
-      return TFD_TRY(node.member("epochs")).fail("dataset '{}' never ends: state 'steps'", dataset);
+      return TFD_TRY(node.member("epochs")).fail("dataset '{}' never ends: set 'steps'", dataset);
     ends = ends || !endless;
   }
   if (!ends)

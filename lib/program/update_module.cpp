@@ -48,7 +48,7 @@ Result<Binding> parse_binding(const Node& node, bool is_input) {
   const Node slot = TFD_TRY(node.member("slot"));
   binding.slot = TFD_TRY(slot.text());
   if (binding.slot.find('/') != std::string::npos || binding.slot.front() == '.')
-    return slot.fail("a slot's name has no '/' and doesn't start with '.'");
+    return slot.fail("a slot's name must not contain '/' or start with '.'");
   if (const auto initial = node.find("initial")) binding.initial = TFD_TRY(initial->number());
   return binding;
 }
@@ -106,15 +106,15 @@ Result<void> check_module(const Node& node, const UpdateDef& def, const function
                           ? argument.spec.shape.empty() && tensor::is_integer(dtype) && tensor::dtype_size(dtype) >= 4
                           : argument.spec == spec;
     if (fits) continue;
-    return node.fail("{}: argument '{}' is {}, and must be {}", module.name, argument.name, format_spec(argument.spec),
+    return node.fail("{}: argument '{}' is {}, but must be {}", module.name, argument.name, format_spec(argument.spec),
                      is_rate   ? "a scalar f32 or f64"
                      : is_step ? "a scalar s32, s64, u32 or u64"
-                               : "as the variable, " + format_spec(spec));
+                               : "like the variable, " + format_spec(spec));
   }
   for (const function::Parameter& result : signature.results)
     if (result.spec != spec)
-      return node.fail("{}: result '{}' is {}, the variable is {}", module.name, result.name, format_spec(result.spec),
-                       format_spec(spec));
+      return node.fail("{}: result '{}' is {}, but the variable is {}", module.name, result.name,
+                       format_spec(result.spec), format_spec(spec));
   return {};
 }
 
@@ -177,7 +177,7 @@ Result<void> check_update_module(const Node& node, const Program& program) {
       const TensorSpec spec{variable.spec.dtype, sharding.shard_shape(i)};
       if (find_module(*program.update, spec) == nullptr)
         return TFD_TRY(node.member("module"))
-            .fail("none updates {} '{}', which is {}", sharding.count() > 1 ? "a shard of" : "variable", name,
+            .fail("no module updates {} '{}', which is {}", sharding.count() > 1 ? "a shard of" : "variable", name,
                   format_spec(spec));
     }
   }

@@ -17,7 +17,7 @@ Result<void> check_name(const std::string& name, const Node& node) {
   if (name.size() > kMaxNameLength) return node.fail("the name is longer than {} bytes", kMaxNameLength);
   for (const char c : name)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '*')
-      return node.fail("a variable's name has no '*' and no control characters");
+      return node.fail("a variable's name must not contain '*' or control characters");
   // "w/.optimizer/momentum" and ".iterations" are tfd's own in checkpoints.
   if (name.front() == '.' || name.find("/.") != std::string::npos)
     return node.fail("no part of a variable's name may start with '.'");
@@ -79,11 +79,11 @@ Result<void> parse_place(const Node& node, const std::vector<VariableDef>& befor
   const auto beside = node.find("colocate_with");
   if (!beside) return {};
   if (variable.partitioner)
-    return beside->fail("a variable that lies beside another is whole: it has no 'partitioner'");
+    return beside->fail("a variable with 'colocate_with' is not partitioned: it can't have a 'partitioner'");
   variable.colocate_with = TFD_TRY(beside->text());
   for (const VariableDef& other : before) {
     if (other.name != variable.colocate_with) continue;
-    if (other.per_worker) return beside->fail("variable '{}' is on no parameter server", other.name);
+    if (other.per_worker) return beside->fail("variable '{}' is not on a parameter server", other.name);
     const std::int64_t shards = TFD_TRY(shards_of(other));
     if (shards > 1) return beside->fail("variable '{}' is in {} shards", other.name, shards);
     return {};
@@ -99,9 +99,9 @@ Result<void> parse_per_worker(const Node& node, VariableDef& variable) {
   if (!variable.per_worker) return {};
   for (const char* key : {"partitioner", "colocate_with"})
     if (const auto other = node.find(key))
-      return other->fail("a variable of each worker is on no parameter server: it has no '{}'", key);
+      return other->fail("a per-worker variable is not on a parameter server: it can't have '{}'", key);
   if (const auto trainable = node.find("trainable"); trainable && variable.trainable)
-    return trainable->fail("a variable of each worker is not trained: no optimizer knows it");
+    return trainable->fail("a per-worker variable can't be trainable: no optimizer updates it");
   variable.trainable = false;
   return {};
 }

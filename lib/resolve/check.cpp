@@ -14,7 +14,7 @@ Result<void> check_task(const cluster::ClusterSpec& spec, const cluster::TaskId&
                 printable(task.job), did_you_mean(task.job, jobs));
   }
   const int count = spec.num_tasks(task.job).value_or(0);
-  return fail(Code::kInvalidArgument, "task {}: job '{}' has {} {}, and none with index {}",
+  return fail(Code::kInvalidArgument, "task {}: job '{}' has {} {}, but none with index {}",
               printable(format_task(task)), printable(task.job), count, count == 1 ? "task" : "tasks", task.index);
 }
 

@@ -46,7 +46,7 @@ Sighting look_for_pod(const Environment& env, const FileLoader& load_file) {
   Sighting seen = by_variables("kubernetes", env, {"KUBERNETES_SERVICE_HOST"});
   if (!seen.found || !load_file || load_file(kServiceAccount)) return seen;
   return {"kubernetes", false,
-          fmt::format("KUBERNETES_SERVICE_HOST is set, but there is no service account: no {}", kServiceAccount)};
+          fmt::format("KUBERNETES_SERVICE_HOST is set, but there is no service account (no {})", kServiceAccount)};
 }
 
 /// What is wrong with --jobs is wrong on the command line.
@@ -67,7 +67,7 @@ Result<std::string> choose_kind(const Surroundings& around) {
     if (seen.found) return seen.kind;
     all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", seen.kind, seen.why);
   }
-  return fail(Code::kFailedPrecondition, "auto: no cluster is here: {}", all);
+  return fail(Code::kFailedPrecondition, "auto: no cluster found: {}", all);
 }
 
 std::unique_ptr<Resolver> make_once(std::function<Result<cluster::ClusterConfig>()> answer) {
@@ -97,7 +97,7 @@ Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, cons
   std::string chosen(kind);
   if (kind == "auto") chosen = TFD_TRY(choose_kind(around));
   if (!options.jobs.empty() && chosen != "slurm" && chosen != "mpi")
-    return fail(Code::kUsage, "--jobs: '{}' has jobs by itself; it is for slurm and mpi", chosen);
+    return fail(Code::kUsage, "--jobs: '{}' has its own jobs; --jobs is for slurm and mpi", chosen);
   if (chosen == "env" || chosen == "tf-config")
     return make_once([&around] { return resolve_tf_config(around.env, {}); });
   if (chosen == "mpi") {

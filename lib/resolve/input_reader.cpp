@@ -62,7 +62,7 @@ Result<bool> InputReader::fill(Deadline deadline) {
     const int ready = ::poll(&wanted, 1, deadline.poll_ms());
     if (ready < 0 && errno != EINTR) return fail_errno(errno, fmt::format("cannot wait for {}", name_));
     if (ready <= 0) {
-      if (deadline.expired()) return fail(Code::kDeadlineExceeded, "{}: nothing came in time", name_);
+      if (deadline.expired()) return fail(Code::kDeadlineExceeded, "{}: nothing arrived in time", name_);
       continue;
     }
     const std::size_t size = buffer_.size();
@@ -119,7 +119,7 @@ Result<std::optional<std::string>> InputReader::next_document(Deadline deadline,
       return take(*size);
     }
     if (buffer_.size() - start_ > kLongestDocument)
-      return fail(Code::kResourceExhausted, "{}: a spec of more than {} MiB", name_, kLongestDocument >> 20);
+      return fail(Code::kResourceExhausted, "{}: a spec is larger than {} MiB", name_, kLongestDocument >> 20);
     if (!TFD_TRY(fill(deadline))) return fail(Code::kDataLoss, "{}: the spec is cut off", name_);
   }
 }

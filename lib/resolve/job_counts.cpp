@@ -18,7 +18,7 @@ bool has_job(const Jobs& jobs, const std::string& name) {
 
 Result<JobCounts> parse_job_counts(std::string_view text) {
   JobCounts jobs;
-  if (text.empty()) return fail(Code::kInvalidArgument, "no jobs, NAME=COUNT,… expected");
+  if (text.empty()) return fail(Code::kInvalidArgument, "no jobs (expected NAME=COUNT,…)");
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0)

@@ -82,7 +82,7 @@ Result<int> count_ranks(const MpiRank& rank, const std::optional<MpiHosts>& host
   if (count == 0 && hosts)
     for (const auto& host : hosts->hosts) count += host.slots;
   if (count == 0 || count > kMostTasks)
-    return fail(Code::kFailedPrecondition, "{} says the rank, but nothing says how many there are: give --jobs",
+    return fail(Code::kFailedPrecondition, "{} gives the rank, but nothing gives the number of ranks: give --jobs",
                 rank.variable);
   return static_cast<int>(count);
 }

@@ -50,7 +50,7 @@ Result<HostWord> parse_host_word(std::string_view word) {
     out.name = word.substr(0, colon);
   }
   if (colon != std::string_view::npos) out.slots = TFD_TRY(parse_slots(word.substr(colon + 1)));
-  if (out.name.empty()) return fail(Code::kInvalidArgument, "'{}' names no host", printable(word));
+  if (out.name.empty()) return fail(Code::kInvalidArgument, "'{}' does not name a host", printable(word));
   return out;
 }
 
@@ -75,7 +75,7 @@ Result<std::optional<MpiHost>> parse_line(std::string_view line) {
 MaybeHosts load_hosts(const Surroundings& around, const std::string& path, std::string source) {
   const std::string text = TFD_TRY(around.load_file(path), source);
   auto hosts = TFD_TRY(parse_mpi_hostfile(text), source);
-  if (hosts.empty()) return fail(Code::kInvalidArgument, "{}: {} names no host", source, printable(path));
+  if (hosts.empty()) return fail(Code::kInvalidArgument, "{}: {} does not name a host", source, printable(path));
   return MpiHosts{std::move(source), std::move(hosts)};
 }
 
@@ -103,7 +103,7 @@ MaybeHosts from_pe_hostfile(const Surroundings& around, const std::string& path)
     const auto slots = TFD_TRY(parse_slots(words[1]), "PE_HOSTFILE");
     out.hosts.push_back({words[0], slots});
   }
-  if (out.hosts.empty()) return fail(Code::kInvalidArgument, "PE_HOSTFILE: {} names no host", printable(path));
+  if (out.hosts.empty()) return fail(Code::kInvalidArgument, "PE_HOSTFILE: {} does not name a host", printable(path));
   return out;
 }
 

@@ -17,7 +17,7 @@ namespace {
 Result<cluster::ClusterConfig> resolve_as_tensorflow(const Environment& env, const SlurmOptions& options,
                                                      const GpuLister& gpus) {
   if (!options.job_components.empty())
-    return fail(Code::kInvalidArgument, "job '{}': TensorFlow's resolver knows no components, only counts",
+    return fail(Code::kInvalidArgument, "job '{}': TensorFlow's resolver does not support components, only counts",
                 printable(options.job_components.front().first));
   const SlurmTensorflow slurm = TFD_TRY(read_slurm_as_tensorflow(env, options, gpus));
   SlurmAllocation allocation = TFD_TRY(allocate_as_tensorflow(slurm, options.auto_set_gpu));
@@ -52,7 +52,7 @@ Result<std::vector<int>> take_components(const std::string& name, const std::vec
   std::vector<int> taken;
   for (const int component : components) {
     if (job.components == 0)
-      return fail(Code::kFailedPrecondition, "job '{}' is component {}, but this is no heterogeneous job",
+      return fail(Code::kFailedPrecondition, "job '{}' is component {}, but this is not a heterogeneous job",
                   printable(name), component);
     if (component >= job.components)
       return fail(Code::kFailedPrecondition, "job '{}' is component {}, but there are {}: 0 to {}", printable(name),

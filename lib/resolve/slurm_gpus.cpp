@@ -136,8 +136,8 @@ Result<SlurmGpus> share_gpus(const Environment& env, const SlurmOptions& options
   const std::int64_t needed = std::int64_t{out.per_task} * tasks;
   if (needed > per_node)
     return fail(Code::kFailedPrecondition,
-                "requested more GPUs than a node has: {} tasks with {} each need {}, {} are there", tasks, out.per_task,
-                needed, per_node);
+                "requested more GPUs than a node has: {} tasks with {} each need {}, but there are only {}", tasks,
+                out.per_task, needed, per_node);
   if (!options.auto_set_gpu || out.per_task == 0) return out;
 
   const auto count = static_cast<std::size_t>(out.per_task);

@@ -61,9 +61,9 @@ Result<void> read_rank(const Environment& env, Where where, SlurmJob& job) {
   if (where == Where::kTask) {
     job.rank = TFD_TRY(slurm_integer("SLURM_PROCID", env.get("SLURM_PROCID")));
   } else if (!env.has("SLURM_PROCID")) {
-    job.no_task_reason = "SLURM_PROCID is not set, srun starts the tasks";
+    job.no_task_reason = "SLURM_PROCID is not set; srun starts the tasks";
   } else {
-    job.no_task_reason = fmt::format("SLURM_PROCID is the {} step's, srun starts the tasks",
+    job.no_task_reason = fmt::format("SLURM_PROCID is the {} step's; srun starts the tasks",
                                      where == Where::kInteractive ? "interactive" : "batch");
   }
   return {};
@@ -124,7 +124,8 @@ Result<SlurmJob> read_slurm_job(const Environment& env, const SlurmOptions& opti
   job.components = count_components(env);
   job.nodes = TFD_TRY(read_nodes(env, options, job.components, where));
   for (const SlurmNode& node : job.nodes) job.total += node.tasks;
-  if (job.total > kMostTasks) return fail(Code::kInvalidArgument, "{} tasks, {} are the limit", job.total, kMostTasks);
+  if (job.total > kMostTasks)
+    return fail(Code::kInvalidArgument, "{} tasks are more than the limit of {}", job.total, kMostTasks);
   if (job.total == 0) return fail(Code::kInvalidArgument, "no task on any of {} hosts", job.nodes.size());
   TFD_TRY(read_rank(env, where, job));
   if (job.rank && (*job.rank < 0 || *job.rank >= job.total))

@@ -72,7 +72,8 @@ Result<SlurmTensorflow> read_slurm_as_tensorflow(const Environment& env, const S
     most = std::max<std::int64_t>(most, count);
   }
   for (const auto& [job, count] : slurm.jobs) asked += count;
-  if (total > kMostTasks) return fail(Code::kInvalidArgument, "{} tasks, {} are the limit", total, kMostTasks);
+  if (total > kMostTasks)
+    return fail(Code::kInvalidArgument, "{} tasks are more than the limit of {}", total, kMostTasks);
 
   slurm.port_base = options.port_base.value_or(8888);
   slurm.gpus_per_node = TFD_TRY(read_gpus_per_node(env, options, gpus));
@@ -80,7 +81,7 @@ Result<SlurmTensorflow> read_slurm_as_tensorflow(const Environment& env, const S
   slurm.gpus_per_task = options.gpus_per_task ? *options.gpus_per_task : slurm.gpus_per_node / static_cast<int>(most);
   if (most * slurm.gpus_per_task > slurm.gpus_per_node)
     return fail(Code::kFailedPrecondition,
-                "requested more GPUs per node than available: {} tasks with {} each, {} there", most,
+                "requested more GPUs per node than available: {} tasks with {} each, {} available", most,
                 slurm.gpus_per_task, slurm.gpus_per_node);
   if (asked != total)
     return fail(Code::kFailedPrecondition, "requested {} tasks but only {} were assigned", asked, total);

@@ -33,7 +33,7 @@ Result<cluster::ClusterConfig> read_file(const std::string& path, InputReader& i
   if (!fd) return fail_errno(errno, fmt::format("cannot open {}", printable(path)));
   InputReader reader(fd.get(), printable(path));
   auto config = TFD_TRY(read_from(reader, printable(path), deadline, log));
-  if (!config) return fail(Code::kInvalidArgument, "{}: empty, a cluster spec expected", printable(path));
+  if (!config) return fail(Code::kInvalidArgument, "{}: empty (expected a cluster spec)", printable(path));
   if (process::has_reader(fd.get()) || process::is_data_source(fd.get())) input.hold(std::move(fd));
   return std::move(*config);
 }
@@ -42,7 +42,7 @@ Result<cluster::ClusterConfig> read_asked(const SpecSource& source, InputReader&
                                           Deadline deadline, const Log& log) {
   const std::string asked = source.cluster.empty() ? "auto" : source.cluster;
   if (!source.jobs.empty() && !is_kind(asked))
-    return fail(Code::kUsage, "--jobs: --cluster {} has jobs by itself", printable(asked));
+    return fail(Code::kUsage, "--jobs: --cluster {} has its own jobs", printable(asked));
   if (asked == "none") return cluster::ClusterConfig{};
   if (is_kind(asked)) {
     const Surroundings around = make_surroundings(env, deadline, log);
@@ -51,13 +51,13 @@ Result<cluster::ClusterConfig> read_asked(const SpecSource& source, InputReader&
   }
   if (asked == "-") {
     auto config = TFD_TRY(read_from(input, "stdin", deadline, log));
-    if (!config) return fail(Code::kInvalidArgument, "stdin: empty, a cluster spec expected");
+    if (!config) return fail(Code::kInvalidArgument, "stdin: empty (expected a cluster spec)");
     return std::move(*config);
   }
   if (std::find(kNotHere.begin(), kNotHere.end(), asked) != kNotHere.end())
     return fail(Code::kUsage,
-                "--cluster {0}: a cluster that tools can't find by themselves: use tfd-resolve {0} … | (for a "
-                "file of that name, ./{0})",
+                "--cluster {0}: tools can't find such a cluster by themselves: use tfd-resolve {0} … | (for a file of "
+                "that name, ./{0})",
                 asked);
   return read_file(asked, input, deadline, log);
 }

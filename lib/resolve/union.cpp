@@ -51,8 +51,9 @@ class Merge {
     }
     if (clashes.empty()) return {};
     return fail(Code::kAlreadyExists,
-                "cluster.{}: {} {} in {} too: sparse jobs keep their indices, none may be there twice", printable(job_),
-                join_words(clashes), clashes.size() == 1 ? "is" : "are", source_name(sources_, source));
+                "cluster.{}: {} {} also in {}: sparse jobs keep their indices, so each may appear only once",
+                printable(job_), join_words(clashes), clashes.size() == 1 ? "is" : "are",
+                source_name(sources_, source));
   }
 
   const std::vector<cluster::ClusterSpec>& specs_;
@@ -108,7 +109,7 @@ Result<cluster::ClusterConfig> resolve_union(const std::vector<cluster::ClusterC
   config.task = task;
   config.rpc_layer = layer;
   if (!task)
-    config.no_task_reason = fmt::format("{} names none, give --task JOB:INDEX", source_name(options.sources, 0));
+    config.no_task_reason = fmt::format("{} names none; give --task JOB:INDEX", source_name(options.sources, 0));
   if (options.compat == Compat::kTensorflow) return config;  // its master stays the first's
 
   if (config.cluster.size() == 0) return fail(Code::kInvalidArgument, "the cluster is empty: no task in any job");

@@ -120,7 +120,7 @@ Result<void> take_differences(const program::FunctionDef& function, const std::m
     const auto before = read.find(update.variable);
     if (before == read.end()) return fail(Code::kInternal, "'{}' was not read", update.variable);
     if (before->second.spec() != update.value.spec())
-      return fail(Code::kInvalidArgument, "the new value of '{}' is {}, the variable is {}", update.variable,
+      return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", update.variable,
                   format_spec(update.value.spec()), format_spec(before->second.spec()));
     update = variable::as_difference(std::move(update), before->second);
   }

@@ -163,7 +163,8 @@ Result<Tensor> ElementTable::field(const std::string& iterator, const std::optio
   const auto& [spec, element] = found->second;
   if (!name) {
     if (element.size() != 1)
-      return fail(Code::kInvalidArgument, "an element of '{}' has {} fields, say which", iterator, element.size());
+      return fail(Code::kInvalidArgument, "an element of '{}' has {} fields: set 'field' to one of them", iterator,
+                  element.size());
     return element[0];
   }
   const auto field = std::ranges::find(spec, *name, &data::FieldSpec::name);
@@ -196,7 +197,7 @@ Result<std::vector<RemoteVariables::Lookup>> lookups_of(const program::FunctionD
     if (input.lookup.empty()) continue;
     Tensor ids = TFD_TRY(bind_source(input, context, DType::kS64));
     if (ids.dtype() != DType::kS32 && ids.dtype() != DType::kS64)
-      return fail(Code::kInvalidArgument, "numbers of rows of '{}' are s32 or s64, not {}", input.lookup,
+      return fail(Code::kInvalidArgument, "row numbers of '{}' must be s32 or s64, not {}", input.lookup,
                   tensor::dtype_name(ids.dtype()));
     lookups.push_back({input.lookup, std::move(ids)});
   }

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_messages.hpp"
 
-#include "cbor.hpp"
+#include "wire_format.hpp"
 
 namespace tfd::runtime {
 namespace {
 
-using nlohmann::json;
 using transport::Message;
 
-/// Command lines are bytes, not UTF-8: CBOR's byte strings.
-json bytes_of(const std::string& text) { return json::binary({text.begin(), text.end()}); }
-
-std::string text_of(const json& bytes) {
-  const auto& binary = bytes.get_binary();
-  return {binary.begin(), binary.end()};
-}
+constexpr Duration kMostTimeout = std::chrono::hours(100 * 365 * 24);  // later than any clock says
 
 }  // namespace
 
@@ -25,85 +18,113 @@ bool is_command_kind(std::uint16_t kind) {
 }
 
 Message encode(const CommandSession& session) {
-  return make_message(CommandKind::kSession,
-                      {session.epoch, session.generation, session.slots, bytes_of(session.directory)});
+  Writer out;
+  out.put(session.generation);
+  out.put(session.slots);
+  out.put(session.directory);
+  return make_message(CommandKind::kSession, out, {}, session.epoch);
 }
 
 Result<CommandSession> decode_session(const Message& message) {
-  return decode<CommandSession>(message, "command session", [](const json& meta) -> Result<CommandSession> {
-    return CommandSession{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>(), meta.at(2).get<int>(),
-                          text_of(meta.at(3))};
-  });
+  Reader in(message, CommandKind::kSession);
+  CommandSession out;
+  out.epoch = message.epoch;
+  out.generation = in.number<std::uint64_t>();
+  out.slots = in.number<int>();
+  out.directory = in.text();
+  TFD_TRY(in.end("command session"));
+  return out;
 }
 
-Message encode_slots(int slots) { return make_message(CommandKind::kSession, json::array({slots})); }
+Message encode_slots(int slots) {
+  Writer out;
+  out.put(slots);
+  return make_message(CommandKind::kSession, out);
+}
 
 Result<int> decode_slots(const Message& message) {
-  return decode<int>(message, "command slots", [](const json& meta) -> Result<int> { return meta.at(0).get<int>(); });
+  Reader in(message, CommandKind::kSession);
+  const int slots = in.number<int>();
+  TFD_TRY(in.end("command slots"));
+  return slots;
 }
 
 Message encode(const RunCommand& run) {
-  return make_message(CommandKind::kRun,
-                      {run.epoch, bytes_of(run.command.text), run.command.number, run.command.timeout.count()});
+  Writer out;
+  out.put(run.command.text);
+  out.put(run.command.number);
+  out.put(std::int64_t{run.command.timeout.count()});
+  return make_message(CommandKind::kRun, out, {}, run.epoch);
 }
 
 Result<RunCommand> decode_run_command(const Message& message) {
-  return decode<RunCommand>(message, "run command", [](const json& meta) -> Result<RunCommand> {
-    return RunCommand{meta.at(0).get<std::uint64_t>(),
-                      {text_of(meta.at(1)), meta.at(2).get<std::uint64_t>(), Duration(meta.at(3).get<std::int64_t>())}};
-  });
+  Reader in(message, CommandKind::kRun);
+  RunCommand out;
+  out.epoch = message.epoch;
+  out.command.text = in.text();
+  out.command.number = in.number<std::uint64_t>();
+  out.command.timeout = Duration(in.number<std::int64_t>());
+  in.require(out.command.timeout >= Duration::zero() && out.command.timeout <= kMostTimeout);
+  TFD_TRY(in.end("run command"));
+  return out;
 }
 
 Message encode(const CommandOutcome& outcome) {
-  Message message =
-      make_message(CommandKind::kRun, {outcome.code, outcome.signal, outcome.timed_out, outcome.overflowed,
-                                       outcome.started_us, outcome.duration_us, outcome.host, outcome.task});
-  message.tensors = {outcome.output, outcome.errors};
-  return message;
+  if (outcome.given_back) return encode_given_back();
+  Writer out;
+  out.put(outcome.code);
+  out.put(outcome.signal);
+  out.put(outcome.timed_out);
+  out.put(outcome.overflowed);
+  out.put(outcome.started_us);
+  out.put(outcome.duration_us);
+  out.put(outcome.host);
+  out.put(outcome.task);
+  return make_message(CommandKind::kRun, out, {outcome.output, outcome.errors});
 }
 
 Result<CommandOutcome> decode_command_outcome(const Message& message) {
+  CommandOutcome out;
   if (message.kind == static_cast<std::uint16_t>(CommandKind::kGiveBack)) {
-    CommandOutcome given_back;
-    given_back.given_back = true;
-    return given_back;
-  }
-  return decode<CommandOutcome>(message, "command outcome", [&](const json& meta) -> Result<CommandOutcome> {
-    if (message.tensors.size() != 2) return fail(Code::kInvalidArgument, "malformed command outcome message");
-    CommandOutcome out;
-    meta.at(0).get_to(out.code);
-    meta.at(1).get_to(out.signal);
-    meta.at(2).get_to(out.timed_out);
-    meta.at(3).get_to(out.overflowed);
-    meta.at(4).get_to(out.started_us);
-    meta.at(5).get_to(out.duration_us);
-    meta.at(6).get_to(out.host);
-    meta.at(7).get_to(out.task);
-    out.output = message.tensors[0];
-    out.errors = message.tensors[1];
+    out.given_back = true;
     return out;
-  });
+  }
+  Reader in(message, CommandKind::kRun);
+  out.code = in.number<int>();
+  out.signal = in.number<int>();
+  out.timed_out = in.flag();
+  out.overflowed = in.flag();
+  out.started_us = in.number<std::int64_t>();
+  out.duration_us = in.number<std::int64_t>();
+  out.host = in.text();
+  out.task = in.text();
+  out.output = in.tensor();
+  out.errors = in.tensor();
+  in.require(is_bytes(out.output) && is_bytes(out.errors));
+  TFD_TRY(in.end("command outcome"));
+  return out;
 }
 
 Message encode_give_back(std::uint64_t epoch, std::uint64_t count) {
-  return make_message(CommandKind::kGiveBack, {epoch, count});
+  Writer out;
+  out.put(count);
+  return make_message(CommandKind::kGiveBack, out, {}, epoch);
 }
 
 Result<std::pair<std::uint64_t, std::uint64_t>> decode_give_back_commands(const Message& message) {
-  return decode<std::pair<std::uint64_t, std::uint64_t>>(
-      message, "give back", [](const json& meta) -> Result<std::pair<std::uint64_t, std::uint64_t>> {
-        return std::pair{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>()};
-      });
+  Reader in(message, CommandKind::kGiveBack);
+  const std::pair out{message.epoch, in.number<std::uint64_t>()};
+  TFD_TRY(in.end("give back"));
+  return out;
 }
 
-Message encode_given_back() { return make_message(CommandKind::kGiveBack, json::array()); }
+Message encode_given_back() { return make_message(CommandKind::kGiveBack, Writer()); }
 
-Message encode_end(std::uint64_t epoch) { return make_message(CommandKind::kEnd, json::array({epoch})); }
+Message encode_end(std::uint64_t epoch) { return make_message(CommandKind::kEnd, Writer(), {}, epoch); }
 
 Result<std::uint64_t> decode_end(const Message& message) {
-  return decode<std::uint64_t>(message, "command end", [](const json& meta) -> Result<std::uint64_t> {
-    return meta.at(0).get<std::uint64_t>();
-  });
+  TFD_TRY(Reader(message, CommandKind::kEnd).end("command end"));
+  return message.epoch;
 }
 
 }  // namespace tfd::runtime

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages of sessions and shell commands: kinds beside those of protocol.hpp, metadata as CBOR arrays.
+// The messages of sessions and shell commands: kinds beside those of protocol.hpp, bodies as wire_format.hpp has them.
 // Private to the room. Thread rule: pure functions.
 #include "tfd/runtime/shell_command.hpp"
 #include "tfd/transport/endpoint.hpp"

@@ -49,7 +49,7 @@ int own_share(const Environment& environment) {
 std::string start_error_text(const Error& error, const std::string& command) {
   constexpr std::size_t kTooLong = std::size_t{128} << 10;
   if (command.size() < kTooLong) return error.message;
-  return fmt::format("the command has {} bytes, and Linux takes less than {}: put what is long into a file",
+  return fmt::format("the command is {} bytes long, and Linux accepts fewer than {}: put long data into a file",
                      command.size(), kTooLong);
 }
 
@@ -60,8 +60,8 @@ CommandRunner::CommandRunner(const TaskServerOptions& options)
 
 void CommandRunner::submit(transport::Message request, transport::Responder responder) {
   if (!options_.native.allowed)
-    return responder.reply(
-        fail(Code::kPermissionDenied, "{} runs no commands: its server was started without --allow-native", task_));
+    return responder.reply(fail(Code::kPermissionDenied,
+                                "{} does not run commands: its server was started without --allow-native", task_));
   {
     const std::scoped_lock lock(mutex_);
     if (!stopping_) {
@@ -171,8 +171,8 @@ Result<int> CommandRunner::open(const CommandSession& asked) {
   if (!guard_) guard_ = TFD_TRY(function::GroupGuard::start());
   Session& session = sessions_[asked.epoch];
   if (session.asked.generation != asked.generation) {
-    if (session.asked.generation > asked.generation) return fail(Code::kAborted, "{}: a newer session is there", task_);
-    cancel(session, "its session was opened anew");
+    if (session.asked.generation > asked.generation) return fail(Code::kAborted, "{}: there is a newer session", task_);
+    cancel(session, "its session was opened again");
     const int slots = asked.slots > 0 ? std::min(asked.slots, kMostSlots) : own_share(options_.native.environment);
     if (session.asked.slots == 0)
       for (int slot = 1; slot <= slots; ++slot) session.free_slots.insert(slot);

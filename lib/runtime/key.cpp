@@ -74,15 +74,16 @@ std::string key_to_text(const transport::CurveKey& key) {
 }
 
 Result<transport::CurveKey> key_from_text(std::string_view text) {
-  if (!text.starts_with(kMark)) return fail(Code::kInvalidArgument, "holds no key of tfd");
+  if (!text.starts_with(kMark)) return fail(Code::kInvalidArgument, "does not hold a tfd key");
   if (take_line(text, kMark) != kVersion)
-    return fail(Code::kInvalidArgument, "holds a key of another version of tfd: tfd-serve --generate-key makes one");
+    return fail(Code::kInvalidArgument,
+                "holds a key of another version of tfd: make a new one with tfd-serve --generate-key");
   transport::CurveKey key;
   key.public_key = take_line(text, kPublic);
   key.secret_key = take_line(text, kSecret);
   if (key.public_key.empty() || key.secret_key.empty() || !text.empty())
-    return fail(Code::kInvalidArgument, "holds no whole key");
-  TFD_TRY(transport::check_curve_key(key), "holds no whole key");
+    return fail(Code::kInvalidArgument, "the key is incomplete");
+  TFD_TRY(transport::check_curve_key(key), "the key is incomplete");
   return key;
 }
 
@@ -95,7 +96,7 @@ Result<transport::CurveKey> load_key(const std::string& path) {
   if (!S_ISREG(info.st_mode)) return fail(Code::kInvalidArgument, "key file {}: not a regular file", shown);
   TFD_TRY(check_mode(file.get(), info, shown));
   if (info.st_size > static_cast<off_t>(kMostFile))
-    return fail(Code::kInvalidArgument, "key file {}: holds no key of tfd", shown);
+    return fail(Code::kInvalidArgument, "key file {}: does not hold a tfd key", shown);
   const std::string text = TFD_TRY(process::read_all(file.get(), Deadline::never(), kMostFile), "key file " + shown);
   return TFD_TRY(key_from_text(text), "key file " + shown);
 }
@@ -106,7 +107,7 @@ Result<void> save_new_key(const std::string& path, const transport::CurveKey& ke
     return fail(Code::kAlreadyExists,
                 "{} already exists; not overwriting it (the cluster that uses it would be locked out)",
                 printable(path));
-  if (!file) return fail_errno(errno, fmt::format("cannot make the key file {}", printable(path)));
+  if (!file) return fail_errno(errno, fmt::format("cannot create the key file {}", printable(path)));
   return write_key(file.get(), path, key);
 }
 
@@ -120,10 +121,10 @@ Result<void> make_key_directory(const std::string& key_path) {
   const std::string directory = std::filesystem::path(key_path).parent_path().string();
   if (directory.empty() || directory == "/") return {};
   if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  if (errno != ENOENT) return fail_errno(errno, fmt::format("cannot make the directory {}", printable(directory)));
+  if (errno != ENOENT) return fail_errno(errno, fmt::format("cannot create the directory {}", printable(directory)));
   TFD_TRY(make_key_directory(directory));
   if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return fail_errno(errno, fmt::format("cannot make the directory {}", printable(directory)));
+  return fail_errno(errno, fmt::format("cannot create the directory {}", printable(directory)));
 }
 
 Result<std::optional<FoundKey>> find_key(const std::string& asked, const cluster::ClusterConfig& config,
@@ -158,7 +159,7 @@ Result<RunKey> RunKey::make(const Environment& env) {
   const auto key = TFD_TRY(transport::make_curve_key());
   std::string path = key_directory(env) + "/tfd-key-XXXXXX";
   const process::Fd file(::mkostemp(path.data(), O_CLOEXEC));  // mode 0600, and nobody's before
-  if (!file) return fail_errno(errno, fmt::format("cannot make a key file in {}", key_directory(env)));
+  if (!file) return fail_errno(errno, fmt::format("cannot create a key file in {}", key_directory(env)));
   TFD_TRY(write_key(file.get(), path, key));
   return RunKey(path);
 }

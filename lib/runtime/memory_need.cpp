@@ -87,13 +87,13 @@ Result<void> check_memory(const MemoryNeed& need, std::string_view where, std::o
   if (need.largest_size > free->count)
     return fail(Code::kResourceExhausted, "variable '{}' needs {} {}", need.largest, rounded_bytes({need.largest_size}),
                 there);
-  return fail(Code::kResourceExhausted, "the variables need {} ('{}' most: {}) {}", rounded_bytes({need.total()}),
+  return fail(Code::kResourceExhausted, "the variables need {} ('{}' alone: {}) {}", rounded_bytes({need.total()}),
               need.largest, rounded_bytes({need.largest_size}), there);
 }
 
 std::string describe_need(const MemoryNeed& need) {
   std::string text = fmt::format("{}, {}", counted(need.variables, "variable"), rounded_bytes({need.total()}));
-  if (need.slots > 0) text += fmt::format(", {} of it slots", rounded_bytes({need.slots}));
+  if (need.slots > 0) text += fmt::format(", {} of that for slots", rounded_bytes({need.slots}));
   return text;
 }
 

@@ -28,7 +28,13 @@ class Servers final : public ParameterServers {
     return {};
   }
 
+  void set_epoch(std::uint64_t epoch) override {
+    for (TaskClient& task : tasks_) task.set_epoch(epoch);
+    variables_->set_epoch(epoch);
+  }
+
   Result<void> load(const program::Program& program, std::uint64_t epoch, Deadline deadline) override {
+    set_epoch(epoch);
     TFD_TRY(ask_all<void>([&](TaskClient& task, std::size_t, auto done) {
       task.load_program(program, placement_, epoch, deadline, std::move(done));
     }));

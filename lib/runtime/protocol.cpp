@@ -1,337 +1,459 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol.hpp"
 
-#include <cstring>
+#include <limits>
 
-#include "cbor.hpp"
+#include "wire_format.hpp"
 
 namespace tfd::runtime {
 namespace {
 
-using nlohmann::json;
 using transport::Message;
 
-tensor::Tensor bytes_tensor(std::string_view bytes) {
-  auto out = tensor::Tensor::uninitialized(tensor::DType::kU8, {static_cast<std::int64_t>(bytes.size())});
-  std::memcpy(out.mutable_data(), bytes.data(), bytes.size());
-  return out;
+constexpr std::size_t kLeastText = 4;  // an empty one
+
+void put_names(Writer& out, const std::vector<std::string>& names) {
+  out.count(names.size());
+  for (const std::string& name : names) out.put(name);
 }
 
-std::string text_of(const tensor::Tensor& tensor) {
-  return {reinterpret_cast<const char*>(tensor.data()), tensor.byte_size()};
+std::vector<std::string> take_names(Reader& in) {
+  std::vector<std::string> names;
+  const std::size_t count = in.count(kLeastText);
+  names.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) names.push_back(in.text());
+  return names;
 }
 
-/// An argument is the position of its tensor, the id of an iterator, or the name of a variable in a list.
-json argument_to_json(const ArgumentValue& value, std::vector<tensor::Tensor>& tensors) {
-  if (const auto* iterator = std::get_if<IteratorRef>(&value)) return iterator->id;
-  if (const auto* variable = std::get_if<VariableRef>(&value)) return json::array({variable->name});
-  tensors.push_back(std::get<tensor::Tensor>(value));
-  return tensors.size() - 1;
+void put_optional(Writer& out, const auto& value) {
+  out.put(value.has_value());
+  if (value) out.put(*value);
 }
 
-ArgumentValue argument_from_json(const json& value, const std::vector<tensor::Tensor>& tensors) {
-  if (value.is_string()) return IteratorRef{value.get<std::string>()};
-  if (value.is_array()) return VariableRef{value.at(0).get<std::string>()};
-  const auto position = value.get<std::size_t>();
-  if (position >= tensors.size()) throw json::other_error::create(500, "tensor missing", nullptr);
-  return tensors[position];
+template <class T>
+std::optional<T> take_optional(Reader& in) {
+  if (!in.flag()) return std::nullopt;
+  return in.number<T>();
 }
 
-json places_to_json(const Placement& placement) {
-  json out = json::array();
-  for (const auto& [name, placed] : placement.placed)
-    out.push_back(json::array({name, placed.sharding.shape(), placed.ps}));
-  return out;
-}
+enum class ArgumentTag : std::uint8_t { kTensor, kIterator, kVariable };
 
-Result<std::map<std::string, variable::PlacedVariable>> places_from_json(const json& places, std::size_t ps_count) {
-  std::map<std::string, variable::PlacedVariable> out;
-  for (const json& place : places) {
-    auto name = place.at(0).get<std::string>();
-    auto ps = place.at(2).get<std::vector<int>>();
-    for (const int one : ps)
-      if (one < 0 || static_cast<std::size_t>(one) >= ps_count)
-        return fail(Code::kInvalidArgument, "a shard is on parameter server {} of {}", one, ps_count);
-    auto sharding =
-        TFD_TRY(variable::Sharding::make(place.at(1).get<tensor::Shape>(), static_cast<std::int64_t>(ps.size())), name);
-    out.emplace(name, variable::PlacedVariable{name, std::move(sharding), std::move(ps)});
+void put_argument(Writer& out, const ArgumentValue& value, std::vector<tensor::Tensor>& tensors) {
+  if (const auto* iterator = std::get_if<IteratorRef>(&value)) {
+    out.put(ArgumentTag::kIterator);
+    out.put(iterator->id);
+  } else if (const auto* variable = std::get_if<VariableRef>(&value)) {
+    out.put(ArgumentTag::kVariable);
+    out.put(variable->name);
+  } else {
+    out.put(ArgumentTag::kTensor);
+    tensors.push_back(std::get<tensor::Tensor>(value));
   }
+}
+
+ArgumentValue take_argument(Reader& in) {
+  switch (in.choice(ArgumentTag::kVariable)) {
+    case ArgumentTag::kIterator:
+      return IteratorRef{in.text()};
+    case ArgumentTag::kVariable:
+      return VariableRef{in.text()};
+    default:
+      return in.tensor();
+  }
+}
+
+// Placement::variables isn't sent: who has `placed` needs none.
+tensor::Tensor encode_placement(const Placement& placement) {
+  Writer out;
+  out.count(placement.ps.size());
+  for (const auto& [name, address] : placement.ps) {
+    out.put(name);
+    out.put(address);
+  }
+  out.count(placement.placed.size());
+  for (const auto& [name, placed] : placement.placed) {
+    out.put(name);
+    out.count(placed.sharding.shape().size());
+    for (const std::int64_t dimension : placed.sharding.shape()) out.put(dimension);
+    out.count(placed.ps.size());
+    for (const int ps : placed.ps) out.put(static_cast<std::uint32_t>(ps));
+  }
+  return bytes_tensor(out.bytes());
+}
+
+Result<variable::PlacedVariable> take_placed(Reader& in, std::size_t ps_count) {
+  variable::PlacedVariable out{in.text(), variable::Sharding(tensor::Shape()), {}};
+  tensor::Shape shape;
+  for (std::size_t left = in.count(sizeof(std::int64_t)); left > 0; --left) shape.push_back(in.number<std::int64_t>());
+  for (std::size_t left = in.count(sizeof(std::uint32_t)); left > 0; --left) {
+    const auto ps = in.number<std::uint32_t>();
+    if (ps >= ps_count)
+      return fail(Code::kInvalidArgument, "a shard is on parameter server {} of {}", ps, ps_count);
+    out.ps.push_back(static_cast<int>(ps));
+  }
+  if (!in.is_good()) return out;
+  TFD_TRY(tensor::checked_byte_size(tensor::DType::kU8, shape));
+  out.sharding = TFD_TRY(variable::Sharding::make(std::move(shape), static_cast<std::int64_t>(out.ps.size())));
+  return out;
+}
+
+Result<Placement> decode_placement(const tensor::Tensor& tensor) {
+  if (tensor.byte_size() > kMostBody)
+    return fail(Code::kResourceExhausted, "a placement of {} bytes, where {} are allowed", tensor.byte_size(),
+                kMostBody);
+  Reader in(text_of(tensor));
+  Placement out;
+  for (std::size_t left = in.count(2 * kLeastText); left > 0; --left) {
+    std::string name = in.text();
+    out.ps.emplace_back(std::move(name), in.text());
+  }
+  for (std::size_t left = in.count(3 * kLeastText); left > 0 && in.is_good(); --left) {
+    auto placed = TFD_TRY(take_placed(in, out.ps.size()), "placement");
+    std::string name = placed.name;
+    in.require(out.placed.emplace(std::move(name), std::move(placed)).second);
+  }
+  TFD_TRY(in.end("placement"));
   return out;
 }
 
 }  // namespace
 
 Message encode(const LoadProgram& load) {
-  std::vector<tensor::Tensor> contents;
-  json names = json::array();
+  Writer out;
+  out.put(load.shuffle_stream);
+  out.put(load.path);
+  out.put(load.directory);
+  std::vector<std::string> names;
+  std::vector<tensor::Tensor> contents{bytes_tensor(load.document), encode_placement(load.placement)};
   for (const auto& [name, content] : load.files) {
     names.push_back(name);
     contents.push_back(bytes_tensor(content));
   }
-  return make_message(Kind::kLoadProgram,
-                      {load.epoch, load.path, load.directory, load.document, names, load.placement.ps,
-                       load.placement.variables, places_to_json(load.placement), load.shuffle_stream},
-                      std::move(contents));
+  put_names(out, names);
+  return make_message(Kind::kLoadProgram, out, std::move(contents), load.epoch);
 }
 
 Result<LoadProgram> decode_load_program(const Message& message) {
-  return decode<LoadProgram>(message, "load program", [&](const json& meta) -> Result<LoadProgram> {
-    LoadProgram out;
-    meta.at(0).get_to(out.epoch);
-    meta.at(1).get_to(out.path);
-    meta.at(2).get_to(out.directory);
-    meta.at(3).get_to(out.document);
-    const json& names = meta.at(4);
-    if (names.size() != message.tensors.size()) return fail(Code::kInvalidArgument, "malformed load program message");
-    for (std::size_t i = 0; i < names.size(); ++i) out.files[names[i].get<std::string>()] = text_of(message.tensors[i]);
-    meta.at(5).get_to(out.placement.ps);
-    meta.at(6).get_to(out.placement.variables);
-    out.placement.placed = TFD_TRY(places_from_json(meta.at(7), out.placement.ps.size()));
-    if (meta.size() > 8) meta.at(8).get_to(out.shuffle_stream);
-    return out;
-  });
-}
-
-Result<std::uint64_t> decode_load_epoch(const Message& message) {
-  return decode<std::uint64_t>(message, "load program", [](const json& meta) -> Result<std::uint64_t> {
-    return meta.at(0).get<std::uint64_t>();
-  });
+  Reader in(message, Kind::kLoadProgram);
+  LoadProgram out;
+  out.epoch = message.epoch;
+  out.shuffle_stream = in.number<std::uint64_t>();
+  out.path = in.text();
+  out.directory = in.text();
+  const auto names = take_names(in);
+  in.require(in.tensors_left() == names.size() + 2);
+  const auto take_bytes = [&in] {
+    const tensor::Tensor bytes = in.tensor();
+    in.require(is_bytes(bytes));
+    return in.is_good() ? bytes : bytes_tensor({});
+  };
+  out.document = text_of(take_bytes());
+  const tensor::Tensor placement = take_bytes();
+  for (const std::string& name : names) out.files[name] = text_of(take_bytes());
+  in.require(out.files.size() == names.size());
+  TFD_TRY(in.end("load program"));
+  out.placement = TFD_TRY(decode_placement(placement));
+  return out;
 }
 
 Message encode(const CreateIterator& create) {
-  return make_message(Kind::kCreateIterator, {create.id, create.dataset, create.shuffle_stream});
+  Writer out;
+  out.put(create.id);
+  out.put(create.dataset);
+  out.put(create.shuffle_stream);
+  return make_message(Kind::kCreateIterator, out, {}, create.epoch);
 }
 
 Result<CreateIterator> decode_create_iterator(const Message& message) {
-  return decode<CreateIterator>(message, "create iterator", [](const json& meta) -> Result<CreateIterator> {
-    CreateIterator out{meta.at(0).get<std::string>(), meta.at(1).get<std::string>()};
-    if (meta.size() > 2) meta.at(2).get_to(out.shuffle_stream);
-    return out;
-  });
+  Reader in(message, Kind::kCreateIterator);
+  CreateIterator out;
+  out.id = in.text();
+  out.dataset = in.text();
+  out.shuffle_stream = in.number<std::uint64_t>();
+  out.epoch = message.epoch;
+  TFD_TRY(in.end("create iterator"));
+  return out;
 }
 
 Message encode(const ClosureCall& call) {
+  Writer out;
+  out.put(call.sequence);
+  out.put(call.attempt);
+  out.put(call.function);
+  out.put(call.step);
   std::vector<tensor::Tensor> tensors;
-  json args = json::array();
-  for (const ArgumentValue& value : call.args) args.push_back(argument_to_json(value, tensors));
-  json kwargs = json::array();
-  for (const auto& [name, value] : call.kwargs) kwargs.push_back({name, argument_to_json(value, tensors)});
-  return make_message(
-      Kind::kRun,
-      {call.epoch, call.sequence, call.attempt, call.function, call.step, std::move(args), std::move(kwargs),
-       call.replicas, call.closure ? json(*call.closure) : json(nullptr), call.most_elements},
-      std::move(tensors));
+  out.count(call.args.size());
+  for (const ArgumentValue& value : call.args) put_argument(out, value, tensors);
+  out.count(call.kwargs.size());
+  for (const auto& [name, value] : call.kwargs) {
+    out.put(name);
+    put_argument(out, value, tensors);
+  }
+  out.put(call.replicas);
+  put_optional(out, call.closure);
+  out.put(static_cast<std::uint32_t>(call.most_elements));
+  return make_message(Kind::kRun, out, std::move(tensors), call.epoch);
 }
 
 Result<ClosureCall> decode_call(const Message& message) {
-  return decode<ClosureCall>(message, "run", [&](const json& meta) -> Result<ClosureCall> {
-    ClosureCall out;
-    meta.at(0).get_to(out.epoch);
-    meta.at(1).get_to(out.sequence);
-    meta.at(2).get_to(out.attempt);
-    meta.at(3).get_to(out.function);
-    meta.at(4).get_to(out.step);
-    for (const json& value : meta.at(5)) out.args.push_back(argument_from_json(value, message.tensors));
-    for (const json& pair : meta.at(6))
-      out.kwargs.emplace_back(pair.at(0).get<std::string>(), argument_from_json(pair.at(1), message.tensors));
-    if (meta.size() < 8) return out;  // of an earlier tfd
-    meta.at(7).get_to(out.replicas);
-    if (out.replicas > program::Replicas::kSplit) return fail(Code::kInvalidArgument, "malformed run message");
-    if (meta.size() > 8 && !meta.at(8).is_null()) out.closure = meta.at(8).get<std::uint64_t>();
-    if (meta.size() > 9) meta.at(9).get_to(out.most_elements);
-    return out;
-  });
+  Reader in(message, Kind::kRun);
+  ClosureCall out;
+  out.epoch = message.epoch;
+  out.sequence = in.number<std::uint64_t>();
+  out.attempt = in.number<std::uint32_t>();
+  out.function = in.text();
+  out.step = in.number<std::int64_t>();
+  for (std::size_t left = in.count(1); left > 0 && in.is_good(); --left) out.args.push_back(take_argument(in));
+  for (std::size_t left = in.count(kLeastText + 1); left > 0 && in.is_good(); --left) {
+    std::string name = in.text();
+    out.kwargs.emplace_back(std::move(name), take_argument(in));
+  }
+  out.replicas = in.choice(program::Replicas::kSplit);
+  out.closure = take_optional<std::uint64_t>(in);
+  const auto most_elements = in.number<std::uint32_t>();
+  in.require(most_elements <= static_cast<std::uint32_t>(std::numeric_limits<int>::max()));
+  out.most_elements = static_cast<int>(most_elements);
+  TFD_TRY(in.end("run"));
+  return out;
 }
 
 Message encode(const ClosureOutcome& outcome) {
-  json metrics = json::array();
-  for (const Metric& metric : outcome.metrics)
-    metrics.push_back({metric.name, metric.reduce, metric.part, metric.value, metric.weight});
-  return make_message(Kind::kRun, metrics, outcome.results);
+  if (outcome.dropped) return encode_empty(Kind::kDrop);
+  Writer out;
+  out.count(outcome.metrics.size());
+  for (const Metric& metric : outcome.metrics) {
+    out.put(metric.name);
+    out.put(metric.reduce);
+    out.put(metric.part);
+    out.put(metric.value);
+    out.put(metric.weight);
+  }
+  return make_message(Kind::kRun, out, outcome.results);
 }
 
 Result<ClosureOutcome> decode_outcome(const Message& message) {
+  ClosureOutcome out;
   if (message.kind == static_cast<std::uint16_t>(Kind::kDrop)) {
-    ClosureOutcome dropped;
-    dropped.dropped = true;
-    return dropped;
-  }
-  return decode<ClosureOutcome>(message, "outcome", [&](const json& meta) -> Result<ClosureOutcome> {
-    ClosureOutcome out{message.tensors, {}};
-    for (const json& metric : meta)
-      out.metrics.push_back({metric.at(0).get<std::string>(), metric.at(1).get<program::Reduce>(),
-                             metric.at(2).get<program::Part>(), metric.at(3).get<double>(),
-                             metric.at(4).get<double>()});
+    out.dropped = true;
     return out;
-  });
+  }
+  Reader in(message, Kind::kRun);
+  for (std::size_t left = in.count(kLeastText + 2 + 2 * sizeof(double)); left > 0; --left) {
+    Metric& metric = out.metrics.emplace_back();
+    metric.name = in.text();
+    metric.reduce = in.choice(program::Reduce::kSum);
+    metric.part = in.choice(program::Part::kDenominator);
+    metric.value = in.real();
+    metric.weight = in.real();
+  }
+  while (in.tensors_left() > 0 && in.is_good()) out.results.push_back(in.tensor());
+  TFD_TRY(in.end("outcome"));
+  return out;
 }
 
 Message encode(const Evaluate& evaluate) {
-  return make_message(Kind::kEvaluate,
-                      {evaluate.function, evaluate.count, evaluate.index,
-                       evaluate.steps ? json(*evaluate.steps) : json(nullptr), evaluate.epoch, evaluate.seed});
+  Writer out;
+  out.put(evaluate.function);
+  out.put(evaluate.count);
+  out.put(evaluate.index);
+  put_optional(out, evaluate.steps);
+  out.put(evaluate.seed);
+  return make_message(Kind::kEvaluate, out, {}, evaluate.epoch);
 }
 
 Result<Evaluate> decode_evaluate(const Message& message) {
-  return decode<Evaluate>(message, "evaluate", [](const json& meta) -> Result<Evaluate> {
-    Evaluate out{meta.at(0).get<std::string>(),
-                 meta.at(1).get<std::int64_t>(),
-                 meta.at(2).get<std::int64_t>(),
-                 {},
-                 meta.at(4).get<std::uint64_t>()};
-    if (!meta.at(3).is_null()) out.steps = meta.at(3).get<std::int64_t>();
-    if (meta.size() > 5) meta.at(5).get_to(out.seed);
-    if (out.count < 1 || out.index < 0 || out.index >= out.count)
-      return fail(Code::kInvalidArgument, "part {} of {} is no part", out.index, out.count);
-    return out;
-  });
+  constexpr std::int64_t kMostParts = std::numeric_limits<std::int32_t>::max();
+  Reader in(message, Kind::kEvaluate);
+  Evaluate out;
+  out.function = in.text();
+  out.count = in.number<std::int64_t>();
+  out.index = in.number<std::int64_t>();
+  out.steps = take_optional<std::int64_t>(in);
+  out.epoch = message.epoch;
+  out.seed = in.number<std::uint64_t>();
+  TFD_TRY(in.end("evaluate"));
+  if (out.count < 1 || out.count > kMostParts || out.index < 0 || out.index >= out.count)
+    return fail(Code::kInvalidArgument, "there is no part {} of {}", out.index, out.count);
+  return out;
 }
 
 Message encode(const DropWaiting& drop) {
-  return make_message(Kind::kDrop, {drop.epoch, drop.updates_below, drop.others_below});
+  Writer out;
+  out.put(drop.updates_below);
+  out.put(drop.others_below);
+  return make_message(Kind::kDrop, out, {}, drop.epoch);
 }
 
 Result<DropWaiting> decode_drop(const Message& message) {
-  return decode<DropWaiting>(message, "drop", [](const json& meta) -> Result<DropWaiting> {
-    return DropWaiting{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>(),
-                       meta.at(2).get<std::uint64_t>()};
-  });
+  Reader in(message, Kind::kDrop);
+  DropWaiting out;
+  out.epoch = message.epoch;
+  out.updates_below = in.number<std::uint64_t>();
+  out.others_below = in.number<std::uint64_t>();
+  TFD_TRY(in.end("drop"));
+  return out;
 }
 
-Message encode(const GiveBack& give_back) { return make_message(Kind::kGiveBack, {give_back.epoch, give_back.count}); }
+Message encode(const GiveBack& give_back) {
+  Writer out;
+  out.put(give_back.count);
+  return make_message(Kind::kGiveBack, out, {}, give_back.epoch);
+}
 
 Result<GiveBack> decode_give_back(const Message& message) {
-  return decode<GiveBack>(message, "give back", [](const json& meta) -> Result<GiveBack> {
-    return GiveBack{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>()};
-  });
+  Reader in(message, Kind::kGiveBack);
+  const GiveBack out{message.epoch, in.number<std::uint64_t>()};
+  TFD_TRY(in.end("give back"));
+  return out;
 }
 
-Message encode(const Settle& settle) { return make_message(Kind::kSettle, {settle.epoch, settle.below}); }
+Message encode(const Settle& settle) {
+  Writer out;
+  out.put(settle.below);
+  return make_message(Kind::kSettle, out, {}, settle.epoch);
+}
 
 Result<Settle> decode_settle(const Message& message) {
-  return decode<Settle>(message, "settle", [](const json& meta) -> Result<Settle> {
-    return Settle{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>()};
-  });
+  Reader in(message, Kind::kSettle);
+  const Settle out{message.epoch, in.number<std::uint64_t>()};
+  TFD_TRY(in.end("settle"));
+  return out;
 }
 
 Message encode(const UpdateRequest& request, Kind kind) {
+  Writer out;
+  out.put(request.sequence);
+  out.put(request.client);
   std::vector<tensor::Tensor> tensors;
-  json updates = json::array();
+  out.count(request.updates.size());
   for (const variable::Update& update : request.updates) {
-    updates.push_back({update.kind, update.variable});
+    out.put(update.kind);
+    out.put(update.variable);
     tensors.push_back(update.value);
     if (variable::updates_rows(update.kind)) tensors.push_back(update.indices);
   }
-  json meta = {request.epoch, request.sequence, std::move(updates)};
-  if (request.client != 0) meta.push_back(request.client);
-  return make_message(kind, meta, std::move(tensors));
+  return make_message(kind, out, std::move(tensors), request.epoch);
 }
 
 Result<UpdateRequest> decode_update(const Message& message) {
-  return decode<UpdateRequest>(message, "update", [&](const json& meta) -> Result<UpdateRequest> {
-    UpdateRequest out{meta.at(0).get<std::uint64_t>(), meta.at(1).get<std::uint64_t>(), {}};
-    if (meta.size() > 3) meta.at(3).get_to(out.client);
-    const json& updates = meta.at(2);
-    auto tensor = message.tensors.begin();  // one each, of rows two
-    for (const json& one : updates) {
-      const auto number = one.at(0).get<std::uint8_t>();
-      const auto kind = static_cast<variable::UpdateKind>(number);
-      const std::ptrdiff_t count = variable::updates_rows(kind) ? 2 : 1;
-      if (kind > variable::UpdateKind::kNonfiniteScale || message.tensors.end() - tensor < count)
-        return fail(Code::kInvalidArgument, "malformed update message");
-      out.updates.push_back({kind, one.at(1).get<std::string>(), *tensor});
-      if (count == 2) out.updates.back().indices = tensor[1];
-      tensor += count;
-    }
-    if (tensor != message.tensors.end()) return fail(Code::kInvalidArgument, "malformed update message");
-    return out;
-  });
+  Reader in(message);
+  UpdateRequest out;
+  out.epoch = message.epoch;
+  out.sequence = in.number<std::uint64_t>();
+  out.client = in.number<std::uint64_t>();
+  for (std::size_t left = in.count(1 + kLeastText); left > 0 && in.is_good(); --left) {
+    variable::Update& update = out.updates.emplace_back();
+    update.kind = in.choice(variable::UpdateKind::kNonfiniteScale);
+    update.variable = in.text();
+    update.value = in.tensor();
+    if (variable::updates_rows(update.kind)) update.indices = in.tensor();
+  }
+  TFD_TRY(in.end("update"));
+  return out;
 }
 
 Message encode(const TaskStatus& status) {
-  return make_message(Kind::kStatus, {status.task.job,      status.task.index,
-                                      status.incarnation,   status.uptime_ms,
-                                      status.closures_done, status.closures_waiting,
-                                      status.variables,     status.variable_bytes,
-                                      status.epoch,         status.host,
-                                      status.pid,           status.memory_bytes,
-                                      status.doing,         status.doing_ms,
-                                      status.waits_for,     status.devices,
-                                      status.program,       status.replicas,
-                                      status.is_abandoned,  status.idle_ms});
+  Writer out;
+  out.put(status.task.job);
+  out.put(status.task.index);
+  out.put(status.incarnation);
+  out.put(status.uptime_ms);
+  out.put(status.closures_done);
+  out.put(status.closures_waiting);
+  out.put(status.variables);
+  out.put(status.variable_bytes);
+  out.put(status.epoch);
+  out.put(status.host);
+  out.put(status.pid);
+  out.put(status.memory_bytes);
+  out.put(status.doing);
+  out.put(status.doing_ms);
+  out.put(status.waits_for);
+  put_names(out, status.devices);
+  out.put(status.program);
+  out.put(status.replicas);
+  out.put(status.is_abandoned);
+  out.put(status.idle_ms);
+  return make_message(Kind::kStatus, out);
 }
 
 Result<TaskStatus> decode_status(const Message& message) {
-  return decode<TaskStatus>(message, "status", [](const json& meta) -> Result<TaskStatus> {
-    TaskStatus out;
-    meta.at(0).get_to(out.task.job);
-    meta.at(1).get_to(out.task.index);
-    meta.at(2).get_to(out.incarnation);
-    meta.at(3).get_to(out.uptime_ms);
-    meta.at(4).get_to(out.closures_done);
-    meta.at(5).get_to(out.closures_waiting);
-    meta.at(6).get_to(out.variables);
-    meta.at(7).get_to(out.variable_bytes);
-    meta.at(8).get_to(out.epoch);
-    if (meta.size() < 17) return out;  // a task of an earlier tfd
-    meta.at(9).get_to(out.host);
-    meta.at(10).get_to(out.pid);
-    meta.at(11).get_to(out.memory_bytes);
-    meta.at(12).get_to(out.doing);
-    meta.at(13).get_to(out.doing_ms);
-    meta.at(14).get_to(out.waits_for);
-    meta.at(15).get_to(out.devices);
-    meta.at(16).get_to(out.program);
-    if (meta.size() > 17) meta.at(17).get_to(out.replicas);
-    if (meta.size() > 18) meta.at(18).get_to(out.is_abandoned);
-    if (meta.size() > 19) meta.at(19).get_to(out.idle_ms);
-    return out;
-  });
+  Reader in(message, Kind::kStatus);
+  TaskStatus out;
+  out.task.job = in.text();
+  out.task.index = in.number<int>();
+  out.incarnation = in.number<transport::Incarnation>();
+  out.uptime_ms = in.number<std::int64_t>();
+  out.closures_done = in.number<std::uint64_t>();
+  out.closures_waiting = in.number<std::uint64_t>();
+  out.variables = in.number<std::uint64_t>();
+  out.variable_bytes = in.number<std::uint64_t>();
+  out.epoch = in.number<std::uint64_t>();
+  out.host = in.text();
+  out.pid = in.number<std::int64_t>();
+  out.memory_bytes = in.number<std::uint64_t>();
+  out.doing = in.text();
+  out.doing_ms = in.number<std::int64_t>();
+  out.waits_for = in.text();
+  out.devices = take_names(in);
+  out.program = in.text();
+  out.replicas = in.number<int>();
+  out.is_abandoned = in.flag();
+  out.idle_ms = in.number<std::int64_t>();
+  TFD_TRY(in.end("status"));
+  return out;
 }
 
-Message encode_names(Kind kind, const std::vector<std::string>& names) { return make_message(kind, names); }
+Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch) {
+  Writer out;
+  put_names(out, names);
+  return make_message(kind, out, {}, epoch);
+}
 
 Result<std::vector<std::string>> decode_names(const Message& message) {
-  return decode<std::vector<std::string>>(message, "names", [](const json& meta) -> Result<std::vector<std::string>> {
-    return meta.get<std::vector<std::string>>();
-  });
+  Reader in(message);
+  auto out = take_names(in);
+  TFD_TRY(in.end("names"));
+  return out;
 }
 
-Message encode_named(Kind kind, const NamedTensors& named) {
-  json names = json::array();
+Message encode_named(Kind kind, const NamedTensors& named, std::uint64_t epoch) {
+  Writer out;
   std::vector<tensor::Tensor> tensors;
+  out.count(named.size());
   for (const auto& [name, value] : named) {
-    names.push_back(name);
+    out.put(name);
     tensors.push_back(value);
   }
-  return make_message(kind, names, std::move(tensors));
+  return make_message(kind, out, std::move(tensors), epoch);
 }
 
 Result<NamedTensors> decode_named(const Message& message) {
-  return decode<NamedTensors>(message, "state", [&](const json& meta) -> Result<NamedTensors> {
-    if (meta.size() != message.tensors.size()) return fail(Code::kInvalidArgument, "malformed state message");
-    NamedTensors out;
-    for (std::size_t i = 0; i < meta.size(); ++i) out.emplace_back(meta[i].get<std::string>(), message.tensors[i]);
-    return out;
-  });
+  Reader in(message);
+  NamedTensors out;
+  for (std::size_t left = in.count(kLeastText); left > 0 && in.is_good(); --left) {
+    std::string name = in.text();
+    out.emplace_back(std::move(name), in.tensor());
+  }
+  TFD_TRY(in.end("state"));
+  return out;
 }
 
-Message encode_empty(Kind kind) { return Message{static_cast<std::uint16_t>(kind), {}, {}}; }
+Message encode_empty(Kind kind, std::uint64_t epoch) { return make_message(kind, Writer(), {}, epoch); }
 
-Message encode_flag(Kind kind, bool flag) { return make_message(kind, flag); }
+Result<void> decode_empty(const Message& message) { return Reader(message).end("empty"); }
 
-Message encode_shutdown(std::uint64_t epoch) {
-  return epoch == 0 ? encode_empty(Kind::kShutdown) : make_message(Kind::kShutdown, epoch);
-}
-
-Result<std::uint64_t> decode_shutdown(const Message& message) {
-  if (message.meta.empty()) return 0;
-  return decode<std::uint64_t>(message, "shutdown",
-                               [](const json& meta) -> Result<std::uint64_t> { return meta.get<std::uint64_t>(); });
+Message encode_flag(Kind kind, bool flag) {
+  Writer out;
+  out.put(flag);
+  return make_message(kind, out);
 }
 
 Result<bool> decode_flag(const Message& message) {
-  return decode<bool>(message, "flag", [](const json& meta) -> Result<bool> { return meta.get<bool>(); });
+  Reader in(message);
+  const bool flag = in.flag();
+  TFD_TRY(in.end("flag"));
+  return flag;
 }
 
 }  // namespace tfd::runtime

@@ -1,9 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages between coordinator, workers and parameter servers: kinds, and their metadata as CBOR arrays (RFC 8949).
-// Tensors travel beside the metadata, which refers to them by position. Private to the room: callers use TaskClient.
-// Thread rule: pure functions.
+// The messages between coordinator, workers and parameter servers: kinds, and their bodies as wire_format.hpp has them.
+// Tensors travel beside the bodies, in the order in which these refer to them. Whose run a request is about, its epoch,
+// is in the frame's header (transport::Message::epoch): TaskServer looks at it before anything else.
+// Private to the room: callers use TaskClient. Thread rule: pure functions.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -25,8 +26,6 @@ enum class Kind : std::uint16_t {
   kRead = 6,
   kUpdate = 7,
   kAssign = 8,
-  kExportState = 9,
-  kImportState = 10,
   kStatus = 11,
   kShutdown = 12,
   kReadRows = 13,     // names and indices; answered with the rows
@@ -35,7 +34,7 @@ enum class Kind : std::uint16_t {
   kSettle = 16,       // of a parameter server: sequence numbers that are over
   kAssignRows = 17,   // an UpdateRequest outside of any closure
   kGiveBack = 18,     // of a worker: some of what it hasn't begun; the answer to those is kDrop's
-};
+};  // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
 
@@ -52,6 +51,7 @@ struct CreateIterator {
   std::string id;
   std::string dataset;
   std::uint64_t shuffle_stream = 0;
+  std::uint64_t epoch = 0;
 };
 struct Evaluate {
   std::string function;
@@ -87,8 +87,6 @@ struct UpdateRequest {
 // decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
 transport::Message encode(const LoadProgram& load);
 Result<LoadProgram> decode_load_program(const transport::Message& message);
-/// Only whose it is.
-Result<std::uint64_t> decode_load_epoch(const transport::Message& message);
 transport::Message encode(const CreateIterator& create);
 Result<CreateIterator> decode_create_iterator(const transport::Message& message);
 transport::Message encode(const ClosureCall& call);
@@ -109,17 +107,15 @@ transport::Message encode(const TaskStatus& status);
 Result<TaskStatus> decode_status(const transport::Message& message);
 
 /// Messages that are names with or without a tensor each.
-transport::Message encode_names(Kind kind, const std::vector<std::string>& names);
+transport::Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch = 0);
 Result<std::vector<std::string>> decode_names(const transport::Message& message);
-transport::Message encode_named(Kind kind, const NamedTensors& tensors);
+transport::Message encode_named(Kind kind, const NamedTensors& tensors, std::uint64_t epoch = 0);
 Result<NamedTensors> decode_named(const transport::Message& message);
 
 /// An empty message: a request without arguments, or a "done".
-transport::Message encode_empty(Kind kind);
+transport::Message encode_empty(Kind kind, std::uint64_t epoch = 0);
+Result<void> decode_empty(const transport::Message& message);
 transport::Message encode_flag(Kind kind, bool flag);
-/// Of a coordinator that says goodbye; 0, and no metadata at all, is anybody's.
-transport::Message encode_shutdown(std::uint64_t epoch);
-Result<std::uint64_t> decode_shutdown(const transport::Message& message);
 Result<bool> decode_flag(const transport::Message& message);
 
 }  // namespace tfd::runtime

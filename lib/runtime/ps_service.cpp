@@ -46,7 +46,7 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
     if (copies.empty()) continue;
     const variable::PlacedVariable& placed = *copies.front();
     if (placed.sharding.shape() != variable.spec.shape)
-      return fail(Code::kInvalidArgument, "variable '{}' is placed as {}, and is {}", variable.name,
+      return fail(Code::kInvalidArgument, "variable '{}' is placed as {}, but is {}", variable.name,
                   tensor::format_shape(placed.sharding.shape()), format_spec(variable.spec));
     for (std::size_t i = 0; i < placed.ps.size(); ++i) {
       if (placed.ps[i] != position) continue;
@@ -95,10 +95,6 @@ void PsService::begin(Post post, PostAt post_at) {
 }
 
 void PsService::load_program(LoadProgram load, transport::Responder responder) {
-  if (load.epoch < newest_)
-    return responder.reply(fail(Code::kPermissionDenied,
-                                "{} belongs to a newer coordinator (epoch {}, this one has {})", name_, newest_,
-                                load.epoch));
   if (load.epoch == epoch_) return responder.reply(encode_empty(Kind::kLoadProgram));
   const int position = position_of(load.placement, name_);
   if (position < 0)
@@ -149,7 +145,7 @@ void PsService::run_loads() {
         try {
           return make_store(program, loading->load.placement, loading->position, make_engine_);
         } catch (const std::bad_alloc&) {  // less than what is free may be granted, as by ulimit -v
-          return fail(Code::kResourceExhausted, "no memory for the variables: they need {}",
+          return fail(Code::kResourceExhausted, "not enough memory for the variables: they need {}",
                       describe_need(need_at(program, loading->load.placement, loading->position)));
         }
       }());
@@ -170,7 +166,8 @@ void PsService::loaded(Loading& loading) {
     served_ = std::make_shared<ServedVariables>(std::move(**loading.store), executor_);
     has_modules_ = loading.has_modules;
     epoch_ = epoch;
-    look_at_waiting();
+    for (WaitingRead& read : std::exchange(waiting_, {}))
+      read.responder.reply(fail(Code::kPermissionDenied, "{} belongs to another coordinator by now (epoch {})", name_, epoch));
   }
   loading.responder->reply(encode_empty(Kind::kLoadProgram));
 }
@@ -182,8 +179,6 @@ void PsService::handle(const transport::Caller& caller, const transport::Message
   switch (static_cast<Kind>(request.kind)) {
     case Kind::kRead:
       return read(caller, request, std::move(responder));
-    case Kind::kUseAverages:
-      return use_averages(std::move(responder));
     case Kind::kReadRows:
       begun = read_rows(request, responder);
       break;
@@ -198,6 +193,10 @@ void PsService::handle(const transport::Caller& caller, const transport::Message
       break;
     case Kind::kSettle:
       begun = settle(request, responder);
+      break;
+    case Kind::kUseAverages:
+      begun = decode_empty(request);
+      if (begun) return use_averages(std::move(responder));
       break;
     default:
       begun = fail(Code::kUnimplemented, "a parameter server doesn't answer requests of kind {}", request.kind);
@@ -322,9 +321,6 @@ bool PsService::is_small(const std::vector<std::size_t>& targets, const std::vec
 
 Result<void> PsService::update(const transport::Message& request, transport::Responder& responder) {
   UpdateRequest update = TFD_TRY(decode_update(request));
-  if (update.epoch != epoch_)
-    return fail(Code::kPermissionDenied, "{} belongs to another coordinator (epoch {}, the update has {})", name_,
-                epoch_, update.epoch);
   ++updates_;
   updated_ = Clock::now();
   auto admission = TFD_TRY(served_->store().admit(update.sequence, update.updates, update.client));
@@ -389,8 +385,7 @@ Result<void> PsService::change(Kind kind, std::vector<variable::Update> updates,
 }
 
 Result<void> PsService::settle(const transport::Message& request, transport::Responder& responder) {
-  const Settle settle = TFD_TRY(decode_settle(request));
-  if (settle.epoch == epoch_) served_->store().settle(settle.below);
+  served_->store().settle(TFD_TRY(decode_settle(request)).below);
   served_->start({.targets = served_->all(),
                   .is_small = true,
                   .done = [](const Error*) -> Result<transport::Message> { return encode_empty(Kind::kSettle); },

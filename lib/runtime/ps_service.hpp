@@ -39,8 +39,7 @@ class PsService {
   void stop();
 
   /// Makes the variables that the placement gives to this task, unless they are those of this epoch already; answered
-  /// when they are there. kPermissionDenied for an epoch older than one seen before: a newer coordinator has taken
-  /// over.
+  /// when they are there. TaskServer has looked at the epochs of this and of all other requests.
   void load_program(LoadProgram load, transport::Responder responder);
   /// Any other request.
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);

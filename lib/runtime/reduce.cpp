@@ -95,7 +95,7 @@ Result<variable::Update> reduce_rows(const program::OutputBinding& output, varia
   if (adds && sums) return concatenate_rows(updates, {});
   if (!adds || (!is_gradient && aggregation != variable::Aggregation::kMean))
     return fail(Code::kInvalidArgument,
-                "rows of '{}' are assigned by {} replicas: that needs the aggregation only_first_replica",
+                "rows of '{}' are assigned by {} replicas, which needs the aggregation only_first_replica",
                 first.variable, updates.size());
   if (!tensor::is_floating(first.value.dtype()))
     return fail(Code::kInvalidArgument, "there is no mean of {} over replicas",

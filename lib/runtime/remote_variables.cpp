@@ -128,9 +128,13 @@ RemoteVariables::~RemoteVariables() {
   for (const TaskClient& ps : ps_) endpoint_.remove_peer(ps.peer());
 }
 
+void RemoteVariables::set_epoch(std::uint64_t epoch) {
+  for (TaskClient& ps : ps_) ps.set_epoch(epoch);
+}
+
 Result<const variable::PlacedVariable*> RemoteVariables::find(const std::string& variable) const {
   const auto found = placed_.find(variable);
-  if (found == placed_.end()) return fail(Code::kNotFound, "variable '{}' is on no parameter server", variable);
+  if (found == placed_.end()) return fail(Code::kNotFound, "variable '{}' is not on a parameter server", variable);
   return &found->second;
 }
 
@@ -238,7 +242,7 @@ Result<void> RemoteVariables::cut(const variable::Update& update, Parts& parts) 
   };
   if (!variable::updates_rows(update.kind)) {
     if (update.value.shape() != placed.sharding.shape())
-      return fail(Code::kInvalidArgument, "the new value of '{}' is {}, the variable is {}", update.variable,
+      return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", update.variable,
                   format_spec(update.value.spec()), tensor::format_shape(placed.sharding.shape()));
     const auto values = cut_value(placed, update.value);
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -24,6 +24,8 @@ class RemoteVariables {
   RemoteVariables(transport::Endpoint& endpoint, const Placement& placement, std::stop_token stop,
                   Activity* activity = nullptr);
   ~RemoteVariables();  // disconnects from the parameter servers
+  /// Of the run whose variables they are: other ones are refused.
+  void set_epoch(std::uint64_t epoch);
 
   /// A read that is under way: do something else, then wait().
   class Pending {

@@ -45,8 +45,8 @@ Result<void> ReplicaCopies::check_function(const program::Program& program,
                                            const program::FunctionDef& function) const {
   const auto refuse = [&](const std::string& variable, std::string_view what) {
     return fail(Code::kUnimplemented,
-                "{}: functions.{}: {} of '{}', which is synchronized on read: each of {} replicas has a value of its "
-                "own; run one replica, or synchronize it on write",
+                "{}: functions.{}: {} of '{}', which is synchronized on read: each of {} replicas has its own value; "
+                "run one replica, or synchronize it on write",
                 program.path, function.name, what, variable, replicas_);
   };
   for (const program::InputBinding& input : function.inputs)
@@ -72,8 +72,8 @@ Result<void> ReplicaCopies::check_train(const program::Program& program) const {
     const bool is_evaluated = std::find(evaluated.begin(), evaluated.end(), name) != evaluated.end();
     if (!is_evaluated && (!saves || kind.per_worker)) continue;
     return fail(Code::kInvalidArgument,
-                "{}: variables.{}: is synchronized on read without an aggregation: the values of {} replicas make no "
-                "one value for {}; state 'aggregation'",
+                "{}: variables.{}: is synchronized on read without an aggregation, so the values of {} replicas can't "
+                "be combined for {}; set 'aggregation'",
                 program.path, name, replicas_, is_evaluated ? "evaluations" : "checkpoints");
   }
   return {};
@@ -183,7 +183,7 @@ Result<ReplicaCopies::State> ReplicaCopies::spread(const State& state) const {
     const std::string& variable = kept.first;
     const bool is_there =
         std::any_of(state.begin(), state.end(), [&](const auto& one) { return one.first == variable; });
-    if (!is_there && !kept.second.per_worker) return fail(Code::kNotFound, "no value of variable '{}'", variable);
+    if (!is_there && !kept.second.per_worker) return fail(Code::kNotFound, "no value for variable '{}'", variable);
   }
   State out;
   for (const auto& [name, value] : state) {

@@ -51,7 +51,7 @@ class Runner final : public ReplicaRunner {
     const CompiledFunction* function = TFD_TRY(program_->find_function(name));
     const program::FunctionDef& def = *function->def;
     if (dataset.empty() && def.arg_count + def.kwargs.size() > 0)
-      return fail(Code::kInvalidArgument, "'{}' has arguments: a dataset is needed that they are from", name);
+      return fail(Code::kInvalidArgument, "'{}' takes arguments: it needs a dataset to take them from", name);
     ClosureCall call{.function = name, .step = runs_};
     const IteratorRef argument{own_iterator_id(dataset)};
     call.args.assign(static_cast<std::size_t>(def.arg_count), argument);

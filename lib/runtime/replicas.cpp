@@ -16,7 +16,8 @@ using tensor::Tensor;
 Result<Tensor> stack(const std::vector<Tensor>& parts) {
   for (const Tensor& part : parts)
     if (part.spec() != parts.front().spec())
-      return fail(Code::kInvalidArgument, "replicas return {} and {}: results are put together, so they must be alike",
+      return fail(Code::kInvalidArgument,
+                  "replicas return {} and {}: results are stacked, so they must have the same dtype and shape",
                   tensor::format_spec(parts.front().spec()), tensor::format_spec(part.spec()));
   tensor::Shape shape = parts.front().shape();
   shape.insert(shape.begin(), static_cast<std::int64_t>(parts.size()));
@@ -84,7 +85,7 @@ Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>&
     auto parts = TFD_TRY(split_rows(element, replicas), "dataset '" + iterator->dataset + "'");
     if (shares.empty()) shares.resize(parts.size());
     if (parts.size() != shares.size())
-      return fail(Code::kInvalidArgument, "dataset '{}' has rows for {} replicas, the other one for {}",
+      return fail(Code::kInvalidArgument, "dataset '{}' has rows for {} replicas, but the other dataset for {}",
                   iterator->dataset, parts.size(), shares.size());
     for (std::size_t i = 0; i < parts.size(); ++i) shares[i].elements.put(id, iterator->spec, std::move(parts[i]));
   }

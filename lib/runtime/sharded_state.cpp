@@ -60,7 +60,7 @@ class Joiner {
       entry.parts[0] = larger(entry.parts[0], value);
       return {};
     }
-    if (placed == nullptr) return fail(Code::kInternal, "'{}' is no count", printable(name));
+    if (placed == nullptr) return fail(Code::kInternal, "'{}' is not a count", printable(name));
     if (fresh) entries_.push_back({whole, placed, std::vector<Tensor>(placed->ps.size())});
     Entry& entry = entries_[known->second];
     if (entry.placed != placed) return fail(Code::kInternal, "'{}' is a count in places", printable(whole));
@@ -138,8 +138,8 @@ Result<std::vector<State>> cut_state(const Placement& placement, const State& st
     const std::string path = name.substr(base.size());
     const bool is_shared = placed.ps.size() == 1 || (is_count(value) && !path.empty());
     if (!is_shared && value.shape() != placed.sharding.shape())
-      return fail(Code::kInvalidArgument, "'{}' is {}, the variable is {}", printable(name), format_spec(value.spec()),
-                  tensor::format_shape(placed.sharding.shape()));
+      return fail(Code::kInvalidArgument, "'{}' is {}, but the variable is {}", printable(name),
+                  format_spec(value.spec()), tensor::format_shape(placed.sharding.shape()));
     const auto values = is_shared ? std::vector<Tensor>(placed.ps.size(), value) : cut_value(placed, value);
     for (std::size_t i = 0; i < values.size(); ++i)
       parts[static_cast<std::size_t>(placed.ps[i])].emplace_back(stored_name(placed, i) + path, values[i]);

@@ -30,7 +30,6 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
 
  protected:
   virtual std::size_t count() const = 0;
-  virtual std::size_t name_bytes(std::size_t entry) const = 0;
   virtual std::uint64_t value_bytes(std::size_t entry) const = 0;
   /// Entries [first, end).
   virtual void send(std::size_t first, std::size_t end) = 0;
@@ -41,13 +40,10 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
     while (!has_failed_ && in_flight_ < kPartsAtOnce && next_ < count()) {
       const std::size_t first = next_;
       std::uint64_t bytes = 0;
-      std::size_t names = 0;
       do {
         bytes += value_bytes(next_);
-        names += name_bytes(next_);
         ++next_;
-      } while (next_ < count() && next_ - first < kMostPartTensors && bytes + value_bytes(next_) <= part_bytes_ &&
-               names + name_bytes(next_) <= kMostNameBytes);
+      } while (next_ < count() && next_ - first < kMostPartTensors && bytes + value_bytes(next_) <= part_bytes_);
       ++in_flight_;
       send(first, next_);
     }
@@ -91,7 +87,6 @@ class Download final : public Transfer {
 
  private:
   std::size_t count() const override { return entries_.size(); }
-  std::size_t name_bytes(std::size_t) const override { return 0; }  // they are there already
   std::uint64_t value_bytes(std::size_t entry) const override {
     const tensor::TensorSpec& spec = entries_[entry].spec;
     return static_cast<std::uint64_t>(tensor::element_count(spec.shape)) * tensor::dtype_size(spec.dtype);
@@ -143,7 +138,6 @@ class Upload final : public Transfer {
 
  private:
   std::size_t count() const override { return values_.size(); }
-  std::size_t name_bytes(std::size_t entry) const override { return values_[entry].first.size() + 4; }
   std::uint64_t value_bytes(std::size_t entry) const override { return values_[entry].second.byte_size(); }
   void send(std::size_t first, std::size_t end) override {
     Values part;
@@ -166,13 +160,13 @@ class Upload final : public Transfer {
 }  // namespace
 
 void TaskClient::begin_export(Deadline deadline, Callback<ExportedState> done) {
-  endpoint_.request(peer_, encode_state(StateKind::kBeginExport), deadline,
+  endpoint_.request(peer_, encode_state(StateKind::kBeginExport, epoch()), deadline,
                     when_answered(std::move(done), decode_exported_state));
 }
 
 void TaskClient::export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
                              Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(peer_, encode(ExportPart{id, positions}), deadline,
+  endpoint_.request(peer_, encode(ExportPart{id, positions}, epoch()), deadline,
                     [done = std::move(done), count = positions.size()](Result<transport::Message> answer) {
                       if (!answer) return done(fail(std::move(answer).error()));
                       if (answer->tensors.size() != count)
@@ -182,22 +176,22 @@ void TaskClient::export_part(std::uint64_t id, const std::vector<std::uint32_t>&
 }
 
 void TaskClient::begin_import(Deadline deadline, Callback<std::uint64_t> done) {
-  endpoint_.request(peer_, encode_state(StateKind::kBeginImport), deadline,
+  endpoint_.request(peer_, encode_state(StateKind::kBeginImport, epoch()), deadline,
                     when_answered(std::move(done), decode_state_id));
 }
 
 void TaskClient::import_part(std::uint64_t id, const Values& values, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode(ImportPart{id, values}), deadline,
+  endpoint_.request(peer_, encode(ImportPart{id, values}, epoch()), deadline,
                     when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
 }
 
 void TaskClient::commit_import(std::uint64_t id, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_state(StateKind::kCommitImport, id), deadline,
+  endpoint_.request(peer_, encode_state_id(StateKind::kCommitImport, id, epoch()), deadline,
                     when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
 }
 
 void TaskClient::end_state(std::uint64_t id, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_state(StateKind::kEndState, id), deadline,
+  endpoint_.request(peer_, encode_state_id(StateKind::kEndState, id, epoch()), deadline,
                     when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
 }
 

@@ -8,8 +8,6 @@ namespace {
 constexpr std::uint64_t most_import_bytes(std::uint64_t values) { return 32 * values + (std::uint64_t{64} << 20); }
 constexpr std::size_t most_import_entries(std::size_t variables) { return 64 * variables + 4096; }
 
-transport::Message state_done(StateKind kind) { return {static_cast<std::uint16_t>(kind), {}, {}}; }
-
 /// Its own, of the connection that asks: nobody else's.
 template <class Transfers>
 auto* find_transfer(Transfers& transfers, std::uint64_t id, std::uint64_t connection) {
@@ -86,7 +84,7 @@ Result<transport::Message> StateTransfers::export_part(std::uint64_t connection,
   const ExportPart part = TFD_TRY(decode_export_part(request));
   const Export* found = find_transfer(exports_, part.id, connection);
   if (found == nullptr || !found->snapshot->is_complete.load(std::memory_order_acquire)) return no_transfer("export");
-  transport::Message answer = state_done(StateKind::kExportPart);
+  transport::Message answer = encode_state(StateKind::kExportPart);
   for (const std::uint32_t position : part.positions) {
     if (position >= found->snapshot->values.size())
       return fail(Code::kInvalidArgument, "entry {} of an export of {}", position, found->snapshot->values.size());
@@ -100,7 +98,7 @@ Result<transport::Message> StateTransfers::begin_import(const Served& served, st
     return fail(Code::kResourceExhausted, "{} imports are under way already", imports_.size());
   const std::uint64_t id = next_id_++;
   imports_[id] = {connection, Clock::now(), served, {}, 0};
-  return encode_state(StateKind::kBeginImport, id);
+  return encode_state_id(StateKind::kBeginImport, id);
 }
 
 Result<transport::Message> StateTransfers::import_part(std::uint64_t connection, const transport::Message& request) {
@@ -117,7 +115,7 @@ Result<transport::Message> StateTransfers::import_part(std::uint64_t connection,
     }
     found->values.emplace_back(std::move(name), std::move(value));
   }
-  return state_done(StateKind::kImportPart);
+  return encode_state(StateKind::kImportPart);
 }
 
 void StateTransfers::commit_import(const Served& served, std::uint64_t connection, const transport::Message& request,
@@ -140,7 +138,7 @@ void StateTransfers::commit_import(const Served& served, std::uint64_t connectio
     served->store().replace(targets[part], std::move(*restored->variables[targets[part]]));
     return {};
   };
-  change.done = [](const Error*) -> Result<transport::Message> { return state_done(StateKind::kCommitImport); };
+  change.done = [](const Error*) -> Result<transport::Message> { return encode_state(StateKind::kCommitImport); };
   served->start(std::move(change));
 }
 
@@ -148,7 +146,7 @@ Result<transport::Message> StateTransfers::end_state(std::uint64_t connection, c
   const std::uint64_t id = TFD_TRY(decode_state_id(request));
   if (find_transfer(exports_, id, connection) != nullptr) exports_.erase(id);
   if (find_transfer(imports_, id, connection) != nullptr) imports_.erase(id);
-  return state_done(StateKind::kEndState);
+  return encode_state(StateKind::kEndState);
 }
 
 }  // namespace tfd::runtime

@@ -49,6 +49,7 @@ void TaskClient::load_worker(const program::Program& program, const Placement& p
 void TaskClient::load(const program::Program& program, const Placement& placement, std::uint64_t epoch,
                       Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done,
                       std::uint64_t shuffle_stream) {
+  set_epoch(epoch);
   const LoadProgram load{epoch,         program.path, program.directory, program.document,
                          program.files, placement,    shuffle_stream};
   // First who it is: a spec may be wrong about where a task is, and what follows would be told to another one.
@@ -69,12 +70,12 @@ void TaskClient::load(const program::Program& program, const Placement& placemen
 
 void TaskClient::create_iterator(const std::string& id, const std::string& dataset, Deadline deadline,
                                  Callback<void> done, std::uint64_t shuffle_stream) {
-  endpoint_.request(peer_, encode(CreateIterator{id, dataset, shuffle_stream}), deadline,
+  endpoint_.request(peer_, encode(CreateIterator{id, dataset, shuffle_stream, epoch()}), deadline,
                     acknowledged(std::move(done)));
 }
 
 void TaskClient::drop_iterator(const std::string& id, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_names(Kind::kDropIterator, {id}), deadline, acknowledged(std::move(done)));
+  endpoint_.request(peer_, encode_names(Kind::kDropIterator, {id}, epoch()), deadline, acknowledged(std::move(done)));
 }
 
 void TaskClient::open_session(const CommandSession& session, Deadline deadline, Callback<int> done) {
@@ -118,11 +119,13 @@ void TaskClient::evaluate(const std::string& function, std::int64_t count, std::
 
 void TaskClient::read(const std::vector<std::string>& variables, Deadline deadline,
                       Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(peer_, encode_names(Kind::kRead, variables), deadline, counted(variables.size(), std::move(done)));
+  endpoint_.request(peer_, encode_names(Kind::kRead, variables, epoch()), deadline,
+                    counted(variables.size(), std::move(done)));
 }
 
 void TaskClient::read_rows(const NamedTensors& rows, Deadline deadline, Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(peer_, encode_named(Kind::kReadRows, rows), deadline, counted(rows.size(), std::move(done)));
+  endpoint_.request(peer_, encode_named(Kind::kReadRows, rows, epoch()), deadline,
+                    counted(rows.size(), std::move(done)));
 }
 
 void TaskClient::update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
@@ -141,16 +144,16 @@ void TaskClient::assign(const std::string& variable, const tensor::Tensor& value
 }
 
 void TaskClient::assign(const NamedTensors& values, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_named(Kind::kAssign, values), deadline, acknowledged(std::move(done)));
+  endpoint_.request(peer_, encode_named(Kind::kAssign, values, epoch()), deadline, acknowledged(std::move(done)));
 }
 
 void TaskClient::assign_rows(const std::vector<variable::Update>& rows, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode(UpdateRequest{0, 0, rows}, Kind::kAssignRows), deadline,
+  endpoint_.request(peer_, encode(UpdateRequest{epoch(), 0, rows}, Kind::kAssignRows), deadline,
                     acknowledged(std::move(done)));
 }
 
 void TaskClient::use_averages(Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_empty(Kind::kUseAverages), deadline, acknowledged(std::move(done)));
+  endpoint_.request(peer_, encode_empty(Kind::kUseAverages, epoch()), deadline, acknowledged(std::move(done)));
 }
 
 void TaskClient::status(Deadline deadline, Callback<TaskStatus> done) {
@@ -158,7 +161,7 @@ void TaskClient::status(Deadline deadline, Callback<TaskStatus> done) {
 }
 
 void TaskClient::shutdown(std::uint64_t epoch, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_shutdown(epoch), deadline, acknowledged(std::move(done)));
+  endpoint_.request(peer_, encode_empty(Kind::kShutdown, epoch), deadline, acknowledged(std::move(done)));
 }
 
 }  // namespace tfd::runtime

@@ -23,6 +23,30 @@ std::uint64_t resident_bytes() {
   return file ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
+/// What the epoch of a request, in the frame's header, has to be.
+enum class EpochRule {
+  kNone,
+  kBegins,   // not older than the run that is there
+  kGoodbye,  // the same, or none
+  kRun,      // that of the run that is there
+  kSession,  // any: CommandRunner has its sessions by epoch
+};
+
+/// A kind that isn't named here is one of a run.
+EpochRule epoch_rule_of(std::uint16_t kind) {
+  if (is_command_kind(kind)) return EpochRule::kSession;
+  switch (static_cast<Kind>(kind)) {
+    case Kind::kStatus:
+      return EpochRule::kNone;
+    case Kind::kShutdown:
+      return EpochRule::kGoodbye;
+    case Kind::kLoadProgram:
+      return EpochRule::kBegins;
+    default:
+      return EpochRule::kRun;
+  }
+}
+
 class Server final : public TaskServer {
  public:
   explicit Server(TaskServerOptions options)
@@ -39,7 +63,7 @@ class Server final : public TaskServer {
 
   Result<void> start() {
     if (options_.native.allowed && !options_.key)
-      return fail(Code::kFailedPrecondition, "{} can't run plug-ins and commands: the cluster has no key", ps_name());
+      return fail(Code::kFailedPrecondition, "{} can't run plug-ins or commands: the cluster has no key", ps_name());
     transport::EndpointOptions endpoint;
     endpoint.name = cluster::format_task(options_.task);
     endpoint.bind = options_.bind;
@@ -80,6 +104,7 @@ class Server final : public TaskServer {
       if (static_cast<Kind>(request.kind) == Kind::kStatus) return responder.reply(encode(starting_status()));
       return responder.reply(fail(Code::kUnavailable, "{} is starting", ps_name()));
     }
+    if (auto fits = check_epoch(request); !fits) return responder.reply(fail(std::move(fits).error()));
     switch (static_cast<Kind>(request.kind)) {
       case Kind::kStatus:
         return responder.reply(encode(status()));
@@ -94,6 +119,35 @@ class Server final : public TaskServer {
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) return load_ps(request, std::move(responder));
     ps_.handle(caller, request, std::move(responder));
+  }
+
+  /// The one place where epochs of requests are compared with this task's. A worker compares again what it begins to
+  /// do, for by then the program that it was asked to load may not have been loaded.
+  Result<void> check_epoch(const transport::Message& request) const {
+    const std::uint64_t asked = request.epoch;
+    const std::uint64_t newest = worker_ ? worker_->newest() : ps_.newest();  // also while that is still being loaded
+    switch (epoch_rule_of(request.kind)) {
+      case EpochRule::kNone:
+        return {};
+      case EpochRule::kGoodbye:
+        if (asked == 0) return {};
+        [[fallthrough]];
+      case EpochRule::kBegins:
+        if (asked != 0 && asked >= newest) return {};
+        return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, the request has {})",
+                    ps_name(), newest, asked);
+      case EpochRule::kSession:
+        if (asked != 0) return {};
+        return fail(Code::kPermissionDenied, "a request about a session of {} that doesn't say which", ps_name());
+      case EpochRule::kRun:
+        break;
+    }
+    const std::uint64_t own = worker_ ? newest : ps_.epoch();
+    if (asked == own && own != 0) return {};
+    // Who asks a task that has been started anew is told what it is told of one that is gone.
+    if (own == 0 && asked != 0) return fail(Code::kUnavailable, "{} has no program", ps_name());
+    return fail(Code::kPermissionDenied, "{} belongs to another coordinator (epoch {}, the request has {})", ps_name(),
+                own, asked);
   }
 
   Result<transport::Message> drop(const transport::Message& request) {
@@ -113,13 +167,7 @@ class Server final : public TaskServer {
   }
 
   void shut_down(const transport::Message& request, transport::Responder responder) {
-    const auto epoch = decode_shutdown(request);
-    if (!epoch) return responder.reply(fail(epoch.error()));
-    const std::uint64_t own = worker_ ? worker_->newest() : ps_.newest();  // also while that is still being loaded
-    if (*epoch != 0 && *epoch < own)
-      return responder.reply(fail(Code::kPermissionDenied,
-                                  "{} belongs to a newer coordinator (epoch {}, the goodbye has {})", ps_name(), own,
-                                  *epoch));
+    if (auto decoded = decode_empty(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
     responder.reply(encode_empty(Kind::kShutdown));
     if (options_.on_shutdown) options_.on_shutdown();
   }

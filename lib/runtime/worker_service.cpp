@@ -16,7 +16,7 @@ constexpr std::string_view kOwnIterator = "dataset:";  // of the program's own d
 Result<void> check_native(const TaskServerOptions& options) {
   if (options.native.allowed) return {};  // and the cluster has a key, which whoever asks has too
   return fail(Code::kPermissionDenied,
-              "{} runs no plug-ins and commands: its server was started without --allow-native",
+              "{} does not run plug-ins or commands: its server was started without --allow-native",
               cluster::format_task(options.task));
 }
 
@@ -63,9 +63,8 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
       return responder.reply(fail(Code::kCancelled, "this task is stopping"));
     }
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) {
-      const auto epoch = decode_load_epoch(request);
-      if (epoch && *epoch > newest_) {
-        newest_ = *epoch;
+      if (request.epoch > newest_) {
+        newest_ = request.epoch;
         ended = abandon(lock, [&](std::uint64_t connection) { return connection != caller.connection; });
       }
     }
@@ -79,7 +78,6 @@ void WorkerService::drop(const DropWaiting& drop) {
   std::deque<Job> dropped;
   {
     const std::unique_lock lock(mutex_);
-    if (drop.epoch < drop_.epoch) return;
     drop_ = drop;  // for what comes later: a large closure may still be on its way
     dropped = take_calls(lock, jobs_.size(), [&](const ClosureCall& call) { return drop.includes(call); });
   }
@@ -114,7 +112,7 @@ void WorkerService::caller_gone(const transport::Caller& caller) {
     std::unique_lock lock(mutex_);
     ended = abandon(lock, [&](std::uint64_t connection) { return connection == caller.connection; });
   }
-  for (Job& job : ended) job.responder.reply(fail(Code::kCancelled, "who asked is gone"));
+  for (Job& job : ended) job.responder.reply(fail(Code::kCancelled, "the client that asked is gone"));
 }
 
 std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std::mutex>&,
@@ -187,10 +185,19 @@ void WorkerService::forget_stopped() {
   if (program_ && program_->program().has_kind(program::FunctionKind::kCommand)) iterators_.clear();
 }
 
+// Its epoch was the newest when the request came, behind the load of that program; which may have failed, or another
+// one may be there by now.
+Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {
+  if (epoch == epoch_ && program_) return {};
+  return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})",
+              epoch_.load(), epoch);
+}
+
 Result<transport::Message> WorkerService::answer(const transport::Message& request) {
+  if (static_cast<Kind>(request.kind) != Kind::kLoadProgram) TFD_TRY(check_epoch(request.epoch));
   switch (static_cast<Kind>(request.kind)) {
     case Kind::kLoadProgram:
-      return load_program(TFD_TRY(decode_load_program(request)));
+      return finish_load(request.epoch, load_program(TFD_TRY(decode_load_program(request))));
     case Kind::kCreateIterator:
       return create_iterator(TFD_TRY(decode_create_iterator(request)));
     case Kind::kDropIterator:
@@ -214,9 +221,6 @@ Result<transport::Message> WorkerService::answer(const transport::Message& reque
 }
 
 Result<transport::Message> WorkerService::load_program(const LoadProgram& load) {
-  if (load.epoch < epoch_)
-    return fail(Code::kPermissionDenied, "this worker belongs to a newer coordinator (epoch {}, this one has {})",
-                epoch_.load(), load.epoch);
   if (load.epoch != epoch_) {
     activity_.begin("(the program)");
     program::Program program = TFD_TRY(parse_loaded(load));
@@ -237,6 +241,7 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
     variables_.reset();
     program_ = std::move(made);
     variables_ = std::make_unique<RemoteVariables>(endpoint_, load.placement, stop_.get_token(), &activity_);
+    variables_->set_epoch(load.epoch);
     copies_ = std::move(copies);
     own_ = std::move(own);
     own_updates_ = 0;
@@ -249,28 +254,27 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
   return encode_empty(Kind::kLoadProgram);
 }
 
+// Of a program that couldn't be loaded, what was there before stays.
+Result<transport::Message> WorkerService::finish_load(std::uint64_t epoch, Result<transport::Message> loaded) {
+  const std::scoped_lock lock(mutex_);
+  if (!loaded && newest_ == epoch) newest_ = epoch_.load();
+  if (loaded && newest_ < epoch) newest_ = epoch;  // another attempt at it had failed
+  return loaded;
+}
+
 // The parameter servers' are as many as the coordinator took to be right.
 Result<ReplicaCopies> WorkerService::make_copies(const program::Program& program, const Placement& placement) const {
   auto copies = TFD_TRY(ReplicaCopies::make(program, replicas_));
   for (const program::VariableDef& variable : program.variables)
     if (variable.synchronization == variable::Synchronization::kOnRead && !variable.per_worker &&
         !placement.placed.contains(copies.names_of(variable.name).front()))
-      return fail(
-          Code::kInvalidArgument,
-          "variable '{}', which is synchronized on read, was made for another number of replicas than the {} of "
-          "this worker",
-          variable.name, replicas_);
+      return fail(Code::kInvalidArgument,
+                  "variable '{}', which is synchronized on read, was not created for the {} replicas of this worker",
+                  variable.name, replicas_);
   return copies;
 }
 
-Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {
-  if (epoch == epoch_ && program_) return {};
-  return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})",
-              epoch_.load(), epoch);
-}
-
 Result<transport::Message> WorkerService::create_iterator(const CreateIterator& create) {
-  if (!program_) return fail(Code::kFailedPrecondition, "this worker has no program yet");
   activity_.begin("(dataset " + create.dataset + ")");
   const auto dataset = TFD_TRY(program_->find_dataset(create.dataset));
   auto iterator = TFD_TRY(dataset->iterate({.stream = create.shuffle_stream}));
@@ -305,7 +309,7 @@ Result<std::vector<std::string>> WorkerService::variables_of(const program::Func
   const auto add = [&](const ArgumentValue& value) -> Result<void> {
     const auto* variable = std::get_if<VariableRef>(&value);
     if (variable == nullptr) return {};
-    if (!is_own(variable->name)) return fail(Code::kNotFound, "no variable '{}' of each worker", variable->name);
+    if (!is_own(variable->name)) return fail(Code::kNotFound, "no per-worker variable '{}'", variable->name);
     if (std::ranges::find(names, variable->name) == names.end()) names.push_back(variable->name);
     return {};
   };
@@ -372,7 +376,6 @@ Result<void> WorkerService::look_up(const program::FunctionDef& function, CallCo
 }
 
 Result<transport::Message> WorkerService::run(const ClosureCall& call) {
-  TFD_TRY(check_epoch(call.epoch));
   activity_.begin(call.function);
   const CompiledFunction* function = TFD_TRY(program_->find_function(call.function));
   const program::FunctionDef& def = *function->def;
@@ -420,7 +423,6 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
 }
 
 Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
-  TFD_TRY(check_epoch(part.epoch));
   activity_.begin(part.function);
   const CompiledFunction* function = TFD_TRY(program_->find_function(part.function));
   const program::FunctionDef& def = *function->def;
@@ -464,7 +466,7 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
     more = more && !iterators.empty();
   }
   if (stop_.stop_requested()) return fail(Code::kCancelled, "this task is stopping");
-  if (is_abandoned()) return fail(Code::kCancelled, "who asked is gone");
+  if (is_abandoned()) return fail(Code::kCancelled, "the client that asked is gone");
   return encode(ClosureOutcome{{}, metrics.parts()});
 }
 

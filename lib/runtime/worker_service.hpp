@@ -58,6 +58,7 @@ class WorkerService {
   Error fenced_off() const;
   Result<transport::Message> answer(const transport::Message& request);
   Result<transport::Message> load_program(const LoadProgram& load);
+  Result<transport::Message> finish_load(std::uint64_t epoch, Result<transport::Message> loaded);
   Result<transport::Message> create_iterator(const CreateIterator& create);
   Result<transport::Message> run(const ClosureCall& call);
   Result<transport::Message> evaluate(const Evaluate& evaluate);

@@ -26,10 +26,10 @@ Result<void> check_state(const program::Program& program, const variable::Checkp
     const auto found =
         std::ranges::find(checkpoint.state, variable.name, &std::pair<std::string, tensor::Tensor>::first);
     if (found == checkpoint.state.end())
-      return fail(Code::kInvalidArgument, "{} has no variable '{}': it is of another program", checkpoint.path,
+      return fail(Code::kInvalidArgument, "{} has no variable '{}': it belongs to another program", checkpoint.path,
                   variable.name);
     if (found->second.spec() != variable.spec)
-      return fail(Code::kInvalidArgument, "{}: variable '{}' is {}, and {} in {}: it is of another program",
+      return fail(Code::kInvalidArgument, "{}: variable '{}' is {}, but {} in {}: it belongs to another program",
                   checkpoint.path, variable.name, tensor::format_spec(found->second.spec()),
                   tensor::format_spec(variable.spec), program.path);
   }
@@ -39,7 +39,7 @@ Result<void> check_state(const program::Program& program, const variable::Checkp
 Result<variable::Checkpoint> load_weights(const program::Program& program, const std::string& path, const Log& log) {
   std::vector<std::string> skipped;
   auto checkpoint = TFD_TRY(variable::load_named_checkpoint(path, &skipped), "--checkpoint");
-  for (const std::string& one : skipped) log.warning("passed over a checkpoint: {}", one);
+  for (const std::string& one : skipped) log.warning("skipped a checkpoint: {}", one);
   TFD_TRY(check_state(program, checkpoint));
   return checkpoint;
 }
@@ -58,24 +58,24 @@ Result<std::optional<variable::Checkpoint>> Checkpoints::find(const program::Pro
   std::error_code error;  // what isn't a directory has none, and probe() says so
   if (!std::filesystem::is_directory(directory, error)) return std::nullopt;
   index_ = TFD_TRY(variable::read_checkpoint_index(directory));
-  if (!index_.broken.empty()) options_.log.warning("{}: going by what the checkpoints themselves say", index_.broken);
+  if (!index_.broken.empty()) options_.log.warning("{}: using what the checkpoints themselves say", index_.broken);
   if (!train_.checkpoint->resume) {
     if (index_.checkpoints.empty() && index_.others.empty()) return std::nullopt;
-    return fail(Code::kInvalidArgument,
-                "{}: has checkpoints of an earlier run, and train.checkpoint.resume is false: --start-over moves them "
-                "aside",
-                directory);
+    return fail(
+        Code::kInvalidArgument,
+        "{}: has checkpoints of an earlier run, but train.checkpoint.resume is false: --start-over moves them aside",
+        directory);
   }
   std::vector<std::string> skipped;
   auto found = TFD_TRY(variable::load_latest_checkpoint(index_, directory, &skipped));
   for (const std::string& one : skipped) options_.log.warning("skipped a checkpoint: {}", one);
   if (!found && !index_.others.empty())
-    options_.log.warning("{}: another run's, which doesn't go on here (--checkpoint starts from it)",
+    options_.log.warning("{} belongs to another run; not resuming from it (--checkpoint starts from it)",
                          index_.others.back());
   if (!found) return found;
   TFD_TRY(check_state(program, *found));
   if (!options_.checkpoint.empty() && options_.say)
-    options_.say(fmt::format("--checkpoint {} isn't used: the training goes on", options_.checkpoint));
+    options_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
   step_ = path_step_ = found->step;
   path_ = found->path;
   ended_ = find_run_end(directory);
@@ -113,7 +113,7 @@ Result<void> Checkpoints::probe() const {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
-    const auto why = fail_errno(error.value(), "cannot make it").value();
+    const auto why = fail_errno(error.value(), "cannot create it").value();
     return refuse(why.code, why.message);
   }
   const std::string path = fmt::format("{}/.probe-{}", directory, ::getpid());
@@ -195,7 +195,7 @@ void Checkpoints::mark_end(const std::string& reason, std::int64_t step, std::op
   end.run = index_.run;
   if (stated && reason == "done") end.rule = rule_of_epochs(*stated);
   if (const auto written = save_run_end(train_.checkpoint->directory, end); !written)
-    options_.log.error("cannot write that the training is over: {}", written.error().message);
+    options_.log.error("cannot record that the training is over: {}", written.error().message);
 }
 
 std::string Checkpoints::describe() const {

@@ -64,7 +64,7 @@ Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOpti
   const auto count = count_elements(program, dataset, options.data_root);
   if (!count)
     return fail(count.error().code,
-                "{}: train.epochs: can't count the elements of dataset '{}' here ({}): state train.steps", program.path,
+                "{}: train.epochs: can't count the elements of dataset '{}' here ({}): set train.steps", program.path,
                 dataset, count.error().message);
   if (*count <= 0)
     return fail(Code::kInvalidArgument, "{}: train.epochs: dataset '{}' has no elements", program.path, dataset);

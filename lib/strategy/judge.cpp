@@ -22,7 +22,7 @@ void Judge::resume(std::int64_t step) {
   const auto state = record_->find(step);
   if (!state) return;
   if (restores_ && state->best_step && !record_->has_best(*state->best_step))
-    return log_.warning("the state of the best evaluation, at step {}, is gone: train.stop begins anew",
+    return log_.warning("the state of the best evaluation, at step {}, is gone: train.stop starts over",
                         *state->best_step);
   stop_by_->restore(state->best, state->since);
   seen_step_ = state->step;
@@ -65,7 +65,7 @@ Result<void> Judge::observe_for_stop(std::int64_t step, const Metrics& metrics, 
   now.best_step = best_step_;
   now.best_metrics = best_metrics_;
   if (written) written = record_->add(std::move(now));
-  if (!written) log_.error("cannot write what train.stop has seen up to step {}: {}", step, written.error().message);
+  if (!written) log_.error("cannot save the history of train.stop up to step {}: {}", step, written.error().message);
   return {};
 }
 

@@ -10,7 +10,7 @@ namespace tfd::strategy {
 
 Result<ParameterServerStrategy> ParameterServerStrategy::make(cluster::ClusterConfig config, LocalDevices devices) {
   if (devices.count < 1)
-    return fail(Code::kInvalidArgument, "a worker needs a replica at least, not {}", devices.count);
+    return fail(Code::kInvalidArgument, "a worker needs at least one replica, not {}", devices.count);
   ParameterServerStrategy out(std::move(config), std::move(devices));
   const cluster::ClusterSpec& spec = out.config_.cluster;
   if (spec.empty()) {
@@ -19,8 +19,7 @@ Result<ParameterServerStrategy> ParameterServerStrategy::make(cluster::ClusterCo
     return out;
   }
   if (!out.config_.task)
-    return fail(Code::kInvalidArgument,
-                "the task type and the task id of this worker are needed where there is a cluster{}{}",
+    return fail(Code::kInvalidArgument, "with a cluster, the task type and the task id of this worker are needed{}{}",
                 out.config_.no_task_reason.empty() ? "" : ": ", out.config_.no_task_reason);
   if (!spec.has_job("ps") || spec.find_job("ps")->empty())
     return fail(Code::kInvalidArgument, "the cluster spec needs to have `ps` jobs");
@@ -82,7 +81,7 @@ Result<InputContext> ParameterServerStrategy::input_context() const {
 Result<PlacedVariable> ParameterServerStrategy::create_variable(const std::string& name,
                                                                 variable::Aggregation aggregation,
                                                                 const std::string& colocate_with) {
-  if (variables_.contains(name)) return fail(Code::kInvalidArgument, "variable '{}' exists already", name);
+  if (variables_.contains(name)) return fail(Code::kInvalidArgument, "variable '{}' already exists", name);
   const auto devices = parameter_devices();
   PlacedVariable placed{name, 0, {}, aggregation, num_replicas_in_sync() > 1};
   if (colocate_with.empty()) {
@@ -90,7 +89,8 @@ Result<PlacedVariable> ParameterServerStrategy::create_variable(const std::strin
   } else {
     const auto beside = variables_.find(colocate_with);
     if (beside == variables_.end())
-      return fail(Code::kInvalidArgument, "variable '{}' is to be beside '{}', which isn't there", name, colocate_with);
+      return fail(Code::kInvalidArgument, "variable '{}' is to be placed beside '{}', which does not exist", name,
+                  colocate_with);
     placed.ps = beside->second.ps;
   }
   placed.device = devices[static_cast<std::size_t>(placed.ps)];
@@ -101,7 +101,7 @@ Result<PlacedVariable> ParameterServerStrategy::create_variable(const std::strin
 Result<std::vector<PlacedVariable>> ParameterServerStrategy::create_partitioned_variable(
     const std::string& name, variable::Aggregation aggregation, int parts) {
   if (parts < 1) return fail(Code::kInvalidArgument, "variable '{}' can't be in {} parts", name, parts);
-  if (variables_.contains(name)) return fail(Code::kInvalidArgument, "variable '{}' exists already", name);
+  if (variables_.contains(name)) return fail(Code::kInvalidArgument, "variable '{}' already exists", name);
   std::vector<PlacedVariable> out;
   for (int i = 0; i < parts; ++i) out.push_back(TFD_TRY(create_variable(variable::shard_name(name, i), aggregation)));
   return out;

@@ -48,7 +48,7 @@ Result<program::Program> with_counters(const program::Program& program, std::siz
 Result<PsProgram> make_ps_program(const program::Program& program, const ParameterServerStrategy& strategy) {
   for (const std::string_view name : kOwn)
     if (program.find_variable(name) != nullptr)
-      return fail(Code::kInvalidArgument, "{}: variables.{}: the strategy has a variable of this name of its own",
+      return fail(Code::kInvalidArgument, "{}: variables.{}: the name is reserved for a variable of the strategy",
                   program.path, name);
   const auto& spec = strategy.cluster_resolver().cluster;
   std::vector<std::pair<std::string, std::string>> servers;
@@ -58,8 +58,8 @@ Result<PsProgram> make_ps_program(const program::Program& program, const Paramet
   for (const auto& [name, address] : servers)
     if (TFD_TRY(cluster::parse_address(address), "cluster." + name).port == 0)
       return fail(Code::kInvalidArgument,
-                  "cluster.{}: port 0 can't be connected to\nhint: nobody serves this spec yet: tfd-serve prints one "
-                  "with the ports it has",
+                  "cluster.{}: cannot connect to port 0\nhint: nothing serves this spec yet: tfd-serve prints one with "
+                  "the ports it has",
                   name);
   PsProgram out;
   out.program = TFD_TRY(with_counters(program, strategy.clients().size()));

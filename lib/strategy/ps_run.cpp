@@ -99,8 +99,8 @@ class PsRun {
     const bool is_named = request_.untrained || !options_.train.checkpoint.empty();
     if (session_.adopted() && is_named)
       return fail(Code::kInvalidArgument,
-                  "{}: the parameter servers hold the variables of a training that isn't done: --cluster none runs the "
-                  "function apart from it",
+                  "{}: the parameter servers hold the variables of a training that isn't done: use --cluster none to "
+                  "run the function separately",
                   request_.untrained ? "--untrained" : "--checkpoint");
     if (options_.on_begin) options_.on_begin();
     auto replicas = TFD_TRY(session_.replica_options());
@@ -122,19 +122,18 @@ class PsRun {
       found = TFD_TRY(latest_of(train->checkpoint->directory));
     if (found && options_.train.say) options_.train.say(fmt::format("weights from {}", found->path));
     if (found || !needs_weights(stated_, function)) return found;
-    return fail(
-        Code::kInvalidArgument,
-        "function '{}' needs trained variables, and {}: --checkpoint FILE|DIR names some, --untrained takes the "
-        "initial values",
-        request_.function,
-        has_directory ? fmt::format("there is no checkpoint in {}", train->checkpoint->directory)
-                      : std::string("the program has no train.checkpoint"));
+    return fail(Code::kInvalidArgument,
+                "function '{}' needs trained variables, but {}: give --checkpoint FILE|DIR, or --untrained to use the "
+                "initial values",
+                request_.function,
+                has_directory ? fmt::format("there is no checkpoint in {}", train->checkpoint->directory)
+                              : std::string("the program has no train.checkpoint"));
   }
 
   Result<std::optional<variable::Checkpoint>> latest_of(const std::string& directory) const {
     std::vector<std::string> skipped;
     auto found = TFD_TRY(variable::load_latest_checkpoint(directory, &skipped));
-    for (const std::string& one : skipped) options_.train.log.warning("passed over a checkpoint: {}", one);
+    for (const std::string& one : skipped) options_.train.log.warning("skipped a checkpoint: {}", one);
     if (found) TFD_TRY(check_state(stated_, *found));
     return found;
   }
@@ -241,7 +240,7 @@ Result<TrainSummary> run_on_parameter_servers(const program::Program& program, c
   if (!request.dataset.empty() && !program.datasets.contains(request.dataset))
     return fail(Code::kInvalidArgument, "no dataset '{}'", printable(request.dataset));
   if (strategy.is_parameter_server() || strategy.is_evaluator())
-    return fail(Code::kInvalidArgument, "{} is no worker", strategy.task_name());
+    return fail(Code::kInvalidArgument, "{} is not a worker", strategy.task_name());
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<Interrupts>();
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));
   return PsRun(program, made, strategy, options, request).run();

@@ -59,8 +59,9 @@ Result<void> PsSession::connect() {
 Result<void> PsSession::check_variables() {
   const auto& program = program_.program;
   const auto differs = [&](const std::string& name, const std::string& there, const tensor::TensorSpec& spec) {
-    return fail(Code::kInvalidArgument, "variable '{}' is {} on the parameter server, and {} in {}: another program",
-                name, there, format_spec(spec), program.path);
+    return fail(Code::kInvalidArgument,
+                "variable '{}' is {} on the parameter server, but {} in {}: it holds another program", name, there,
+                format_spec(spec), program.path);
   };
   std::vector<std::string> names;
   std::vector<runtime::RowLookup> last_rows;
@@ -76,10 +77,9 @@ Result<void> PsSession::check_variables() {
       last_rows.push_back({variable.name, Tensor::scalar(DType::kS64, variable.spec.shape[0] - 1)});
   const auto read = host_->read(names);
   if (!read && read.error().code == Code::kNotFound)
-    return fail(
-        Code::kInvalidArgument,
-        "the parameter servers hold another program, or one for another number of replicas than the {} of {}: {}",
-        program_.copies.replicas(), strategy_.task_name(), read.error().message);
+    return fail(Code::kInvalidArgument,
+                "the parameter servers hold another program, or one that is not for the {} replicas of {}: {}",
+                program_.copies.replicas(), strategy_.task_name(), read.error().message);
   if (!read) return fail(read.error());
   const auto& values = *read;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -96,17 +96,22 @@ Result<void> PsSession::check_variables() {
   return {};
 }
 
-/// Whether the parameter servers hold this program's variables, initialised; takes their epoch then.
+/// Whether the parameter servers hold this program's variables, initialised; takes their epoch.
 Result<bool> PsSession::find_running() {
   const auto all = TFD_TRY(servers_->status(Deadline::after(options_.connect_timeout)));
   for (const runtime::TaskStatus& one : all)
     if (one.epoch == 0 || one.epoch != all.front().epoch) return false;
+  remote_->set_epoch(all.front().epoch);
+  const auto is_other = [](const Error& error) {  // it may begin anew just now
+    return error.code == Code::kNotFound || error.code == Code::kPermissionDenied;
+  };
   const auto step = read_global_step();
-  if (!step && step.error().code == Code::kNotFound) return false;
+  if (!step && is_other(step.error())) return false;
   if (!step) return fail(step.error());
   if (*step < 0) return false;
-  TFD_TRY(check_variables());
-  remote_->set_epoch(all.front().epoch);
+  const auto checked = check_variables();
+  if (!checked && checked.error().code == Code::kPermissionDenied) return false;
+  if (!checked) return fail(checked.error());
   return true;
 }
 
@@ -226,7 +231,8 @@ Result<void> PsSession::come_back() {
   first_step_ = values[2].as<std::int64_t>()[0];
   if (left != 0) TFD_TRY(host_->update({one_hot(kWorkersEnded, -left)}));
   if (!strategy_.is_chief())
-    alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), kWorkerBeats, strategy_.client_index());
+    alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), remote_->epoch(), kWorkerBeats,
+                                          strategy_.client_index());
   return {};
 }
 
@@ -258,9 +264,9 @@ struct PsSession::Other {
 std::optional<std::string> PsSession::given_up(const Other& other) const {
   const auto now = Clock::now();
   if (other.beats > 0 && now - other.lived_at >= kGone)
-    return fmt::format("{} is gone, without a sign of life for {}", other.name, format_duration(kGone));
+    return fmt::format("{} is gone: no sign of life for {}", other.name, format_duration(kGone));
   if (now - other.worked_at < options_.linger) return std::nullopt;
-  return fmt::format("{} {} {}", other.name, other.beats == 0 ? "didn't come within" : "did nothing for",
+  return fmt::format("{} {} {}", other.name, other.beats == 0 ? "did not appear within" : "made no progress for",
                      format_duration(options_.linger));
 }
 

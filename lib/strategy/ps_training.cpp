@@ -152,7 +152,8 @@ Result<void> PsTrainer::begin_as_chief() {
     return {};
   }
   report_.say("the parameter servers hold a training that isn't done: joining it as it stands");
-  if (initial_) report_.say(fmt::format("--checkpoint {} isn't used: the training goes on", options_.train.checkpoint));
+  if (initial_)
+    report_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.train.checkpoint));
   initial_.reset();
   return {};
 }
@@ -260,7 +261,7 @@ Result<void> PsTrainer::cannot_step(const Error& error) {
   }
   if (error.code != Code::kPermissionDenied || strategy_.is_chief()) return fail(error);
   // The chief came back and began anew: what this step was computed from is no more.
-  if (options_.train.say) options_.train.say(fmt::format("{} has begun anew", strategy_.chief_name()));
+  if (options_.train.say) options_.train.say(fmt::format("{} has started over", strategy_.chief_name()));
   TFD_TRY(session_.attach());
   runner_->begin_data(session_.data_order());
   return {};
@@ -271,7 +272,7 @@ bool PsTrainer::is_checkpoint_asked() {
   if (!train_.checkpoint)
     options_.train.log.warning("asked for a checkpoint, but the program has no train.checkpoint");
   else if (!checkpoints_.are_saved())  // as srun asks all tasks of a step
-    options_.train.log.info("asked for a checkpoint: {} is the one that saves them", strategy_.chief_name());
+    options_.train.log.info("asked for a checkpoint: only {} saves them", strategy_.chief_name());
   return checkpoints_.are_saved();
 }
 
@@ -385,13 +386,13 @@ Result<TrainSummary> train_on_parameter_servers(const program::Program& program,
                                                 PsTrainingOptions options) {
   if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);
   if (strategy.is_parameter_server())
-    return fail(Code::kInvalidArgument, "{} is a parameter server, which runs a server, not the program",
+    return fail(Code::kInvalidArgument, "{} is a parameter server: it runs a server, not the program",
                 strategy.task_name());
   for (const program::VariableDef& variable : program.variables)
     if (variable.per_worker)
       return fail(Code::kInvalidArgument,
-                  "{}: variable '{}' is each worker's own, and workers of this strategy are clients by themselves: "
-                  "tfd-coordinate has such variables",
+                  "{}: variable '{}' is per worker, which this strategy does not support, as each of its workers is "
+                  "its own client: use tfd-coordinate",
                   program.path, variable.name);
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<Interrupts>();
   if (strategy.is_evaluator()) return follow_as_evaluator(program, strategy, options);

@@ -18,7 +18,7 @@ Result<Tensor> gather_values(std::int64_t axis, std::span<const Tensor> values) 
   if (values.empty()) return fail(Code::kInvalidArgument, "no replica has a value to gather");
   tensor::TensorSpec spec = values.front().spec();
   if (axis < 0 || axis >= static_cast<std::int64_t>(spec.shape.size()))
-    return fail(Code::kInvalidArgument, "axis {} to gather along: what the replicas returned is {}", axis,
+    return fail(Code::kInvalidArgument, "cannot gather along axis {}: the replicas returned {}", axis,
                 format_spec(spec));
   const auto at = static_cast<std::size_t>(axis);
   spec.shape[at] = 0;

@@ -88,7 +88,7 @@ Result<void> Reporter::worker(const WorkerNews& news, std::int64_t step) const {
   line.add("task", news.task).add("state", news.lost ? "lost" : "back").add("step", step);
   if (news.lost) line.add("reason", news.reason);
   if (options_.say)
-    options_.say(news.lost ? fmt::format("{} lost ({}), its steps go to others", news.task, news.reason)
+    options_.say(news.lost ? fmt::format("{} lost ({}); its steps go to other workers", news.task, news.reason)
                            : fmt::format("{} is back", news.task));
   return emit(std::move(line));
 }

@@ -16,9 +16,10 @@ tensor::Tensor vector_of(std::int64_t value) {
 }  // namespace
 
 SignOfLife::SignOfLife(runtime::Placement placement, runtime::ParameterServersOptions options,
-                       std::string_view variable, std::int64_t index)
+                       std::uint64_t epoch, std::string_view variable, std::int64_t index)
     : placement_(std::move(placement)),
       options_(std::move(options)),
+      epoch_(epoch),
       variable_(variable),
       index_(index),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -33,6 +34,7 @@ void SignOfLife::run(const std::stop_token& stop) {
     if (!server)
       if (auto connected = runtime::ParameterServers::connect(placement_, options_, Deadline::after(kPatience)))
         server = std::move(*connected);
+    if (server) server->set_epoch(epoch_);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t beat = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
     if (server && !server->assign_rows(variable_, vector_of(index_), vector_of(beat), Deadline::after(kPatience)))

@@ -14,16 +14,17 @@ namespace tfd::strategy {
 
 class SignOfLife {
  public:
-  /// `variable` is s64[clients] on the first parameter server of `placement`; this one's is at `index`. What fails is
-  /// left to whoever trains: a lost parameter server is its trouble too.
-  SignOfLife(runtime::Placement placement, runtime::ParameterServersOptions options, std::string_view variable,
-             std::int64_t index);
+  /// `variable` is s64[clients] on the first parameter server of `placement`, of this epoch; this one's is at `index`.
+  /// What fails is left to whoever trains: a lost parameter server is its trouble too.
+  SignOfLife(runtime::Placement placement, runtime::ParameterServersOptions options, std::uint64_t epoch,
+             std::string_view variable, std::int64_t index);
 
  private:
   void run(const std::stop_token& stop);
 
   runtime::Placement placement_;
   runtime::ParameterServersOptions options_;
+  const std::uint64_t epoch_;
   std::string variable_;
   std::int64_t index_;
   std::mutex mutex_;

@@ -41,7 +41,10 @@ class RemoteHost final : public VariableHost {
  public:
   RemoteHost(runtime::ParameterServers& servers, runtime::ReplicaCopies copies)
       : servers_(servers), copies_(std::move(copies)) {}
-  void set_epoch(std::uint64_t epoch) { epoch_ = epoch; }
+  void set_epoch(std::uint64_t epoch) {
+    epoch_ = epoch;
+    servers_.set_epoch(epoch);
+  }
   std::uint64_t epoch() const { return epoch_; }
 
   Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override;

@@ -40,7 +40,7 @@ Result<void> InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) 
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno(errno, "cannot read " + path_);
     if (got == 0)
-      return fail(Code::kDataLoss, "{} is cut off: it ends at byte {}, {} more were expected", path_, offset,
+      return fail(Code::kDataLoss, "{} is cut off: it ends at byte {}, but {} more were expected", path_, offset,
                   out.size());
     offset += static_cast<std::uint64_t>(got);
     out = out.subspan(static_cast<std::size_t>(got));

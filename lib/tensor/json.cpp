@@ -224,7 +224,7 @@ Result<void> survey(const json& value, std::size_t depth, Kinds& kinds) {
   } else if (value.is_number_float() || value == "NaN" || value == "Infinity" || value == "-Infinity")
     kinds.has_float = true;
   else if (!value.is_array())
-    return fail(Code::kInvalidArgument, "{} is no element of a tensor", describe(value));
+    return fail(Code::kInvalidArgument, "{} is not an element of a tensor", describe(value));
   return {};
 }
 
@@ -238,7 +238,7 @@ Result<TensorSpec> infer_spec(const json& value) {
   Kinds kinds;
   TFD_TRY(survey(value, spec.shape.size(), kinds));
   if (kinds.has_bool && (kinds.has_integer || kinds.has_float))
-    return fail(Code::kInvalidArgument, "bools and numbers in one tensor");
+    return fail(Code::kInvalidArgument, "a tensor can't mix bools and numbers");
   if (kinds.has_bool)
     spec.dtype = DType::kBool;
   else if (kinds.has_integer && !kinds.has_float)
@@ -281,11 +281,11 @@ Result<Tensor> read_typed(const json& value) {
   if (!shape->is_array()) return fail(Code::kInvalidArgument, "'shape' must be a list");
   for (const json& dimension : *shape) {
     if (!dimension.is_number_unsigned() || dimension.get<std::uint64_t>() > (std::uint64_t{1} << 48))
-      return fail(Code::kInvalidArgument, "{} is no dimension of a shape", describe(dimension));
+      return fail(Code::kInvalidArgument, "{} is not a dimension of a shape", describe(dimension));
     spec.shape.push_back(dimension.get<std::int64_t>());
   }
   if (spec.shape.size() > kMostRank)
-    return fail(Code::kInvalidArgument, "a rank of {} is more than {}", spec.shape.size(), kMostRank);
+    return fail(Code::kInvalidArgument, "rank {} is more than {}", spec.shape.size(), kMostRank);
   TFD_TRY(checked_byte_size(spec.dtype, spec.shape));
   const bool flat = data->is_array() && (data->empty() || !data->front().is_array()) && spec.shape.size() != 1;
   if (!flat) return read_nested(*data, spec);

@@ -166,7 +166,7 @@ Result<NpyHeader> read_header(const InputFile& file) {
   header.spec = TFD_TRY(HeaderParser(text).parse(), file.path());
   const std::size_t bytes = TFD_TRY(checked_byte_size(header.spec.dtype, header.spec.shape), file.path());
   if (bytes > file.size() - header.data_offset)
-    return fail(Code::kDataLoss, "{} is cut off: {} takes {} bytes, {} are there", file.path(),
+    return fail(Code::kDataLoss, "{} is cut off: {} takes {} bytes, but there are only {}", file.path(),
                 format_spec(header.spec), bytes, file.size() - header.data_offset);
   return header;
 }

@@ -61,7 +61,7 @@ Result<json> parse_json(const std::string& text) {
   json header = json::parse(text, find_repeated, /*allow_exceptions=*/false);
   if (!header.is_object())
     return fail(Code::kInvalidArgument, "not a safetensors file: its header is not a JSON object");
-  if (!repeated.empty()) return fail(Code::kInvalidArgument, "two tensors are called '{}'", printable(repeated));
+  if (!repeated.empty()) return fail(Code::kInvalidArgument, "two tensors are named '{}'", printable(repeated));
   return header;
 }
 
@@ -88,7 +88,7 @@ Result<Entry> parse_entry(const std::string& name, const json& value) {
   entry.end = (*offsets)[1].get<std::uint64_t>();
   const std::size_t bytes = TFD_TRY(checked_byte_size(entry.spec.dtype, entry.spec.shape));
   if (entry.begin > entry.end || entry.end - entry.begin != bytes)
-    return fail(Code::kDataLoss, "{} takes {} bytes, its data_offsets are {} to {}", format_spec(entry.spec), bytes,
+    return fail(Code::kDataLoss, "{} takes {} bytes, but its data_offsets are {} to {}", format_spec(entry.spec), bytes,
                 entry.begin, entry.end);
   return entry;
 }
@@ -114,7 +114,7 @@ Result<SafetensorsHeader> parse_header(const std::string& text, std::uint64_t da
   for (const Entry& entry : header.entries) {
     if (entry.begin < covered) return fail(Code::kDataLoss, "tensor '{}' overlaps another", printable(entry.name));
     if (entry.end > data_size)
-      return fail(Code::kDataLoss, "cut off: tensor '{}' ends at byte {} of the data, {} are there",
+      return fail(Code::kDataLoss, "cut off: tensor '{}' ends at byte {} of the data, but there are only {}",
                   printable(entry.name), entry.end, data_size);
     covered = entry.end;
   }
@@ -128,7 +128,7 @@ Result<std::string> format_header(const SafetensorsFile& file) {
   std::set<std::string_view> seen;
   for (const auto& [name, tensor] : file.tensors) {
     if (name == "__metadata__" || !seen.insert(name).second)
-      return fail(Code::kInvalidArgument, "two tensors are called '{}'", printable(name));
+      return fail(Code::kInvalidArgument, "two tensors are named '{}'", printable(name));
     const std::uint64_t end = offset + tensor.byte_size();
     ordered_json entry = ordered_json::object();
     entry["dtype"] = kDTypes.name(tensor.dtype());

@@ -54,7 +54,7 @@ void Core::run() {
 }
 
 void Core::sleep() {
-  if (more_to_receive_ || !local_.empty()) return;
+  if (more_to_receive_ || !local_.empty() || !dirty_.empty()) return;
   waker_->prepare_to_sleep();
   if (mailbox_->is_empty() && !stop_.load()) wire_->wait(std::min(deadlines_.next(), actions_.next()));
   waker_->awake();
@@ -105,20 +105,6 @@ void Core::ship_all() {
   }
 }
 
-void Core::check_liveness() {
-  // Heartbeats are the wire's. These pings only show what is silent (for the reason of a loss) and find out who is
-  // gone.
-  const Clock::time_point now = Clock::now();
-  for (const auto& [id, link] : links_) {
-    const Duration silent_for = now - link->heard;
-    if ((link->greeted || link->is_bad) && silent_for >= options_.heartbeat_interval * (is_accepted(id) ? 4 : 1)) {
-      link->control({.type = FrameType::kPing});
-      mark_dirty(*link);
-    }
-  }
-  at(now + options_.heartbeat_interval, [this] { check_liveness(); });
-}
-
 void Core::shut_down() {
   is_closing_ = true;
   do {
@@ -128,33 +114,33 @@ void Core::shut_down() {
   ship_all();  // before the goodbyes, for who hears one hears no more
   for (const auto& [id, link] : links_) {
     if (!is_accepted(id) || !link->greeted) continue;
-    link->control({.type = FrameType::kGoodbye}, "it said goodbye");
+    link->control({.type = FrameType::kGoodbye}, kFarewell);
     mark_dirty(*link);
   }
   ship_all();
   wire_->close();
 }
 
-PeerId Core::add_peer(const std::string& name, const std::string& address) {
+PeerId Core::add_peer(const std::string& name, const std::string& address, PeerOptions options) {
   PeerId id{};
   bool is_move = false;
   {
     const std::lock_guard lock(cards_mutex_);
-    std::size_t i = 0;
-    while (i < cards_.size() && (cards_[i].is_removed || cards_[i].name != name)) ++i;
-    id = static_cast<PeerId>(i);
-    if (i == cards_.size()) {
+    const auto [found, is_new] = ids_.try_emplace(name, static_cast<PeerId>(cards_.size()));
+    id = found->second;
+    if (is_new) {
       cards_.push_back({.name = name, .address = address});
     } else {
-      if (cards_[i].address == address) return id;
-      cards_[i].address = address;
-      cards_[i].state = PeerState::kConnecting;
+      PeerCard& card = cards_[static_cast<std::size_t>(id)];
+      if (card.address == address) return id;
+      card.address = address;
+      card.state = PeerState::kConnecting;
       is_move = true;
     }
   }
-  hand_over(ActionItem{[this, id, name, address, is_move] {
+  hand_over(ActionItem{[this, id, name, address, options, is_move] {
     if (is_move) end_peer(id, Code::kUnavailable, fmt::format("moved to {}", address));
-    begin_peer(id, name, address);
+    begin_peer(id, name, address, options);
   }});
   return id;
 }
@@ -164,6 +150,7 @@ void Core::remove_peer(PeerId peer) {
     const std::lock_guard lock(cards_mutex_);
     const auto i = static_cast<std::size_t>(peer);
     if (i >= cards_.size() || cards_[i].is_removed) return;
+    ids_.erase(cards_[i].name);
     cards_[i].is_removed = true;
   }
   cards_changed_.notify_all();
@@ -197,28 +184,35 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline) {
   const Clock::time_point since = Clock::now();
   std::unique_lock lock(cards_mutex_);
   for (;;) {
-    std::vector<std::string> missing;
-    for (const PeerId peer : peers) {
+    bool all_up = true;
+    for (const PeerId peer : peers) {  // thousands of them, after every change: names are for the end
       const auto i = static_cast<std::size_t>(peer);
       if (i >= cards_.size() || cards_[i].is_removed)
         return fail(Code::kNotFound, "no such peer: {}", i < cards_.size() ? cards_[i].name : std::to_string(i));
       const PeerCard& card = cards_[i];
       if (card.refused)
         return fail(Error{*card.refused, fmt::format("{} at {} {}", card.name, card.address, card.reason), card.name});
-      if (card.state != PeerState::kUp)
-        missing.push_back(card.reason.empty() ? card.name : fmt::format("{} ({})", card.name, card.reason));
+      all_up = all_up && card.state == PeerState::kUp;
     }
-    if (missing.empty()) return {};
-    if (deadline.expired()) {
-      const auto waited = std::chrono::round<std::chrono::duration<std::int64_t, std::deci>>(Clock::now() - since);
-      const std::string how_long = waited.count() == 0 ? "waiting" : "waited " + format_duration(waited);
-      return fail(Code::kDeadlineExceeded, "{} for {}", how_long, join_words(missing));
-    }
+    if (all_up) return {};
+    if (deadline.expired()) return fail(late(peers, since));
     if (deadline.is_never())
       cards_changed_.wait(lock);
     else
       cards_changed_.wait_until(lock, deadline.when());
   }
+}
+
+Error Core::late(std::span<const PeerId> peers, Clock::time_point since) const {
+  std::vector<std::string> missing;
+  for (const PeerId peer : peers) {
+    const PeerCard& card = cards_[static_cast<std::size_t>(peer)];
+    if (card.state != PeerState::kUp)
+      missing.push_back(card.reason.empty() ? card.name : fmt::format("{} ({})", card.name, card.reason));
+  }
+  const auto waited = std::chrono::round<std::chrono::duration<std::int64_t, std::deci>>(Clock::now() - since);
+  const std::string how_long = waited.count() == 0 ? "waiting" : "waited " + format_duration(waited);
+  return {Code::kDeadlineExceeded, fmt::format("{} for {}", how_long, join_words(missing)), {}};
 }
 
 }  // namespace tfd::transport

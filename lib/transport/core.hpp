@@ -25,6 +25,9 @@
 
 namespace tfd::transport {
 
+/// The last word of an endpoint that ends, as a reason.
+inline constexpr std::string_view kFarewell = "it said goodbye";
+
 class Core final : public Endpoint, private Wire::Sink {
  public:
   Core(EndpointOptions options, std::unique_ptr<Wire> wire, std::shared_ptr<Waker> waker);
@@ -32,12 +35,13 @@ class Core final : public Endpoint, private Wire::Sink {
 
   std::string address() const override { return address_; }
   Incarnation incarnation() const override { return options_.incarnation; }
-  PeerId add_peer(const std::string& name, const std::string& address) override;
+  PeerId add_peer(const std::string& name, const std::string& address, PeerOptions options) override;
   void remove_peer(PeerId peer) override;
   PeerState state(PeerId peer) const override;
   Incarnation incarnation_of(PeerId peer) const override;
   void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) override;
   Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) override;
+  void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) override;
   void post(std::function<void()> action) override;
   void post_at(Clock::time_point when, std::function<void()> action) override;
 
@@ -68,15 +72,21 @@ class Core final : public Endpoint, private Wire::Sink {
     Incarnation incarnation = 0;
     std::string reason;  // why it isn't up now
     std::string loss;    // why it was lost last
+    PeerOptions options;
+    bool is_gone = false;  // since it was lost: its process has ended
     std::optional<Code> refused;
     std::string complaint;  // what was last wrong with what it said, and has been logged
     int doubts = 0;         // handshakes in a row that failed, perhaps of a key
     LinkId link = LinkId::kNone;
+    LinkId second = LinkId::kNone;  // while it is silent: finds out whether the process is there, and the same
+    Clock::time_point second_since{};
     std::uint64_t attempt = 0;  // the number of this link, so that a timer knows whether it is about it
     Duration back_off{};
     std::unordered_map<std::uint64_t, Pending> pending;
     std::deque<std::uint64_t> unsent;  // in order, while it is connecting
   };
+  /// There is a connection over which it said hello.
+  static bool is_standing(PeerState state) { return state == PeerState::kUp || state == PeerState::kSilent; }
   struct Due {
     PeerId peer{};
     std::uint64_t id = 0;
@@ -85,6 +95,7 @@ class Core final : public Endpoint, private Wire::Sink {
   // core.cpp: the thread and what it does in turn.
   void run();
   void hand_over(MailItem item);
+  Error late(std::span<const PeerId> peers, Clock::time_point since) const;  // with the cards' lock
   bool on_io_thread() const { return std::this_thread::get_id() == io_thread_.load(std::memory_order_relaxed); }
   void do_items();
   void do_item(MailItem& item);
@@ -92,16 +103,31 @@ class Core final : public Endpoint, private Wire::Sink {
   void ship_all();
   void sleep();
   void shut_down();
+
+  // core_liveness.cpp: who is silent.
   void check_liveness();
+  Duration ping_interval() const;
+  bool is_silent(Link& link, Clock::time_point now) const;
+  void on_silent(LinkId id, Clock::time_point now);
+  void on_answer(LinkId id);
+  void on_heard(Peer& peer);
+  void look_for(Peer& peer, Clock::time_point now);
+  void on_second_greeting(Peer& peer, Link& link);
+  void on_second_closed(Peer& peer, const std::string& reason);
+  void drop_second(Peer& peer);
+  void begin_ping(LinkId id, std::function<void(bool answers)> callback);
+  void end_pings(LinkId id, bool answers);
+
   void at(Clock::time_point when, std::function<void()> action) { actions_.add(when, std::move(action)); }
 
   // core_peers.cpp: connecting, up, lost; requests in flight.
-  void begin_peer(PeerId id, std::string name, std::string address);
+  void begin_peer(PeerId id, std::string name, std::string address, PeerOptions options);
   void end_peer(PeerId id, Code code, const std::string& why);
   void connect(Peer& peer);
   void retry(Peer& peer, const std::string& reason);
   void on_up(Peer& peer, Link& link);
-  void on_lost(Peer& peer, const std::string& reason);
+  void on_lost(Peer& peer, const std::string& reason, bool is_gone);
+  void on_gone(Peer& peer, const std::string& reason);
   void refuse(PeerId id, LinkId link, Code code, const std::string& reason);
   void publish(const Peer& peer);
   void tell(const Peer& peer);
@@ -126,6 +152,8 @@ class Core final : public Endpoint, private Wire::Sink {
   Link& open_link(LinkId id);
   Link* find_link(LinkId id);
   void drop_link(LinkId id);
+  void caller_gone(const Link& link);
+  void on_goodbye(Link& link, const std::string& reason);
   void mark_dirty(Link& link);
 
   EndpointOptions options_;
@@ -138,6 +166,7 @@ class Core final : public Endpoint, private Wire::Sink {
   mutable std::mutex cards_mutex_;
   std::condition_variable cards_changed_;
   std::vector<PeerCard> cards_;  // by PeerId
+  std::unordered_map<std::string, PeerId> ids_;  // of those that aren't removed, by name
 
   // The I/O thread's.
   std::vector<MailItem> taken_;
@@ -153,6 +182,8 @@ class Core final : public Endpoint, private Wire::Sink {
   std::size_t in_flight_ = 0;
   bool more_to_receive_ = false;
   bool is_closing_ = false;
+  std::unordered_multimap<LinkId, std::function<void(bool)>> pings_;  // of ping_caller()
+  Clock::time_point checked_ = Clock::now();  // the links, last
 
   std::atomic<bool> stop_{false};
   std::atomic<std::thread::id> io_thread_;

@@ -6,6 +6,12 @@
 
 namespace tfd::transport {
 
+namespace {
+
+constexpr std::uint64_t kMostPingMs = 60 * 60 * 1000;
+
+}  // namespace
+
 /// Answers over the mailbox, or directly where it already is on the I/O thread.
 class Core::Reply final : public Responder::Impl {
  public:
@@ -53,22 +59,19 @@ void Core::on_closed(LinkId id, const std::string& reason) {
   const auto found = peer_of_link_.find(id);
   if (found == peer_of_link_.end()) {
     const auto link = links_.extract(id);
-    if (options_.on_caller_gone && !link.empty() && is_accepted(id) && link.mapped()->greeted && !is_closing_)
-      options_.on_caller_gone({.name = link.mapped()->name,
-                               .incarnation = link.mapped()->incarnation,
-                               .connection = static_cast<std::uint64_t>(id)});
-    return;
+    if (!link.empty()) caller_gone(*link.mapped());
+    return end_pings(id, false);
   }
   Peer* peer = find_peer(found->second);
+  if (peer != nullptr && peer->second == id) return on_second_closed(*peer, reason);
   if (peer == nullptr || peer->link != id) return drop_link(id);
-  const Link* link = find_link(id);
-  const bool was_silent = link != nullptr && options_.heartbeat_timeout > Duration::zero() &&
-                          Clock::now() - link->heard >= options_.heartbeat_timeout * 9 / 10;
-  wire_->disconnect(id);
-  if (peer->state == PeerState::kUp && was_silent)
-    on_lost(*peer, fmt::format("no heartbeat for {}", format_duration(options_.heartbeat_timeout)));
-  else
-    on_lost(*peer, reason);
+  on_lost(*peer, reason, is_nobody_there(reason));
+}
+
+void Core::caller_gone(const Link& link) {
+  if (!options_.on_caller_gone || !is_accepted(link.id()) || !link.greeted || is_closing_) return;
+  options_.on_caller_gone(
+      {.name = link.name, .incarnation = link.incarnation, .connection = static_cast<std::uint64_t>(link.id())});
 }
 
 void Core::on_refused(LinkId id, const std::string& reason, bool certain) {
@@ -83,7 +86,7 @@ void Core::on_refused(LinkId id, const std::string& reason, bool certain) {
 void Core::on_stands(LinkId id) {
   const auto found = peer_of_link_.find(id);
   Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
-  if (peer == nullptr || peer->state == PeerState::kUp) return;
+  if (peer == nullptr || peer->link != id || is_standing(peer->state)) return;
   peer->reason = "silent";
   publish(*peer);
 }
@@ -92,15 +95,18 @@ void Core::on_message(LinkId id, std::span<const std::byte> bytes) {
   Link* link = find_link(id);
   if (link == nullptr) {
     if (!is_accepted(id)) return;  // of a connection that we dropped
-    // Nothing is kept for who doesn't greet.
+    // Nothing is kept for what isn't ours. A caller that was given up, and goes on after all, is told.
     std::span<const std::byte> rest = bytes;
     const Result<FrameView> first = take_frame(rest);
     const bool is_version = !first && first.error().code == Code::kProtocolMismatch;
-    if (!is_version && (!first || first->header.type != FrameType::kHello)) return;
+    if (!is_version && !first) return;
     link = &open_link(id);
+    if (first && first->header.type != FrameType::kHello)
+      return on_violation(*link, {Code::kUnavailable, "it was silent for too long, or never greeted", {}});
   }
   if (link->is_bad) return;
   link->heard = Clock::now();
+  if (std::exchange(link->pinged, std::nullopt)) on_answer(id);
   Result<void> done;
   if (link->awaits_chunk()) {
     Result<std::optional<Link::Arrived>> arrived = link->on_chunk(bytes);
@@ -127,12 +133,13 @@ Result<void> Core::on_frame(Link& link, const FrameView& frame) {
   const FrameHeader& header = frame.header;
   if (header.type == FrameType::kHello || header.type == FrameType::kWelcome) return on_greeting(link, frame);
   if (header.type == FrameType::kGoodbye) {
-    on_closed(link.id(), printable(as_text(frame.body).substr(0, 200)));
+    on_goodbye(link, printable(as_text(frame.body).substr(0, 200)));
     return {};
   }
-  if (!link.greeted) return fail(Code::kInvalidArgument, "a frame before the greeting");
+  if (!link.greeted) return fail(Code::kInvalidArgument, "a frame came before the greeting");
   if (takes_credit(header.type)) {
-    link.count_received(header);
+    link.moved = link.heard;
+    TFD_TRY(link.count_received(header));
     mark_dirty(link);
   }
   const bool from_client = is_accepted(link.id());
@@ -152,10 +159,13 @@ Result<void> Core::on_frame(Link& link, const FrameView& frame) {
       link.await_chunk(header);
       return {};
     case FrameType::kCredit:
+      link.moved = link.heard;
       link.on_credit(header.position);
       mark_dirty(link);
       return {};
     case FrameType::kPing:
+      link.ping_interval = std::chrono::milliseconds(std::min(header.position, kMostPingMs));
+      if (!link.may_answer_ping()) return {};
       link.control({.type = FrameType::kPong});
       mark_dirty(link);
       return {};
@@ -180,9 +190,20 @@ Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
     link.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation}, options_.name);
     mark_dirty(link);
   } else if (Peer* peer = find_peer(peer_of_link_.at(link.id()))) {
-    on_up(*peer, link);
+    if (peer->second == link.id())
+      on_second_greeting(*peer, link);
+    else
+      on_up(*peer, link);
   }
   return {};
+}
+
+// The other side's last word on this connection.
+void Core::on_goodbye(Link& link, const std::string& reason) {
+  const auto found = peer_of_link_.find(link.id());
+  Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  if (peer != nullptr && peer->link == link.id()) return on_lost(*peer, reason, reason == kFarewell);
+  on_closed(link.id(), reason);
 }
 
 void Core::on_violation(Link& link, const Error& error) {
@@ -191,6 +212,7 @@ void Core::on_violation(Link& link, const Error& error) {
     options_.log.warning("client {}: {}", link.name.empty() ? "without a name" : link.name, error.message);
     // One connection of a listening socket can't be closed: it is told, and not heard any more; what it had sent is
     // freed.
+    const auto old = links_.extract(id);
     Link& deaf = open_link(id);
     deaf.is_bad = true;
     if (error.code == Code::kProtocolMismatch)
@@ -198,6 +220,7 @@ void Core::on_violation(Link& link, const Error& error) {
     else
       deaf.control({.type = FrameType::kGoodbye}, error.message);
     mark_dirty(deaf);
+    caller_gone(*old.mapped());
     return;
   }
   const auto found = peer_of_link_.find(id);
@@ -227,10 +250,10 @@ void Core::on_request(Link& link, Link::Arrived arrived) {
   Responder responder(std::make_unique<Reply>(*this, link.id(), id));
   if (arrived.header.incarnation != options_.incarnation)
     return responder.reply(
-        fail(Code::kUnavailable, "the task that this was for is gone, another one has taken its place"));
+        fail(Code::kUnavailable, "the task that this was for is gone, and another one has taken its place"));
   if (!arrived.message) return responder.reply(fail(std::move(arrived.message).error()));
   if (arrived.deadline.expired())
-    return responder.reply(fail(Code::kDeadlineExceeded, "the request came when its deadline had passed"));
+    return responder.reply(fail(Code::kDeadlineExceeded, "the request arrived after its deadline"));
   if (!options_.handler) return responder.reply(fail(Code::kUnimplemented, "{} serves no requests", options_.name));
   options_.handler(
       {link.name, link.incarnation, arrived.deadline, options_.key.has_value(), static_cast<std::uint64_t>(link.id())},

@@ -26,12 +26,13 @@ Core::Peer* Core::find_peer(PeerId id) {
   return found == peers_.end() ? nullptr : found->second.get();
 }
 
-void Core::begin_peer(PeerId id, std::string name, std::string address) {
+void Core::begin_peer(PeerId id, std::string name, std::string address, PeerOptions options) {
   if (is_closing_) return;
   auto peer = std::make_unique<Peer>();
   peer->id = id;
   peer->name = std::move(name);
   peer->address = std::move(address);
+  peer->options = options;
   peer->back_off = kLeastBackOff;
   peer->reason = "no answer";
   Peer& kept = *peer;
@@ -47,8 +48,9 @@ void Core::end_peer(PeerId id, Code code, const std::string& why) {
     wire_->disconnect(peer->link);
     drop_link(peer->link);
   }
+  drop_second(*peer);
   const auto gone = std::move(peers_.extract(static_cast<std::uint32_t>(id)).mapped());
-  const bool was_up = gone->state == PeerState::kUp;
+  const bool was_up = is_standing(gone->state);
   gone->state = PeerState::kLost;
   gone->loss = why;
   fail_all(*gone, code, fmt::format("{} {}", gone->name, why));
@@ -64,7 +66,7 @@ void Core::connect(Peer& peer) {
   mark_dirty(link);
   at(Clock::now() + kAttempt, [this, id = peer.id, attempt] {
     Peer* tried = find_peer(id);
-    if (tried == nullptr || tried->attempt != attempt || tried->state == PeerState::kUp) return;
+    if (tried == nullptr || tried->attempt != attempt || is_standing(tried->state)) return;
     const LinkId old = tried->link;
     if (old == LinkId::kNone) return;
     wire_->disconnect(old);
@@ -92,6 +94,7 @@ void Core::on_up(Peer& peer, Link& link) {
   peer.refused.reset();
   peer.complaint.clear();
   peer.doubts = 0;
+  peer.is_gone = false;
   peer.back_off = kLeastBackOff;
   publish(peer);
   options_.log.debug("{} is up at {}", peer.name, peer.address);
@@ -100,12 +103,17 @@ void Core::on_up(Peer& peer, Link& link) {
   tell(peer);
 }
 
-void Core::on_lost(Peer& peer, const std::string& reason) {
+void Core::on_lost(Peer& peer, const std::string& reason, bool is_gone) {
+  wire_->disconnect(peer.link);
   drop_link(peer.link);
-  const bool was_up = peer.state == PeerState::kUp;
+  drop_second(peer);
+  const bool was_up = is_standing(peer.state);
   if (was_up) {
     peer.state = PeerState::kLost;
     peer.loss = reason;
+    peer.is_gone = is_gone;
+  } else if (is_gone && peer.state == PeerState::kLost && !std::exchange(peer.is_gone, true)) {
+    on_gone(peer, reason);
   }
   const PeerId id = peer.id;
   retry(peer, reason);
@@ -113,6 +121,13 @@ void Core::on_lost(Peer& peer, const std::string& reason) {
   options_.log.info("{} is lost: {}", peer.name, reason);
   fail_all(peer, Code::kUnavailable, fmt::format("{} is lost: {}", peer.name, reason));
   if (Peer* still = find_peer(id)) tell(*still);
+}
+
+/// It was lost, perhaps by its network's fault; now it is sure that its process has ended.
+void Core::on_gone(Peer& peer, const std::string& reason) {
+  options_.log.debug("{} is gone: {}", peer.name, reason);
+  peer.loss = reason;
+  tell(peer);
 }
 
 /// It answered, but not to us, and will again: who waits for it is told at once. It is tried on, for another process
@@ -142,8 +157,10 @@ void Core::publish(const Peer& peer) {
 
 void Core::tell(const Peer& peer) {
   if (!options_.on_peer || is_closing_) return;
-  const std::string reason = peer.state == PeerState::kLost ? peer.loss : peer.refused ? peer.reason : "";
-  options_.on_peer({peer.id, peer.name, peer.state, peer.incarnation, reason, peer.refused});
+  const bool has_reason = peer.state == PeerState::kSilent || peer.refused;
+  const std::string reason = peer.state == PeerState::kLost ? peer.loss : has_reason ? peer.reason : "";
+  const bool is_gone = peer.state == PeerState::kLost && peer.is_gone;
+  options_.on_peer({peer.id, peer.name, peer.state, peer.incarnation, reason, peer.refused, is_gone});
 }
 
 void Core::fail_all(Peer& peer, Code code, const std::string& message) {
@@ -183,7 +200,7 @@ void Core::start_request(RequestItem& item) {
   }
   const auto kept = peer->pending.emplace(id, std::move(pending)).first;
   ++in_flight_;
-  if (peer->state == PeerState::kUp)
+  if (is_standing(peer->state))
     send_request(*peer, id, kept->second);
   else
     peer->unsent.push_back(id);
@@ -197,7 +214,9 @@ void Core::send_request(Peer& peer, std::uint64_t id, Pending& pending) {
   if (!encoded) return finish_request(peer, id, fail(std::move(encoded).error()));
   Link* link = find_link(peer.link);
   if (link == nullptr) return;
-  link->queue(id, pending.deadline, std::move(*encoded));
+  // One that waits for bytes is this side's to judge: the other can't know when the last one moved.
+  const bool is_fixed = !peer.options.deadlines_wait_for_bytes;
+  link->queue(id, is_fixed ? pending.deadline : Deadline::never(), std::move(*encoded));
   mark_dirty(*link);
 }
 
@@ -213,7 +232,13 @@ void Core::on_deadline(Due due) {
   if (peer == nullptr) return;
   const auto found = peer->pending.find(due.id);
   if (found == peer->pending.end()) return;
-  if (Link* link = find_link(peer->link)) {
+  Link* const link = find_link(peer->link);
+  if (link != nullptr && is_standing(peer->state) && peer->options.deadlines_wait_for_bytes) {
+    const Pending& pending = found->second;
+    const auto later = std::max(link->moved, pending.asked) + (pending.deadline.when() - pending.asked);
+    if (later > Clock::now()) return deadlines_.add(later, due);
+  }
+  if (link != nullptr) {
     link->cancel(due.id);
     link->drop_partial(due.id);
     mark_dirty(*link);

@@ -41,15 +41,15 @@ void set_time_left(std::string& frame, std::uint64_t time_left_us) {
 Result<FrameView> take_frame(std::span<const std::byte>& rest) {
   // Magic and version come first in every version, so that another one is told from garbage.
   if (rest.size() < 5 || as_text(rest.first(4)) != kMagic)
-    return fail(Code::kInvalidArgument, "not a frame of tfd ({} bytes)", rest.size());
+    return fail(Code::kInvalidArgument, "not a tfd frame ({} bytes)", rest.size());
   const auto version = get<std::uint8_t>(rest, 4);
   if (version != kProtocolVersion)
-    return fail(Code::kProtocolMismatch, "speaks protocol version {}, this is version {}", version, kProtocolVersion);
+    return fail(Code::kProtocolMismatch, "speaks protocol version {}; this is version {}", version, kProtocolVersion);
   if (rest.size() < kHeaderBytes)
     return fail(Code::kInvalidArgument, "a frame's header is cut off after {} bytes", rest.size());
   const auto type = get<std::uint8_t>(rest, 5);
   if (type < static_cast<std::uint8_t>(FrameType::kHello) || type > static_cast<std::uint8_t>(FrameType::kCancel))
-    return fail(Code::kInvalidArgument, "no frame has type {}", type);
+    return fail(Code::kInvalidArgument, "unknown frame type {}", type);
   FrameView frame;
   FrameHeader& header = frame.header;
   header.type = static_cast<FrameType>(type);

@@ -69,7 +69,7 @@ bool Link::ship(Wire& wire) {
     waiting_.pop_front();
     if (batched_ >= kBatchFrames && !send_batch(wire)) return false;
   }
-  if (acknowledged_ + kCreditStep <= received_ && backlog_ <= kBacklogLimit) give_credit();  // withheld until now
+  if (may_give_credit()) give_credit();  // withheld until now
   return batched_ == 0 || send_batch(wire);
 }
 
@@ -109,9 +109,22 @@ void Link::on_credit(std::uint64_t taken) {
   if (taken > taken_ && taken <= sent_) taken_ = taken;
 }
 
-void Link::count_received(const FrameHeader& header) {
+Result<void> Link::count_received(const FrameHeader& header) {
   received_ += kHeaderBytes + header.body_size;
-  if (acknowledged_ + kCreditStep <= received_ && backlog_ <= kBacklogLimit) give_credit();
+  // A sender looks at its credit before each frame, and none is larger than a message of the wire.
+  if (received_ - acknowledged_ > kCreditWindow + kWireMessageBytes)
+    return fail(Code::kResourceExhausted, "{} bytes without credit, where {} are allowed", received_ - acknowledged_,
+                kCreditWindow);
+  if (may_give_credit()) give_credit();
+  return {};
+}
+
+bool Link::may_answer_ping() {
+  constexpr Duration kLeast = std::chrono::milliseconds(5);
+  const Clock::time_point now = Clock::now();
+  if (now - answered_ping_ < kLeast) return false;
+  answered_ping_ = now;
+  return true;
 }
 
 void Link::give_credit() {

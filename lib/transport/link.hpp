@@ -21,8 +21,9 @@ namespace tfd::transport {
 inline constexpr std::uint64_t kCreditWindow = 16 * 1024 * 1024;
 /// Acknowledged this often; small, because acknowledgements also show a slow connection's liveness.
 inline constexpr std::uint64_t kCreditStep = 512 * 1024;
-/// With more than this waiting to be sent, nothing that arrives is acknowledged: who doesn't take replies gets no more
-/// requests in.
+/// With more than this waiting to be sent, requests that arrive are not acknowledged: a caller that doesn't take replies
+/// gets no more requests in. Replies always are, for they were asked for; so the side that serves always gets rid of its
+/// own, and two transfers in opposite directions never wait for each other.
 inline constexpr std::uint64_t kBacklogLimit = 64 * 1024 * 1024;
 inline constexpr std::size_t kBatchBytes = 64 * 1024;
 inline constexpr int kBatchFrames = 256;
@@ -54,8 +55,9 @@ class Link {
     Deadline deadline;  // that of a request
     Result<Message> message;
   };
-  /// Counts a frame; says when credit is due (sent as a control frame at once).
-  void count_received(const FrameHeader& header);
+  /// Counts a frame; says when credit is due (sent as a control frame at once). kResourceExhausted for a sender that
+  /// ignores its credit.
+  Result<void> count_received(const FrameHeader& header);
   /// The detached body of the last frame is what comes next.
   bool awaits_chunk() const { return awaited_.has_value(); }
   void await_chunk(const FrameHeader& header) { awaited_ = header; }
@@ -72,6 +74,11 @@ class Link {
   std::string name;
   Incarnation incarnation = 0;
   Clock::time_point heard = Clock::now();
+  Clock::time_point moved = heard;  // the last byte of a message, in either direction
+  std::optional<Clock::time_point> pinged = {};  // the first ping that nothing has been heard since
+  Duration ping_interval{};                      // of the other side: it says so in its pings
+  /// Not more than it needs: who floods us with them isn't answered for ever.
+  bool may_answer_ping();
 
  private:
   struct Outgoing {
@@ -90,6 +97,9 @@ class Link {
   bool send_batch(Wire& wire);
   bool send_chunk(Wire& wire);
   void give_credit();
+  bool may_give_credit() const {
+    return acknowledged_ + kCreditStep <= received_ && (!is_accepted(id_) || backlog_ <= kBacklogLimit);
+  }
   std::uint64_t most_bytes() const;
   std::optional<Arrived> finish(Partial& partial);
 
@@ -105,6 +115,7 @@ class Link {
   std::uint64_t sent_ = 0, taken_ = 0;  // since the link began; taken_ is what the other side acknowledged
 
   std::uint64_t received_ = 0, acknowledged_ = 0;
+  Clock::time_point answered_ping_{};
   std::optional<FrameHeader> awaited_;
   std::unordered_map<std::uint64_t, Partial> partials_;
   std::uint64_t partial_bytes_ = 0;

@@ -164,7 +164,7 @@ Result<void> Assembly::read_envelope(std::span<const std::byte> envelope, std::s
     try {
       storage = pool_->get(entry.size);
     } catch (const std::bad_alloc&) {  // a peer's sizes are no reason to die
-      return fail(Code::kResourceExhausted, "no memory for a tensor of {} bytes", entry.size);
+      return fail(Code::kResourceExhausted, "not enough memory for a tensor of {} bytes", entry.size);
     }
     std::byte* to = storage->writable();
     if (entry.is_inline && entry.size > 0) {

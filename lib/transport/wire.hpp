@@ -21,6 +21,11 @@ enum class LinkId : std::uint64_t { kNone = 0 };
 inline constexpr std::uint64_t kAcceptedBit = std::uint64_t{1} << 63;
 inline bool is_accepted(LinkId link) { return (static_cast<std::uint64_t>(link) & kAcceptedBit) != 0; }
 
+/// Of a link that was closed before it stood: nobody listens at the address, so the process that was there has ended.
+inline bool is_nobody_there(std::string_view reason) {
+  return reason == "connection refused" || reason == "no such file or directory";
+}
+
 /// One message of the wire on its way out: bytes, or a piece of a buffer that `keep` holds.
 struct Parcel {
   std::string bytes;

@@ -34,7 +34,7 @@ Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Ch
       tensor::Tensor& kept = merged[at->second].second;
       if (entry.second.as<std::int64_t>()[0] > kept.as<std::int64_t>()[0]) kept = entry.second;
     } else {
-      return fail(Code::kInvalidArgument, "a checkpoint has '{}' twice", printable(entry.first));
+      return fail(Code::kInvalidArgument, "'{}' appears twice in the checkpoint", printable(entry.first));
     }
   }
   return merged;
@@ -96,7 +96,7 @@ Result<std::string> make_place_aside(const std::string& directory, const std::st
     if (attempt > 1) place += fmt::format(".{}", attempt);
     std::error_code error;
     if (fs::create_directory(place, error)) return place;
-    if (error) return fail_errno(error.value(), fmt::format("cannot make directory {}", place));
+    if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", place));
   }
   return fail(Code::kAlreadyExists, "{}: too many directories {}.N", directory, name);
 }
@@ -108,7 +108,7 @@ Result<std::string> save_checkpoint(const std::string& directory, const Checkpoi
                 keep);
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return fail_errno(error.value(), fmt::format("cannot make directory {}", directory));
+  if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", directory));
   CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
   const bool is_of_other = !index.run.empty() && !checkpoint.run.empty() && checkpoint.run != index.run;
   for (const auto& [step, other] : index.checkpoints)
@@ -138,7 +138,7 @@ Result<std::vector<std::pair<std::int64_t, std::string>>> list_checkpoints(const
 Result<Checkpoint> load_checkpoint(const std::string& path) {
   auto [checkpoint, says_step] = TFD_TRY(load_any(path));
   if (!says_step)
-    return fail(Code::kInvalidArgument, "{}: neither its metadata nor its name says of which step it is", path);
+    return fail(Code::kInvalidArgument, "{}: neither its metadata nor its name says which step it is from", path);
   return std::move(checkpoint);
 }
 
@@ -155,7 +155,7 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& 
   for (auto candidate = found.rbegin(); candidate != found.rend(); ++candidate) {
     auto loaded = load_checkpoint(candidate->second);
     if (loaded && !loaded->run.empty() && !index.run.empty() && loaded->run != index.run)
-      loaded = fail(Code::kInvalidArgument, "{}: of another run ({}) than the one of its directory ({})",
+      loaded = fail(Code::kInvalidArgument, "{}: belongs to another run ({}) than its directory ({})",
                     candidate->second, printable(loaded->run), index.run);
     if (loaded) return std::optional<Checkpoint>(std::move(*loaded));
     std::string why = std::move(loaded.error().message);
@@ -164,8 +164,8 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& 
     if (!newest_error) newest_error = Error{loaded.error().code, std::move(why), {}};
   }
   if (!newest_error) return std::optional<Checkpoint>();
-  return fail(newest_error->code, "none of the {} checkpoints in {} can be read; the newest: {}", found.size(),
-              directory, newest_error->message);
+  return fail(newest_error->code, "no readable checkpoint in {} (tried {}); the newest: {}", directory, found.size(),
+              newest_error->message);
 }
 
 Result<Checkpoint> load_named_checkpoint(const std::string& path, std::vector<std::string>* skipped) {

@@ -92,7 +92,7 @@ Result<CheckpointIndex> index_of_files(const std::string& directory, Steps files
     if (const auto run = run_of(path); run && !run->empty()) runs.insert(*run);
   if (runs.size() > 1) {
     const std::string why = broken.empty() ? fmt::format("{} has no {}", directory, kCheckpointIndexName) : broken;
-    return fail(Code::kInvalidArgument, "{}, and its checkpoints are of {} runs: move those of all but one elsewhere",
+    return fail(Code::kInvalidArgument, "{}, and its checkpoints belong to {} runs: move all but one run's elsewhere",
                 why, runs.size());
   }
   return CheckpointIndex{.run = runs.empty() ? std::string() : *runs.begin(),

@@ -161,7 +161,7 @@ Result<Plan> plan_matrix(std::string_view name, Settings& settings, const Tensor
   const auto seed = orthogonal ? settings.seed("seed") : std::nullopt;
   TFD_TRY(settings.finish());
   if (orthogonal ? spec.shape.size() < 2 : spec.shape.size() != 2)
-    return fail(Code::kInvalidArgument, "{}: makes {}, the variable is {}", name,
+    return fail(Code::kInvalidArgument, "{}: makes {}, but the variable is {}", name,
                 orthogonal ? "arrays of at least two dimensions" : "matrices", format_spec(spec));
   if (orthogonal) return Orthogonal{gain, seed};
   return Identity{gain};
@@ -181,7 +181,7 @@ Result<Plan> plan_other(const std::string& name, const nlohmann::ordered_json& b
   if (name == "zeros" || name == "ones" || name == "constant") return plan_filled(name, settings, spec);
   if (name == "npy" || name == "safetensors") return plan_file(name, settings);
   if (!is_floating(spec.dtype))
-    return fail(Code::kInvalidArgument, "{}: makes floating-point numbers, the variable is {}", name,
+    return fail(Code::kInvalidArgument, "{}: makes floating-point numbers, but the variable is {}", name,
                 format_spec(spec));
   for (const Scaling& scaling : kScalings)
     if (scaling.name == name) return plan_named_scaling(scaling, settings, spec);
@@ -198,7 +198,7 @@ Result<Plan> plan_initializer(const nlohmann::ordered_json& init, const TensorSp
   if (std::find(names.begin(), names.end(), name) != names.end()) return plan_other(name, only_value(init), spec);
   const std::string hint = did_you_mean(name, names);
   return fail(Code::kInvalidArgument, "{}: no such initializer{}", printable(name),
-              hint.empty() ? fmt::format(" (there are {})", join_words(names)) : hint);
+              hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
 }
 
 Tensor filled(const TensorSpec& spec, const Tensor& scalar) {
@@ -264,7 +264,7 @@ Result<Tensor> from_file(const FromFile& file, const TensorSpec& spec) {
     value = TFD_TRY(tensor::load_safetensors_tensor(file.path, file.key));
   }
   if (value.spec() == spec) return value;
-  return fail(Code::kInvalidArgument, "{}{}{} is {}, the variable is {}", file.path, file.key.empty() ? "" : ": ",
+  return fail(Code::kInvalidArgument, "{}{}{} is {}, but the variable is {}", file.path, file.key.empty() ? "" : ": ",
               printable(file.key), format_spec(value.spec()), format_spec(spec));
 }
 
@@ -293,7 +293,7 @@ Result<void> check_stored(const std::map<std::string, TensorSpec>& stored, const
     return fail(Code::kNotFound, "{} has no '{}'{}", path, printable(key), did_you_mean(key, keys));
   }
   if (found->second == spec) return {};
-  return fail(Code::kInvalidArgument, "{}: {} is {}, the variable is {}", path, printable(key),
+  return fail(Code::kInvalidArgument, "{}: {} is {}, but the variable is {}", path, printable(key),
               format_spec(found->second), format_spec(spec));
 }
 
@@ -313,7 +313,7 @@ Result<std::string> check_initializer_file(const nlohmann::ordered_json& init, c
   }
   const TensorSpec found = TFD_TRY(tensor::load_npy_spec(path), "npy.path");
   if (found != spec)
-    return fail(Code::kInvalidArgument, "npy.path: {} is {}, the variable is {}", path, format_spec(found),
+    return fail(Code::kInvalidArgument, "npy.path: {} is {}, but the variable is {}", path, format_spec(found),
                 format_spec(spec));
   return absolute.dump();
 }

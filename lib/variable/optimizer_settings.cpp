@@ -60,7 +60,7 @@ void check_clipping(Settings& settings, const Group& group, const std::optional<
   add("global_clipnorm", global);
   if (stated.size() > 1)
     settings.add(Error{Code::kInvalidArgument,
-                       fmt::format("{}: states {}, and may state one of them", settings.path(), join_words(stated)),
+                       fmt::format("{}: sets {}, but may set only one of them", settings.path(), join_words(stated)),
                        {}});
 }
 
@@ -85,7 +85,7 @@ void read_nonfinite(Settings& settings, OptimizerSettings& out) {
   moving.growth_steps = own.whole("growth_steps", moving.growth_steps, 1);
   if (out.on_nonfinite == OnNonfinite::kStop)
     own.add(Error{Code::kInvalidArgument,
-                  settings.path() + ".loss_scale: one that moves needs \"on_nonfinite\": \"skip\", not \"stop\"",
+                  settings.path() + ".loss_scale: a dynamic one needs \"on_nonfinite\": \"skip\", not \"stop\"",
                   {}});
   if (auto read = own.finish(); !read) settings.add(std::move(read).error());
   out.on_nonfinite = OnNonfinite::kSkip;
@@ -102,7 +102,7 @@ Result<const OptimizerInfo*> find_info(const std::string& name, bool v1) {
     return fail(Code::kInvalidArgument, "{}.v1: tf.compat.v1 has no such optimizer", name);
   const std::string hint = did_you_mean(name, names);
   return fail(Code::kInvalidArgument, "{}: no such optimizer{}", printable(name),
-              hint.empty() ? fmt::format(" (there are {})", join_words(names)) : hint);
+              hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
 }
 
 std::string format_number(double number) {

@@ -68,7 +68,7 @@ Result<Partitioner> parse_partitioner(const nlohmann::ordered_json& json) {
     const std::vector<std::string> names{"fixed_shards", "min_size", "max_size"};
     const std::string hint = did_you_mean(name, names);
     return fail(Code::kInvalidArgument, "{}: no such partitioner{}", printable(name),
-                hint.empty() ? fmt::format(" (there are {})", join_words(names)) : hint);
+                hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
   }
   TFD_TRY(settings.finish());
   return out;
@@ -78,10 +78,11 @@ Result<std::int64_t> shard_count(const std::vector<std::int64_t>& partitions, co
   const bool cuts_rows_only = !partitions.empty() && partitions[0] > 0 &&
                               std::all_of(partitions.begin() + 1, partitions.end(), [](auto n) { return n == 1; });
   if (!cuts_rows_only || shape.empty())
-    return fail(Code::kInvalidArgument, "partitions must be 1 but for the first, which isn't 0: not [{}]",
+    return fail(Code::kInvalidArgument, "partitions must be 1 except for the first, which must not be 0: [{}]",
                 fmt::join(partitions, ", "));
   if (shape[0] == 0 && partitions[0] > 1)
-    return fail(Code::kInvalidArgument, "[{}] has no rows to be in {} shards", fmt::join(shape, ", "), partitions[0]);
+    return fail(Code::kInvalidArgument, "[{}] has no rows to split into {} shards", fmt::join(shape, ", "),
+                partitions[0]);
   return std::min(partitions[0], std::max<std::int64_t>(shape[0], 1));
 }
 

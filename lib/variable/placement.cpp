@@ -17,17 +17,17 @@ Result<PlacedVariable> Placer::place_beside(const VariableToPlace& variable) con
   if (other == placed_.end()) {
     std::vector<std::string> names;
     for (const PlacedVariable& placed : placed_) names.push_back(placed.name);
-    return fail(Code::kInvalidArgument, "'{}' can't be beside '{}': no such variable was made before it{}",
+    return fail(Code::kInvalidArgument, "'{}' can't be placed beside '{}': no such variable was created before it{}",
                 variable.name, printable(variable.colocate_with), did_you_mean(variable.colocate_with, names));
   }
   if (other->sharding.count() > 1)
-    return fail(Code::kInvalidArgument, "'{}' can't be beside '{}': that is in {} shards", variable.name, other->name,
-                other->sharding.count());
+    return fail(Code::kInvalidArgument, "'{}' can't be placed beside '{}', which is in {} shards", variable.name,
+                other->name, other->sharding.count());
   return PlacedVariable{variable.name, Sharding(variable.spec.shape), {other->ps.front()}};
 }
 
 Result<PlacedVariable> Placer::place(const VariableToPlace& variable) {
-  if (ps_count_ < 1) return fail(Code::kInvalidArgument, "variables need a parameter server, and there is none");
+  if (ps_count_ < 1) return fail(Code::kInvalidArgument, "variables need a parameter server, but there is none");
   if (!variable.colocate_with.empty()) return placed_.emplace_back(TFD_TRY(place_beside(variable)));
   const tensor::Shape& shape = variable.spec.shape;
   std::int64_t shards = 1;
@@ -48,7 +48,7 @@ Result<PlacedVariable> Placer::place(const VariableToPlace& variable) {
 }
 
 Result<std::vector<PlacedVariable>> place_variables(const std::vector<VariableToPlace>& variables, int ps_count) {
-  if (ps_count < 1) return fail(Code::kInvalidArgument, "variables need a parameter server, and there is none");
+  if (ps_count < 1) return fail(Code::kInvalidArgument, "variables need a parameter server, but there is none");
   Placer placer(ps_count);
   std::vector<PlacedVariable> out;
   for (const VariableToPlace& variable : variables) out.push_back(TFD_TRY(placer.place(variable)));

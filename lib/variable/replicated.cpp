@@ -26,7 +26,7 @@ Result<E> parse_name(std::string_view what, std::string_view name, const std::ar
   const std::vector<std::string> known(names.begin(), names.end());
   const std::string hint = did_you_mean(lower, known);
   return fail(Code::kInvalidArgument, "no {} '{}'{}", what, printable(name),
-              hint.empty() ? fmt::format(" (there are {})", join_words(known)) : hint);
+              hint.empty() ? fmt::format(" (available: {})", join_words(known)) : hint);
 }
 
 std::string shown(const Tensor& value) {
@@ -77,7 +77,7 @@ Result<Tensor> aggregate_in(bool is_wide, Aggregation aggregation, std::span<con
   if (values.empty()) return fail(Code::kInvalidArgument, "there are no values to aggregate");
   if (aggregation == Aggregation::kOnlyFirstReplica) return values[0];
   if (aggregation == Aggregation::kNone)
-    return fail(Code::kInvalidArgument, "aggregation 'none' makes no one value of {} replicas'", values.size());
+    return fail(Code::kInvalidArgument, "aggregation 'none' can't combine the values of {} replicas", values.size());
   const DType dtype = values[0].dtype();
   if (dtype == DType::kBool || (aggregation == Aggregation::kMean && !is_floating(dtype)))
     return fail(Code::kInvalidArgument, "there is no {} of {}", name_of(aggregation), dtype_name(dtype));
@@ -117,7 +117,7 @@ ReplicatedVariable::ReplicatedVariable(ReplicationKind kind, const Tensor& initi
 
 Result<void> ReplicatedVariable::check(WriteOp op, const Tensor& value) const {
   if (!value.has_value() || value.spec() != copies_[0].spec())
-    return fail(Code::kInvalidArgument, "the new value is {}, the variable is {}", format_spec(value.spec()),
+    return fail(Code::kInvalidArgument, "the new value is {}, but the variable is {}", format_spec(value.spec()),
                 format_spec(copies_[0].spec()));
   if (op != WriteOp::kAssign && value.dtype() == DType::kBool)
     return fail(Code::kInvalidArgument, "nothing can be added to a bool variable");

@@ -120,7 +120,7 @@ Result<void> check_rows(std::string_view name, const tensor::TensorSpec& table, 
   TFD_TRY(read_indices(rows.indices, table.shape[0]), fmt::format("'{}'", printable(name)));
   const tensor::TensorSpec wanted{table.dtype, with_rows(table.shape, rows.indices.shape()[0])};
   if (rows.values.has_value() && rows.values.spec() == wanted) return {};
-  return fail(Code::kInvalidArgument, "rows of '{}' are {}, and must be {}", printable(name),
+  return fail(Code::kInvalidArgument, "rows of '{}' are {}, but must be {}", printable(name),
               format_spec(rows.values.spec()), format_spec(wanted));
 }
 

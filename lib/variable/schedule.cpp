@@ -144,7 +144,7 @@ Result<Schedule> parse_schedule(const nlohmann::ordered_json& json, const std::s
   }
   const std::string hint = did_you_mean(name, names);
   return fail(Code::kInvalidArgument, "{}.{}: no such schedule{}", path, printable(name),
-              hint.empty() ? fmt::format(" (there are {})", join_words(names)) : hint);
+              hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
 }
 
 }  // namespace tfd::variable

@@ -95,7 +95,7 @@ std::string Settings::text(std::string_view key, std::optional<std::string> fall
   if (value == nullptr) return fallback.value_or("");
   const std::string said = value->is_string() ? value->get<std::string>() : "";
   if (said.empty()) {
-    note(Code::kInvalidArgument, key, "must be a string that isn't empty");
+    note(Code::kInvalidArgument, key, "must be a non-empty string");
   } else if (!choices.empty() && std::find(choices.begin(), choices.end(), said) == choices.end()) {
     note(Code::kInvalidArgument, key,
          fmt::format("must be one of {}, not '{}'{}", fmt::join(choices, ", "), printable(said),

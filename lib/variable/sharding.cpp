@@ -41,7 +41,7 @@ Result<RowSlice> parse_row_slice(std::string_view text) {
     if (is_slice) numbers[i] = below ? -*number : *number;
   }
   if (is_slice) return RowSlice{numbers[0], numbers[1], numbers[2].value_or(1)};
-  return fail(Code::kInvalidArgument, "'{}' is no slice such as 10:20, :-1 or ::2", printable(text));
+  return fail(Code::kInvalidArgument, "'{}' is not a slice (e.g. 10:20, :-1 or ::2)", printable(text));
 }
 
 Result<std::vector<std::int64_t>> rows_of(const RowSlice& slice, std::int64_t count) {
@@ -117,7 +117,7 @@ Result<Tensor> Sharding::join(const std::vector<Share>& shares, const std::vecto
     Shape wanted = shape_;
     wanted[0] = static_cast<std::int64_t>(shares[i].positions.size());
     if (!parts[i].has_value() || parts[i].shape() != wanted || parts[i].dtype() != parts[0].dtype())
-      return fail(Code::kInvalidArgument, "the rows of shard {} are {}, and must be {}", i,
+      return fail(Code::kInvalidArgument, "the rows of shard {} are {}, but must be {}", i,
                   format_spec(parts[i].spec()), tensor::format_spec({parts[0].dtype(), wanted}));
     shape[0] += wanted[0];
   }
@@ -140,7 +140,7 @@ Result<ShardedVariable> ShardedVariable::make(std::vector<Tensor> shards) {
     if (!shard.has_value() || shard.shape().empty())
       return fail(Code::kInvalidArgument, "a shard must have rows, not be {}", format_spec(shard.spec()));
     if (!same_rows(shard, shards[0]))
-      return fail(Code::kInvalidArgument, "shards must be alike but for their rows: {} beside {}",
+      return fail(Code::kInvalidArgument, "shards may differ only in their number of rows: {} beside {}",
                   format_spec(shard.spec()), format_spec(shards[0].spec()));
   }
   return ShardedVariable(std::move(shards));
@@ -214,7 +214,7 @@ Result<Tensor> ShardedVariable::slice(const RowSlice& slice) const {
 
 Result<void> ShardedVariable::update(const Tensor& value, RowOp op) {
   if (!value.has_value() || value.dtype() != dtype() || value.shape() != shape())
-    return fail(Code::kInvalidArgument, "the new value is {}, the variable is {}", format_spec(value.spec()),
+    return fail(Code::kInvalidArgument, "the new value is {}, but the variable is {}", format_spec(value.spec()),
                 tensor::format_spec({dtype(), shape()}));
   if (op != RowOp::kAssign && dtype() == DType::kBool)
     return fail(Code::kInvalidArgument, "nothing can be added to a bool variable");
@@ -236,7 +236,8 @@ Result<Sharding> ShardedVariable::sharding() const {
   for (std::size_t i = 0; divided_evenly && i < shards_.size(); ++i)
     divided_evenly = shards_[i].shape()[0] == spread->rows(static_cast<std::int64_t>(i));
   if (divided_evenly) return spread;
-  return fail(Code::kUnimplemented, "rows can only be looked up where the shards are as even as can be, longer first");
+  return fail(Code::kUnimplemented,
+              "rows can only be looked up where the shards are as even as possible, longer ones first");
 }
 
 Result<Tensor> ShardedVariable::gather(const Tensor& indices) const {

@@ -13,7 +13,7 @@ Result<void> check_gradient(std::string_view name, const tensor::TensorSpec& val
     return fail(Code::kInvalidArgument, "variable '{}' is {}: an optimizer updates floating-point numbers only", name,
                 format_spec(value));
   if (gradient == value) return {};
-  return fail(Code::kInvalidArgument, "the gradient of '{}' is {}, the variable is {}", name, format_spec(gradient),
+  return fail(Code::kInvalidArgument, "the gradient of '{}' is {}, but the variable is {}", name, format_spec(gradient),
               format_spec(value));
 }
 

@@ -23,7 +23,7 @@ Result<void> check_update(const std::string& name, const tensor::TensorSpec& spe
                           const Optimizer* optimizer) {
   if (update.kind == UpdateKind::kGradient) {
     if (optimizer == nullptr)
-      return fail(Code::kFailedPrecondition, "a gradient for '{}', but the program has no optimizer", name);
+      return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer", name);
     return check_gradient(name, spec, update.value.spec());
   }
   if (is_about_scale(update.kind)) {
@@ -35,11 +35,11 @@ Result<void> check_update(const std::string& name, const tensor::TensorSpec& spe
     TFD_TRY(check_rows(name, spec, {update.indices, update.value}));
     if (update.kind == UpdateKind::kGradientRows) {
       if (optimizer == nullptr)
-        return fail(Code::kFailedPrecondition, "a gradient for '{}', but the program has no optimizer", name);
+        return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer", name);
       return check_gradient(name, spec, spec);
     }
   } else if (!update.value.has_value() || update.value.spec() != spec)
-    return fail(Code::kInvalidArgument, "the new value of '{}' is {}, the variable is {}", name,
+    return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", name,
                 format_spec(update.value.spec()), format_spec(spec));
   const bool assigns = update.kind == UpdateKind::kAssign || update.kind == UpdateKind::kAssignRows;
   if (!assigns && spec.dtype == DType::kBool)
@@ -94,7 +94,7 @@ bool is_own(std::string_view name) { return name.find("/.") != std::string_view:
 
 Result<std::int64_t> counter_of(std::string_view name, const Tensor& tensor) {
   if (tensor.spec() != tensor::TensorSpec{DType::kS64, {}} || tensor.as<std::int64_t>()[0] < 0)
-    return fail(Code::kInvalidArgument, "'{}' must be a count (s64[]), it is {}", name, format_spec(tensor.spec()));
+    return fail(Code::kInvalidArgument, "'{}' must be a count (s64[]), not {}", name, format_spec(tensor.spec()));
   return tensor.as<std::int64_t>()[0];
 }
 
@@ -151,9 +151,9 @@ void AppliedSet::settle(std::uint64_t below) {
 Result<void> VariableStore::create(std::string name, Tensor value) {
   if (name.empty() || name.front() == '.' || name.find(kSlotMark) != std::string::npos)
     return fail(Code::kInvalidArgument,
-                "'{}' can't be the name of a variable: it is empty, starts with '.' or has '{}' in it", printable(name),
+                "'{}' can't be the name of a variable: it is empty, starts with '.' or contains '{}'", printable(name),
                 kSlotMark);
-  if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' exists already", name);
+  if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' already exists", name);
   index_.emplace(name, variables_.size());
   definitions_.push_back({name, value.spec(), value.byte_size()});
   value_bytes_ += value.byte_size();
@@ -271,10 +271,10 @@ Result<void> VariableStore::import_slot(VariableState& target, const tensor::Ten
   const std::string_view slot = path.substr(owner.size() + 1);
   if (owner != optimizer_->state_name())
     return fail(Code::kFailedPrecondition,
-                "'{}' was trained with {}, and the program has {}: keep the optimizer, or start from the values alone",
+                "'{}' was trained with {}, but the program has {}: keep the optimizer, or start from the values alone",
                 target.name, printable(owner), optimizer_->state_name());
   if (value.spec() != tensor::TensorSpec{number_dtype(spec.dtype), spec.shape})
-    return fail(Code::kInvalidArgument, "slot '{}' of '{}' is {}, the variable is {}", printable(path), target.name,
+    return fail(Code::kInvalidArgument, "slot '{}' of '{}' is {}, but the variable is {}", printable(path), target.name,
                 format_spec(value.spec()), format_spec(spec));
   if (optimizer_->knows_slot(slot)) target.slots.emplace_back(slot, owned(value));
   return {};
@@ -315,8 +315,8 @@ Result<VariableStore::Import> VariableStore::prepare_import(const NamedValues& s
     } else if (path.find('/') != std::string_view::npos) {
       TFD_TRY(import_slot(target, spec, path, value));
     } else if (value.spec() != spec) {
-      return fail(Code::kInvalidArgument, "'{}' is {}, the variable is {}", printable(name), format_spec(value.spec()),
-                  format_spec(spec));
+      return fail(Code::kInvalidArgument, "'{}' is {}, but the variable is {}", printable(name),
+                  format_spec(value.spec()), format_spec(spec));
     } else if (mark == std::string::npos) {
       target.value = owned(value);
     } else {
@@ -326,7 +326,7 @@ Result<VariableStore::Import> VariableStore::prepare_import(const NamedValues& s
   for (std::size_t i = 0; i < definitions_.size(); ++i) {
     const bool is_there = restored[i].value.has_value();
     if (!is_there && !is_own(definitions_[i].name))
-      return fail(Code::kNotFound, "no value of variable '{}'", definitions_[i].name);
+      return fail(Code::kNotFound, "no value for variable '{}'", definitions_[i].name);
     TFD_TRY(import_first_version(restored[i], std::move(first_version[i])));
     if (is_there) import.variables[i] = std::move(restored[i]);
   }

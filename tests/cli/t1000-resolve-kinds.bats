@@ -100,7 +100,7 @@ slurm() {  # RANK COMMAND…: as a task of a step of five on three nodes
 @test "formats that need a task refuse without one" {
   for format in tf-config env-file; do
     run -65 tfd-resolve local --jobs worker=1 --format "$format"
-    [ "$output" = "tfd-resolve: no task here: the spec names none, give --task JOB:INDEX" ]
+    [ "$output" = "tfd-resolve: no task here: the spec names none; give --task JOB:INDEX" ]
   done
 }
 

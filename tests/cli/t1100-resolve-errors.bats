@@ -38,14 +38,14 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   usage "--selector: 'worker' is not JOB=LABELS" kubernetes --selector worker
   usage "--instance-group is missing" gce --port 1
   usage "--port is missing: where every task listens" gce --instance-group g
-  usage "--interval: at least 100ms" tpu t --watch --interval 0s
-  usage "--watch prints, so it doesn't take a command" local --jobs a=1 --watch -- true
-  usage "--recoverable prints nothing: no --format, --get, --list-tasks, --watch or command" tpu t --recoverable --json
+  usage "--interval must be at least 100ms" tpu t --watch --interval 0s
+  usage "--watch and a command exclude each other" local --jobs a=1 --watch -- true
+  usage "--recoverable prints nothing: it can't be combined with --format, --get, --list-tasks, --watch or a command" tpu t --recoverable --json
   usage "--jobs: job 'a': 'x' is not a number of tasks from 0 to 4194304" local --jobs a=x
-  usage "--task: 'worker' has no index, JOB:INDEX expected" local --jobs worker=1 --task worker
+  usage "--task: 'worker' has no index (expected JOB:INDEX)" local --jobs worker=1 --task worker
   usage "--json and --format hosts exclude each other" local --jobs a=1 --json --format hosts
   usage "--format, --get and --list-tasks exclude each other" local --jobs a=1 --json --get cluster
-  usage "a command prints its own output: no --json, --get or --list-tasks" local --jobs a=1 --json -- true
+  usage "a command prints its own output: it can't be combined with --json, --get or --list-tasks" local --jobs a=1 --json -- true
   usage "--format hosts has no variables for a command: env, pytorch, torchrun or jax" local --jobs a=1 --format hosts -- true
 }
 
@@ -71,18 +71,18 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   TF_CONFIG='{"cluster": {"worker": ["a:1", 5]}}' refused 65 "TF_CONFIG: cluster.worker[1]: task address 5 must be a string, not a number" tf-config
   TF_CONFIG='{"cluster": {"worker": "a:1"}}' refused 65 "TF_CONFIG: cluster.worker: the tasks for job 'worker' must be a list or an object from integers to strings, not a string" tf-config
   TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "ps", "index": 0}}' refused 65 "TF_CONFIG: task ps:0: no job 'ps' in the cluster" tf-config
-  TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": "one"}}' refused 65 "TF_CONFIG: task.index: must be an integer from 0, not a string" tf-config
-  TF_CONFIG='{"cluster": {"worker": ["a:1", "a:1"]}}' refused 65 "TF_CONFIG: cluster.worker[1]: a:1 is the address of worker:0 too" tf-config
+  TF_CONFIG='{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": "one"}}' refused 65 "TF_CONFIG: task.index: must be an integer >= 0, not a string" tf-config
+  TF_CONFIG='{"cluster": {"worker": ["a:1", "a:1"]}}' refused 65 "TF_CONFIG: cluster.worker[1]: a:1 is also the address of worker:0" tf-config
   TF_CONFIG=$'{"a\e[2J' run -65 tfd-resolve tf-config
   [[ $output != *$'\e'* ]]
 }
 
 @test "bad addresses and tasks" {
   refused 65 "cluster.worker[0]: port 70000 out of range" simple --job worker=a:70000
-  refused 65 "cluster.worker[0]: 'a' has no port, HOST:PORT expected" simple --job worker=a
-  refused 65 "cluster.worker[0]: '::1:80': an IPv6 address needs brackets, [IPV6]:PORT" simple --job worker=::1:80
+  refused 65 "cluster.worker[0]: 'a' has no port (expected HOST:PORT)" simple --job worker=a
+  refused 65 "cluster.worker[0]: '::1:80': an IPv6 address needs brackets ([IPV6]:PORT)" simple --job worker=::1:80
   refused 65 "task wroker:0: no job 'wroker' in the cluster, did you mean 'worker'?" local --jobs worker=1 --task wroker:0
-  refused 65 "task worker:1: job 'worker' has 1 task, and none with index 1" local --jobs worker=1 --task worker:1
+  refused 65 "task worker:1: job 'worker' has 1 task, but none with index 1" local --jobs worker=1 --task worker:1
   refused 65 "the cluster is empty: no task in any job" local --jobs worker=0
   refused 65 "the spec has no 'cluster.x'" local --jobs worker=1 --get cluster.x
 }
@@ -99,16 +99,16 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
   SLURM_STEP_NODELIST='n[1-' refused 65 "SLURM_STEP_NODELIST: invalid hostlist 'n[1-': a '[' without ']'" slurm
   SLURM_STEP_TASKS_PER_NODE=two refused 65 "SLURM_STEP_TASKS_PER_NODE: invalid tasks per node 'two': 'two' is neither N nor N(xM)" slurm
   SLURMD_NODENAME=n9 refused 78 "rank 0 should be on n1 by the distribution 'block', but SLURMD_NODENAME is n9" slurm
-  refused 78 "requested more GPUs than a node has: 1 tasks with 2 each need 2, 1 are there" slurm --gpus-per-node 1 --gpus-per-task 2
+  refused 78 "requested more GPUs than a node has: 1 tasks with 2 each need 2, but there are only 1" slurm --gpus-per-node 1 --gpus-per-task 2
   refused 65 "port base 65535 and 2 tasks on a host pass port 65535" slurm --tasks-per-node 2 --port-base 65535
 }
 
 @test "a batch script is no task" {
   export SLURM_JOB_NODELIST=n1 SLURM_TASKS_PER_NODE=2 SLURM_PROCID=0
-  refused 65 "no task here: SLURM_PROCID is the batch step's, srun starts the tasks" slurm --format tf-config
+  refused 65 "no task here: SLURM_PROCID is the batch step's; srun starts the tasks" slurm --format tf-config
   unset SLURM_PROCID
-  refused 65 "no task here: SLURM_PROCID is not set, srun starts the tasks" slurm --format tf-config
-  refused 65 "the spec has no 'task' (SLURM_PROCID is not set, srun starts the tasks)" slurm --get task.index
+  refused 65 "no task here: SLURM_PROCID is not set; srun starts the tasks" slurm --format tf-config
+  refused 65 "the spec has no 'task' (SLURM_PROCID is not set; srun starts the tasks)" slurm --get task.index
 }
 
 @test "hostlists: errors and limits" {

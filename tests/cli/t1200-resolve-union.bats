@@ -50,7 +50,7 @@ MERGED='{"cluster": {"worker": ["a:1", "b:1", "c:1"], "ps": ["p:1"]}, "task": {"
 
 @test "union: bad input" {
   echo '{"cluster": {"worker": {"0": "x:1", "1": "y:1", "9": "z:1"}}}' >sparse.json
-  refused 65 "cluster.worker: [0] of a.json and [1] of a.json are in sparse.json too: sparse jobs keep their indices, none may be there twice" union a.json sparse.json
+  refused 65 "cluster.worker: [0] of a.json and [1] of a.json are also in sparse.json: sparse jobs keep their indices, so each may appear only once" union a.json sparse.json
   refused 65 "no cluster specs: at least one is needed" union /dev/null
   refused 65 "cannot open nowhere: no such file or directory" union a.json nowhere
   echo '{"cluster": {"worker": ["a:1"]}}{"cluster": {"worker": 3}}' >bad.json
@@ -61,13 +61,13 @@ MERGED='{"cluster": {"worker": ["a:1", "b:1", "c:1"], "ps": ["p:1"]}, "task": {"
   refused 65 "list.json: a spec is a JSON object, but this begins with '['" union list.json
   echo '{"cluster": {}}' >empty.json
   refused 65 "the cluster is empty: no task in any job" union empty.json empty.json
-  refused 65 "task ps:4: job 'ps' has 1 task, and none with index 4" union a.json b.json --task ps:4
+  refused 65 "task ps:4: job 'ps' has 1 task, but none with index 4" union a.json b.json --task ps:4
 }
 
 @test "union: says what it waits for, and gives up after --timeout" {
   run -75 --separate-stderr bash -c 'tfd-resolve union --timeout 2500ms < <(exec sleep 20)'
   [ "${stderr_lines[0]}" = "tfd-resolve: waiting for cluster specs on stdin, up to its end" ]
-  [ "${stderr_lines[1]}" = "tfd-resolve: stdin: nothing came in time" ]
+  [ "${stderr_lines[1]}" = "tfd-resolve: stdin: nothing arrived in time" ]
 }
 
 @test "union --watch: a new line for each real change, ends with its reader" {
@@ -79,7 +79,7 @@ MERGED='{"cluster": {"worker": ["a:1", "b:1", "c:1"], "ps": ["p:1"]}, "task": {"
   [ "$line" = '["a:1", "b:1", "c:1"]' ]
   cp a.json same.json && mv same.json a.json      # nothing new
   echo '{"cluster": ' >half.json && mv half.json a.json  # half a file; and never an empty one, which has no cluster
-  until_true grep -q "a.json: the spec is cut off; the last answer stays" talk
+  until_true grep -q "a.json: the spec is cut off; keeping the last answer" talk
   echo '{"cluster": {"worker": ["z:1"]}}' >new.json && mv new.json a.json
   read -rt 60 line <&5
   [ "$line" = '["z:1", "c:1"]' ]

@@ -27,7 +27,7 @@ spec() { tfd-resolve simple --job chief=h0:1000 --job ps=h0:1001 --job 'worker=h
   for format in pytorch torchrun jax env; do
     run -1 --separate-stderr bash -ec 'eval "$(tfd-resolve simple --job worker=h1:1 --format "$0")"; echo not reached' $format
     [ -z "$output" ]
-    [ "$stderr" = "tfd-resolve: no task here: the spec names none, give --task JOB:INDEX" ]
+    [ "$stderr" = "tfd-resolve: no task here: the spec names none; give --task JOB:INDEX" ]
   done
 }
 
@@ -36,7 +36,7 @@ spec() { tfd-resolve simple --job chief=h0:1000 --job ps=h0:1001 --job 'worker=h
   [ "$output" = '2 {"type":"worker","index":1}' ]
   run -65 --separate-stderr spec --task worker:1 --format torchrun -- echo not reached
   [ -z "$output" ]
-  [ "$stderr" = "tfd-resolve: torchrun is started once on a host, here by worker:0: worker:1 is its process 1 there" ]
+  [ "$stderr" = "tfd-resolve: torchrun is started once per host, here by worker:0; worker:1 is its process 1 there" ]
   run -65 --separate-stderr spec --format env -- echo not reached
   [ -z "$output" ]
 }
@@ -71,7 +71,7 @@ spec() { tfd-resolve simple --job chief=h0:1000 --job ps=h0:1001 --job 'worker=h
   tfd-resolve simple --job "worker=$(seq -s , -f 'node%04g.example.org:8888' 5000)" >big.json  # fits argv, not a variable
   run -65 --separate-stderr tfd-resolve union big.json --task worker:0 --format env
   [ "$output" = false ]
-  [[ $stderr == "tfd-resolve: TF_CONFIG would have "*" bytes, and a variable can't have more than 131061" ]]
+  [[ $stderr == "tfd-resolve: TF_CONFIG would be "*" bytes long, and an environment variable can't be longer than 131061" ]]
   run -126 --separate-stderr tfd-resolve union big.json --task worker:0 -- true
   [[ $stderr == "tfd-resolve: cannot run true: argument list too long: TF_CONFIG alone has "*" bytes" ]]
 }

@@ -74,7 +74,7 @@ rank() {  # RANK SIZE LOCAL-RANK LOCAL-SIZE COMMAND…: as Open MPI starts it
 }
 
 @test "auto: nothing found names everything looked for" {
-  refused 78 "auto: no cluster is here: tf-config: TF_CONFIG is not set; mpi: none of OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK, PMI_RANK and PMIX_RANK is set; slurm: none of SLURM_STEP_NODELIST, SLURM_JOB_NODELIST and SLURM_NODELIST is set; tpu: none of TPU_WORKER_HOSTNAMES, TPU_PROCESS_ADDRESSES, TPU_WORKER_ID, TPU_NAME, TPU_CONFIG and KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS is set; kubernetes: KUBERNETES_SERVICE_HOST is not set" auto
+  refused 78 "auto: no cluster found: tf-config: TF_CONFIG is not set; mpi: none of OMPI_COMM_WORLD_RANK, MV2_COMM_WORLD_RANK, PMI_RANK and PMIX_RANK is set; slurm: none of SLURM_STEP_NODELIST, SLURM_JOB_NODELIST and SLURM_NODELIST is set; tpu: none of TPU_WORKER_HOSTNAMES, TPU_PROCESS_ADDRESSES, TPU_WORKER_ID, TPU_NAME, TPU_CONFIG and KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS is set; kubernetes: KUBERNETES_SERVICE_HOST is not set" auto
 }
 
 @test "auto passes on what the kind takes" {

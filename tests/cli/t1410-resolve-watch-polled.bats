@@ -24,7 +24,7 @@ reply() {  # ADDRESS…
   [ "$line" = '["10.0.0.1:8470"]' ]
   read -rt 10 line <&5
   [ "$line" = '["10.0.0.2:8470"]' ]
-  [ "$(grep -c CREATING.*"the last answer stays" talk)" = 1 ]
+  [ "$(grep -c CREATING.*"keeping the last answer" talk)" = 1 ]
   exec 5<&-
   wait $pid
 }

@@ -179,7 +179,7 @@ asked() { jq -r '.method + " " + .target' requests.jsonl; }
   api "$(route job-name=tensorflow "$(pods "$(pod a job-name=tensorflow Pending '')")")"
   run -78 tfd-resolve kubernetes
   [ "${lines[0]}" = "tfd-resolve: kubernetes: worker: pod a is Pending" ]
-  [ "${lines[1]}" = "hint: --wait DURATION waits for pods that aren't there yet" ]
+  [ "${lines[1]}" = "hint: --wait DURATION waits for pods that don't exist yet" ]
 }
 
 @test "--wait: a pending pod is waited for, by a watch from the list's version on" {
@@ -266,5 +266,5 @@ SH
 @test "credentials don't go over plain http to another machine" {
   write_config http://api.example
   run -78 tfd-resolve kubernetes
-  [[ $output == *"speaks no TLS"* ]] && [[ $output != *hunter2* ]]
+  [[ $output == *"does not use TLS"* ]] && [[ $output != *hunter2* ]]
 }

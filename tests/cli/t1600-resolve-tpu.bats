@@ -65,7 +65,7 @@ GET $node" ]
     rm -f commands url requests.jsonl
   done <<'END'
 401 77 because
-403 77 may not: because
+403 77 is not permitted: because
 404 65 not found: because
 400 65 because
 END

@@ -99,7 +99,7 @@ PY
   serve -v --task-program "$T/fake-task" --jobs worker=2
   said 'worker:1: here, '
   first=$LINE
-  said 'worker:1 was told to end, restarted in 100ms'
+  said 'worker:1 was told to end; restarting in 100ms'
   said 'worker:1: here, '
   [ "$LINE" != "$first" ]
 }

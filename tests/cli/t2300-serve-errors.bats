@@ -48,7 +48,7 @@ refuses() {
   refuses 64 "$spec" --task worker
   refuses 65 '{"cluster": {"chief": ["127.0.0.1:1"]}}'
   refuses 78 '{"cluster": {"worker": ["203.0.113.1:2222"]}}'
-  [ "${stderr_lines[1]}" = "hint: --task JOB:INDEX serves one all the same" ]
+  [ "${stderr_lines[1]}" = "hint: --task JOB:INDEX serves one anyway" ]
 }
 
 @test "serve: port 0 of a task that isn't started here" {
@@ -59,7 +59,7 @@ refuses() {
 
 @test "serve: off loopback only with --insecure" {
   refuses 77 '{"cluster": {"worker": ["0.0.0.0:0"]}}'
-  [[ ${stderr_lines[1]} == "hint: --insecure "* ]]
+  [[ ${stderr_lines[1]} == "hint: use --insecure "* ]]
   refuses 77 '{"cluster": {"worker": ["203.0.113.1:0"]}}' --task worker:0
   refuses 77 '' --jobs worker=1 --bind 0.0.0.0
   serve --jobs worker=1 --bind 0.0.0.0 --insecure

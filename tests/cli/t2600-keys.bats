@@ -28,7 +28,7 @@ halves() { sed -n 's/^\(public\|secret\) //p' "$1"; }
 @test "keys: --generate-key makes one where it is looked for, private, and never overwrites it" {
   run -0 --separate-stderr tfd-serve --generate-key
   [ "$output" = "" ]
-  [ "$stderr" = "tfd-serve: made the key file $HOME/.config/tfd/key" ]
+  [ "$stderr" = "tfd-serve: wrote the key file $HOME/.config/tfd/key" ]
   [ "$(stat -c %a home/.config/tfd/key home/.config/tfd home/.config)" = $'600\n700\n700' ]
   cp home/.config/tfd/key before
   run -65 --separate-stderr tfd-serve --generate-key
@@ -44,7 +44,7 @@ halves() { sed -n 's/^\(public\|secret\) //p' "$1"; }
   run -1 cmp -s by-option by-variable
   run -78 env -u HOME tfd-serve --generate-key
   run -65 --separate-stderr tfd-serve --generate-key --key-file no/such/key
-  [[ $stderr == "tfd-serve: cannot make the key file no/such/key: no such file or directory" ]]
+  [[ $stderr == "tfd-serve: cannot create the key file no/such/key: no such file or directory" ]]
   run -64 tfd-serve --generate-key -- true
 }
 
@@ -62,7 +62,7 @@ halves() { sed -n 's/^\(public\|secret\) //p' "$1"; }
   echo "{\"cluster\": {\"worker\": [\"$address:0\"], \"ps\": [\"$address:0\"]}}" >spec.in
   run -77 --separate-stderr timeout 20 tfd-serve --cluster spec.in
   [ "$stderr" = "tfd-serve: ps:0 would listen on $address:0, where other hosts can connect
-hint: --insecure if you trust all of them, otherwise make a key with tfd-serve --generate-key" ] ||
+hint: use --insecure if you trust all of them; otherwise make a key with tfd-serve --generate-key" ] ||
     [[ $stderr == "tfd-serve: worker:0 would listen on $address:0, where other hosts can connect"* ]]
   tfd-serve -q --generate-key
   serve --cluster spec.in
@@ -107,7 +107,7 @@ hint: --insecure if you trust all of them, otherwise make a key with tfd-serve -
   address=$(own_address)
   echo "{\"cluster\": {\"worker\": [\"$address:0\", \"$address:0\"]}}" >spec.in
   run -77 --separate-stderr timeout 20 tfd-serve --cluster spec.in --allow-native --insecure
-  [[ $stderr == *"--allow-native needs a key that they have"* ]]
+  [[ $stderr == *"--allow-native requires a key"* ]]
   tfd-serve -q --generate-key --key-file key
   serve --cluster spec.in --allow-native --key-file key
   [ "$(jq -r .key_file spec.json)" = "$T/key" ]
@@ -173,7 +173,7 @@ hint: --insecure if you trust all of them, otherwise make a key with tfd-serve -
   chmod 600 home/.config/tfd/key
   printf 'tfd-key-2\npublic ' >home/.config/tfd/key
   run -65 --separate-stderr timeout 20 tfd-status --cluster spec.json
-  [[ $stderr == *"holds no whole key" ]]
+  [[ $stderr == *"the key is incomplete" ]]
 }
 
 @test "keys: a restarted task is under the same key, and workers reach their parameter servers with it" {

@@ -210,7 +210,7 @@ PY
   [[ $stderr == *"--jobs: "* ]]
   echo '{"cluster": {"worker": ["h:1"]}}' >spec.json
   run -64 --separate-stderr tfd-run program.json --cluster spec.json --jobs ps=1,worker=3 --check </dev/null
-  [[ $stderr == *"--jobs: --cluster spec.json has jobs by itself"* ]]
+  [[ $stderr == *"--jobs: --cluster spec.json has its own jobs"* ]]
   # Where there is nothing else to listen on it is the server of one task, until the goodbye.
   local port
   port=$(ports 1)
@@ -236,7 +236,7 @@ PY
   [ "$(cat worker:0.events)" = '{"0":0,"1":0}
 {"0":2,"1":2}' ]
   run -65 --separate-stderr timeout 60 tfd-run program.json --function double --cluster none </dev/null
-  [[ $stderr == *"'double' has arguments: a dataset is needed that they are from"* ]]
+  [[ $stderr == *"'double' takes arguments: it needs a dataset to take them from"* ]]
   run -65 --separate-stderr timeout 60 tfd-run program.json --function dubble --cluster none </dev/null
   [[ $stderr == *"no function 'dubble'"*double* ]]
   run -64 --separate-stderr timeout 60 tfd-run program.json --dataset four --cluster none </dev/null
@@ -254,7 +254,7 @@ PY
   run -65 --separate-stderr "${function[@]}" double --dataset four --reduce mean </dev/null
   [[ $stderr == *"function 'double': "*"mean"* ]]
   run -65 --separate-stderr "${function[@]}" double --dataset four --gather 1 </dev/null
-  [[ $stderr == *"axis 1 to gather along: what the replicas returned is s64[1]"* ]]
+  [[ $stderr == *"cannot gather along axis 1: the replicas returned s64[1]"* ]]
   run -64 --separate-stderr "${function[@]}" double --dataset four --gather 0 --reduce sum </dev/null
   run -64 --separate-stderr timeout 60 tfd-run program.json --cluster none --reduce sum </dev/null
   [[ $stderr == *"--reduce is for --function"* ]]

@@ -79,8 +79,8 @@ JSON
   [ "$(jq -r .status <<<"$output" | paste -sd' ')" = "error error error error ready" ]
   [ "$(jq -r '.error.message // empty' <<<"$output")" = "evaluate: no function 'sqare', did you mean 'square'?
 evaluate: 'rate' has no metric
-evaluate: dataset 'endless' never ends: state 'steps'
-schedule: 'step' must be a whole number from 0 on" ]
+evaluate: dataset 'endless' never ends: set 'steps'
+schedule: 'step' must be a whole number >= 0" ]
   {
     echo '{"op": "schedule", "function": "add", "args": [{"npy": "no.npy"}], "id": "wrong"}'
     echo '{"op": "create_per_worker_dataset", "dataset": "test"}'

@@ -66,7 +66,7 @@ by_role() { role "$1" "$2" tfd-coordinate "$T/program.json" --by-role; }
     echo "$stderr"
     [[ $stderr =~ $1 ]]
   }
-  bad 'no chief, so nobody would coordinate' '{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}}'
+  bad 'no chief, so no task would coordinate' '{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}}'
   bad 'no ps' '{"cluster": {"worker": ["a:1"], "chief": ["b:1"]}, "task": {"type": "worker", "index": 0}}'
   bad 'no worker' '{"cluster": {"ps": ["a:1"], "chief": ["b:1"]}, "task": {"type": "chief", "index": 0}}'
   bad "at most one 'chief'" '{"cluster": {"ps": ["a:1"], "worker": ["d:1"], "chief": ["b:1", "c:1"]}, "task": {"type": "chief", "index": 0}}'

@@ -102,7 +102,7 @@ JSON
   run -65 --separate-stderr check program.json --set weights=ck/step-00000030.safetensors --set 'variables.v={"shape": []}'
   [[ $stderr == *"weights: $T/ck/step-00000030.safetensors has no 'v'" ]]
   run -65 --separate-stderr check program.json --set weights=ck/step-00000030.safetensors --set variables.w.dtype=f64
-  [[ $stderr == *"weights: $T/ck/step-00000030.safetensors: w is f32[], the variable is f64[]"* ]]
+  [[ $stderr == *"weights: $T/ck/step-00000030.safetensors: w is f32[], but the variable is f64[]"* ]]
   run -65 --separate-stderr check program.json --set weights=none.safetensors
   [[ $stderr == *"none.safetensors"* ]]
 }
@@ -193,7 +193,7 @@ JSON
   train=(timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.checkpoint.dir=ck)
   run -0 --separate-stderr "${train[@]}" --set 'optimizer={"adam": {}}' --set train.steps=5
   run ! --separate-stderr "${train[@]}" --set 'optimizer={"sgd": {"momentum": 0.9}}' --set train.steps=10
-  [[ $stderr == *"'w' was trained with adam, and the program has sgd: keep the optimizer, or start from the values alone"* ]]
+  [[ $stderr == *"'w' was trained with adam, but the program has sgd: keep the optimizer, or start from the values alone"* ]]
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --set train.steps=10 \
     --set 'optimizer={"sgd": {"momentum": 0.9}}' --set weights=ck/step-00000005.safetensors
 }

@@ -45,13 +45,13 @@ call() { # ARGUMENT
   serve --jobs worker=1,ps=1
   call '[1, 2, 3]'
   [ "$status" != 0 ]
-  [[ $stderr == *"functions.f: by_platform.mlir is for cuda, rocm and tpu (its 'platforms'), and this task's plug-in is for cpu"* ]]
+  [[ $stderr == *"functions.f: by_platform.mlir is for cuda, rocm and tpu (its 'platforms'), but this task's plug-in is for cpu"* ]]
 }
 
 @test "modules: --check compiles what has custom calls, and names those that the plug-in lacks" {
   program cholesky.mlir
   run -65 --separate-stderr check program.json
-  [[ $stderr == *"program.json: functions.f.module: cholesky.mlir needs a custom call that the plug-in, for cpu, doesn't have: "*lapack_spotrf_ffi* ]]
+  [[ $stderr == *"program.json: functions.f.module: cholesky.mlir needs a custom call that the plug-in for cpu doesn't have: "*lapack_spotrf_ffi* ]]
   run -65 --separate-stderr tfd-run --cluster none --function f --check program.json </dev/null
   [[ $stderr == *"functions.f.module: cholesky.mlir needs a custom call"* ]]
   program kernels.mlir '"platforms": ["cpu", "cuda"],' # those of the branch for cuda don't matter
@@ -59,9 +59,9 @@ call() { # ARGUMENT
   [[ $stderr == *": ok" ]]
   program kernels.mlir '"platforms": ["tpu", "cuda"],' # for other hosts than this one
   run -0 --separate-stderr check program.json
-  [[ $stderr == *"kernels.mlir has the custom calls 'lapack_spotrf_ffi' and 'cusolver_potrf_ffi', which the workers' plug-in must know"* ]]
+  [[ $stderr == *"kernels.mlir has the custom calls 'lapack_spotrf_ffi' and 'cusolver_potrf_ffi', which the workers' plug-in must support"* ]]
   TFD_PJRT_PLUGIN=$T/none run -0 --separate-stderr check program.json
-  [[ $stderr == *"which the workers' plug-in must know"*": ok" ]]
+  [[ $stderr == *"which the workers' plug-in must support"*": ok" ]]
 }
 
 @test "modules: tokens and calls into Python are said as what they are" {
@@ -129,5 +129,5 @@ JSON
     --set 'functions.step.inputs.x.sharding={"split": [1]}' --set 'functions.step.outputs[0].sharding="replicate"'
   run --separate-stderr check program.json --set 'functions.step.inputs.x.sharding={"split": [4]}'
   [ "$status" != 0 ]
-  [[ $stderr == *"functions.step.inputs.x.sharding: needs 4 logical devices per replica, and here a replica has one: only the device assignment of TPUStrategy gives it several" ]]
+  [[ $stderr == *"functions.step.inputs.x.sharding: needs 4 logical devices per replica, but a replica has one here: only the device assignment of TPUStrategy gives it more" ]]
 }

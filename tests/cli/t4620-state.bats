@@ -42,7 +42,7 @@ print(*struct.unpack(f"<{(end - begin) // 4}{form}", data[8 + size + begin:8 + s
 PY
 }
 
-WARNING="outputs[1]: 'n' is read and assigned by every worker: updates of other workers are lost; say \"apply\": \"difference\" (add what changed) or \"last\" (overwrite)"
+WARNING="outputs[1]: 'n' is read and assigned by every worker: updates of other workers are lost; set \"apply\" to \"difference\" (add what changed) or \"last\" (overwrite)"
 
 @test "state: a counter that says difference is exact, on two and on four workers" {
   counter_program ', "apply": "difference"'
@@ -179,7 +179,7 @@ LINES
   counter_program "" ', "synchronization": "on_read", "aggregation": "none"'
   serve --jobs worker=1,ps=1 --devices 2
   run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
-  [[ $stderr == *"program.json: variables.n: is synchronized on read without an aggregation: the values of 2 replicas make no one value for checkpoints; state 'aggregation'"* ]]
+  [[ $stderr == *"program.json: variables.n: is synchronized on read without an aggregation, so the values of 2 replicas can't be combined for checkpoints; set 'aggregation'"* ]]
   run -65 --separate-stderr timeout 60 tfd-run program.json --cluster none --replicas 2 </dev/null
   [[ $stderr == *"variables.n: is synchronized on read without an aggregation"* ]]
   run -0 --separate-stderr timeout 60 tfd-run program.json --cluster none --set train.steps=3 </dev/null

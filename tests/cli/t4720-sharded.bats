@@ -202,7 +202,7 @@ LINES
   [ "$(error_of beyond)" = "INVALID_ARGUMENT: 'table': no row 12: there are 12" ]
   [ "$(error_of below)" = "INVALID_ARGUMENT: 'table': no row -1: there are 12" ]
   [ "$(error_of number)" = "INVALID_ARGUMENT: read: 'rows' must be a list of numbers or a slice such as \"10:20\"" ]
-  [ "$(error_of text)" = "INVALID_ARGUMENT: read: 'rows': '3' is no slice such as 10:20, :-1 or ::2" ]
+  [ "$(error_of text)" = "INVALID_ARGUMENT: read: 'rows': '3' is not a slice (e.g. 10:20, :-1 or ::2)" ]
   [[ $(error_of fraction) == "INVALID_ARGUMENT: read: 'rows': "*1.5* ]]
   [ "$(error_of scalar)" = "INVALID_ARGUMENT: 'first' is a scalar: it has no rows" ]
   [ "$(error_of name)" = "NOT_FOUND: no variable 'tables', did you mean 'table'?" ]

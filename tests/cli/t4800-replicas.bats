@@ -112,7 +112,7 @@ LINES
   run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster both.json --keep-servers
   kill "$other"
   ends "$other"
-  [[ $stderr == *"worker:0 has 2 devices"*"every worker must have as many"* ]]
+  [[ $stderr == *"worker:0 has 2 devices"*"all workers need the same number"* ]]
   [[ $stderr == *"worker:1 has 1 device"* ]]
 }
 

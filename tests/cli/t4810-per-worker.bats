@@ -50,7 +50,8 @@ JSON
 {"op": "restore", "path": "ck"}
 {"op": "read", "variable": "seen"}
 LINES
-  [ "$(jq -c 'select(has("value")) | .value' <<<"$output" | paste -sd' ')" = "[15,5] [7,7] [8,8]" ]
+  # A worker that is slow to come has its own when it is there: those that are have the same.
+  [ "$(jq -c 'select(has("value")) | .value | unique' <<<"$output" | paste -sd' ')" = "[5,15] [7] [8]" ]
 }
 
 @test "per-worker: it is aborted while its worker is away, and begins anew when it returns" {
@@ -94,5 +95,5 @@ LINES
   [[ $output == *"variables.seen.colocate_with: "* ]]
   run -65 timeout 20 tfd-run program.json --cluster none --set 'train={"function": "count", "steps": 1}' \
     --set 'functions.count={"module": "add.mlir", "inputs": [{"variable": "seen"}, {"variable": "all"}], "outputs": [{"metric": "m"}, {"assign": "all"}]}'
-  [[ $output == *"variable 'seen' is each worker's own"* ]]
+  [[ $output == *"variable 'seen' is per worker"* ]]
 }

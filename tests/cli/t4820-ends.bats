@@ -30,7 +30,7 @@ MLIR
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
   jq -es 'last | .event == "end" and .reason == "stopped" and .step == 30' <<<"$output"
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
-  [[ $stderr == *"had stopped at step 30, after 2 evaluations without a better loss"* ]]
+  [[ $stderr == *"already stopped at step 30, after 2 evaluations without a better loss"* ]]
   jq -es 'last | .event == "end" and .reason == "nothing_left" and .step == 30 and .metrics.loss == 1' <<<"$output"
   jq -es 'all(.[]; .event != "step")' <<<"$output"
   # More patience is another rule, by what was seen so far: one more evaluation.

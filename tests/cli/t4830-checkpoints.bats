@@ -35,7 +35,7 @@ both_refuse() { # CODE PATTERN
   counting_program '{"function": "count", "steps": 100, "checkpoint": {"dir": "ck/here"}}'
   serve --jobs worker=1,ps=2
   touch ck
-  both_refuse 71 'ck/here: cannot make it: not a directory'
+  both_refuse 71 'ck/here: cannot create it: not a directory'
   rm ck
   mkdir ck
   touch ck/here

@@ -83,7 +83,7 @@ by() { # TOOL ARGS…
   run -0 --separate-stderr by "tfd-run program.json --cluster none"
   echo '{"v": 1, "run":' >ck/index.json
   run -0 --separate-stderr by "tfd-run program.json --cluster none" --set train.steps=30
-  [[ $stderr == *"ck/index.json: not JSON: going by what the checkpoints themselves say"* ]]
+  [[ $stderr == *"ck/index.json: not JSON: using what the checkpoints themselves say"* ]]
   jq -es '.[0].step == 20' <<<"$output"
   jq -e '.latest == "step-00000030.safetensors"' ck/index.json
 }
@@ -91,7 +91,7 @@ by() { # TOOL ARGS…
 @test "runs: a function says which checkpoint its variables are from, wherever it is run" {
   looking_program 20
   run -65 --separate-stderr look
-  [ "$stderr" = "tfd-run: function 'look' needs trained variables, and there is no checkpoint in ck: --checkpoint FILE|DIR names some, --untrained takes the initial values" ]
+  [ "$stderr" = "tfd-run: function 'look' needs trained variables, but there is no checkpoint in ck: give --checkpoint FILE|DIR, or --untrained to use the initial values" ]
   run -0 --separate-stderr look --untrained
   [ "$output" = '{"0":0}' ]
   run -0 --separate-stderr by "tfd-run program.json --cluster none"
@@ -126,7 +126,7 @@ by() { # TOOL ARGS…
   run -0 --separate-stderr by "tfd-run program.json --cluster none"
   jq '.train.checkpoint = null | del(.train.checkpoint)' program.json >plain.json
   run -65 --separate-stderr timeout 60 tfd-run plain.json --cluster none --function look </dev/null
-  [[ $stderr == *"function 'look' needs trained variables, and the program has no train.checkpoint: --checkpoint FILE|DIR"* ]]
+  [[ $stderr == *"function 'look' needs trained variables, but the program has no train.checkpoint: give --checkpoint FILE|DIR"* ]]
   run -0 --separate-stderr timeout 60 tfd-run plain.json --cluster none --function look --set weights=ck/step-00000020.safetensors </dev/null
   [ "$output" = '{"0":20}' ]
   rm -r ck
@@ -161,7 +161,7 @@ MLIR
     jq -es '.[0].step == 0 and .[0].started_from == "first/step-00000010.safetensors" and last.step == 7' <<<"$output"
     [ "$(look)" = '{"0":17}' ]
     run -0 --separate-stderr by "$tool" --checkpoint first --set train.steps=9
-    [[ $stderr == *"--checkpoint first isn't used: the training goes on"*"resuming from ck/step-00000007.safetensors"* ]]
+    [[ $stderr == *"--checkpoint first is ignored: the training continues"*"resuming from ck/step-00000007.safetensors"* ]]
     [ "$(look)" = '{"0":19}' ]
     # What is named may be what is moved aside.
     run -0 --separate-stderr by "$tool" --checkpoint ck --set train.steps=1 --start-over
@@ -180,10 +180,10 @@ MLIR
   local tool
   for tool in "${TOOLS[@]}" "tfd-run program.json --cluster none --function look" "${TOOLS[0]} --checkpoint ck --set train.checkpoint.dir=new"; do
     run -65 --separate-stderr by "$tool"
-    [[ $stderr == *"ck/step-00000020.safetensors has no variable 'w': it is of another program"* ]] || { echo "$tool: $stderr"; false; }
+    [[ $stderr == *"ck/step-00000020.safetensors has no variable 'w': it belongs to another program"* ]] || { echo "$tool: $stderr"; false; }
   done
   run -65 --separate-stderr by "${TOOLS[0]}" --set variables.w=null --set variables.n0.shape=[2] --set variables.n0.aggregation=sum --set functions.look=null --set functions.count=null --set train=null --closures /dev/null --checkpoint ck
-  [[ $stderr == *"ck/step-00000020.safetensors: variable 'n0' is s32[], and s32[2] in program.json: it is of another program"* ]]
+  [[ $stderr == *"ck/step-00000020.safetensors: variable 'n0' is s32[], but s32[2] in program.json: it belongs to another program"* ]]
 }
 
 @test "runs: paths in a program are relative to it, those that are typed to the working directory" {

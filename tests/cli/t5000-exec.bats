@@ -44,8 +44,8 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$output" = $'echo a | tr a b\ntrue' ]
   run tfd-exec --dry-run 'echo {3}' ::: a ::: b
   [ "$status" = 64 ]
-  [ "$output" = "tfd-exec: {3}: there are 2 sources of arguments
-see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources of arguments"* ]]
+  [ "$output" = "tfd-exec: {3}: there are only 2 sources of arguments
+see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are only 2 sources of arguments"* ]]
 }
 
 @test "nasty arguments reach the command as they are" {
@@ -149,7 +149,7 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
   [[ $stderr == *"halted by --halt soon,fail=1: 1 command finished, 0 killed or not started"* ]]
   run tfd-exec --halt later,fail=1 true ::: 1
   [ "$status" = 64 ]
-  [[ $output == *"--halt: 'later,fail=1' is not WHEN,WHAT=N"* ]]
+  [[ $output == *"--halt: 'later,fail=1' is not valid: expected never, or WHEN,WHAT=N"* ]]
 }
 
 @test "--timeout ends a command and what it has started" {
@@ -231,7 +231,7 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
   serve --jobs worker=1
   run --separate-stderr tfd_exec --connect-timeout 5s true ::: 1
   [ "$status" = 77 ]
-  [[ $stderr == *"worker:0 runs no commands: its server was started without --allow-native"* ]]
+  [[ $stderr == *"worker:0 does not run commands: its server was started without --allow-native"* ]]
   kill "$SERVE"
   serve_ends 0
   cluster 1
@@ -262,8 +262,8 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are 2 sources 
   for insecure in "" --insecure; do
     run --separate-stderr timeout 20 tfd-serve --cluster all.json --allow-native $insecure
     [ "$status" = 77 ]
-    [ "$stderr" = "tfd-serve: worker:0 would listen on 0.0.0.0:0, where other hosts can connect: --allow-native needs a key that they have
-hint: tfd-serve --generate-key makes one" ]
+    [ "$stderr" = "tfd-serve: worker:0 would listen on 0.0.0.0:0, where other hosts can connect: --allow-native requires a key
+hint: make one with tfd-serve --generate-key" ]
   done
 }
 

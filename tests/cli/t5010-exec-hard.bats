@@ -40,11 +40,11 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   { head -c 200000 /dev/zero | tr '\0' a; printf '\nok\n'; } >list
   run -123 --separate-stderr tfd_exec echo <list
   [ "$output" = ok ]
-  [[ $stderr == *"the command has 200005 bytes, and Linux takes less than 131072"*"the first exited with 126: echo aaa"*"..." ]]
+  [[ $stderr == *"the command is 200005 bytes long, and Linux accepts fewer than 131072"*"the first exited with 126: echo aaa"*"..." ]]
   [ "${#stderr}" -lt 400 ]
   head -c 1100000 /dev/zero | tr '\0' a >list
   run -65 --separate-stderr tfd_exec echo <list
-  [ "$stderr" = "tfd-exec: stdin: an argument of more than 1048576 bytes" ]
+  [ "$stderr" = "tfd-exec: stdin: an argument is longer than 1048576 bytes" ]
 }
 
 @test "a command that leaves a daemon behind with its stdout ends when it ends, and so does the daemon in its group" {
@@ -77,7 +77,7 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$output" = "a 1" ]
   for wrong in now,fail=0% now,fail=101% now,fail=% soon,fail 2; do
     run -64 --separate-stderr tfd-exec --halt "$wrong" true ::: 1
-    [[ $stderr == "tfd-exec: --halt: '$wrong' is not WHEN,WHAT=N"* ]]
+    [[ $stderr == "tfd-exec: --halt: '$wrong' is not valid: expected never, or WHEN,WHAT=N"* ]]
   done
 }
 
@@ -161,7 +161,7 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$output" = $'1\n3\n4' ]
   [ "$(awk -F'\t' '$1 == 2 { print $7, $8 }' log | paste -sd,)" = '-1 0,-1 9' ]
   awk -F'\t' '$1 == 2 && $2 !~ /^worker:[01]$/ { exit 1 }' log
-  [[ $stderr == *"tfd-exec: command 2 ('[ 2 != 2 ] || kill -KILL \$PPID; echo 2') was running on a worker when that died, 2 times ("*"): not trying it again"* ]]
+  [[ $stderr == *"tfd-exec: command 2 ('[ 2 != 2 ] || kill -KILL \$PPID; echo 2') was running on a worker that died, 2 times ("*"): not retrying it"* ]]
   [[ $stderr == *"1 of 4 commands failed; the first lost its workers: [ 2 != 2 ]"* ]]
   run -0 --separate-stderr tfd_exec -j 1 --joblog log --max-losses 2 --resume "$deadly" ::: 1 2 3 4
   [ -z "$output" ]

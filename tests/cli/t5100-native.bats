@@ -45,7 +45,7 @@ answers() { timeout 60 tfd-coordinate -q "$@" --ordered --cluster spec.json --ke
   serve --jobs worker=1
   run --separate-stderr answers program.json --closures closures.jsonl
   [ "$status" = 77 ]
-  [[ $stderr == *"worker:0 runs no plug-ins and commands: its server was started without --allow-native"* ]] || { echo "$stderr"; false; }
+  [[ $stderr == *"worker:0 does not run plug-ins or commands: its server was started without --allow-native"* ]] || { echo "$stderr"; false; }
   kill "$SERVE"
   serve_ends 0
   serve --allow-native --jobs worker=1
@@ -59,10 +59,10 @@ answers() { timeout 60 tfd-coordinate -q "$@" --ordered --cluster spec.json --ke
   printf 'no shared object' >scale.so
   run tfd-coordinate program.json --check
   [ "$status" = 65 ]
-  [[ $output == *"program.json: functions.scale.plugin: "*"scale.so: no shared object that can be loaded here"* ]] || { echo "$output"; false; }
+  [[ $output == *"program.json: functions.scale.plugin: "*"scale.so: not a shared object that can be loaded here"* ]] || { echo "$output"; false; }
   cp "$TFD_BUILD"/tests/unit/function/broken-abi.so scale.so
   run tfd-coordinate program.json --check
-  [[ $output == *"built for ABI 2 of tfd/function.h, this tfd has ABI 1"* ]]
+  [[ $output == *"built for ABI 2 of tfd/function.h, but this tfd has ABI 1"* ]]
   cp "$TFD_BUILD"/tests/unit/function/scale.so .
   run tfd-coordinate program.json --check --set functions.scale.function=nothing
   [ "$status" = 65 ] || [ "$status" = 1 ]
@@ -85,7 +85,7 @@ JSON
 [7,7]
 [1,"f: command 'sh' ended without an answer; it exited with 3; stderr: broken"]
 [8,8]
-[2,"f: command 'sh' printed what is not JSON: 'garbage'"]
+[2,"f: command 'sh' printed text that is not JSON: 'garbage'"]
 [9,9]
 [3,"f: command 'sh' did not answer in time"]
 [10,10]

@@ -186,7 +186,7 @@ of() { jq -c ".tasks[] | select(.task == \"$1\") | $2" <<<"$output"; }
   wait "$waiting"
   grep -q '^worker:0  *up' out
   run -75 --separate-stderr timeout 10 tfd-status --cluster none.json --wait --timeout 200ms
-  [ "$stderr" = "tfd-status: waited 200ms for none.json, which isn't there" ]
+  [ "$stderr" = "tfd-status: waited 200ms for none.json, which does not exist" ]
 }
 
 @test "status: --task asks one task, as a readiness probe does" {
@@ -198,7 +198,7 @@ of() { jq -c ".tasks[] | select(.task == \"$1\") | $2" <<<"$output"; }
   [[ ${lines[1]} =~ ^ps:0\ +up\  ]]
   run -1 --separate-stderr timeout 10 tfd-status --task ps:1 --timeout 1s </dev/null
   run -65 --separate-stderr timeout 10 tfd-status --task ps:7 --timeout 1s </dev/null
-  [[ $stderr == *"task ps:7: job 'ps' has 2 tasks, and none with index 7" ]]
+  [[ $stderr == *"task ps:7: job 'ps' has 2 tasks, but none with index 7" ]]
   run -64 --separate-stderr timeout 10 tfd-status --task ps --timeout 1s </dev/null
 }
 
@@ -245,5 +245,5 @@ while True:
   run -65 --separate-stderr timeout 10 tfd-status --cluster empty.json
   echo '{"cluster": {"worker": ["127.0.0.1:0"]}}' >unserved.json
   run -65 --separate-stderr timeout 10 tfd-status --cluster unserved.json
-  [[ $stderr == *"port 0 can't be connected to"* ]]
+  [[ $stderr == *"cannot connect to port 0"* ]]
 }

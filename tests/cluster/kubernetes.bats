@@ -145,7 +145,7 @@ allow_lister() {  # VERBS-JSON: on pods in namespace train
   run -0 --separate-stderr resolve --kubeconfig wrong.conf --insecure-skip-tls-verify --get cluster.worker
   [ "$output" = '["10.0.0.1:8470"]' ]
   # shellcheck disable=SC2154  # run --separate-stderr sets it
-  [[ $stderr == *"isn't verified"* ]]
+  [[ $stderr == *"is not verified"* ]]
 }
 
 @test "a server of another name is refused" {
@@ -248,7 +248,7 @@ with_user() {  # USER-YAML: KUBECONFIG of that user
   done
   delete_pod a-4-x
   run -78 timeout 60 tfd-resolve kubernetes --selector worker=batch.kubernetes.io/job-name=a
-  [[ $output == *"11 of 12 pods of Job a are there, not index 4"* ]]
+  [[ $output == *"11 of 12 pods of Job a exist, missing index 4"* ]]
 }
 
 @test "pods that start one after the other agree on one cluster" {

@@ -46,7 +46,7 @@ gpus() {  # SRUN-OPTIONS
   run step -N1 -n1 --gres=gpu:4 bash -c 'tfd-resolve slurm --gpus-per-task 3 --format env-file | grep CUDA'
   [ "$output" = CUDA_VISIBLE_DEVICES=0,1,2 ]
   run step -N1 -n2 --gres=gpu:2 bash -c '[ "$SLURM_PROCID" = 0 ] || exit 0; tfd-resolve slurm --gpus-per-task 2'
-  [[ "$output" == *"requested more GPUs than a node has: 2 tasks with 2 each need 4, 2 are there"* ]]
+  [[ "$output" == *"requested more GPUs than a node has: 2 tasks with 2 each need 4, but there are only 2"* ]]
   run step -N1 -n1 --gres=gpu:4 bash -c 'unset CUDA_VISIBLE_DEVICES; tfd-resolve slurm --gpus-per-task 2 --format env-file | grep VISIBLE'
   [ "$output" = ROCR_VISIBLE_DEVICES=0,1 ]  # where only AMD's is set
 }

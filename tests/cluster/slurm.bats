@@ -93,7 +93,7 @@ srun -N2 -n3 bash -c 'tfd-resolve slurm --get task.index' | sort
 SCRIPT
   [ "${lines[1]}" = false ]
   [ "$(jq -r '.[]' <<<"${lines[0]}" | sort -u | paste -sd,)" = n1,n2 ]
-  [ "${lines[2]}" = "tfd-resolve: no task here: SLURM_PROCID is the batch step's, srun starts the tasks" ]
+  [ "${lines[2]}" = "tfd-resolve: no task here: SLURM_PROCID is the batch step's; srun starts the tasks" ]
   [ "${lines[3]}" = "code 65" ]
   [ "${lines[5]}" = "eval failed" ]
   [ "${lines[6]} ${lines[7]} ${lines[8]}" = "0 1 2" ]
@@ -111,7 +111,7 @@ SCRIPT
   [ "${lines[0]}" = "step 4294967290" ]
   [ "$(jq -c '.cluster.worker | length' <<<"${lines[1]}")" = 3 ]
   [ "$(jq 'has("task")' <<<"${lines[1]}")" = false ]
-  [ "${lines[2]}" = "tfd-resolve: no task here: SLURM_PROCID is the interactive step's, srun starts the tasks" ]
+  [ "${lines[2]}" = "tfd-resolve: no task here: SLURM_PROCID is the interactive step's; srun starts the tasks" ]
 }
 
 @test "tasks of an array on one node don't share a port" {

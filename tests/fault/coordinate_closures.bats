@@ -153,13 +153,13 @@ lasting_closures() { printf '{"op": "schedule", "function": "%s", "args": [1]}\n
   timeout 60 tfd-coordinate program.json --cluster spec.json --closures /dev/null --timeout 4s 2>heard &
   COORDINATOR=$!
   local line=
-  until [[ $line == *"waits for worker:0, which still runs 'spin' of an earlier coordinator"* ]]; do
+  until [[ $line == *"waiting for worker:0, which is still running 'spin' of an earlier coordinator"* ]]; do
     IFS= read -r -t 20 -u 9 line
   done
   run -0 timeout 10 tfd-status --cluster spec.json --json
   jq -e '.tasks[] | select(.task == "worker:0") | .doing == "spin" and .abandoned' <<<"$output"
   run -0 timeout 10 tfd-status --cluster spec.json
-  [[ $output == *"spin for "*", of a coordinator that is gone"* ]]
+  [[ $output == *"spin for "*", for a coordinator that is gone"* ]]
   kill -KILL "$(task_pid worker:0)"  # whose successor loads the program
   coordinator_ends 0
   exec 5>&-
@@ -177,5 +177,5 @@ lasting_closures() { printf '{"op": "schedule", "function": "%s", "args": [1]}\n
   run -1 --separate-stderr timeout 120 tfd-coordinate program.json --cluster spec.json --keep-going --max-losses 4 --closures lines.jsonl
   jq -es '.[] | select(.id == "bad") | .error.code == "ABORTED" and (.error.message | test("4 times \\(worker:0\\)"))' <<<"$output"
   jq -es 'map(select(.status == "ready").value) | sort == [1, 2, 3, 4, 5]' <<<"$output"
-  [ "$(grep -c "closure \"bad\" ('deadly') was running on a worker when that died, 3 times (worker:0)" <<<"$stderr")" = 1 ]
+  [ "$(grep -c "closure \"bad\" ('deadly') was running on a worker that died, 3 times (worker:0)" <<<"$stderr")" = 1 ]
 }

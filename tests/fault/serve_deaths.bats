@@ -11,7 +11,7 @@ teardown() { serve_teardown; }
   for task in worker:1 ps:0; do
     before=$(task_pid $task)
     kill -KILL "$before"
-    said "^tfd-serve: $task died of signal 9 \(killed\), restarted in 100ms\$"
+    said "^tfd-serve: $task died of signal 9 \(killed\); restarting in 100ms\$"
     said "$task is ready again"
     after=$(task_pid $task)
     [ "$after" != "$before" ]
@@ -23,7 +23,7 @@ teardown() { serve_teardown; }
 @test "serve: a task that was asked to end by somebody else is restarted too" {
   serve -v --jobs worker=2
   kill -TERM "$(task_pid worker:0)"
-  said 'worker:0 died of signal 15 \(terminated\), restarted in 100ms'
+  said 'worker:0 died of signal 15 \(terminated\); restarting in 100ms'
   said 'worker:0 is ready again'
 }
 
@@ -32,10 +32,10 @@ teardown() { serve_teardown; }
   fake_task 'ready; [ ! -e "$TFD_SERVE_TEST/again" ] || exit 9; : >"$TFD_SERVE_TEST/again"; exec sleep 600'
   serve --task-program "$T/fake-task" --jobs worker=1
   pkill -KILL -P "$SERVE"
-  said 'died of signal 9 \(killed\), restarted in 100ms'
-  said 'exited with 9, restarted in 200ms'
-  said 'exited with 9, restarted in 400ms'
-  said 'exited with 9, restarted in 800ms'
+  said 'died of signal 9 \(killed\); restarting in 100ms'
+  said 'exited with 9; restarting in 200ms'
+  said 'exited with 9; restarting in 400ms'
+  said 'exited with 9; restarting in 800ms'
 }
 
 @test "serve: a connection that came while the task was away is served by the next one" {

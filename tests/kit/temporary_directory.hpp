@@ -19,7 +19,7 @@ inline std::vector<std::string> names_in(const std::string& directory) {
 class TemporaryDirectory {
  public:
   TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "tfd-test-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make " + path_);
+    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot create " + path_);
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;

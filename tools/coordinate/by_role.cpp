@@ -12,7 +12,7 @@ Result<std::vector<std::string>> command_for(const cluster::ClusterConfig& confi
     return fail(Code::kInvalidArgument, "--by-role: {}",
                 config.no_task_reason.empty() ? "the spec doesn't say which task this is" : config.no_task_reason);
   if (!config.cluster.has_job("chief"))
-    return fail(Code::kInvalidArgument, "--by-role: the cluster spec has no chief, so nobody would coordinate");
+    return fail(Code::kInvalidArgument, "--by-role: the cluster spec has no chief, so no task would coordinate");
   const std::string& job = config.task->job;
   if (job == "chief") return std::vector<std::string>{};
   const training::ServeOptions serve{choice.data_root, choice.insecure, choice.grace, choice.key_file};

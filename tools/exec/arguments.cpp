@@ -96,7 +96,7 @@ Result<std::optional<std::vector<std::string>>> Arguments::next() {
     end = buffer_.find(separator_, start_);
   }
   if (end == std::string::npos && buffer_.size() - start_ > kMostArgument)
-    return fail(Code::kInvalidArgument, "{}: an argument of more than {} bytes", name_, kMostArgument);
+    return fail(Code::kInvalidArgument, "{}: an argument is longer than {} bytes", name_, kMostArgument);
   if (end == std::string::npos && !file_ended_) return std::nullopt;
   if (end == std::string::npos && start_ == buffer_.size()) {
     ended_ = true;

@@ -18,11 +18,10 @@ constexpr NameTable<Halt::What, 3> kWhats{
 
 Result<Halt> parse_halt(std::string_view text) {
   const auto wrong = [&] {
-    return fail(
-        Code::kUsage,
-        "--halt: '{}' is not WHEN,WHAT=N: never, or soon or now, and fail, success or done, as in now,fail=1 or "
-        "soon,fail=10%",
-        printable(text));
+    return fail(Code::kUsage,
+                "--halt: '{}' is not valid: expected never, or WHEN,WHAT=N with WHEN soon or now, and WHAT fail, "
+                "success or done (e.g. now,fail=1 or soon,fail=10%)",
+                printable(text));
   };
   Halt halt;
   if (text.empty() || text == "never") return halt;

@@ -146,9 +146,10 @@ Result<bool> Session::is_done_before(std::uint64_t number, const std::string& co
   const auto found = before_.find(number);
   if (found == before_.end()) return false;
   if (found->second.command != as_field(command))
-    return fail(Code::kInvalidArgument,
-                "command {} is '{}', in the joblog it is '{}': another run's, so nothing can be resumed", number,
-                shortened(command), shortened(found->second.command));
+    return fail(
+        Code::kInvalidArgument,
+        "command {} is '{}', but in the joblog it is '{}': the joblog belongs to another run, so it can't be resumed",
+        number, shortened(command), shortened(found->second.command));
   ++summary_.skipped;
   return true;
 }
@@ -193,7 +194,7 @@ Result<void> Session::on_outcome(coordinate::ClusterCoordinator& coordinator, st
   Job& job = jobs_.at(number);
   const bool failed = has_failed(outcome);
   if (failed && job.tries < options_.tries && !job.is_given_up && !summary_.halted) {
-    io_.log.info("command {} {}, trying again: {}", number, describe(outcome), shortened(job.command));
+    io_.log.info("command {} {}; trying again: {}", number, describe(outcome), shortened(job.command));
     return schedule(coordinator, number);
   }
   --running_;

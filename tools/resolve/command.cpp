@@ -14,7 +14,7 @@ Result<int> become_command(const Asked& asked, const cluster::ClusterConfig& con
   Environment added = cluster::child_environment(config);
   if (asked.format) added = TFD_TRY(cluster::child_environment(config, TFD_TRY(cluster::parse_format(*asked.format))));
   if (!config.task)
-    io.log.warning("no task here{}{}: TF_CONFIG will name none", config.no_task_reason.empty() ? "" : ": ",
+    io.log.warning("no task here{}{}; TF_CONFIG will not name one", config.no_task_reason.empty() ? "" : ": ",
                    config.no_task_reason);
   Environment env = io.env;
   for (const auto& [name, value] : added.values()) env.set(name, value);

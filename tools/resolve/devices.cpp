@@ -32,7 +32,7 @@ Result<int> count_chips(const std::string& topology) {
   for (const std::string& side : split(topology, 'x')) {
     chips *= TFD_TRY(parse_integer(side, 1, kMostPlayed), "TFD_TPU_TOPOLOGY");
     if (chips > kMostPlayed)
-      return fail(Code::kInvalidArgument, "TFD_TPU_TOPOLOGY: {} are more than {} chips", printable(topology),
+      return fail(Code::kInvalidArgument, "TFD_TPU_TOPOLOGY: {} is more than {} chips", printable(topology),
                   kMostPlayed);
   }
   return static_cast<int>(chips);

@@ -11,28 +11,28 @@ using Options = std::vector<cli::Option>;
 void add_common(Options& all, Asked& a) {
   all.push_back(
       {.names = "KIND",
-       .help = "Where to look for the cluster; auto: whatever the environment shows; hostlist: only expand names",
+       .help = "Where to look for the cluster; auto: the first kind that is there; hostlist: only expand host names",
        .target = &a.kind,
        .choices = kind_names()});
   all.push_back({.names = "ARG",
-                 .help = "union: files with specs, - for stdin; tpu: its name, grpc://ADDRESS or local; hostlist: what "
-                         "to expand, such as n[1-3]",
+                 .help = "union: files with specs, - for stdin; tpu: its name, grpc://ADDRESS or local; hostlist: "
+                         "what to expand, such as n[1-3]",
                  .target = &a.arguments,
                  .complete = "file"});
   all.push_back({.names = "--jobs",
                  .placeholder = "NAME=COUNT,…",
-                 .help = "local, slurm, mpi, kubernetes, auto: for each job how many tasks it has; slurm and mpi hand "
-                         "out the ranks to the jobs by name; slurm also takes NAME=het:N, a job's component",
+                 .help = "local, slurm, mpi, kubernetes, auto: the number of tasks of each job; slurm and mpi assign "
+                         "ranks to the jobs by name; slurm also takes NAME=het:N, a component of the Slurm job",
                  .target = &a.jobs});
   all.push_back({.names = "--task",
                  .placeholder = "JOB:INDEX",
-                 .help = "Which task this is, if that can't be detected or is wrong",
+                 .help = "Which task this is, if it is not detected, or detected wrongly",
                  .target = &a.task,
                  .complete = "tfd-resolve --list-tasks"});
   all.push_back({.names = "--rpc-layer",
                  .placeholder = "NAME",
-                 .help = "What stands before :// in a master's URL; grpc unless given, for simple, tf-config and union "
-                         "nothing",
+                 .help = "What stands before :// in the master's URL (default: grpc; simple, tf-config and union: "
+                         "nothing)",
                  .target = &a.rpc_layer});
   all.push_back({.names = "--environment",
                  .placeholder = "TEXT",
@@ -56,26 +56,27 @@ void add_simple(Options& all, Asked& a) {
 void add_slurm_and_mpi(Options& all, Asked& a) {
   all.push_back({.names = "--port-base",
                  .placeholder = "PORT",
-                 .help = "slurm, mpi: the first port of a host, instead of Slurm's reserved ones or those derived from "
-                         "the job's id",
+                 .help = "slurm, mpi: the first port on each host (default: Slurm's reserved ports, or derived from "
+                         "the job's id)",
                  .target = &a.port_base,
                  .least = 0,
                  .most = 65535});
   all.push_back({.names = "--gpus-per-node",
                  .placeholder = "N",
-                 .help = "slurm: instead of CUDA_VISIBLE_DEVICES, SLURM_GPUS_ON_NODE or nvidia-smi",
+                 .help = "slurm: the GPUs of a node (default: from CUDA_VISIBLE_DEVICES, SLURM_GPUS_ON_NODE or "
+                         "nvidia-smi)",
                  .target = &a.gpus_per_node,
                  .least = 0,
                  .most = 65535});
   all.push_back({.names = "--gpus-per-task",
                  .placeholder = "N",
-                 .help = "slurm: instead of an equal share of the node's",
+                 .help = "slurm: the GPUs of a task (default: an equal share of the node's)",
                  .target = &a.gpus_per_task,
                  .least = 0,
                  .most = 65535});
   all.push_back({.names = "--tasks-per-node",
                  .placeholder = "N|HOST=N,…",
-                 .help = "slurm: instead of SLURM_STEP_TASKS_PER_NODE",
+                 .help = "slurm: the tasks on each node (default: from SLURM_STEP_TASKS_PER_NODE)",
                  .target = &a.tasks_per_node});
   all.push_back({.names = "--auto-set-gpu",
                  .help = "slurm: give each task its share of the GPUs in CUDA_VISIBLE_DEVICES",
@@ -84,7 +85,7 @@ void add_slurm_and_mpi(Options& all, Asked& a) {
                  .negatable = true});
   all.push_back({.names = "--hostfile",
                  .placeholder = "FILE",
-                 .help = "mpi: the hosts and their slots, as mpirun was given them",
+                 .help = "mpi: the hosts and their slots, the same file that mpirun got",
                  .target = &a.hostfile});
 }
 
@@ -96,54 +97,54 @@ void add_kubernetes(Options& all, Asked& a) {
                  .target = &a.selector});
   all.push_back({.names = "--namespace",
                  .placeholder = "NAME",
-                 .help = "kubernetes: only its pods, instead of all",
+                 .help = "kubernetes: look only in this namespace (default: in all)",
                  .target = &a.namespace_});
   all.push_back({.names = "--port",
                  .placeholder = "PORT",
                  .help =
-                     "kubernetes, gce, tpu: where tasks listen, where nothing else says so; 8470 unless given, for gce "
-                     "required",
+                     "kubernetes, gce, tpu: the port of the tasks, if nothing else says it (default: 8470; gce: must "
+                     "be given)",
                  .target = &a.port,
                  .least = 0,
                  .most = 65535});
   all.push_back({.names = "--address",
                  .placeholder = "WHICH",
-                 .help = "kubernetes: what of a pod is its task's address; pod-ip unless given",
+                 .help = "kubernetes: which address of a pod to use (default: pod-ip)",
                  .target = &a.address,
                  .choices = {"pod-ip", "host-ip", "hostname"}});
   all.push_back({.names = "--kubeconfig",
                  .placeholder = "FILE",
-                 .help = "kubernetes: instead of KUBECONFIG, the pod's own configuration, ~/.kube/config",
+                 .help = "kubernetes: the configuration (default: KUBECONFIG, then the pod's own, then ~/.kube/config)",
                  .target = &a.kubeconfig});
   all.push_back({.names = "--context",
                  .placeholder = "NAME",
-                 .help = "kubernetes: of the kubeconfig, instead of the current one",
+                 .help = "kubernetes: the context in the kubeconfig (default: the current one)",
                  .target = &a.context});
   all.push_back({.names = "--insecure-skip-tls-verify",
-                 .help = "kubernetes: talk to an API server that can't prove who it is",
+                 .help = "kubernetes: do not verify the certificate of the API server",
                  .target = &a.insecure_skip_tls_verify});
   all.push_back({.names = "--wait",
                  .placeholder = "DUR",
-                 .help = "kubernetes: wait so long for pods that are pending or missing",
+                 .help = "kubernetes: how long to wait for pods that are pending or missing",
                  .target = &a.wait});
 }
 
 void add_google(Options& all, Asked& a) {
   all.push_back({.names = "--zone",
                  .placeholder = "NAME",
-                 .help = "tpu, gce: instead of the metadata server's",
+                 .help = "tpu, gce: the zone (default: from the metadata server)",
                  .target = &a.zone});
   all.push_back({.names = "--project",
                  .placeholder = "NAME",
-                 .help = "tpu, gce: instead of the metadata server's",
+                 .help = "tpu, gce: the project (default: from the metadata server)",
                  .target = &a.project});
   all.push_back({.names = "--job-name",
                  .placeholder = "NAME",
-                 .help = "tpu, gce: the job that the hosts are tasks of; worker unless given",
+                 .help = "tpu, gce: the job that the hosts belong to (default: worker)",
                  .target = &a.job_name});
   all.push_back({.names = "--coordinator-name",
                  .placeholder = "NAME",
-                 .help = "tpu: the coordinator's job",
+                 .help = "tpu: add a coordinator, as a job of this name",
                  .target = &a.coordinator_name});
   all.push_back({.names = "--coordinator-address",
                  .placeholder = "ADDR",
@@ -155,23 +156,24 @@ void add_google(Options& all, Asked& a) {
                  .target = &a.instance_group});
   all.push_back({.names = "--credentials",
                  .placeholder = "FILE",
-                 .help = "tpu, gce: a service account's or user's key, instead of application-default credentials",
+                 .help = "tpu, gce: a key file of a service account or user (default: application-default credentials)",
                  .target = &a.credentials});
   all.push_back({.names = "--api-url",
                  .placeholder = "URL",
-                 .help = "tpu, gce: another root of the API than Google's",
+                 .help = "tpu, gce: the root URL of the API, instead of Google's",
                  .target = &a.api_url});
   all.push_back({.names = "--discovery-url",
                  .placeholder = "URL",
-                 .help = "tpu: where the API's discovery document is, with {api} and {apiVersion}; "
-                         "TPU_API_DISCOVERY_URL wins",
+                 .help = "tpu: the URL of the API's discovery document, with {api} and {apiVersion}; "
+                         "TPU_API_DISCOVERY_URL overrides it",
                  .target = &a.discovery_url});
   all.push_back({.names = "--wait-healthy",
                  .placeholder = "DUR",
-                 .help = "tpu: wait so long until it is healthy, asking every --interval",
+                 .help = "tpu: how long to wait until it is healthy, asking every --interval",
                  .target = &a.wait_healthy});
   all.push_back({.names = "--recoverable",
-                 .help = "tpu: print nothing; 0: it can be used again, 1: it was preempted, or ran out of memory",
+                 .help = "tpu: print nothing; exit with 0 if it can be used again, with 1 if it was preempted or ran "
+                         "out of memory",
                  .target = &a.recoverable});
   all.push_back({.names = "--runtime-oom-exit",
                  .help = "tpu: --recoverable counts a host that ran out of memory",
@@ -192,29 +194,34 @@ void add_google(Options& all, Asked& a) {
 void add_answer(Options& all, Asked& a) {
   all.push_back({.names = "--compat",
                  .placeholder = "WHAT",
-                 .help = "Do exactly what TensorFlow 2.21 does, where that differs",
+                 .help = "Do exactly what TensorFlow 2.21 does, even where tfd differs",
                  .target = &a.compat,
                  .choices = {"tensorflow"}});
   all.push_back({.names = "--format",
                  .placeholder = "FORMAT",
-                 .help = "The output format; with a command: whose variables it gets (jax: a script "
-                         "must pass JAX_NUM_PROCESSES and JAX_PROCESS_ID to initialize() itself)",
+                 .help = "The output format; with a command: which variables it gets (jax: a script must pass "
+                         "JAX_NUM_PROCESSES and JAX_PROCESS_ID to initialize() itself)",
                  .target = &a.format,
                  .choices = cluster::format_names(),
                  .shown_default = "json"});
   all.push_back({.names = "--json", .help = "Short for --format json", .target = &a.json});
-  all.push_back(
-      {.names = "--get", .placeholder = "PATH", .help = "Print one value bare, such as master", .target = &a.get});
+  all.push_back({.names = "--get",
+                 .placeholder = "PATH",
+                 .help = "Print one value without quotes, such as master",
+                 .target = &a.get});
   all.push_back({.names = "--list-tasks", .help = "Print the tasks, one JOB:INDEX a line", .target = &a.list_tasks});
   all.push_back({.names = "--watch", .help = "Print a new line whenever the cluster changes", .target = &a.watch});
   all.push_back({.names = "--interval",
                  .placeholder = "DUR",
-                 .help = "tpu, gce, auto: how often --watch and --wait-healthy ask; 30s unless given",
+                 .help = "tpu, gce, auto: how often --watch and --wait-healthy ask (default: 30s)",
                  .target = &a.interval});
-  all.push_back({.names = "--fold", .help = "hostlist: the inverse, of ARGs or of stdin's lines", .target = &a.fold});
+  all.push_back({.names = "--fold",
+                 .help = "hostlist: the inverse: fold ARGs, or the lines of stdin, into one hostlist",
+                 .target = &a.fold});
   all.push_back({.names = "--timeout",
                  .placeholder = "DUR",
-                 .help = "For nvidia-smi or an API to answer; for specs to come (union: no limit unless given)",
+                 .help = "How long to wait for nvidia-smi, an API, or the specs of other tools (union: no limit "
+                         "unless given)",
                  .target = &a.timeout,
                  .shown_default = "10s"});
 }

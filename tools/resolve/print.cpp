@@ -16,17 +16,20 @@ Result<void> check_form(const Asked& a, const cli::Io& io) {
   const int forms = (a.json || a.format ? 1 : 0) + (a.get ? 1 : 0) + (a.list_tasks ? 1 : 0);
   if (forms > 1) return fail(Code::kUsage, "--format, --get and --list-tasks exclude each other");
   if (!io.command.empty() && (a.json || a.get || a.list_tasks))
-    return fail(Code::kUsage, "a command prints its own output: no --json, --get or --list-tasks");
+    return fail(Code::kUsage,
+                "a command prints its own output: it can't be combined with --json, --get or --list-tasks");
   if (!io.command.empty() && a.format && !cluster::is_environment(TFD_TRY(cluster::parse_format(*a.format))))
     return fail(Code::kUsage, "--format {} has no variables for a command: env, pytorch, torchrun or jax", *a.format);
   if (a.interval && *a.interval < std::chrono::milliseconds(100))
-    return fail(Code::kUsage, "--interval: at least 100ms");
-  if (a.watch && !io.command.empty()) return fail(Code::kUsage, "--watch prints, so it doesn't take a command");
+    return fail(Code::kUsage, "--interval must be at least 100ms");
+  if (a.watch && !io.command.empty()) return fail(Code::kUsage, "--watch and a command exclude each other");
   if (a.kind == "hostlist" && !io.command.empty()) return fail(Code::kUsage, "hostlist doesn't take a command");
   if (a.kind == "hostlist" && a.format && *a.format != "json")
     return fail(Code::kUsage, "hostlist doesn't take --format {}", *a.format);
   if (a.recoverable && (forms > 0 || a.watch || !io.command.empty()))
-    return fail(Code::kUsage, "--recoverable prints nothing: no --format, --get, --list-tasks, --watch or command");
+    return fail(
+        Code::kUsage,
+        "--recoverable prints nothing: it can't be combined with --format, --get, --list-tasks, --watch or a command");
   return {};
 }
 

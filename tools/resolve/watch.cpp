@@ -71,7 +71,7 @@ Result<int> watch(const Asked& asked, Changes changes, resolve::Resolver& resolv
     if (!answer && !last) return fail(std::move(answer).error());
     if (!answer && complaint != answer.error().message) {
       complaint = answer.error().message;
-      io.log.warning("{}; the last answer stays", complaint);
+      io.log.warning("{}; keeping the last answer", complaint);
     }
     if (answer && last != *answer) {
       TFD_TRY(io.out.write(*answer));

@@ -24,7 +24,7 @@ Result<std::string> spec_line(const Announcement& announcement) {
     return cluster::cluster_config_to_json(announcement.config);
   cluster::ClusterConfig config = announcement.config;
   auto extra = nlohmann::ordered_json::parse(config.extra, nullptr, false);
-  if (!extra.is_object()) return fail(Code::kInternal, "the spec's other keys are no JSON object");
+  if (!extra.is_object()) return fail(Code::kInternal, "the spec's other keys are not a JSON object");
   if (!announcement.key_file.empty()) extra["key_file"] = announcement.key_file;
   if (!announcement.data_root.empty()) extra["data_root"] = announcement.data_root;
   if (announcement.with_process_id) extra["supervisor"] = {{"pid", ::getpid()}};

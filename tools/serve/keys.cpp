@@ -7,7 +7,7 @@ namespace tfd::serve {
 
 Result<int> generate_key(const std::string& asked, cli::Io& io) {
   const std::string stated = asked.empty() ? io.env.get("TFD_KEY_FILE") : asked;
-  if (stated == "none") return fail(Code::kUsage, "--generate-key: where to? --key-file says none");
+  if (stated == "none") return fail(Code::kUsage, "--generate-key: no place to write the key: --key-file is none");
   const auto key = TFD_TRY(transport::make_curve_key());
   if (stated == "-") {
     TFD_TRY(io.out.write(runtime::key_to_text(key)));
@@ -16,10 +16,10 @@ Result<int> generate_key(const std::string& asked, cli::Io& io) {
   const std::string path = stated.empty() ? runtime::default_key_path(io.env) : stated;
   if (path.empty())
     return fail(Code::kFailedPrecondition,
-                "--generate-key: neither XDG_CONFIG_HOME nor HOME says where to: --key-file");
+                "--generate-key: no place to write the key: give --key-file, or set XDG_CONFIG_HOME or HOME");
   if (stated.empty()) TFD_TRY(runtime::make_key_directory(path));
   TFD_TRY(runtime::save_new_key(path, key));
-  if (!io.quiet) (void)io.err.write(fmt::format("tfd-serve: made the key file {}\n", printable(path)));
+  if (!io.quiet) (void)io.err.write(fmt::format("tfd-serve: wrote the key file {}\n", printable(path)));
   return 0;
 }
 

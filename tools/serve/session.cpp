@@ -118,7 +118,7 @@ bool Session::holds_back(int signal) {
   const bool has_reader = options_.ends_with_reader && process::has_reader(STDOUT_FILENO);
   if (!announced_ || held_back_ || !has_reader || signal == SIGHUP) return false;
   held_back_ = true;
-  io_.log.info("SIG{} held back while the reader lives; once more to end", ::sigabbrev_np(signal));
+  io_.log.info("SIG{} held back while the reader is running; send it again to end", ::sigabbrev_np(signal));
   return true;
 }
 
@@ -126,7 +126,7 @@ bool Session::holds_back(int signal) {
 bool Session::drains(int signal) {
   if (!announced_ || draining_ || options_.drain <= Duration{} || signal == SIGHUP) return false;
   draining_ = true;
-  io_.log.info("SIG{}: serving on until the goodbye", ::sigabbrev_np(signal));
+  io_.log.info("SIG{}: serving until the goodbye", ::sigabbrev_np(signal));
   loop_.at(Clock::now() + options_.drain, [this] { stop({.code = 0}); });
   return true;
 }

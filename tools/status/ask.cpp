@@ -74,7 +74,7 @@ Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const runtime::En
     const std::string where = "cluster." + cluster::format_task(task.id);
     if (!address) return fail(Error(address.error()).within(where));
     if (address->port == 0 && serves(task.id))
-      return fail(Code::kInvalidArgument, "{}: port 0 can't be connected to\nhint: nobody serves this spec yet", where);
+      return fail(Code::kInvalidArgument, "{}: cannot connect to port 0\nhint: nothing serves this spec yet", where);
   }
   out.bell_ = std::make_shared<Bell>();
   transport::EndpointOptions options;

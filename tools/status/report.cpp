@@ -32,7 +32,7 @@ std::string doing(const runtime::TaskStatus& status) {
   if (status.doing.empty()) return status.waits_for.empty() ? "" : "waits for " + status.waits_for;
   std::string text = fmt::format("{} for {}", status.doing, in_seconds(status.doing_ms));
   if (!status.waits_for.empty()) text += ", waits for " + status.waits_for;
-  if (status.is_abandoned) text += ", of a coordinator that is gone";
+  if (status.is_abandoned) text += ", for a coordinator that is gone";
   return text;
 }
 

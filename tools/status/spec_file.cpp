@@ -26,7 +26,7 @@ std::optional<FileMark> mark_of(const std::string& path) {
 Result<void> await_file(const std::string& path, Duration patience, Deadline deadline) {
   while (::access(path.c_str(), F_OK) != 0) {
     if (deadline.expired())
-      return fail(Code::kDeadlineExceeded, "waited {} for {}, which isn't there", format_duration(patience),
+      return fail(Code::kDeadlineExceeded, "waited {} for {}, which does not exist", format_duration(patience),
                   printable(path));
     std::this_thread::sleep_until(Deadline::after(kSpecPause).earlier_of(deadline).when());
   }

@@ -21,7 +21,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
       cluster_option(common.cluster, words.cluster),
       {.names = "--jobs",
        .placeholder = "JOB=N,…",
-       .help = "The jobs of a cluster that Slurm or MPI knows, such as ps=2,worker=3",
+       .help = "The jobs of the tasks that Slurm or MPI started, such as ps=2,worker=3",
        .target = &common.jobs},
       {.names = "--task",
        .placeholder = "JOB:INDEX",
@@ -48,7 +48,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
       key_option(common.key_file),
       {.names = "--data-root",
        .placeholder = "DIR",
-       .help = "Where relative paths of data sets start (default: at the program)",
+       .help = "Where relative paths of data sets start (default: the program's directory)",
        .target = &common.data_root,
        .env = "TFD_DATA_ROOT"},
       {.names = "--timeout",
@@ -58,7 +58,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .env = "TFD_TIMEOUT"},
       {.names = "--grace",
        .placeholder = "DUR",
-       .help = "From SIGTERM or SIGINT to the end, checkpoint included",
+       .help = "Time to end after SIGTERM or SIGINT, checkpoint included",
        .target = &common.grace},
   };
   std::move(rest.begin(), rest.end(), std::back_inserter(out));

@@ -26,7 +26,7 @@ void find_calls(const std::string& path, const std::vector<function::Module>& mo
 }
 
 std::string describe(const Calling& calling) {
-  return fmt::format("{} has the custom call{} {}, which the workers' plug-in must know", calling.module->name,
+  return fmt::format("{} has the custom call{} {}, which the workers' plug-in must support", calling.module->name,
                      calling.calls.size() == 1 ? "" : "s", join_words(calling.calls));
 }
 

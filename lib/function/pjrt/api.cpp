@@ -110,10 +110,10 @@ Result<Api> Api::load(const std::string& path) {
     return fail(Code::kFailedPrecondition, "{} is not a PJRT plug-in: it has no GetPjrtApi", path);
   const PJRT_Api* table = get_api();
   if (table == nullptr || table->struct_size < offsetof(PJRT_Api, PJRT_Error_Destroy))
-    return fail(Code::kFailedPrecondition, "{} is not a PJRT plug-in: it gives no table of functions", path);
+    return fail(Code::kFailedPrecondition, "{} is not a PJRT plug-in: GetPjrtApi returned no table of functions", path);
   const PJRT_Api_Version& version = table->pjrt_api_version;
   if (version.major_version != PJRT_API_MAJOR)
-    return fail(Code::kFailedPrecondition, "the PJRT plug-in {} has API {}.{}, tfd needs {}.x", path,
+    return fail(Code::kFailedPrecondition, "the PJRT plug-in {} has API {}.{}, but tfd needs {}.x", path,
                 version.major_version, version.minor_version, PJRT_API_MAJOR);
   for (const Needed& needed : kNeeded)
     if (!table_has(table, needed.offset))

@@ -51,7 +51,7 @@ Result<PJRT_Client*> create_client(const Api& api, int cpu_devices) {
   TFD_PJRT_ARGS(PJRT_Client_Create_Args, create);
   create.create_options = &option;
   create.num_options = cpu_devices > 0 ? 1 : 0;
-  TFD_TRY(api.check(api->PJRT_Client_Create(&create), "cannot make a PJRT client"));
+  TFD_TRY(api.check(api->PJRT_Client_Create(&create), "cannot create a PJRT client"));
   return create.client;
 }
 
@@ -62,9 +62,9 @@ Result<std::shared_ptr<const Client>> Client::make(const Api& api, int device_co
   devices.client = made;
   TFD_TRY(api.check(api->PJRT_Client_AddressableDevices(&devices), "cannot list the devices"));
   const std::size_t wanted = static_cast<std::size_t>(device_count);
-  if (devices.num_addressable_devices == 0) return fail(Code::kFailedPrecondition, "the PJRT plug-in finds no device");
+  if (devices.num_addressable_devices == 0) return fail(Code::kFailedPrecondition, "the PJRT plug-in found no device");
   if (devices.num_addressable_devices < wanted)
-    return fail(Code::kFailedPrecondition, "the PJRT plug-in finds {} device{}, not {}",
+    return fail(Code::kFailedPrecondition, "the PJRT plug-in found {} device{}, not {}",
                 devices.num_addressable_devices, devices.num_addressable_devices == 1 ? "" : "s", wanted);
   client->devices_.assign(devices.addressable_devices, devices.addressable_devices + wanted);
   return client;

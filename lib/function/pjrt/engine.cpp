@@ -55,7 +55,7 @@ class PjrtEngine final : public Engine {
     if (module.partitions != 1 || module.replicas != 1)
       return fail(
           Code::kUnimplemented,
-          "{} is for {} partitions and {} replicas, only modules for one device are supported: export it for one",
+          "{} is for {} partitions and {} replicas, but only modules for one device are supported: export it for one",
           printable(module.name), module.partitions, module.replicas);
     const std::string key = key_of(module);
     if (cache_) {

@@ -35,11 +35,11 @@ Result<void> compare(const char* what, const std::vector<Parameter>& stated,
                      const std::vector<tensor::TensorSpec>& real) {
   const std::vector<tensor::TensorSpec> specs = specs_of(stated);
   if (specs.size() != real.size())
-    return fail(Code::kInvalidArgument, "the signature states {} {}s, the compiled program has {}", specs.size(), what,
-                real.size());
+    return fail(Code::kInvalidArgument, "the signature states {} {}s, but the compiled program has {}", specs.size(),
+                what, real.size());
   for (std::size_t i = 0; i < real.size(); ++i)
     if (specs[i] != real[i])
-      return fail(Code::kInvalidArgument, "the signature states {} {} as {}, the compiled program has {}", what, i,
+      return fail(Code::kInvalidArgument, "the signature states {} {} as {}, but the compiled program has {}", what, i,
                   tensor::format_spec(specs[i]), tensor::format_spec(real[i]));
   return {};
 }
@@ -107,7 +107,7 @@ Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Cl
   if (const auto compiled = api.check(api->PJRT_Client_Compile(&args), ""); !compiled) {
     const bool out_of_memory = compiled.error().code == Code::kResourceExhausted;
     if (lacks_custom_call(compiled.error().message))
-      return fail(Code::kInvalidArgument, "{} needs a custom call that the plug-in, for {}, doesn't have: {}",
+      return fail(Code::kInvalidArgument, "{} needs a custom call that the plug-in for {} doesn't have: {}",
                   printable(module.name), client->platform(), compiler_words(compiled.error().message));
     return fail(out_of_memory ? Code::kResourceExhausted : Code::kInvalidArgument, "{} does not compile: {}",
                 printable(module.name), compiler_words(compiled.error().message));
@@ -183,7 +183,7 @@ Result<void> Executable::check_signature() const {
   count.executable = executable_;
   TFD_TRY(client_->api().check(client_->api()->PJRT_Executable_NumOutputs(&count), name_));
   if (count.num_outputs != signature_.results.size())
-    return fail(Code::kInvalidArgument, "{}: the signature states {} results, the compiled program has {}", name_,
+    return fail(Code::kInvalidArgument, "{}: the signature states {} results, but the compiled program has {}", name_,
                 signature_.results.size(), count.num_outputs);
   const auto outputs = TFD_TRY(output_specs());
   TFD_TRY(compare("result", signature_.results, outputs), name_);

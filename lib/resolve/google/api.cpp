@@ -61,7 +61,7 @@ Result<JsonValue> Api::send(Request request, const std::string& what, bool with_
   if (response.status != 200) return fail(refusal(response, what, with_token));
   auto root = cluster::parse_json(response.body, "answer");
   if (!root || !root->is(JsonValue::Kind::kObject))
-    return fail(Code::kUnavailable, "{}: what the {} answers is not a JSON object, or was cut off", what, name_);
+    return fail(Code::kUnavailable, "{}: the answer of the {} is not a JSON object, or was cut off", what, name_);
   return *std::move(root);
 }
 
@@ -76,14 +76,14 @@ Error Api::refusal(const Response& response, const std::string& what, bool with_
             {}};
   if (status == 403)
     return {Code::kPermissionDenied,
-            fmt::format("{}: {} may not: {}", what, with_token ? tokens_->origin() : "the request", tail),
+            fmt::format("{}: {} is not permitted: {}", what, with_token ? tokens_->origin() : "the request", tail),
             {}};
   if (status == 404) return {Code::kNotFound, fmt::format("{}: not found: {}", what, tail), {}};
   if (status == 429) return {Code::kUnavailable, fmt::format("{}: too many requests: {}", what, tail), {}};
   if (status == 408 || status >= 500)
-    return {Code::kUnavailable, fmt::format("{}: the {} fails: {}", what, name_, tail), {}};
+    return {Code::kUnavailable, fmt::format("{}: the {} failed: {}", what, name_, tail), {}};
   if (status >= 400) return {Code::kInvalidArgument, fmt::format("{}: {}", what, tail), {}};
-  return {Code::kUnavailable, fmt::format("{}: the {} answers oddly: {}", what, name_, tail), {}};
+  return {Code::kUnavailable, fmt::format("{}: the {} gave an unexpected answer: {}", what, name_, tail), {}};
 }
 
 Result<void> check_path_part(std::string_view text, std::string_view what) {

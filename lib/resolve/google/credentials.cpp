@@ -83,7 +83,7 @@ class Source final : public TokenSource {
       auto text = surroundings_.load_file(path);
       if (text) return parse(Secret(*std::move(text)), path);
       if (text.error().code != Code::kNotFound) return fail(std::move(text).error().within("Google credentials"));
-      looked_at_.push_back(path + " isn't there");
+      looked_at_.push_back(path + " does not exist");
     }
     searched_ = true;
     origin_ = "the service account of this machine";
@@ -136,7 +136,7 @@ std::unique_ptr<TokenSource> make_token_source(std::string credentials_file, Met
 Result<void> check_credentials_url(std::string_view url, std::string_view what) {
   const auto refused = [&] {
     const std::string_view shown = url.substr(0, url.find_first_of("?#"));
-    return fail(Code::kInvalidArgument, "{}: '{}' is not an https URL: credentials go nowhere else", what,
+    return fail(Code::kInvalidArgument, "{}: '{}' is not an https URL: credentials are only sent over https", what,
                 printable(shown.find('@') == std::string_view::npos ? shown : "(with user info)"));
   };
   const std::size_t scheme_end = url.find("://");

@@ -42,7 +42,7 @@ Result<SecretJson> parse_secret_json(std::string_view text, const std::string& s
   if (!root) return fail(Code::kInvalidArgument, "{}: not JSON, or cut off", source);
   SecretJson document(*std::move(root));
   if (!document.root().is(JsonValue::Kind::kObject))
-    return fail(Code::kInvalidArgument, "{}: {} instead of an object", source, kind_name(document.root()));
+    return fail(Code::kInvalidArgument, "{}: must be an object, not {}", source, kind_name(document.root()));
   return document;
 }
 
@@ -50,7 +50,7 @@ Result<std::string> member(const JsonValue& object, std::string_view key, const 
   const JsonValue* found = object.find(key);
   if (found == nullptr) return fail(Code::kInvalidArgument, "{}: no {}", source, key);
   if (!found->is(JsonValue::Kind::kString) || found->text.empty())
-    return fail(Code::kInvalidArgument, "{}: {} is not a text", source, key);
+    return fail(Code::kInvalidArgument, "{}: {} is not a non-empty string", source, key);
   return found->text;
 }
 
@@ -283,8 +283,7 @@ Result<std::unique_ptr<Credentials>> parse_external(const JsonValue& root, const
   const JsonValue* from = root.find("credential_source");
   if (from == nullptr || from->find("file") == nullptr)
     return fail(Code::kUnimplemented,
-                "{}: an external_account whose token comes from elsewhere than a file (credential_source.file)",
-                source);
+                "{}: an external_account is only supported with a token from a file (credential_source.file)", source);
   fields.file = TFD_TRY(member(*from, "file", source + ": credential_source"));
   if (const JsonValue* format = from->find("format"); format != nullptr && member_or(*format, "type", "text") == "json")
     fields.field = TFD_TRY(member(*format, "subject_token_field_name", source + ": credential_source.format"));
@@ -328,8 +327,8 @@ Result<std::unique_ptr<Credentials>> parse_value(const JsonValue& root, const st
   if (type == "external_account") return parse_external(root, source);
   if (type == "impersonated_service_account") return parse_impersonated(root, source, depth);
   return fail(Code::kUnimplemented,
-              "{}: credentials of type '{}', only service_account, authorized_user, external_account and "
-              "impersonated_service_account are understood",
+              "{}: credentials of type '{}' are not supported, only service_account, authorized_user, external_account "
+              "and impersonated_service_account",
               source, printable(type));
 }
 
@@ -349,7 +348,7 @@ Result<AccessToken> parse_token(std::string body, std::string_view source, std::
   const JsonValue* lifetime = document.root().find("expires_in");
   if (token.empty()) return fail(Code::kUnavailable, "{}: the answer has no access_token", source);
   for (const char c : token)
-    if (c <= ' ' || c > '~') return fail(Code::kUnavailable, "{}: the access_token is not one", source);
+    if (c <= ' ' || c > '~') return fail(Code::kUnavailable, "{}: the access_token is malformed", source);
   const int lasts = lifetime == nullptr ? 3600 : cluster::to_int(*lifetime).value_or(0);
   return AccessToken{Secret(token), now + std::chrono::seconds(lasts)};
 }

@@ -70,7 +70,7 @@ class InstanceGroup final : public Resolver {
     TFD_TRY(google::check_path_part(options_.instance_group, "instance group"));
     if (options_.compat == Compat::kNone && is_region(options_.zone))
       return fail(Code::kInvalidArgument,
-                  "zone: '{}' is a region: a regional instance group isn't supported, only one in a zone",
+                  "zone: '{}' is a region: regional instance groups are not supported, only those in a zone",
                   options_.zone);
     std::string root = options_.api_url;
     if (root.empty()) root = surroundings_.env.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE");
@@ -92,7 +92,7 @@ class InstanceGroup final : public Resolver {
       const std::string url = token.empty() ? list : list + "&pageToken=" + google::query_encoded(token);
       auto answer = api_.post(url, R"({"instanceState": "RUNNING"})", what, deadline);
       if (!answer && answer.error().code == Code::kNotFound)
-        return fail(Code::kNotFound, "{} (a regional group isn't supported, only one in a zone)",
+        return fail(Code::kNotFound, "{} (regional groups are not supported, only those in a zone)",
                     answer.error().message);
       if (!answer) return fail(std::move(answer).error());
       if (const JsonValue* items = answer->find("items"); items != nullptr)
@@ -130,8 +130,8 @@ class InstanceGroup final : public Resolver {
     if (!config.task) return {};
     const bool is_exact = options_.compat == Compat::kTensorflow;
     if (is_exact && config.task->job != options_.job)
-      return fail(Code::kFailedPrecondition, "task: '{}' can't be other than the group's job, '{}'",
-                  printable(config.task->job), printable(options_.job));
+      return fail(Code::kFailedPrecondition, "task: '{}' must be the group's job, '{}'", printable(config.task->job),
+                  printable(options_.job));
     auto master = gce_master(config, {});
     if (master) {
       config.master = *std::move(master);

@@ -77,7 +77,7 @@ Result<std::optional<std::string>> MetadataServer::find(std::string_view path, s
   if (response.status == 200) return trimmed(response.body);
   if (response.status == 404) return std::nullopt;
   const bool refused = response.status == 401 || response.status == 403;
-  return fail(refused ? Code::kPermissionDenied : Code::kUnavailable, "{}: the metadata server {} answers {} for {}",
+  return fail(refused ? Code::kPermissionDenied : Code::kUnavailable, "{}: the metadata server {} answered {} for {}",
               what, host_, response.status, path);
 }
 

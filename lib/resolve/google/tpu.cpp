@@ -104,7 +104,8 @@ class CloudTpu final : public TpuResolver {
     const auto root = cluster::parse_json(response.body, "answer");
     const std::string version = root ? google::text_member(*root, "currentVersion") : "";
     if (response.status != 200 || version.empty())
-      return fail(Code::kUnavailable, "runtime version: {} says none (status {})", request.url, response.status);
+      return fail(Code::kUnavailable, "runtime version: {} does not give one (status {})", request.url,
+                  response.status);
     return version;
   }
 
@@ -347,7 +348,7 @@ class CloudTpu final : public TpuResolver {
 
   Result<NodeAnswer> fetch_node(Deadline deadline) {
     if (!api_available())
-      return fail(Code::kFailedPrecondition, "{}: only a TPU that is named can be asked for", printable(shown_name_));
+      return fail(Code::kFailedPrecondition, "{}: the API only knows TPUs by name", printable(shown_name_));
     auto answer = ask_node(deadline);
     if (answer || !is_exact()) return answer;
     Error error = std::move(answer).error();  // TensorFlow: whatever it was, the name may be wrong
@@ -396,7 +397,7 @@ class CloudTpu final : public TpuResolver {
 
   /// "" where it is healthy, else state and health for a message.
   Result<std::string> ask_health(Deadline deadline) {
-    if (!api_available() && is_exact()) return "its health can't be asked for";
+    if (!api_available() && is_exact()) return "its health can't be queried";
     auto answer = fetch_node(deadline);
     if (!answer && !is_exact() && answer.error().code == Code::kUnavailable) {
       surroundings_.log.warning("{}", answer.error().message);
@@ -409,8 +410,8 @@ class CloudTpu final : public TpuResolver {
       seen.state = TFD_TRY(fetch_node(deadline)).node.state;
       seen.health = TFD_TRY(fetch_node(deadline)).node.health;
     }
-    const std::string said = fmt::format("its state is {}, its health {}", printable(seen.state.value_or("not said")),
-                                         printable(seen.health.value_or("not said")));
+    const std::string said = fmt::format("its state is {}, its health {}", printable(seen.state.value_or("unknown")),
+                                         printable(seen.health.value_or("unknown")));
     if (!is_exact() && is_gone(seen))
       return fail(Code::kFailedPrecondition, "TPU '{}' won't become healthy: {}", shown_name_, said);
     surroundings_.log.info("waiting for TPU '{}': {}", shown_name_, said);
@@ -422,7 +423,7 @@ class CloudTpu final : public TpuResolver {
       auto devices = options_.remote_devices(deadline);
       if (devices || devices.error().code != Code::kDeadlineExceeded) return devices;
       if (attempt == kListAttempts || deadline.expired())
-        return fail(Code::kFailedPrecondition, "the TPU's devices can't be listed, {} times tried: {}", attempt,
+        return fail(Code::kFailedPrecondition, "the TPU's devices can't be listed (tried {} times): {}", attempt,
                     devices.error().message);
     }
   }
@@ -433,7 +434,7 @@ class CloudTpu final : public TpuResolver {
     int hosts = slice_.hosts_per_slice, slices = slice_.num_slices;
     if (name_.kind == Kind::kAddresses)
       return fail(Code::kFailedPrecondition,
-                  "how many cores {} has is not known: name the TPU, then the API says its accelerator type",
+                  "the number of cores of {} is unknown: name the TPU, so that the API gives its accelerator type",
                   printable(shown_name_));
     if (name_.kind == Kind::kNode) {
       const auto nodes = TFD_TRY(fetch_slices(deadline));
@@ -444,7 +445,7 @@ class CloudTpu final : public TpuResolver {
     }
     const auto devices = count_devices(type);
     if (!devices)
-      return fail(Code::kFailedPrecondition, "how many cores {} has is not known: its accelerator type is '{}'",
+      return fail(Code::kFailedPrecondition, "the number of cores of {} is unknown: its accelerator type is '{}'",
                   printable(shown_name_), printable(type));
     if (hosts == 0 || *devices % hosts != 0)
       return fail(Code::kFailedPrecondition, "{} cores ({}) can't be the same number on each of {} hosts", *devices,

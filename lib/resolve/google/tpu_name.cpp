@@ -57,7 +57,7 @@ Result<std::optional<TpuName>> given_name(const TpuOptions& options) {
 Result<TpuName> parse_tpu_config(const std::string& text, Compat compat) {
   const auto root = TFD_TRY(cluster::parse_json(text, "TPU_CONFIG"));
   if (!root.is(cluster::JsonValue::Kind::kObject))
-    return fail(Code::kInvalidArgument, "TPU_CONFIG: {} instead of an object", kind_name(root));
+    return fail(Code::kInvalidArgument, "TPU_CONFIG: must be an object, not {}", kind_name(root));
   const std::string name = text_member(root, "tpu_node_name");
   if (name.empty()) return fail(Code::kInvalidArgument, "TPU_CONFIG: no tpu_node_name");
   TpuName out = TFD_TRY(classify(name, compat == Compat::kNone, compat), "TPU_CONFIG: tpu_node_name");

@@ -115,7 +115,7 @@ Result<void> check_usable(const NodeAnswer& answer, Compat compat, const Log& lo
   const TpuNode& node = answer.node;
   if (node.state != "READY")
     return fail(Code::kFailedPrecondition, "TPU '{}' is not ready: its state is {}", answer.short_name,
-                node.state ? printable(*node.state) : "not said");
+                node.state ? printable(*node.state) : "unknown");
   if (compat == Compat::kNone) {
     if (!node.health || *node.health == "HEALTH_UNSPECIFIED") {
       log.info("the health of TPU '{}' is not known", answer.short_name);

@@ -50,7 +50,7 @@ Result<void> check_bounds(const Environment& env, std::size_t processes) {
   for (const std::string& side : split(bounds, ','))
     product *= TFD_TRY(parse_integer(trimmed(side), 1, 1 << 10), "TPU_PROCESS_BOUNDS");
   if (product == static_cast<std::int64_t>(processes)) return {};
-  return fail(Code::kInvalidArgument, "TPU_PROCESS_BOUNDS={} are {} processes, TPU_PROCESS_ADDRESSES has {}",
+  return fail(Code::kInvalidArgument, "TPU_PROCESS_BOUNDS={} are {} processes, but TPU_PROCESS_ADDRESSES has {}",
               printable(bounds), product, processes);
 }
 
@@ -76,7 +76,8 @@ using Lookup = std::function<std::string(std::string_view)>;
 Result<TpuSlice> with_slices(TpuSlice slice, std::optional<int> worker_id, const Lookup& lookup) {
   const int hosts = static_cast<int>(slice.hosts.size());
   if (worker_id && *worker_id >= hosts)
-    return fail(Code::kInvalidArgument, "worker {} of a slice of {} hosts ({})", *worker_id, hosts, slice.source);
+    return fail(Code::kInvalidArgument, "worker {} is not in a slice of {} hosts ({})", *worker_id, hosts,
+                slice.source);
   slice.hosts_per_slice = hosts;
   slice.coordinator = lookup("MEGASCALE_COORDINATOR_ADDRESS");
   const auto count = TFD_TRY(integer_of(lookup("MEGASCALE_NUM_SLICES"), "MEGASCALE_NUM_SLICES", 1, kMostWorkers));
@@ -86,7 +87,7 @@ Result<TpuSlice> with_slices(TpuSlice slice, std::optional<int> worker_id, const
     return fail(Code::kInvalidArgument, "MEGASCALE_NUM_SLICES={}, but MEGASCALE_SLICE_ID is unset", slice.num_slices);
   slice.slice_id = slice.num_slices > 1 ? *number : 0;
   if (slice.slice_id >= slice.num_slices)
-    return fail(Code::kInvalidArgument, "MEGASCALE_SLICE_ID={} of MEGASCALE_NUM_SLICES={}", slice.slice_id,
+    return fail(Code::kInvalidArgument, "MEGASCALE_SLICE_ID={} is not below MEGASCALE_NUM_SLICES={}", slice.slice_id,
                 slice.num_slices);
   if (static_cast<std::int64_t>(slice.num_slices) * hosts > kMostWorkers)
     return fail(Code::kInvalidArgument, "{} slices of {} hosts are too many", slice.num_slices, hosts);
@@ -152,7 +153,7 @@ Result<TpuSlice> fetch_tpu_slice(MetadataServer& metadata, const Environment& en
   constexpr std::string_view kEndpoints = "instance/attributes/worker-network-endpoints";
   const auto endpoints = TFD_TRY(metadata.find(kEndpoints, "TPU workers", deadline));
   if (!endpoints || endpoints->empty())
-    return fail(Code::kNotFound, "this machine is no TPU VM: the metadata server {} has no {}", metadata.host(),
+    return fail(Code::kNotFound, "this machine is not a TPU VM: the metadata server {} has no {}", metadata.host(),
                 kEndpoints);
   const auto tpu_env =
       parse_tpu_env(TFD_TRY(metadata.find("instance/attributes/tpu-env", "tpu-env", deadline)).value_or(""));

@@ -156,7 +156,7 @@ Result<Response> CurlFetcher::follow(const Request& asked, Duration idle, const 
 Result<void> CurlFetcher::redirect(Request& request, Target& target, const Response& response) const {
   const std::string location = *response.find_header("Location");
   const Result<Target> parsed = http::parse_target(*curl_, location, &target);
-  if (!parsed) return fail(Code::kUnavailable, "redirects to what isn't a URL: {}", parsed.error().message);
+  if (!parsed) return fail(Code::kUnavailable, "redirects to an invalid URL: {}", parsed.error().message);
   Target next = *parsed;
   next.user.clear();  // whoever redirects has no say in who we are
   next.password = Secret();
@@ -220,7 +220,7 @@ Result<bool> CurlFetcher::step(Transfer& transfer, Duration idle, const ChunkSin
   Deadline wake = deadline;
   if (sink != nullptr && idle > Duration::zero()) {
     const Deadline quiet_until = Deadline::at(transfer.last_activity + idle);
-    if (quiet_until.expired()) return fail(Code::kUnavailable, "nothing came for {}", format_duration(idle));
+    if (quiet_until.expired()) return fail(Code::kUnavailable, "no data for {}", format_duration(idle));
     wake = wake.earlier_of(quiet_until);
   }
   constexpr int kLongest = 60'000;  // libcurl shortens it to what its own timers need

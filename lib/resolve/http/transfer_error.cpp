@@ -58,9 +58,9 @@ std::optional<Error> Transfer::error_of(CURLcode code) const {
     case CURLE_OK:
       return std::nullopt;
     case CURLE_COULDNT_RESOLVE_HOST:
-      return error(Code::kNotFound, fmt::format("the name of host '{}' isn't known", printable(target_.host)));
+      return error(Code::kNotFound, fmt::format("cannot resolve host '{}'", printable(target_.host)));
     case CURLE_COULDNT_RESOLVE_PROXY:
-      return error(Code::kNotFound, fmt::format("the name of {} isn't known", where));
+      return error(Code::kNotFound, fmt::format("cannot resolve {}", where));
     case CURLE_COULDNT_CONNECT: {
       const long number = os_error();
       const std::string why = number != 0 ? std::generic_category().message(static_cast<int>(number)) : detail(code);
@@ -104,7 +104,7 @@ std::optional<Error> Transfer::error_of(CURLcode code) const {
   if (is_tls && text.find("alert") != std::string::npos &&
       (text.find("certificate") != std::string::npos || text.find("unknown ca") != std::string::npos ||
        text.find("handshake failure") != std::string::npos))
-    return error(Code::kPermissionDenied, fmt::format("the server refuses our certificate or misses one: {}", text));
+    return error(Code::kPermissionDenied, fmt::format("the server refused our certificate, or requires one: {}", text));
   if (body_bytes_ > 0)
     return error(Code::kUnavailable, fmt::format("the answer was cut off after {} bytes: {}", body_bytes_, text));
   return error(Code::kUnavailable, text);

@@ -32,7 +32,7 @@ Result<void> check_server(const Access& access) {
   const bool anonymous = user.token.empty() && user.token_file.empty() && user.password.empty() && !user.exec;
   if (anonymous || is_loopback_host(host)) return {};
   return fail(Code::kFailedPrecondition,
-              "{}: {} speaks no TLS, and its credentials would go there for everyone to read: use https", access.origin,
+              "{}: {} does not use TLS, so its credentials would be sent unencrypted: use https", access.origin,
               printable(server));
 }
 
@@ -128,7 +128,7 @@ Result<Access> load_access(const KubernetesOptions& options, const Surroundings&
   if (options.insecure_skip_tls_verify) access.tls.verify = false;
   if (!access.tls.verify) {
     access.tls.ca_pem.reset();
-    surroundings.log.warning("{}: whether {} is the API server isn't verified", access.origin, access.server);
+    surroundings.log.warning("{}: the identity of the API server {} is not verified", access.origin, access.server);
   }
   return access;
 }

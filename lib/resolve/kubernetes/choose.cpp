@@ -75,7 +75,7 @@ class OwnerCheck {
     if (indexed) {
       check_indices(name, pods, gone, size, found == sizes_.end() ? std::optional<int>() : found->second.first);
     } else if (size && static_cast<int>(pods.size()) != *size && !asked_) {
-      awaited_.push_back(fmt::format("{} of {} pods of {} are there", pods.size(), *size, name));
+      awaited_.push_back(fmt::format("{} of {} pods of {} exist", pods.size(), *size, name));
     }
     return {};
   }
@@ -100,7 +100,7 @@ class OwnerCheck {
     if (missing.empty()) return;
     if (missing_count > 5) missing.push_back(fmt::format("{} more", missing_count - 5));
     awaited_.push_back(
-        fmt::format("{} of {} pods of {} are there, not {}", there.size(), end - least, name, join_words(missing)));
+        fmt::format("{} of {} pods of {} exist, missing {}", there.size(), end - least, name, join_words(missing)));
   }
 
   static std::string missing_one(int index, const std::vector<const Pod*>& gone) {
@@ -210,8 +210,7 @@ Result<Choice> choose_pods(const std::string& job, const std::vector<std::vector
   for (const auto& [key, pods] : owned) TFD_TRY(check.check(key, pods, gone[key]), job);
   if (!asked) check_replicas(choice.tasks, choice.awaited);
   if (asked && static_cast<int>(choice.tasks.size()) != *asked)
-    choice.awaited.push_back(fmt::format("{} {} of {} that are to be", choice.tasks.size(),
-                                         choice.tasks.size() == 1 ? "pod is there" : "pods are there", *asked));
+    choice.awaited.push_back(fmt::format("{} found, {} expected", counted(choice.tasks.size(), "pod"), *asked));
   return choice;
 }
 

@@ -105,7 +105,7 @@ Error Client::explain(const Response& response, std::string_view verb, std::stri
                                 credentials_.describe(), credentials_.describe(), access_.origin);
     if (!said.empty()) error.message += fmt::format(" ({})", said);
   } else if (response.status == 403) {
-    error.message = fmt::format("{}: 403, may not {} {}: {}", server, verb, what, said);
+    error.message = fmt::format("{}: 403, not allowed to {} {}: {}", server, verb, what, said);
     error.message += fmt::format("\nhint: a Role or ClusterRole must let {} get, list and watch pods (and get jobs)",
                                  access_.origin);
     if (what.find("all namespaces") != std::string_view::npos && !access_.namespace_.empty())

@@ -130,8 +130,8 @@ Result<ExecStatus> run_exec_plugin(const Access& access, const Surroundings& sur
   const ExecEntry& exec = *access.user.exec;
   const std::string what = fmt::format("credential plug-in {} of {}", printable(exec.command), access.origin);
   if (exec.interactive_mode == "Always")
-    return fail(Code::kFailedPrecondition, "{}: it must ask somebody (interactiveMode Always), which tfd can't let it",
-                what);
+    return fail(Code::kFailedPrecondition,
+                "{}: it needs to ask the user (interactiveMode Always), which it can't do under tfd", what);
   const Deadline limit = deadline.earlier_of(Deadline::after(kLongest));
   Environment env = surroundings.env;
   for (const auto& [name, value] : exec.env) env.set(name, value);

@@ -99,7 +99,7 @@ Result<void> Feed::list(Deadline deadline) {
     // A continue token lives only some minutes: from the start then, and at last in one piece.
     auto listed = list_pages(deadline, in_pages_ && attempt < 3);
     if (listed || listed.error().code != Code::kOutOfRange || attempt >= 3) return listed;
-    surroundings_.log.info("{}: the list grew too old between two pages, once more", describe());
+    surroundings_.log.info("{}: the list expired between two pages; listing again", describe());
   }
 }
 

@@ -107,7 +107,7 @@ ClusterEntry read_cluster(const Node& node, const std::string& file) {
   });
   if (out.server.empty()) node.complain("server", "missing");
   if (out.insecure_skip_tls_verify && (!out.ca_file.empty() || !out.ca_data.empty()))
-    node.complain("insecure-skip-tls-verify", "true beside a certificate authority: one of them must go");
+    node.complain("insecure-skip-tls-verify", "true together with a certificate authority: remove one of them");
   return out;
 }
 

@@ -33,7 +33,7 @@ struct Self {
 OwnTask find_own_task(const std::vector<std::pair<std::string, std::vector<Pod>>>& tasks, const std::vector<Pod>& all,
                       const Surroundings& surroundings, const std::string& namespace_name) {
   const Environment& env = surroundings.env;
-  if (!env.has("KUBERNETES_SERVICE_HOST")) return {std::nullopt, "this isn't a pod, give --task JOB:INDEX"};
+  if (!env.has("KUBERNETES_SERVICE_HOST")) return {std::nullopt, "this isn't a pod; give --task JOB:INDEX"};
   Self self;
   self.pod_name = env.get("POD_NAME");
   self.hostname = env.get("HOSTNAME", surroundings.hostname);
@@ -52,7 +52,7 @@ OwnTask find_own_task(const std::vector<std::pair<std::string, std::vector<Pod>>
                                       found.size(), printable(name))};
   const auto other = std::find_if(all.begin(), all.end(), [&](const Pod& pod) { return self.is(pod); });
   if (other != all.end())
-    return {std::nullopt, fmt::format("this pod, {}, is {} and no task of the cluster", printable(other->name),
+    return {std::nullopt, fmt::format("this pod, {}, is {}, so it is not a task of the cluster", printable(other->name),
                                       other->live() ? "replaced by a newer one" : "about to end")};
   return {std::nullopt, fmt::format("this pod, {}, is not in the cluster; give --task JOB:INDEX", printable(name))};
 }

@@ -36,8 +36,8 @@ Size read_size(std::string_view kind, const JsonValue& object) {
   size.pods = std::min(completions.value_or(parallelism), parallelism);
   if (mode != nullptr && mode->text == "Indexed" && completions && parallelism < *completions)
     size.wrong = fmt::format(
-        "runs only {} of its {} pods at a time (parallelism, completions): a cluster needs all of them at once; or say "
-        "by --jobs how many it has",
+        "runs only {} of its {} pods at a time (parallelism, completions): a cluster needs all of them at once; or "
+        "give the number with --jobs",
         parallelism, *completions);
   return size;
 }
@@ -67,7 +67,7 @@ Result<void> Owners::learn(const std::vector<Pod>& pods, Deadline deadline) {
     if (object.error().code == Code::kUnavailable || object.error().code == Code::kDeadlineExceeded)
       return fail(object.error());
     if (!said_)
-      surroundings_.log.info("how many pods {} is to have isn't known: {}; --jobs says it too", what,
+      surroundings_.log.info("the number of pods of {} is unknown: {}; --jobs can give it", what,
                              object.error().message.substr(0, object.error().message.find('\n')));
     said_ = true;
     unknown_.emplace(key, Size{});

@@ -165,10 +165,10 @@ class KubernetesResolver : public Resolver {
     if (code == Code::kDeadlineExceeded)
       return {
           code, fmt::format("kubernetes: after {}: {}", format_duration(*options_.wait), shorten(view.awaited)), {}};
-    return {code,
-            fmt::format("kubernetes: {}\nhint: --wait DURATION waits for pods that aren't there yet",
-                        shorten(view.awaited)),
-            {}};
+    return {
+        code,
+        fmt::format("kubernetes: {}\nhint: --wait DURATION waits for pods that don't exist yet", shorten(view.awaited)),
+        {}};
   }
 
   /// All that make_config() looks at.
@@ -199,11 +199,11 @@ class KubernetesResolver : public Resolver {
       }
     }
     config.task = options_.task;
-    config.no_task_reason = "TensorFlow's doesn't know its task, give --task JOB:INDEX";
+    config.no_task_reason = "TensorFlow's resolver doesn't know its task; give --task JOB:INDEX";
     if (!is_tensorflow()) {
       if (!options_.task) find_task(view, config);
       if (namespaces.size() > 1)
-        surroundings_.log.warning("the pods are of several namespaces ({}): --namespace takes those of one alone",
+        surroundings_.log.warning("the pods are in several namespaces ({}): --namespace selects one",
                                   join_words(namespaces));
       TFD_TRY(detail::check_config(config), "kubernetes");
     }

@@ -9,7 +9,7 @@ class Network final : public InprocNetwork {
  public:
   Result<std::unique_ptr<Endpoint>> make_endpoint(EndpointOptions options) override {
     auto waker = std::make_shared<Waker>();
-    const InprocNet::NodeId node = TFD_TRY(net_->add(options.bind, options.name, options.heartbeat_timeout, waker));
+    const InprocNet::NodeId node = TFD_TRY(net_->add(options.bind, options.name, waker));
     auto wire = std::make_unique<InprocWire>(net_, node, waker);
     return std::make_unique<Core>(std::move(options), std::move(wire), std::move(waker));
   }

@@ -20,14 +20,14 @@ InprocNet::Node* InprocNet::find_node(NodeId node) {
 const InprocNet::Node* InprocNet::find_node(NodeId node) const { return const_cast<InprocNet*>(this)->find_node(node); }
 
 Result<InprocNet::NodeId> InprocNet::add(const std::string& address, const std::string& name,
-                                         Duration heartbeat_timeout, std::shared_ptr<Waker> waker) {
+                                         std::shared_ptr<Waker> waker) {
   const std::lock_guard lock(mutex_);
   std::string bound = address;
   if (bound.ends_with(":0")) bound.replace(bound.size() - 1, 1, std::to_string(next_port_++));
   if (!bound.empty() && bound_.contains(bound))
     return fail(Code::kSystem, "cannot bind {}: address already in use", bound);
   const NodeId id = next_++;
-  nodes_[id] = {bound, name, heartbeat_timeout, std::move(waker), {}};
+  nodes_[id] = {bound, name, std::move(waker), {}};
   if (!bound.empty()) bound_[bound] = id;
   return id;
 }
@@ -87,7 +87,6 @@ LinkId InprocNet::connect(NodeId node, const std::string& address) {
   }
   wired.server = found->second;
   wired.server_open = true;
-  if (is_cut(wired)) wired.cut_since = Clock::now();
   links_[id] = std::move(wired);
   return side(id, false);
 }
@@ -120,14 +119,6 @@ std::optional<InprocNet::Event> InprocNet::take(NodeId id) {
   const std::lock_guard lock(mutex_);
   Node* node = find_node(id);
   if (node == nullptr) return std::nullopt;
-  const Clock::time_point now = Clock::now();
-  for (auto it = links_.begin(); it != links_.end();) {
-    Wired& wired = it->second;
-    const bool mine = (wired.asker == id && wired.asker_open) || (wired.server == id && wired.server_open);
-    if (mine && wired.cut_since != Clock::time_point::max() && now - wired.cut_since >= node->heartbeat_timeout)
-      close_side(side(it->first, wired.server == id), wired, wired.server == id, "no heartbeat");
-    it = wired.asker_open || wired.server_open ? std::next(it) : links_.erase(it);
-  }
   if (node->inbox.empty()) return std::nullopt;
   Event event = std::move(node->inbox.front());
   node->inbox.pop_front();
@@ -140,39 +131,20 @@ bool InprocNet::has_events(NodeId id) const {
   return node != nullptr && !node->inbox.empty();
 }
 
-Clock::time_point InprocNet::next_timeout(NodeId id) const {
-  const std::lock_guard lock(mutex_);
-  Clock::time_point next = Clock::time_point::max();
-  const Node* node = find_node(id);
-  if (node == nullptr) return next;
-  for (const auto& [number, wired] : links_) {
-    const bool mine = (wired.asker == id && wired.asker_open) || (wired.server == id && wired.server_open);
-    if (mine && wired.cut_since != Clock::time_point::max())
-      next = std::min(next, wired.cut_since + std::chrono::duration_cast<Clock::duration>(node->heartbeat_timeout));
-  }
-  return next;
-}
-
 void InprocNet::cut(const std::string& address, bool cut) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, node] : nodes_)
     if (node.address == address || (node.address.empty() && node.name == address)) node.is_cut = cut;
-  for (auto& [id, wired] : links_) {
-    const bool was_cut = wired.cut_since != Clock::time_point::max();
-    if (is_cut(wired) == was_cut) continue;
-    wired.cut_since = was_cut ? Clock::time_point::max() : Clock::now();
-    if (was_cut) take_up(side(id, false), wired);
-  }
+  for (auto& [id, wired] : links_)
+    if (!is_cut(wired)) take_up(wired);
   for (auto& [id, node] : nodes_) node.waker->wake();
 }
 
-void InprocNet::take_up(LinkId link, Wired& wired) {
-  // As TCP does: what was sent meanwhile arrives, unless one side has given up; then the other learns of it.
+void InprocNet::take_up(Wired& wired) {
+  // As TCP does: what was sent meanwhile arrives. Where the asker has given up the link is no more, and the other side
+  // learns of it by what it sends.
   for (auto& [to_server, event] : std::exchange(wired.held, {}))
-    if (wired.asker_open && wired.server_open) deliver(to_server ? wired.server : wired.asker, std::move(event));
-  if (wired.asker_open && wired.server_open) return;
-  close_side(side(number(link), true), wired, true, "connection reset");
-  close_side(link, wired, false, "connection reset");
+    deliver(to_server ? wired.server : wired.asker, std::move(event));
 }
 
 void InprocNet::kill(const std::string& address) {
@@ -200,7 +172,6 @@ bool InprocWire::receive(Sink& sink, int most) {
 
 void InprocWire::wait(Clock::time_point until) {
   if (net_->has_events(node_)) return;
-  until = std::min(until, net_->next_timeout(node_));
   pollfd fd{waker_->fd(), POLLIN, 0};
   poll_until(&fd, 1, until);
 }

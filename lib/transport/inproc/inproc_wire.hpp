@@ -28,18 +28,14 @@ class InprocNet {
   };
 
   /// `address` may be empty; a port 0 is given a number. kSystem if the address is taken.
-  Result<NodeId> add(const std::string& address, const std::string& name, Duration heartbeat_timeout,
-                     std::shared_ptr<Waker> waker);
+  Result<NodeId> add(const std::string& address, const std::string& name, std::shared_ptr<Waker> waker);
   std::string address_of(NodeId node) const;
   void remove(NodeId node);
   LinkId connect(NodeId node, const std::string& address);
   void disconnect(NodeId node, LinkId link);
   bool send(NodeId node, LinkId link, Parcel parcel);
-  /// The next event of a node, after closing what has been cut for too long.
   std::optional<Event> take(NodeId node);
   bool has_events(NodeId node) const;
-  /// When a cut link of the node is to be given up.
-  Clock::time_point next_timeout(NodeId node) const;
   void cut(const std::string& address, bool is_cut);
   void kill(const std::string& address);
 
@@ -47,7 +43,6 @@ class InprocNet {
   struct Node {
     std::string address;
     std::string name;
-    Duration heartbeat_timeout{};
     std::shared_ptr<Waker> waker;  // the endpoint's: woken from other endpoints' threads
     std::deque<Event> inbox;
     bool is_cut = false;
@@ -56,7 +51,6 @@ class InprocNet {
   struct Wired {
     NodeId asker = 0, server = 0;  // server 0: connecting into nothing, for it is cut
     bool asker_open = true, server_open = false;
-    Clock::time_point cut_since = Clock::time_point::max();
     std::deque<std::pair<bool, Event>> held;  // while it is cut: (to the server, what)
   };
   Node* find_node(NodeId node);
@@ -65,7 +59,7 @@ class InprocNet {
   void deliver(NodeId to, Event event);
   void close_side(LinkId link, Wired& wired, bool to_server, const std::string& reason);
   void drop_links_of(NodeId node, const std::string& reason);
-  void take_up(LinkId link, Wired& wired);
+  void take_up(Wired& wired);
 
   mutable std::mutex mutex_;
   std::map<NodeId, Node> nodes_;

@@ -18,7 +18,8 @@ namespace {
 constexpr int kLingerMs = 250;
 // Off (-1) won't do: libzmq then closes what has the same endpoint, and throws away what has arrived and isn't read.
 constexpr int kNeverMs = 24 * 3600 * 1000;
-constexpr int kBacklog = 1024;
+constexpr int kBacklog = 4096;
+constexpr int kUnread = 256;  // messages of one connection
 constexpr std::size_t kAskerIdBytes = 9;     // 'L' and the LinkId: a routing id may not begin with 0
 constexpr std::size_t kAcceptedIdBytes = 5;  // libzmq's own: 0 and a count
 constexpr std::size_t kCopied = 1024;        // copying these is cheaper than an allocation that libzmq frees
@@ -26,10 +27,6 @@ constexpr int kHandshakeEvents =
     ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
 bool set(void* socket, int option, int value) { return zmq_setsockopt(socket, option, &value, sizeof value) == 0; }
-
-int to_ms(Duration duration) {
-  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
-}
 
 bool is_ipc(const std::string& address) { return address.starts_with("ipc://"); }
 bool is_ipv6(const std::string& address) { return address.find('[') != std::string::npos; }
@@ -130,7 +127,9 @@ Result<void> ZmqWire::open() {
                          ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED | kHandshakeEvents) != 0)
     return fail_zmq("cannot watch a socket");
   monitor_.handle = zmq_socket(context_, ZMQ_PAIR);
-  if (monitor_.handle == nullptr || zmq_connect(monitor_.handle, events) != 0) return fail_zmq("cannot watch a socket");
+  // Without a mark: at one libzmq's own thread waits, all traffic with it, until we have read; and at the end for ever.
+  if (monitor_.handle == nullptr || !set(monitor_.handle, ZMQ_RCVHWM, 0) || zmq_connect(monitor_.handle, events) != 0)
+    return fail_zmq("cannot watch a socket");
   watch(asker_);
   watch(monitor_);
   if (!options_.bind.empty() || options_.listen_fd >= 0) return listen();
@@ -144,14 +143,17 @@ void ZmqWire::watch(Socket& socket) {
 
 Result<void*> ZmqWire::make_router() const {
   void* socket = zmq_socket(context_, ZMQ_ROUTER);
-  if (socket == nullptr) return fail_zmq("cannot make a socket");
+  if (socket == nullptr) return fail_zmq("cannot create a socket");
   const std::int64_t most = kWireMessageBytes + (options_.key ? kCurveOverhead : 0);
-  // No high-water marks: a ROUTER drops at them without a word. Link keeps account by bytes.
-  bool ok = set(socket, ZMQ_SNDHWM, 0) && set(socket, ZMQ_RCVHWM, 0) && set(socket, ZMQ_ROUTER_MANDATORY, 1) &&
-            zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
-  if (options_.heartbeat_interval > Duration::zero())
-    ok = ok && set(socket, ZMQ_HEARTBEAT_IVL, to_ms(options_.heartbeat_interval)) &&
-         set(socket, ZMQ_HEARTBEAT_TIMEOUT, to_ms(options_.heartbeat_timeout));
+  // No high-water mark for what leaves: a ROUTER drops at it without a word. Link keeps account by bytes. At that for
+  // what arrives libzmq stops reading a connection: a peer that ignores its credit fills its own buffers.
+  // Heartbeats are the core's: libzmq walks its list of timers with every byte of a connection that has one, and counts
+  // silence before it has read what waits. The kernel finds out about hosts that are gone.
+  const bool ok = set(socket, ZMQ_SNDHWM, 0) && set(socket, ZMQ_RCVHWM, kUnread) &&
+                  set(socket, ZMQ_ROUTER_MANDATORY, 1) && set(socket, ZMQ_TCP_KEEPALIVE, 1) &&
+                  set(socket, ZMQ_TCP_KEEPALIVE_IDLE, 60) && set(socket, ZMQ_TCP_KEEPALIVE_INTVL, 20) &&
+                  set(socket, ZMQ_TCP_KEEPALIVE_CNT, 3) &&
+                  zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most) == 0;
   if (ok) return socket;
   auto error = fail_zmq("cannot set up a socket");
   zmq_close(socket);

@@ -25,8 +25,6 @@ namespace tfd::transport {
 struct ZmqOptions {
   std::string bind;
   int listen_fd = -1;
-  Duration heartbeat_interval{};
-  Duration heartbeat_timeout{};
   std::optional<CurveKey> key = {};
 };
 

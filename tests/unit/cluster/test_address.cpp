@@ -29,13 +29,13 @@ TEST_CASE("address: reads names, IPv4 and bracketed IPv6 and prints them back") 
 TEST_CASE("address: says what is wrong") {
   CHECK(why("h1:70000") == "port 70000 out of range");
   CHECK(why("h1:99999999999999999999") == "port 99999999999999999999 out of range");
-  CHECK(why("h1") == "'h1' has no port, HOST:PORT expected");
-  CHECK(why("h1:") == "'h1:' has no port, HOST:PORT expected");
-  CHECK(why(":80") == "':80' has no host, HOST:PORT expected");
-  CHECK(why("") == "empty address, HOST:PORT expected");
+  CHECK(why("h1") == "'h1' has no port (expected HOST:PORT)");
+  CHECK(why("h1:") == "'h1:' has no port (expected HOST:PORT)");
+  CHECK(why(":80") == "':80' has no host (expected HOST:PORT)");
+  CHECK(why("") == "empty address (expected HOST:PORT)");
   CHECK(why("h1:-1") == "port '-1' is not a number");
   CHECK(why("h1:+1") == "port '+1' is not a number");
-  CHECK(why("::1:80") == "'::1:80': an IPv6 address needs brackets, [IPV6]:PORT");
+  CHECK(why("::1:80") == "'::1:80': an IPv6 address needs brackets ([IPV6]:PORT)");
   CHECK(why("[::1]80") == "'[::1]80' is not [IPV6]:PORT");
   CHECK(why("[::1") == "'[::1' is not [IPV6]:PORT");
   CHECK(why("[::1]") == "'[::1]' is not [IPV6]:PORT");
@@ -68,6 +68,6 @@ TEST_CASE("task id: JOB:INDEX") {
     CAPTURE(bad);
     const auto task = parse_task(bad);
     REQUIRE_FALSE(task);
-    CHECK(task.error().message.find("JOB:INDEX expected") != std::string::npos);
+    CHECK(task.error().message.find("expected JOB:INDEX") != std::string::npos);
   }
 }

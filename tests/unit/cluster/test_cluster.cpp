@@ -68,7 +68,7 @@ TEST_CASE("spec: validation names the task") {
   spec.add_task("worker", 2, "w2:70000");
   CHECK(spec.validate().error().message == "cluster.worker[2]: port 70000 out of range");
   spec.add_task("worker", 2, "w0:1");
-  CHECK(spec.validate().error().message == "cluster.worker[2]: w0:1 is the address of worker:0 too");
+  CHECK(spec.validate().error().message == "cluster.worker[2]: w0:1 is also the address of worker:0");
   spec.add_task("worker", 2, "w2:0");
   spec.add_task("worker", 3, "w2:0");
   CHECK(spec.validate());

@@ -67,7 +67,7 @@ TEST_CASE("config json: errors name the place") {
   CHECK(why_not_a_spec(R"({"task": {"type": 5, "index": 0}})") == "spec: task.type: must be a string, not a number");
   CHECK(why_not_a_spec(R"({"rpc_layer": 1})") == "spec: rpc_layer: must be a string, not a number");
   CHECK(why_not_a_spec(R"({"num_accelerators": {"GPU": -1}})") ==
-        "spec: num_accelerators.GPU: must be an integer from 0");
+        "spec: num_accelerators.GPU: must be an integer >= 0");
   CHECK(why_not_a_spec("{\"a\x1b[2J\": tru}").find('\x1b') == std::string::npos);
 }
 

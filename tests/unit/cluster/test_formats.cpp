@@ -23,7 +23,7 @@ TEST_CASE("formats: tf-config is what TensorFlow reads and nothing else") {
 TEST_CASE("formats: those that need a task say why there is none") {
   ClusterConfig config = config_of(R"({"cluster": {"worker": ["h1:1"]}})");
   for (const Format format : {Format::kTfConfig, Format::kEnv, Format::kEnvFile})
-    CHECK(render(config, format).error().message == "no task here: the spec names none, give --task JOB:INDEX");
+    CHECK(render(config, format).error().message == "no task here: the spec names none; give --task JOB:INDEX");
   config.no_task_reason = "SLURM_PROCID is the batch step's";
   CHECK(render(config, Format::kEnv).error().message == "no task here: SLURM_PROCID is the batch step's");
   CHECK(render(config, Format::kJson));

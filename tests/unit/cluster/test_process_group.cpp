@@ -31,7 +31,7 @@ TEST_CASE("formats: pytorch ranks the chief first and leaves ps and evaluator ou
   CHECK(values.get("GROUP_WORLD_SIZE") == "3");
   CHECK(values.has("TF_CONFIG"));
   CHECK(render(config_of(kMixed, {"ps", 0}), Format::kPytorch).error().message ==
-        "ps:0 takes no part in a pytorch run: ps and evaluator are TensorFlow's alone");
+        "ps:0 does not take part in a pytorch run: only TensorFlow has ps and evaluator tasks");
 }
 
 TEST_CASE("formats: pytorch leaves all of a host's GPUs to LOCAL_RANK, jax numbers those of the task anew") {
@@ -48,7 +48,7 @@ TEST_CASE("formats: torchrun is started by the first task of a host, with a proc
         "export PET_MASTER_ADDR='::1'\nexport PET_MASTER_PORT='9'\nexport PET_NNODES='3'\n"
         "export PET_NODE_RANK='1'\nexport PET_NPROC_PER_NODE='2'\n");
   CHECK(render(config_of(kMixed, {"worker", 1}), Format::kTorchrun).error().message ==
-        "torchrun is started once on a host, here by worker:0: worker:1 is its process 1 there");
+        "torchrun is started once per host, here by worker:0; worker:1 is its process 1 there");
   ClusterConfig alone = config_of(kMixed, {"worker", 2});
   alone.num_accelerators["GPU"] = 8;
   CHECK(child_environment(alone, Format::kTorchrun)->get("PET_NPROC_PER_NODE") == "8");
@@ -56,13 +56,13 @@ TEST_CASE("formats: torchrun is started by the first task of a host, with a proc
 
 TEST_CASE("formats: a meeting point needs a port, a member a rank") {
   CHECK(render(config_of(R"({"worker": ["h1:0"]})", {"worker", 0}), Format::kJax).error().message ==
-        "jax meets at worker:0, whose port isn't known yet: a resolver with real ports is needed, or simple --job");
+        "jax meets at worker:0, whose port is not known yet: use a resolver that knows the ports, or simple --job");
   CHECK(render(config_of(R"({"worker": ["h1:1"]})", {"worker", 4}), Format::kJax).error().message ==
         "worker:4 is not in the cluster, so it has no rank");
   ClusterConfig nobody = config_of(R"({"worker": ["h1:1"]})", {"worker", 0});
   nobody.task.reset();
   for (const Format format : {Format::kPytorch, Format::kTorchrun, Format::kJax, Format::kTaskProlog})
-    CHECK(render(nobody, format).error().message == "no task here: the spec names none, give --task JOB:INDEX");
+    CHECK(render(nobody, format).error().message == "no task here: the spec names none; give --task JOB:INDEX");
 }
 
 TEST_CASE("formats: mpi is a hostfile, task-prolog has no quotes and no line breaks") {
@@ -82,7 +82,7 @@ TEST_CASE("formats: a variable that no process can hold is refused") {
   for (int i = 1; i < 5000; ++i) config.cluster.add_task("worker", i, fmt::format("node{:04}.example.org:8888", i));
   for (const Format format : {Format::kEnv, Format::kEnvFile, Format::kTaskProlog})
     CHECK(render(config, format).error().message ==
-          "TF_CONFIG would have 145044 bytes, and a variable can't have more than 131061");
+          "TF_CONFIG would be 145044 bytes long, and an environment variable can't be longer than 131061");
   CHECK_FALSE(child_environment(config, Format::kPytorch));
   CHECK(render(config, Format::kTfConfig));
   CHECK(render(config, Format::kPytorch));

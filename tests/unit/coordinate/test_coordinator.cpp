@@ -147,9 +147,9 @@ TEST_CASE("coordinator: refuses calls that don't fit before anything is schedule
   CHECK(refused({.function = "duoble"}) == "no function 'duoble', did you mean 'double'?");
   CHECK(refused({.function = "double"}) == "double: takes 1 argument, got 0");
   CHECK(refused({.function = "double", .args = {Tensor::zeros(DType::kF32, {2})}}) ==
-        "double: argument 0 is f32[2], the function takes s32[]");
+        "double: argument 0 is f32[2], but the function takes s32[]");
   CHECK(refused({.function = "next", .args = {number(1)}}) ==
-        "next: argument 0 must be an iterator, its field 'x' is used");
+        "next: argument 0 must be an iterator: its field 'x' is used");
   CHECK(refused({.function = "pair", .kwargs = {{"a", number(1)}}}) == "pair: argument 'b' is missing");
   CHECK(refused({.function = "pair", .kwargs = {{"a", number(1)}, {"c", number(1)}}})
             .starts_with("pair: no argument 'c'"));
@@ -367,7 +367,7 @@ TEST_CASE("coordinator: connecting fails with the reason where the spec can't do
   const Error missing = refused(config, 100ms);
   CHECK(missing.message.find("ps:0") != std::string::npos);
   config.cluster.add_task("ps", 0, "ps0:0");
-  CHECK(refused(config, 1s).message.starts_with("cluster.ps:0: port 0 can't be connected to"));
+  CHECK(refused(config, 1s).message.starts_with("cluster.ps:0: cannot connect to port 0"));
 }
 
 TEST_CASE("coordinator: begins with one worker, the others join when they come up") {
@@ -424,8 +424,9 @@ TEST_CASE("coordinator: evaluations of two threads are made one after the other,
   const auto late = coordinator->evaluate("eval", {}, Deadline::after(50ms));
   REQUIRE_FALSE(late);
   CHECK(late.error().code == Code::kDeadlineExceeded);
-  CHECK(late.error().message.find("evaluation by 'eval': another one, by 'eval', has not finished: waiting for "
-                                  "worker:0 (evaluates") == 0);
+  CHECK(late.error().message.find(
+            "evaluation by 'eval': another evaluation, by 'eval', has not finished: waiting for worker:0 (evaluates") ==
+        0);
   bed.gate.open();
   CHECK(good(all.get()).at(0).second == 4.5);
   CHECK(good(four.get()).at(0).second == 1.5);
@@ -453,10 +454,10 @@ TEST_CASE("coordinator: only what is an evaluation is evaluated") {
   Bed bed(1);
   const auto coordinator = bed.connect();
   CHECK(coordinator->evaluate("step", {}, soon()).error().message ==
-        "'step' updates variables, and an evaluation must not");
+        "'step' updates variables, which an evaluation must not do");
   CHECK(coordinator->evaluate("peek", {}, soon()).error().message == "'peek' has no metric");
   CHECK(coordinator->evaluate("eval_endless", {}, soon()).error().message ==
-        "dataset 'endless' never ends: state 'steps'");
+        "dataset 'endless' never ends: set 'steps'");
   CHECK(good(coordinator->evaluate("eval_endless", 3, soon())).at(0).second == 1);
 }
 

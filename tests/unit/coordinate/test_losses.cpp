@@ -72,8 +72,8 @@ TEST_CASE("losses: a closure is tried for ever, and named in the log once when t
   const auto said = deadly.lines.with("was running on a worker");
   REQUIRE(said.size() == 1);
   CHECK(said[0] ==
-        "line 7 ('gated') was running on a worker when that died, 3 times (worker:0): it may be the cause; trying "
-        "it again (--max-losses limits that)");
+        "line 7 ('gated') was running on a worker that died, 3 times (worker:0): it may be the cause; retrying it "
+        "(--max-losses limits this)");
   deadly.bed.gate.open();
   good(deadly.coordinator->join(soon()));
   CHECK(bad.state() == ClosureState::kReady);
@@ -92,7 +92,7 @@ TEST_CASE("losses: after as many as the limit it fails as any closure does, and 
   REQUIRE_FALSE(joined);
   CHECK(joined.error().code == Code::kAborted);
   CHECK(joined.error().message ==
-        "line 7 ('gated') was running on a worker when that died, 2 times (worker:0): not trying it again");
+        "line 7 ('gated') was running on a worker that died, 2 times (worker:0): not retrying it");
   CHECK(bad.state() == ClosureState::kError);
   CHECK(behind.state() == ClosureState::kCancelled);
   deadly.bed.start("worker:0");

@@ -136,7 +136,7 @@ TEST_CASE("partitioned: rows of a table are assigned by their numbers, and no ot
     REQUIRE(assign(numbers({}), rows_of({})));
     CHECK(assign(numbers({5}), rows_of({1, 1})).error().message == "'table': no row 5: there are 5");
     CHECK(assign(numbers({1}), rows_of({1, 1, 1, 1})).error().message ==
-          "these rows of 'table' are f32[1, 2], the value is f32[2, 2]");
+          "these rows of 'table' are f32[1, 2], but the value is f32[2, 2]");
     CHECK(coordinator->assign_rows("other", numbers({0}), rows_of({1, 1}), Deadline::after(20s)).error().message ==
           "'other': a scalar has no rows");
     CHECK(floats_of(read_table(*coordinator, "table")) == std::vector<float>{-3, -4, 2, 3, 4, 5, 6, 7, -5, -6});

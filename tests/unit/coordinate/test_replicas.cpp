@@ -136,7 +136,7 @@ TEST_CASE("replicas: a worker with others than the variables were made for isn't
   auto options = bed.options();
   std::atomic<bool> said{false};
   options.log = Log("coordinate", [&](LogLevel, std::string_view, std::string_view text) {
-    if (text.find("worker:0 has 3 devices, and variables that are synchronized on read were made for 2") !=
+    if (text.find("worker:0 has 3 devices, but variables that are synchronized on read were created for 2") !=
         std::string_view::npos)
       said = true;
   });

@@ -75,7 +75,7 @@ TEST_CASE("resources: as an argument it is the value of the worker that runs the
   CHECK(fetch(good(coordinator->schedule({.function = "double", .args = {PerWorkerVariable{"own"}}}))) == 200);
   const auto wrong = coordinator->schedule({.function = "double", .args = {PerWorkerVariable{"v"}}});
   REQUIRE_FALSE(wrong);
-  CHECK(wrong.error().message == "double: argument 0: no variable 'v' of each worker");
+  CHECK(wrong.error().message == "double: argument 0: no per-worker variable 'v'");
 }
 
 TEST_CASE("resources: they are aborted while their worker is away, and made again when it returns") {
@@ -94,7 +94,8 @@ TEST_CASE("resources: they are aborted while their worker is away, and made agai
   REQUIRE_FALSE(aborted);
   CHECK(aborted.error().code == Code::kCancelled);
   CHECK(aborted.error().task == "worker:1");
-  CHECK(aborted.error().message == "aborted: 'own' of worker:1 is gone with it, and made again when it returns");
+  CHECK(aborted.error().message ==
+        "aborted: 'own' is gone with worker:1; it is created again when that worker returns");
   CHECK(fetch(own[0]) == 7);
   bed.start("worker:1");
   wait_until(own[1], ClosureState::kReady);
@@ -118,7 +119,7 @@ TEST_CASE("resources: only what lives on workers has a value there, and it has n
   CHECK(coordinator->values_on_workers("v").error().code == Code::kNotFound);
   CHECK(coordinator->values_on_workers("ten#5").error().code == Code::kNotFound);
   CHECK(coordinator->read("own", soon()).error().message ==
-        "variable 'own' is each worker's own: every worker has another value");
+        "variable 'own' is per worker: every worker has a different value");
   for (const auto& [name, value] : good(coordinator->export_state(soon()))) CHECK(name != "own");
 }
 

@@ -211,7 +211,7 @@ TEST_CASE("trainer: a checkpoint of another program is an error where nothing is
   REQUIRE_FALSE(summary);
   CHECK(summary.error().code == Code::kInvalidArgument);
   CHECK(summary.error().message.find("/step-00000300.safetensors has no variable '") != std::string::npos);
-  CHECK(summary.error().message.ends_with("': it is of another program"));
+  CHECK(summary.error().message.ends_with("': it belongs to another program"));
 }
 
 TEST_CASE("trainer: asked for a checkpoint it writes one and goes on; asked to stop it writes one and ends") {

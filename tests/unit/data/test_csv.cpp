@@ -106,7 +106,7 @@ TEST_CASE("csv: names line and column of what isn't a number, or doesn't fit") {
   CHECK(Read("1,a\n2,b\n").flat() == Numbers{1, 2});  // columns that nobody asked for may be anything
   CHECK(Read("1,2\n3,x y\n", "[0, 2]").message == "d.csv:2: column 1: 'x y' is not a number");
   CHECK(Read("a,b\n1,2\n").message ==
-        "d.csv:1: column 0: 'a' is not a number (if this line is a header, state \"header\": true)");
+        "d.csv:1: column 0: 'a' is not a number (if this line is a header, set \"header\": true)");
   CHECK(Read("1\n1.5\n", "0", "s32").message == "d.csv:2: column 0: '1.5' is not a whole number");
   CHECK(Read("NaN\n", "0", "s32").message.find("'NaN' does not fit s32") != std::string::npos);
   CHECK(Read("1\n300\n", "0", "u8").message == "d.csv:2: column 0: '300' does not fit u8");
@@ -135,7 +135,7 @@ TEST_CASE("csv: refuses short and long rows, and files with too few columns") {
   CHECK(Read("1,2,3\n4,5\n").message == "d.csv:2: 2 columns instead of 3");
   CHECK(Read("1,2,3\n4,5,6,7\n").message == "d.csv:2: 4 columns instead of 3");
   CHECK(Read("1,2,3\nx\n").message == "d.csv:2: 1 columns instead of 3");
-  CHECK(Read("1,2,3\n", "[0, 5]").message == "d.csv:1: 3 columns, the fields need 5");
+  CHECK(Read("1,2,3\n", "[0, 5]").message == "d.csv:1: 3 columns, but the fields need 5");
   CHECK(Read("1,2,3,\n", "3").message.starts_with("d.csv:1: column 3 is empty"));
 }
 
@@ -275,22 +275,22 @@ TEST_CASE("csv: names what is wrong with its options") {
   CHECK(csv(R"({"path": "x.csv", "feilds": {}})") == "[0].csv.feilds: unknown, did you mean 'fields'?");
   CHECK(csv(R"({"path": "x.csv", "fields": {}})") == "[0].csv.fields: must be an object with at least one field");
   CHECK(csv(R"({"path": "", "fields": {"x": {"columns": 0}}})") == "[0].csv.path: is empty");
-  CHECK(csv(R"({"path": 3, "fields": {"x": {"columns": 0}}})") == "[0].csv.path: must be a text");
+  CHECK(csv(R"({"path": 3, "fields": {"x": {"columns": 0}}})") == "[0].csv.path: must be a string");
   CHECK(csv(R"({"path": "x", "fields": {"x": {}}})") == "[0].csv.fields.x.columns: is missing");
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [3, 3]}}})") ==
         "[0].csv.fields.x.columns: there are no columns [3, 3]");
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": -1}}})") ==
         "[0].csv.fields.x.columns: there are no columns [-1, 0]");
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": "a"}}})")
-            .starts_with("[0].csv.fields.x.columns: must be a column's number"));
+            .starts_with("[0].csv.fields.x.columns: must be a column number"));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 9223372036854775807}}})")
             .starts_with("[0].csv.fields.x.columns: "));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [0, 4], "shape": [2, 3]}}})") ==
-        "[0].csv.fields.x.shape: [2, 3] has 6 elements, there are 4 columns");
+        "[0].csv.fields.x.shape: [2, 3] has 6 elements, but there are 4 columns");
   CHECK(
       csv(R"({"path": "x", "fields": {"x": {"columns": 0, "dtype": "f23"}}})").starts_with("[0].csv.fields.x.dtype: "));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "delimiter": "ab"})") ==
-        "[0].csv.delimiter: must be one character that isn't part of a number");
+        "[0].csv.delimiter: must be a single character that can't be part of a number");
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "header": 1})") ==
         "[0].csv.header: must be true or false");
   CHECK(csv("3") == "[0].csv: must be an object");

@@ -60,7 +60,7 @@ TEST_CASE("npy: sees that a file has changed between passes") {
   REQUIRE(tensor::save_npy(files.directory / "y.npy", counting(DType::kF32, {2})));
   const auto iterator = dataset->iterate();
   REQUIRE_FALSE(iterator);
-  CHECK(iterator.error().message.ends_with("y.npy: its rows are f32[], field 'y' is s64[]"));
+  CHECK(iterator.error().message.ends_with("y.npy: its rows are f32[], but field 'y' is s64[]"));
 }
 
 TEST_CASE("npy: a file that isn't here is left to who reads it, once dtype and shape are stated") {
@@ -72,7 +72,7 @@ TEST_CASE("npy: a file that isn't here is left to who reads it, once dtype and s
   };
   const std::string there = files.directory.path() + "/nope.npy";
   CHECK(error_of(R"([{"npy": {"path": "nope.npy", "field": "x"}}])", context).message ==
-        "[0].npy: cannot find " + there + "; if only the workers have it, state its dtype and the shape of a row");
+        "[0].npy: cannot find " + there + "; if only the workers have it, set its dtype and the shape of a row");
   CHECK(missing.empty());
   dataset_of(R"([{"npy": {"path": "nope.npy", "field": "x", "dtype": "f32", "shape": [2]}}])", context);
   CHECK(missing == std::vector<std::string>{"[0].npy.path: " + there});
@@ -87,7 +87,7 @@ TEST_CASE("npy: needs dtype and shape stated where it can't look, and checks the
   auto context = files.directory.context();
   context.look_at_files = false;
   CHECK(error_of(R"([{"npy": {"path": "x.npy", "field": "x"}}])", context).message ==
-        "[0].npy: the file can't be looked at from here, so state its dtype and the shape of a row");
+        "[0].npy: the file can't be read from here, so set its dtype and the shape of a row");
   const auto right = dataset_of(R"([{"npy": {"path": "x.npy", "field": "x", "dtype": "f32", "shape": [2]}}])", context);
   CHECK_FALSE(right->cardinality().has_value());
   CHECK(drain(right).elements.size() == 5);
@@ -107,7 +107,7 @@ TEST_CASE("npy: names what is wrong") {
   CHECK(error_of(R"([{"npy": {"path": "scalar.npy", "field": "x"}}])", context)
             .message.ends_with("scalar.npy is a scalar: it has no rows"));
   CHECK(error_of(R"([{"npy": {"fields": {"x": {"path": "x.npy"}, "y": {"path": "short.npy"}}}}])", context).message ==
-        "[0].npy.fields.y: 4 rows, the fields before have 5");
+        "[0].npy.fields.y: 4 rows, but the fields before it have 5");
   CHECK(error_of(R"([{"npy": {"fields": {"x": {"path": "x.npy", "dtype": "f64"}}}}])", context)
             .message.ends_with("are f32[2], stated is f64[2]"));
   CHECK(error_of(R"([{"npy": {"fields": {}}}])", context).code == Code::kInvalidArgument);

@@ -46,7 +46,7 @@ TEST_CASE("pipeline: batches of batches") {
   CHECK(nested->spec()[0].shape == tensor::Shape{-1, 2});
   CHECK(drain(nested).elements == std::vector<Numbers>{{0, 1, 2, 3, 4, 5}, {6, 7}});
   CHECK(error_of(R"([{"range": 9}, {"batch": 2}, {"batch": 3}])").message ==
-        "[2].batch: field 'value' varies in size (s64[-1]): state \"drop_remainder\": true in the batch before");
+        "[2].batch: field 'value' varies in size (s64[-1]): set \"drop_remainder\": true in the batch before");
 }
 
 TEST_CASE("pipeline: rows of a shuffled batch belong together across fields") {
@@ -197,10 +197,10 @@ TEST_CASE("pipeline: names what is wrong, and where") {
         "[1].bacth: unknown transformation, did you mean 'batch'?");
   CHECK(error_of(R"([{"rnage": 4}])").message == "[0].rnage: unknown source, did you mean 'range'?");
   CHECK(error_of(R"([{"tfrecord": 4}])").message ==
-        "[0].tfrecord: unknown source (there are csv, npy, range and tensor_slices)");
+        "[0].tfrecord: unknown source (available: csv, npy, range and tensor_slices)");
   CHECK(error_of(R"([{"batch": 4}])").message ==
         "[0].batch: a pipeline starts with a source (csv, npy, range and tensor_slices)");
-  CHECK(error_of(R"([{"range": 4}, {"range": 4}])").message == "[1].range: a source only comes first");
+  CHECK(error_of(R"([{"range": 4}, {"range": 4}])").message == "[1].range: a source can only come first");
   CHECK(error_of(R"([{"range": 4}, {"take": -1}])").message == "[1].take.count: must not be negative");
   CHECK(error_of(R"([{"range": 4}, {"skip": {}}])").message == "[1].skip.count: is missing");
   CHECK(error_of(R"([{"range": 4}, {"repeat": -2}])").message == "[1].repeat.count: must be at least -1");

@@ -81,7 +81,7 @@ TEST_CASE("command: several arguments and results are lists, none is null") {
 TEST_CASE("command: an answer may be indented JSON, and numbers that don't fit are said where") {
   CHECK(value_of(make(shell("printf '\\n  5\\n\\n'"))->call({number(0)})) == 5);
   check_fails(make(shell("echo 3000000000"))->call({number(0)}), Code::kInvalidArgument,
-              "command 'sh' printed a result that is wrong: 3000000000 does not fit s32");
+              "command 'sh' printed a wrong result: 3000000000 does not fit s32");
 }
 
 TEST_CASE("command: how it failed is told with the end of its stderr") {
@@ -95,12 +95,12 @@ TEST_CASE("command: how it failed is told with the end of its stderr") {
 
 TEST_CASE("command: garbage, nothing and too much are errors") {
   check_fails(make(shell("echo 'hello world'"))->call({number(0)}), Code::kInvalidArgument,
-              "command 'sh' printed what is not JSON: 'hello world'");
+              "command 'sh' printed text that is not JSON: 'hello world'");
   check_fails(make(shell("true"))->call({number(0)}), Code::kInvalidArgument,
-              "command 'sh' printed nothing where s32[] was due");
+              "command 'sh' printed nothing, but s32[] was expected");
   check_fails(
       make(shell("true"), {kOneToOne.arguments, {kOneToOne.results[0], kOneToOne.results[0]}})->call({number(0)}),
-      Code::kInvalidArgument, "command 'sh' printed nothing where [s32[], s32[]] was due");
+      Code::kInvalidArgument, "command 'sh' printed nothing, but [s32[], s32[]] was expected");
   const auto endless = make(shell("exec yes"))->call({number(0)});
   REQUIRE_FALSE(endless.has_value());
   CHECK(endless.error().code == Code::kResourceExhausted);
@@ -164,7 +164,7 @@ TEST_CASE("filter: garbage and silence fail that call only") {
       shell("while read x; do case $x in 1) echo oops ;; 2) sleep 1000 ;; *) echo $x ;; esac; done", true);
   moody.timeout = 300ms;
   const auto filter = make(moody);
-  check_fails(filter->call({number(1)}), Code::kInvalidArgument, "command 'sh' printed what is not JSON: 'oops'");
+  check_fails(filter->call({number(1)}), Code::kInvalidArgument, "command 'sh' printed text that is not JSON: 'oops'");
   check_fails(filter->call({number(2)}), Code::kDeadlineExceeded, "command 'sh' did not answer in time");
   CHECK(value_of(filter->call({number(3)})) == 3);
 }

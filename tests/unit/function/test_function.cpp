@@ -82,10 +82,10 @@ TEST_CASE("function: arguments that don't fit never reach the plug-in") {
     CHECK(results.error().code == Code::kInvalidArgument);
     return results.error().message;
   };
-  CHECK(error({s32(1)}) == "add.mlir: 1 argument is given, the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
-  CHECK(error({s32(1), filled({}, 1)}) == "add.mlir: argument 1 (b) is f32[], the module takes s32[]");
+  CHECK(error({s32(1)}) == "add.mlir: 1 argument is given, but the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
+  CHECK(error({s32(1), filled({}, 1)}) == "add.mlir: argument 1 (b) is f32[], but the module takes s32[]");
   CHECK(error({Tensor::zeros(DType::kS32, {1}), s32(1)}) ==
-        "add.mlir: argument 0 (a) is s32[1], the module takes s32[]");
+        "add.mlir: argument 0 (a) is s32[1], but the module takes s32[]");
 }
 
 TEST_CASE("function: host tensors go in without a copy and are given back before the call returns") {
@@ -205,7 +205,7 @@ TEST_CASE("function: jax's platform index is filled in, from text and from bytec
   CHECK(doubled(module_of("by_platform.mlirbc")) == expected);
   const auto results = called(*compiled(module_of("platforms.mlir")), {Tensor::scalar(DType::kF32, 2.0F)});
   CHECK(results[0].as<float>()[0] == 3);  // it doesn't ask: none need be stated
-  CHECK(engine().compile(module_of("by_platform.mlir")).error().message.find("state them in the order") !=
+  CHECK(engine().compile(module_of("by_platform.mlir")).error().message.find("list them in the order") !=
         std::string::npos);
   Module other = module_of("by_platform.mlir");
   other.platforms = {"cuda", "rocm", "tpu"};
@@ -213,7 +213,7 @@ TEST_CASE("function: jax's platform index is filled in, from text and from bytec
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Code::kFailedPrecondition);
   CHECK(refused.error().message ==
-        "by_platform.mlir is for cuda, rocm and tpu (its 'platforms'), and this task's plug-in is for cpu");
+        "by_platform.mlir is for cuda, rocm and tpu (its 'platforms'), but this task's plug-in is for cpu");
 }
 
 TEST_CASE("function: arguments of a module for several platforms are checked by its own signature") {
@@ -222,14 +222,14 @@ TEST_CASE("function: arguments of a module for several platforms are checked by 
   const auto function = compiled(module);
   CHECK(format_signature(function->signature()) == "(x: f32[3]) -> (f32[3])");
   CHECK(function->call({s32(1), filled({3}, 1)}).error().message ==
-        "2 arguments are given, the module takes 1: (x: f32[3]) -> (f32[3])");
+        "2 arguments are given, but the module takes 1: (x: f32[3]) -> (f32[3])");
 }
 
 TEST_CASE("function: a custom call that the plug-in lacks is named, but not one that is for another platform") {
   const auto lacks = engine().compile(module_of("cholesky.mlir"));
   REQUIRE_FALSE(lacks);
   CHECK(lacks.error().message.find(
-            "cholesky.mlir needs a custom call that the plug-in, for cpu, doesn't have: No FFI handler registered for "
+            "cholesky.mlir needs a custom call that the plug-in for cpu doesn't have: No FFI handler registered for "
             "lapack_spotrf_ffi") == 0);
   Module chosen = module_of("kernels.mlir");
   chosen.platforms = {"cpu", "cuda"};
@@ -241,9 +241,9 @@ TEST_CASE("function: several partitions are refused for now") {
   const auto function = engine().compile(module_of("sharded.mlir"));
   REQUIRE_FALSE(function);
   CHECK(function.error().code == Code::kUnimplemented);
-  CHECK(
-      function.error().message ==
-      "sharded.mlir is for 2 partitions and 1 replicas, only modules for one device are supported: export it for one");
+  CHECK(function.error().message ==
+        "sharded.mlir is for 2 partitions and 1 replicas, but only modules for one device are supported: export it for "
+        "one");
 }
 
 TEST_CASE("function: a sidecar that lies about its bytecode is found out") {
@@ -258,12 +258,12 @@ TEST_CASE("function: a sidecar that lies about its bytecode is found out") {
     return function.error().message;
   };
   CHECK(error("result f32 3 b2", "result f32 4 b2") ==
-        "m.mlirbc: the signature states result 1 as f32[4], the compiled program has f32[3]");
-  CHECK(error("result f32 3 b2\n", "") == "m.mlirbc: the signature states 4 results, the compiled program has 5");
+        "m.mlirbc: the signature states result 1 as f32[4], but the compiled program has f32[3]");
+  CHECK(error("result f32 3 b2\n", "") == "m.mlirbc: the signature states 4 results, but the compiled program has 5");
   // The same number of bytes, which is all that the plug-in would look at.
   CHECK(error("arg s32 5 y", "arg f32 5 y") ==
-        "m.mlirbc: the signature states argument 5 as f32[5], the compiled program has s32[5]");
+        "m.mlirbc: the signature states argument 5 as f32[5], but the compiled program has s32[5]");
   CHECK(error("arg f32 12,8 w1", "arg f32 8,12 w1") ==
-        "m.mlirbc: the signature states argument 0 as f32[8, 12], the compiled program has f32[12, 8]");
-  CHECK(error("arg s32 5 y\n", "") == "m.mlirbc: the signature states 5 arguments, the compiled program has 6");
+        "m.mlirbc: the signature states argument 0 as f32[8, 12], but the compiled program has f32[12, 8]");
+  CHECK(error("arg s32 5 y\n", "") == "m.mlirbc: the signature states 5 arguments, but the compiled program has 6");
 }

@@ -68,7 +68,7 @@ TEST_CASE("module: one name for all arguments names none, and a sidecar beside t
   CHECK(format_signature(named->signature) == "(x: f32[2], lr: f32[]) -> (f32[])");
   CHECK(named->signature.results[0].name == "loss");
   CHECK(error_of(text, "arg f32 3 x\narg f32 - lr\nresult f32 - loss\n") ==
-        "m.sig: it says (x: f32[3], lr: f32[]) -> (f32[]), the module is (arg0: f32[2], arg1: f32[]) -> (f32[])");
+        "m.sig: it says (x: f32[3], lr: f32[]) -> (f32[]), but the module is (arg0: f32[2], arg1: f32[]) -> (f32[])");
 }
 
 TEST_CASE("module: arguments are called after jax.arg_info, their location or their value") {
@@ -131,13 +131,13 @@ TEST_CASE("module: what can't be run is said with its place") {
       error_of(main_with("%a: tensor<3xf32> {mhlo.layout_mode = \"{0,1}\"}")).find("layout '{0,1}' is not supported") !=
       std::string::npos);
   CHECK(error_of("module { func.func private @main() { return } }") ==
-        "m.mlir: it has no public @main function, its @main is private");
+        "m.mlir: it has no public @main function (its @main is private)");
   CHECK(error_of("module { module @inner { func.func @main() { return } } }") ==
         "m.mlir: it has no public @main function");
   CHECK(error_of("{\"v\": 1}") == "m.mlir: it has no public @main function");
   CHECK(error_of("") == "m.mlir: it has no public @main function");
   CHECK(error_of("func.func @main() { return") == "m.mlir: it is cut off: 1 '{' are not closed");
-  CHECK(error_of("}") == "m.mlir: line 1: '}' closes nothing");
+  CHECK(error_of("}") == "m.mlir: line 1: unmatched '}'");
 }
 
 TEST_CASE("module: jax's platform index is no argument of the signature") {
@@ -151,10 +151,10 @@ TEST_CASE("module: jax's platform index is no argument of the signature") {
   CHECK(asks.asks_platform);
   CHECK(asks.platform_branches == 3);
   CHECK(check_platforms(asks).error().message ==
-        "m.mlir is a jax.export for several platforms that asks on which it runs, and the module doesn't say which "
-        "they are: state them in the order of the export, as in \"platforms\": [\"cpu\", \"cuda\"]");
+        "m.mlir is a jax.export for several platforms that asks which one it runs on, but it doesn't say which they "
+        "are: list them in the order of the export, e.g. \"platforms\": [\"cpu\", \"cuda\"]");
   asks.platforms = {"cpu", "cuda"};
-  CHECK(check_platforms(asks).error().message == "m.mlir chooses among 3 platforms, and 2 are stated");
+  CHECK(check_platforms(asks).error().message == "m.mlir chooses among 3 platforms, but 2 are listed");
   asks.platforms = {"cuda", "cpu", "tpu"};
   CHECK(check_platforms(asks));
   const Result<Module> bytecode = make_module("m.mlirbc", golden("by_platform.mlirbc"), golden("by_platform.sig"));
@@ -172,7 +172,7 @@ TEST_CASE("module: jax's platform index is no argument of the signature") {
         "m.mlir: line 2: argument 0 (%p) is jax's platform index, which is s32[], not s64[]");
   CHECK(check_platform_name("rocm"));
   CHECK(check_platform_name("CPU").error().message ==
-        "platform 'CPU' is unknown (there are cpu, cuda, rocm, tpu and gpu)");
+        "platform 'CPU' is unknown (available: cpu, cuda, rocm, tpu and gpu)");
 }
 
 TEST_CASE("module: an export for several platforms is made one for the engine's") {
@@ -193,7 +193,7 @@ TEST_CASE("module: an export for several platforms is made one for the engine's"
   CHECK(constant_for("tpu") == "2");
   CHECK(constant_for("gpu") == "0");  // as older plug-ins call cuda
   CHECK(for_platform(module, "rocm").error().message ==
-        "m.mlir is for cuda, cpu and tpu (its 'platforms'), and this task's plug-in is for rocm");
+        "m.mlir is for cuda, cpu and tpu (its 'platforms'), but this task's plug-in is for rocm");
   module.platforms = {"tpu", "cpu", "gpu"};
   CHECK(constant_for("rocm") == "2");
   module.platforms = {"cuda", "rocm", "cpu"};
@@ -214,7 +214,7 @@ TEST_CASE("module: its custom calls are found, and those into Python refused") {
   CHECK_FALSE(is_common_custom_call("lapack_spotrf_ffi"));
   CHECK(error_of("func.func @main(%a: tensor<f32>) { stablehlo.custom_call @xla_ffi_python_cpu_callback(%a) }") ==
         "m.mlir calls back into Python ('xla_ffi_python_cpu_callback': jax.debug.print, pure_callback or io_callback), "
-        "which isn't there; export it without");
+        "which is not available here; export it without callbacks");
 }
 
 TEST_CASE("module: bytecode needs a sidecar, whose lines are checked") {
@@ -252,11 +252,11 @@ TEST_CASE("module: arguments are checked in order, with their names") {
   const auto s32 = tensor::Tensor::zeros(tensor::DType::kS32, {});
   CHECK(check_arguments(signature, {s32, s32}));
   CHECK(check_arguments(signature, {s32}).error().message ==
-        "1 argument is given, the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
+        "1 argument is given, but the module takes 2: (a: s32[], b: s32[]) -> (s32[])");
   CHECK(check_arguments(signature, {s32, tensor::Tensor::zeros(tensor::DType::kF32, {})}).error().message ==
-        "argument 1 (b) is f32[], the module takes s32[]");
+        "argument 1 (b) is f32[], but the module takes s32[]");
   CHECK(check_arguments(signature, {tensor::Tensor::zeros(tensor::DType::kS32, {1}), s32}).error().message ==
-        "argument 0 (a) is s32[1], the module takes s32[]");
+        "argument 0 (a) is s32[1], but the module takes s32[]");
   CHECK(check_arguments(signature, {s32, tensor::Tensor()}).error().message == "argument 1 (b) has no value");
 }
 

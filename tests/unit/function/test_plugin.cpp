@@ -78,7 +78,7 @@ TEST_CASE("plugin: an instance keeps its state, and every function has its own")
 TEST_CASE("plugin: arguments are checked before the plug-in sees them") {
   const auto result = make("scale", "scale")->call({floats({1, 2}), Tensor::scalar(DType::kF32, 1.0F)});
   REQUIRE_FALSE(result.has_value());
-  CHECK(result.error().message == "argument 0 (x) is f32[2], the module takes f32[4]");
+  CHECK(result.error().message == "argument 0 (x) is f32[2], but the module takes f32[4]");
 }
 
 TEST_CASE("plugin: it can be loaded from its bytes alone") {
@@ -100,15 +100,16 @@ TEST_CASE("plugin: another signature than the program's is refused") {
   other.arguments[0].spec.shape = {5};
   const auto made = plugin->make_function("scale", other);
   REQUIRE_FALSE(made.has_value());
-  CHECK(
-      made.error().message.ends_with("'scale' is (x: f32[4], factor: f32[]) -> (f32[4]), the program has it as (x: "
-                                     "f32[5], factor: f32[]) -> (f32[4])"));
+  CHECK(made.error().message.ends_with(
+      "'scale' is (x: f32[4], factor: f32[]) -> (f32[4]), but the program declares it as (x: "
+      "f32[5], factor: f32[]) -> (f32[4])"));
 }
 
 TEST_CASE("plugin: one of another ABI, or with a table that is none, is refused") {
-  check_load_fails("broken-abi", Code::kFailedPrecondition, "built for ABI 2 of tfd/function.h, this tfd has ABI 1");
+  check_load_fails("broken-abi", Code::kFailedPrecondition,
+                   "built for ABI 2 of tfd/function.h, but this tfd has ABI 1");
   check_load_fails("broken-magic", Code::kInvalidArgument, "returned no plug-in table");
-  check_load_fails("broken-short", Code::kFailedPrecondition, "its table has 16 bytes, ABI 1 needs");
+  check_load_fails("broken-short", Code::kFailedPrecondition, "its table has 16 bytes, but ABI 1 needs");
   check_load_fails("broken-nocall", Code::kInvalidArgument, "its table lacks 'call'");
   check_load_fails("broken-notable", Code::kInvalidArgument, "returned nothing");
   check_load_fails("broken-noentry", Code::kInvalidArgument, "it has no symbol tfd_plugin");
@@ -127,14 +128,14 @@ TEST_CASE("plugin: what is no shared object is refused") {
     const auto loaded = Plugin::load_bytes("bad.so", bytes);
     REQUIRE_FALSE(loaded.has_value());
     CHECK(loaded.error().code == Code::kInvalidArgument);
-    CHECK(loaded.error().message.starts_with("bad.so: no shared object that can be loaded here: "));
+    CHECK(loaded.error().message.starts_with("bad.so: not a shared object that can be loaded here: "));
   }
 }
 
 TEST_CASE("plugin: outputs that aren't as the signature says are errors") {
   check_call_fails("no_output", "made no output 0");
-  check_call_fails("wrong_shape", "it made output 0 f32[3], its signature says f32[2]");
-  check_call_fails("wrong_dtype", "it made output 0 of dtype number 99, its signature says f32[2]");
+  check_call_fails("wrong_shape", "it made output 0 f32[3], but its signature says f32[2]");
+  check_call_fails("wrong_dtype", "it made output 0 of dtype number 99, but its signature says f32[2]");
   check_call_fails("wrong_index", "it asked for output 7, but has 1");
   check_call_fails("twice", "it asked for output 0 twice");
   check_call_fails("returns_three", "failed with 3");

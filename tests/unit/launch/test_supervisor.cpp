@@ -93,7 +93,7 @@ TEST_CASE("supervisor: a task that dies is started again, with back-off") {
     const int pid = std::stoi(line.substr(14));
     REQUIRE(::kill(pid, SIGKILL) == 0);
     CHECK(f.until([&] { return f.said.back().starts_with("worker:0: pid ") && f.said.back() != line; }));
-    CHECK(f.has_said(fmt::format("worker:0 died of signal 9 (killed), restarted in {}", wait)));
+    CHECK(f.has_said(fmt::format("worker:0 died of signal 9 (killed); restarting in {}", wait)));
   }
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("bad program: --set") {
       {"train.steps", "--set train.steps: must be PATH=VALUE"},
       {"=1", "--set =1: must be PATH=VALUE"},
       {"datasets.train[9].x=1", "--set datasets.train[9].x=1: 'datasets.train' has 3 elements"},
-      {"datasets.train.x=1", "--set datasets.train.x=1: 'datasets.train' is a list: state [0] to [2]"},
+      {"datasets.train.x=1", "--set datasets.train.x=1: 'datasets.train' is a list: use [0] to [2]"},
       {"train[0]=1", "--set train[0]=1: 'train' is not a list"},
       {"train.steps.x=1", "--set train.steps.x=1: 'train.steps' is not an object"},
       {"datasets.train[0=1", "--set datasets.train[0=1: ']' is missing"},
@@ -88,7 +88,7 @@ TEST_CASE("bad program: variables and the optimizer") {
        "variables.w.init.glorot_unifrom: no such initializer, did you mean 'glorot_uniform'?"},
       {{"variables.n.trainable=true"}, "variables.n.trainable: an s64 variable cannot be trainable"},
       {{"variables.w.trainable=1"}, "variables.w.trainable: must be true or false, not a number"},
-      {{"variables.x*={}"}, "variables.x*: a variable's name has no '*' and no control characters"},
+      {{"variables.x*={}"}, "variables.x*: a variable's name must not contain '*' or control characters"},
       {{R"(variables={"w/.x": {}})"}, "variables.w/.x: no part of a variable's name may start with '.'"},
       {{"variables.w.partitioner={}"},
        "variables.w.partitioner: must be an object with one key, such as {\"fixed_shards\": {\"num_shards\": 2}}"},
@@ -98,7 +98,7 @@ TEST_CASE("bad program: variables and the optimizer") {
       {{R"(variables.w.partitioner={"fixed_shards": {"num_shards": 2}})", "variables.n.colocate_with=w"},
        "variables.n.colocate_with: variable 'w' is in 2 shards"},
       {{R"(variables.n.partitioner={"fixed_shards": {"num_shards": 2}})", "variables.n.colocate_with=w"},
-       "variables.n.colocate_with: a variable that lies beside another is whole: it has no 'partitioner'"},
+       "variables.n.colocate_with: a variable with 'colocate_with' is not partitioned: it can't have a 'partitioner'"},
       {{"variables.w.aggregation=meen"}, "variables.w.aggregation: no aggregation 'meen', did you mean 'mean'?"},
       {{"variables.n.aggregation=mean"},
        "variables.n.aggregation: aggregation 'mean' needs a floating-point dtype, not s64: use 'sum' or "
@@ -128,7 +128,7 @@ TEST_CASE("bad program: datasets") {
       {{"functions.train_step.inputs[2].field=imag"},
        "functions.train_step.inputs[2]: dataset 'train': field 'imag' is unknown, did you mean 'image'?"},
       {{"functions.train_step.inputs[2].field=null"},
-       "functions.train_step.inputs[2]: dataset 'train' has several fields: state 'field' (image, label)"},
+       "functions.train_step.inputs[2]: dataset 'train' has several fields: set 'field' (image, label)"},
       {{"functions.train_step.inputs[2].field=label"},
        "functions.train_step.inputs[2]: field 'label' of dataset 'train' is s32[4], but argument 'x' of step.mlir is "
        "f32[4, 8]"},
@@ -162,26 +162,27 @@ TEST_CASE("bad program: functions and their modules") {
        "functions.train_step.module: cannot read stpe.mlir: no such file or directory",
        Code::kNotFound},
       {{"functions.eval_step.module[1]=step.mlir"},
-       "functions.eval_step.module[1]: is another function: (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> "
+       "functions.eval_step.module[1]: has a different signature: (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) "
+       "-> "
        "(f32[], f32[8, 2], f32[2]), but eval.mlir is (w: f32[8, 2], b: f32[2], x: f32[4, 8], y: s32[4]) -> (f32[], "
        "f32[], f32[])"},
       {{"functions.eval_step.module[1]=eval.mlir"}, "functions.eval_step.module[1]: 'eval.mlir' appears twice"},
       {{R"(functions.train_step.platforms=["cpu", "cuad"])"},
-       "functions.train_step.platforms[1]: platform 'cuad' is unknown (there are cpu, cuda, rocm, tpu and gpu)"},
+       "functions.train_step.platforms[1]: platform 'cuad' is unknown (available: cpu, cuda, rocm, tpu and gpu)"},
       {{R"(functions.train_step.platforms=["cpu", "cpu"])"}, "functions.train_step.platforms[1]: 'cpu' appears twice"},
       {{"functions.train_step.platforms=cpu"},
        "functions.train_step.platforms: must be a list of platforms, not a string"},
       {{"functions.train_step.platforms=[]"}, "functions.train_step.platforms: must not be empty"},
       {{"functions.train_step.module=platforms.mlir"},
-       "functions.train_step.module: platforms.mlir is a jax.export for several platforms that asks on which it runs, "
-       "and the module doesn't say which they are: state them in the order of the export, as in \"platforms\": "
-       "[\"cpu\", \"cuda\"]"},
+       "functions.train_step.module: platforms.mlir is a jax.export for several platforms that asks which one it runs "
+       "on, but it doesn't say which they are: list them in the order of the export, e.g. \"platforms\": [\"cpu\", "
+       "\"cuda\"]"},
       {{R"(functions.train_step.platforms=["cpu", "cuda", "tpu"])", "functions.train_step.module=platforms.mlir"},
-       "functions.train_step.module: platforms.mlir chooses among 2 platforms, and 3 are stated"},
+       "functions.train_step.module: platforms.mlir chooses among 2 platforms, but 3 are listed"},
       {{R"(functions.x={"module": ["replicas.mlir"]})"},
-       "functions.x.module[0]: replicas.mlir is for 2 replicas: export it for one, which tfd runs on each"},
+       "functions.x.module[0]: replicas.mlir is for 2 replicas: export it for one; tfd runs it on each"},
       {{R"(functions.x={"module": "partitions.mlir"})"},
-       "functions.x.module: partitions.mlir is for 4 partitions, and here a replica has one logical device"},
+       "functions.x.module: partitions.mlir is for 4 partitions, but a replica has one logical device here"},
       {{R"(functions.x={"command": ["sort"], "platforms": ["cpu"]})"},
        "functions.x.platforms: only a module has 'platforms'"},
       {{R"(functions.x={"plugin": "x.so"})"},
@@ -216,7 +217,7 @@ TEST_CASE("bad program: inputs") {
        "functions.eval_step.inputs: the module has no argument 'image': it takes (w: f32[8, 2], b: f32[2], x: f32[4, "
        "8], y: s32[4]) -> (f32[], f32[], f32[])"},
       {{"functions.eval_step.inputs.w.variable=W2"},
-       "functions.eval_step.inputs.w: variable 'W2' is unknown (there are 'w', 'b', 'n' and 'fixed')"},
+       "functions.eval_step.inputs.w: variable 'W2' is unknown (available: 'w', 'b', 'n' and 'fixed')"},
       {{"functions.train_step.inputs[1].variable=w"},
        "functions.train_step.inputs[1]: variable 'w' is f32[8, 2], but argument 'b' of step.mlir is f32[2]"},
       {{"functions.train_step.inputs[0]=[]"},
@@ -236,7 +237,7 @@ TEST_CASE("bad program: inputs") {
        "8], y: s32[4]) -> (f32[], f32[8, 2], f32[2]); \"*\" is 4 of them"},
       {{R"(functions.eval_step.inputs.w={"variables": "w*"})"},
        "functions.eval_step.inputs.w: a group stands for several arguments: list the inputs in the order of the "
-       "module's"},
+       "module's arguments"},
       {{R"(functions.train_step.inputs[0]={"rng": {"dtype": "u32", "shape": [2]}})"},
        "functions.train_step.inputs[0]: the random input is u32[2], but argument 'w' of step.mlir is f32[8, 2]"},
       {{R"(functions.train_step.inputs[0]={"rng": {"sed": 1}})"},
@@ -257,11 +258,11 @@ TEST_CASE("bad program: inputs") {
       {{R"(optimizer={"adamw": {"exclude_from_weight_decay": ["b", "*/bias"]}})"},
        "optimizer.adamw.exclude_from_weight_decay[1]: no variable matches '*/bias'"},
       {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})"},
-       "functions.train_step.inputs[0].sharding: needs 2 logical devices per replica, and here a replica has one: only "
-       "the device assignment of TPUStrategy gives it several",
+       "functions.train_step.inputs[0].sharding: needs 2 logical devices per replica, but a replica has one here: only "
+       "the device assignment of TPUStrategy gives it more",
        Code::kUnimplemented},
       {{R"(functions.train_step.inputs[0].sharding={"split": [2]})"},
-       "functions.train_step.inputs[0].sharding.split: states 1 dimension, but 'w' of step.mlir is f32[8, 2]"},
+       "functions.train_step.inputs[0].sharding.split: gives 1 dimension, but 'w' of step.mlir is f32[8, 2]"},
       {{R"(functions.train_step.inputs[0].sharding={"split": [3, 1]})"},
        "functions.train_step.inputs[0].sharding.split[0]: 8 doesn't divide into 3 pieces: 'w' of step.mlir is f32[8, "
        "2]"},
@@ -280,16 +281,15 @@ TEST_CASE("bad program: inputs") {
        "functions.train_step.inputs[0].sharding.assign: must be at least 0, not -1"},
       {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})",
         R"(functions.train_step.inputs[1].sharding={"split": [1]})"},
-       "functions.train_step.inputs[1].sharding: splits into 1, but another one of this function into 2: both are over "
-       "all logical devices"},
+       "functions.train_step.inputs[1].sharding: splits into 1, but another sharding of this function splits into 2: "
+       "each must cover all logical devices"},
       {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})",
         R"(functions.train_step.outputs[0].sharding={"assign": 2})"},
-       "functions.train_step.outputs[0].sharding: assigns to logical device 2, but there are 2: into so many another "
-       "one is split"},
+       "functions.train_step.outputs[0].sharding: assigns to logical device 2, but there are only 2: another sharding "
+       "of this function splits into that many"},
       {{R"(functions.train_step.outputs[0].sharding={"assign": 1})"},
-       "functions.train_step.outputs[0].sharding: needs 2 logical devices per replica, and here a replica has one: "
-       "only "
-       "the device assignment of TPUStrategy gives it several",
+       "functions.train_step.outputs[0].sharding: needs 2 logical devices per replica, but a replica has one here: "
+       "only the device assignment of TPUStrategy gives it more",
        Code::kUnimplemented},
       {{"functions.train_step.inputs[0]=stpe"},
        "functions.train_step.inputs[0]: input 'stpe' is unknown, did you mean 'step'?"},
@@ -301,7 +301,7 @@ TEST_CASE("bad program: inputs") {
       {{"functions.count.inputs[1].arg=-1"}, "functions.count.inputs[1].arg: must be at least 0, not -1"},
       {{"functions.count.inputs[1].arg=1"}, "functions.count: arg 1 is bound, but arg 0 is not"},
       {{R"(functions.count.inputs[2]={"arg": 0, "field": "x"})"},
-       "functions.count.inputs[2]: arg 0 is bound with a field and without one"},
+       "functions.count.inputs[2]: arg 0 is bound both with and without a field"},
       {{R"(functions.count.inputs[2]={"kwarg": ""})"}, "functions.count.inputs[2].kwarg: must not be empty"},
   });
 }
@@ -336,7 +336,7 @@ TEST_CASE("bad program: outputs") {
       {{"functions.train_step.outputs[2].gradient=bb"},
        "functions.train_step.outputs[2]: variable 'bb' is unknown, did you mean 'b'?"},
       {{"functions.count.inputs[4]={\"arg\": 1}", "optimizer=null"},
-       "functions.train_step.outputs[1]: a gradient needs an optimizer, and the program has none"},
+       "functions.train_step.outputs[1]: a gradient needs an optimizer, but the program has none"},
       {{"optimizer=null", "functions.train_step=null", "train=null"},
        "functions.count.inputs[4]: the program has no optimizer"},
       {{R"(functions.count.outputs[1]={"result": 1})"},
@@ -355,8 +355,8 @@ TEST_CASE("bad program: outputs") {
        "functions.count.outputs[0].apply: must be difference or last, not 'sum'"},
       {{"functions.train_step.outputs[1].apply=last"}, "functions.train_step.outputs[1].apply: unknown key"},
       {{"functions.count.inputs[0]={\"arg\": 1}", "functions.count.outputs[0].apply=difference"},
-       "functions.count.outputs[0].apply: the difference is that to what was read, and variable 'n' is none of the "
-       "inputs"},
+       "functions.count.outputs[0].apply: a difference is taken from the value that was read, but variable 'n' is not "
+       "an input"},
       {{"variables.n.dtype=bool", "functions.count.outputs[0].apply=difference", "functions.count.module=flag.mlir"},
        "functions.count.outputs[0].apply: variable 'n' is bool: there is no difference to add"},
       {{R"(functions.count.outputs[0]={"assign": "enc/*"})"},
@@ -369,7 +369,7 @@ TEST_CASE("bad program: outputs") {
        "rate: f32[]) -> (s64[], f32[3]); \"*\" is 4 of them"},
       {{"functions.count.returns=n"}, "functions.count.returns: must be a list of variables, not a string"},
       {{"functions.count.returns=[\"m\"]"},
-       "functions.count.returns[0]: variable 'm' is unknown (there are 'w', 'b', 'n' and 'fixed')"},
+       "functions.count.returns[0]: variable 'm' is unknown (available: 'w', 'b', 'n' and 'fixed')"},
       {{"functions.count.returns=[\"n\", \"n\"]"}, "functions.count.returns[1]: variable 'n' appears twice"},
   });
 }
@@ -379,14 +379,14 @@ TEST_CASE("bad program: train") {
       {{"train.function=null"}, "train: needs 'function'"},
       {{"train.function=train_stpe"}, "train.function: function 'train_stpe' is unknown, did you mean 'train_step'?"},
       {{"train.function=count"},
-       "train.function: 'count' takes arguments, and here nothing passes any: bind its inputs to a dataset"},
+       "train.function: 'count' takes arguments, but nothing passes any here: bind its inputs to a dataset"},
       {{"train.steps=0"}, "train.steps: must be positive, not 0"},
       {{"train.steps=many"}, "train.steps: must be a whole number, not a string"},
       {{"train.steps=1.5"}, "train.steps: must be a whole number, not 1.5"},
       {{"train.steps=18446744073709551615"}, "train.steps: 18446744073709551615 is too large"},
       {{"train.epochs=2"}, "train: has both 'steps' and 'epochs'"},
       {{"train.steps=null"}, "train: needs 'steps': dataset 'train' never ends"},
-      {{"train.steps=null", "train.epochs=2"}, "train.epochs: dataset 'train' never ends: state 'steps'"},
+      {{"train.steps=null", "train.epochs=2"}, "train.epochs: dataset 'train' never ends: set 'steps'"},
       {{"train.max_time=soon"}, "train.max_time: 'soon' is not a duration (e.g. 250ms, 30s, 1m30s)"},
       {{"train.max_time=0s"}, "train.max_time: must be positive"},
       {{"train.stop={}", "train.evaluate.every=null"},
@@ -408,11 +408,11 @@ TEST_CASE("bad program: train") {
       {{"train.evaluate.function=eval_stpe"},
        "train.evaluate.function: function 'eval_stpe' is unknown, did you mean 'eval_step'?"},
       {{"train.evaluate.function=train_step"},
-       "train.evaluate.function: 'train_step' updates variables, and an evaluation must not"},
+       "train.evaluate.function: 'train_step' updates variables, which an evaluation must not do"},
       {{"train.evaluate.every=0"}, "train.evaluate.every: must be positive, not 0"},
       {{R"(datasets.test=[{"range": 4}, {"repeat": {}}, {"batch": {"size": 4}}])",
         R"(functions.eval_step={"module": "eval.mlir", "inputs": [{"variable": "w"}, {"variable": "b"}, {"dataset": "train", "field": "image"}, {"dataset": "train", "field": "label"}], "outputs": [{"metric": "a"}, {"metric": "b"}, {"metric": "c"}]})"},
-       "train.evaluate: dataset 'train' never ends: state 'steps'"},
+       "train.evaluate: dataset 'train' never ends: set 'steps'"},
       {{R"(functions.eval_step.outputs=[{"result": 0}, {"result": 1}, {"result": 2}])"},
        "train.evaluate.function: 'eval_step' has no metric"},
   });

@@ -127,11 +127,11 @@ TEST_CASE("state: what is read and assigned without a word is told, once for a f
   CHECK(
       lost(with_state(R"({"assign": "bn/mean", "apply": "last"}, {"assign": "bn/var"}, {"assign_add": "n"})")) ==
       "p.json: functions.step.outputs[1]: 'bn/var' is read and assigned by every worker: updates of other workers are "
-      "lost; say \"apply\": \"difference\" (add what changed) or \"last\" (overwrite)");
+      "lost; set \"apply\" to \"difference\" (add what changed) or \"last\" (overwrite)");
   CHECK(
       lost(with_state(R"({"assign": "bn/*"}, {"assign": "n"})"), false) ==
       "p.json: functions.step.outputs[0]: 'bn/mean', 'bn/var' and 'n' are read and assigned by every worker: with more "
-      "than one worker, updates of other workers are lost; say \"apply\": \"difference\" (add what changed) or "
+      "than one worker, updates of other workers are lost; set \"apply\" to \"difference\" (add what changed) or "
       "\"last\" (overwrite)");
   CHECK_FALSE(lost(with_state(R"({"assign_add": "bn/mean"}, {"assign_sub": "bn/var"}, {"assign_add": "n"})")));
   const auto own = with_state(R"({"assign_add": "bn/*"}, {"assign": "n"})", R"(, "per_worker": true)");
@@ -170,7 +170,7 @@ TEST_CASE("loss scale: what doesn't go together is said") {
   CHECK(error({"optimizer.sgd.on_nonfinite=ignore"}) ==
         "p.json: optimizer.sgd.on_nonfinite: must be one of stop, skip, not 'ignore'");
   CHECK(error({"optimizer.sgd.on_nonfinite=stop", "optimizer.sgd.loss_scale={}"}) ==
-        "p.json: optimizer.sgd.loss_scale: one that moves needs \"on_nonfinite\": \"skip\", not \"stop\"");
+        "p.json: optimizer.sgd.loss_scale: a dynamic one needs \"on_nonfinite\": \"skip\", not \"stop\"");
   CHECK(error({"optimizer.sgd.loss_scale={\"growth_step\": 3}"}) ==
         "p.json: optimizer.sgd.loss_scale.growth_step: unknown, did you mean 'growth_steps'?");
   CHECK(error({"optimizer.sgd.loss_scale=0"}).starts_with("p.json: optimizer.sgd.loss_scale: must be"));
@@ -192,7 +192,7 @@ TEST_CASE("weights: one file initialises all variables, and what it lacks is sai
   file.tensors.emplace_back("out", count);
   REQUIRE(tensor::save_safetensors(path, file));
   CHECK(parse_at(directory, change).error().message ==
-        "p.json: weights: " + path + ": out is s32[], the variable is f32[]");
+        "p.json: weights: " + path + ": out is s32[], but the variable is f32[]");
   file.tensors.back().second = scalar;
   REQUIRE(tensor::save_safetensors(path, file));
   const auto program = parse_at(directory, change);

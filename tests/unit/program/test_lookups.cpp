@@ -62,14 +62,14 @@ TEST_CASE("lookups: what doesn't fit is said with its place") {
       {R"(functions.step.inputs[0].ids="step")",
        "functions.step.inputs[0].ids: must be a dataset's field, an arg or a kwarg"},
       {"functions.step.inputs[0].ids.field=label",
-       "functions.step.inputs[0].ids: field 'label' is f32[4]: numbers of rows are s32 or s64"},
+       "functions.step.inputs[0].ids: field 'label' is f32[4]: row numbers must be s32 or s64"},
       {"functions.step.inputs[2]={\"lookup\": \"users\", \"ids\": {\"dataset\": \"clicks\", \"field\": \"user\"}}",
        "functions.step.inputs[2]: rows of 'users' are f32[…, 8], but argument 'y' of step.mlir is f32[4]"},
       {"functions.step.outputs[1]={\"gradient\": \"users\", \"part\": \"values\"}",
        "functions.step.outputs[1]: has no indices of the rows"},
       {"functions.step.outputs[1].ids.field=label",
-       "functions.step.outputs[1].ids: field 'label' of dataset 'clicks' is not the numbers of the rows in result "
-       "'result1' of step.mlir, which is f32[4, 8]: those are s32 or s64 of shape [4]"},
+       "functions.step.outputs[1].ids: field 'label' of dataset 'clicks' does not give the row numbers of result "
+       "'result1' of step.mlir, which is f32[4, 8]: they must be s32 or s64 of shape [4]"},
       {R"(functions.step.outputs[1].ids={"arg": 0})",
        "functions.step.outputs[1].ids: arg 0 is not an input; bind it as one, or as the ids of a lookup"},
       {"datasets.clicks[2].batch.size=2",

@@ -145,12 +145,13 @@ TEST_CASE("program: the module is chosen by the shapes that come") {
   auto mixed = specs(4);
   mixed[3].shape = {2};
   CHECK(choose_module(eval, mixed).error().message ==
-        "eval_step: the arguments' batch sizes differ, and no module takes them so");
+        "eval_step: the arguments' batch sizes differ, and no module accepts that combination");
   auto wrong = specs(4);
   wrong[3].dtype = DType::kF32;
-  CHECK(choose_module(eval, wrong).error().message == "eval_step: argument 3 (y) is f32[4], the module takes s32[4]");
+  CHECK(choose_module(eval, wrong).error().message ==
+        "eval_step: argument 3 (y) is f32[4], but the module takes s32[4]");
   wrong.pop_back();
-  CHECK(choose_module(eval, wrong).error().message == "eval_step: 3 argument(s), the module takes 4");
+  CHECK(choose_module(eval, wrong).error().message == "eval_step: 3 argument(s), but the module takes 4");
 }
 
 TEST_CASE("program: replicas that share a batch need modules for their shares") {

@@ -149,10 +149,10 @@ TEST_CASE("gce: a region is not a zone, and a group that isn't in the zone may b
   GceOptions options = group();
   const auto missing = resolve_group(world, options);
   CHECK(missing.error().code == Code::kNotFound);
-  CHECK(missing.error().message.find("a regional group isn't supported") != std::string::npos);
+  CHECK(missing.error().message.find("regional groups are not supported") != std::string::npos);
   options.zone = "us-central1";
   CHECK(resolve_group(world, options).error().message ==
-        "zone: 'us-central1' is a region: a regional instance group isn't supported, only one in a zone");
+        "zone: 'us-central1' is a region: regional instance groups are not supported, only those in a zone");
 }
 
 TEST_CASE("gce: what is missing or malformed is refused before anybody is asked") {

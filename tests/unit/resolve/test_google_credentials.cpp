@@ -208,7 +208,7 @@ TEST_CASE("google credentials: none anywhere says where they were looked for") {
   REQUIRE_FALSE(token);
   CHECK(token.error().code == Code::kFailedPrecondition);
   for (const char* part : {"no Google credentials", "GOOGLE_APPLICATION_CREDENTIALS is unset",
-                           "/h/.config/gcloud/application_default_credentials.json isn't there",
+                           "/h/.config/gcloud/application_default_credentials.json does not exist",
                            "no metadata server here: metadata.google.internal"})
     CHECK_MESSAGE(token.error().message.find(part) != std::string::npos, token.error().message);
 }
@@ -262,9 +262,9 @@ TEST_CASE("google credentials: bad files are named, and nothing of them is shown
   const Case cases[] = {
       {"", Code::kInvalidArgument, "/key.json"},
       {"hunter2", Code::kInvalidArgument, "not JSON"},
-      {"[\"hunter2\"]", Code::kInvalidArgument, "instead of an object"},
+      {"[\"hunter2\"]", Code::kInvalidArgument, "must be an object, not a list"},
       {R"({"x": "hunter2"})", Code::kInvalidArgument, "no type"},
-      {R"({"type": 7, "x": "hunter2"})", Code::kInvalidArgument, "type is not a text"},
+      {R"({"type": 7, "x": "hunter2"})", Code::kInvalidArgument, "type is not a non-empty string"},
       {R"({"type": "gdch_service_account", "private_key": "hunter2"})", Code::kUnimplemented,
        "credentials of type 'gdch_service_account'"},
       {R"({"type": "service_account", "private_key": "hunter2"})", Code::kInvalidArgument, "no client_email"},
@@ -275,7 +275,7 @@ TEST_CASE("google credentials: bad files are named, and nothing of them is shown
       {R"({"type": "authorized_user", "client_secret": "hunter2"})", Code::kInvalidArgument, "no client_id"},
       {R"({"type": "external_account", "audience": "a", "subject_token_type": "b", "token_url": "https://x.test",
            "credential_source": {"environment_id": "aws1"}, "x": "hunter2"})",
-       Code::kUnimplemented, "elsewhere than a file"},
+       Code::kUnimplemented, "only supported with a token from a file"},
       {R"({"type": "impersonated_service_account", "x": "hunter2"})", Code::kInvalidArgument, "no source_credentials"}};
   for (const Case& each : cases) {
     TokenBed bed;
@@ -326,7 +326,7 @@ TEST_CASE("google credentials: what the token endpoint refuses") {
       {503, "", Code::kUnavailable, "can't give a token now: status 503"},
       {200, R"({"access_to)", Code::kUnavailable, "not JSON, or was cut off"},
       {200, "{}", Code::kUnavailable, "no access_token"},
-      {200, R"({"access_token": "a\r\nX-Evil: 1"})", Code::kUnavailable, "the access_token is not one"}};
+      {200, R"({"access_token": "a\r\nX-Evil: 1"})", Code::kUnavailable, "the access_token is malformed"}};
   for (const Case& each : cases) {
     TokenBed bed;
     bed.world.files["/u"] = kUser;

@@ -162,7 +162,7 @@ TEST_CASE("slurm jobs: counts, and components of a heterogeneous job") {
   CHECK(refused("a=het:1,a=1") == "job 'a' is given twice");
   CHECK(refused("a=het:1,a=het:2") == "job 'a' is given twice");
   CHECK(refused("=het:1") == "'=het:1' is not NAME=COUNT");
-  CHECK(refused("") == "no jobs, NAME=COUNT,… expected");
+  CHECK(refused("") == "no jobs (expected NAME=COUNT,…)");
   CHECK(refused("a=het:1,") == "'' is not NAME=COUNT");
   CHECK(options.jobs == JobCounts{{"worker", 2}});  // untouched by what failed
 }

@@ -118,5 +118,5 @@ TEST_CASE("http: https goes through a proxy as a tunnel, and says why there is n
   CHECK(message("quic://u:hunter2@p:1") == "GET https://h/: the proxy 'quic://p:1' is neither http, https nor socks");
   CHECK(message("http://u:hunter2@[bad") == "GET https://h/: the proxy 'http://[bad' is not a URL");
   CHECK(message("u:hunter2@no-such-proxy.invalid:1") ==
-        "GET https://h/: the name of the proxy no-such-proxy.invalid:1 isn't known");
+        "GET https://h/: cannot resolve the proxy no-such-proxy.invalid:1");
 }

@@ -198,7 +198,7 @@ TEST_CASE("kubeconfig: bad input is named by file and place") {
            {std::string("clusters: [{name: c, cluster: {server: 'https://a', certificate-authority: x, "
                         "insecure-skip-tls-verify: true}}]\n") +
                 rest,
-            "true beside a certificate authority"},
+            "true together with a certificate authority"},
            {std::string("clusters: [{name: c, cluster: {server: 'https://a', insecure-skip-tls-verify: 1}}]\n") + rest,
             "insecure-skip-tls-verify: a number, not true or false"},
            {std::string("clusters: [{name: c, cluster: {server: 'ftp://a'}}]\nusers: [{name: u}]\n") + rest,
@@ -207,7 +207,7 @@ TEST_CASE("kubeconfig: bad input is named by file and place") {
                 "clusters: [{name: c, cluster: {server: 'http://api.example'}}]\nusers: [{name: u, user: {token: "
                 "hunter2}}]\n") +
                 rest,
-            "speaks no TLS"},
+            "does not use TLS"},
            {cluster + "users: [{name: u, user: {auth-provider: {name: gcp}}}]\n" + rest,
             "auth-provider 'gcp' was removed from Kubernetes"},
            {cluster + "users: [{name: u, user: {exec: {}}}]\n" + rest, "users[0].user.exec.command: missing"},
@@ -331,7 +331,7 @@ TEST_CASE("access: --insecure-skip-tls-verify is obeyed and warned of") {
   const auto access = access_in(world, options);
   REQUIRE(access);
   CHECK(!access->tls.verify);
-  says(world.log, "isn't verified");
+  says(world.log, "is not verified");
 }
 
 TEST_CASE("credentials: tokens, passwords, certificates, impersonation") {
@@ -471,7 +471,7 @@ TEST_CASE("exec plug-in: what goes wrong is said, never what it printed") {
   says(error_of(credential(R"("token": "hunter2", "expirationTimestamp": "soon")")), "'soon' isn't a time");
   says(error_of("echo hunter2; exit 3"), "it exited with 3");
   says(error_of("head -c 3000000 /dev/zero"), "plugin");
-  says(error_of("", "interactiveMode: Always"), "it must ask somebody");
+  says(error_of("", "interactiveMode: Always"), "it needs to ask the user");
   const auto missing = request_as(world,
                                   "exec: {command: tfd-no-such-plugin, apiVersion: client.authentication.k8s.io/v1, "
                                   "interactiveMode: Never, installHint: 'brew install it'}");

@@ -196,9 +196,9 @@ TEST_CASE("kubernetes: --jobs says how many there are to be, and both numbers ar
   const auto config = resolve_in(world, options);
   REQUIRE(!config);
   CHECK(config.error().code == Code::kFailedPrecondition);
-  says(config.error().message, "worker: 2 pods are there of 3");
+  says(config.error().message, "worker: 2 pods found, 3 expected");
   options.jobs = {{"worker", 1}};
-  says(resolve_in(world, options).error().message, "2 pods are there of 1");
+  says(resolve_in(world, options).error().message, "2 pods found, 1 expected");
   options.jobs = {{"worker", 2}};
   CHECK(addresses(resolve_in(world, options)).size() == 2);
 }
@@ -219,7 +219,7 @@ TEST_CASE("kubernetes: the Job's completions say how many there are to be") {
   for (int i : {0, 1, 3}) world.put(indexed(fmt::format("a-{}-x", i), i, fmt::format("10.0.0.{}", i)));
   auto config = resolve_in(world, workers_of());
   REQUIRE(!config);
-  says(config.error().message, "3 of 4 pods of Job a are there, not index 2");
+  says(config.error().message, "3 of 4 pods of Job a exist, missing index 2");
   FakePod gone = indexed("a-2-x", 2, "10.0.0.2");
   gone.phase = "Succeeded";
   world.put(gone);
@@ -240,7 +240,7 @@ TEST_CASE("kubernetes: a Job that doesn't run all of its indices at once is no c
 TEST_CASE("kubernetes: where Jobs may not be read, a hole in the indices still shows") {
   KubeWorld world;
   for (int i : {0, 2}) world.put(indexed(fmt::format("a-{}-x", i), i, fmt::format("10.0.0.{}", i)));
-  says(resolve_in(world, workers_of()).error().message, "2 of 3 pods of Job a are there, not index 1");
+  says(resolve_in(world, workers_of()).error().message, "2 of 3 pods of Job a exist, missing index 1");
   says(world.log, "--jobs");
 }
 
@@ -608,7 +608,7 @@ TEST_CASE("kubernetes: 403 says what the server said and which right would help"
   REQUIRE(!config);
   CHECK(config.error().code == Code::kPermissionDenied);
   says(config.error().message,
-       "may not list pods of job-name=a in all namespaces: pods is forbidden: User u cannot list");
+       "not allowed to list pods of job-name=a in all namespaces: pods is forbidden: User u cannot list");
   says(config.error().message, "hint: a Role or ClusterRole must let context 'x'");
   says(config.error().message, "--namespace mine");
 }

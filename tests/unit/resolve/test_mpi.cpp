@@ -64,7 +64,7 @@ TEST_CASE("mpi: Hydra's variables, Intel's and MVAPICH's, and PMIx alone") {
                                          "h1"),
                                   options)) == expected);
   CHECK(spec_or_error(resolve_mpi(around({{"PMIX_RANK", "1"}}, "h1"), options)) ==
-        "PMIX_RANK says the rank, but nothing says how many there are: give --jobs");
+        "PMIX_RANK gives the rank, but nothing gives the number of ranks: give --jobs");
   options.hostfile = "hosts";
   CHECK(spec_or_error(resolve_mpi(around({{"PMIX_RANK", "1"}}, "b", {{"hosts", "a\nb\n"}}), options)) ==
         R"({"worker": ["a:1", "b:1"]} worker:1)");
@@ -147,7 +147,7 @@ TEST_CASE("mpi: what can't be known, or doesn't add up, is one clear error") {
   CHECK(with("a slots=x\n") == "--hostfile: line 1: 'x' is not a number of slots from 0 to 4194304");
   CHECK(with("\na slots 2\n") == "--hostfile: line 2: 'slots' is neither slots=N nor another KEY=VALUE");
   CHECK(with("[::1 slots=2\n") == "--hostfile: line 1: '[::1': a '[' without ']'");
-  CHECK(with("# nobody\n") == "--hostfile: hosts names no host");
+  CHECK(with("# nobody\n") == "--hostfile: hosts does not name a host");
   options.hostfile = "elsewhere";
   CHECK(with("") == "--hostfile: cannot open elsewhere");
 }

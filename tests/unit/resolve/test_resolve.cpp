@@ -23,7 +23,7 @@ TEST_CASE("local: loopback and port 0, jobs in the order given") {
         R"("task": {"type": "ps", "index": 0}, "resolver": "local"})"
         "\n");
   CHECK(resolve_local({{"worker", 2}}, cluster::TaskId{"worker", 2}).error().message ==
-        "task worker:2: job 'worker' has 2 tasks, and none with index 2");
+        "task worker:2: job 'worker' has 2 tasks, but none with index 2");
   CHECK(resolve_local({{"worker", 2}}, cluster::TaskId{"wroker", 0}).error().message ==
         "task wroker:0: no job 'wroker' in the cluster, did you mean 'worker'?");
   CHECK(resolve_local({{"worker", 0}}, std::nullopt).error().message == "the cluster is empty: no task in any job");

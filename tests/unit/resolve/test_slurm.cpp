@@ -108,13 +108,13 @@ TEST_CASE("slurm: outside a step there is no task, and the reason is kept") {
   CHECK(addresses(config) == "n1:1000 n1:1001 n2:1000");
   CHECK_FALSE(config->task);
   CHECK_FALSE(config->master);
-  CHECK(config->no_task_reason == "SLURM_PROCID is not set, srun starts the tasks");
+  CHECK(config->no_task_reason == "SLURM_PROCID is not set; srun starts the tasks");
   job["SLURM_PROCID"] = "0";
-  CHECK(resolve_with(job)->no_task_reason == "SLURM_PROCID is the batch step's, srun starts the tasks");
+  CHECK(resolve_with(job)->no_task_reason == "SLURM_PROCID is the batch step's; srun starts the tasks");
   job["SLURM_STEP_ID"] = "4294967290";
   job["SLURM_STEP_NODELIST"] = "n1";
   config = resolve_with(job);
-  CHECK(config->no_task_reason == "SLURM_PROCID is the interactive step's, srun starts the tasks");
+  CHECK(config->no_task_reason == "SLURM_PROCID is the interactive step's; srun starts the tasks");
   CHECK(config->cluster.size() == 3);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("slurm: GPUs are shared among the tasks of a node") {
   CHECK(with("3").value().num_accelerators.empty());  // two tasks, one GPU: nobody's
   CHECK(with("4,5", {.auto_set_gpu = false})->visible_devices == std::nullopt);
   CHECK(with("4,5", {.gpus_per_task = 2}).error().message ==
-        "requested more GPUs than a node has: 2 tasks with 2 each need 4, 2 are there");
+        "requested more GPUs than a node has: 2 tasks with 2 each need 4, but there are only 2");
   CHECK(with("4,5", {.gpus_per_node = 8}).error().message ==
         "CUDA_VISIBLE_DEVICES lists 2 GPUs, but this task's are number 4 to 7");
   CHECK(with("4,5", {.gpus_per_task = 0})->num_accelerators.empty());

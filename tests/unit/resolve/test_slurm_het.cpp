@@ -64,7 +64,7 @@ TEST_CASE("slurm: a batch script sees all components of a heterogeneous job") {
   const auto config = resolve_het(batch());
   CHECK(shown(config) == "n3:1000 n3:1001 n3:1002 n4:1000 n1:1000 n2:1000 n2:1001 n2:1002");
   CHECK_FALSE(config->task);
-  CHECK(config->no_task_reason == "SLURM_PROCID is the batch step's, srun starts the tasks");
+  CHECK(config->no_task_reason == "SLURM_PROCID is the batch step's; srun starts the tasks");
 }
 
 TEST_CASE("slurm: ranks go through the components in order, though the step's nodelist is sorted by name") {
@@ -123,11 +123,11 @@ TEST_CASE("slurm: components become jobs, whatever their names; jobs with counts
   CHECK(resolve_het(task(4), "ps=het:1,worker=het:0")->task == cluster::TaskId{"ps", 0});
   CHECK(resolve_het(task(3), "ps=het:1,worker=het:0")->task == cluster::TaskId{"worker", 3});
   CHECK(shown(resolve_het({{"SLURM_JOB_NODELIST", "n1"}, {"SLURM_TASKS_PER_NODE", "2"}}, "ps=het:0")) ==
-        "job 'ps' is component 0, but this is no heterogeneous job");
+        "job 'ps' is component 0, but this is not a heterogeneous job");
   SlurmOptions options{.gpus_per_node = 1, .compat = Compat::kTensorflow};
   REQUIRE(parse_slurm_jobs("ps=het:0", options));
   CHECK(resolve_slurm(Environment(task(0)), options, kHetNoGpus).error().message ==
-        "job 'ps': TensorFlow's resolver knows no components, only counts");
+        "job 'ps': TensorFlow's resolver does not support components, only counts");
 }
 
 TEST_CASE("slurm: each component has its part of the ports that are reserved for all") {
@@ -176,7 +176,7 @@ TEST_CASE("slurm: what another job left in the environment doesn't count") {
   const auto config = resolve_het(values);
   CHECK(shown(config) == "n7:1000 n7:1001");
   CHECK_FALSE(config->task);
-  CHECK(config->no_task_reason == "SLURM_PROCID is the batch step's, srun starts the tasks");
+  CHECK(config->no_task_reason == "SLURM_PROCID is the batch step's; srun starts the tasks");
   // On the step's own hosts, with other counts.
   values["SLURM_JOB_NODELIST"] = "n1";
   CHECK(shown(resolve_het(values)) == "n1:1000 n1:1001");

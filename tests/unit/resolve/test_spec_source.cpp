@@ -138,5 +138,5 @@ TEST_CASE("spec source: --cluster takes a file, a FIFO that stays open, none, or
   CHECK(find_spec({.cluster = "gce"}, input, Environment(), soon(), {}).error().code == Code::kUsage);
   CHECK(find_spec({.cluster = "auto"}, input, Environment(), soon(), {}).error().code == Code::kFailedPrecondition);
   CHECK(find_spec({.cluster = "/dev/null"}, input, Environment(), soon(), {}).error().message ==
-        "/dev/null: empty, a cluster spec expected");
+        "/dev/null: empty (expected a cluster spec)");
 }

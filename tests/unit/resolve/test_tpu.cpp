@@ -166,7 +166,7 @@ TEST_CASE("tpu: not READY or not HEALTHY is an error that says which") {
   const Case cases[] = {
       {R"({"state": "CREATING", "health": "HEALTHY"})", "TPU 'my-tpu' is not ready: its state is CREATING"},
       {R"({"state": "PREEMPTED"})", "its state is PREEMPTED"},
-      {R"({})", "its state is not said"},
+      {R"({})", "its state is unknown"},
       {R"({"state": "READY", "health": "UNHEALTHY_MAINTENANCE", "healthDescription": "back soon",
            "networkEndpoints": [{"ipAddress": "10.1.1.1"}]})",
        "TPU 'my-tpu' is not healthy: its health is UNHEALTHY_MAINTENANCE: back soon"},
@@ -197,7 +197,7 @@ TEST_CASE("tpu: what the API refuses is one line with the right code") {
   };
   const Case cases[] = {
       {403, R"({"error": {"code": 403, "message": "Permission 'tpu.nodes.get' denied\nmore", "status": "X"}})",
-       Code::kPermissionDenied, "may not: Permission 'tpu.nodes.get' denied (403)"},
+       Code::kPermissionDenied, "is not permitted: Permission 'tpu.nodes.get' denied (403)"},
       {404, R"({"error": {"message": "Resource not found"}})", Code::kNotFound, "not found: Resource not found (404)"},
       {400, "nonsense", Code::kInvalidArgument, "status 400"},
       {302, "", Code::kUnavailable, "status 302"},
@@ -352,7 +352,7 @@ TEST_CASE("tpu: no name anywhere says where it was looked for") {
   for (const char* part : {"KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "TPU_NAME", "TPU_CONFIG", "no metadata server here"})
     says(config.error(), part);
   world.on_google_cloud = true;
-  says(resolve_tpu(world, {}).error(), "this machine is no TPU VM");
+  says(resolve_tpu(world, {}).error(), "this machine is not a TPU VM");
   world.surroundings.env.set("TPU_SKIP_MDS_QUERY", "1");
   world.requests.clear();
   CHECK_FALSE(resolve_tpu(world, {}));

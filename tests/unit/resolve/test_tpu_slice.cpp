@@ -109,17 +109,17 @@ TEST_CASE("tpu slice: what doesn't fit is named") {
     const char* says;
   };
   const Case cases[] = {
-      {{{"TPU_WORKER_HOSTNAMES", "a,b"}, {"TPU_WORKER_ID", "2"}}, "worker 2 of a slice of 2 hosts"},
+      {{{"TPU_WORKER_HOSTNAMES", "a,b"}, {"TPU_WORKER_ID", "2"}}, "worker 2 is not in a slice of 2 hosts"},
       {{{"TPU_WORKER_HOSTNAMES", "a,b"}, {"TPU_WORKER_ID", "x"}}, "TPU_WORKER_ID"},
       {{{"TPU_WORKER_HOSTNAMES", "a,b"}, {"TPU_WORKER_ID", "-1"}}, "TPU_WORKER_ID"},
       {{{"TPU_WORKER_HOSTNAMES", "a,,b"}}, "TPU_WORKER_HOSTNAMES, entry 1: an empty host"},
       {{{"TPU_WORKER_HOSTNAMES", "a b"}}, "TPU_WORKER_HOSTNAMES, entry 0"},
       {{{"TPU_PROCESS_ADDRESSES", "a:1,b:1"}, {"TPU_PROCESS_BOUNDS", "1,1,1"}},
-       "TPU_PROCESS_BOUNDS=1,1,1 are 1 processes, TPU_PROCESS_ADDRESSES has 2"},
+       "TPU_PROCESS_BOUNDS=1,1,1 are 1 processes, but TPU_PROCESS_ADDRESSES has 2"},
       {{{"TPU_PROCESS_ADDRESSES", "a:1"}, {"TPU_PROCESS_BOUNDS", "x"}}, "TPU_PROCESS_BOUNDS"},
       {{{"TPU_WORKER_HOSTNAMES", "a"}, {"MEGASCALE_NUM_SLICES", "2"}}, "MEGASCALE_SLICE_ID is unset"},
       {{{"TPU_WORKER_HOSTNAMES", "a"}, {"MEGASCALE_NUM_SLICES", "2"}, {"MEGASCALE_SLICE_ID", "2"}},
-       "MEGASCALE_SLICE_ID=2 of MEGASCALE_NUM_SLICES=2"},
+       "MEGASCALE_SLICE_ID=2 is not below MEGASCALE_NUM_SLICES=2"},
       {{{"TPU_WORKER_HOSTNAMES", "a"}, {"MEGASCALE_NUM_SLICES", "99999999999"}}, "MEGASCALE_NUM_SLICES"}};
   for (const Case& each : cases) {
     GoogleWorld world;

@@ -26,9 +26,10 @@ TEST_CASE("union: lists are appended in order, duplicates kept") {
 TEST_CASE("union: one sparse or empty job keeps all indices") {
   CHECK(merged({config_of(R"({"cluster": {"worker": ["a:1"]}})"), config_of(R"({"cluster": {"worker": {"2": "c:1"}}})"),
                 config_of(R"({"cluster": {"worker": {"1": "b:1"}}})")}) == R"({"worker": ["a:1", "b:1", "c:1"]})");
-  CHECK(merged({config_of(R"({"cluster": {"worker": ["a:1"]}})"), config_of(R"({"cluster": {"worker": []}})"),
-                config_of(R"({"cluster": {"worker": ["b:1"]}})")}) ==
-        "cluster.worker: [0] of spec 1 is in spec 3 too: sparse jobs keep their indices, none may be there twice");
+  CHECK(
+      merged({config_of(R"({"cluster": {"worker": ["a:1"]}})"), config_of(R"({"cluster": {"worker": []}})"),
+              config_of(R"({"cluster": {"worker": ["b:1"]}})")}) ==
+      "cluster.worker: [0] of spec 1 is also in spec 3: sparse jobs keep their indices, so each may appear only once");
 }
 
 TEST_CASE("union: a clash names the indices and both sources") {
@@ -40,8 +41,8 @@ TEST_CASE("union: a clash names the indices and both sources") {
       options);
   CHECK(clash.error().code == Code::kAlreadyExists);
   CHECK(clash.error().message ==
-        "cluster.ps: [3] of b.json and [7] of a.json are in stdin too: sparse jobs keep their indices, none may be "
-        "there twice");
+        "cluster.ps: [3] of b.json and [7] of a.json are also in stdin: sparse jobs keep their indices, so each may "
+        "appear only once");
 }
 
 TEST_CASE("union: everything else is the first spec's") {
@@ -77,5 +78,5 @@ TEST_CASE("union: no specs, no tasks, no such task") {
   options.task_type = "ps";
   options.task_id = 2;
   CHECK(resolve_union({config_of(R"({"cluster": {"ps": ["p:1"]}})")}, options).error().message ==
-        "task ps:2: job 'ps' has 1 task, and none with index 2");
+        "task ps:2: job 'ps' has 1 task, but none with index 2");
 }

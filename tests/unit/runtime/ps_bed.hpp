@@ -39,6 +39,7 @@ class PsClient {
       : endpoint_(std::move(endpoint)), task_(*endpoint_, endpoint_->add_peer("ps:0", address), "ps:0") {
     const transport::PeerId peer = task_.peer();
     REQUIRE(endpoint_->wait_up(std::span(&peer, 1), Deadline::after(30s)));
+    task_.set_epoch(kPsEpoch);
   }
   transport::Endpoint& endpoint() { return *endpoint_; }
   TaskClient& task() { return task_; }

@@ -138,7 +138,7 @@ TEST_CASE("copies: without an aggregation there is no value outside of replicas"
   CHECK(floats(ran(cluster.run_on_replicas("grow", Replicas::kEach)).results[0]) == Threes{11, 11, 11, 21, 21, 21});
   const auto refused = cluster.run("grow");
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().message == "grow: variable 'c': aggregation 'none' makes no one value of 2 replicas'");
+  CHECK(refused.error().message == "grow: variable 'c': aggregation 'none' can't combine the values of 2 replicas");
 }
 
 TEST_CASE("copies: a checkpoint has one value, and any number of replicas goes on from it") {
@@ -164,7 +164,7 @@ TEST_CASE("copies: a checkpoint has one value, and any number of replicas goes o
   CHECK(restored[3].first == "c/.replica/2-of-3");
   CHECK(floats(restored[3].second) == Threes{3, 3, 3});
   CHECK(restored[4].first == "c/.replica/0-of-3/.optimizer/updates");
-  CHECK(three.spread({{"before", one_number(1)}}).error().message == "no value of variable 'c'");
+  CHECK(three.spread({{"before", one_number(1)}}).error().message == "no value for variable 'c'");
   CHECK(ReplicaCopies::make(program, 1)->gather(saved)->size() == 4);
 }
 
@@ -184,10 +184,9 @@ TEST_CASE("copies: what can't be done with several values is refused, and only w
   };
   const Error gradient = refused(R"("inputs": [{"variable": "t"}], "outputs": [{"gradient": "t"}])");
   CHECK(gradient.code == Code::kUnimplemented);
-  CHECK(
-      gradient.message ==
-      "test.json: functions.f: a gradient of 't', which is synchronized on read: each of 2 replicas has a value of its "
-      "own; run one replica, or synchronize it on write");
+  CHECK(gradient.message ==
+        "test.json: functions.f: a gradient of 't', which is synchronized on read: each of 2 replicas has its own "
+        "value; run one replica, or synchronize it on write");
   CHECK(refused(R"("inputs": [{"lookup": "t", "ids": {"arg": 0}}], "outputs": [{"result": 0}])")
             .message.find("a lookup of 't'") != std::string::npos);
   const char* rows =
@@ -197,8 +196,8 @@ TEST_CASE("copies: what can't be done with several values is refused, and only w
   const char* train = R"(, "train": {"function": "f", "steps": 1, "checkpoint": {"dir": "ck"}})";
   CHECK(refused(assigns, train).message == "it can");
   CHECK(refused(assigns, train, "none").message ==
-        "test.json: variables.t: is synchronized on read without an aggregation: the values of 2 replicas make no one "
-        "value for checkpoints; state 'aggregation'");
+        "test.json: variables.t: is synchronized on read without an aggregation, so the values of 2 replicas can't be "
+        "combined for checkpoints; set 'aggregation'");
 }
 
 TEST_CASE("copies: a worker refuses variables that were made for another number of replicas") {
@@ -209,9 +208,8 @@ TEST_CASE("copies: a worker refuses variables that were made for another number 
     cluster.task("worker", 0).load_program(cluster.program, cluster.placement, 8, deadline, done);
   });
   REQUIRE_FALSE(loaded);
-  CHECK(
-      loaded.error().message ==
-      "variable 'c', which is synchronized on read, was made for another number of replicas than the 2 of this worker");
+  CHECK(loaded.error().message ==
+        "variable 'c', which is synchronized on read, was not created for the 2 replicas of this worker");
 }
 
 TEST_CASE("difference: what others change meanwhile stays, of one replica and of several") {

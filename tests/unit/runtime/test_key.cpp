@@ -83,8 +83,8 @@ TEST_CASE("key file: cut off anywhere it is no key, nor with anything else in it
     REQUIRE_MESSAGE(!cut, size);
     CHECK(cut.error().code == Code::kInvalidArgument);
   }
-  CHECK(key_from_text(whole + "more\n").error().message == "holds no whole key");
-  CHECK(key_from_text("-----BEGIN PRIVATE KEY-----\n").error().message == "holds no key of tfd");
+  CHECK(key_from_text(whole + "more\n").error().message == "the key is incomplete");
+  CHECK(key_from_text("-----BEGIN PRIVATE KEY-----\n").error().message == "does not hold a tfd key");
   CHECK(key_from_text("tfd-key-1 0123456789abcdef\n").error().message.starts_with("holds a key of another version"));
   std::string other = whole;
   other.back() = other[other.size() - 2] == 'a' ? 'b' : 'a';  // one character too many
@@ -92,7 +92,7 @@ TEST_CASE("key file: cut off anywhere it is no key, nor with anything else in it
   std::string changed = whole;
   char& last = changed[changed.size() - 3];
   last = last == 'a' ? 'b' : 'a';
-  CHECK(key_from_text(changed).error().message.starts_with("holds no whole key: "));
+  CHECK(key_from_text(changed).error().message.starts_with("the key is incomplete: "));
   std::string windows;
   for (const char c : whole) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
   CHECK(key_from_text(windows).value() == key_from_text(whole).value());
@@ -105,13 +105,13 @@ TEST_CASE("key file: errors name the file and never what is in it") {
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
   CHECK(load_key(folder / "fifo").error().code == Code::kInvalidArgument);  // and doesn't wait for a writer
   write(folder / "large", std::string(5000, 'x'));
-  CHECK(load_key(folder / "large").error().message == "key file " + (folder / "large") + ": holds no key of tfd");
+  CHECK(load_key(folder / "large").error().message == "key file " + (folder / "large") + ": does not hold a tfd key");
   const auto key = new_key();
   std::string text = key_to_text(key);
   text.resize(text.size() - 5);
   write(folder / "short", text);
   const Error error = load_key(folder / "short").error();
-  CHECK(error.message.starts_with("key file " + (folder / "short") + ": holds no whole key"));
+  CHECK(error.message.starts_with("key file " + (folder / "short") + ": the key is incomplete"));
   CHECK(error.message.find(key.secret_key.substr(0, 8)) == std::string::npos);
 }
 

@@ -28,7 +28,7 @@ TEST_CASE("memory: values and slots of all variables, of each parameter server, 
   CHECK(all.values == 20 + 8 + 24 + 20);
   CHECK(all.slots == 2 * 40);  // Adam's two, in f32
   CHECK(all.largest == "w");
-  CHECK(describe_need(all) == "4 variables, 152 bytes, 80 bytes of it slots");
+  CHECK(describe_need(all) == "4 variables, 152 bytes, 80 bytes of that for slots");
   const auto servers = needs_of_servers(program, 2);
   REQUIRE(servers.size() == 2);
   CHECK(servers[0].total() == 20 + 80 + 16);  // two rows of big
@@ -44,7 +44,7 @@ TEST_CASE("memory: too little is said with the variable that takes most") {
   const auto sum = check_memory(need, "on ps:0", Bytes{151});
   REQUIRE_FALSE(sum);
   CHECK(sum.error().code == Code::kResourceExhausted);
-  CHECK(sum.error().message == "the variables need 152 bytes ('w' most: 100 bytes) on ps:0, where 151 bytes are free");
+  CHECK(sum.error().message == "the variables need 152 bytes ('w' alone: 100 bytes) on ps:0, where 151 bytes are free");
   CHECK(check_memory(need, "here", Bytes{99}).error().message ==
         "variable 'w' needs 100 bytes here, where 99 bytes are free");
 }

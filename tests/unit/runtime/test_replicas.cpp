@@ -181,5 +181,5 @@ TEST_CASE("replicas: rows of a table that several replicas want are added up, or
   SmallCluster cluster(table("mean", "mean"), 1, 2);
   const auto outcome = cluster.run_on_replicas("assign", Replicas::kEach);
   REQUIRE_FALSE(outcome);
-  CHECK(outcome.error().message.find("that needs the aggregation only_first_replica") != std::string::npos);
+  CHECK(outcome.error().message.find("which needs the aggregation only_first_replica") != std::string::npos);
 }

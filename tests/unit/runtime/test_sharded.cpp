@@ -140,5 +140,5 @@ TEST_CASE("shards: the state of all is one of whole variables, and cut anew for 
   CHECK(tensor::same_bytes(next->results[0], in_two->results[0]));
   CHECK(tensor::same_bytes(next->results[0], in_one->results[0]));
   const auto refused = cut_state(two.placement, {{"table", floats({2, 2}, {1, 2, 3, 4})}});
-  CHECK(refused.error().message == "'table' is f32[2, 2], the variable is [7, 2]");
+  CHECK(refused.error().message == "'table' is f32[2, 2], but the variable is [7, 2]");
 }

@@ -91,9 +91,10 @@ TEST_CASE("optimizer of one's own: what doesn't fit is said with its place") {
     };
     return program::parse_program(parts.document, "p.json", "/", read, {std::move(overrides), true}).error().message;
   };
-  CHECK(error({"optimizer.module=pair.mlir"}) == "p.json: optimizer.module: none updates variable 'b', which is f32[]");
+  CHECK(error({"optimizer.module=pair.mlir"}) ==
+        "p.json: optimizer.module: no module updates variable 'b', which is f32[]");
   CHECK(error({R"(variables.a.partitioner={"fixed_shards": {"num_shards": 2}})"}) ==
-        "p.json: optimizer.module: none updates a shard of 'a', which is f32[1]");
+        "p.json: optimizer.module: no module updates a shard of 'a', which is f32[1]");
   CHECK(error({"optimizer.learning_rate=null"}) == "p.json: optimizer: needs 'learning_rate': the module takes it");
   CHECK(error({"optimizer.learning_rate=-1"}).starts_with("p.json: optimizer.learning_rate: must be"));
   CHECK(error({"optimizer.momentum=0.9"}) == "p.json: optimizer.momentum: unknown key");
@@ -105,7 +106,7 @@ TEST_CASE("optimizer of one's own: what doesn't fit is said with its place") {
   CHECK(error({"optimizer.outputs[1].slot=speed"}) ==
         "p.json: optimizer.outputs: slot 'speed' is not among the inputs");
   CHECK(error({"optimizer.inputs[3]=step", "optimizer.inputs[4]=learning_rate"}) ==
-        "p.json: optimizer.module: pair.mlir: argument 'rate' is f32[], and must be a scalar s32, s64, u32 or u64");
+        "p.json: optimizer.module: pair.mlir: argument 'rate' is f32[], but must be a scalar s32, s64, u32 or u64");
   CHECK(error({"optimizer.module[1]=step.mlir"}) ==
         "p.json: optimizer.module: step.mlir is (x: f32[2], y: f32[]) -> (f32[2], f32[]), but pair.mlir is (w: f32[2], "
         "g: "

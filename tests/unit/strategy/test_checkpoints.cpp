@@ -80,9 +80,9 @@ TEST_CASE("checkpoints: without resume a directory that has some is refused, and
   const auto found = anew.find();
   REQUIRE_FALSE(found);
   CHECK(found.error().code == Code::kInvalidArgument);
-  CHECK(found.error().message == directory.path() +
-                                     ": has checkpoints of an earlier run, and train.checkpoint.resume is "
-                                     "false: --start-over moves them aside");
+  CHECK(found.error().message ==
+        directory.path() +
+            ": has checkpoints of an earlier run, but train.checkpoint.resume is false: --start-over moves them aside");
   CHECK(load_file(directory / "index.json").value() == before.value());
   const Directory empty;
   CHECK(Training(empty.path(), false).train({100}) == 0);
@@ -143,7 +143,7 @@ TEST_CASE("checkpoints: a run that died while it moved another aside never goes 
   Training again(directory.path());
   CHECK(again.train({10, 20, 30, 40}) == 0);
   REQUIRE(again.warned.size() == 1);
-  CHECK(again.warned[0].ends_with("another run's, which doesn't go on here (--checkpoint starts from it)"));
+  CHECK(again.warned[0].ends_with(" belongs to another run; not resuming from it (--checkpoint starts from it)"));
   CHECK(again.checkpoints->run() == "new");
   CHECK(latest_in(directory.path()) == 40);
   CHECK(fs::exists(directory / "step-00000300.safetensors"));
@@ -172,12 +172,12 @@ TEST_CASE("checkpoints: one of another program is an error that says what it lac
   auto found = lacking.find();
   REQUIRE_FALSE(found);
   CHECK(found.error().code == Code::kInvalidArgument);
-  CHECK(found.error().message == path + " has no variable 'v': it is of another program");
+  CHECK(found.error().message == path + " has no variable 'v': it belongs to another program");
   Training differing(directory.path());
   differing.program.variables[0].spec = {tensor::DType::kF32, {3}};
   found = differing.find();
   REQUIRE_FALSE(found);
-  CHECK(found.error().message == path + ": variable 'w' is s64[], and f32[3] in p.json: it is of another program");
+  CHECK(found.error().message == path + ": variable 'w' is s64[], but f32[3] in p.json: it belongs to another program");
 }
 
 TEST_CASE("checkpoints: what is named begins a training that has nothing to go on from, and no other") {
@@ -198,7 +198,7 @@ TEST_CASE("checkpoints: what is named begins a training that has nothing to go o
   second.options.checkpoint = named.path();
   CHECK(second.train({}) == 10);
   REQUIRE(second.said.size() == 1);
-  CHECK(second.said[0] == "--checkpoint " + named.path() + " isn't used: the training goes on");
+  CHECK(second.said[0] == "--checkpoint " + named.path() + " is ignored: the training continues");
   Training missing(directory / "other");
   missing.options.checkpoint = directory / "nothing";
   const auto none = missing.find() ? missing.checkpoints->find_initial(missing.program) : missing.find();

@@ -131,7 +131,8 @@ TEST_CASE("follow: a checkpoint of another program is an error, not an evaluatio
   const auto summary = follow_checkpoints(following.program, job, following.options);
   REQUIRE_FALSE(summary);
   CHECK(summary.error().code == Code::kInvalidArgument);
-  CHECK(summary.error().message.ends_with("/step-00000010.safetensors has no variable 'v': it is of another program"));
+  CHECK(summary.error().message.ends_with(
+      "/step-00000010.safetensors has no variable 'v': it belongs to another program"));
 }
 
 TEST_CASE("follow: interrupted between two checkpoints it evaluates no more of them") {

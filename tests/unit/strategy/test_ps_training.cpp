@@ -196,7 +196,7 @@ TEST_CASE("ps training: a worker with another number of replicas doesn't join va
   auto chief = std::async(std::launch::async, [&] { return bed.train(0, 2, interrupts); });
   const auto other = bed.train(1, 3);
   REQUIRE_FALSE(other);
-  CHECK(other.error().message.find("for another number of replicas than the 3 of worker:1") != std::string::npos);
+  CHECK(other.error().message.find("not for the 3 replicas of worker:1") != std::string::npos);
   interrupts->ask_stop();
   CHECK(well(chief.get()).reason == "interrupted");
 }

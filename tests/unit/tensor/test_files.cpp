@@ -95,7 +95,7 @@ TEST_CASE("npy: what tfd can't read is refused with the file's name and the reas
         std::string::npos);
   CHECK(error(npy_bytes("{'descr': '<f4', 'shape': (2,), }", 8)).find("lacks") != std::string::npos);
   CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", 7)) ==
-        "DATA_LOSS  is cut off: f32[2] takes 8 bytes, 7 are there");
+        "DATA_LOSS  is cut off: f32[2] takes 8 bytes, but there are only 7");
   CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }", 7))
             .find("too large") != std::string::npos);
   CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (2), ", 7)).find("not a dictionary") !=
@@ -167,11 +167,11 @@ TEST_CASE("safetensors: what isn't one, or lies about its offsets, is refused") 
   };
   const std::string w = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
   CHECK(error(safetensors_bytes(w + "}", 7))
-            .find("DATA_LOSS : cut off: tensor 'w' ends at byte 8 of the data, 7 are there") == 0);
+            .find("DATA_LOSS : cut off: tensor 'w' ends at byte 8 of the data, but there are only 7") == 0);
   CHECK(error(safetensors_bytes(w + R"(,"v":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8)) ==
         "DATA_LOSS : tensor 'v' overlaps another");
   CHECK(error(safetensors_bytes(w + R"(,"w":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12)) ==
-        "INVALID_ARGUMENT : two tensors are called 'w'");
+        "INVALID_ARGUMENT : two tensors are named 'w'");
   CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8))
             .find("f32[3] takes 12 bytes") != std::string::npos);
   CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]}})", 8))

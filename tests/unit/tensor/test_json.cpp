@@ -84,7 +84,7 @@ TEST_CASE("json: the object form states dtype and shape, and must agree with the
         "2 elements of data for shape [3, 1]");
   CHECK(error_of(R"({"dtype": "f32", "shap": [3], "data": [1, 2]})", {})
             .find("unknown key 'shap', did you mean 'shape'?") == 0);
-  CHECK(error_of(R"({"dtype": "f32", "shape": [-3], "data": []})", {}) == "-3 is no dimension of a shape");
+  CHECK(error_of(R"({"dtype": "f32", "shape": [-3], "data": []})", {}) == "-3 is not a dimension of a shape");
   CHECK(error_of(R"({"dtype": "f32", "shape": [281474976710656, 281474976710656], "data": []})", {})
             .find("is too large") != std::string::npos);
 }

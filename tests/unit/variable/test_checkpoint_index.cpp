@@ -160,7 +160,7 @@ TEST_CASE("checkpoint index: where it is gone and there are several runs, nobody
   CHECK(index.error().code == Code::kInvalidArgument);
   CHECK(index.error().message ==
         temporary.path() +
-            " has no index.json, and its checkpoints are of 2 runs: move those of all but one elsewhere");
+            " has no index.json, and its checkpoints belong to 2 runs: move all but one run's elsewhere");
 }
 
 TEST_CASE("checkpoint index: one of a newer tfd is left alone") {
@@ -183,7 +183,7 @@ TEST_CASE("checkpoint index: a file of another run in the place of a named one i
   REQUIRE(latest);
   CHECK((*latest)->step == 10);
   REQUIRE(skipped.size() == 1);
-  CHECK(skipped[0].ends_with("of another run (b) than the one of its directory (a)"));
+  CHECK(skipped[0].ends_with(": belongs to another run (b) than its directory (a)"));
 }
 
 TEST_CASE("checkpoint: what is named is a file, a stranger's too, or a directory's latest") {

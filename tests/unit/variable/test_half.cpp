@@ -184,7 +184,7 @@ TEST_CASE("half: a store updates them exactly once, and their state goes on else
   CHECK(first.byte_size() == 2 * 2 + 2 * 2 * 4);
   const auto wrong = first.apply(2, {{UpdateKind::kGradient, "w", floats({1, 1})}});
   REQUIRE_FALSE(wrong);
-  CHECK(wrong.error().message == "the gradient of 'w' is f32[2], the variable is bf16[2]");
+  CHECK(wrong.error().message == "the gradient of 'w' is f32[2], but the variable is bf16[2]");
   // Slots of the variable's own type are another program's.
   auto state = first.export_state();
   for (auto& [name, value] : state)

@@ -223,7 +223,7 @@ TEST_CASE("initializer: orthogonal matrices are, tall, wide or of more dimension
   CHECK(positive > 30);
   CHECK(positive < 70);
   CHECK(error_of(R"({"orthogonal": {}})", {DType::kF32, {4}}).message ==
-        "orthogonal: makes arrays of at least two dimensions, the variable is f32[4]");
+        "orthogonal: makes arrays of at least two dimensions, but the variable is f32[4]");
   CHECK(value_of(R"({"orthogonal": {"seed": 1}})", {DType::kF32, {0, 4}}).size() == 0);
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("initializer: identity has its gain on the diagonal, of any matrix") {
   CHECK(floats_of(value_of(R"({"identity": {}})", {DType::kF32, {3, 2}})) == std::vector<float>{1, 0, 0, 1, 0, 0});
   CHECK(floats_of(value_of(R"({"identity": {}})", {DType::kF32, {4, 1}})) == std::vector<float>{1, 0, 0, 0});
   CHECK(error_of(R"({"identity": {}})", {DType::kF32, {2, 2, 2}}).message ==
-        "identity: makes matrices, the variable is f32[2, 2, 2]");
+        "identity: makes matrices, but the variable is f32[2, 2, 2]");
 }
 
 TEST_CASE("initializer: a shard's rows are those of the whole") {
@@ -282,7 +282,7 @@ TEST_CASE("initializer: takes values from npy and safetensors files") {
   CHECK(text(R"({"npy": {"path": "v.npy"}})", spec).error().code == Code::kNotFound);
   CHECK(text(R"({"safetensors": {"path": "v.safetensors", "key": "w"}})", spec).error().code == Code::kNotFound);
   CHECK(text(R"({"npy": {"path": "w.npy"}})", {DType::kF32, {3, 2}}).error().message ==
-        "npy.path: " + (directory / "w.npy").string() + " is f32[2, 3], the variable is f32[3, 2]");
+        "npy.path: " + (directory / "w.npy").string() + " is f32[2, 3], but the variable is f32[3, 2]");
   const auto missing = text(R"({"safetensors": {"path": "all.safetensors", "key": "enc/v"}})", spec);
   REQUIRE_FALSE(missing);
   CHECK(missing.error().message ==
@@ -290,9 +290,9 @@ TEST_CASE("initializer: takes values from npy and safetensors files") {
   CHECK(
       text(R"({"safetensors": {"path": "all.safetensors", "key": "enc/w"}})", {DType::kF64, {2, 3}}).error().message ==
       "safetensors.key: " + (directory / "all.safetensors").string() +
-          ": enc/w is f32[2, 3], the variable is f64[2, 3]");
+          ": enc/w is f32[2, 3], but the variable is f64[2, 3]");
   CHECK(error_of(R"({"safetensors": {"path": "all.safetensors"}})", spec).message == "safetensors.key: is missing");
-  CHECK(error_of(R"({"npy": {"path": ""}})", spec).message == "npy.path: must be a string that isn't empty");
+  CHECK(error_of(R"({"npy": {"path": ""}})", spec).message == "npy.path: must be a non-empty string");
   std::filesystem::remove_all(directory);
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("initializer: names what is wrong") {
   CHECK(error_of(R"({"normal": {"stddev": -1}})", spec).message ==
         "normal.stddev: must be a finite number >= 0, not -1");
   CHECK(error_of(R"({"normal": {}})", {DType::kS32, {2}}).message ==
-        "normal: makes floating-point numbers, the variable is s32[2]");
+        "normal: makes floating-point numbers, but the variable is s32[2]");
   CHECK(error_of(R"({"value": [1, 2, 3]})", spec).message.starts_with("value: "));
   CHECK(error_of(R"({"zeros": {"seed": 1}})", spec).message.starts_with("zeros.seed: unknown"));
   CHECK(error_of(R"({"zeros": {}})", {DType::kF32, {-1}}).code == Code::kInvalidArgument);

@@ -112,7 +112,7 @@ TEST_CASE("optimizer: refuses a gradient of another dtype or shape, and leaves t
   auto result = optimizer->apply(state, floats({1, 2, 3}));
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kInvalidArgument);
-  CHECK(result.error().message == "the gradient of 'w' is f32[3], the variable is f32[2]");
+  CHECK(result.error().message == "the gradient of 'w' is f32[3], but the variable is f32[2]");
   CHECK_FALSE(optimizer->apply(state, vector_of<double>(DType::kF64, {1, 2})));
   CHECK(state.updates == 0);
   CHECK(state.slots.empty());
@@ -145,12 +145,13 @@ TEST_CASE("optimizer: reads its settings, and names what is wrong with them") {
   CHECK(error_of(R"({"adam": {"beta_1": 1}})").message == "adam.beta_1: must be within [0, 1), not 1");
   CHECK(error_of(R"({"adam": 0.1})").message == "adam: must be an object");
   CHECK(error_of(R"({"adma": {}})").message == "adma: no such optimizer, did you mean 'adam'?");
-  CHECK(error_of(R"({"adafactor": {}})").message.starts_with("adafactor: no such optimizer (there are sgd, adagrad, "));
+  CHECK(
+      error_of(R"({"adafactor": {}})").message.starts_with("adafactor: no such optimizer (available: sgd, adagrad, "));
   CHECK(error_of(R"({"adamax": {"v1": true}})").message == "adamax.v1: tf.compat.v1 has no such optimizer");
   CHECK(error_of(R"({"sgd": {"v1": true}})").message == "sgd.learning_rate: is missing");
   CHECK(error_of(R"({"adam": {"v1": true, "beta_1": 0.5}})").message == "adam.beta_1: unknown, did you mean 'beta1'?");
   CHECK(error_of(R"({"sgd": {"clipvalue": 1, "clipnorm": 2.5}})").message ==
-        "sgd: states clipnorm (2.5) and clipvalue (1), and may state one of them");
+        "sgd: sets clipnorm (2.5) and clipvalue (1), but may set only one of them");
   CHECK(error_of(R"({"sgd": {"gradient_accumulation_steps": 1}})").message ==
         "sgd.gradient_accumulation_steps: must be a whole number >= 2, not 1");
   CHECK(error_of(R"({"sgd": {"ema_momentum": 1.5}})").message == "sgd.ema_momentum: must be within [0, 1], not 1.5");

@@ -122,7 +122,7 @@ TEST_CASE("optimizer: rows write in place for the sole owner, and refuse what do
   CHECK(optimizer->apply_rows(state, {ids({2}), floats({1, 1}, {1, 2})}).error().message ==
         "'t': no row 2: there are 2");
   CHECK(optimizer->apply_rows(state, {ids({0}), floats({1}, {1, 1})}).error().message ==
-        "rows of 't' are f32[1, 1], and must be f32[1, 2]");
+        "rows of 't' are f32[1, 1], but must be f32[1, 2]");
   CHECK(state.updates == 2);
   VariableState scalar = state_of("s", floats({1}, {}));
   CHECK_FALSE(optimizer->apply_rows(scalar, {ids({0}), floats({1}, {1})}));

@@ -84,7 +84,7 @@ TEST_CASE("sharding: a slice is read as Python writes it") {
   CHECK(rows("9223372036854775807:") == Numbers{});
   for (const char* text : {"", "3", "a:b", "1:2:3:4", "1.5:2", "--1:", "9223372036854775808:", "1 :2"}) {
     CAPTURE(text);
-    CHECK(parse_row_slice(text).error().message == fmt::format("'{}' is no slice such as 10:20, :-1 or ::2", text));
+    CHECK(parse_row_slice(text).error().message == fmt::format("'{}' is not a slice (e.g. 10:20, :-1 or ::2)", text));
   }
   CHECK(rows_of(*parse_row_slice("::0"), 7).error().message == "a slice's step can't be 0");
 }
@@ -129,7 +129,7 @@ TEST_CASE("sharded variable: shards must be alike, and rows spread evenly to be 
   CHECK_FALSE(ShardedVariable::make({}));
   CHECK_FALSE(ShardedVariable::make({floats({1}, {})}));
   CHECK(ShardedVariable::make({floats({1, 2}, {1, 2}), floats({1}, {1, 1})}).error().message ==
-        "shards must be alike but for their rows: f32[1, 1] beside f32[1, 2]");
+        "shards may differ only in their number of rows: f32[1, 1] beside f32[1, 2]");
   CHECK_FALSE(ShardedVariable::make({floats({1}), ids({1})}));
   const auto uneven = ShardedVariable::make({floats({1}), floats({2, 3})});
   REQUIRE(uneven);
@@ -174,9 +174,9 @@ TEST_CASE("placement: shards count on, what is colocated does not") {
   CHECK((*placed)[2].sharding.count() == 1);
   CHECK((*placed)[3].ps == std::vector<int>{0});
   CHECK(place_variables({{"x", {DType::kF32, {}}, {}, "y"}}, 1).error().message ==
-        "'x' can't be beside 'y': no such variable was made before it");
+        "'x' can't be placed beside 'y': no such variable was created before it");
   CHECK(
       place_variables({{"x", {DType::kF32, {2}}, in_two, ""}, {"y", {DType::kF32, {}}, {}, "x"}}, 2).error().message ==
-      "'y' can't be beside 'x': that is in 2 shards");
+      "'y' can't be placed beside 'x', which is in 2 shards");
   CHECK_FALSE(place_variables({}, 0));
 }

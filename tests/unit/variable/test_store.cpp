@@ -90,13 +90,13 @@ TEST_CASE("store: applies all updates of a closure or none") {
   VariableStore store = store_of_two();
   auto result = store.apply(0, {gradient("w", {1, 1}), gradient("b", {1, 2})});
   REQUIRE_FALSE(result);
-  CHECK(result.error().message == "the gradient of 'b' is f32[2], the variable is f32[1]");
+  CHECK(result.error().message == "the gradient of 'b' is f32[2], but the variable is f32[1]");
   result = store.apply(0, {gradient("w", {1, 1}), gradient("c", {1})});
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kNotFound);
   result = store.apply(0, {gradient("w", {1, 1}), {UpdateKind::kAssign, "b", Tensor::zeros(DType::kF64, {1})}});
   REQUIRE_FALSE(result);
-  CHECK(result.error().message == "the new value of 'b' is f64[1], the variable is f32[1]");
+  CHECK(result.error().message == "the new value of 'b' is f64[1], but the variable is f32[1]");
   CHECK_FALSE(store.apply(0, {gradient("w", {1, 1}), {UpdateKind::kAssign, "b", Tensor()}}));
   CHECK(read(store, "w") == std::vector<float>{1, 2});
   CHECK(store.iterations() == 0);
@@ -219,10 +219,10 @@ TEST_CASE("store: an import is all or nothing") {
   auto result = store.import_state({{"w", floats({5, 6})}});
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kNotFound);
-  CHECK(result.error().message == "no value of variable 'b'");
+  CHECK(result.error().message == "no value for variable 'b'");
   result = store.import_state({{"w", floats({5, 6})}, {"b", floats({5, 6})}});
   REQUIRE_FALSE(result);
-  CHECK(result.error().message == "'b' is f32[2], the variable is f32[1]");
+  CHECK(result.error().message == "'b' is f32[2], but the variable is f32[1]");
   CHECK_FALSE(
       store.import_state({{"w", floats({5, 6})}, {"b", floats({5})}, {"w/.optimizer/sgd/momentum", floats({1})}}));
   CHECK_FALSE(store.import_state({{"w", floats({5, 6})}, {"b", floats({5})}, {"w/.optimizer/updates", floats({1})}}));
@@ -248,7 +248,7 @@ TEST_CASE("store: slots say whose they are, and another optimizer's are refused"
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kFailedPrecondition);
   CHECK(result.error().message ==
-        "'w' was trained with adam, and the program has sgd: keep the optimizer, or start from the values alone");
+        "'w' was trained with adam, but the program has sgd: keep the optimizer, or start from the values alone");
   CHECK(read(sgd, "w") == std::vector<float>{1, 2});
   // AdamW goes on from Adam; without an optimizer only the values are taken.
   VariableStore adamw = store_of_two();
@@ -279,7 +279,7 @@ TEST_CASE("store: slots of the first version are read where they can only be thi
   store.set_optimizer(optimizer_of(R"({"sgd": {"momentum": 0.9}})"));
   const auto result = store.import_state(adam);
   REQUIRE_FALSE(result);
-  CHECK(result.error().message.starts_with("'w' was trained with adam, and the program has sgd"));
+  CHECK(result.error().message.starts_with("'w' was trained with adam, but the program has sgd"));
   const std::vector<std::pair<std::string, Tensor>> sgd{
       {"w", floats({5, 6})}, {"w/.optimizer/momentum", floats({1, 1})}, {"b", floats({5})}};
   CHECK(store.import_state(sgd));
@@ -310,7 +310,7 @@ TEST_CASE("store: rows are read and updated without the others") {
   CHECK(read(store, "t") == std::vector<float>{2, 2, 2, 3, 4, 5, 10, 10});
   auto bad = store.apply(4, {{UpdateKind::kAddRows, "t", floats({1, 1}), ids}});
   REQUIRE_FALSE(bad);
-  CHECK(bad.error().message == "rows of 't' are f32[2], and must be f32[3, 2]");
+  CHECK(bad.error().message == "rows of 't' are f32[2], but must be f32[3, 2]");
   ids = Tensor::scalar<std::int64_t>(DType::kS64, 4).reshaped({1});
   bad = store.apply(4, {{UpdateKind::kAssignRows, "t", floats({1, 1}).reshaped({1, 2}), ids}});
   REQUIRE_FALSE(bad);

@@ -38,6 +38,8 @@ class ParameterServers {
 
   /// Makes the variables of the program, as a new epoch; older ones are fenced off.
   virtual Result<void> load(const program::Program& program, std::uint64_t epoch, Deadline deadline) = 0;
+  /// Of the run that is theirs: load() sets it, too. All but status() is refused while it is another one.
+  virtual void set_epoch(std::uint64_t epoch) = 0;
   /// In the order of the placement.
   virtual Result<std::vector<TaskStatus>> status(Deadline deadline) = 0;
   /// One message per parameter server.

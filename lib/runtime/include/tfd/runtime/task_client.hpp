@@ -3,6 +3,7 @@
 //
 // What a coordinator (or a worker, of its parameter servers) asks of tasks: the client half of the task protocol.
 // Thread rule: thread-safe; callbacks run on the endpoint's I/O thread and must not block.
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -148,6 +149,11 @@ class TaskClient {
       : endpoint_(endpoint), peer_(peer), name_(std::move(name)) {}
   transport::PeerId peer() const { return peer_; }
   const std::string& name() const { return name_; }
+  /// Whose run requests are about that aren't told an epoch, from now on, of all copies of this client. Whoever loads a
+  /// program speaks for it. A task refuses what is about another run than its own: kPermissionDenied, or kUnavailable
+  /// where it has none.
+  void set_epoch(std::uint64_t epoch) { *epoch_ = epoch; }
+  std::uint64_t epoch() const { return *epoch_; }
 
   /// Gives the task the program and, on a worker, compiles its functions and connects to the parameter servers; on a
   /// parameter server makes its variables with their initial values (unless it has those of this epoch already).
@@ -247,6 +253,7 @@ class TaskClient {
   transport::Endpoint& endpoint_;
   transport::PeerId peer_;
   std::string name_;
+  std::shared_ptr<std::atomic<std::uint64_t>> epoch_ = std::make_shared<std::atomic<std::uint64_t>>(0);  // of all copies
 };
 
 }  // namespace tfd::runtime

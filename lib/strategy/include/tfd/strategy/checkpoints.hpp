@@ -17,8 +17,8 @@
 namespace tfd::strategy {
 
 /// Whether it is of this program: it has every variable (not the workers' own), of its dtype and shape.
-/// kInvalidArgument: "ck/step-00000300.safetensors has no variable 'w': it is of another program". What else it has is
-/// ignored, and what an optimizer keeps is the parameter servers' to look at.
+/// kInvalidArgument: "ck/step-00000300.safetensors has no variable 'w': it belongs to another program". What else it
+/// has is ignored, and what an optimizer keeps is the parameter servers' to look at.
 Result<void> check_state(const program::Program& program, const variable::Checkpoint& checkpoint);
 /// The checkpoint that somebody names, a file or a directory (its latest one), of this program. kNotFound;
 /// kInvalidArgument.

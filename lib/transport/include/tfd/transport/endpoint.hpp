@@ -32,7 +32,7 @@ Incarnation make_incarnation();
 
 struct Message {
   std::uint16_t kind = 0;               // the application's
-  std::string meta;                     // small: CBOR of the application's, at most 1 MiB
+  std::string meta;                     // small: the application's, at most 1 MiB
   std::vector<tensor::Tensor> tensors;  // sent without copying, received 64-byte aligned
   std::uint64_t epoch = 0;              // of the run that it is about, in the frame's header; 0: of none
 };
@@ -42,8 +42,18 @@ enum class PeerId : std::uint32_t {};
 enum class PeerState {
   kConnecting,  // never been up: requests wait for it until their deadline
   kUp,          // said hello
-  kLost,  // was up and is gone (connection reset, heartbeats missed, goodbye): requests fail at once until it is up
+  kSilent,      // is up, and hasn't answered pings for the heartbeat timeout: requests wait on, for its patience
+  kLost,  // was up and is gone (connection reset, silent for too long, goodbye): requests fail at once until it is up
           // again
+};
+
+struct PeerOptions {
+  /// How long a peer that has been silent for the heartbeat timeout is waited for, while its connection stands: a
+  /// process that was frozen costs time and nothing else. Zero: it is lost at once.
+  Duration patience{};
+  /// A deadline of a request to it counts from the last byte that moved on its connection, not from the request: what is
+  /// large, or has to share a slow network with others, takes the time that it takes.
+  bool deadlines_wait_for_bytes = false;
 };
 
 struct PeerEvent {
@@ -51,10 +61,13 @@ struct PeerEvent {
   std::string name;  // as given to add_peer
   PeerState state = PeerState::kConnecting;
   Incarnation incarnation = 0;  // of the task that is up now, or was
-  std::string reason;           // for kLost: "connection reset", "no heartbeat for 2s"
+  std::string reason;           // for kLost and kSilent: "connection reset", "no heartbeat for 2s"
   /// While it is kConnecting: it answers, but won't do so otherwise unless it becomes another process. `reason` says
   /// why. kPermissionDenied: one side has no key or another one; kProtocolMismatch.
   std::optional<Code> refused = {};
+  /// Of kLost: that process has ended, for it said goodbye or nobody listens at its address any more. A peer that was
+  /// lost for another reason may become it: then there is a second event.
+  bool is_gone = false;
 };
 
 /// Who asks: the name that the asking endpoint gave itself, and its incarnation.
@@ -94,7 +107,8 @@ struct EndpointOptions {
   Handler handler = {};         // empty: serves nothing
   std::function<void(const PeerEvent&)> on_peer = {};
   /// A connection that somebody had to this endpoint is no more: answers to what came over it go nowhere. On the I/O
-  /// thread. Who died without a word is noticed when he has been silent for four heartbeat intervals.
+  /// thread. A caller that died is noticed when it has been silent for four heartbeat intervals; one that is frozen, or
+  /// whose host is, after caller_timeout.
   std::function<void(const Caller&)> on_caller_gone = {};
   /// Where to listen; empty: nowhere. "127.0.0.1:0", "[::1]:2222" or "ipc:///path".
   std::string bind = {};
@@ -103,8 +117,12 @@ struct EndpointOptions {
   /// Of the cluster. With it every connection is encrypted, and who doesn't have the same gets none, in either
   /// direction. The in-process twin trusts everybody.
   std::optional<CurveKey> key = {};
+  /// How often a silent peer is pinged (more seldom where there are thousands: at most 1 000 pings a second leave),
+  /// and after how long without an answer it counts as silent. Silence is counted from an unanswered ping, after
+  /// everything that has arrived was read, and not while this process itself didn't run.
   Duration heartbeat_interval = std::chrono::milliseconds(500);
   Duration heartbeat_timeout = std::chrono::seconds(2);
+  Duration caller_timeout = std::chrono::seconds(30);
   /// What a peer may have us hold: one message, and all its messages that are still arriving. Checked before memory is
   /// taken.
   std::uint64_t max_message_bytes = std::uint64_t{4} << 30;
@@ -123,7 +141,7 @@ class Endpoint {
 
   /// Starts connecting, never blocks. Adding a name again with the same address gives the same peer; with another
   /// address it reconnects.
-  virtual PeerId add_peer(const std::string& name, const std::string& address) = 0;
+  virtual PeerId add_peer(const std::string& name, const std::string& address, PeerOptions options = {}) = 0;
   /// Its requests in flight get kCancelled.
   virtual void remove_peer(PeerId peer) = 0;
   virtual PeerState state(PeerId peer) const = 0;
@@ -143,6 +161,10 @@ class Endpoint {
   /// refused)". kProtocolMismatch and kPermissionDenied at once, as request().
   virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) = 0;
 
+  /// Whether the process at the other end of a connection to this endpoint answers a ping, sent then and there, within
+  /// the heartbeat timeout: what is done with Caller::connection. On the I/O thread, once.
+  virtual void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) = 0;
+
   /// Runs `action` on the I/O thread, soon or at a time. Dropped at destruction.
   virtual void post(std::function<void()> action) = 0;
   virtual void post_at(Clock::time_point when, std::function<void()> action) = 0;
@@ -159,7 +181,7 @@ class InprocNetwork {
   virtual ~InprocNetwork() = default;
   virtual Result<std::unique_ptr<Endpoint>> make_endpoint(EndpointOptions options) = 0;
   /// Fault injection. cut: from now on nothing passes to and from the endpoint at `address` (as a cut cable: peers see
-  /// it lost after their heartbeat timeout; whole again before that, nothing is lost). kill: it is gone (as SIGKILL:
+  /// it silent after their heartbeat timeout; whole again before it is lost, nothing is lost). kill: it is gone (as SIGKILL:
   /// peers see it lost at once), and its address is free for a successor. An endpoint that is bound nowhere goes by its
   /// name here.
   virtual void cut(const std::string& address, bool is_cut) = 0;

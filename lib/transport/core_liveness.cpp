@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::transport {
+namespace {
+
+constexpr Duration kPingSpacing = std::chrono::milliseconds(1);    // on average, over all links
+constexpr Duration kSecondAttempt = std::chrono::seconds(12);      // as long as the first one may take
+constexpr Duration kUntilRead = std::chrono::milliseconds(5);      // what has arrived, before silence is counted
+constexpr int kCallersSilence = 4;                                 // intervals, until a caller is pinged
+
+}  // namespace
+
+// Pings leave where nothing was heard for an interval. With thousands of links the interval is longer: an idle cluster
+// costs next to nothing.
+Duration Core::ping_interval() const {
+  return std::max<Duration>(options_.heartbeat_interval, kPingSpacing * static_cast<std::int64_t>(links_.size()));
+}
+
+void Core::check_liveness() {
+  if (more_to_receive_) return at(Clock::now() + kUntilRead, [this] { check_liveness(); });
+  const Clock::time_point now = Clock::now();
+  const Duration interval = ping_interval();
+  // This process was frozen, or its host was: nobody could answer, or be heard.
+  const bool was_away = now - std::exchange(checked_, now) > 2 * options_.heartbeat_interval + kUntilRead;
+  std::vector<LinkId> silent;
+  for (const auto& [id, link] : links_) {
+    if (!link->greeted && !link->is_bad) continue;
+    if (was_away && link->pinged) link->pinged = now;
+    if (is_silent(*link, now)) silent.push_back(id);
+    const Duration quiet =
+        is_accepted(id) ? std::max(kCallersSilence * options_.heartbeat_interval, 2 * link->ping_interval) : interval;
+    if (link->pinged || now - link->heard < quiet) continue;
+    link->pinged = now;
+    link->control({.type = FrameType::kPing,
+                   .position = static_cast<std::uint64_t>(
+                       std::chrono::duration_cast<std::chrono::milliseconds>(interval).count())});
+    mark_dirty(*link);
+  }
+  for (const LinkId id : silent) on_silent(id, now);
+  at(now + options_.heartbeat_interval, [this] { check_liveness(); });
+}
+
+bool Core::is_silent(Link& link, Clock::time_point now) const {
+  if (!link.pinged) return false;
+  const Duration answer_within = is_accepted(link.id())
+                                     ? options_.caller_timeout
+                                     : options_.heartbeat_timeout - options_.heartbeat_interval;
+  return now - *link.pinged >= answer_within;
+}
+
+void Core::on_silent(LinkId id, Clock::time_point now) {
+  if (is_accepted(id)) return on_closed(id, "silent");
+  Link* link = find_link(id);
+  const auto found = peer_of_link_.find(id);
+  Peer* peer = link == nullptr || found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  if (peer == nullptr || peer->link != id) return;
+  const Duration most = options_.heartbeat_timeout + peer->options.patience;
+  const Duration silent_for = now - *link->pinged + options_.heartbeat_interval;
+  if (silent_for >= most) return on_lost(*peer, fmt::format("no heartbeat for {}", format_duration(most)), false);
+  if (peer->state == PeerState::kUp) {
+    peer->state = PeerState::kSilent;
+    peer->reason = fmt::format("no heartbeat for {}", format_duration(options_.heartbeat_timeout));
+    publish(*peer);
+    options_.log.info("{} is silent: {}", peer->name, peer->reason);
+    tell(*peer);
+  }
+  look_for(*peer, now);
+}
+
+// Something was heard of a link that had been pinged.
+void Core::on_answer(LinkId id) {
+  if (is_accepted(id)) return end_pings(id, true);
+  Peer* peer = find_peer(peer_of_link_.at(id));
+  if (peer != nullptr && peer->link == id) on_heard(*peer);
+}
+
+void Core::on_heard(Peer& peer) {
+  drop_second(peer);
+  if (peer.state != PeerState::kSilent) return;
+  peer.state = PeerState::kUp;
+  peer.reason.clear();
+  publish(peer);
+  options_.log.info("{} answers again", peer.name);
+  tell(peer);
+}
+
+// A frozen process and a cut cable look alike, and a connection may be dead without either side knowing. A second one
+// tells: refused, the process has ended; greeted by another incarnation, it was replaced; greeted by the same one while
+// the first connection stays silent, that is dead.
+void Core::look_for(Peer& peer, Clock::time_point now) {
+  Link* second = find_link(peer.second);
+  if (second != nullptr && second->greeted && now - peer.second_since >= options_.heartbeat_interval)
+    return on_lost(peer, "the connection broke", false);
+  if (second != nullptr && now - peer.second_since < kSecondAttempt) return;
+  drop_second(peer);
+  peer.second = wire_->connect(peer.address);
+  peer.second_since = now;
+  peer_of_link_.emplace(peer.second, peer.id);
+  Link& link = open_link(peer.second);
+  link.control({.type = FrameType::kHello, .incarnation = options_.incarnation}, options_.name);
+  mark_dirty(link);
+}
+
+void Core::on_second_greeting(Peer& peer, Link& link) {
+  if (link.incarnation != peer.incarnation) return on_lost(peer, "another process has taken its place", true);
+  peer.second_since = Clock::now();
+}
+
+void Core::on_second_closed(Peer& peer, const std::string& reason) {
+  if (is_nobody_there(reason)) return on_lost(peer, reason, true);
+  drop_second(peer);
+}
+
+void Core::ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) {
+  hand_over(ActionItem{[this, connection, callback = std::move(callback)]() mutable {
+    begin_ping(static_cast<LinkId>(connection), std::move(callback));
+  }});
+}
+
+void Core::begin_ping(LinkId id, std::function<void(bool answers)> callback) {
+  Link* link = find_link(id);
+  if (link == nullptr || !link->greeted) return callback(false);
+  pings_.emplace(id, std::move(callback));
+  if (!link->pinged) link->pinged = Clock::now();
+  link->control({.type = FrameType::kPing});
+  mark_dirty(*link);
+  at(Clock::now() + options_.heartbeat_timeout, [this, id] { end_pings(id, false); });
+}
+
+void Core::end_pings(LinkId id, bool answers) {
+  const auto [first, last] = pings_.equal_range(id);
+  std::vector<std::function<void(bool)>> callbacks;
+  for (auto it = first; it != last; ++it) callbacks.push_back(std::move(it->second));
+  pings_.erase(first, last);
+  for (const auto& callback : callbacks) callback(answers);
+}
+
+void Core::drop_second(Peer& peer) {
+  const LinkId id = std::exchange(peer.second, LinkId::kNone);
+  if (id == LinkId::kNone) return;
+  wire_->disconnect(id);
+  drop_link(id);
+}
+
+}  // namespace tfd::transport
