@@ -91,6 +91,8 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   out.keep_going = a.keep_going;
   out.max_losses = static_cast<int>(a.max_losses);
   out.keep_servers = a.common.keep_servers;
+  out.rejoin = a.common.rejoin;
+  out.take_over = a.common.take_over;
   if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinate::read_transient_limits(io.env));
   out.same_shuffles = a.compat == "tensorflow";
   out.log = io.log.for_room("coordinate");

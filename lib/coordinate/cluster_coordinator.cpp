@@ -29,7 +29,7 @@ Result<std::unique_ptr<ClusterCoordinator>> ClusterCoordinator::connect(const pr
 Coordinator::Coordinator(const program::Program& program, CoordinatorOptions options)
     : program_(program),
       options_(std::move(options)),
-      epoch_(transport::make_incarnation()),
+      epoch_(options_.commands ? transport::make_incarnation() : runtime::make_first_epoch()),
       board_(std::make_shared<FetchBoard>()),
       queue_(options_.queue_capacity, options_.keep_going) {
   board_->describe = [this] { return describe(Lock(mutex_)); };
@@ -114,7 +114,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint_ = owned_endpoint_.get();
   std::vector<std::pair<std::string, std::string>> ps;
   for (Server& server : servers_) {
-    server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address),
+    server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address, {.patience = options_.rejoin}),
                                                           server.name);
     ps.emplace_back(server.name, server.address);
   }

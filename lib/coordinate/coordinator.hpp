@@ -24,6 +24,9 @@ namespace tfd::coordinate {
 /// Loading compiles every function: minutes for a large one. A task that dies meanwhile is seen by its heartbeats.
 inline constexpr Duration kLoadTimeout = std::chrono::minutes(10);
 
+/// Why a parameter server is lost that answers.
+inline constexpr const char* kRestarted = "it was restarted and has lost its variables";
+
 /// A scheduled function until its value is there.
 struct Closure {
   ClosureId id = 0;
@@ -98,6 +101,8 @@ struct Server {
   std::string address;
   std::unique_ptr<runtime::TaskClient> client;
   transport::Incarnation incarnation = 0;  // of the one that has our variables
+  Clock::time_point away_since{};          // silent, or without a connection; zero: it is there
+  bool has_connection = true;
 };
 
 struct IteratorDef {
@@ -183,7 +188,10 @@ class Coordinator final : public ClusterCoordinator {
   bool hand_out(const Lock&, Share share, std::vector<Dispatched>& taken);
   void send(const Dispatched& one);
   void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
+  void ended(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   bool server_failed(const Dispatched& one, const Error& error);
+  void may_be_fenced(const Dispatched& one, Error error);
+  void fenced_off(const Error& error);
   void complete(const Lock& lock, const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   void was_dropped(const Dispatched& one);
   void fail_closure(const Lock& lock, Closure& closure, Error error);
@@ -209,7 +217,7 @@ class Coordinator final : public ClusterCoordinator {
   void worker_refused(const transport::PeerEvent& event);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
-                   bool died = true);
+                   bool died = true, bool is_unfit = false);
   std::set<ClosureId> begun_by(const Lock& lock, const Worker& worker) const;
   std::optional<Error> count_loss(const Lock& lock, Closure& closure, const std::string& worker,
                                   std::vector<std::string>& said) const;
@@ -223,6 +231,8 @@ class Coordinator final : public ClusterCoordinator {
   void worker_ready(std::size_t index);
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
+  void server_checked(std::size_t index, std::uint64_t generation, const Server& server, const Error& error,
+                      const Result<runtime::TaskStatus>& status);
   void resume_worker_soon(std::size_t index, std::uint64_t generation);
   bool is_server(const std::string& task) const;
 
@@ -251,6 +261,15 @@ class Coordinator final : public ClusterCoordinator {
 
   // servers.cpp
   Result<void> load_servers(Deadline deadline);
+  Result<void> claim_cluster();
+  void server_event(std::size_t index, const transport::PeerEvent& event);  // on the I/O thread
+  void server_away(std::size_t index, const transport::PeerEvent& event);   // on the I/O thread
+  void server_back(std::size_t index);                                      // on the I/O thread
+  Result<void> wait_for_servers(const std::vector<std::size_t>& indices, const Error& why);
+  /// Asks every server at once, question(server, index, callback), and again after its connection broke. The first
+  /// error in the order of servers.
+  template <class T, class Ask>
+  Result<std::vector<Result<T>>> ask_all(const Ask& question);
   void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
   void end_all(Error error);                                          // on the I/O thread
   Result<const variable::PlacedVariable*> find_placed(const std::string& variable) const;
@@ -275,7 +294,7 @@ class Coordinator final : public ClusterCoordinator {
 
   const program::Program program_;
   const CoordinatorOptions options_;
-  const std::uint64_t epoch_;
+  std::uint64_t epoch_ = 0;  // before a request carries it
   const std::shared_ptr<FetchBoard> board_;  // with the values
   cluster::ClusterConfig config_;
   runtime::Placement placement_;

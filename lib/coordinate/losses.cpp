@@ -11,6 +11,7 @@
 namespace tfd::coordinate {
 namespace {
 
+constexpr Duration kMostBackoff = std::chrono::seconds(30);
 constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
 constexpr Duration kServerAnswer = std::chrono::seconds(5);
 constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
@@ -54,12 +55,13 @@ std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, cons
 }
 
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
-                              bool died) {
+                              bool died, bool is_unfit) {
   Worker& worker = workers_[index];
   std::vector<ClosurePtr> ended, moved;
   std::size_t migrated = 0;
   std::vector<std::string> suspicions;
   bool was_used = false;
+  Duration pause = kReconnectPause;
   {
     const Lock lock(mutex_);
     if (worker.state == WorkerState::kAway || (generation && worker.generation != *generation)) return;
@@ -76,6 +78,10 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     worker.since = Clock::now();
     worker.reason = reason;
     worker.occupied.clear();
+    if (is_unfit) {
+      pause = worker.backoff;
+      worker.backoff = std::min(worker.backoff * 2, kMostBackoff);
+    }
     const auto begun = died ? begun_by(lock, worker) : std::set<ClosureId>();
     std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
     std::ranges::sort(held);
@@ -112,7 +118,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
   call_back(ended);
   dispatch();
   dispatch_evaluation();
-  retry_worker_after(index, kReconnectPause);  // where only a request failed: it is up, and no event will say so
+  retry_worker_after(index, pause);  // where only a request failed: it is up, and no event will say so
 }
 
 // One worker says that a parameter server is gone. If it is there for us, it is that worker's trouble, and passes or
@@ -134,21 +140,29 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
     return resume_worker_soon(index, generation);
   }
   options_.log.info("{} can't reach {} ({}); checking it", workers_[index].name, error.task, error.message);
-  server->client->status(Deadline::after(kServerAnswer),
-                         [this, index, generation, server, error](Result<runtime::TaskStatus> status) {
-                           if (!status) return server_lost(*server, status.error().message);
-                           if (status->incarnation != server->incarnation || status->epoch != epoch_)
-                             return server_lost(*server, "it has lost its variables");
-                           bool gave_up = false;
-                           {
-                             const Lock lock(mutex_);
-                             gave_up = workers_[index].generation == generation &&
-                                       Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
-                           }
-                           if (gave_up)
-                             return server_lost(*server, workers_[index].name + " can't reach it: " + error.message);
-                           resume_worker_soon(index, generation);
-                         });
+  server->client->status(Deadline::after(kServerAnswer), [this, index, generation, server, error](
+                                                             const Result<runtime::TaskStatus>& status) {
+    server_checked(index, generation, *server, error, status);
+  });
+}
+
+void Coordinator::server_checked(std::size_t index, std::uint64_t generation, const Server& server, const Error& error,
+                                 const Result<runtime::TaskStatus>& status) {
+  if (!status) {
+    const bool may_pass = status.error().code == Code::kUnavailable || status.error().code == Code::kDeadlineExceeded;
+    if (!may_pass) return server_lost(server, status.error().message);
+    return resume_worker_soon(index, generation);  // it is away for us, too: server_event() says for how long
+  }
+  if (status->incarnation != server.incarnation) return server_lost(server, kRestarted);
+  if (status->epoch != epoch_) return fenced_off(error);
+  bool is_its_own = false;
+  {
+    const Lock lock(mutex_);
+    is_its_own = workers_[index].generation == generation &&
+                 Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
+  }
+  if (is_its_own) return worker_lost(index, generation, error.message, false, true);
+  resume_worker_soon(index, generation);
 }
 
 void Coordinator::resume_worker_soon(std::size_t index, std::uint64_t generation) {

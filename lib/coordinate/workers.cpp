@@ -11,8 +11,8 @@
 namespace tfd::coordinate {
 namespace {
 
-constexpr Duration kMostBackoff = std::chrono::seconds(30);
-constexpr Duration kServerAnswer = std::chrono::seconds(5);
+constexpr Duration kMostLoadBackoff = std::chrono::seconds(30);
+constexpr Duration kWorkerAnswer = std::chrono::seconds(5);
 constexpr Duration kOccupied = std::chrono::seconds(1);  // after which one that doesn't load is asked what it does
 
 }  // namespace
@@ -27,13 +27,8 @@ void Coordinator::on_peer(const transport::PeerEvent& event) {
     const Lock lock(mutex_);
     return changed_.notify_all();  // see find_replicas()
   }
-  for (const Server& server : servers_) {
-    if (server.name != event.name || !servers_ready_) continue;
-    if (event.state == transport::PeerState::kLost && !options_.transient) return server_lost(server, event.reason);
-    if (event.state == transport::PeerState::kUp && event.incarnation != server.incarnation)
-      return server_lost(server, "it was restarted and has lost its variables");
-    return;
-  }
+  for (std::size_t i = 0; i < servers_.size(); ++i)
+    if (servers_[i].name == event.name) return servers_ready_ ? server_event(i, event) : void();
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (workers_[i].name != event.name || workers_[i].has_left) continue;
     if (event.state == transport::PeerState::kUp) worker_up(i, event.incarnation);
@@ -109,7 +104,7 @@ void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) 
     if (!is_loading(lock)) return;
   }
   workers_[index].client->status(
-      Deadline::after(kServerAnswer), [this, index, generation, is_loading](const Result<runtime::TaskStatus>& status) {
+      Deadline::after(kWorkerAnswer), [this, index, generation, is_loading](const Result<runtime::TaskStatus>& status) {
         if (!status || !status->is_abandoned || status->doing.empty()) return;
         {
           const Lock lock(mutex_);
@@ -177,7 +172,7 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     worker.reason = error.message;
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
     pause = worker.backoff;
-    worker.backoff = std::min(worker.backoff * 2, kMostBackoff);
+    worker.backoff = std::min(worker.backoff * 2, kMostLoadBackoff);
     const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
     if (error.task.empty()) error.task = worker.name;
     if (!any_ready_ && !may_pass && !load_error_) load_error_ = error;
@@ -267,7 +262,6 @@ void Coordinator::worker_ready(std::size_t index) {
     worker.paused = false;
     worker.server_trouble_since = {};
     if (!options_.commands) worker.window = Window(options_.window);
-    worker.backoff = std::chrono::seconds(1);
     worker.since = Clock::now();
     is_back = std::exchange(worker.was_ready, true);
     refresh_values(lock, index);

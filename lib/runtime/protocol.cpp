@@ -352,6 +352,41 @@ Result<UpdateRequest> decode_update(const Message& message) {
   return out;
 }
 
+Message encode(const Claim& claim) {
+  Writer out;
+  out.put(claim.host);
+  out.put(claim.pid);
+  out.put(claim.take_over);
+  out.put(claim.adopt);
+  out.put(claim.held);
+  return make_message(Kind::kClaim, out);
+}
+
+Result<Claim> decode_claim(const Message& message) {
+  Reader in(message, Kind::kClaim);
+  Claim out;
+  out.host = in.text();
+  out.pid = in.number<std::int64_t>();
+  out.take_over = in.flag();
+  out.adopt = in.flag();
+  out.held = in.number<std::uint64_t>();
+  TFD_TRY(in.end("claim"));
+  return out;
+}
+
+Message encode_epoch(std::uint64_t epoch) {
+  Writer out;
+  out.put(epoch);
+  return make_message(Kind::kClaim, out);
+}
+
+Result<std::uint64_t> decode_epoch(const Message& message) {
+  Reader in(message, Kind::kClaim);
+  const auto epoch = in.number<std::uint64_t>();
+  TFD_TRY(in.end("claim"));
+  return epoch;
+}
+
 Message encode(const TaskStatus& status) {
   Writer out;
   out.put(status.task.job);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tfd/program/program.hpp"
+#include "tfd/runtime/epoch.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/store.hpp"
@@ -36,6 +37,7 @@ enum class Kind : std::uint16_t {
   kSettle = 16,       // of a parameter server: sequence numbers that are over
   kAssignRows = 17,   // an UpdateRequest outside of any closure
   kGiveBack = 18,     // of a worker: some of what it hasn't begun; the answer to those is kDrop's
+  kClaim = 19,        // of a parameter server: an epoch
 };
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -105,6 +107,11 @@ transport::Message encode(const Settle& settle);
 Result<Settle> decode_settle(const transport::Message& message);
 transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
 Result<UpdateRequest> decode_update(const transport::Message& message);
+transport::Message encode(const Claim& claim);
+Result<Claim> decode_claim(const transport::Message& message);
+/// The answer to a claim.
+transport::Message encode_epoch(std::uint64_t epoch);
+Result<std::uint64_t> decode_epoch(const transport::Message& message);
 transport::Message encode(const TaskStatus& status);
 Result<TaskStatus> decode_status(const transport::Message& message);
 

@@ -141,7 +141,7 @@ void PsService::loaded(Loading& loading) {
     if (newest_ == epoch) newest_ = epoch_;  // what was there stays
     return loading.responder->reply(fail(std::move(*loading.store).error()));
   }
-  if (loading.store && epoch > epoch_) {
+  if (loading.store && epoch != epoch_ && !is_older(epoch, epoch_)) {
     store_ = std::move(**loading.store);
     epoch_ = epoch;
   }

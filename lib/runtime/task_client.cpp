@@ -35,6 +35,10 @@ transport::ReplyCallback counted(std::size_t count, TaskClient::Callback<std::ve
 
 }  // namespace
 
+void TaskClient::claim(const Claim& claim, Deadline deadline, Callback<std::uint64_t> done) {
+  endpoint_.request(peer_, encode(claim), deadline, decoded(std::move(done), decode_epoch));
+}
+
 void TaskClient::load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch,
                               Deadline deadline, Callback<void> done) {
   load(program, placement, epoch, deadline, {}, std::move(done), 0);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "command_runner.hpp"
+#include "epoch_keeper.hpp"
 #include "protocol.hpp"
 #include "ps_service.hpp"
 #include "tfd/base/environment.hpp"
@@ -36,6 +37,7 @@ EpochRule epoch_rule_of(std::uint16_t kind) {
   if (is_command_kind(kind)) return EpochRule::kSession;
   switch (static_cast<Kind>(kind)) {
     case Kind::kStatus:
+    case Kind::kClaim:
       return EpochRule::kNone;
     case Kind::kShutdown:
       return EpochRule::kGoodbye;
@@ -51,7 +53,10 @@ class Server final : public TaskServer {
   explicit Server(TaskServerOptions options)
       : options_(std::move(options)),
         started_(Clock::now()),
-        ps_(cluster::format_task(options_.task), options_.make_engine) {}
+        ps_(cluster::format_task(options_.task), options_.make_engine),
+        epochs_(cluster::format_task(options_.task), [this](std::uint64_t connection, std::function<void(bool)> done) {
+          endpoint_->ping_caller(connection, std::move(done));
+        }) {}
 
   ~Server() override {
     ps_.stop();
@@ -110,6 +115,7 @@ class Server final : public TaskServer {
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kDrop) return responder.reply(drop(request));
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kGiveBack) return responder.reply(give_back(request));
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
+    if (static_cast<Kind>(request.kind) == Kind::kClaim) return claim(caller, request, std::move(responder));
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) return load_ps(request, std::move(responder));
     responder.reply(answer_as_ps(request));
   }
@@ -126,7 +132,7 @@ class Server final : public TaskServer {
         if (asked == 0) return {};
         [[fallthrough]];
       case EpochRule::kBegins:
-        if (asked != 0 && asked >= newest) return {};
+        if (asked != 0 && !is_older(asked, newest)) return {};
         return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, the request has {})",
                     ps_name(), newest, asked);
       case EpochRule::kSession:
@@ -159,6 +165,12 @@ class Server final : public TaskServer {
     ps_.load_program(
         std::move(*load), [this](std::function<void()> action) { endpoint_->post(std::move(action)); },
         std::move(responder));
+  }
+
+  void claim(const transport::Caller& caller, const transport::Message& request, transport::Responder responder) {
+    auto claim = decode_claim(request);
+    if (!claim) return responder.reply(fail(std::move(claim).error()));
+    epochs_.claim(caller, std::move(*claim), ps_.epoch(), std::move(responder));
   }
 
   void shut_down(const transport::Message& request, transport::Responder responder) {
@@ -232,6 +244,7 @@ class Server final : public TaskServer {
   TaskServerOptions options_;
   Clock::time_point started_;
   PsService ps_;
+  EpochKeeper epochs_;  // of a parameter server
   std::atomic<bool> ready_{false};  // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;
   std::unique_ptr<WorkerService> worker_;

@@ -83,6 +83,7 @@ class WorkerService {
   transport::Endpoint& endpoint_;
   const TaskServerOptions& options_;
   std::stop_source stop_;
+  std::stop_source job_stop_;  // what runs now: stopped with it, or when nobody waits for its answer any more
 
   // The executor's own.
   int replicas_ = 1;

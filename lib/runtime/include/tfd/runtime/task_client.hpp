@@ -18,6 +18,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/runtime/epoch.hpp"
 #include "tfd/runtime/replica_copies.hpp"
 #include "tfd/runtime/shell_command.hpp"
 #include "tfd/tensor/tensor.hpp"
@@ -142,6 +143,10 @@ class TaskClient {
   /// where it has none.
   void set_epoch(std::uint64_t epoch) { *epoch_ = epoch; }
   std::uint64_t epoch() const { return *epoch_; }
+
+  /// Of parameter server 0: an epoch. kPermissionDenied: another coordinator has the cluster, and answers; the message
+  /// says which.
+  void claim(const Claim& claim, Deadline deadline, Callback<std::uint64_t> done);
 
   /// Gives the task the program and, on a worker, compiles its functions and connects to the parameter servers; on a
   /// parameter server makes its variables with their initial values (unless it has those of this epoch already).
