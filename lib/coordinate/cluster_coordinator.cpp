@@ -14,7 +14,19 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, at most
+constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, or can't be used, at most
+constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // whether those that are up still are
+
+/// What its message carries.
+std::uint64_t argument_bytes(const Closure& closure) {
+  std::uint64_t bytes = closure.command ? closure.command->text.size() : 0;
+  const auto add = [&bytes](const runtime::ArgumentValue& value) {
+    if (const auto* tensor = std::get_if<tensor::Tensor>(&value)) bytes += tensor->byte_size();
+  };
+  for (const auto& value : closure.call.args) add(value);
+  for (const auto& [name, value] : closure.call.kwargs) add(value);
+  return bytes;
+}
 
 }  // namespace
 
@@ -284,6 +296,7 @@ Result<bool> Coordinator::done() {
 Result<void> Coordinator::raise(Lock& lock) {
   if (fatal_) return fail(*fatal_);
   std::vector<ClosureId> ids;
+  closure->bytes = argument_bytes(*closure);
   auto error = queue_.raise(&ids);
   if (!error) return {};
   const auto cause = std::exchange(failed_id_, std::nullopt);

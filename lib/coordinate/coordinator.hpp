@@ -36,8 +36,10 @@ struct Closure {
   std::optional<runtime::ShellCommand> command = {};
   std::function<void(const std::string&, const std::string&)> on_moved = {};
   std::string label = {};
-  std::uint64_t turn = 0;                 // when it was given to the worker that has it: a worker keeps their order
+  std::uint64_t bytes = 0;                // of its arguments
+  std::uint64_t turn = 0;                 // when it was given to the worker that has it
   std::vector<std::string> died_of = {};  // workers that died while they had begun it
+  bool runs_alone = false;                // a worker died that may have begun it or another one: see begun_by()
 };
 
 enum class WorkerState {
@@ -81,6 +83,7 @@ struct Worker {
   Window window{1};
   bool making_iterator = false;
   bool gives_back = false;  // asked for what it hasn't begun
+  bool runs_alone = false;  // what it holds, if anything, is one of those
   bool paused = false;      // it couldn't reach a parameter server, which is being asked
   bool was_ready = false;
   std::uint64_t returns = 0;                   // times that it was lost with the program: its data began then
@@ -210,7 +213,10 @@ class Coordinator final : public ClusterCoordinator {
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                    bool died = true);
-  std::set<ClosureId> begun_by(const Lock& lock, const Worker& worker) const;
+  struct Begun {
+    std::set<ClosureId> surely, perhaps;
+  };
+  Begun begun_by(const Lock& lock, const Worker& worker) const;
   std::optional<Error> count_loss(const Lock& lock, Closure& closure, const std::string& worker,
                                   std::vector<std::string>& said) const;
   void ask_what_it_does(std::size_t index, std::uint64_t generation);
