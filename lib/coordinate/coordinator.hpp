@@ -91,6 +91,7 @@ struct Worker {
   Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
   Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
   std::string reason = "not reached yet";      // why it is away
+  std::optional<Error> load_error = {};        // of this incarnation, that won't pass by itself; until it is ready
   std::string occupied;                        // while it is loading: what of an earlier coordinator's it still does
   bool has_left = false;                       // a newer spec is without it; it may come back
   bool joined_later = false;                   // by a newer spec
@@ -174,6 +175,9 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> read_spec(const cluster::ClusterConfig& config);
   Result<int> find_replicas(Deadline deadline);
   Result<void> wait_for_worker(Deadline deadline);
+  bool wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready);
+  bool are_all_unusable(const Lock& lock) const;
+  Error describe_unusable(const Lock& lock) const;
   Error no_worker(const std::string& waiting) const;
   Result<void> raise(Lock& lock);  // whatever is pending; the lock is released where there is something
   static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
@@ -210,6 +214,7 @@ class Coordinator final : public ClusterCoordinator {
   // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
   void worker_refused(const transport::PeerEvent& event);
+  void cannot_use(const Lock& lock, std::size_t index, Error error);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                    bool died = true);
@@ -314,7 +319,8 @@ class Coordinator final : public ClusterCoordinator {
   std::map<std::string, std::vector<SharedValue>> values_on_workers_;
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
   bool evaluates_no_more_ = false;
-  std::optional<Error> load_error_;  // the first, while no worker was ready yet
+  std::vector<std::size_t> unusable_;  // workers with a load_error, in the order of those, while none was ready yet
+  Clock::time_point unusable_since_{};
   std::optional<TransientFailures> transient_;
   bool any_ready_ = false;
   int replicas_ = 1;     // of each worker
