@@ -39,8 +39,10 @@ struct Closure {
   std::optional<runtime::ShellCommand> command = {};
   std::function<void(const std::string&, const std::string&)> on_moved = {};
   std::string label = {};
-  std::uint64_t turn = 0;                 // when it was given to the worker that has it: a worker keeps their order
+  std::uint64_t bytes = 0;                // of its arguments
+  std::uint64_t turn = 0;                 // when it was given to the worker that has it
   std::vector<std::string> died_of = {};  // workers that died while they had begun it
+  bool runs_alone = false;                // a worker died that may have begun it or another one: see begun_by()
 };
 
 enum class WorkerState {
@@ -84,6 +86,7 @@ struct Worker {
   Window window{1};
   bool making_iterator = false;
   bool gives_back = false;  // asked for what it hasn't begun
+  bool runs_alone = false;  // what it holds, if anything, is one of those
   bool paused = false;      // it couldn't reach a parameter server, which is being asked
   bool was_ready = false;
   std::uint64_t returns = 0;                   // times that it was lost with the program: its data began then
@@ -91,6 +94,7 @@ struct Worker {
   Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
   Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
   std::string reason = "not reached yet";      // why it is away
+  std::optional<Error> load_error = {};        // of this incarnation, that won't pass by itself; until it is ready
   std::string occupied;                        // while it is loading: what of an earlier coordinator's it still does
   bool has_left = false;                       // a newer spec is without it; it may come back
   bool joined_later = false;                   // by a newer spec
@@ -176,6 +180,9 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> read_spec(const cluster::ClusterConfig& config);
   Result<int> find_replicas(Deadline deadline);
   Result<void> wait_for_worker(Deadline deadline);
+  bool wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready);
+  bool are_all_unusable(const Lock& lock) const;
+  Error describe_unusable(const Lock& lock) const;
   Error no_worker(const std::string& waiting) const;
   Result<void> raise(Lock& lock);  // whatever is pending; the lock is released where there is something
   static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
@@ -215,10 +222,14 @@ class Coordinator final : public ClusterCoordinator {
   // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
   void worker_refused(const transport::PeerEvent& event);
+  void cannot_use(const Lock& lock, std::size_t index, Error error);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                    bool died = true, bool is_unfit = false);
-  std::set<ClosureId> begun_by(const Lock& lock, const Worker& worker) const;
+  struct Begun {
+    std::set<ClosureId> surely, perhaps;
+  };
+  Begun begun_by(const Lock& lock, const Worker& worker) const;
   std::optional<Error> count_loss(const Lock& lock, Closure& closure, const std::string& worker,
                                   std::vector<std::string>& said) const;
   void ask_what_it_does(std::size_t index, std::uint64_t generation);
@@ -327,7 +338,8 @@ class Coordinator final : public ClusterCoordinator {
   std::map<std::string, std::vector<SharedValue>> values_on_workers_;
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
   bool evaluates_no_more_ = false;
-  std::optional<Error> load_error_;  // the first, while no worker was ready yet
+  std::vector<std::size_t> unusable_;  // workers with a load_error, in the order of those, while none was ready yet
+  Clock::time_point unusable_since_{};
   std::optional<TransientFailures> transient_;
   bool any_ready_ = false;
   int replicas_ = 1;     // of each worker

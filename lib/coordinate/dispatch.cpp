@@ -73,15 +73,23 @@ bool Coordinator::hand_out(const Lock&, Share share, std::vector<Dispatched>& ta
     Worker& worker = workers_[index];
     next_worker_ = (next_worker_ + 1) % workers_.size();
     const std::size_t most = share == Share::kWindow ? worker.window.size() : worker.window.at_once();
-    if (worker.state != WorkerState::kReady || worker.paused || worker.held.size() >= most) {
+    if (worker.state != WorkerState::kReady || worker.paused || worker.held.size() >= most ||
+        (worker.runs_alone && !worker.held.empty())) {
       ++passed_over;
       continue;
     }
-    const auto id = queue_.has_error() ? std::nullopt : queue_.take();
+    const auto id = queue_.has_error() ? std::nullopt : queue_.next();
     if (!id) {
       next_worker_ = index;
       return false;
     }
+    const bool runs_alone = closures_.at(*id)->runs_alone;
+    if (runs_alone && !worker.held.empty()) {  // for a worker that holds nothing; what is queued behind it waits, too
+      ++passed_over;
+      continue;
+    }
+    worker.runs_alone = runs_alone;
+    (void)queue_.take();
     passed_over = 0;
     const ClosurePtr& closure = closures_.at(*id);
     if (!closure->sequenced) {

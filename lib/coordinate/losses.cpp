@@ -15,6 +15,7 @@ constexpr Duration kMostBackoff = std::chrono::seconds(30);
 constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
 constexpr Duration kServerAnswer = std::chrono::seconds(5);
 constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
+constexpr std::uint64_t kSentWhole = 16 << 10;  // arguments that the transport never cuts into pieces
 constexpr std::size_t kSuspicious = 3;  // workers that a closure is lost with, until the log says so
 
 /// Of a command, for a message.
@@ -25,12 +26,28 @@ std::string shortened(const std::string& command) {
 
 }  // namespace
 
-/// A worker begins closures in the order they came: one at a time, or as many commands as it has slots.
-std::set<ClosureId> Coordinator::begun_by(const Lock&, const Worker& worker) const {
-  std::vector<ClosureId> ids(worker.held.begin(), worker.held.end());
-  std::ranges::sort(ids, {}, [this](ClosureId id) { return closures_.at(id)->turn; });
-  ids.resize(std::min(ids.size(), worker.window.at_once()));
-  return {ids.begin(), ids.end()};
+/// A worker begins closures in the order they came: one at a time, or as many commands as it has slots. They come in the
+/// order of their turns, except that what the transport sends in pieces may be overtaken: by whatever is sent whole, and
+/// by what has fewer pieces.
+Coordinator::Begun Coordinator::begun_by(const Lock&, const Worker& worker) const {
+  std::vector<const Closure*> held;
+  for (const ClosureId id : worker.held) held.push_back(closures_.at(id).get());
+  std::ranges::sort(held, {}, &Closure::turn);
+  const auto may_overtake = [](const Closure& later, const Closure& earlier) {
+    const bool is_alike = later.bytes == earlier.bytes && later.call.function == earlier.call.function;
+    return earlier.bytes > kSentWhole && !is_alike;
+  };
+  Begun begun;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    std::size_t surely_before = 0, perhaps_before = i;
+    for (std::size_t j = 0; j < i; ++j) surely_before += may_overtake(*held[i], *held[j]) ? 0 : 1;
+    for (std::size_t j = i + 1; j < held.size(); ++j) perhaps_before += may_overtake(*held[j], *held[i]) ? 1 : 0;
+    if (perhaps_before < worker.window.at_once())
+      begun.surely.insert(held[i]->id);
+    else if (surely_before < worker.window.at_once())
+      begun.perhaps.insert(held[i]->id);
+  }
+  return begun;
 }
 
 /// The error of a closure that may not be tried again; `said` is for the log, once.
@@ -82,14 +99,16 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
       pause = worker.backoff;
       worker.backoff = std::min(worker.backoff * 2, kMostBackoff);
     }
-    const auto begun = died ? begun_by(lock, worker) : std::set<ClosureId>();
+    const auto begun = died ? begun_by(lock, worker) : Begun();
     std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
     std::ranges::sort(held);
     worker.held.clear();
     const Error meanwhile{Code::kCancelled, "its worker was lost meanwhile", {}};
     for (const ClosureId id : held) {
       const ClosurePtr closure = closures_.at(id);
-      if (begun.contains(id)) {
+      // One that is run alone from now on is told apart the next time; this time counts for none of them.
+      closure->runs_alone = closure->runs_alone || begun.perhaps.contains(id);
+      if (begun.surely.contains(id)) {
         if (auto over = count_loss(lock, *closure, worker.name, suspicions)) {
           fail_closure(lock, *closure, std::move(*over));
           ended.push_back(closure);

@@ -36,13 +36,22 @@ void Coordinator::on_peer(const transport::PeerEvent& event) {
   }
 }
 
-/// It answers, but not to us: another key, or another version. Whoever waits for the first worker is told at once.
+/// It answers, but not to us: another key, or another version.
 void Coordinator::worker_refused(const transport::PeerEvent& event) {
   if (is_server(event.name)) return;  // what it was asked has failed
   const Lock lock(mutex_);
-  if (!any_ready_ && !load_error_)
-    load_error_ = Error{*event.refused, fmt::format("{} {}", event.name, event.reason), event.name};
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].name == event.name)
+      cannot_use(lock, i, {*event.refused, fmt::format("{} {}", event.name, event.reason), event.name});
   changed_.notify_all();
+}
+
+/// Whoever waits for the first worker is told when no other one is left: see find_unusable().
+void Coordinator::cannot_use(const Lock&, std::size_t index, Error error) {
+  if (any_ready_) return;
+  if (unusable_.empty()) unusable_since_ = Clock::now();
+  if (!workers_[index].load_error) unusable_.push_back(index);
+  workers_[index].load_error = std::move(error);
 }
 
 void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnation) {
@@ -59,6 +68,10 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
     if (fatal_ || closing_ || worker.has_left) return;
     if (worker.state == WorkerState::kWaiting && servers_ready_) worker.state = WorkerState::kAway;
     if (worker.state != WorkerState::kAway) return;
+    if (worker.incarnation != incarnation && worker.load_error) {  // another process: it may do
+      worker.load_error.reset();
+      std::erase(unusable_, index);
+    }
     worker.incarnation = incarnation;
     worker.state = servers_ready_ ? WorkerState::kLoading : WorkerState::kWaiting;
     worker.since = Clock::now();
@@ -175,7 +188,7 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     worker.backoff = std::min(worker.backoff * 2, kMostLoadBackoff);
     const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
     if (error.task.empty()) error.task = worker.name;
-    if (!any_ready_ && !may_pass && !load_error_) load_error_ = error;
+    if (!may_pass) cannot_use(lock, index, error);
     changed_.notify_all();
     is_news = any_ready_ && !closing_ && !may_pass;
   }
@@ -263,6 +276,7 @@ void Coordinator::worker_ready(std::size_t index) {
     worker.server_trouble_since = {};
     if (!options_.commands) worker.window = Window(options_.window);
     worker.since = Clock::now();
+    worker.load_error.reset();
     is_back = std::exchange(worker.was_ready, true);
     refresh_values(lock, index);
     any_ready_ = true;
