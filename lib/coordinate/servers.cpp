@@ -42,7 +42,7 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
   TFD_TRY(endpoint_->wait_up(peers, deadline));
   for (Server& server : servers_) server.incarnation = endpoint_->incarnation_of(server.client->peer());
   TFD_TRY(ask_all<void>(servers_, [this](const Server& server, std::size_t, auto done) {
-    server.client->load_program(program_, placement_, epoch_, Deadline::after(kLoadTimeout), std::move(done));
+    server.client->load_program(packed_, epoch_, Deadline::after(kLoadTimeout), std::move(done));
   }));
   return {};
 }
