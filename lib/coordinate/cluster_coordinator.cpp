@@ -138,6 +138,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   if (has_copies && !options_.commands)
     copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
   placement_ = runtime::place_variables(program_, std::move(ps), copies_);
+  packed_ = runtime::PackedProgram::pack(program_, placement_);
   TFD_TRY(load_servers(deadline));
   servers_ready_ = true;
   opened_ = true;

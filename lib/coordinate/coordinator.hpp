@@ -309,6 +309,7 @@ class Coordinator final : public ClusterCoordinator {
   const std::shared_ptr<FetchBoard> board_;  // with the values
   cluster::ClusterConfig config_;
   runtime::Placement placement_;
+  runtime::PackedProgram packed_;  // of both
   runtime::ReplicaCopies copies_;  // with as many replicas as the first worker said
 
   mutable std::mutex mutex_;

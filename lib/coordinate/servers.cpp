@@ -146,7 +146,7 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
   for (Server& server : servers_) server.incarnation = endpoint_->incarnation_of(server.client->peer());
   if (!servers_.empty()) TFD_TRY(claim_cluster());
   TFD_TRY(ask_all<void>([this](const Server& server, std::size_t, auto done) {
-    server.client->load_program(program_, placement_, epoch_, Deadline::after(kLoadTimeout), std::move(done));
+    server.client->load_program(packed_, epoch_, Deadline::after(kLoadTimeout), std::move(done));
   }));
   return {};
 }

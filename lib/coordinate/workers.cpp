@@ -86,7 +86,7 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
   const std::uint64_t stream = shuffle_stream_of(Lock(mutex_), workers_[index]);
   workers_[index].client->load_worker(
-      program_, placement_, epoch_, Deadline::after(kLoadTimeout),
+      packed_, epoch_, Deadline::after(kLoadTimeout),
       [this, index, generation](int replicas) { runs(index, generation, replicas); },
       [this, index, generation](Result<void> loaded) {
         if (!loaded) return load_failed(index, generation, std::move(loaded).error());

@@ -39,8 +39,9 @@ class Servers final : public ParameterServers {
 
   Result<void> load(const program::Program& program, std::uint64_t epoch, Deadline deadline) override {
     set_epoch(epoch);
+    const auto packed = PackedProgram::pack(program, placement_);
     TFD_TRY(ask_all<void>([&](TaskClient& task, std::size_t, auto done) {
-      task.load_program(program, placement_, epoch, deadline, std::move(done));
+      task.load_program(packed, epoch, deadline, std::move(done));
     }));
     return {};
   }

@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include "command_runner.hpp"
 #include "epoch_keeper.hpp"
@@ -41,6 +43,7 @@ EpochRule epoch_rule_of(std::uint16_t kind) {
       return EpochRule::kNone;
     case Kind::kShutdown:
       return EpochRule::kGoodbye;
+    case Kind::kBringProgram:
     case Kind::kLoadProgram:
       return EpochRule::kBegins;
     default:
@@ -82,6 +85,7 @@ class Server final : public TaskServer {
       handle(caller, std::move(request), std::move(responder));
     };
     endpoint.on_caller_gone = [this](const transport::Caller& caller) {
+      if (brought_ && brought_->connection == caller.connection) brought_.reset();
       if (ready_ && worker_) worker_->caller_gone(caller);
     };
     ready_ = false;
@@ -96,18 +100,29 @@ class Server final : public TaskServer {
   transport::Incarnation incarnation() const override { return endpoint_->incarnation(); }
 
  private:
+  struct Brought {
+    transport::Message program;
+    std::uint64_t connection = 0;  // of who brought it: gone with him
+  };
+
   // On the I/O thread.
   void handle(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     if (!ready_) {
       if (static_cast<Kind>(request.kind) == Kind::kStatus) return responder.reply(encode(starting_status()));
       return responder.reply(fail(Code::kUnavailable, "{} is starting", ps_name()));
     }
+    if (brought_ && (brought_->program.epoch == loaded() || is_older(brought_->program.epoch, loaded()))) brought_.reset();
     if (auto fits = check_epoch(request); !fits) return responder.reply(fail(std::move(fits).error()));
     switch (static_cast<Kind>(request.kind)) {
       case Kind::kStatus:
         return responder.reply(encode(status()));
       case Kind::kShutdown:
         return shut_down(request, std::move(responder));
+      case Kind::kBringProgram:
+        brought_ = Brought{std::move(request), caller.connection};
+        return responder.reply(encode_empty(Kind::kBringProgram));
+      case Kind::kLoadProgram:
+        return load(caller, std::move(request), std::move(responder));
       default:
         break;
     }
@@ -116,7 +131,6 @@ class Server final : public TaskServer {
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kGiveBack) return responder.reply(give_back(request));
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
     if (static_cast<Kind>(request.kind) == Kind::kClaim) return claim(caller, request, std::move(responder));
-    if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) return load_ps(request, std::move(responder));
     responder.reply(answer_as_ps(request));
   }
 
@@ -125,6 +139,8 @@ class Server final : public TaskServer {
   Result<void> check_epoch(const transport::Message& request) const {
     const std::uint64_t asked = request.epoch;
     const std::uint64_t newest = worker_ ? worker_->newest() : ps_.newest();  // also while that is still being loaded
+    const bool is_newer = brought_ && !is_older(brought_->program.epoch, newest);
+    const std::uint64_t newest_brought = is_newer ? brought_->program.epoch : newest;
     switch (epoch_rule_of(request.kind)) {
       case EpochRule::kNone:
         return {};
@@ -132,9 +148,9 @@ class Server final : public TaskServer {
         if (asked == 0) return {};
         [[fallthrough]];
       case EpochRule::kBegins:
-        if (asked != 0 && !is_older(asked, newest)) return {};
+        if (asked != 0 && !is_older(asked, newest_brought)) return {};
         return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, the request has {})",
-                    ps_name(), newest, asked);
+                    ps_name(), newest_brought, asked);
       case EpochRule::kSession:
         if (asked != 0) return {};
         return fail(Code::kPermissionDenied, "a request about a session of {} that doesn't say which", ps_name());
@@ -159,13 +175,24 @@ class Server final : public TaskServer {
     return encode_empty(Kind::kGiveBack);
   }
 
-  void load_ps(const transport::Message& request, transport::Responder responder) {
-    auto load = decode_load_program(request);
+  // What was brought is kept until the task has loaded it: others may ask for the same, and so may the next attempt.
+  void load(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
+    if (auto decoded = decode_load(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
+    const bool is_there = request.epoch == loaded();
+    if (!is_there && (!brought_ || brought_->program.epoch != request.epoch))
+      return responder.reply(fail(Code::kUnavailable, "{} was not brought the program", ps_name()));
+    std::optional<transport::Message> program;
+    if (!is_there) program = brought_->program;
+    if (worker_) return worker_->submit(caller, std::move(request), std::move(responder), std::move(program));
+    if (is_there) return responder.reply(encode_empty(Kind::kLoadProgram));
+    auto load = decode_program(*program);
     if (!load) return responder.reply(fail(std::move(load).error()));
     ps_.load_program(
         std::move(*load), [this](std::function<void()> action) { endpoint_->post(std::move(action)); },
         std::move(responder));
   }
+
+  std::uint64_t loaded() const { return worker_ ? worker_->epoch() : ps_.epoch(); }
 
   void claim(const transport::Caller& caller, const transport::Message& request, transport::Responder responder) {
     auto claim = decode_claim(request);
@@ -245,6 +272,7 @@ class Server final : public TaskServer {
   Clock::time_point started_;
   PsService ps_;
   EpochKeeper epochs_;  // of a parameter server
+  std::optional<Brought> brought_;  // the I/O thread's
   std::atomic<bool> ready_{false};  // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;
   std::unique_ptr<WorkerService> worker_;

@@ -57,7 +57,7 @@ void WorkerService::stop() {
 }
 
 void WorkerService::submit(const transport::Caller& caller, transport::Message request,
-                           transport::Responder responder) {
+                           transport::Responder responder, std::optional<transport::Message> program) {
   std::deque<Job> ended;
   {
     std::unique_lock lock(mutex_);
@@ -71,7 +71,7 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
         ended = abandon(lock, [&](std::uint64_t connection) { return connection != caller.connection; });
       }
     }
-    jobs_.push_back({std::move(request), std::move(responder), caller.connection});
+    jobs_.push_back({std::move(request), std::move(responder), caller.connection, std::move(program)});
     wake_.notify_one();
   }
   for (Job& job : ended) job.responder.reply(fail(fenced_off()));
@@ -175,7 +175,7 @@ void WorkerService::execute(std::stop_token stop) {
     if (stop.stop_requested()) job_stop_.request_stop();
     dropping_ = drop_;
     lock.unlock();
-    auto reply = answer(job->request);
+    auto reply = answer(*job);
     activity_.end();  // before the answer, so that who has it doesn't see it still at work
     if (!reply && is_abandoned()) reply = fail(fenced_off());
     job->responder.reply(std::move(reply));
@@ -193,17 +193,19 @@ void WorkerService::forget_stopped() {
 
 // Its epoch was the newest when the request came, behind the load of that program; which may have failed, or another
 // one may be there by now.
-Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {
-  if (epoch == epoch_ && program_) return {};
+Result<void> WorkerService::check_epoch(const transport::Message& request) const {
+  const bool is_load = static_cast<Kind>(request.kind) == Kind::kLoadProgram;
+  if (is_load ? request.epoch >= epoch_ : request.epoch == epoch_ && program_) return {};
   return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})",
-              epoch_.load(), epoch);
+              epoch_.load(), request.epoch);
 }
 
-Result<transport::Message> WorkerService::answer(const transport::Message& request) {
-  if (static_cast<Kind>(request.kind) != Kind::kLoadProgram) TFD_TRY(check_epoch(request.epoch));
+Result<transport::Message> WorkerService::answer(const Job& job) {
+  const transport::Message& request = job.request;
+  TFD_TRY(check_epoch(request));
   switch (static_cast<Kind>(request.kind)) {
     case Kind::kLoadProgram:
-      return finish_load(request.epoch, load_program(TFD_TRY(decode_load_program(request))));
+      return finish_load(request.epoch, load_program(job));
     case Kind::kCreateIterator:
       return create_iterator(TFD_TRY(decode_create_iterator(request)));
     case Kind::kDropIterator:
@@ -226,8 +228,11 @@ Result<transport::Message> WorkerService::answer(const transport::Message& reque
   }
 }
 
-Result<transport::Message> WorkerService::load_program(const LoadProgram& load) {
-  if (load.epoch != epoch_) {
+Result<transport::Message> WorkerService::load_program(const Job& job) {
+  const std::uint64_t shuffle_stream = TFD_TRY(decode_load(job.request));
+  if (job.request.epoch != epoch_) {
+    if (!job.program) return fail(Code::kUnavailable, "this worker was not brought the program");
+    const LoadProgram load = TFD_TRY(decode_program(*job.program));
     activity_.begin("(the program)");
     program::Program program = TFD_TRY(parse_loaded(load));
     if (program.has_native()) TFD_TRY(check_native(options_));
@@ -256,7 +261,7 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
   } else {  // heard again: who asks makes those anew that somebody can still use
     std::erase_if(iterators_, [](const auto& one) { return !one.first.starts_with(kOwnIterator); });
   }
-  shuffle_stream_ = load.shuffle_stream;
+  shuffle_stream_ = shuffle_stream;
   return encode_empty(Kind::kLoadProgram);
 }
 
