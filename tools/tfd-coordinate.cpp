@@ -33,6 +33,7 @@ struct Asked {
   training::Common common;
   std::string closures;
   bool ordered = false;
+  bool forget = false;
   bool keep_going = false;
   std::int64_t max_losses = 0;
   bool by_role = false;
@@ -54,6 +55,9 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "Write larger results of closures to .npy files",
        .target = &a.inline_limit},
       {.names = "--results", .placeholder = "DIR", .help = "The directory of those files", .target = &a.results},
+      {.names = "--forget",
+       .help = "Keep the value of no closure beyond its answer: none is fetched",
+       .target = &a.forget},
       {.names = "--keep-going", .help = "When a closure fails, keep the others running", .target = &a.keep_going},
       {.names = "--max-losses",
        .placeholder = "N",
@@ -91,6 +95,8 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   out.keep_going = a.keep_going;
   out.max_losses = static_cast<int>(a.max_losses);
   out.keep_servers = a.common.keep_servers;
+  out.rejoin = a.common.rejoin;
+  out.take_over = a.common.take_over;
   if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinate::read_transient_limits(io.env));
   out.same_shuffles = a.compat == "tensorflow";
   out.log = io.log.for_room("coordinate");
@@ -169,6 +175,7 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
   }
   stream.ordered = a.ordered;
   stream.keep_going = a.keep_going;
+  stream.forget = a.forget;
   if (a.inline_limit) stream.inline_limit = a.inline_limit->count;
   stream.results_directory = a.results;
   const auto started = Clock::now();

@@ -107,6 +107,8 @@ Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
   with.connect_timeout = with.linger = a.common.timeout;
+  with.rejoin = a.common.rejoin;
+  with.take_over = a.common.take_over;
   with.keep_servers = a.common.keep_servers;
   with.on_begin = [&signals] { signals.begin_training(); };
   with.train.grace = a.common.grace;

@@ -6,6 +6,7 @@ complete -c tfd-coordinate -l closures -r -F -d 'Run closures, JSON lines, inste
 complete -c tfd-coordinate -l ordered -d 'Answer closures in the order of their lines'
 complete -c tfd-coordinate -l inline-limit -x -d 'Write larger results of closures to .npy files'
 complete -c tfd-coordinate -l results -x -a '(__fish_complete_directories)' -d 'The directory of those files'
+complete -c tfd-coordinate -l forget -d 'Keep the value of no closure beyond its answer: none is fetched'
 complete -c tfd-coordinate -l keep-going -d 'When a closure fails, keep the others running'
 complete -c tfd-coordinate -l max-losses -x -d 'Fail a closure after N workers have died while running it (default: never)'
 complete -c tfd-coordinate -l by-role -d 'Coordinate as chief, serve as worker or ps, evaluate as evaluator'

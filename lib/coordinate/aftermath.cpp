@@ -66,7 +66,8 @@ void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, con
     }
     Error error = answer.error();
     if (error.task.empty()) error.task = servers_[server].name;
-    tries_again = transient_ && transient_->pass(error);
+    // One that is away may come back as it was; server_event() says when it doesn't.
+    tries_again = transient_ ? transient_->pass(error) : error.code == Code::kUnavailable;
   }
   if (!tries_again) return server_lost(servers_[server], answer.error().message);
   options_.log.info("{}: {}; trying again", servers_[server].name, answer.error().message);

@@ -35,6 +35,11 @@ void Answers::skip() {
   put(line, Kind::kOther, [](std::string&) {});
 }
 
+void Answers::expect(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  see_size(bytes);
+}
+
 void Answers::put(std::uint64_t line, Kind kind, Form form) {
   const std::scoped_lock lock(mutex_);
   switch (kind) {
@@ -86,13 +91,13 @@ void Answers::run() {
 
 void Answers::write_batch(std::vector<Item> batch) {
   std::string text;
-  std::size_t answers = 0;
+  std::size_t answers = 0, largest = 0;
   const auto append = [&](const Form& form) {
     const std::size_t before = text.size();
     form(text);
-    largest_ = std::max(largest_, text.size() - before);
+    largest = std::max(largest, text.size() - before);
     ++answers;
-    if (text.size() >= kFlushBytes) flush(text, std::exchange(answers, 0));
+    if (text.size() >= kFlushBytes) flush(text, std::exchange(answers, 0), largest);
   };
   for (Item& item : batch) {
     if (!ordered_) {
@@ -106,10 +111,10 @@ void Answers::write_batch(std::vector<Item> batch) {
       next = waiting_.erase(next);
     }
   }
-  flush(text, answers);
+  flush(text, answers, largest);
 }
 
-void Answers::flush(std::string& text, std::size_t answers) {
+void Answers::flush(std::string& text, std::size_t answers, std::size_t largest) {
   if (answers == 0) return;
   Result<void> written;
   if (!broken()) written = write_(text);
@@ -117,8 +122,15 @@ void Answers::flush(std::string& text, std::size_t answers) {
   const std::scoped_lock lock(mutex_);
   if (!written && !error_) error_ = std::move(written).error();
   unanswered_ -= answers;
-  limit_ = std::min(most_, std::max(kLeastUnanswered, kMostBytes / largest_));
+  see_size(largest);
   written_.notify_all();
+}
+
+// Under the lock.
+void Answers::see_size(std::size_t bytes) {
+  if (bytes <= largest_) return;
+  largest_ = bytes;
+  limit_ = std::min(most_, std::max(kLeastUnanswered, kMostBytes / largest_));
 }
 
 }  // namespace tfd::coordinate

@@ -31,6 +31,8 @@ class Answers {
   /// A line without an answer: an empty one. It has a number too.
   void skip();
   void put(std::uint64_t line, Kind kind, Form form);
+  /// A line that was read takes so much memory until it is answered: fewer may be, where that is much.
+  void expect(std::size_t bytes);
   /// Until every line is answered and written.
   Result<void> finish();
   bool broken() const;  // writing failed
@@ -43,7 +45,8 @@ class Answers {
   };
   void run();
   void write_batch(std::vector<Item> batch);
-  void flush(std::string& text, std::size_t answers);
+  void flush(std::string& text, std::size_t answers, std::size_t largest);
+  void see_size(std::size_t bytes);
 
   const WriteText write_;
   const bool ordered_;
@@ -57,7 +60,7 @@ class Answers {
   std::uint64_t next_line_ = 1;            // writer only
   std::size_t unanswered_ = 0;
   std::size_t limit_;
-  std::size_t largest_ = 1;
+  std::size_t largest_ = 1;  // of all lines, and of their answers as text
   bool ending_ = false;
   std::optional<Error> error_;
   ClosureStreamSummary summary_;

@@ -50,6 +50,7 @@ Result<const ArgumentReader::Shape*> ArgumentReader::find_shape(const std::strin
       if (std::ranges::find(slot->specs, spec) == slot->specs.end()) slot->specs.push_back(spec);
     }
   }
+  shape.results = results_of(*definition);
   return &shapes_.emplace(function, std::move(shape)).first->second;
 }
 
@@ -104,13 +105,25 @@ Result<Call> ArgumentReader::read(const std::string& function, const json* args,
   return call;
 }
 
-std::size_t ArgumentReader::count_results(const std::string& function) const {
-  const program::FunctionDef* definition = program_.find_function(function);
-  if (definition == nullptr) return 0;
-  std::size_t count = definition->returns.size();
-  for (const program::OutputBinding& output : definition->outputs)
-    count += output.kind == program::OutputKind::kResult ? 1 : 0;
-  return count;
+Result<ArgumentReader::Results> ArgumentReader::find_results(const std::string& function) {
+  return TFD_TRY(find_shape(function))->results;
+}
+
+ArgumentReader::Results ArgumentReader::results_of(const program::FunctionDef& function) const {
+  Results results;
+  const auto bytes_of = [](const tensor::TensorSpec& spec) {
+    return tensor::checked_byte_size(spec.dtype, spec.shape).value_or(0);
+  };
+  for (const function::Module& module : function.modules) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < function.outputs.size(); ++i)
+      if (function.outputs[i].kind == program::OutputKind::kResult) bytes += bytes_of(module.signature.results[i].spec);
+    results.bytes = std::max(results.bytes, bytes);
+  }
+  const auto own = std::ranges::count(function.outputs, program::OutputKind::kResult, &program::OutputBinding::kind);
+  results.count = static_cast<std::size_t>(own) + function.returns.size();
+  for (const std::string& name : function.returns) results.bytes += bytes_of(program_.find_variable(name)->spec);
+  return results;
 }
 
 Result<const program::VariableDef*> ArgumentReader::find_variable(const std::string& name) const {

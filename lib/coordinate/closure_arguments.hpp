@@ -24,8 +24,13 @@ class ArgumentReader {
   void add_dataset(const std::string& name, PerWorkerDataset dataset) { datasets_[name] = std::move(dataset); }
   /// `args` and `kwargs` may be null. kInvalidArgument names the argument.
   Result<Call> read(const std::string& function, const nlohmann::json* args, const nlohmann::json* kwargs);
-  /// How many values a call of it has: its results, and what it `returns`. 0 where there is no such function.
-  std::size_t count_results(const std::string& function) const;
+  /// The values of a call: its results, and what it `returns`.
+  struct Results {
+    std::size_t count = 0;
+    std::size_t bytes = 0;  // of all, on one replica; of modules for several batch sizes the most
+  };
+  /// kInvalidArgument where there is no such function.
+  Result<Results> find_results(const std::string& function);
   /// A value for a variable.
   Result<tensor::Tensor> read_value(const std::string& variable, const nlohmann::json& value) const;
   /// The same of so many rows of it.
@@ -42,8 +47,10 @@ class ArgumentReader {
   struct Shape {
     std::vector<Slot> args;
     std::map<std::string, Slot, std::less<>> kwargs;
+    Results results;
   };
   Result<const Shape*> find_shape(const std::string& function);
+  Results results_of(const program::FunctionDef& function) const;
   Result<const program::VariableDef*> find_variable(const std::string& name) const;
   Result<Argument> read_argument(const Slot* slot, const nlohmann::json& value) const;
 

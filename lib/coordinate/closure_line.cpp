@@ -14,8 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr NameTable<Op, 10> kOps{{{{Op::kSchedule, "schedule"},
+constexpr NameTable<Op, 11> kOps{{{{Op::kSchedule, "schedule"},
                                    {Op::kFetch, "fetch"},
+                                   {Op::kRelease, "release"},
                                    {Op::kJoin, "join"},
                                    {Op::kDone, "done"},
                                    {Op::kEvaluate, "evaluate"},
@@ -36,7 +37,7 @@ struct Key {
 constexpr std::array kScheduleKeys{Key{"function", Type::kText}, Key{"args", Type::kList, false},
                                    Key{"kwargs", Type::kObject, false}, Key{"replicas", Type::kText, false},
                                    Key{"step", Type::kWhole, false}};
-constexpr std::array kFetchKeys{Key{"of", Type::kAny}};
+constexpr std::array kOfKeys{Key{"of", Type::kAny}};
 constexpr std::array kEvaluateKeys{Key{"function", Type::kText}, Key{"steps", Type::kPositive, false}};
 constexpr std::array kDatasetKeys{Key{"dataset", Type::kText}};
 constexpr std::array kReadKeys{Key{"variable", Type::kText}, Key{"rows", Type::kAny, false}};
@@ -49,7 +50,8 @@ std::span<const Key> keys_of(Op op) {
     case Op::kSchedule:
       return kScheduleKeys;
     case Op::kFetch:
-      return kFetchKeys;
+    case Op::kRelease:
+      return kOfKeys;
     case Op::kEvaluate:
       return kEvaluateKeys;
     case Op::kCreatePerWorkerDataset:
@@ -222,7 +224,8 @@ Result<ClosureLine> parse_closure_line(std::string_view text, std::optional<std:
     return fail(Code::kInvalidArgument, "unknown op '{}'{}", printable(name), did_you_mean(name, kOps.names()));
   line.op = *known;
   TFD_TRY(check_keys(line.fields, name, keys_of(line.op)));
-  if (line.op == Op::kFetch) line.of = std::move(nlohmann::ordered_json::parse(text)["of"]);
+  if (line.op == Op::kFetch || line.op == Op::kRelease)
+    line.of = std::move(nlohmann::ordered_json::parse(text)["of"]);
   return line;
 }
 

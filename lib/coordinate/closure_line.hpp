@@ -18,6 +18,7 @@ namespace tfd::coordinate {
 enum class Op {
   kSchedule,
   kFetch,
+  kRelease,
   kJoin,
   kDone,
   kEvaluate,
@@ -33,7 +34,7 @@ struct ClosureLine {
   std::optional<std::string> id;  // its JSON text: "a" and 1 are different labels
   Op op = Op::kJoin;
   nlohmann::json fields;           // the whole line: has what its op needs, of the right types, and nothing else
-  nlohmann::ordered_json of = {};  // of a fetch: its keys in the order of the line
+  nlohmann::ordered_json of = {};  // of a fetch or a release: its keys in the order of the line
 };
 
 /// kInvalidArgument says what is wrong; `id` is set where the line had a good one, so that the answer can bear it.

@@ -44,6 +44,7 @@ Result<std::string> ClosureOps::answer(const ClosureLine& parsed, const std::str
       return change_cluster(parsed.fields);
     case Op::kSchedule:
     case Op::kFetch:
+    case Op::kRelease:
     case Op::kJoin:
     case Op::kDone:
     case Op::kEvaluate:

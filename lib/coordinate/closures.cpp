@@ -26,12 +26,19 @@ constexpr Duration kReadSlice = std::chrono::milliseconds(250);  // between look
 
 struct Fetch;
 
-/// A scheduled line with an id: its value, and the fetches that wait for it.
+/// A closure that can be fetched: its value, and the fetches that wait for it.
 struct Named {
-  bool scheduled = false;   // else the id is another line's
   std::size_t results = 0;  // that its function has
   std::optional<RemoteValue> value;
   std::vector<std::shared_ptr<Fetch>> waiting;
+};
+
+/// What stays of an id, of which there may be many millions.
+struct Known {
+  static constexpr std::uint64_t kForgotten = ~std::uint64_t{0};  // by --forget, not by a line
+  std::shared_ptr<Named> named;   // with its closure while that runs, and with its fetches until they are answered
+  std::uint64_t released_by = 0;  // a line
+  bool is_closure() const { return named || released_by > 0; }
 };
 
 struct Fetch {
@@ -51,6 +58,16 @@ std::string error_text(std::string_view status, const Error& error) {
   JsonLine object("status", status);
   object.add("error", error);
   return "," + std::move(object).text().substr(1);
+}
+
+std::size_t bytes_of_arguments(const Call& call) {
+  std::size_t bytes = 0;
+  const auto add = [&bytes](const Argument& value) {
+    if (const auto* tensor = std::get_if<tensor::Tensor>(&value)) bytes += tensor->byte_size();
+  };
+  for (const Argument& value : call.args) add(value);
+  for (const auto& [name, value] : call.kwargs) add(value);
+  return bytes;
 }
 
 /// For files of this line's values: its id where it can be a file's name.
@@ -108,10 +125,14 @@ class ClosureStream {
   Result<void> fetch(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<void> evaluate(std::uint64_t line, const std::string& label, const ClosureLine& parsed);
   Result<std::string> answer_now(std::uint64_t line, const ClosureLine& parsed);
+  Result<void> release(std::uint64_t line, const ClosureLine& parsed);
+  Result<void> check_kept(const std::string& id) const;
+  Result<void> check_arguments_kept(const ClosureLine& parsed);
   Result<void> join();
 
-  void closure_done(std::uint64_t line, const std::string& label, const std::string& name,
+  void closure_done(std::uint64_t line, const std::string& label, const std::string& name, Known* known,
                     const std::shared_ptr<Named>& named, const RemoteValue& value);
+  void keep_value(Known& known, const std::shared_ptr<Named>& named, const RemoteValue& value);
   void await_told();
   void put_closure(std::uint64_t line, const std::string& label, const std::string& name, const RemoteValue& value);
   void put_fetch(const std::shared_ptr<Fetch>& fetch);
@@ -129,9 +150,10 @@ class ClosureStream {
   ArgumentReader arguments_;
   ValueWriter values_;
   ClosureOps ops_;
-  std::unordered_map<std::string, std::shared_ptr<Named>> named_;  // every id seen; no value where it isn't a closure's
+  std::unordered_map<std::string, Known> known_;  // every id seen; its elements stay where they are
 
-  std::mutex mutex_;  // for what follows, and for the Named and Fetch objects: the I/O thread fills them
+  std::mutex mutex_;  // for what follows, and for the Known, Named and Fetch objects: the I/O thread fills them
+  std::shared_ptr<Named> nothing_;                       // with every id whose closure had no results
   std::unordered_map<ClosureId, std::string> failures_;  // label of those that cancel others
   std::size_t untold_ = 0;                               // scheduled, and on_done hasn't been called
   std::condition_variable told_;
@@ -196,7 +218,7 @@ void ClosureStream::handle(const std::string& text) {
   auto parsed = parse_closure_line(text, &id);
   const std::string label = id ? "{\"id\":" + *id : fmt::format("{{\"line\":{}", line);
   if (!parsed) return put_error(line, label, "error", parsed.error());
-  if (id && !named_.emplace(*id, std::make_shared<Named>()).second)
+  if (id && !known_.try_emplace(*id).second)
     return put_error(line, label, "error", {Code::kAlreadyExists, fmt::format("id {} was used before", *id), {}});
   Result<void> taken;
   switch (parsed->op) {
@@ -224,24 +246,32 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
     const auto found = parsed.fields.find(key);
     return found == parsed.fields.end() ? nullptr : &*found;
   };
-  Call call =
-      TFD_TRY(arguments_.read(parsed.fields["function"].get_ref<const std::string&>(), find("args"), find("kwargs")));
+  auto read = arguments_.read(parsed.fields["function"].get_ref<const std::string&>(), find("args"), find("kwargs"));
+  if (!read) {
+    TFD_TRY(check_arguments_kept(parsed));
+    return fail(std::move(read).error());
+  }
+  Call call = *std::move(read);
   if (const json* replicas = find("replicas"))
     call.replicas = TFD_TRY(program::parse_replicas(replicas->get_ref<const std::string&>()), "schedule: 'replicas'");
   if (const json* step = find("step")) call.step = step->get<std::int64_t>();
   TFD_TRY(check_call(arguments_.program(), call));
-  const std::shared_ptr<Named> named = parsed.id ? named_.at(*parsed.id) : nullptr;
+  Known* const known = parsed.id ? &known_.at(*parsed.id) : nullptr;
+  const auto named = known != nullptr && !options_.forget ? std::make_shared<Named>() : nullptr;
   const std::string name = name_for_files(line, parsed.id);
   call.label = parsed.id ? "closure " + *parsed.id : fmt::format("line {}", line);
-  call.on_done = [this, line, label, name, named](const RemoteValue& value) {
-    closure_done(line, label, name, named, value);
+  call.on_done = [this, line, label, name, known, named](const RemoteValue& value) {
+    closure_done(line, label, name, known, named, value);
   };
+  const auto results = TFD_TRY(arguments_.find_results(call.function));
+  const bool is_one = call.replicas == program::Replicas::kOne;
+  const auto replicas = static_cast<std::size_t>(is_one ? 1 : coordinator_.num_replicas_in_sync());
+  answers_.expect(bytes_of_arguments(call) + results.bytes * replicas);
+  if (named) named->results = results.count;
   {
     const std::scoped_lock lock(mutex_);
-    if (named) {
-      named->scheduled = true;
-      named->results = arguments_.count_results(call.function);
-    }
+    if (known != nullptr) known->named = named;
+    if (known != nullptr && options_.forget) known->released_by = Known::kForgotten;
     ++untold_;
   }
   auto value = coordinator_.schedule(std::move(call));
@@ -249,7 +279,7 @@ Result<void> ClosureStream::schedule(std::uint64_t line, const std::string& labe
   {
     const std::scoped_lock lock(mutex_);
     --untold_;
-    if (named) named->scheduled = false;
+    if (known != nullptr) *known = {};
   }
   await_told();
   put_raised(line, label, Op::kSchedule, value.error());
@@ -263,16 +293,18 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
   fetch->of = parsed.of;
   fetch->name = name_for_files(line, parsed.id);
   std::vector<RemoteRef> remotes;
-  TFD_TRY(collect_remotes(fetch->of, remotes));
+  TFD_TRY(collect_remotes("fetch", fetch->of, remotes));
   std::unique_lock lock(mutex_);
   for (const RemoteRef& ref : remotes) {
-    const auto named = named_.find(ref.id);
-    if (named == named_.end() || !named->second->scheduled)
+    const auto known = known_.find(ref.id);
+    if (known == known_.end() || !known->second.is_closure())
       return fail(Code::kInvalidArgument, "fetch: no closure was scheduled with the id {}", ref.id);
-    if (ref.result && *ref.result >= named->second->results)
+    TFD_TRY(check_kept(ref.id), "fetch");
+    const auto& named = known->second.named;
+    if (ref.result && *ref.result >= named->results)
       return fail(Code::kInvalidArgument, "fetch: no result {} of closure {}: it has {}, counted from 0", *ref.result,
-                  ref.id, named->second->results);
-    fetch->named.emplace(named->first, named->second);
+                  ref.id, named->results);
+    fetch->named.emplace(ref.id, named);
   }
   for (const auto& [id, named] : fetch->named) {
     if (named->value) continue;
@@ -282,6 +314,46 @@ Result<void> ClosureStream::fetch(std::uint64_t line, const std::string& label, 
   if (fetch->missing > 0) return {};
   lock.unlock();
   put_fetch(fetch);
+  return {};
+}
+
+// All of them, or none where one isn't known. One that still runs has its value dropped when that is there: only its
+// line and the fetches before this one get it.
+Result<void> ClosureStream::release(std::uint64_t line, const ClosureLine& parsed) {
+  const auto ids = TFD_TRY(collect_released(parsed.of));
+  std::vector<std::shared_ptr<Named>> dropped;  // without the lock: their tensors may be large
+  const std::scoped_lock lock(mutex_);
+  for (const std::string& id : ids) {
+    const auto known = known_.find(id);
+    if (known == known_.end() || !known->second.is_closure())
+      return fail(Code::kInvalidArgument, "release: no closure was scheduled with the id {}", id);
+  }
+  for (const std::string& id : ids) {
+    Known& known = known_.at(id);
+    if (!known.named) continue;  // released before
+    dropped.push_back(std::exchange(known.named, nullptr));
+    known.released_by = line;
+  }
+  return {};
+}
+
+// Under the lock.
+Result<void> ClosureStream::check_kept(const std::string& id) const {
+  const auto known = known_.find(id);
+  if (known == known_.end() || known->second.released_by == 0) return {};
+  if (known->second.released_by == Known::kForgotten)
+    return fail(Code::kFailedPrecondition, "the value of {} was released: --forget keeps none beyond its answer", id);
+  return fail(Code::kFailedPrecondition, "the value of {} was released by line {}", id, known->second.released_by);
+}
+
+// No argument may be remote, but who reads that it's to be fetched first should be able to.
+Result<void> ClosureStream::check_arguments_kept(const ClosureLine& parsed) {
+  std::vector<RemoteRef> remotes;
+  for (const char* key : {"args", "kwargs"})
+    if (const auto found = parsed.fields.find(key); found != parsed.fields.end())
+      (void)collect_remotes("schedule", ordered_json(*found), remotes);  // what isn't one is another error
+  const std::scoped_lock lock(mutex_);
+  for (const RemoteRef& ref : remotes) TFD_TRY(check_kept(ref.id), "schedule");
   return {};
 }
 
@@ -314,6 +386,10 @@ Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureL
     TFD_TRY(join());
     return ",\"status\":\"ready\"}\n";
   }
+  if (parsed.op == Op::kRelease) {
+    TFD_TRY(release(line, parsed));
+    return ",\"status\":\"ready\"}\n";
+  }
   if (parsed.op == Op::kDone) {
     const auto all = coordinator_.done();
     if (all.value_or(true)) await_told();
@@ -324,14 +400,14 @@ Result<std::string> ClosureStream::answer_now(std::uint64_t line, const ClosureL
 }
 
 // On the I/O thread.
-void ClosureStream::closure_done(std::uint64_t line, const std::string& label, const std::string& name,
+void ClosureStream::closure_done(std::uint64_t line, const std::string& label, const std::string& name, Known* known,
                                  const std::shared_ptr<Named>& named, const RemoteValue& value) {
   std::vector<std::shared_ptr<Fetch>> complete;
   {
     const std::scoped_lock lock(mutex_);
     if (value.state() == ClosureState::kError && !options_.keep_going) failures_.emplace(value.id(), label);
     if (named) {
-      named->value = value;
+      keep_value(*known, named, value);
       for (auto& fetch : std::exchange(named->waiting, {}))
         if (--fetch->missing == 0) complete.push_back(std::move(fetch));
     }
@@ -339,7 +415,17 @@ void ClosureStream::closure_done(std::uint64_t line, const std::string& label, c
   put_closure(line, label, name, value);
   for (const auto& fetch : complete) put_fetch(fetch);
   const std::scoped_lock lock(mutex_);
-  if (--untold_ == 0) told_.notify_all();
+  if (--untold_ > 0) return;
+  failures_.clear();  // whatever they cancelled has said so
+  told_.notify_all();
+}
+
+// Of those without results one stands for all: what they have in common needs no memory for each.
+void ClosureStream::keep_value(Known& known, const std::shared_ptr<Named>& named, const RemoteValue& value) {
+  named->value = value;
+  if (value.state() != ClosureState::kReady || !value.outcome().results.empty()) return;
+  if (!nothing_) nothing_ = named;
+  if (known.named) known.named = nothing_;
 }
 
 // Who reads that all is done has read what came of it: the coordinator returns a moment before the callbacks of the

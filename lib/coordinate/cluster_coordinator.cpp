@@ -15,7 +15,19 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, at most
+constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, or can't be used, at most
+constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // whether those that are up still are
+
+/// What its message carries.
+std::uint64_t argument_bytes(const Closure& closure) {
+  std::uint64_t bytes = closure.command ? closure.command->text.size() : 0;
+  const auto add = [&bytes](const runtime::ArgumentValue& value) {
+    if (const auto* tensor = std::get_if<tensor::Tensor>(&value)) bytes += tensor->byte_size();
+  };
+  for (const auto& value : closure.call.args) add(value);
+  for (const auto& [name, value] : closure.call.kwargs) add(value);
+  return bytes;
+}
 
 }  // namespace
 
@@ -30,7 +42,7 @@ Result<std::unique_ptr<ClusterCoordinator>> ClusterCoordinator::connect(const pr
 Coordinator::Coordinator(const program::Program& program, CoordinatorOptions options)
     : program_(program),
       options_(std::move(options)),
-      epoch_(transport::make_incarnation()),
+      epoch_(options_.commands ? transport::make_incarnation() : runtime::make_first_epoch()),
       board_(std::make_shared<FetchBoard>()),
       queue_(options_.queue_capacity, options_.keep_going) {
   board_->describe = [this] { return describe(Lock(mutex_)); };
@@ -116,7 +128,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint_ = owned_endpoint_.get();
   std::vector<std::pair<std::string, std::string>> ps;
   for (Server& server : servers_) {
-    server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address),
+    server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address, {.patience = options_.rejoin}),
                                                           server.name);
     ps.emplace_back(server.name, server.address);
   }
@@ -128,6 +140,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   if (has_copies && !options_.commands)
     copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
   placement_ = runtime::place_variables(program_, std::move(ps), copies_);
+  packed_ = runtime::PackedProgram::pack(program_, placement_);
   TFD_TRY(load_servers(deadline));
   servers_ready_ = true;
   opened_ = true;
@@ -159,8 +172,8 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
     const Worker* up = nullptr;
     {
       Lock lock(mutex_);
-      wait(lock, changed_, deadline, [&] { return load_error_ || (up = find_up()) != nullptr; });
-      if (load_error_) return fail(*load_error_);
+      wait_for_others(lock, deadline, [&] { return (up = find_up()) != nullptr || are_all_unusable(lock); });
+      if (up == nullptr && !unusable_.empty()) return fail(describe_unusable(lock));
     }
     if (up == nullptr) return fail(no_worker("a worker"));
     const auto status = ask<runtime::TaskStatus>([&](auto done) { up->client->status(deadline, std::move(done)); });
@@ -170,15 +183,15 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
 }
 
 Result<void> Coordinator::wait_for_worker(Deadline deadline) {
-  const auto decided = [this] { return any_ready_ || load_error_ || fatal_; };
+  Lock lock(mutex_);
+  const auto decided = [&] { return any_ready_ || fatal_ || are_all_unusable(lock); };
   const auto is_loading = [this] { return std::ranges::count(workers_, WorkerState::kLoading, &Worker::state) > 0; };
   const auto begun = Clock::now();
-  Lock lock(mutex_);
   // The deadline is for reaching one; one that was reached may need longer to compile.
   while (!decided() && !(deadline.expired() && !is_loading())) {
     const bool reached = is_loading();
-    wait(lock, changed_, reached ? Deadline::after(kLoadTimeout) : deadline,
-         [&] { return decided() || is_loading() != reached; });
+    wait_for_others(lock, reached ? Deadline::after(kLoadTimeout) : deadline,
+                    [&] { return decided() || is_loading() != reached; });
   }
   if (fatal_) return fail(*fatal_);
   if (any_ready_) {
@@ -196,12 +209,55 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
     wait(lock, changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, kForOthers)),
          [&] { return fatal_ || all_ready(); });
     if (fatal_) return fail(*fatal_);
+    for (const Worker& worker : workers_)
+      if (worker.load_error)
+        options_.log.warning("{} can't be used, going on without it: {}", worker.name, worker.load_error->message);
     return {};
   }
-  if (load_error_) return fail(*load_error_);
+  if (!unusable_.empty()) return fail(describe_unusable(lock));
   const std::string waiting = describe(lock);
   lock.unlock();
   return fail(no_worker(waiting));
+}
+
+// As wait() for `changed_`. Where some can't be used, whether one of the others still comes is a matter of time too.
+bool Coordinator::wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready) {
+  while (!ready() && !deadline.expired()) {
+    const bool had_some = !unusable_.empty();
+    const Deadline look = had_some ? deadline.earlier_of(Deadline::after(kLookAgain)) : deadline;
+    wait(lock, changed_, look, [&] { return ready() || unusable_.empty() == had_some; });
+  }
+  return ready();
+}
+
+// No other one is left that may do: of those that are up each has an error, and what isn't up yet has had a moment.
+bool Coordinator::are_all_unusable(const Lock&) const {
+  if (unusable_.empty()) return false;
+  const bool is_early = Clock::now() - unusable_since_ < kForOthers;
+  return std::ranges::all_of(workers_, [&](const Worker& worker) {
+    if (worker.load_error || worker.has_left) return true;
+    const bool is_at_work = worker.state == WorkerState::kLoading || worker.state == WorkerState::kWaiting;
+    return !is_at_work && !is_early && endpoint_->state(worker.client->peer()) != transport::PeerState::kUp;
+  });
+}
+
+// The first error, and of how many workers it is.
+Error Coordinator::describe_unusable(const Lock&) const {
+  const auto without_name = [](const Worker& worker) {
+    std::string text = worker.load_error->message;
+    for (std::size_t at = 0; (at = text.find(worker.name, at)) != std::string::npos;) text.erase(at, worker.name.size());
+    return text;
+  };
+  const Worker& first = workers_[unusable_.front()];
+  const auto same = std::ranges::count_if(unusable_, [&](std::size_t index) {
+    return workers_[index].load_error->code == first.load_error->code &&
+           without_name(workers_[index]) == without_name(first);
+  });
+  Error error = *first.load_error;
+  if (workers_.size() == 1) return error;
+  const std::string of = fmt::format(" ({} of {} workers)", same, workers_.size());
+  error.message.insert(std::min(error.message.find('\n'), error.message.size()), of);  // a hint follows
+  return error;
 }
 
 Error Coordinator::no_worker(const std::string& waiting) const {
@@ -243,6 +299,7 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->command = std::move(call.command);
   closure->on_moved = std::move(call.on_moved);
   closure->label = std::move(call.label);
+  closure->bytes = argument_bytes(*closure);
   closure->call.function = std::move(call.function);
 
   Lock lock(mutex_);

@@ -24,6 +24,9 @@ namespace tfd::coordinate {
 /// Loading compiles every function: minutes for a large one. A task that dies meanwhile is seen by its heartbeats.
 inline constexpr Duration kLoadTimeout = std::chrono::minutes(10);
 
+/// Why a parameter server is lost that answers.
+inline constexpr const char* kRestarted = "it was restarted and has lost its variables";
+
 /// A scheduled function until its value is there.
 struct Closure {
   ClosureId id = 0;
@@ -36,8 +39,10 @@ struct Closure {
   std::optional<runtime::ShellCommand> command = {};
   std::function<void(const std::string&, const std::string&)> on_moved = {};
   std::string label = {};
-  std::uint64_t turn = 0;                 // when it was given to the worker that has it: a worker keeps their order
+  std::uint64_t bytes = 0;                // of its arguments
+  std::uint64_t turn = 0;                 // when it was given to the worker that has it
   std::vector<std::string> died_of = {};  // workers that died while they had begun it
+  bool runs_alone = false;                // a worker died that may have begun it or another one: see begun_by()
 };
 
 enum class WorkerState {
@@ -81,6 +86,7 @@ struct Worker {
   Window window{1};
   bool making_iterator = false;
   bool gives_back = false;  // asked for what it hasn't begun
+  bool runs_alone = false;  // what it holds, if anything, is one of those
   bool paused = false;      // it couldn't reach a parameter server, which is being asked
   bool was_ready = false;
   std::uint64_t returns = 0;                   // times that it was lost with the program: its data began then
@@ -88,6 +94,7 @@ struct Worker {
   Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
   Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
   std::string reason = "not reached yet";      // why it is away
+  std::optional<Error> load_error = {};        // of this incarnation, that won't pass by itself; until it is ready
   std::string occupied;                        // while it is loading: what of an earlier coordinator's it still does
   bool has_left = false;                       // a newer spec is without it; it may come back
   bool joined_later = false;                   // by a newer spec
@@ -98,6 +105,8 @@ struct Server {
   std::string address;
   std::unique_ptr<runtime::TaskClient> client;
   transport::Incarnation incarnation = 0;  // of the one that has our variables
+  Clock::time_point away_since{};          // silent, or without a connection; zero: it is there
+  bool has_connection = true;
 };
 
 struct IteratorDef {
@@ -171,6 +180,9 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> read_spec(const cluster::ClusterConfig& config);
   Result<int> find_replicas(Deadline deadline);
   Result<void> wait_for_worker(Deadline deadline);
+  bool wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready);
+  bool are_all_unusable(const Lock& lock) const;
+  Error describe_unusable(const Lock& lock) const;
   Error no_worker(const std::string& waiting) const;
   Result<void> raise(Lock& lock);  // whatever is pending; the lock is released where there is something
   static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
@@ -183,7 +195,10 @@ class Coordinator final : public ClusterCoordinator {
   bool hand_out(const Lock&, Share share, std::vector<Dispatched>& taken);
   void send(const Dispatched& one);
   void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
+  void ended(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   bool server_failed(const Dispatched& one, const Error& error);
+  void may_be_fenced(const Dispatched& one, Error error);
+  void fenced_off(const Error& error);
   void complete(const Lock& lock, const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   void was_dropped(const Dispatched& one);
   void fail_closure(const Lock& lock, Closure& closure, Error error);
@@ -207,10 +222,14 @@ class Coordinator final : public ClusterCoordinator {
   // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
   void worker_refused(const transport::PeerEvent& event);
+  void cannot_use(const Lock& lock, std::size_t index, Error error);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
-                   bool died = true);
-  std::set<ClosureId> begun_by(const Lock& lock, const Worker& worker) const;
+                   bool died = true, bool is_unfit = false);
+  struct Begun {
+    std::set<ClosureId> surely, perhaps;
+  };
+  Begun begun_by(const Lock& lock, const Worker& worker) const;
   std::optional<Error> count_loss(const Lock& lock, Closure& closure, const std::string& worker,
                                   std::vector<std::string>& said) const;
   void ask_what_it_does(std::size_t index, std::uint64_t generation);
@@ -223,6 +242,8 @@ class Coordinator final : public ClusterCoordinator {
   void worker_ready(std::size_t index);
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
+  void server_checked(std::size_t index, std::uint64_t generation, const Server& server, const Error& error,
+                      const Result<runtime::TaskStatus>& status);
   void resume_worker_soon(std::size_t index, std::uint64_t generation);
   bool is_server(const std::string& task) const;
 
@@ -251,6 +272,15 @@ class Coordinator final : public ClusterCoordinator {
 
   // servers.cpp
   Result<void> load_servers(Deadline deadline);
+  Result<void> claim_cluster();
+  void server_event(std::size_t index, const transport::PeerEvent& event);  // on the I/O thread
+  void server_away(std::size_t index, const transport::PeerEvent& event);   // on the I/O thread
+  void server_back(std::size_t index);                                      // on the I/O thread
+  Result<void> wait_for_servers(const std::vector<std::size_t>& indices, const Error& why);
+  /// Asks every server at once, question(server, index, callback), and again after its connection broke. The first
+  /// error in the order of servers.
+  template <class T, class Ask>
+  Result<std::vector<Result<T>>> ask_all(const Ask& question);
   void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
   void end_all(Error error);                                          // on the I/O thread
   Result<const variable::PlacedVariable*> find_placed(const std::string& variable) const;
@@ -275,10 +305,11 @@ class Coordinator final : public ClusterCoordinator {
 
   const program::Program program_;
   const CoordinatorOptions options_;
-  const std::uint64_t epoch_;
+  std::uint64_t epoch_ = 0;  // before a request carries it
   const std::shared_ptr<FetchBoard> board_;  // with the values
   cluster::ClusterConfig config_;
   runtime::Placement placement_;
+  runtime::PackedProgram packed_;  // of both
   runtime::ReplicaCopies copies_;  // with as many replicas as the first worker said
 
   mutable std::mutex mutex_;
@@ -308,7 +339,8 @@ class Coordinator final : public ClusterCoordinator {
   std::map<std::string, std::vector<SharedValue>> values_on_workers_;
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
   bool evaluates_no_more_ = false;
-  std::optional<Error> load_error_;  // the first, while no worker was ready yet
+  std::vector<std::size_t> unusable_;  // workers with a load_error, in the order of those, while none was ready yet
+  Clock::time_point unusable_since_{};
   std::optional<TransientFailures> transient_;
   bool any_ready_ = false;
   int replicas_ = 1;     // of each worker

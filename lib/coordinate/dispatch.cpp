@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration kWindowWork = std::chrono::milliseconds(20);  // how much work a worker should have at hand
 constexpr Duration kWindowSlice = std::chrono::milliseconds(5);  // how long its speed is measured for
+constexpr Duration kStatusAnswer = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -72,15 +73,23 @@ bool Coordinator::hand_out(const Lock&, Share share, std::vector<Dispatched>& ta
     Worker& worker = workers_[index];
     next_worker_ = (next_worker_ + 1) % workers_.size();
     const std::size_t most = share == Share::kWindow ? worker.window.size() : worker.window.at_once();
-    if (worker.state != WorkerState::kReady || worker.paused || worker.held.size() >= most) {
+    if (worker.state != WorkerState::kReady || worker.paused || worker.held.size() >= most ||
+        (worker.runs_alone && !worker.held.empty())) {
       ++passed_over;
       continue;
     }
-    const auto id = queue_.has_error() ? std::nullopt : queue_.take();
+    const auto id = queue_.has_error() ? std::nullopt : queue_.next();
     if (!id) {
       next_worker_ = index;
       return false;
     }
+    const bool runs_alone = closures_.at(*id)->runs_alone;
+    if (runs_alone && !worker.held.empty()) {  // for a worker that holds nothing; what is queued behind it waits, too
+      ++passed_over;
+      continue;
+    }
+    worker.runs_alone = runs_alone;
+    (void)queue_.take();
     passed_over = 0;
     const ClosurePtr& closure = closures_.at(*id);
     if (!closure->sequenced) {
@@ -147,9 +156,43 @@ void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> out
     const bool of_server = failure == Failure::kServer || failure == Failure::kTimeout;
     const bool of_timeout = transient_ && failure == Failure::kTimeout;
     if (of_server && (is_server(error.task) || of_timeout) && server_failed(one, error)) return;
+    if (error.code == Code::kPermissionDenied && !one.closure->command) return may_be_fenced(one, std::move(error));
   } else if (outcome->dropped) {
     return was_dropped(one);
   }
+  ended(one, std::move(outcome));
+}
+
+// A task that belongs to somebody else by now: to a newer coordinator, or to one that came and went. What else isn't
+// permitted is the function's own error.
+void Coordinator::may_be_fenced(const Dispatched& one, Error error) {
+  const auto as_it_is = [this, one, error] { ended(one, fail(error)); };
+  const auto look_at_worker = [this, one, as_it_is] {
+    workers_[one.worker].client->status(
+        Deadline::after(kStatusAnswer), [this, one, as_it_is](const Result<runtime::TaskStatus>& status) {
+          if (!status || status->epoch == epoch_) return as_it_is();
+          worker_lost(one.worker, one.generation, "it holds another coordinator's program", false);
+        });
+  };
+  if (servers_.empty()) return look_at_worker();
+  servers_.front().client->status(Deadline::after(kStatusAnswer),
+                                  [this, error, as_it_is, look_at_worker](const Result<runtime::TaskStatus>& status) {
+                                    if (!status) return as_it_is();
+                                    if (status->epoch != epoch_) return fenced_off(error);
+                                    look_at_worker();
+                                  });
+}
+
+/// Nothing of this run is taken any more.
+void Coordinator::fenced_off(const Error& error) {
+  {
+    const Lock lock(mutex_);
+    fenced_ = true;
+  }
+  end_all({Code::kPermissionDenied, "another coordinator has taken the cluster over: " + error.message, error.task});
+}
+
+void Coordinator::ended(const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
   bool has_aftermath = false;
   {
     const Lock lock(mutex_);
@@ -159,6 +202,7 @@ void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> out
     worker.since = now;
     worker.window.answered(now);
     worker.server_trouble_since = {};
+    worker.backoff = std::chrono::seconds(1);
     ++progress_;
     complete(lock, one, std::move(outcome));
     announce_idle(lock);

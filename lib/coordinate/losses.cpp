@@ -11,9 +11,11 @@
 namespace tfd::coordinate {
 namespace {
 
+constexpr Duration kMostBackoff = std::chrono::seconds(30);
 constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
 constexpr Duration kServerAnswer = std::chrono::seconds(5);
 constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
+constexpr std::uint64_t kSentWhole = 16 << 10;  // arguments that the transport never cuts into pieces
 constexpr std::size_t kSuspicious = 3;  // workers that a closure is lost with, until the log says so
 
 /// Of a command, for a message.
@@ -24,12 +26,28 @@ std::string shortened(const std::string& command) {
 
 }  // namespace
 
-/// A worker begins closures in the order they came: one at a time, or as many commands as it has slots.
-std::set<ClosureId> Coordinator::begun_by(const Lock&, const Worker& worker) const {
-  std::vector<ClosureId> ids(worker.held.begin(), worker.held.end());
-  std::ranges::sort(ids, {}, [this](ClosureId id) { return closures_.at(id)->turn; });
-  ids.resize(std::min(ids.size(), worker.window.at_once()));
-  return {ids.begin(), ids.end()};
+/// A worker begins closures in the order they came: one at a time, or as many commands as it has slots. They come in the
+/// order of their turns, except that what the transport sends in pieces may be overtaken: by whatever is sent whole, and
+/// by what has fewer pieces.
+Coordinator::Begun Coordinator::begun_by(const Lock&, const Worker& worker) const {
+  std::vector<const Closure*> held;
+  for (const ClosureId id : worker.held) held.push_back(closures_.at(id).get());
+  std::ranges::sort(held, {}, &Closure::turn);
+  const auto may_overtake = [](const Closure& later, const Closure& earlier) {
+    const bool is_alike = later.bytes == earlier.bytes && later.call.function == earlier.call.function;
+    return earlier.bytes > kSentWhole && !is_alike;
+  };
+  Begun begun;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    std::size_t surely_before = 0, perhaps_before = i;
+    for (std::size_t j = 0; j < i; ++j) surely_before += may_overtake(*held[i], *held[j]) ? 0 : 1;
+    for (std::size_t j = i + 1; j < held.size(); ++j) perhaps_before += may_overtake(*held[j], *held[i]) ? 1 : 0;
+    if (perhaps_before < worker.window.at_once())
+      begun.surely.insert(held[i]->id);
+    else if (surely_before < worker.window.at_once())
+      begun.perhaps.insert(held[i]->id);
+  }
+  return begun;
 }
 
 /// The error of a closure that may not be tried again; `said` is for the log, once.
@@ -54,12 +72,13 @@ std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, cons
 }
 
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
-                              bool died) {
+                              bool died, bool is_unfit) {
   Worker& worker = workers_[index];
   std::vector<ClosurePtr> ended, moved;
   std::size_t migrated = 0;
   std::vector<std::string> suspicions;
   bool was_used = false;
+  Duration pause = kReconnectPause;
   {
     const Lock lock(mutex_);
     if (worker.state == WorkerState::kAway || (generation && worker.generation != *generation)) return;
@@ -76,14 +95,20 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     worker.since = Clock::now();
     worker.reason = reason;
     worker.occupied.clear();
-    const auto begun = died ? begun_by(lock, worker) : std::set<ClosureId>();
+    if (is_unfit) {
+      pause = worker.backoff;
+      worker.backoff = std::min(worker.backoff * 2, kMostBackoff);
+    }
+    const auto begun = died ? begun_by(lock, worker) : Begun();
     std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
     std::ranges::sort(held);
     worker.held.clear();
     const Error meanwhile{Code::kCancelled, "its worker was lost meanwhile", {}};
     for (const ClosureId id : held) {
       const ClosurePtr closure = closures_.at(id);
-      if (begun.contains(id)) {
+      // One that is run alone from now on is told apart the next time; this time counts for none of them.
+      closure->runs_alone = closure->runs_alone || begun.perhaps.contains(id);
+      if (begun.surely.contains(id)) {
         if (auto over = count_loss(lock, *closure, worker.name, suspicions)) {
           fail_closure(lock, *closure, std::move(*over));
           ended.push_back(closure);
@@ -112,7 +137,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
   call_back(ended);
   dispatch();
   dispatch_evaluation();
-  retry_worker_after(index, kReconnectPause);  // where only a request failed: it is up, and no event will say so
+  retry_worker_after(index, pause);  // where only a request failed: it is up, and no event will say so
 }
 
 // One worker says that a parameter server is gone. If it is there for us, it is that worker's trouble, and passes or
@@ -134,21 +159,29 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
     return resume_worker_soon(index, generation);
   }
   options_.log.info("{} can't reach {} ({}); checking it", workers_[index].name, error.task, error.message);
-  server->client->status(Deadline::after(kServerAnswer),
-                         [this, index, generation, server, error](Result<runtime::TaskStatus> status) {
-                           if (!status) return server_lost(*server, status.error().message);
-                           if (status->incarnation != server->incarnation || status->epoch != epoch_)
-                             return server_lost(*server, "it has lost its variables");
-                           bool gave_up = false;
-                           {
-                             const Lock lock(mutex_);
-                             gave_up = workers_[index].generation == generation &&
-                                       Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
-                           }
-                           if (gave_up)
-                             return server_lost(*server, workers_[index].name + " can't reach it: " + error.message);
-                           resume_worker_soon(index, generation);
-                         });
+  server->client->status(Deadline::after(kServerAnswer), [this, index, generation, server, error](
+                                                             const Result<runtime::TaskStatus>& status) {
+    server_checked(index, generation, *server, error, status);
+  });
+}
+
+void Coordinator::server_checked(std::size_t index, std::uint64_t generation, const Server& server, const Error& error,
+                                 const Result<runtime::TaskStatus>& status) {
+  if (!status) {
+    const bool may_pass = status.error().code == Code::kUnavailable || status.error().code == Code::kDeadlineExceeded;
+    if (!may_pass) return server_lost(server, status.error().message);
+    return resume_worker_soon(index, generation);  // it is away for us, too: server_event() says for how long
+  }
+  if (status->incarnation != server.incarnation) return server_lost(server, kRestarted);
+  if (status->epoch != epoch_) return fenced_off(error);
+  bool is_its_own = false;
+  {
+    const Lock lock(mutex_);
+    is_its_own = workers_[index].generation == generation &&
+                 Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
+  }
+  if (is_its_own) return worker_lost(index, generation, error.message, false, true);
+  resume_worker_soon(index, generation);
 }
 
 void Coordinator::resume_worker_soon(std::size_t index, std::uint64_t generation) {

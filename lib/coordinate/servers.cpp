@@ -2,9 +2,11 @@
 //
 // Parameter servers: they get the program first, hold the variables, and when one is lost everything ends.
 #include <algorithm>
+#include <numeric>
 
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/runtime/gather.hpp"
 #include "tfd/runtime/sharded_state.hpp"
 #include "tfd/variable/rows.hpp"
@@ -14,35 +16,137 @@ namespace {
 
 using runtime::State;
 
+constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the holder is asked meanwhile
+
 Error gone(const std::string& server, const std::string& reason) {
   return {Code::kUnavailable, fmt::format("parameter server {} is gone: {}", server, reason), server};
 }
 
-/// Asks every server at once: question(server, index, callback). The first error in the order of servers.
+}  // namespace
+
+// One coordinator at a time: the first parameter server hands out the epochs.
+Result<void> Coordinator::claim_cluster() {
+  runtime::Claim claim = runtime::make_claim();
+  claim.take_over = options_.take_over;
+  epoch_ = TFD_TRY(ask<std::uint64_t>([&](auto done) {
+    servers_.front().client->claim(claim, Deadline::after(kClaimAnswer), std::move(done));
+  }));
+  return {};
+}
+
+void Coordinator::server_event(std::size_t index, const transport::PeerEvent& event) {
+  const Server& server = servers_[index];
+  switch (event.state) {
+    case transport::PeerState::kUp:
+      if (event.incarnation != server.incarnation) return server_lost(server, kRestarted);
+      return server_back(index);
+    case transport::PeerState::kSilent:
+      options_.log.warning("{} is silent ({}); waiting up to {} for it (--rejoin)", server.name, event.reason,
+                           format_duration(options_.rejoin));
+      return server_away(index, event);
+    case transport::PeerState::kLost:
+      if (event.is_gone && !options_.transient) return server_lost(server, event.reason);
+      return server_away(index, event);
+    case transport::PeerState::kConnecting:
+      return;
+  }
+}
+
+// It is silent, or its connection broke, and nothing says that its process has ended.
+void Coordinator::server_away(std::size_t index, const transport::PeerEvent& event) {
+  Clock::time_point since;
+  {
+    const Lock lock(mutex_);
+    Server& server = servers_[index];
+    if (server.away_since == Clock::time_point{}) server.away_since = Clock::now();
+    server.has_connection = event.state == transport::PeerState::kSilent;
+    since = server.away_since;
+    changed_.notify_all();
+  }
+  if (options_.transient) return;  // what workers report counts
+  if (event.state == transport::PeerState::kLost)
+    options_.log.info("the connection to {} broke ({}); connecting anew", servers_[index].name, event.reason);
+  endpoint_->post_at(since + std::chrono::duration_cast<Clock::duration>(options_.rejoin),
+                     [this, index, since, reason = event.reason] {
+                       {
+                         const Lock lock(mutex_);
+                         if (servers_[index].away_since != since) return;
+                       }
+                       server_lost(servers_[index], reason);
+                     });
+}
+
+void Coordinator::server_back(std::size_t index) {
+  bool is_new_connection = false;
+  {
+    const Lock lock(mutex_);
+    Server& server = servers_[index];
+    if (std::exchange(server.away_since, {}) == Clock::time_point{}) return;
+    is_new_connection = !std::exchange(server.has_connection, true);
+    changed_.notify_all();
+  }
+  options_.log.info("{} answers again", servers_[index].name);
+  if (!is_new_connection || index != 0) return;
+  // Whoever else wants the cluster is refused as long as this connection answers.
+  runtime::Claim claim = runtime::make_claim();
+  claim.held = epoch_;
+  servers_[index].client->claim(claim, Deadline::after(kClaimAnswer), [this](const Result<std::uint64_t>& kept) {
+    if (!kept && kept.error().code == Code::kPermissionDenied) fenced_off(kept.error());
+  });
+}
+
+Result<void> Coordinator::wait_for_servers(const std::vector<std::size_t>& indices, const Error& why) {
+  Lock lock(mutex_);
+  const auto all_up = [&] {
+    return std::ranges::all_of(indices, [this](std::size_t i) {
+      return endpoint_->state(servers_[i].client->peer()) == transport::PeerState::kUp;
+    });
+  };
+  const bool decided = wait(lock, changed_, Deadline::after(2 * options_.rejoin + kClaimAnswer),
+                            [&] { return fatal_.has_value() || all_up(); });
+  if (fatal_) return fail(*fatal_);
+  return decided ? Result<void>() : fail(why);
+}
+
 template <class T, class Ask>
-Result<std::vector<Result<T>>> ask_all(const std::vector<Server>& servers, const Ask& question) {
-  auto answers =
-      runtime::gather<T>(servers.size(), [&](std::size_t i, auto done) { question(servers[i], i, std::move(done)); });
-  for (std::size_t i = 0; i < servers.size(); ++i) {
-    if (answers[i]) continue;
-    Error error = std::move(answers[i]).error();
-    if (error.task.empty()) error.task = servers[i].name;
-    // It may die just when it is asked, before the endpoint says that it is down.
-    if (error.code == Code::kUnavailable) return fail(gone(servers[i].name, error.message));
-    return fail(std::move(error));
+Result<std::vector<Result<T>>> Coordinator::ask_all(const Ask& question) {
+  std::vector<Result<T>> answers(servers_.size(), fail(Code::kInternal, "not asked"));
+  std::vector<std::size_t> asked(servers_.size());
+  std::iota(asked.begin(), asked.end(), 0);
+  while (!asked.empty()) {
+    auto got = runtime::gather<T>(asked.size(), [&](std::size_t i, auto done) {
+      question(servers_[asked[i]], asked[i], std::move(done));
+    });
+    std::vector<std::size_t> again;
+    std::optional<Error> why;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const Server& server = servers_[asked[i]];
+      if (got[i]) {
+        answers[asked[i]] = std::move(got[i]);
+        continue;
+      }
+      Error error = std::move(got[i]).error();
+      if (error.task.empty()) error.task = server.name;
+      if (error.code != Code::kUnavailable) return fail(std::move(error));
+      // It may have died just when it was asked, or its connection broke; all of this may be asked twice.
+      if (!servers_ready_ || options_.transient) return fail(gone(server.name, error.message));
+      again.push_back(asked[i]);
+      if (!why) why = gone(server.name, error.message);
+    }
+    if (why) TFD_TRY(wait_for_servers(again, *why));
+    asked = std::move(again);
   }
   return answers;
 }
-
-}  // namespace
 
 Result<void> Coordinator::load_servers(Deadline deadline) {
   std::vector<transport::PeerId> peers;
   for (const Server& server : servers_) peers.push_back(server.client->peer());
   TFD_TRY(endpoint_->wait_up(peers, deadline));
   for (Server& server : servers_) server.incarnation = endpoint_->incarnation_of(server.client->peer());
-  TFD_TRY(ask_all<void>(servers_, [this](const Server& server, std::size_t, auto done) {
-    server.client->load_program(program_, placement_, epoch_, Deadline::after(kLoadTimeout), std::move(done));
+  if (!servers_.empty()) TFD_TRY(claim_cluster());
+  TFD_TRY(ask_all<void>([this](const Server& server, std::size_t, auto done) {
+    server.client->load_program(packed_, epoch_, Deadline::after(kLoadTimeout), std::move(done));
   }));
   return {};
 }
@@ -95,7 +199,7 @@ Result<void> Coordinator::read_shards(const variable::PlacedVariable& placed, co
   for (std::size_t i = 0; i < placed.ps.size(); ++i)
     if (!parts[i].has_value()) shards[static_cast<std::size_t>(placed.ps[i])].push_back(i);
   auto answers =
-      TFD_TRY(ask_all<std::vector<tensor::Tensor>>(servers_, [&](const Server& server, std::size_t i, auto done) {
+      TFD_TRY(ask_all<std::vector<tensor::Tensor>>([&](const Server& server, std::size_t i, auto done) {
         if (shards[i].empty()) return done(std::vector<tensor::Tensor>());
         ask(*server.client, shards[i], std::move(done));
       }));
@@ -127,7 +231,7 @@ Result<tensor::Tensor> Coordinator::read_copies(const std::string& variable, Dea
       asked[static_cast<std::size_t>(first.ps[shard])].push_back(
           runtime::stored_name(placement_.placed.at(name), shard));
   auto answers =
-      TFD_TRY(ask_all<std::vector<tensor::Tensor>>(servers_, [&](const Server& server, std::size_t i, auto done) {
+      TFD_TRY(ask_all<std::vector<tensor::Tensor>>([&](const Server& server, std::size_t i, auto done) {
         if (asked[i].empty()) return done(std::vector<tensor::Tensor>());
         server.client->read(asked[i], deadline, std::move(done));
       }));
@@ -182,7 +286,7 @@ Result<void> Coordinator::assign(const std::string& variable, const tensor::Tens
     for (std::size_t i = 0; i < values.size(); ++i)
       parts[static_cast<std::size_t>(placed.ps[i])].emplace_back(runtime::stored_name(placed, i), values[i]);
   }
-  TFD_TRY(ask_all<void>(servers_, [&](const Server& server, std::size_t i, auto done) {
+  TFD_TRY(ask_all<void>([&](const Server& server, std::size_t i, auto done) {
     if (parts[i].empty()) return done({});
     server.client->assign(parts[i], deadline, std::move(done));
   }));
@@ -213,7 +317,7 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
     parts[static_cast<std::size_t>(placed.ps[i])].push_back(
         {variable::UpdateKind::kAssignRows, runtime::stored_name(placed, i), std::move(part), share.indices});
   }
-  TFD_TRY(ask_all<void>(servers_, [&](const Server& server, std::size_t i, auto done) {
+  TFD_TRY(ask_all<void>([&](const Server& server, std::size_t i, auto done) {
     if (parts[i].empty()) return done({});
     server.client->assign_rows(parts[i], deadline, std::move(done));
   }));
@@ -221,7 +325,7 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
 }
 
 Result<State> Coordinator::export_state(Deadline deadline) {
-  auto answers = TFD_TRY(ask_all<State>(servers_, [&](const Server& server, std::size_t, auto done) {
+  auto answers = TFD_TRY(ask_all<State>([&](const Server& server, std::size_t, auto done) {
     server.client->export_state(deadline, std::move(done));
   }));
   std::vector<State> parts;
@@ -231,14 +335,14 @@ Result<State> Coordinator::export_state(Deadline deadline) {
 
 Result<void> Coordinator::import_state(const State& state, Deadline deadline) {
   const std::vector<State> parts = TFD_TRY(runtime::cut_state(placement_, TFD_TRY(copies_.spread(state))));
-  TFD_TRY(ask_all<void>(servers_, [&](const Server& server, std::size_t i, auto done) {
+  TFD_TRY(ask_all<void>([&](const Server& server, std::size_t i, auto done) {
     server.client->import_state(parts[i], deadline, std::move(done));
   }));
   return {};
 }
 
 Result<void> Coordinator::use_averages(Deadline deadline) {
-  TFD_TRY(ask_all<void>(servers_, [&](const Server& server, std::size_t, auto done) {
+  TFD_TRY(ask_all<void>([&](const Server& server, std::size_t, auto done) {
     server.client->use_averages(deadline, std::move(done));
   }));
   return {};

@@ -11,8 +11,8 @@
 namespace tfd::coordinate {
 namespace {
 
-constexpr Duration kMostBackoff = std::chrono::seconds(30);
-constexpr Duration kServerAnswer = std::chrono::seconds(5);
+constexpr Duration kMostLoadBackoff = std::chrono::seconds(30);
+constexpr Duration kWorkerAnswer = std::chrono::seconds(5);
 constexpr Duration kOccupied = std::chrono::seconds(1);  // after which one that doesn't load is asked what it does
 
 }  // namespace
@@ -27,13 +27,8 @@ void Coordinator::on_peer(const transport::PeerEvent& event) {
     const Lock lock(mutex_);
     return changed_.notify_all();  // see find_replicas()
   }
-  for (const Server& server : servers_) {
-    if (server.name != event.name || !servers_ready_) continue;
-    if (event.state == transport::PeerState::kLost && !options_.transient) return server_lost(server, event.reason);
-    if (event.state == transport::PeerState::kUp && event.incarnation != server.incarnation)
-      return server_lost(server, "it was restarted and has lost its variables");
-    return;
-  }
+  for (std::size_t i = 0; i < servers_.size(); ++i)
+    if (servers_[i].name == event.name) return servers_ready_ ? server_event(i, event) : void();
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (workers_[i].name != event.name || workers_[i].has_left) continue;
     if (event.state == transport::PeerState::kUp) worker_up(i, event.incarnation);
@@ -41,13 +36,22 @@ void Coordinator::on_peer(const transport::PeerEvent& event) {
   }
 }
 
-/// It answers, but not to us: another key, or another version. Whoever waits for the first worker is told at once.
+/// It answers, but not to us: another key, or another version.
 void Coordinator::worker_refused(const transport::PeerEvent& event) {
   if (is_server(event.name)) return;  // what it was asked has failed
   const Lock lock(mutex_);
-  if (!any_ready_ && !load_error_)
-    load_error_ = Error{*event.refused, fmt::format("{} {}", event.name, event.reason), event.name};
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].name == event.name)
+      cannot_use(lock, i, {*event.refused, fmt::format("{} {}", event.name, event.reason), event.name});
   changed_.notify_all();
+}
+
+/// Whoever waits for the first worker is told when no other one is left: see find_unusable().
+void Coordinator::cannot_use(const Lock&, std::size_t index, Error error) {
+  if (any_ready_) return;
+  if (unusable_.empty()) unusable_since_ = Clock::now();
+  if (!workers_[index].load_error) unusable_.push_back(index);
+  workers_[index].load_error = std::move(error);
 }
 
 void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnation) {
@@ -64,6 +68,10 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
     if (fatal_ || closing_ || worker.has_left) return;
     if (worker.state == WorkerState::kWaiting && servers_ready_) worker.state = WorkerState::kAway;
     if (worker.state != WorkerState::kAway) return;
+    if (worker.incarnation != incarnation && worker.load_error) {  // another process: it may do
+      worker.load_error.reset();
+      std::erase(unusable_, index);
+    }
     worker.incarnation = incarnation;
     worker.state = servers_ready_ ? WorkerState::kLoading : WorkerState::kWaiting;
     worker.since = Clock::now();
@@ -78,7 +86,7 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
   const std::uint64_t stream = shuffle_stream_of(Lock(mutex_), workers_[index]);
   workers_[index].client->load_worker(
-      program_, placement_, epoch_, Deadline::after(kLoadTimeout),
+      packed_, epoch_, Deadline::after(kLoadTimeout),
       [this, index, generation](int replicas) { runs(index, generation, replicas); },
       [this, index, generation](Result<void> loaded) {
         if (!loaded) return load_failed(index, generation, std::move(loaded).error());
@@ -109,7 +117,7 @@ void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) 
     if (!is_loading(lock)) return;
   }
   workers_[index].client->status(
-      Deadline::after(kServerAnswer), [this, index, generation, is_loading](const Result<runtime::TaskStatus>& status) {
+      Deadline::after(kWorkerAnswer), [this, index, generation, is_loading](const Result<runtime::TaskStatus>& status) {
         if (!status || !status->is_abandoned || status->doing.empty()) return;
         {
           const Lock lock(mutex_);
@@ -177,10 +185,10 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     worker.reason = error.message;
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
     pause = worker.backoff;
-    worker.backoff = std::min(worker.backoff * 2, kMostBackoff);
+    worker.backoff = std::min(worker.backoff * 2, kMostLoadBackoff);
     const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
     if (error.task.empty()) error.task = worker.name;
-    if (!any_ready_ && !may_pass && !load_error_) load_error_ = error;
+    if (!may_pass) cannot_use(lock, index, error);
     changed_.notify_all();
     is_news = any_ready_ && !closing_ && !may_pass;
   }
@@ -267,8 +275,8 @@ void Coordinator::worker_ready(std::size_t index) {
     worker.paused = false;
     worker.server_trouble_since = {};
     if (!options_.commands) worker.window = Window(options_.window);
-    worker.backoff = std::chrono::seconds(1);
     worker.since = Clock::now();
+    worker.load_error.reset();
     is_back = std::exchange(worker.was_ready, true);
     refresh_values(lock, index);
     any_ready_ = true;

@@ -60,7 +60,8 @@ std::optional<Shape> read_shape(Options& options, DType dtype) {
     if (!number || *number < 0) return options.note("shape", "must be a list of sizes"), std::nullopt;
     shape.push_back(*number);
   }
-  if (const auto bytes = tensor::checked_byte_size(dtype, shape); !bytes) options.note("shape", bytes.error().message);
+  if (const auto bytes = tensor::checked_byte_size(dtype, shape); !bytes)
+    return options.note("shape", bytes.error().message), std::nullopt;
   return shape;
 }
 

@@ -71,7 +71,7 @@ bool CommandProcess::has_ended(Deadline deadline) const {
 process::ExitStatus CommandProcess::finish() {
   ::kill(-child_->pid(), SIGKILL);
   if (guard_) guard_->remove(child_->pid());
-  return child_->wait(Deadline::never()).value_or(process::ExitStatus{});
+  return child_->wait(Deadline::never()).value_or(process::ExitStatus::unknown());
 }
 
 void CommandProcess::read_stderr() {

@@ -278,10 +278,12 @@ std::optional<ExitStatus> Child::poll() {
     got = ::waitpid(pid_, &raw, WNOHANG);
   } while (got < 0 && errno == EINTR);
   if (got == 0) return std::nullopt;
-  if (got > 0 && WIFSIGNALED(raw))
+  if (got < 0)
+    status_ = ExitStatus::unknown();
+  else if (WIFSIGNALED(raw))
     status_ = ExitStatus{128 + WTERMSIG(raw), WTERMSIG(raw)};
   else
-    status_ = ExitStatus{got > 0 ? WEXITSTATUS(raw) : 0, 0};
+    status_ = ExitStatus{WEXITSTATUS(raw), 0};
   return status_;
 }
 
@@ -303,6 +305,7 @@ int exit_code_of_start_error(const Error& error) {
 }
 
 std::string describe(const ExitStatus& status) {
+  if (!status.is_known) return "ended, and its exit code is lost";
   if (status.signal == 0) return fmt::format("exited with {}", status.code);
   const char* name = ::sigdescr_np(status.signal);
   std::string text = name == nullptr ? "unknown" : name;

@@ -5,7 +5,7 @@
 // Thread rule: thread-safe; begin(), end() and Waiting by the executor, fill() by anybody.
 //
 //   activity.begin("worker_fn");
-//   { const Activity::Waiting waiting(&activity, group);  group->wait(deadline, stop); }
+//   { const Activity::Waiting waiting(&activity, group);  group->wait(stop); }
 //   activity.end();
 #include <memory>
 #include <mutex>

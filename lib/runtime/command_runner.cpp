@@ -332,7 +332,7 @@ void CommandRunner::finish(JobId id) {
     loop_.forget(fd->get());
   }
   for (const auto timer : job->timers) loop_.cancel(timer);
-  const process::ExitStatus status = job->child.wait(Deadline::never()).value_or(process::ExitStatus{});
+  const process::ExitStatus status = job->child.wait(Deadline::never()).value_or(process::ExitStatus::unknown());
   --unfinished_;
   if (job->is_cancelled) {
     job->responder.reply(fail(Code::kCancelled, "{} ended it", task_));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/runtime/parameter_servers.hpp"
 
+#include <mutex>
+#include <set>
+
 #include "remote_variables.hpp"
 #include "tfd/runtime/gather.hpp"
 #include "tfd/runtime/message_limits.hpp"
@@ -19,10 +22,13 @@ class Servers final : public ParameterServers {
     endpoint.name = options_.name;
     endpoint.log = options_.log.for_room("transport");
     allow_large_messages(endpoint);
+    endpoint.on_peer = [this](const transport::PeerEvent& event) { look(event); };
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
     for (const auto& [name, address] : placement_.ps)
-      tasks_.emplace_back(*endpoint_, endpoint_->add_peer(name, address), name);
-    variables_ = std::make_unique<RemoteVariables>(*endpoint_, placement_, std::stop_token());
+      tasks_.emplace_back(
+          *endpoint_,
+          endpoint_->add_peer(name, address, {.patience = options_.rejoin, .deadlines_wait_for_bytes = true}), name);
+    variables_ = std::make_unique<RemoteVariables>(*endpoint_, placement_, options_.rejoin);
     TFD_TRY(endpoint_->wait_up(peers(), deadline), "parameter servers");
     for (const TaskClient& task : tasks_) incarnations_.push_back(endpoint_->incarnation_of(task.peer()));
     return {};
@@ -35,10 +41,17 @@ class Servers final : public ParameterServers {
 
   Result<void> load(const program::Program& program, std::uint64_t epoch, Deadline deadline) override {
     set_epoch(epoch);
+    const auto packed = PackedProgram::pack(program, placement_);
     TFD_TRY(ask_all<void>([&](TaskClient& task, std::size_t, auto done) {
-      task.load_program(program, placement_, epoch, deadline, std::move(done));
+      task.load_program(packed, epoch, deadline, std::move(done));
     }));
     return {};
+  }
+
+  Result<std::uint64_t> claim(const Claim& claim, Deadline deadline) override {
+    auto epochs = gather<std::uint64_t>(
+        1, [&](std::size_t, auto done) { tasks_.front().claim(claim, deadline, std::move(done)); });
+    return std::move(epochs.front());
   }
 
   Result<std::vector<TaskStatus>> status(Deadline deadline) override {
@@ -50,18 +63,18 @@ class Servers final : public ParameterServers {
   }
 
   Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names, Deadline deadline) override {
-    return again<std::vector<tensor::Tensor>>([&] { return variables_->start_read(names, deadline).wait(deadline); });
+    return again<std::vector<tensor::Tensor>>([&] { return variables_->start_read(names, deadline).wait(); });
   }
 
   Result<std::vector<tensor::Tensor>> look_up(const std::vector<RowLookup>& lookups, Deadline deadline) override {
     return again<std::vector<tensor::Tensor>>(
-        [&] { return variables_->start_lookup(lookups, deadline).wait(deadline); });
+        [&] { return variables_->start_lookup(lookups, deadline).wait(); });
   }
 
   Result<void> update(std::uint64_t epoch, const std::vector<variable::Update>& updates, Deadline deadline) override {
     const std::uint64_t sequence = sequence_++;
     return again<void>(
-        [&] { return variables_->update(epoch, sequence, updates, deadline, endpoint_->incarnation()); });
+        [&] { return variables_->update(epoch, sequence, updates, deadline, {}, endpoint_->incarnation()); });
   }
 
   Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) override {
@@ -152,8 +165,27 @@ class Servers final : public ParameterServers {
     return result;
   }
 
+  // On the I/O thread.
+  void look(const transport::PeerEvent& event) {
+    if (event.state != transport::PeerState::kLost || !event.is_gone) return;
+    const std::scoped_lock lock(gone_mutex_);
+    gone_.insert(event.name);
+  }
+
+  /// Not for one whose process has ended.
+  Result<void> wait_for_all() const {
+    constexpr auto kLook = std::chrono::milliseconds(50);
+    const Deadline deadline = Deadline::after(options_.rejoin);
+    for (;;) {
+      auto up = endpoint_->wait_up(peers(), Deadline::after(kLook).earlier_of(deadline));
+      if (up || deadline.expired() || up.error().code != Code::kDeadlineExceeded) return up;
+      const std::scoped_lock lock(gone_mutex_);
+      if (!gone_.empty()) return up;
+    }
+  }
+
   Result<void> still_there(const Error& why) {
-    const auto up = endpoint_->wait_up(peers(), Deadline::after(options_.rejoin));
+    const auto up = wait_for_all();
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const bool here = endpoint_->state(tasks_[i].peer()) == transport::PeerState::kUp;
       if (here && endpoint_->incarnation_of(tasks_[i].peer()) == incarnations_[i]) continue;
@@ -173,6 +205,8 @@ class Servers final : public ParameterServers {
   std::vector<TaskClient> tasks_;
   std::unique_ptr<RemoteVariables> variables_;  // after the endpoint it uses
   std::vector<transport::Incarnation> incarnations_;
+  mutable std::mutex gone_mutex_;
+  std::set<std::string> gone_;  // those whose process has ended: filled on the I/O thread
   std::uint64_t sequence_ = 0;
 };
 

@@ -116,28 +116,37 @@ Result<Placement> decode_placement(const tensor::Tensor& tensor) {
   return out;
 }
 
-}  // namespace
-
-Message encode(const LoadProgram& load) {
+Message encode_parts(const std::string& path, const std::string& directory, const std::string& document,
+                     const std::map<std::string, std::string>& files, const Placement& placement) {
   Writer out;
-  out.put(load.shuffle_stream);
-  out.put(load.path);
-  out.put(load.directory);
+  out.put(path);
+  out.put(directory);
   std::vector<std::string> names;
-  std::vector<tensor::Tensor> contents{bytes_tensor(load.document), encode_placement(load.placement)};
-  for (const auto& [name, content] : load.files) {
+  std::vector<tensor::Tensor> contents{bytes_tensor(document), encode_placement(placement)};
+  for (const auto& [name, content] : files) {
     names.push_back(name);
     contents.push_back(bytes_tensor(content));
   }
   put_names(out, names);
-  return make_message(Kind::kLoadProgram, out, std::move(contents), load.epoch);
+  return make_message(Kind::kBringProgram, out, std::move(contents));
 }
 
-Result<LoadProgram> decode_load_program(const Message& message) {
-  Reader in(message, Kind::kLoadProgram);
+}  // namespace
+
+Message encode_program(const program::Program& program, const Placement& placement) {
+  return encode_parts(program.path, program.directory, program.document, program.files, placement);
+}
+
+Message encode(const LoadProgram& load) {
+  Message out = encode_parts(load.path, load.directory, load.document, load.files, load.placement);
+  out.epoch = load.epoch;
+  return out;
+}
+
+Result<LoadProgram> decode_program(const Message& message) {
+  Reader in(message, Kind::kBringProgram);
   LoadProgram out;
   out.epoch = message.epoch;
-  out.shuffle_stream = in.number<std::uint64_t>();
   out.path = in.text();
   out.directory = in.text();
   const auto names = take_names(in);
@@ -151,9 +160,22 @@ Result<LoadProgram> decode_load_program(const Message& message) {
   const tensor::Tensor placement = take_bytes();
   for (const std::string& name : names) out.files[name] = text_of(take_bytes());
   in.require(out.files.size() == names.size());
-  TFD_TRY(in.end("load program"));
+  TFD_TRY(in.end("program"));
   out.placement = TFD_TRY(decode_placement(placement));
   return out;
+}
+
+Message encode_load(std::uint64_t epoch, std::uint64_t shuffle_stream) {
+  Writer out;
+  out.put(shuffle_stream);
+  return make_message(Kind::kLoadProgram, out, {}, epoch);
+}
+
+Result<std::uint64_t> decode_load(const Message& message) {
+  Reader in(message, Kind::kLoadProgram);
+  const auto shuffle_stream = in.number<std::uint64_t>();
+  TFD_TRY(in.end("load program"));
+  return shuffle_stream;
 }
 
 Message encode(const CreateIterator& create) {
@@ -350,6 +372,41 @@ Result<UpdateRequest> decode_update(const Message& message) {
   }
   TFD_TRY(in.end("update"));
   return out;
+}
+
+Message encode(const Claim& claim) {
+  Writer out;
+  out.put(claim.host);
+  out.put(claim.pid);
+  out.put(claim.take_over);
+  out.put(claim.adopt);
+  out.put(claim.held);
+  return make_message(Kind::kClaim, out);
+}
+
+Result<Claim> decode_claim(const Message& message) {
+  Reader in(message, Kind::kClaim);
+  Claim out;
+  out.host = in.text();
+  out.pid = in.number<std::int64_t>();
+  out.take_over = in.flag();
+  out.adopt = in.flag();
+  out.held = in.number<std::uint64_t>();
+  TFD_TRY(in.end("claim"));
+  return out;
+}
+
+Message encode_epoch(std::uint64_t epoch) {
+  Writer out;
+  out.put(epoch);
+  return make_message(Kind::kClaim, out);
+}
+
+Result<std::uint64_t> decode_epoch(const Message& message) {
+  Reader in(message, Kind::kClaim);
+  const auto epoch = in.number<std::uint64_t>();
+  TFD_TRY(in.end("claim"));
+  return epoch;
 }
 
 Message encode(const TaskStatus& status) {

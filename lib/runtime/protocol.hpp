@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tfd/program/program.hpp"
+#include "tfd/runtime/epoch.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/store.hpp"
@@ -18,7 +19,7 @@
 namespace tfd::runtime {
 
 enum class Kind : std::uint16_t {
-  kLoadProgram = 1,
+  kLoadProgram = 1,  // the one that was brought
   kCreateIterator = 2,
   kDropIterator = 3,
   kRun = 4,
@@ -34,6 +35,8 @@ enum class Kind : std::uint16_t {
   kSettle = 16,       // of a parameter server: sequence numbers that are over
   kAssignRows = 17,   // an UpdateRequest outside of any closure
   kGiveBack = 18,     // of a worker: some of what it hasn't begun; the answer to those is kDrop's
+  kBringProgram = 19,  // answered when it is there, before anything is done with it
+  kClaim = 20,        // of a parameter server: an epoch
 };  // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -45,7 +48,6 @@ struct LoadProgram {
   std::string document;
   std::map<std::string, std::string> files;
   Placement placement;
-  std::uint64_t shuffle_stream = 0;  // of a worker, for the program's own datasets
 };
 struct CreateIterator {
   std::string id;
@@ -85,8 +87,13 @@ struct UpdateRequest {
 };
 
 // decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
+/// The one of kBringProgram: all of it but path, directory and names are tensors, which the copies of a message share.
+transport::Message encode_program(const program::Program& program, const Placement& placement);
 transport::Message encode(const LoadProgram& load);
-Result<LoadProgram> decode_load_program(const transport::Message& message);
+Result<LoadProgram> decode_program(const transport::Message& message);
+/// `shuffle_stream`: of a worker, for the program's own datasets.
+transport::Message encode_load(std::uint64_t epoch, std::uint64_t shuffle_stream);
+Result<std::uint64_t> decode_load(const transport::Message& message);
 transport::Message encode(const CreateIterator& create);
 Result<CreateIterator> decode_create_iterator(const transport::Message& message);
 transport::Message encode(const ClosureCall& call);
@@ -103,6 +110,11 @@ transport::Message encode(const Settle& settle);
 Result<Settle> decode_settle(const transport::Message& message);
 transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
 Result<UpdateRequest> decode_update(const transport::Message& message);
+transport::Message encode(const Claim& claim);
+Result<Claim> decode_claim(const transport::Message& message);
+/// The answer to a claim.
+transport::Message encode_epoch(std::uint64_t epoch);
+Result<std::uint64_t> decode_epoch(const transport::Message& message);
 transport::Message encode(const TaskStatus& status);
 Result<TaskStatus> decode_status(const transport::Message& message);
 

@@ -162,7 +162,7 @@ void PsService::loaded(Loading& loading) {
     if (newest_ == epoch) newest_ = epoch_;  // what was there stays
     return loading.responder->reply(fail(std::move(*loading.store).error()));
   }
-  if (loading.store && epoch > epoch_) {
+  if (loading.store && epoch != epoch_ && !is_older(epoch, epoch_)) {
     served_ = std::make_shared<ServedVariables>(std::move(**loading.store), executor_);
     has_modules_ = loading.has_modules;
     epoch_ = epoch;

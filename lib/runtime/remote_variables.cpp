@@ -30,18 +30,13 @@ class RequestGroup final : public Waits {
     if (waiting_.empty() || error_) done_.notify_all();
   }
 
-  Result<void> wait(Deadline deadline, const std::stop_token& stop) {
+  /// Each request ends by its own deadline.
+  Result<void> wait(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    const auto ended = [&] { return waiting_.empty() || error_.has_value(); };
-    if (deadline.is_never())
-      done_.wait(lock, stop, ended);
-    else
-      done_.wait_until(lock, stop, deadline.when(), ended);
+    done_.wait(lock, stop, [&] { return waiting_.empty() || error_.has_value(); });
     if (error_) return fail(*error_);
     if (waiting_.empty()) return {};
-    if (stop.stop_requested()) return fail(Code::kCancelled, "this task is stopping");
-    Error late{Code::kDeadlineExceeded, "no answer from " + join_words(waiting_), waiting_.front()};
-    return fail(std::move(late));
+    return fail(Code::kCancelled, "this task is stopping");
   }
 
  private:
@@ -118,10 +113,12 @@ struct RemoteVariables::Pending::State {
   }
 };
 
-RemoteVariables::RemoteVariables(transport::Endpoint& endpoint, const Placement& placement, std::stop_token stop,
+RemoteVariables::RemoteVariables(transport::Endpoint& endpoint, const Placement& placement, Duration patience,
                                  Activity* activity)
-    : endpoint_(endpoint), stop_(std::move(stop)), activity_(activity), placed_(placement.placed) {
-  for (const auto& [name, address] : placement.ps) ps_.emplace_back(endpoint, endpoint.add_peer(name, address), name);
+    : endpoint_(endpoint), activity_(activity), placed_(placement.placed) {
+  const transport::PeerOptions waiting{.patience = patience, .deadlines_wait_for_bytes = true};
+  for (const auto& [name, address] : placement.ps)
+    ps_.emplace_back(endpoint, endpoint.add_peer(name, address, waiting), name);
 }
 
 RemoteVariables::~RemoteVariables() {
@@ -225,10 +222,10 @@ RemoteVariables::Pending RemoteVariables::start_lookup(const std::vector<Lookup>
   return pending;
 }
 
-Result<std::vector<tensor::Tensor>> RemoteVariables::Pending::wait(Deadline deadline, const std::stop_token& stop) {
+Result<std::vector<tensor::Tensor>> RemoteVariables::Pending::wait(const std::stop_token& stop) {
   if (state_->refused) return fail(*state_->refused);
   const Activity::Waiting waiting(state_->activity, std::shared_ptr<const Waits>(state_, &state_->group));
-  TFD_TRY(state_->group.wait(deadline, stop), "reading variables");
+  TFD_TRY(state_->group.wait(stop), "reading variables");
   std::vector<tensor::Tensor> values;
   for (WantedTensor& wanted : state_->wanted)
     values.push_back(TFD_TRY(std::move(wanted).assemble(), "reading variables"));
@@ -264,7 +261,7 @@ Result<void> RemoteVariables::cut(const variable::Update& update, Parts& parts) 
 
 Result<void> RemoteVariables::update(std::uint64_t epoch, std::uint64_t sequence,
                                      const std::vector<variable::Update>& updates, Deadline deadline,
-                                     std::uint64_t client) {
+                                     const std::stop_token& stop, std::uint64_t client) {
   Parts parts(ps_.size());
   for (const variable::Update& update : updates) TFD_TRY(cut(update, parts), "updating variables");
   const auto group = std::make_shared<RequestGroup>();  // shared with the callbacks, which may come after this gave up
@@ -281,7 +278,7 @@ Result<void> RemoteVariables::update(std::uint64_t epoch, std::uint64_t sequence
     ps_[ps].update(epoch, sequence, parts[ps], deadline, done, client);
   }
   const Activity::Waiting waiting(activity_, group);
-  return group->wait(deadline, stop_).map_error([](Error error) {
+  return group->wait(stop).map_error([](Error error) {
     return std::move(error).within("updating variables");
   });
 }

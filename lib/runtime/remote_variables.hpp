@@ -19,9 +19,9 @@ namespace tfd::runtime {
 
 class RemoteVariables {
  public:
-  /// Waits end with kCancelled when `stop` is asked for.
-  /// `activity`, where given, is told whom it waits for.
-  RemoteVariables(transport::Endpoint& endpoint, const Placement& placement, std::stop_token stop,
+  /// `activity`, where given, is told whom it waits for. A parameter server that is silent is waited for as long as
+  /// `patience`; its requests go on while bytes move, whatever their deadline.
+  RemoteVariables(transport::Endpoint& endpoint, const Placement& placement, Duration patience,
                   Activity* activity = nullptr);
   ~RemoteVariables();  // disconnects from the parameter servers
   /// Of the run whose variables they are: other ones are refused.
@@ -30,9 +30,9 @@ class RemoteVariables {
   /// A read that is under way: do something else, then wait().
   class Pending {
    public:
-    /// In the order of the names. kUnavailable with Error::task = "ps:1" when that parameter server is gone;
+    /// In the order of the names. kCancelled when `stop` is asked for; kUnavailable with Error::task = "ps:1" when that parameter server is gone;
     /// kDeadlineExceeded names the ones that haven't answered.
-    Result<std::vector<tensor::Tensor>> wait(Deadline deadline, const std::stop_token& stop = {});
+    Result<std::vector<tensor::Tensor>> wait(const std::stop_token& stop = {});
 
    private:
     friend class RemoteVariables;
@@ -51,7 +51,7 @@ class RemoteVariables {
   /// parameter server, so that none waits for its number. kInvalidArgument names an index that is no row. Done when
   /// every parameter server has applied (or had applied) its part.
   Result<void> update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
-                      Deadline deadline, std::uint64_t client = 0);
+                      Deadline deadline, const std::stop_token& stop = {}, std::uint64_t client = 0);
 
  private:
   using Parts = std::vector<std::vector<variable::Update>>;  // by parameter server
@@ -61,7 +61,6 @@ class RemoteVariables {
   Result<void> cut(const variable::Update& update, Parts& parts) const;
 
   transport::Endpoint& endpoint_;
-  std::stop_token stop_;
   Activity* activity_;
   std::vector<TaskClient> ps_;
   std::map<std::string, variable::PlacedVariable> placed_;

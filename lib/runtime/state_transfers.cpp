@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state_transfers.hpp"
 
+#include "protocol.hpp"
+
 namespace tfd::runtime {
 namespace {
 
@@ -26,7 +28,10 @@ tl::unexpected<Error> no_transfer(const char* what) {
 
 void StateTransfers::handle(const Served& served, const transport::Caller& caller, const transport::Message& request,
                             transport::Responder responder) {
-  switch (static_cast<StateKind>(request.kind)) {
+  const auto kind = static_cast<StateKind>(request.kind);
+  if (kind == StateKind::kBeginExport || kind == StateKind::kBeginImport)
+    if (auto decoded = decode_empty(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
+  switch (kind) {
     case StateKind::kBeginExport:
       return begin_export(served, caller.connection, std::move(responder));
     case StateKind::kExportPart:

@@ -3,9 +3,13 @@
 
 #include "command_messages.hpp"
 #include "protocol.hpp"
+#include "turns.hpp"
 
 namespace tfd::runtime {
 namespace {
+
+constexpr std::size_t kReceiveAtOnce = 4;                 // tasks that are sent the same program
+constexpr Duration kLongTurn = std::chrono::seconds(5);  // after which one more is
 
 /// Turns a callback for a value into one for the message that holds it.
 template <class T, class Decode>
@@ -35,36 +39,74 @@ transport::ReplyCallback counted(std::size_t count, TaskClient::Callback<std::ve
 
 }  // namespace
 
-void TaskClient::load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch,
-                              Deadline deadline, Callback<void> done) {
-  load(program, placement, epoch, deadline, {}, std::move(done), 0);
+void TaskClient::claim(const Claim& claim, Deadline deadline, Callback<std::uint64_t> done) {
+  endpoint_.request(peer_, encode(claim), deadline, decoded(std::move(done), decode_epoch));
 }
 
-void TaskClient::load_worker(const program::Program& program, const Placement& placement, std::uint64_t epoch,
-                             Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done,
+struct PackedProgram::State {
+  transport::Message message;
+  std::shared_ptr<Turns> turns;  // with those under way
+};
+
+PackedProgram PackedProgram::pack(const program::Program& program, const Placement& placement) {
+  PackedProgram out;
+  out.state_ = std::make_shared<const State>(
+      State{encode_program(program, placement), std::make_shared<Turns>(kReceiveAtOnce)});
+  return out;
+}
+
+void TaskClient::load_program(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
+                              Callback<void> done) {
+  load(program, epoch, deadline, {}, std::move(done), 0);
+}
+
+void TaskClient::load_worker(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
+                             std::function<void(int replicas)> on_replicas, Callback<void> done,
                              std::uint64_t shuffle_stream) {
-  load(program, placement, epoch, deadline, std::move(on_replicas), std::move(done), shuffle_stream);
+  load(program, epoch, deadline, std::move(on_replicas), std::move(done), shuffle_stream);
 }
 
-void TaskClient::load(const program::Program& program, const Placement& placement, std::uint64_t epoch,
-                      Deadline deadline, std::function<void(int replicas)> on_replicas, Callback<void> done,
+void TaskClient::load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
+                      std::function<void(int replicas)> on_replicas, Callback<void> done,
                       std::uint64_t shuffle_stream) {
   set_epoch(epoch);
-  const LoadProgram load{epoch,         program.path, program.directory, program.document,
-                         program.files, placement,    shuffle_stream};
+  auto begin = [self = *this, epoch, deadline, done, shuffle_stream] {
+    self.endpoint_.request(self.peer_, encode_load(epoch, shuffle_stream), deadline, acknowledged(done));
+  };
   // First who it is: a spec may be wrong about where a task is, and what follows would be told to another one.
-  status(deadline, [&endpoint = endpoint_, peer = peer_, name = name_, deadline, message = encode(load),
-                    on_replicas = std::move(on_replicas), done = std::move(done)](Result<TaskStatus> status) mutable {
+  status(deadline, [self = *this, program, epoch, deadline, on_replicas = std::move(on_replicas),
+                    done = std::move(done), begin = std::move(begin)](Result<TaskStatus> status) mutable {
     if (!status) return done(fail(std::move(status).error()));
     const std::string answers = cluster::format_task(status->task);
-    if (answers != name)
+    if (answers != self.name_)
       return done(fail(Error{Code::kFailedPrecondition,
                              fmt::format("{} answers where the spec says {} is: the spec is wrong, or a task listens "
                                          "at the address of another",
-                                         answers, name),
-                             name}));
+                                         answers, self.name_),
+                             self.name_}));
     if (on_replicas) on_replicas(status->replicas);
-    endpoint.request(peer, std::move(message), deadline, acknowledged(std::move(done)));
+    if (status->epoch == epoch) return begin();  // it has it: only the connection was lost
+    self.bring(program, epoch, deadline, std::move(begin), std::move(done));
+  });
+}
+
+void TaskClient::bring(const PackedProgram& program, std::uint64_t epoch, Deadline deadline, std::function<void()> then,
+                       Callback<void> failed) const {
+  transport::Message message = program.state_->message;  // shares the tensors
+  message.epoch = epoch;
+  program.state_->turns->ask([&endpoint = endpoint_, peer = peer_, message = std::move(message), deadline,
+                              then = std::move(then),
+                              failed = std::move(failed)](const std::shared_ptr<Turns::Turn>& turn) {
+    // A slow connection is no reason for all others to wait.
+    endpoint.post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kLongTurn),
+                     [turn = std::weak_ptr(turn)] {
+                       if (const auto still = turn.lock()) still->end();
+                     });
+    endpoint.request(peer, message, deadline, [turn, then, failed](Result<transport::Message> answer) {
+      turn->end();
+      if (!answer) return failed(fail(std::move(answer).error()));
+      then();
+    });
   });
 }
 

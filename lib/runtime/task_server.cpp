@@ -3,9 +3,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include "command_runner.hpp"
+#include "epoch_keeper.hpp"
 #include "protocol.hpp"
 #include "ps_service.hpp"
 #include "tfd/base/environment.hpp"
@@ -37,9 +40,11 @@ EpochRule epoch_rule_of(std::uint16_t kind) {
   if (is_command_kind(kind)) return EpochRule::kSession;
   switch (static_cast<Kind>(kind)) {
     case Kind::kStatus:
+    case Kind::kClaim:
       return EpochRule::kNone;
     case Kind::kShutdown:
       return EpochRule::kGoodbye;
+    case Kind::kBringProgram:
     case Kind::kLoadProgram:
       return EpochRule::kBegins;
     default:
@@ -52,7 +57,10 @@ class Server final : public TaskServer {
   explicit Server(TaskServerOptions options)
       : options_(std::move(options)),
         started_(Clock::now()),
-        ps_(cluster::format_task(options_.task), options_.make_engine, options_.apply_threads) {}
+        ps_(cluster::format_task(options_.task), options_.make_engine, options_.apply_threads),
+        epochs_(cluster::format_task(options_.task), [this](std::uint64_t connection, std::function<void(bool)> done) {
+          endpoint_->ping_caller(connection, std::move(done));
+        }) {}
 
   ~Server() override {
     ps_.stop();
@@ -78,6 +86,7 @@ class Server final : public TaskServer {
       handle(caller, std::move(request), std::move(responder));
     };
     endpoint.on_caller_gone = [this](const transport::Caller& caller) {
+      if (brought_ && brought_->connection == caller.connection) brought_.reset();
       if (!ready_) return;
       worker_ ? worker_->caller_gone(caller) : ps_.caller_gone(caller);
     };
@@ -98,18 +107,29 @@ class Server final : public TaskServer {
   transport::Incarnation incarnation() const override { return endpoint_->incarnation(); }
 
  private:
+  struct Brought {
+    transport::Message program;
+    std::uint64_t connection = 0;  // of who brought it: gone with him
+  };
+
   // On the I/O thread.
   void handle(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     if (!ready_) {
       if (static_cast<Kind>(request.kind) == Kind::kStatus) return responder.reply(encode(starting_status()));
       return responder.reply(fail(Code::kUnavailable, "{} is starting", ps_name()));
     }
+    if (brought_ && (brought_->program.epoch == loaded() || is_older(brought_->program.epoch, loaded()))) brought_.reset();
     if (auto fits = check_epoch(request); !fits) return responder.reply(fail(std::move(fits).error()));
     switch (static_cast<Kind>(request.kind)) {
       case Kind::kStatus:
         return responder.reply(encode(status()));
       case Kind::kShutdown:
         return shut_down(request, std::move(responder));
+      case Kind::kBringProgram:
+        brought_ = Brought{std::move(request), caller.connection};
+        return responder.reply(encode_empty(Kind::kBringProgram));
+      case Kind::kLoadProgram:
+        return load(caller, std::move(request), std::move(responder));
       default:
         break;
     }
@@ -117,7 +137,7 @@ class Server final : public TaskServer {
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kDrop) return responder.reply(drop(request));
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kGiveBack) return responder.reply(give_back(request));
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
-    if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) return load_ps(request, std::move(responder));
+    if (static_cast<Kind>(request.kind) == Kind::kClaim) return claim(caller, request, std::move(responder));
     ps_.handle(caller, request, std::move(responder));
   }
 
@@ -126,6 +146,8 @@ class Server final : public TaskServer {
   Result<void> check_epoch(const transport::Message& request) const {
     const std::uint64_t asked = request.epoch;
     const std::uint64_t newest = worker_ ? worker_->newest() : ps_.newest();  // also while that is still being loaded
+    const bool is_newer = brought_ && !is_older(brought_->program.epoch, newest);
+    const std::uint64_t newest_brought = is_newer ? brought_->program.epoch : newest;
     switch (epoch_rule_of(request.kind)) {
       case EpochRule::kNone:
         return {};
@@ -133,9 +155,9 @@ class Server final : public TaskServer {
         if (asked == 0) return {};
         [[fallthrough]];
       case EpochRule::kBegins:
-        if (asked != 0 && asked >= newest) return {};
+        if (asked != 0 && !is_older(asked, newest_brought)) return {};
         return fail(Code::kPermissionDenied, "{} belongs to a newer coordinator (epoch {}, the request has {})",
-                    ps_name(), newest, asked);
+                    ps_name(), newest_brought, asked);
       case EpochRule::kSession:
         if (asked != 0) return {};
         return fail(Code::kPermissionDenied, "a request about a session of {} that doesn't say which", ps_name());
@@ -160,10 +182,27 @@ class Server final : public TaskServer {
     return encode_empty(Kind::kGiveBack);
   }
 
-  void load_ps(const transport::Message& request, transport::Responder responder) {
-    auto load = decode_load_program(request);
+  // What was brought is kept until the task has loaded it: others may ask for the same, and so may the next attempt.
+  void load(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
+    if (auto decoded = decode_load(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
+    const bool is_there = request.epoch == loaded();
+    if (!is_there && (!brought_ || brought_->program.epoch != request.epoch))
+      return responder.reply(fail(Code::kUnavailable, "{} was not brought the program", ps_name()));
+    std::optional<transport::Message> program;
+    if (!is_there) program = brought_->program;
+    if (worker_) return worker_->submit(caller, std::move(request), std::move(responder), std::move(program));
+    if (is_there) return responder.reply(encode_empty(Kind::kLoadProgram));
+    auto load = decode_program(*program);
     if (!load) return responder.reply(fail(std::move(load).error()));
     ps_.load_program(std::move(*load), std::move(responder));
+  }
+
+  std::uint64_t loaded() const { return worker_ ? worker_->epoch() : ps_.epoch(); }
+
+  void claim(const transport::Caller& caller, const transport::Message& request, transport::Responder responder) {
+    auto claim = decode_claim(request);
+    if (!claim) return responder.reply(fail(std::move(claim).error()));
+    epochs_.claim(caller, std::move(*claim), ps_.epoch(), std::move(responder));
   }
 
   void shut_down(const transport::Message& request, transport::Responder responder) {
@@ -205,6 +244,8 @@ class Server final : public TaskServer {
   TaskServerOptions options_;
   Clock::time_point started_;
   PsService ps_;
+  EpochKeeper epochs_;  // of a parameter server
+  std::optional<Brought> brought_;  // the I/O thread's
   std::atomic<bool> ready_{false};  // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;
   std::unique_ptr<WorkerService> worker_;

@@ -67,7 +67,6 @@ class Writer {
     count(text.size());
     bytes_.append(text);
   }
-  void put(const std::string& text) { put(std::string_view(text)); }
   /// Of what follows.
   void count(std::size_t count) { put(static_cast<std::uint32_t>(count)); }
 

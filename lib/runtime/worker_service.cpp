@@ -9,8 +9,10 @@
 namespace tfd::runtime {
 namespace {
 
-// How long a closure waits for its parameter servers. A dead or frozen one is noticed much earlier, by its heartbeats.
+// How long a closure waits for its parameter servers while no byte moves. A dead one is noticed much earlier. One that is
+// frozen is waited for: the coordinator, which hears of it too, decides for how long.
 constexpr auto kPsTimeout = std::chrono::seconds(60);
+constexpr auto kPsPatience = std::chrono::minutes(5);
 constexpr std::string_view kOwnIterator = "dataset:";  // of the program's own datasets: see own_iterator_id()
 
 Result<void> check_native(const TaskServerOptions& options) {
@@ -46,6 +48,7 @@ void WorkerService::stop() {
   {
     const std::scoped_lock lock(mutex_);
     stop_.request_stop();
+    job_stop_.request_stop();
     left.swap(jobs_);
   }
   if (executor_.joinable()) executor_.join();
@@ -54,7 +57,7 @@ void WorkerService::stop() {
 }
 
 void WorkerService::submit(const transport::Caller& caller, transport::Message request,
-                           transport::Responder responder) {
+                           transport::Responder responder, std::optional<transport::Message> program) {
   std::deque<Job> ended;
   {
     std::unique_lock lock(mutex_);
@@ -63,12 +66,12 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
       return responder.reply(fail(Code::kCancelled, "this task is stopping"));
     }
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) {
-      if (request.epoch > newest_) {
+      if (request.epoch != newest_) {  // none is older: TaskServer has looked
         newest_ = request.epoch;
         ended = abandon(lock, [&](std::uint64_t connection) { return connection != caller.connection; });
       }
     }
-    jobs_.push_back({std::move(request), std::move(responder), caller.connection});
+    jobs_.push_back({std::move(request), std::move(responder), caller.connection, std::move(program)});
     wake_.notify_one();
   }
   for (Job& job : ended) job.responder.reply(fail(fenced_off()));
@@ -122,6 +125,7 @@ std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std
   jobs_.swap(kept);
   if (running_ && is_theirs(*running_) && !is_abandoned_) {
     is_abandoned_ = true;
+    job_stop_.request_stop();
     stop_commands_->request();
   }
   if (!running_ && served_ && is_theirs(*served_)) {  // kept filters: nobody is there to call them
@@ -167,9 +171,11 @@ void WorkerService::execute(std::stop_token stop) {
     std::optional<Job> job = std::move(jobs_.front());
     jobs_.pop_front();
     running_ = served_ = job->connection;
+    job_stop_ = std::stop_source();
+    if (stop.stop_requested()) job_stop_.request_stop();
     dropping_ = drop_;
     lock.unlock();
-    auto reply = answer(job->request);
+    auto reply = answer(*job);
     activity_.end();  // before the answer, so that who has it doesn't see it still at work
     if (!reply && is_abandoned()) reply = fail(fenced_off());
     job->responder.reply(std::move(reply));
@@ -187,17 +193,19 @@ void WorkerService::forget_stopped() {
 
 // Its epoch was the newest when the request came, behind the load of that program; which may have failed, or another
 // one may be there by now.
-Result<void> WorkerService::check_epoch(std::uint64_t epoch) const {
-  if (epoch == epoch_ && program_) return {};
+Result<void> WorkerService::check_epoch(const transport::Message& request) const {
+  const bool is_load = static_cast<Kind>(request.kind) == Kind::kLoadProgram;
+  if (is_load ? request.epoch >= epoch_ : request.epoch == epoch_ && program_) return {};
   return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})",
-              epoch_.load(), epoch);
+              epoch_.load(), request.epoch);
 }
 
-Result<transport::Message> WorkerService::answer(const transport::Message& request) {
-  if (static_cast<Kind>(request.kind) != Kind::kLoadProgram) TFD_TRY(check_epoch(request.epoch));
+Result<transport::Message> WorkerService::answer(const Job& job) {
+  const transport::Message& request = job.request;
+  TFD_TRY(check_epoch(request));
   switch (static_cast<Kind>(request.kind)) {
     case Kind::kLoadProgram:
-      return finish_load(request.epoch, load_program(TFD_TRY(decode_load_program(request))));
+      return finish_load(request.epoch, load_program(job));
     case Kind::kCreateIterator:
       return create_iterator(TFD_TRY(decode_create_iterator(request)));
     case Kind::kDropIterator:
@@ -220,8 +228,11 @@ Result<transport::Message> WorkerService::answer(const transport::Message& reque
   }
 }
 
-Result<transport::Message> WorkerService::load_program(const LoadProgram& load) {
-  if (load.epoch != epoch_) {
+Result<transport::Message> WorkerService::load_program(const Job& job) {
+  const std::uint64_t shuffle_stream = TFD_TRY(decode_load(job.request));
+  if (job.request.epoch != epoch_) {
+    if (!job.program) return fail(Code::kUnavailable, "this worker was not brought the program");
+    const LoadProgram load = TFD_TRY(decode_program(*job.program));
     activity_.begin("(the program)");
     program::Program program = TFD_TRY(parse_loaded(load));
     if (program.has_native()) TFD_TRY(check_native(options_));
@@ -240,7 +251,7 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
     iterators_.clear();                                    // before the program whose functions their maps call
     variables_.reset();
     program_ = std::move(made);
-    variables_ = std::make_unique<RemoteVariables>(endpoint_, load.placement, stop_.get_token(), &activity_);
+    variables_ = std::make_unique<RemoteVariables>(endpoint_, load.placement, kPsPatience, &activity_);
     variables_->set_epoch(load.epoch);
     copies_ = std::move(copies);
     own_ = std::move(own);
@@ -250,7 +261,7 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
   } else {  // heard again: who asks makes those anew that somebody can still use
     std::erase_if(iterators_, [](const auto& one) { return !one.first.starts_with(kOwnIterator); });
   }
-  shuffle_stream_ = load.shuffle_stream;
+  shuffle_stream_ = shuffle_stream;
   return encode_empty(Kind::kLoadProgram);
 }
 
@@ -258,7 +269,10 @@ Result<transport::Message> WorkerService::load_program(const LoadProgram& load) 
 Result<transport::Message> WorkerService::finish_load(std::uint64_t epoch, Result<transport::Message> loaded) {
   const std::scoped_lock lock(mutex_);
   if (!loaded && newest_ == epoch) newest_ = epoch_.load();
-  if (loaded && newest_ < epoch) newest_ = epoch;  // another attempt at it had failed
+  const bool has_newer = std::ranges::any_of(jobs_, [&](const Job& job) {
+    return static_cast<Kind>(job.request.kind) == Kind::kLoadProgram && job.request.epoch == newest_;
+  });
+  if (loaded && !has_newer) newest_ = epoch;  // another attempt at it had failed
   return loaded;
 }
 
@@ -325,7 +339,8 @@ Result<void> WorkerService::apply_updates(const ClosureCall& call, std::vector<v
                                          [this](const variable::Update& update) { return !is_own(update.variable); });
   const std::vector<variable::Update> mine(std::make_move_iterator(own), std::make_move_iterator(updates.end()));
   updates.erase(own, updates.end());
-  if (!updates.empty()) TFD_TRY(variables_->update(call.epoch, call.sequence, updates, Deadline::after(kPsTimeout)));
+  if (!updates.empty()) TFD_TRY(variables_->update(call.epoch, call.sequence, updates, Deadline::after(kPsTimeout),
+                                               job_stop_.get_token()));
   if (!mine.empty()) TFD_TRY(own_.apply(own_updates_++, mine));
   return {};
 }
@@ -352,7 +367,7 @@ Result<std::map<std::string, tensor::Tensor>> WorkerService::read_variables(cons
   auto out = TFD_TRY(read_own(names));
   if (!names.empty()) {
     const Deadline deadline = Deadline::after(kPsTimeout);
-    auto values = TFD_TRY(variables_->start_read(names, deadline).wait(deadline, stop_.get_token()));
+    auto values = TFD_TRY(variables_->start_read(names, deadline).wait(job_stop_.get_token()));
     for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], std::move(values[i]));
   }
   TFD_TRY(copies_.aggregate(out));
@@ -369,7 +384,7 @@ Result<void> WorkerService::look_up(const program::FunctionDef& function, CallCo
   }
   if (lookups.empty()) return {};
   const Deadline deadline = Deadline::after(kPsTimeout);
-  auto rows = TFD_TRY(variables_->start_lookup(lookups, deadline).wait(deadline, stop_.get_token()));
+  auto rows = TFD_TRY(variables_->start_lookup(lookups, deadline).wait(job_stop_.get_token()));
   const std::size_t each = rows.size() / shares.size();
   for (std::size_t i = 0; i < rows.size(); ++i) shares[i / each].rows.push_back(std::move(rows[i]));
   return {};
@@ -387,7 +402,7 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
   // The last step of the data is run by those replicas for which there are data: nothing is lost.
   const auto find = [this](const std::string& id) { return find_iterator(id); };
   auto shares = TFD_TRY(take_shares(iterators, find, replicas_, call.replicas, call.most_elements), def.name);
-  auto values = TFD_TRY(reading.wait(deadline, stop_.get_token()), def.name);
+  auto values = TFD_TRY(reading.wait(job_stop_.get_token()), def.name);
   for (std::size_t i = 0; i < names.size(); ++i) variables.emplace(names[i], std::move(values[i]));
   const bool is_replica = call.replicas != program::Replicas::kOne;
   if (!is_replica) TFD_TRY(copies_.aggregate(variables), def.name);
@@ -412,7 +427,8 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
   const bool updates_something = !bound.updates.empty();
   TFD_TRY(settle_gradients(program, def, variables, call.step, bound));
   if (updates_something && bound.updates.empty())  // skipped: parameter servers needn't remember a hole in the numbers
-    TFD_TRY(variables_->update(call.epoch, call.sequence, {}, Deadline::after(kPsTimeout)), def.name);
+    TFD_TRY(variables_->update(call.epoch, call.sequence, {}, Deadline::after(kPsTimeout), job_stop_.get_token()),
+            def.name);
   TFD_TRY(apply_updates(call, std::move(bound.updates)), def.name);
   if (!def.returns.empty()) {
     auto returned = TFD_TRY(read_variables(def.returns), def.name);

@@ -31,7 +31,9 @@ class WorkerService {
 
   /// Queues a request for the executor; it answers. The program of a newer coordinator ends what is there of others:
   /// what waits is refused, a command that runs is stopped.
-  void submit(const transport::Caller& caller, transport::Message request, transport::Responder responder);
+  /// A load of one that isn't there has it with it, as it was brought.
+  void submit(const transport::Caller& caller, transport::Message request, transport::Responder responder,
+              std::optional<transport::Message> program = {});
   /// Closures that haven't begun, or come later, are answered as dropped.
   void drop(const DropWaiting& drop);
   void give_back(const GiveBack& give_back);
@@ -40,12 +42,15 @@ class WorkerService {
   void fill(TaskStatus& status) const;
   /// Epoch of the newest coordinator that asked for it, whether its program is loaded yet or not.
   std::uint64_t newest() const { return newest_; }
+  /// Of the program that is loaded; 0: none.
+  std::uint64_t epoch() const { return epoch_; }
 
  private:
   struct Job {
     transport::Message request;
     transport::Responder responder;
     std::uint64_t connection = 0;  // whose it is
+    std::optional<transport::Message> program = {};  // of a load
   };
 
   void execute(std::stop_token stop);
@@ -56,14 +61,14 @@ class WorkerService {
                           const std::function<bool(std::uint64_t)>& is_theirs);
   bool is_abandoned() const;
   Error fenced_off() const;
-  Result<transport::Message> answer(const transport::Message& request);
-  Result<transport::Message> load_program(const LoadProgram& load);
+  Result<transport::Message> answer(const Job& job);
+  Result<transport::Message> load_program(const Job& job);
   Result<transport::Message> finish_load(std::uint64_t epoch, Result<transport::Message> loaded);
   Result<transport::Message> create_iterator(const CreateIterator& create);
   Result<transport::Message> run(const ClosureCall& call);
   Result<transport::Message> evaluate(const Evaluate& evaluate);
 
-  Result<void> check_epoch(std::uint64_t epoch) const;
+  Result<void> check_epoch(const transport::Message& request) const;
   Result<WorkerIterator*> find_iterator(const std::string& id);
   void forget_stopped();
   Result<ReplicaCopies> make_copies(const program::Program& program, const Placement& placement) const;
@@ -83,6 +88,7 @@ class WorkerService {
   transport::Endpoint& endpoint_;
   const TaskServerOptions& options_;
   std::stop_source stop_;
+  std::stop_source job_stop_;  // what runs now: stopped with it, or when nobody waits for its answer any more
 
   // The executor's own.
   int replicas_ = 1;

@@ -16,6 +16,7 @@ constexpr Duration kChiefLook = std::chrono::milliseconds(50);  // between two l
 constexpr Duration kTalkAfter = std::chrono::seconds(2);
 constexpr Duration kGone = std::chrono::seconds(5);  // ten signs of life, and time enough to be started again
 constexpr Duration kLoadTimeout = std::chrono::minutes(5);
+constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // who has the cluster is asked meanwhile
 constexpr Duration kGoodbye = std::chrono::seconds(3);
 
 }  // namespace
@@ -28,6 +29,7 @@ runtime::ParameterServersOptions PsSession::client_options() const {
   runtime::ParameterServersOptions options;
   options.name = strategy_.task_name();
   options.make_endpoint = options_.make_endpoint;
+  options.rejoin = options_.rejoin;
   options.log = options_.train.log;
   return options;
 }
@@ -122,6 +124,13 @@ Result<bool> PsSession::goes_on(const program::TrainDef& train) {
   return !train.steps || values[0].as<std::int64_t>()[0] < *train.steps;
 }
 
+Result<std::uint64_t> PsSession::claim(bool adopt) {
+  runtime::Claim claim = runtime::make_claim();
+  claim.take_over = options_.take_over;
+  claim.adopt = adopt;
+  return servers_->claim(claim, Deadline::after(kClaimAnswer));
+}
+
 Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
   std::optional<variable::Checkpoint> restored;
   if (strategy_.is_local()) {
@@ -129,6 +138,7 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
     host_ = TFD_TRY(make_local_host(program_.program, options_.make_engine, program_.copies));
   } else {
     TFD_TRY(connect());
+    TFD_TRY(claim(true));  // first whether somebody else is the chief
     const auto& train = program_.program.train;
     const auto running = may_adopt ? find_running() : Result<bool>(false);
     if (!running && running.error().code == Code::kUnavailable) return fail(running.error());
@@ -137,7 +147,7 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
       return come_back();
     }
     restored = TFD_TRY(find());
-    const std::uint64_t epoch = transport::make_incarnation();
+    const std::uint64_t epoch = TFD_TRY(claim(false));
     TFD_TRY(servers_->load(program_.program, epoch, Deadline::after(kLoadTimeout)));
     remote_->set_epoch(epoch);
   }

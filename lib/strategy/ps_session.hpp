@@ -58,6 +58,7 @@ class PsSession {
 
  private:
   Result<void> connect();
+  Result<std::uint64_t> claim(bool adopt);
   runtime::ParameterServersOptions client_options() const;
   void say(const std::string& line) const;
   Result<bool> find_running();

@@ -38,9 +38,9 @@ std::string format_spec(const TensorSpec& spec) {
 }
 
 std::int64_t element_count(const Shape& shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t dimension : shape) count *= dimension;
-  return count;
+  std::uint64_t count = 1;  // which wraps: what follows may be 0
+  for (const std::int64_t dimension : shape) count *= static_cast<std::uint64_t>(dimension);
+  return static_cast<std::int64_t>(count);
 }
 
 Result<std::size_t> checked_byte_size(DType dtype, const Shape& shape) {

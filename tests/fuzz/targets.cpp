@@ -23,6 +23,9 @@ constexpr Target kTargets[] = {
     {"module", module},
     {"program", program},
     {"closure_line", closure_line},
+    {"frames", frames},
+    {"assemblies", assemblies},
+    {"task_messages", task_messages},
 };
 
 }  // namespace

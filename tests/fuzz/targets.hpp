@@ -35,5 +35,8 @@ void credentials_file(std::string_view bytes);
 void module(std::string_view bytes);
 void program(std::string_view bytes);
 void closure_line(std::string_view bytes);
+void frames(std::string_view bytes);
+void assemblies(std::string_view bytes);
+void task_messages(std::string_view bytes);
 
 }  // namespace tfd::fuzz

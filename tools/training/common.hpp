@@ -29,6 +29,8 @@ struct Common {
   std::string key_file;
   Duration timeout = std::chrono::seconds(30);
   Duration grace = std::chrono::seconds(25);
+  Duration rejoin = std::chrono::seconds(30);
+  bool take_over = false;
 };
 
 /// What the options' help says, where the tools differ.

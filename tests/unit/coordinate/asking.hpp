@@ -48,4 +48,26 @@ void until(Happened happened) {
   }
 }
 
+/// What the log says, line by line.
+class Lines {
+ public:
+  Log log() {
+    return Log("coordinate", [this](LogLevel, std::string_view, std::string_view text) {
+      const std::scoped_lock lock(mutex_);
+      lines_.emplace_back(text);
+    });
+  }
+  std::vector<std::string> with(std::string_view part) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> found;
+    for (const std::string& line : lines_)
+      if (line.find(part) != std::string::npos) found.push_back(line);
+    return found;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
 }  // namespace tfd::bed

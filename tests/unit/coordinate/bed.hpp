@@ -131,6 +131,7 @@ class Bed {
   Gate gate;
   std::atomic<int> goodbyes{0};             // tasks that were told to stop
   std::map<std::string, int> devices = {};  // of workers that are started from now on; others have one
+  std::function<Result<void>(const std::string& task)> before_engine;  // of a worker, on its executor thread
   std::unique_ptr<transport::InprocNetwork> network = transport::make_inproc_network();
 
   static std::string address(const std::string& task) {
@@ -144,8 +145,9 @@ class Bed {
     options.bind = where;
     options.make_endpoint = factory();
     options.devices = devices.contains(name) ? devices.at(name) : 1;
-    options.make_engine = [this, count = options.devices] {
-      return Result<std::shared_ptr<function::Engine>>(make_engine(count));
+    options.make_engine = [this, name, count = options.devices]() -> Result<std::shared_ptr<function::Engine>> {
+      if (before_engine) TFD_TRY(before_engine(name));
+      return make_engine(count);
     };
     options.on_shutdown = [this] { ++goodbyes; };
     auto started = runtime::start_task_server(std::move(options));

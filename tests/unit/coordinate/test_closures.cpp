@@ -1,86 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Closures as JSON lines: every line has its answer, whatever is wrong with it.
-#include "bed.hpp"
-
 #include <algorithm>
-#include <deque>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tfd/coordinate/closures.hpp"
+#include "closure_stream.hpp"
 
 using namespace tfd;
 using namespace tfd::bed;
 using namespace tfd::coordinate;
 using nlohmann::json;
-
-namespace {
-
-/// A stream whose lines a test gives and whose answers it reads.
-class Stream {
- public:
-  explicit Stream(Bed& bed, ClosureStreamOptions with = {}) : options(with) {
-    auto coordinator_options = bed.options();
-    coordinator_options.keep_going = options.keep_going;
-    coordinator = bed.connect(program, std::move(coordinator_options));
-  }
-
-  /// All lines at once, to the end.
-  Result<ClosureStreamSummary> run(const std::vector<std::string>& lines) {
-    std::deque<std::string> left(lines.begin(), lines.end());
-    return run_closures(
-        *coordinator, program,
-        [&](Deadline) -> Result<std::optional<std::string>> {
-          if (left.empty()) return std::nullopt;
-          std::string line = std::move(left.front());
-          left.pop_front();
-          return line;
-        },
-        [this](std::string_view text) -> Result<void> {
-          const std::scoped_lock lock(mutex);
-          written.append(text);
-          return {};
-        },
-        options);
-  }
-  ClosureStreamSummary run_well(const std::vector<std::string>& lines) {
-    auto summary = run(lines);
-    if (!summary) FAIL(summary.error().message);
-    return *summary;
-  }
-  std::vector<json> answers() {
-    std::vector<json> out;
-    std::size_t at = 0;
-    for (std::size_t end = 0; (end = written.find('\n', at)) != std::string::npos; at = end + 1)
-      out.push_back(json::parse(written.substr(at, end - at)));
-    CHECK(at == written.size());
-    return out;
-  }
-  json answer(const json& label) {
-    json found;
-    for (const json& one : answers()) {
-      if (one.value("id", json()) != label && one.value("line", json()) != label) continue;
-      CHECK(found.is_null());
-      found = one;
-    }
-    REQUIRE_FALSE(found.is_null());
-    return found;
-  }
-
-  ClosureStreamOptions options;
-  program::Program program = make_program();
-  std::unique_ptr<ClusterCoordinator> coordinator;
-  std::mutex mutex;
-  std::string written;
-};
-
-std::string schedule_line(const std::string& function, int argument, const std::string& id) {
-  return json{{"op", "schedule"}, {"function", function}, {"args", {argument}}, {"id", id}}.dump();
-}
-
-}  // namespace
 
 TEST_CASE("closures: both examples of the API page") {
   Bed bed;
@@ -233,6 +163,12 @@ TEST_CASE("closures: a line that is wrong gets an error with its label, and the 
        "next: argument 0: unknown key 'x' beside 'per_worker'"},
       {R"({"op": "schedule", "function": "next", "args": [1]})", "must be {\"per_worker\": DATASET}"},
       {R"({"op": "fetch", "of": {"remote": "nobody"}})", "no closure was scheduled with the id \"nobody\""},
+      {R"({"op": "release"})", "release: 'of' is missing"},
+      {R"({"op": "release", "of": {"remote": "nobody"}})",
+       "release: no closure was scheduled with the id \"nobody\""},
+      {R"({"op": "release", "of": ["nobody"]})", "release: \"nobody\" is no {\"remote\": ID}"},
+      {R"({"op": "release", "of": [{"remote": "nobody", "result": 0}]})", "only all of a closure are released"},
+      {R"({"op": "release", "of": {"remote": "nobody", "of": 0}})", "is no {\"remote\": ID}"},
       {R"({"op": "create_per_worker_dataset", "dataset": "tenn"})", "no dataset 'tenn', did you mean 'ten'?"},
       {R"({"op": "read", "variable": "w"})", "no variable 'w'"},
       {R"({"op": "assign", "variable": "v", "value": "x"})", "v: "},

@@ -10,28 +10,6 @@ using namespace tfd::coordinate;
 
 namespace {
 
-/// What the log says, line by line.
-class Lines {
- public:
-  Log log() {
-    return Log("coordinate", [this](LogLevel, std::string_view, std::string_view text) {
-      const std::scoped_lock lock(mutex_);
-      lines_.emplace_back(text);
-    });
-  }
-  std::vector<std::string> with(std::string_view part) {
-    const std::scoped_lock lock(mutex_);
-    std::vector<std::string> found;
-    for (const std::string& line : lines_)
-      if (line.find(part) != std::string::npos) found.push_back(line);
-    return found;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
-
 /// One worker that dies again and again of what it has begun.
 struct Deadly {
   Bed bed{1, 1};
@@ -130,4 +108,87 @@ TEST_CASE("losses: a worker that leaves the cluster dies of nothing") {
   bed.gate.open();
   good(coordinator->join(soon()));
   CHECK(read(*coordinator, "v") == 2);
+}
+
+namespace {
+
+/// "wide" takes so much that the transport sends it in pieces, "small" doesn't; both wait at the gate.
+program::Program make_wide_program() {
+  const std::string document = R"({"v": 1, "variables": {"v": {"shape": [], "dtype": "s32", "init": {"zeros": {}}}},
+    "functions": {
+      "wide": {"module": "gated.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},
+      "small": {"module": "step.mlir", "inputs": [{"arg": 0}, {"arg": 1}],
+                "outputs": [{"metric": "loss"}, {"assign_add": "v"}, {"result": 0}]}}})";
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    if (path != "gated.mlir") return kModules.at(path);
+    return "module { func.func public @main(%x: tensor<8192xi32>) -> tensor<8192xi32> { } }";
+  };
+  return good(program::parse_program(document, "test.json", "/", read, {}));
+}
+
+Call wide_call() {
+  Call call{.function = "wide", .args = {Argument(Tensor::zeros(DType::kS32, {8192}))}};
+  call.label = "wide";
+  return call;
+}
+
+Call small_call() {
+  Call call{.function = "small", .args = {Argument(number(1)), Argument(number(1))}};
+  call.label = "small";
+  return call;
+}
+
+}  // namespace
+
+TEST_CASE("losses: what may have been overtaken isn't blamed; those in question run alone, and then it is known") {
+  Bed bed(1, 1);
+  Lines lines;
+  CoordinatorOptions options = bed.options();
+  options.max_losses = 1;
+  options.keep_going = true;
+  options.log = lines.log();
+  const auto coordinator = bed.connect(make_wide_program(), std::move(options));
+  bed.gate.close();
+  const RemoteValue wide = good(coordinator->schedule(wide_call(), soon()));
+  const RemoteValue small = good(coordinator->schedule(small_call(), soon()));
+  const RemoteValue behind = good(coordinator->schedule(small_call(), soon()));
+  const auto die = [&](int begun) {
+    bed.gate.wait_for(begun);  // those of the dead wait there, too
+    bed.kill("worker:0");
+    until([&] { return coordinator->workers_up() == 0; });
+    bed.start("worker:0");
+  };
+  die(1);  // of `wide`, or of `small`, which may have come before it
+  bed.gate.wait_for(2);
+  CHECK(wide.state() == ClosureState::kNotReady);
+  CHECK(small.state() == ClosureState::kNotReady);
+  CHECK(lines.with("not trying it again").empty());
+  CHECK(coordinator->in_flight() == 1);
+  die(2);  // of `wide`, which ran alone
+  CHECK(wide.error().code == Code::kAborted);
+  bed.gate.wait_for(3);
+  CHECK(coordinator->in_flight() == 1);
+  bed.gate.open();
+  good(coordinator->join(soon()));
+  CHECK(small.state() == ClosureState::kReady);
+  CHECK(behind.state() == ClosureState::kReady);
+}
+
+TEST_CASE("losses: of calls that are alike the first one has begun, however large they are") {
+  Bed bed(1, 1);
+  CoordinatorOptions options = bed.options();
+  options.max_losses = 1;
+  options.keep_going = true;
+  const auto coordinator = bed.connect(make_wide_program(), std::move(options));
+  bed.gate.close();
+  const RemoteValue first = good(coordinator->schedule(wide_call(), soon()));
+  const RemoteValue second = good(coordinator->schedule(wide_call(), soon()));
+  bed.gate.wait_for(1);
+  bed.kill("worker:0");
+  until([&] { return first.state() == ClosureState::kError; });
+  CHECK(first.error().code == Code::kAborted);
+  bed.start("worker:0");
+  bed.gate.open();
+  good(coordinator->join(soon()));
+  CHECK(second.state() == ClosureState::kReady);
 }

@@ -287,6 +287,8 @@ TEST_CASE("csv: names what is wrong with its options") {
             .starts_with("[0].csv.fields.x.columns: "));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [0, 4], "shape": [2, 3]}}})") ==
         "[0].csv.fields.x.shape: [2, 3] has 6 elements, but there are 4 columns");
+  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [0, 4], "shape": [4611686018427387904, 4]}}})") ==
+        "[0].csv.fields.x.shape: a tensor of shape [4611686018427387904, 4] is too large");
   CHECK(
       csv(R"({"path": "x", "fields": {"x": {"columns": 0, "dtype": "f23"}}})").starts_with("[0].csv.fields.x.dtype: "));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "delimiter": "ab"})") ==

@@ -191,6 +191,18 @@ TEST_CASE("child: poll and wait, and the pidfd says when") {
   child.signal(SIGTERM);  // harmless
 }
 
+TEST_CASE("child: one that somebody else has reaped didn't exit with 0") {
+  auto child = Child::start(shell("exit 0")).value();
+  REQUIRE(::waitpid(child.pid(), nullptr, 0) == child.pid());
+  const auto status = child.poll();
+  REQUIRE(status.has_value());
+  CHECK(*status == ExitStatus::unknown());
+  CHECK(status->code != 0);
+  CHECK(describe(*status) == "ended, and its exit code is lost");
+  CHECK_FALSE(child.running());
+  CHECK(child.wait(soon()).value() == *status);
+}
+
 TEST_CASE("child: the destructor ends it, and moving keeps it") {
   pid_t pid = 0;
   {

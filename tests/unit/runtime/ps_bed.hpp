@@ -161,7 +161,7 @@ class PsBed {
     const auto loader = client("coordinator");
     const auto loaded = loader
                             ->ask<void>([&](Deadline deadline, auto done) {
-                              loader->task().load_program(program, placement, epoch, deadline, done);
+                              loader->task().load_program(PackedProgram::pack(program, placement), epoch, deadline, done);
                             })
                             .get();
     if (!loaded) FAIL(loaded.error().message);

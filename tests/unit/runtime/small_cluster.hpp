@@ -91,7 +91,14 @@ class SmallCluster {
 
   TaskClient task(const std::string& job, int index) {
     const std::string name = fmt::format("{}:{}", job, index);
-    return {*client_, client_->add_peer(name, address(job, index)), name};
+    TaskClient out(*client_, client_->add_peer(name, address(job, index)), name);
+    out.set_epoch(kEpoch);
+    return out;
+  }
+  /// A message as it is.
+  Result<transport::Message> send(const std::string& job, int index, transport::Message message) {
+    return client_->call(client_->add_peer(fmt::format("{}:{}", job, index), address(job, index)), std::move(message),
+                         Deadline::after(std::chrono::seconds(10)));
   }
   /// Calls and waits.
   template <class T, class Ask>
@@ -141,6 +148,7 @@ class SmallCluster {
       return network_->make_endpoint(std::move(endpoint));
     };
     options.devices = devices_;
+    options.on_shutdown = [this] { ++goodbyes; };
     options.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> {
       return std::make_shared<kit::FakeEngine>(bodies_, devices_);
     };
@@ -149,7 +157,7 @@ class SmallCluster {
   }
   void load(const std::string& job, int index) {
     const auto loaded = ask<void>([&](Deadline deadline, auto done) {
-      task(job, index).load_program(program, placement, kEpoch, deadline, done);
+      task(job, index).load_program(PackedProgram::pack(program, placement), kEpoch, deadline, done);
     });
     if (!loaded) FAIL(loaded.error().message);
   }
@@ -163,6 +171,7 @@ class SmallCluster {
   std::uint64_t next_ = 0;
 
  public:
+  std::atomic<int> goodbyes{0};
   program::Program program;
   Placement placement;
 };

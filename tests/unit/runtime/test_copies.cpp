@@ -205,7 +205,7 @@ TEST_CASE("copies: a worker refuses variables that were made for another number 
   cluster.placement =
       place_variables(cluster.program, cluster.placement.ps, ReplicaCopies::make(cluster.program, 3).value());
   const auto loaded = cluster.ask<void>([&](Deadline deadline, auto done) {
-    cluster.task("worker", 0).load_program(cluster.program, cluster.placement, 8, deadline, done);
+    cluster.task("worker", 0).load_program(PackedProgram::pack(cluster.program, cluster.placement), 8, deadline, done);
   });
   REQUIRE_FALSE(loaded);
   CHECK(loaded.error().message ==

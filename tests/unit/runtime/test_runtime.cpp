@@ -85,6 +85,7 @@ struct Cluster {
   std::unique_ptr<transport::Endpoint> client;
   program::Program program = test_program();
   Placement placement;
+  std::uint64_t epoch = 0;  // what clients speak for
 
   TaskServer& serve(const std::string& job, int index, const std::string& address) {
     TaskServerOptions options;
@@ -109,7 +110,9 @@ struct Cluster {
   }
 
   TaskClient task(const std::string& name, const std::string& address) {
-    return {*client, client->add_peer(name, address), name};
+    TaskClient out(*client, client->add_peer(name, address), name);
+    out.set_epoch(epoch);
+    return out;
   }
 
   /// Calls and waits.
@@ -122,15 +125,16 @@ struct Cluster {
     return future.get();
   }
 
-  Result<void> load(const std::string& name, const std::string& address, std::uint64_t epoch) {
+  Result<void> load(const std::string& name, const std::string& address, std::uint64_t of) {
     return ask<void>([&](Deadline deadline, auto done) {
-      task(name, address).load_program(program, placement, epoch, deadline, done);
+      task(name, address).load_program(PackedProgram::pack(program, placement), of, deadline, done);
     });
   }
-  void load_all(std::uint64_t epoch) {
+  void load_all(std::uint64_t newer) {
+    epoch = newer;
     for (const auto& [name, address] :
          {std::pair("ps:0", "ps0:1"), std::pair("ps:1", "ps1:1"), std::pair("worker:0", "w0:1")}) {
-      const auto loaded = load(name, address, epoch);
+      const auto loaded = load(name, address, newer);
       if (!loaded) FAIL(loaded.error().message);
     }
   }

@@ -163,7 +163,7 @@ TEST_CASE("optimizer of one's own: a parameter server answers and lives while it
   const Deadline deadline = Deadline::after(std::chrono::seconds(20));
   const auto load = [&](std::uint64_t epoch) {
     auto loaded = std::make_shared<std::promise<Result<void>>>();
-    task.load_program(program, place_variables(program, {{"ps:0", "ps0:1"}}), epoch, deadline,
+    task.load_program(PackedProgram::pack(program, place_variables(program, {{"ps:0", "ps0:1"}})), epoch, deadline,
                       [loaded](Result<void> result) { loaded->set_value(std::move(result)); });
     return loaded->get_future();
   };

@@ -94,6 +94,7 @@ class Bed {
     const auto deadline = Deadline::after(std::chrono::seconds(20));
     const auto placement = runtime::place_variables(program, ps);
     auto all = runtime::ParameterServers::connect(placement, std::move(options), deadline).value();
+    all->set_epoch(all->status(deadline).value().front().epoch);
     return all->export_state(deadline).value();
   }
   Tensor read(const std::string& name) {

@@ -34,6 +34,8 @@ class ClosureQueue {
   /// The next to run, now in flight; nullopt when there is none. Also while an error is pending: whoever would rather
   /// start nothing more asks has_error() first, as the coordinator does.
   std::optional<ClosureId> take();
+  /// The one that take() would give.
+  std::optional<ClosureId> next() const { return queued_.empty() ? std::nullopt : std::optional(queued_.front()); }
 
   // What makes the resources of one worker (its iterators): a queue of its own without a bound, served first, never in
   // flight, and neither cancelled nor held back by an error.

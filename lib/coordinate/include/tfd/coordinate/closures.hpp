@@ -22,6 +22,7 @@ using WriteText = std::function<Result<void>(std::string_view)>;
 struct ClosureStreamOptions {
   bool ordered = false;                 // answers in the order of the lines
   bool keep_going = false;              // as the coordinator's: nothing is cancelled
+  bool forget = false;                  // values are released when their answers are written: nothing is fetched
   std::string directory;                // relative paths within lines start here; empty: the working directory
   std::size_t most_unanswered = 16384;  // lines read whose answers aren't written; fewer where answers are large
   /// Tensors of more bytes are written to files, {"npy": PATH} stands for them; absent: none are.

@@ -138,6 +138,11 @@ struct CoordinatorOptions {
   Duration balance_after = std::chrono::milliseconds(50);
   bool keep_going = false;
   bool keep_servers = false;
+  /// How long a parameter server may be silent, or its connection broken, before it is lost, if nothing says that its
+  /// process has ended; then it is lost at once.
+  Duration rejoin = std::chrono::seconds(30);
+  /// Takes the cluster from another coordinator that has it and answers; else kPermissionDenied says which.
+  bool take_over = false;
   /// Where the run goes on: shuffles with a seed begin with other elements than where it began, at step 0.
   std::int64_t first_step = 0;
   /// TensorFlow's way with a shuffle that states a seed: the same order on every worker, in every run. Else workers
@@ -153,7 +158,8 @@ struct CoordinatorOptions {
   std::optional<runtime::CommandSession> commands = {};
   bool commands_ahead = true;  // else a worker has only commands that it runs
   /// TensorFlow's way with parameter servers that fail: what workers report of them counts, and so many reports don't.
-  /// Absent: one that is gone is lost at once, and one that a worker can't reach is asked how it is.
+  /// Absent: one that has ended is lost at once, one that is silent after `rejoin`, and one that only a worker can't
+  /// reach is that worker's trouble.
   std::optional<TransientLimits> transient = {};
   Log log = {};
 };

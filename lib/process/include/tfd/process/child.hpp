@@ -38,8 +38,10 @@ struct ChildOptions {
 };
 
 struct ExitStatus {
-  int code = 0;    // 0..255, or 128 + signal
-  int signal = 0;  // 0: it exited by itself
+  int code = 0;          // 0..255, or 128 + signal
+  int signal = 0;        // 0: it exited by itself
+  bool is_known = true;  // false: the system doesn't say, as where somebody else has reaped it; the code is 71 then
+  static constexpr ExitStatus unknown() { return {71, 0, false}; }
   friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
 };
 
@@ -72,7 +74,7 @@ class Child {
 /// What a shell would report for an Error of Child::start: 127 not found, 126 not runnable, else 71.
 int exit_code_of_start_error(const Error& error);
 
-/// "died of signal 9 (killed)", "exited with 3".
+/// "died of signal 9 (killed)", "exited with 3", "ended, and its exit code is lost".
 std::string describe(const ExitStatus& status);
 
 }  // namespace tfd::process

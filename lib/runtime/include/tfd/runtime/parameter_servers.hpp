@@ -22,7 +22,8 @@ using NamedState = std::vector<std::pair<std::string, tensor::Tensor>>;
 struct ParameterServersOptions {
   std::string name;  // of this client, "worker:1"
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
-  Duration rejoin = std::chrono::seconds(2);  // how long a broken connection may take to be whole again
+  /// How long one may be silent, or its connection broken, while nothing says that its process has ended.
+  Duration rejoin = std::chrono::seconds(30);
   Log log = {};
 };
 
@@ -36,6 +37,8 @@ class ParameterServers {
 
   // Every error of one parameter server names it in Error::task; kUnavailable: it is gone, or another process by now.
 
+  /// An epoch, of the first one. kPermissionDenied says who has the cluster, and answers.
+  virtual Result<std::uint64_t> claim(const Claim& claim, Deadline deadline) = 0;
   /// Makes the variables of the program, as a new epoch; older ones are fenced off.
   virtual Result<void> load(const program::Program& program, std::uint64_t epoch, Deadline deadline) = 0;
   /// Of the run that is theirs: load() sets it, too. All but status() is refused while it is another one.

@@ -18,6 +18,8 @@
 #include "tfd/base/error.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/runtime/epoch.hpp"
+#include "tfd/runtime/packed_program.hpp"
 #include "tfd/runtime/replica_copies.hpp"
 #include "tfd/runtime/shell_command.hpp"
 #include "tfd/tensor/tensor.hpp"
@@ -155,15 +157,19 @@ class TaskClient {
   void set_epoch(std::uint64_t epoch) { *epoch_ = epoch; }
   std::uint64_t epoch() const { return *epoch_; }
 
-  /// Gives the task the program and, on a worker, compiles its functions and connects to the parameter servers; on a
+  /// Of parameter server 0: an epoch. kPermissionDenied: another coordinator has the cluster, and answers; the message
+  /// says which.
+  void claim(const Claim& claim, Deadline deadline, Callback<std::uint64_t> done);
+
+  /// Gives the task the program, unless it has that of this epoch, and, on a worker, compiles its functions and connects
+  /// to the parameter servers; on a
   /// parameter server makes its variables with their initial values (unless it has those of this epoch already).
   /// An older epoch than the task has seen is kPermissionDenied: a newer coordinator is there. kFailedPrecondition
   /// where another task than name() answers at its address.
-  void load_program(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
-                    Callback<void> done);
+  void load_program(const PackedProgram& program, std::uint64_t epoch, Deadline deadline, Callback<void> done);
   /// The same of a worker. `on_replicas` is told at once how many it runs, one on each of its devices; compiling takes
   /// longer. `shuffle_stream` is for iterators of the program's own datasets that it makes from now on.
-  void load_worker(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
+  void load_worker(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
                    std::function<void(int replicas)> on_replicas, Callback<void> done,
                    std::uint64_t shuffle_stream = 0);
 
@@ -247,8 +253,10 @@ class TaskClient {
   void shutdown(std::uint64_t epoch, Deadline deadline, Callback<void> done);
 
  private:
-  void load(const program::Program& program, const Placement& placement, std::uint64_t epoch, Deadline deadline,
+  void load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
             std::function<void(int replicas)> on_replicas, Callback<void> done, std::uint64_t shuffle_stream);
+  void bring(const PackedProgram& program, std::uint64_t epoch, Deadline deadline, std::function<void()> then,
+             Callback<void> failed) const;
 
   transport::Endpoint& endpoint_;
   transport::PeerId peer_;

@@ -20,6 +20,9 @@ struct PsTrainingOptions {
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
   Duration linger = std::chrono::seconds(10);  // how long the chief waits at its end for workers that do nothing
   bool keep_servers = false;
+  Duration rejoin = std::chrono::seconds(30);  // as ParameterServersOptions has it
+  /// The chief's: takes the cluster from another one that has it and answers.
+  bool take_over = false;
   /// Variables may have been changed: from here on a stop is worth a checkpoint.
   std::function<void()> on_begin = {};
   TrainOptions train;
