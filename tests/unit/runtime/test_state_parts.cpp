@@ -209,7 +209,7 @@ TEST_CASE("state messages: what is no message is refused") {
       CHECK(refused(decode_exported_state(cut)));
       CHECK(refused(decode_import_part(cut)));
       CHECK(refused(decode_export_part(cut)));
-      CHECK(refused(decode_state_id(cut)));
+      CHECK((refused(decode_state_id(cut)) || size == 9));  // the first nine bytes are an id
     }
     for (int i = 0; i < 1000; ++i) {  // none of them may read past the end, which a sanitizer would see
       auto bad = whole;
