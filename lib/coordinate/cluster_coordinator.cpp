@@ -9,6 +9,7 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/runtime/message_limits.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -122,6 +123,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint.name = "coordinator";
   endpoint.on_peer = [this](const transport::PeerEvent& event) { on_peer(event); };
   endpoint.log = options_.log.for_room("transport");
+  runtime::allow_large_messages(endpoint);
   owned_endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
   endpoint_ = owned_endpoint_.get();
   std::vector<std::pair<std::string, std::string>> ps;

@@ -2,6 +2,7 @@
 #include "module_optimizer.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace tfd::program {
 namespace {
@@ -69,7 +70,11 @@ class ModuleOptimizer final : public variable::Optimizer {
     std::vector<Tensor> arguments;
     for (std::size_t i = 0; i < def_.inputs.size(); ++i)
       arguments.push_back(argument(state, gradient, def_.inputs[i], module->signature.arguments[i].spec.dtype));
-    auto results = TFD_TRY(functions_[at]->call(arguments), "optimizer: '" + state.name + "'");
+    auto called = [&] {
+      const std::scoped_lock lock(calling_);
+      return functions_[at]->call(arguments);
+    }();
+    auto results = TFD_TRY(std::move(called), "optimizer: '" + state.name + "'");
     arguments.clear();
     for (std::size_t i = 0; i < def_.outputs.size(); ++i) {
       Tensor& target = def_.outputs[i].role == Role::kVariable ? state.value : slot_of(state, def_.outputs[i]);
@@ -127,6 +132,7 @@ class ModuleOptimizer final : public variable::Optimizer {
   const UpdateDef def_;
   const std::shared_ptr<const Optimizer> common_;  // shared with the optimizer that isn't compiled
   const Functions functions_;                      // one per module; none where it isn't compiled
+  mutable std::mutex calling_;  // a module may call what isn't thread-safe, and variables are updated at the same time
 };
 
 }  // namespace

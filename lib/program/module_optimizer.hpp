@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// An optimizer of one's own at work: a variable::Optimizer that calls its modules. Thread rule: immutable; thread-safe
-// as its functions are.
+// An optimizer of one's own at work: a variable::Optimizer that calls its modules. Thread rule: immutable; thread-safe,
+// its modules are called one at a time.
 #include <memory>
 #include <vector>
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/runtime/memory_need.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "tfd/base/counted.hpp"
+#include "tfd/runtime/message_limits.hpp"
 #include "tfd/runtime/replica_copies.hpp"
 
 namespace tfd::runtime {
@@ -92,6 +95,14 @@ std::string describe_need(const MemoryNeed& need) {
   std::string text = fmt::format("{}, {}", counted(need.variables, "variable"), rounded_bytes({need.total()}));
   if (need.slots > 0) text += fmt::format(", {} of that for slots", rounded_bytes({need.slots}));
   return text;
+}
+
+void allow_large_messages(transport::EndpointOptions& options) {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return;
+  const std::uint64_t half = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 2;
+  options.max_message_bytes = std::max(options.max_message_bytes, half);
+  options.max_peer_bytes = std::max(options.max_peer_bytes, half);
 }
 
 }  // namespace tfd::runtime

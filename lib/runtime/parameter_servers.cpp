@@ -6,6 +6,7 @@
 
 #include "remote_variables.hpp"
 #include "tfd/runtime/gather.hpp"
+#include "tfd/runtime/message_limits.hpp"
 #include "tfd/runtime/sharded_state.hpp"
 
 namespace tfd::runtime {
@@ -21,6 +22,7 @@ class Servers final : public ParameterServers {
     endpoint.name = options_.name;
     endpoint.log = options_.log.for_room("transport");
     endpoint.on_peer = [this](const transport::PeerEvent& event) { look(event); };
+    allow_large_messages(endpoint);
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
     for (const auto& [name, address] : placement_.ps)
       tasks_.emplace_back(

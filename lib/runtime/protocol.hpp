@@ -27,8 +27,6 @@ enum class Kind : std::uint16_t {
   kRead = 6,
   kUpdate = 7,
   kAssign = 8,
-  kExportState = 9,
-  kImportState = 10,
   kStatus = 11,
   kShutdown = 12,
   kReadRows = 13,     // names and indices; answered with the rows

@@ -12,6 +12,13 @@
 namespace tfd::runtime {
 namespace {
 
+/// Up to so many bytes are read, changed or copied on the I/O thread: handing them over would take as long.
+constexpr std::size_t kSmallBytes = 32 * 1024;
+/// A read that has waited so long gets a version of its own: who neither takes his answer nor ends may cost memory, but
+/// doesn't stop everybody else.
+constexpr Duration kPatience = std::chrono::seconds(15);
+constexpr Duration kStateIdle = std::chrono::minutes(10);
+
 /// A variable, or all its copies, which lie in the same places.
 std::vector<const variable::PlacedVariable*> placed_of(const Placement& placement, const std::string& variable) {
   std::vector<const variable::PlacedVariable*> out;
@@ -75,7 +82,19 @@ Result<variable::VariableStore> make_own_store(const program::Program& program, 
   return store;
 }
 
-void PsService::load_program(LoadProgram load, Post post, transport::Responder responder) {
+PsService::PsService(std::string name, MakeEngine make_engine, int threads)
+    : name_(std::move(name)),
+      make_engine_(std::move(make_engine)),
+      executor_(threads > 0 ? threads : VariableExecutor::default_threads()),
+      served_(std::make_shared<ServedVariables>(variable::VariableStore(), executor_)) {}
+
+void PsService::begin(Post post, PostAt post_at) {
+  post_ = std::move(post);
+  post_at_ = std::move(post_at);
+  watch_ = std::make_shared<PinWatch>([this] { post_([this] { look_at_waiting(); }); });
+}
+
+void PsService::load_program(LoadProgram load, transport::Responder responder) {
   if (load.epoch == epoch_) return responder.reply(encode_empty(Kind::kLoadProgram));
   const int position = position_of(load.placement, name_);
   if (position < 0)
@@ -86,7 +105,6 @@ void PsService::load_program(LoadProgram load, Post post, transport::Responder r
   auto loading = std::make_shared<Loading>();  // with the thread, then with the action that it posts
   loading->load = std::move(load);
   loading->position = position;
-  loading->post = std::move(post);
   loading->responder = std::make_shared<transport::Responder>(std::move(responder));
   {
     const std::scoped_lock lock(mutex_);
@@ -106,6 +124,8 @@ void PsService::stop() {
   }
   wake_.notify_one();
   if (loader_.joinable()) loader_.join();
+  executor_.stop();
+  if (watch_) watch_->close();
 }
 
 // The loading thread.
@@ -121,6 +141,7 @@ void PsService::run_loads() {
     if (loading->load.epoch != made)
       loading->store.emplace([&]() -> Result<variable::VariableStore> {
         const program::Program program = TFD_TRY(parse_loaded(loading->load));
+        loading->has_modules = program.update.has_value();
         try {
           return make_store(program, loading->load.placement, loading->position, make_engine_);
         } catch (const std::bad_alloc&) {  // less than what is free may be granted, as by ulimit -v
@@ -129,7 +150,7 @@ void PsService::run_loads() {
         }
       }());
     if (loading->store && *loading->store) made = loading->load.epoch;
-    loading->post([this, loading] { loaded(*loading); });
+    post_([this, loading] { loaded(*loading); });
     lock.lock();
   }
 }
@@ -142,67 +163,267 @@ void PsService::loaded(Loading& loading) {
     return loading.responder->reply(fail(std::move(*loading.store).error()));
   }
   if (loading.store && epoch != epoch_ && !is_older(epoch, epoch_)) {
-    store_ = std::move(**loading.store);
+    served_ = std::make_shared<ServedVariables>(std::move(**loading.store), executor_);
+    has_modules_ = loading.has_modules;
     epoch_ = epoch;
+    look_at_waiting();
   }
   loading.responder->reply(encode_empty(Kind::kLoadProgram));
 }
 
-Result<transport::Message> PsService::read(const transport::Message& request) const {
-  const auto names = TFD_TRY(decode_names(request));
-  transport::Message answer = encode_empty(Kind::kRead);
-  for (const std::string& name : names) answer.tensors.push_back(TFD_TRY(store_.read(name)));
-  return answer;
+void PsService::handle(const transport::Caller& caller, const transport::Message& request,
+                       transport::Responder responder) {
+  if (is_state_kind(request.kind)) return move_state(caller, request, std::move(responder));
+  Result<void> begun;
+  switch (static_cast<Kind>(request.kind)) {
+    case Kind::kRead:
+      return read(caller, request, std::move(responder));
+    case Kind::kUseAverages:
+      return use_averages(std::move(responder));
+    case Kind::kReadRows:
+      begun = read_rows(request, responder);
+      break;
+    case Kind::kUpdate:
+      begun = update(request, responder);
+      break;
+    case Kind::kAssign:
+      begun = assign(request, responder);
+      break;
+    case Kind::kAssignRows:
+      begun = assign_rows(request, responder);
+      break;
+    case Kind::kSettle:
+      begun = settle(request, responder);
+      break;
+    default:
+      begun = fail(Code::kUnimplemented, "a parameter server doesn't answer requests of kind {}", request.kind);
+  }
+  if (!begun) responder.reply(fail(std::move(begun).error()));
 }
 
-Result<transport::Message> PsService::read_rows(const transport::Message& request) const {
-  transport::Message answer = encode_empty(Kind::kReadRows);
-  for (const auto& [name, indices] : TFD_TRY(decode_named(request)))
-    answer.tensors.push_back(TFD_TRY(store_.read_rows(name, indices), name));
-  return answer;
+void PsService::caller_gone(const transport::Caller& caller) {
+  std::erase_if(waiting_, [&](const WaitingRead& read) { return read.connection == caller.connection; });
+  states_.caller_gone(caller.connection);
 }
 
-Result<transport::Message> PsService::update(const transport::Message& request) {
-  const UpdateRequest update = TFD_TRY(decode_update(request));
-  ++updates_;
-  updated_ = Clock::now();
-  return encode_flag(Kind::kUpdate, TFD_TRY(store_.apply(update.sequence, update.updates, update.client)));
+void PsService::read(const transport::Caller& caller, const transport::Message& request,
+                     transport::Responder responder) {
+  auto names = decode_names(request);
+  if (!names) return responder.reply(fail(std::move(names).error()));
+  WaitingRead read{caller.connection, caller.deadline, Clock::now(), std::move(*names), std::move(responder)};
+  if (waiting_.empty() && try_read(read, nullptr)) return;
+  post_at_(read.deadline.earlier_of(Deadline::at(read.since + kPatience)).when(), [this] { look_at_waiting(); });
+  waiting_.push_back(std::move(read));
+  watch_->arm();
+  look_at_waiting();  // what was let go before that told nobody
 }
 
-Result<void> PsService::assign(const transport::Message& request) {
-  for (auto& [name, value] : TFD_TRY(decode_named(request)))
-    TFD_TRY(store_.assign({variable::UpdateKind::kAssign, name, value}));
+bool PsService::try_read(WaitingRead& read, const std::vector<bool>* claims) {
+  std::vector<std::size_t> targets;
+  for (const std::string& name : read.names) {
+    const auto target = served_->store().find(name);
+    if (!target) {
+      read.responder.reply(fail(target.error()));
+      return true;
+    }
+    targets.push_back(*target);
+  }
+  const bool is_patient = Clock::now() - read.since >= kPatience;
+  auto pins = served_->pin(targets, claims, is_patient, watch_);
+  if (!pins) return false;
+  struct Values {
+    std::vector<std::shared_ptr<Pin>> pins;
+    std::vector<tensor::Tensor> tensors;
+  };
+  const auto values = std::make_shared<Values>();  // shared by both functions
+  values->pins = std::move(*pins);
+  values->tensors.resize(targets.size());
+  ServedVariables::Request request{.is_small = true, .done = {}, .responder = std::move(read.responder)};
+  request.at = [served = served_, values, targets](std::size_t part) -> Result<void> {
+    values->tensors[part] = pinned(served->store().value(targets[part]), std::move(values->pins[part]));
+    return {};
+  };
+  request.targets = std::move(targets);
+  request.done = [values](const Error*) -> Result<transport::Message> {
+    transport::Message answer = encode_empty(Kind::kRead);
+    answer.tensors = std::move(values->tensors);
+    return answer;
+  };
+  served_->start(std::move(request));
+  return true;
+}
+
+// In order; who comes later and would need a further version of what somebody waits for waits behind him.
+void PsService::look_at_waiting() {
+  if (waiting_.empty()) return;
+  watch_->arm();
+  std::vector<bool> claims(served_->store().size());
+  std::deque<WaitingRead> left;
+  for (WaitingRead& read : waiting_) {
+    if (read.deadline.expired()) {
+      read.responder.reply(fail(Code::kDeadlineExceeded, "waited for slower readers of the same variables"));
+      continue;
+    }
+    if (try_read(read, &claims)) continue;
+    for (const std::string& name : read.names) claims[served_->store().find(name).value()] = true;
+    left.push_back(std::move(read));
+  }
+  waiting_.swap(left);
+}
+
+Result<void> PsService::read_rows(const transport::Message& request, transport::Responder& responder) {
+  const auto lookups = std::make_shared<const NamedTensors>(TFD_TRY(decode_named(request)));
+  const auto rows = std::make_shared<std::vector<tensor::Tensor>>(lookups->size());
+  ServedVariables::Request asked{.done = {}, .responder = std::move(responder)};
+  std::size_t bytes = 0;
+  for (const auto& [name, indices] : *lookups) {
+    const auto target = served_->store().find(name);
+    if (!target) {
+      responder = std::move(asked.responder);
+      return fail(target.error());
+    }
+    asked.targets.push_back(*target);
+    const tensor::Shape& shape = served_->store().spec(*target).shape;
+    const auto count = static_cast<std::size_t>(shape.empty() ? 1 : std::max<std::int64_t>(shape[0], 1));
+    bytes += indices.byte_size() + served_->store().value_bytes(*target) / count * static_cast<std::size_t>(indices.size());
+  }
+  asked.is_small = bytes <= kSmallBytes;
+  asked.at = [served = served_, lookups, rows, targets = asked.targets](std::size_t part) -> Result<void> {
+    const auto& [name, indices] = (*lookups)[part];
+    (*rows)[part] = TFD_TRY(variable::gather_rows(served->store().value(targets[part]), indices), name);
+    return {};
+  };
+  asked.done = [rows](const Error* error) -> Result<transport::Message> {
+    if (error != nullptr) return fail(Error(*error));
+    transport::Message answer = encode_empty(Kind::kReadRows);
+    answer.tensors = std::move(*rows);
+    return answer;
+  };
+  served_->start(std::move(asked));
   return {};
 }
 
-Result<void> PsService::assign_rows(const transport::Message& request) {
-  const UpdateRequest rows = TFD_TRY(decode_update(request));
+// An update may copy what somebody else holds, so it counts as large as the variable.
+bool PsService::is_small(const std::vector<std::size_t>& targets, const std::vector<variable::Update>& updates) const {
+  std::size_t bytes = 0;
+  for (const std::size_t target : targets) bytes += served_->store().value_bytes(target);
+  for (const variable::Update& update : updates) {
+    const bool is_gradient =
+        update.kind == variable::UpdateKind::kGradient || update.kind == variable::UpdateKind::kGradientRows;
+    if (is_gradient && has_modules_) return false;
+    if (update.value.has_value()) bytes += update.value.byte_size();
+  }
+  return bytes <= kSmallBytes;
+}
+
+Result<void> PsService::update(const transport::Message& request, transport::Responder& responder) {
+  UpdateRequest update = TFD_TRY(decode_update(request));
+  ++updates_;
+  updated_ = Clock::now();
+  auto admission = TFD_TRY(served_->store().admit(update.sequence, update.updates, update.client));
+  ServedVariables::Request change{.done = {}, .responder = std::move(responder)};
+  change.targets = std::move(admission.targets);
+  change.is_small = !admission.is_new || is_small(change.targets, update.updates);
+  change.changes = admission.is_new;
+  const auto updates = std::make_shared<std::vector<variable::Update>>(std::move(update.updates));
+  if (admission.is_new)
+    change.at = [served = served_, updates, targets = change.targets](std::size_t part) -> Result<void> {
+      const variable::Update one = std::move((*updates)[part]);  // its memory ends here
+      return served->store().perform(targets[part], one);
+    };
+  // One that was admitted before is answered behind it, as it was.
+  change.done = [served = served_, client = update.client, sequence = update.sequence,
+                 is_new = admission.is_new](const Error* error) -> Result<transport::Message> {
+    if (error != nullptr) served->failed().add(client, sequence, *error);
+    if (const auto failed = served->failed().find(client, sequence)) return fail(Error(*failed));
+    return encode_flag(Kind::kUpdate, is_new);
+  };
+  served_->start(std::move(change));
+  return {};
+}
+
+Result<void> PsService::assign(const transport::Message& request, transport::Responder& responder) {
+  std::vector<variable::Update> updates;
+  for (auto& [name, value] : TFD_TRY(decode_named(request)))
+    updates.push_back({variable::UpdateKind::kAssign, std::move(name), std::move(value)});
+  return change(Kind::kAssign, std::move(updates), responder);
+}
+
+Result<void> PsService::assign_rows(const transport::Message& request, transport::Responder& responder) {
+  UpdateRequest rows = TFD_TRY(decode_update(request));
   for (const variable::Update& update : rows.updates)
     if (update.kind != variable::UpdateKind::kAssignRows)
       return fail(Code::kInvalidArgument, "malformed assignment of rows");
-  for (const variable::Update& update : rows.updates) TFD_TRY(store_.assign(update), update.variable);
+  return change(Kind::kAssignRows, std::move(rows.updates), responder);
+}
+
+/// Outside of any closure.
+Result<void> PsService::change(Kind kind, std::vector<variable::Update> updates, transport::Responder& responder) {
+  std::vector<std::size_t> targets;
+  for (const variable::Update& update : updates) {
+    auto target = served_->store().admit(update);
+    if (!target && kind == Kind::kAssignRows) return fail(std::move(target).error().within(update.variable));
+    targets.push_back(TFD_TRY(target));
+  }
+  const bool is_quick = is_small(targets, updates);
+  const auto shared = std::make_shared<std::vector<variable::Update>>(std::move(updates));
+  ServedVariables::Request request{
+      .targets = targets, .is_small = is_quick, .changes = true, .done = {}, .responder = std::move(responder)};
+  request.at = [served = served_, shared, targets](std::size_t part) -> Result<void> {
+    const variable::Update one = std::move((*shared)[part]);
+    return served->store().perform(targets[part], one);
+  };
+  request.done = [kind](const Error* error) -> Result<transport::Message> {
+    if (error != nullptr) return fail(Error(*error));
+    return encode_empty(kind);
+  };
+  served_->start(std::move(request));
   return {};
 }
 
-Result<void> PsService::settle(const transport::Message& request) {
-  store_.settle(TFD_TRY(decode_settle(request)).below);
+Result<void> PsService::settle(const transport::Message& request, transport::Responder& responder) {
+  const Settle settle = TFD_TRY(decode_settle(request));
+  served_->store().settle(settle.below);
+  served_->start({.targets = served_->all(),
+                  .is_small = true,
+                  .done = [](const Error*) -> Result<transport::Message> { return encode_empty(Kind::kSettle); },
+                  .responder = std::move(responder)});
   return {};
 }
 
-Result<transport::Message> PsService::export_state() const {
-  return encode_named(Kind::kExportState, store_.export_state());
+void PsService::use_averages(transport::Responder responder) {
+  ServedVariables::Request request{
+      .targets = served_->all(), .changes = true, .done = {}, .responder = std::move(responder)};
+  request.at = [served = served_](std::size_t part) -> Result<void> {
+    served->store().use_average(part);
+    return {};
+  };
+  request.done = [](const Error* error) -> Result<transport::Message> {
+    if (error != nullptr) return fail(Error(*error));
+    return encode_empty(Kind::kUseAverages);
+  };
+  served_->start(std::move(request));
 }
 
-Result<void> PsService::import_state(const transport::Message& request) {
-  return store_.import_state(TFD_TRY(decode_named(request)));
+void PsService::move_state(const transport::Caller& caller, const transport::Message& request,
+                           transport::Responder responder) {
+  const bool were_none = states_.empty();
+  states_.handle(served_, caller, request, std::move(responder));
+  if (were_none && !states_.empty()) post_at_(Clock::now() + kStateIdle, [this] { drop_unused_states(); });
+}
+
+void PsService::drop_unused_states() {
+  if (states_.drop_unused(Clock::now() - kStateIdle))
+    post_at_(Clock::now() + kStateIdle, [this] { drop_unused_states(); });
 }
 
 void PsService::fill(TaskStatus& status) const {
-  status.variables = store_.names().size();
-  status.variable_bytes = store_.byte_size();
+  status.variables = served_->store().size();
+  status.variable_bytes = served_->store().byte_size();
   status.closures_done = updates_;
   status.epoch = epoch_;
   status.idle_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - updated_).count();
+  if (!executor_.is_idle()) status.idle_ms = 0;
   if (loading_ == 0) return;
   status.idle_ms = 0;
   status.doing = "(the program)";

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parameter server's half of a task: its variables and what is done to them.
-// Thread rule: lives on the endpoint's I/O thread, where nothing blocks: a program is compiled and its variables are
-// made on a thread of their own, while others are still served.
+// Thread rule: lives on the endpoint's I/O thread, where nothing blocks: it is decided there what is done and in which
+// order, and a few threads do it (served_variables.hpp). A program is compiled and its variables are made on a thread of
+// their own, while others are still served.
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,8 @@
 #include <thread>
 
 #include "protocol.hpp"
+#include "served_variables.hpp"
+#include "state_transfers.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/runtime/rules.hpp"
 #include "tfd/variable/store.hpp"
@@ -24,26 +27,24 @@ Result<variable::VariableStore> make_own_store(const program::Program& program, 
 
 class PsService {
  public:
-  /// The engine is for optimizers of one's own.
-  PsService(std::string name, MakeEngine make_engine) : name_(std::move(name)), make_engine_(std::move(make_engine)) {}
-
+  /// The engine is for optimizers of one's own. `threads` apply updates; 0: as many as the cores, up to a few.
+  PsService(std::string name, MakeEngine make_engine, int threads = 0);
   ~PsService() { stop(); }
-  /// Waits for what is being compiled; what hasn't been begun is dropped. Not on the I/O thread.
-  void stop();
 
   using Post = std::function<void(std::function<void()>)>;  // to the I/O thread
+  using PostAt = std::function<void(Clock::time_point, std::function<void()>)>;
+  /// Before the first request.
+  void begin(Post post, PostAt post_at);
+  /// Waits for what is being compiled or applied; what hasn't been begun is dropped. Not on the I/O thread.
+  void stop();
+
   /// Makes the variables that the placement gives to this task, unless they are those of this epoch already; answered
   /// when they are there. TaskServer has looked at the epochs of this and of all other requests.
-  void load_program(LoadProgram load, Post post, transport::Responder responder);
-  Result<transport::Message> read(const transport::Message& request) const;
-  Result<transport::Message> read_rows(const transport::Message& request) const;
-  Result<transport::Message> update(const transport::Message& request);
-  Result<void> assign(const transport::Message& request);
-  Result<void> assign_rows(const transport::Message& request);
-  Result<void> settle(const transport::Message& request);
-  Result<transport::Message> export_state() const;
-  Result<void> import_state(const transport::Message& request);
-  void use_averages() { store_.use_averages(); }
+  void load_program(LoadProgram load, transport::Responder responder);
+  /// Any other request.
+  void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
+  /// What it waits for, and the states that it moves, are given up.
+  void caller_gone(const transport::Caller& caller);
 
   void fill(TaskStatus& status) const;
   std::uint64_t epoch() const { return epoch_; }
@@ -54,22 +55,53 @@ class PsService {
   struct Loading {
     LoadProgram load;
     int position = 0;
-    Post post;
     std::shared_ptr<transport::Responder> responder;  // with the action that is posted
     std::optional<Result<variable::VariableStore>> store = {};
+    bool has_modules = false;
+  };
+  /// A read that would keep one more version of a variable alive than may be.
+  struct WaitingRead {
+    std::uint64_t connection = 0;
+    Deadline deadline;
+    Clock::time_point since;
+    std::vector<std::string> names;
+    transport::Responder responder;
   };
   void run_loads();
   void loaded(Loading& loading);
 
+  void read(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
+  /// Answers or begins it; false where it must wait.
+  bool try_read(WaitingRead& read, const std::vector<bool>* claims);
+  void look_at_waiting();
+  // These reply, or leave the responder where it is and say why not.
+  Result<void> read_rows(const transport::Message& request, transport::Responder& responder);
+  Result<void> update(const transport::Message& request, transport::Responder& responder);
+  Result<void> assign(const transport::Message& request, transport::Responder& responder);
+  Result<void> assign_rows(const transport::Message& request, transport::Responder& responder);
+  Result<void> change(Kind kind, std::vector<variable::Update> updates, transport::Responder& responder);
+  Result<void> settle(const transport::Message& request, transport::Responder& responder);
+  void use_averages(transport::Responder responder);
+  void move_state(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
+  void drop_unused_states();
+  bool is_small(const std::vector<std::size_t>& targets, const std::vector<variable::Update>& updates) const;
+
   std::string name_;
   MakeEngine make_engine_;
+  Post post_;
+  PostAt post_at_;
   std::uint64_t epoch_ = 0;
   std::uint64_t newest_ = 0;  // epoch that asked to be loaded
   std::size_t loading_ = 0;   // not answered yet
   Clock::time_point loading_since_{};
   std::uint64_t updates_ = 0;  // requests answered
   Clock::time_point updated_ = Clock::now();
-  variable::VariableStore store_;
+  VariableExecutor executor_;
+  std::shared_ptr<PinWatch> watch_;           // with the pins that are still about
+  std::shared_ptr<ServedVariables> served_;   // with the requests that are under way; never null
+  bool has_modules_ = false;                  // they are updated by modules of one's own
+  std::deque<WaitingRead> waiting_;           // in the order they came
+  StateTransfers states_;
 
   std::mutex mutex_;  // of what follows: with the loading thread, and with stop()
   std::deque<std::shared_ptr<Loading>> loads_;

@@ -75,6 +75,7 @@ class Joiner {
         out.emplace_back(std::move(entry.name), std::move(entry.parts[0]));
       else if (entry.is_complete())
         out.emplace_back(std::move(entry.name), TFD_TRY(join_value(*entry.placed, entry.parts)));
+      entry.parts.clear();  // one variable is there twice, not the whole state
     }
     return out;
   }

@@ -198,14 +198,6 @@ void TaskClient::use_averages(Deadline deadline, Callback<void> done) {
   endpoint_.request(peer_, encode_empty(Kind::kUseAverages, epoch()), deadline, acknowledged(std::move(done)));
 }
 
-void TaskClient::export_state(Deadline deadline, Callback<NamedTensors> done) {
-  endpoint_.request(peer_, encode_empty(Kind::kExportState, epoch()), deadline, decoded(std::move(done), decode_named));
-}
-
-void TaskClient::import_state(const NamedTensors& state, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_named(Kind::kImportState, state, epoch()), deadline, acknowledged(std::move(done)));
-}
-
 void TaskClient::status(Deadline deadline, Callback<TaskStatus> done) {
   endpoint_.request(peer_, encode_empty(Kind::kStatus), deadline, decoded(std::move(done), decode_status));
 }

@@ -12,6 +12,7 @@
 #include "protocol.hpp"
 #include "ps_service.hpp"
 #include "tfd/base/environment.hpp"
+#include "tfd/runtime/message_limits.hpp"
 #include "worker_service.hpp"
 
 namespace tfd::runtime {
@@ -56,7 +57,7 @@ class Server final : public TaskServer {
   explicit Server(TaskServerOptions options)
       : options_(std::move(options)),
         started_(Clock::now()),
-        ps_(cluster::format_task(options_.task), options_.make_engine),
+        ps_(cluster::format_task(options_.task), options_.make_engine, options_.apply_threads),
         epochs_(cluster::format_task(options_.task), [this](std::uint64_t connection, std::function<void(bool)> done) {
           endpoint_->ping_caller(connection, std::move(done));
         }) {}
@@ -86,12 +87,18 @@ class Server final : public TaskServer {
     };
     endpoint.on_caller_gone = [this](const transport::Caller& caller) {
       if (brought_ && brought_->connection == caller.connection) brought_.reset();
-      if (ready_ && worker_) worker_->caller_gone(caller);
+      if (!ready_) return;
+      worker_ ? worker_->caller_gone(caller) : ps_.caller_gone(caller);
     };
+    allow_large_messages(endpoint);
     ready_ = false;
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
     if (options_.task.job != "ps") commands_ = std::make_unique<CommandRunner>(options_);
     if (options_.task.job != "ps") worker_ = std::make_unique<WorkerService>(*endpoint_, options_);
+    ps_.begin([this](std::function<void()> action) { endpoint_->post(std::move(action)); },
+              [this](Clock::time_point when, std::function<void()> action) {
+                endpoint_->post_at(when, std::move(action));
+              });
     ready_ = true;
     return {};
   }
@@ -131,7 +138,7 @@ class Server final : public TaskServer {
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kGiveBack) return responder.reply(give_back(request));
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
     if (static_cast<Kind>(request.kind) == Kind::kClaim) return claim(caller, request, std::move(responder));
-    responder.reply(answer_as_ps(request));
+    ps_.handle(caller, request, std::move(responder));
   }
 
   /// The one place where epochs of requests are compared with this task's. A worker compares again what it begins to
@@ -187,9 +194,7 @@ class Server final : public TaskServer {
     if (is_there) return responder.reply(encode_empty(Kind::kLoadProgram));
     auto load = decode_program(*program);
     if (!load) return responder.reply(fail(std::move(load).error()));
-    ps_.load_program(
-        std::move(*load), [this](std::function<void()> action) { endpoint_->post(std::move(action)); },
-        std::move(responder));
+    ps_.load_program(std::move(*load), std::move(responder));
   }
 
   std::uint64_t loaded() const { return worker_ ? worker_->epoch() : ps_.epoch(); }
@@ -204,38 +209,6 @@ class Server final : public TaskServer {
     if (auto decoded = decode_empty(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
     responder.reply(encode_empty(Kind::kShutdown));
     if (options_.on_shutdown) options_.on_shutdown();
-  }
-
-  Result<transport::Message> answer_as_ps(const transport::Message& request) {
-    switch (static_cast<Kind>(request.kind)) {
-      case Kind::kRead:
-        return ps_.read(request);
-      case Kind::kReadRows:
-        return ps_.read_rows(request);
-      case Kind::kUpdate:
-        return ps_.update(request);
-      case Kind::kAssign:
-        TFD_TRY(ps_.assign(request));
-        return encode_empty(Kind::kAssign);
-      case Kind::kAssignRows:
-        TFD_TRY(ps_.assign_rows(request));
-        return encode_empty(Kind::kAssignRows);
-      case Kind::kSettle:
-        TFD_TRY(ps_.settle(request));
-        return encode_empty(Kind::kSettle);
-      case Kind::kExportState:
-        TFD_TRY(decode_empty(request));
-        return ps_.export_state();
-      case Kind::kImportState:
-        TFD_TRY(ps_.import_state(request));
-        return encode_empty(Kind::kImportState);
-      case Kind::kUseAverages:
-        TFD_TRY(decode_empty(request));
-        ps_.use_averages();
-        return encode_empty(Kind::kUseAverages);
-      default:
-        return fail(Code::kUnimplemented, "a parameter server doesn't answer requests of kind {}", request.kind);
-    }
   }
 
   /// What is known before there is anything to serve with: no incarnation yet.

@@ -2,6 +2,7 @@
 #include "tfd/variable/store.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "elements.hpp"
 #include "slots.hpp"
@@ -18,33 +19,32 @@ constexpr std::string_view kUpdates = "updates";
 constexpr std::string_view kAccumulated = "accumulated";
 constexpr std::string_view kIterations = ".iterations";
 
-Result<void> check_update(const VariableState& state, const Update& update, const Optimizer* optimizer) {
+Result<void> check_update(const std::string& name, const tensor::TensorSpec& spec, const Update& update,
+                          const Optimizer* optimizer) {
   if (update.kind == UpdateKind::kGradient) {
     if (optimizer == nullptr)
-      return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer",
-                  state.name);
-    return check_gradient(state.name, state.value.spec(), update.value.spec());
+      return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer", name);
+    return check_gradient(name, spec, update.value.spec());
   }
   if (is_about_scale(update.kind)) {
-    if (optimizer == nullptr || !optimizer->loss_scale() || state.value.dtype() != DType::kF32 ||
-        !state.value.shape().empty())
-      return fail(Code::kFailedPrecondition, "'{}' is not a loss scale", state.name);
+    if (optimizer == nullptr || !optimizer->loss_scale() || spec.dtype != DType::kF32 ||
+        !spec.shape.empty())
+      return fail(Code::kFailedPrecondition, "'{}' is not a loss scale", name);
   }
   if (updates_rows(update.kind)) {
-    TFD_TRY(check_rows(state.name, state.value.spec(), {update.indices, update.value}));
+    TFD_TRY(check_rows(name, spec, {update.indices, update.value}));
     if (update.kind == UpdateKind::kGradientRows) {
       if (optimizer == nullptr)
-        return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer",
-                    state.name);
-      return check_gradient(state.name, state.value.spec(), state.value.spec());
+        return fail(Code::kFailedPrecondition, "there is a gradient for '{}', but the program has no optimizer", name);
+      return check_gradient(name, spec, spec);
     }
-  } else if (!update.value.has_value() || update.value.spec() != state.value.spec())
-    return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", state.name,
-                format_spec(update.value.spec()), format_spec(state.value.spec()));
+  } else if (!update.value.has_value() || update.value.spec() != spec)
+    return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", name,
+                format_spec(update.value.spec()), format_spec(spec));
   const bool assigns = update.kind == UpdateKind::kAssign || update.kind == UpdateKind::kAssignRows;
-  if (!assigns && state.value.dtype() == DType::kBool)
-    return fail(Code::kInvalidArgument, "variable '{}' is {}: nothing can be added to it", state.name,
-                format_spec(state.value.spec()));
+  if (!assigns && spec.dtype == DType::kBool)
+    return fail(Code::kInvalidArgument, "variable '{}' is {}: nothing can be added to it", name,
+                format_spec(spec));
   return {};
 }
 
@@ -155,6 +155,8 @@ Result<void> VariableStore::create(std::string name, Tensor value) {
                 kSlotMark);
   if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' already exists", name);
   index_.emplace(name, variables_.size());
+  definitions_.push_back({name, value.spec(), value.byte_size()});
+  value_bytes_ += value.byte_size();
   variables_.push_back(VariableState{std::move(name), owned(value), {}});
   return {};
 }
@@ -173,59 +175,83 @@ Result<Tensor> VariableStore::read_rows(std::string_view name, const Tensor& ind
   return gather_rows(variables_[TFD_TRY(find(name))].value, indices);
 }
 
-Result<bool> VariableStore::apply(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client) {
+Result<void> VariableStore::check(std::size_t variable, const Update& update) const {
+  const Definition& definition = definitions_[variable];
+  return check_update(definition.name, definition.spec, update, optimizer_.get());
+}
+
+Result<VariableStore::Admission> VariableStore::admit(std::uint64_t sequence, const std::vector<Update>& updates,
+                                                      std::uint64_t client) {
   AppliedSet& applied = client == 0 ? applied_ : clients_[client];
-  if (applied.contains(sequence)) return false;
-  std::vector<std::size_t> targets;
-  targets.reserve(updates.size());
+  Admission admission{!applied.contains(sequence), {}};
+  admission.targets.reserve(updates.size());
   for (const Update& update : updates) {
-    targets.push_back(TFD_TRY(find(update.variable)));
-    TFD_TRY(check_update(variables_[targets.back()], update, optimizer_.get()));
+    const auto target = find(update.variable);
+    if (!admission.is_new && !target) continue;
+    admission.targets.push_back(TFD_TRY(target));
+    if (admission.is_new) TFD_TRY(check(*target, update));
   }
-  for (std::size_t i = 0; i < updates.size(); ++i)
-    TFD_TRY(apply_checked(variables_[targets[i]], updates[i], optimizer_.get()));
+  if (!admission.is_new) return admission;
   if (client != 0) applied.settle(sequence);  // it has one at a time under way
   applied.insert(sequence);
   // A step that was skipped tells of its scale alone.
   if (std::any_of(updates.begin(), updates.end(), [](const Update& one) { return !is_about_scale(one.kind); }))
     ++iterations_;
+  return admission;
+}
+
+Result<std::size_t> VariableStore::admit(const Update& update) const {
+  const std::size_t target = TFD_TRY(find(update.variable));
+  TFD_TRY(check(target, update));
+  return target;
+}
+
+Result<void> VariableStore::perform(std::size_t variable, const Update& update) {
+  VariableState& state = variables_[variable];
+  const std::size_t slots = state.slots.size();
+  auto done = apply_checked(state, update, optimizer_.get());
+  for (std::size_t i = slots; i < state.slots.size(); ++i)
+    std::atomic_ref(slot_bytes_).fetch_add(state.slots[i].second.byte_size(), std::memory_order_relaxed);
+  return done;
+}
+
+Result<bool> VariableStore::apply(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client) {
+  const Admission admission = TFD_TRY(admit(sequence, updates, client));
+  if (!admission.is_new) return false;
+  for (std::size_t i = 0; i < updates.size(); ++i) TFD_TRY(perform(admission.targets[i], updates[i]));
   return true;
 }
 
-Result<void> VariableStore::assign(const Update& update) {
-  const std::size_t target = TFD_TRY(find(update.variable));
-  TFD_TRY(check_update(variables_[target], update, optimizer_.get()));
-  return apply_checked(variables_[target], update, optimizer_.get());
-}
+Result<void> VariableStore::assign(const Update& update) { return perform(TFD_TRY(admit(update)), update); }
 
 std::vector<std::string> VariableStore::names() const {
   std::vector<std::string> all;
-  all.reserve(variables_.size());
-  for (const VariableState& state : variables_) all.push_back(state.name);
+  all.reserve(definitions_.size());
+  for (const Definition& definition : definitions_) all.push_back(definition.name);
   return all;
 }
 
 std::size_t VariableStore::byte_size() const {
-  std::size_t bytes = 0;
-  for (const VariableState& state : variables_) {
-    bytes += state.value.byte_size();
-    for (const auto& [name, slot] : state.slots) bytes += slot.byte_size();
-  }
-  return bytes;
+  return value_bytes_ + std::atomic_ref(slot_bytes_).load(std::memory_order_relaxed);
+}
+
+void VariableStore::use_average(std::size_t variable) {
+  VariableState& state = variables_[variable];
+  if (optimizer_ != nullptr && !state.slots.empty()) optimizer_->use_average(state);
 }
 
 void VariableStore::use_averages() {
-  if (optimizer_ == nullptr) return;
-  for (VariableState& variable : variables_)
-    if (!variable.slots.empty()) optimizer_->use_average(variable);
+  for (std::size_t i = 0; i < variables_.size(); ++i) use_average(i);
 }
 
-std::vector<std::pair<std::string, Tensor>> VariableStore::export_state() const {
-  std::vector<std::pair<std::string, Tensor>> state;
+NamedValues VariableStore::export_state() const { return name_state(variables_, iterations_); }
+
+NamedValues VariableStore::name_state(const std::vector<VariableState>& variables, std::int64_t iterations) const {
+  NamedValues state;
   const auto add_own = [&](const VariableState& variable, const std::string& path, Tensor value) {
     state.emplace_back(fmt::format("{}{}{}", variable.name, kSlotMark, path), std::move(value));
   };
-  for (const VariableState& variable : variables_) {
+  for (const VariableState& variable : variables) {
     state.emplace_back(variable.name, variable.value);
     for (const auto& [slot, value] : variable.slots)
       add_own(variable, fmt::format("{}/{}", optimizer_->state_name(), slot), value);
@@ -233,7 +259,7 @@ std::vector<std::pair<std::string, Tensor>> VariableStore::export_state() const 
     if (variable.accumulated > 0)
       add_own(variable, std::string(kAccumulated), Tensor::scalar(DType::kS64, variable.accumulated));
   }
-  state.emplace_back(kIterations, Tensor::scalar(DType::kS64, iterations_));
+  state.emplace_back(kIterations, Tensor::scalar(DType::kS64, iterations));
   return state;
 }
 
@@ -268,18 +294,18 @@ Result<void> VariableStore::import_first_version(VariableState& target, Variable
   return {};
 }
 
-Result<void> VariableStore::import_state(const std::vector<std::pair<std::string, Tensor>>& state) {
-  std::vector<VariableState> restored(variables_.size());
-  std::vector<VariableState> first_version(variables_.size());
-  std::int64_t iterations = 0;
-  for (std::size_t i = 0; i < variables_.size(); ++i) restored[i].name = variables_[i].name;
+Result<VariableStore::Import> VariableStore::prepare_import(const NamedValues& state) const {
+  Import import{std::vector<std::optional<VariableState>>(definitions_.size()), 0};
+  std::vector<VariableState> restored(definitions_.size());
+  std::vector<VariableState> first_version(definitions_.size());
+  for (std::size_t i = 0; i < definitions_.size(); ++i) restored[i].name = definitions_[i].name;
   for (const auto& [name, value] : state) {
-    if (name == kIterations) iterations = std::max(iterations, TFD_TRY(counter_of(name, value)));
+    if (name == kIterations) import.iterations = std::max(import.iterations, TFD_TRY(counter_of(name, value)));
     const std::size_t mark = name.find(kSlotMark);
     const auto found = index_.find(std::string_view(name).substr(0, mark));
     if (found == index_.end()) continue;
     VariableState& target = restored[found->second];
-    const tensor::TensorSpec& spec = variables_[found->second].value.spec();
+    const tensor::TensorSpec& spec = definitions_[found->second].spec;
     const std::string_view path =
         mark == std::string::npos ? "" : std::string_view(name).substr(mark + kSlotMark.size());
     if (path == kUpdates) {
@@ -297,13 +323,32 @@ Result<void> VariableStore::import_state(const std::vector<std::pair<std::string
       first_version[found->second].slots.emplace_back(path, value);
     }
   }
-  for (std::size_t i = 0; i < variables_.size(); ++i) {
-    if (!restored[i].value.has_value() && is_own(variables_[i].name)) restored[i] = variables_[i];
-    if (!restored[i].value.has_value()) return fail(Code::kNotFound, "no value for variable '{}'", variables_[i].name);
+  for (std::size_t i = 0; i < definitions_.size(); ++i) {
+    const bool is_there = restored[i].value.has_value();
+    if (!is_there && !is_own(definitions_[i].name))
+      return fail(Code::kNotFound, "no value for variable '{}'", definitions_[i].name);
     TFD_TRY(import_first_version(restored[i], std::move(first_version[i])));
+    if (is_there) import.variables[i] = std::move(restored[i]);
   }
-  variables_ = std::move(restored);
-  iterations_ = iterations;
+  return import;
+}
+
+void VariableStore::replace(std::size_t variable, VariableState restored) {
+  const auto bytes_of = [](const VariableState& state) {
+    std::size_t bytes = 0;
+    for (const auto& [name, slot] : state.slots) bytes += slot.byte_size();
+    return bytes;
+  };
+  VariableState& state = variables_[variable];
+  std::atomic_ref(slot_bytes_).fetch_add(bytes_of(restored) - bytes_of(state), std::memory_order_relaxed);
+  state = std::move(restored);
+}
+
+Result<void> VariableStore::import_state(const NamedValues& state) {
+  Import import = TFD_TRY(prepare_import(state));
+  for (std::size_t i = 0; i < variables_.size(); ++i)
+    if (import.variables[i]) replace(i, std::move(*import.variables[i]));
+  iterations_ = import.iterations;
   return {};
 }
 

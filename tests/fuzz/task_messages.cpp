@@ -68,10 +68,10 @@ constexpr std::array kCodecs{
             check(message, runtime::decode_names,
                   [&](const auto& names) { return runtime::encode_names(Kind::kRead, names, message.epoch); });
           }},
-    Codec{static_cast<std::uint16_t>(Kind::kImportState),
+    Codec{static_cast<std::uint16_t>(Kind::kAssign),
           [](const Message& message) {
             check(message, runtime::decode_named,
-                  [&](const auto& named) { return runtime::encode_named(Kind::kImportState, named, message.epoch); });
+                  [&](const auto& named) { return runtime::encode_named(Kind::kAssign, named, message.epoch); });
           }},
     Codec{static_cast<std::uint16_t>(Kind::kUpdate),
           [](const Message& message) {

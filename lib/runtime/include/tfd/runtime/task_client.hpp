@@ -130,6 +130,18 @@ struct Placement {
 Placement place_variables(const program::Program& program, std::vector<std::pair<std::string, std::string>> ps,
                           const ReplicaCopies& copies = {});
 
+/// What a parameter server has in an export: what VariableStore::export_state() names, without the values.
+struct StateEntry {
+  std::string name;
+  tensor::TensorSpec spec;
+};
+struct ExportedState {
+  std::uint64_t id = 0;  // of this export, on the connection that began it
+  std::vector<StateEntry> entries;
+};
+/// How much of a state moves in one message; a larger tensor moves alone.
+inline constexpr std::uint64_t kStatePartBytes = std::uint64_t{64} << 20;
+
 class TaskClient {
  public:
   template <class T>
@@ -212,9 +224,24 @@ class TaskClient {
   void assign_rows(const std::vector<variable::Update>& rows, Deadline deadline, Callback<void> done);
   /// At the end of training: VariableStore::use_averages().
   void use_averages(Deadline deadline, Callback<void> done);
-  void export_state(Deadline deadline, Callback<std::vector<std::pair<std::string, tensor::Tensor>>> done);
+  /// The whole state of one moment, however long it takes to get here: in parts of about so many bytes, two at a time.
+  /// kAborted: the parameter server gave the export up.
+  void export_state(Deadline deadline, Callback<std::vector<std::pair<std::string, tensor::Tensor>>> done,
+                    std::uint64_t part_bytes = kStatePartBytes);
+  /// The same in the other direction; all of it becomes the state at once, or nothing does. Errors of
+  /// VariableStore::import_state(); kAborted: the parameter server gave it up, or has another program by now.
   void import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline,
-                    Callback<void> done);
+                    Callback<void> done, std::uint64_t part_bytes = kStatePartBytes);
+  // The steps of these. What was begun ends with end_state(), with the connection, or when nobody asks for ten minutes.
+  void begin_export(Deadline deadline, Callback<ExportedState> done);
+  /// A value for each of these positions in ExportedState::entries.
+  void export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
+                   Callback<std::vector<tensor::Tensor>> done);
+  void begin_import(Deadline deadline, Callback<std::uint64_t> done);
+  void import_part(std::uint64_t id, const std::vector<std::pair<std::string, tensor::Tensor>>& values,
+                   Deadline deadline, Callback<void> done);
+  void commit_import(std::uint64_t id, Deadline deadline, Callback<void> done);
+  void end_state(std::uint64_t id, Deadline deadline, Callback<void> done);
 
   // All.
   /// Answered at once, however busy the task is, to anybody, and changes nothing.

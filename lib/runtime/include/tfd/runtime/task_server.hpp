@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The standard server of a task: a worker runs functions, a parameter server holds variables. The PJRT plug-in is
-// loaded with the first program that has functions. Thread rule: the parameter server's state lives on the endpoint's
-// I/O thread; a worker runs closures on one executor thread, in the order they came.
+// loaded with the first program that has functions. Thread rule: the parameter server decides on the endpoint's I/O thread
+// what is done with its variables, and a few threads do it; a worker runs closures on one executor thread, in the order
+// they came.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,6 +35,8 @@ struct TaskServerOptions {
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   /// Of a worker: how many devices its engine has, each of which runs a replica of a training step.
   int devices = 1;
+  /// Of a parameter server: how many threads apply updates; 0: as many as it has cores, at most four.
+  int apply_threads = 0;
   /// Called once, when a program with functions arrives.
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   /// A coordinator said goodbye; called on the I/O thread, after the answer was sent.

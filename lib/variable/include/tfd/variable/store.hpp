@@ -3,10 +3,13 @@
 //
 // The variables of one parameter server, and which updates they have seen. Updates are exactly once: every update has a
 // (epoch, sequence) and one that was applied is acknowledged and dropped.
-// Thread rule: thread-compatible; lives on its task's I/O thread, so there is no lock.
+// Thread rule: thread-compatible. A parameter server decides on its I/O thread what is done and in which order, and does
+// it on others: there each variable is in one thread's hands at a time, and what is said to be of one variable touches
+// nothing else. There is no lock.
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -70,6 +73,9 @@ class AppliedSet {
   std::set<std::uint64_t> above_;
 };
 
+/// A state, as export_state() and import_state() have it.
+using NamedValues = std::vector<std::pair<std::string, tensor::Tensor>>;
+
 class VariableStore {
  public:
   /// kAlreadyExists when the name is taken; kInvalidArgument for one that export_state() could not tell apart (empty,
@@ -100,8 +106,42 @@ class VariableStore {
   /// One write outside of any closure (the coordinator's).
   Result<void> assign(const Update& update);
 
+  // The same in two steps, for who does the second elsewhere. First it is decided what will be done: that is about the
+  // store as a whole. Then it is done, one by one, where a variable goes by its position in creation order.
+
+  struct Admission {
+    bool is_new = true;                // false: this sequence number was admitted before
+    std::vector<std::size_t> targets;  // the variable of each update; of an old one those that are known
+  };
+  /// apply() but for the changes: checks everything, and counts the sequence number as applied from now on.
+  Result<Admission> admit(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client = 0);
+  /// assign() but for the change.
+  Result<std::size_t> admit(const Update& update) const;
+  Result<std::size_t> find(std::string_view name) const;  // kNotFound
+  std::size_t size() const { return definitions_.size(); }
+  const tensor::TensorSpec& spec(std::size_t variable) const { return definitions_[variable].spec; }
+  /// What import_state() will make of each variable (nullopt: it stays as it is) and of the iterations.
+  struct Import {
+    std::vector<std::optional<VariableState>> variables;
+    std::int64_t iterations = 0;
+  };
+  Result<Import> prepare_import(const NamedValues& state) const;
+  void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
+
+  // Of one variable.
+  /// An update that was admitted. Fails only within an optimizer of one's own.
+  Result<void> perform(std::size_t variable, const Update& update);
+  const tensor::Tensor& value(std::size_t variable) const { return variables_[variable].value; }
+  /// Shares the buffers: later updates go into new ones.
+  VariableState copy(std::size_t variable) const { return variables_[variable]; }
+  void replace(std::size_t variable, VariableState restored);
+  void use_average(std::size_t variable);
+
+  // Of the store as a whole again.
   std::vector<std::string> names() const;  // in creation order
   std::size_t byte_size() const;           // values and slots
+  std::size_t value_bytes() const { return value_bytes_; }
+  std::size_t value_bytes(std::size_t variable) const { return definitions_[variable].bytes; }
   /// Closures whose updates were applied: Keras' iterations, as far as this parameter server sees them.
   std::int64_t iterations() const { return iterations_; }
 
@@ -111,23 +151,34 @@ class VariableStore {
   /// Everything for a checkpoint: "w", and its slots "w/.optimizer/adam/momentum", which say whose they are; counters
   /// as s64 scalars "w/.optimizer/updates", "w/.optimizer/accumulated" (where gradients are accumulated),
   /// ".iterations".
-  std::vector<std::pair<std::string, tensor::Tensor>> export_state() const;
+  NamedValues export_state() const;
+  /// The same of copy()s of all variables and the iterations of then.
+  NamedValues name_state(const std::vector<VariableState>& variables, std::int64_t iterations) const;
   /// The inverse, for variables that exist; names of others are ignored. kInvalidArgument for another dtype or shape,
   /// kNotFound when a variable's value is missing (not of tfd's own, which have "/." in their names). All or nothing. A
   /// state of values only starts slots and counters afresh; of several ".iterations" (the parameter servers' states put
   /// together) the largest counts. What was applied stays. kFailedPrecondition for the slots of another optimizer than
   /// the program's; without an optimizer slots are left out. Slots of the first version ("w/.optimizer/momentum") are
   /// understood where they can only be SGD's or Adam's.
-  Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state);
+  Result<void> import_state(const NamedValues& state);
 
  private:
-  Result<std::size_t> find(std::string_view name) const;
+  /// Of a variable, what never changes: to be looked at while somebody updates it.
+  struct Definition {
+    std::string name;
+    tensor::TensorSpec spec;
+    std::size_t bytes = 0;
+  };
+  Result<void> check(std::size_t variable, const Update& update) const;
   Result<void> import_slot(VariableState& target, const tensor::TensorSpec& spec, std::string_view path,
                            const tensor::Tensor& value) const;
   Result<void> import_first_version(VariableState& target, VariableState first) const;
 
+  std::vector<Definition> definitions_;
   std::vector<VariableState> variables_;
   std::map<std::string, std::size_t, std::less<>> index_;
+  std::size_t value_bytes_ = 0;
+  mutable std::size_t slot_bytes_ = 0;  // with std::atomic_ref: whoever updates a variable adds to it
   std::shared_ptr<const Optimizer> optimizer_;  // shared with the program it was parsed with
   AppliedSet applied_;
   std::map<std::uint64_t, AppliedSet> clients_;  // of workers that are clients of their own; small: they count in order
