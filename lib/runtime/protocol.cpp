@@ -87,8 +87,7 @@ Result<variable::PlacedVariable> take_placed(Reader& in, std::size_t ps_count) {
   for (std::size_t left = in.count(sizeof(std::int64_t)); left > 0; --left) shape.push_back(in.number<std::int64_t>());
   for (std::size_t left = in.count(sizeof(std::uint32_t)); left > 0; --left) {
     const auto ps = in.number<std::uint32_t>();
-    if (ps >= ps_count)
-      return fail(Code::kInvalidArgument, "a shard is on parameter server {} of {}", ps, ps_count);
+    if (ps >= ps_count) return fail(Code::kInvalidArgument, "a shard is on parameter server {} of {}", ps, ps_count);
     out.ps.push_back(static_cast<int>(ps));
   }
   if (!in.is_good()) return out;

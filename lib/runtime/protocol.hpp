@@ -29,12 +29,12 @@ enum class Kind : std::uint16_t {
   kAssign = 8,
   kStatus = 11,
   kShutdown = 12,
-  kReadRows = 13,     // names and indices; answered with the rows
-  kUseAverages = 14,  // at the end of training
-  kDrop = 15,         // of a worker: what it hasn't begun; the answer to those, too
-  kSettle = 16,       // of a parameter server: sequence numbers that are over
-  kAssignRows = 17,   // an UpdateRequest outside of any closure
-  kGiveBack = 18,     // of a worker: some of what it hasn't begun; the answer to those is kDrop's
+  kReadRows = 13,      // names and indices; answered with the rows
+  kUseAverages = 14,   // at the end of training
+  kDrop = 15,          // of a worker: what it hasn't begun; the answer to those, too
+  kSettle = 16,        // of a parameter server: sequence numbers that are over
+  kAssignRows = 17,    // an UpdateRequest outside of any closure
+  kGiveBack = 18,      // of a worker: some of what it hasn't begun; the answer to those is kDrop's
   kBringProgram = 19,  // answered when it is there, before anything is done with it
   kClaim = 20,        // of a parameter server: an epoch
 };  // 30 to 35: state_messages.hpp

@@ -8,7 +8,7 @@
 namespace tfd::runtime {
 namespace {
 
-constexpr std::size_t kReceiveAtOnce = 4;                 // tasks that are sent the same program
+constexpr std::size_t kReceiveAtOnce = 4;                // tasks that are sent the same program
 constexpr Duration kLongTurn = std::chrono::seconds(5);  // after which one more is
 
 /// Turns a callback for a value into one for the message that holds it.
@@ -50,8 +50,8 @@ struct PackedProgram::State {
 
 PackedProgram PackedProgram::pack(const program::Program& program, const Placement& placement) {
   PackedProgram out;
-  out.state_ = std::make_shared<const State>(
-      State{encode_program(program, placement), std::make_shared<Turns>(kReceiveAtOnce)});
+  out.state_ =
+      std::make_shared<const State>(State{encode_program(program, placement), std::make_shared<Turns>(kReceiveAtOnce)});
   return out;
 }
 

@@ -31,7 +31,7 @@
 
 namespace tfd::runtime {
 
-inline constexpr std::size_t kMostInMetadata = 256 * 1024;        // a transport takes 1 MiB
+inline constexpr std::size_t kMostInMetadata = 256 * 1024;       // a transport takes 1 MiB
 inline constexpr std::size_t kMostBody = std::size_t{64} << 20;  // names become larger when they are read
 inline constexpr std::string_view kBodyBehind{"\0", 1}, kBodyInTensor{"\1", 1};
 
@@ -59,10 +59,8 @@ class Writer {
   }
   void put(double value) { put(std::bit_cast<std::uint64_t>(value)); }
   template <class E>
-    requires std::is_enum_v<E>
-  void put(E value) {
-    put(static_cast<std::uint8_t>(value));
-  }
+  requires std::is_enum_v<E>
+  void put(E value) { put(static_cast<std::uint8_t>(value)); }
   void put(std::string_view text) {
     count(text.size());
     bytes_.append(text);

@@ -56,8 +56,8 @@ void WorkerService::stop() {
   for (Job& job : left) job.responder.reply(fail(Code::kCancelled, "this task is stopping"));
 }
 
-void WorkerService::submit(const transport::Caller& caller, transport::Message request,
-                           transport::Responder responder, std::optional<transport::Message> program) {
+void WorkerService::submit(const transport::Caller& caller, transport::Message request, transport::Responder responder,
+                           std::optional<transport::Message> program) {
   std::deque<Job> ended;
   {
     std::unique_lock lock(mutex_);

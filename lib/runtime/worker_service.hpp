@@ -49,7 +49,7 @@ class WorkerService {
   struct Job {
     transport::Message request;
     transport::Responder responder;
-    std::uint64_t connection = 0;  // whose it is
+    std::uint64_t connection = 0;                    // whose it is
     std::optional<transport::Message> program = {};  // of a load
   };
 

@@ -15,8 +15,8 @@ tensor::Tensor vector_of(std::int64_t value) {
 
 }  // namespace
 
-SignOfLife::SignOfLife(runtime::Placement placement, runtime::ParameterServersOptions options,
-                       std::uint64_t epoch, std::string_view variable, std::int64_t index)
+SignOfLife::SignOfLife(runtime::Placement placement, runtime::ParameterServersOptions options, std::uint64_t epoch,
+                       std::string_view variable, std::int64_t index)
     : placement_(std::move(placement)),
       options_(std::move(options)),
       epoch_(epoch),

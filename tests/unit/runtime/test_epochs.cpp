@@ -70,9 +70,8 @@ class Asker {
     add.operator()<ClosureOutcome>("run", [&](auto by, auto done) {
       worker_.run({.epoch = epoch_, .sequence = 0, .function = "grow"}, by, done);
     });
-    add.operator()<std::vector<Metric>>("evaluate", [&](auto by, auto done) {
-      worker_.evaluate("total", 1, 0, std::nullopt, epoch_, 0, by, done);
-    });
+    add.operator()<std::vector<Metric>>(
+        "evaluate", [&](auto by, auto done) { worker_.evaluate("total", 1, 0, std::nullopt, epoch_, 0, by, done); });
     add.operator()<void>("drop", [&](auto by, auto done) {
       worker_.drop_waiting(epoch_, kWithoutUpdates, ~std::uint64_t{0}, by, done);
     });
@@ -134,8 +133,8 @@ TEST_CASE("epochs: a worker whose new program can't be loaded goes on with the o
   broken.document = "{";
   const auto packed = PackedProgram::pack(broken, cluster.placement);
   TaskClient worker = cluster.task("worker", 0);
-  CHECK_FALSE(cluster.ask<void>(
-      [&](auto by, auto done) { worker.load_program(packed, SmallCluster::kEpoch + 1, by, done); }));
+  CHECK_FALSE(
+      cluster.ask<void>([&](auto by, auto done) { worker.load_program(packed, SmallCluster::kEpoch + 1, by, done); }));
   CHECK(cluster.run("grow"));
 }
 

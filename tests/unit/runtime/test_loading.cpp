@@ -124,7 +124,8 @@ TEST_CASE("loading: a program of more than a mebibyte") {
   std::string values;
   for (int i = 0; i < 65000; ++i) values += (i == 0 ? "" : ",") + std::to_string(i % 10) + ".123456789012345";
   SmallCluster cluster(parts_with(R"("v": {"shape": [], "init": {"ones": {}}}, "large": {"shape": [65000],
-    "dtype": "f32", "init": {"value": [)" + values + "]}}",
+    "dtype": "f32", "init": {"value": [)" +
+                                      values + "]}}",
                                   "v"),
                        1);
   CHECK(cluster.program.document.size() > 1024 * 1024);
@@ -152,7 +153,7 @@ TEST_CASE("loading: many variables, whose names alone are more than a mebibyte")
   CHECK(state->size() >= kCount);
 }
 
-TEST_CASE("loading: few tasks receive the program at a time, all others share one copy, and who compiles holds up nobody") {
+TEST_CASE("loading: few receive the program at a time, all share one copy, and who compiles holds up nobody") {
   constexpr int kTasks = 24, kAtOnce = 4;
   constexpr std::size_t kModule = std::size_t{8} << 20;
   Receivers receivers(kTasks);

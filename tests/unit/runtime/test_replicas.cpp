@@ -138,7 +138,8 @@ TEST_CASE("replicas: a worker says how many it runs when it gets the program") {
   const auto loaded = cluster.ask<void>([&](Deadline deadline, auto done) {
     const auto on_replicas = [&](int count) { replicas = count; };
     cluster.task("worker", 0)
-        .load_worker(PackedProgram::pack(cluster.program, cluster.placement), SmallCluster::kEpoch, deadline, on_replicas, done);
+        .load_worker(PackedProgram::pack(cluster.program, cluster.placement), SmallCluster::kEpoch, deadline,
+                     on_replicas, done);
   });
   REQUIRE(loaded);
   CHECK(replicas == 5);

@@ -114,9 +114,8 @@ TEST_CASE("wire format: a placement names parameter servers that there are, and 
   CHECK(good.placement.ps == load.placement.ps);
   CHECK(good.placement.placed.at("v").ps == std::vector{1, 0});
   CHECK(good.placement.placed.at("v").sharding.shape() == tensor::Shape{4, 2});
-  for (const auto& bad :
-       {placed({4}, {2}), placed({4}, {-1}), placed({4}, {}), placed({1}, {0, 1}), placed({-1}, {0}),
-        placed({std::numeric_limits<std::int64_t>::max(), 4}, {0})}) {
+  for (const auto& bad : {placed({4}, {2}), placed({4}, {-1}), placed({4}, {}), placed({1}, {0, 1}), placed({-1}, {0}),
+                          placed({std::numeric_limits<std::int64_t>::max(), 4}, {0})}) {
     REQUIRE_FALSE(bad);
     CHECK(bad.error().code == Code::kInvalidArgument);
   }

@@ -161,9 +161,8 @@ class TaskClient {
   /// says which.
   void claim(const Claim& claim, Deadline deadline, Callback<std::uint64_t> done);
 
-  /// Gives the task the program, unless it has that of this epoch, and, on a worker, compiles its functions and connects
-  /// to the parameter servers; on a
-  /// parameter server makes its variables with their initial values (unless it has those of this epoch already).
+  /// Gives the task the program, unless it has that of this epoch already. A worker compiles its functions and connects
+  /// to the parameter servers; a parameter server makes its variables, with their initial values.
   /// An older epoch than the task has seen is kPermissionDenied: a newer coordinator is there. kFailedPrecondition
   /// where another task than name() answers at its address.
   void load_program(const PackedProgram& program, std::uint64_t epoch, Deadline deadline, Callback<void> done);
@@ -261,7 +260,8 @@ class TaskClient {
   transport::Endpoint& endpoint_;
   transport::PeerId peer_;
   std::string name_;
-  std::shared_ptr<std::atomic<std::uint64_t>> epoch_ = std::make_shared<std::atomic<std::uint64_t>>(0);  // of all copies
+  using Epoch = std::atomic<std::uint64_t>;
+  std::shared_ptr<Epoch> epoch_ = std::make_shared<Epoch>(0);  // of all copies
 };
 
 }  // namespace tfd::runtime
