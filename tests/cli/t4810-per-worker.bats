@@ -73,7 +73,7 @@ LINES
     number=$((number + 1))
     [ "$number" -lt 10000 ]
   done
-  jq -e '.error.code == "CANCELLED" and .error.task == "worker:1" and (.error.message | contains("is gone with it"))' <<<"$EVENT"
+  jq -e '.error.code == "CANCELLED" and .error.task == "worker:1" and (.error.message | contains("is gone with worker:1"))' <<<"$EVENT"
   kill -KILL "$(task_pid worker:1)"
   while :; do
     number=$((number + 1))

@@ -120,7 +120,7 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are only 2 sou
   [ "$output" = $'2\n4' ]
   run --separate-stderr tfd_exec --joblog log --resume 'echo other {}' ::: 1 2 3 4
   [ "$status" = 65 ]
-  [[ $stderr == *"command 1 is 'echo other 1', in the joblog it is 'echo 1; [ 1 != 2 ]'"* ]]
+  [[ $stderr == *"command 1 is 'echo other 1', but in the joblog it is 'echo 1; [ 1 != 2 ]'"* ]]
 }
 
 @test "--retries runs a failing command again" {

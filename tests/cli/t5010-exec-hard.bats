@@ -119,7 +119,7 @@ tfd_exec() { timeout 60 tfd-exec --cluster spec.json "$@"; }
   [ "$(jq -c --arg task "$victim" '.tasks[] | select(.task == $task) | [.closures_waiting > 0, .waits_for]' <<<"$output")" = '[true,"commands"]' ]
   kill -KILL "$(task_pid "$victim")"
   wait $pid
-  [[ $(cat talk) =~ "lost $victim ("[^$'\n']*"), "(1 command goes|[2-9] commands go)" to others" ]]
+  [[ $(cat talk) =~ "lost $victim ("[^$'\n']*"); "(1 command goes|[2-9] commands go)" to other workers" ]]
 }
 
 @test "no worker in time: said once, without times of nothing" {

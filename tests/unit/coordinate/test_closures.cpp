@@ -145,7 +145,7 @@ TEST_CASE("closures: a line that is wrong gets an error with its label, and the 
   Stream stream(bed);
   const std::vector<std::pair<std::string, std::string>> bad{
       {"{", "not JSON, at byte 2"},
-      {"[1]", "a line is an object"},
+      {"[1]", "a line must be an object"},
       {R"({"id": "x1"})", "'op' is missing"},
       {R"({"op": "shedule"})", "unknown op 'shedule', did you mean 'schedule'?"},
       {R"({"op": 3})", "'op' must be a string"},

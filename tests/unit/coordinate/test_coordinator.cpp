@@ -424,9 +424,10 @@ TEST_CASE("coordinator: evaluations of two threads are made one after the other,
   const auto late = coordinator->evaluate("eval", {}, Deadline::after(50ms));
   REQUIRE_FALSE(late);
   CHECK(late.error().code == Code::kDeadlineExceeded);
-  CHECK(late.error().message.find(
-            "evaluation by 'eval': another evaluation, by 'eval', has not finished: waiting for worker:0 (evaluates") ==
-        0);
+  CHECK(
+      late.error().message.find(
+          "evaluation by 'eval': another evaluation, by 'eval', has not finished: waiting for worker:0 (evaluating") ==
+      0);
   bed.gate.open();
   CHECK(good(all.get()).at(0).second == 4.5);
   CHECK(good(four.get()).at(0).second == 1.5);

@@ -109,7 +109,7 @@ TEST_CASE("npy: names what is wrong") {
   CHECK(error_of(R"([{"npy": {"fields": {"x": {"path": "x.npy"}, "y": {"path": "short.npy"}}}}])", context).message ==
         "[0].npy.fields.y: 4 rows, but the fields before it have 5");
   CHECK(error_of(R"([{"npy": {"fields": {"x": {"path": "x.npy", "dtype": "f64"}}}}])", context)
-            .message.ends_with("are f32[2], stated is f64[2]"));
+            .message.ends_with("are f32[2], not f64[2]"));
   CHECK(error_of(R"([{"npy": {"fields": {}}}])", context).code == Code::kInvalidArgument);
   files.directory.write("bad.npy", "not an npy file");
   CHECK(error_of(R"([{"npy": {"path": "bad.npy", "field": "x"}}])", context).message.starts_with("[0].npy.path: "));
