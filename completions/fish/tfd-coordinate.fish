@@ -17,6 +17,8 @@ complete -c tfd-coordinate -l checkpoint -r -F -d 'Use the variables of this che
 complete -c tfd-coordinate -l start-over -d 'Move the checkpoints of an earlier run aside, and train from the beginning'
 complete -c tfd-coordinate -l check -d 'Check the program without running it'
 complete -c tfd-coordinate -l keep-servers -d 'Leave the tasks running at the end'
+complete -c tfd-coordinate -l rejoin -x -d 'How long a parameter server may be silent before it counts as lost'
+complete -c tfd-coordinate -l take-over -d 'Take the cluster from another run that is using it'
 complete -c tfd-coordinate -l insecure -d 'With --by-role: listen where other hosts can connect, without a key'
 complete -c tfd-coordinate -l key-file -r -F -d 'The cluster\'s key file; none: no key'
 complete -c tfd-coordinate -l data-root -x -a '(__fish_complete_directories)' -d 'Where relative paths of data sets start (default: the program\'s directory)'

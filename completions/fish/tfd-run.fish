@@ -14,6 +14,8 @@ complete -c tfd-run -l checkpoint -r -F -d 'Use the variables of this checkpoint
 complete -c tfd-run -l start-over -d 'Move the checkpoints of an earlier run aside, and train from the beginning'
 complete -c tfd-run -l check -d 'Check program, cluster and task without running anything'
 complete -c tfd-run -l keep-servers -d 'Leave the parameter servers running at the end'
+complete -c tfd-run -l rejoin -x -d 'How long a parameter server may be silent before it counts as lost'
+complete -c tfd-run -l take-over -d 'Take the cluster from another run that is using it'
 complete -c tfd-run -l insecure -d 'As a parameter server: listen where other hosts can connect, without a key'
 complete -c tfd-run -l key-file -r -F -d 'The cluster\'s key file; none: no key'
 complete -c tfd-run -l data-root -x -a '(__fish_complete_directories)' -d 'Where relative paths of data sets start (default: the program\'s directory)'

@@ -195,7 +195,7 @@ void WorkerService::forget_stopped() {
 // one may be there by now.
 Result<void> WorkerService::check_epoch(const transport::Message& request) const {
   const bool is_load = static_cast<Kind>(request.kind) == Kind::kLoadProgram;
-  if (is_load ? request.epoch >= epoch_ : request.epoch == epoch_ && program_) return {};
+  if (is_load ? !is_older(request.epoch, epoch_) : request.epoch == epoch_ && program_) return {};
   return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})",
               epoch_.load(), request.epoch);
 }

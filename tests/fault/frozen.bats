@@ -21,7 +21,8 @@ count_up() { # FROM TO
 @test "frozen: a parameter server for 4 s, then the coordinator for 4 s: all is counted, each once" {
   serve --jobs worker=2,ps=2
   counting_pipe
-  count_up 1 60000 >&5 &
+  { count_up 1 60000; echo '{"op": "join", "id": "join"}'
+    echo '{"op": "read", "variable": "n0", "id": "n0"}'; echo '{"op": "read", "variable": "n1", "id": "n1"}'; } >&5 &
   answer 2000
   pid=$(task_pid ps:1)
   kill -STOP "$pid"
@@ -31,9 +32,6 @@ count_up() { # FROM TO
   kill -STOP "$COORDINATOR"
   sleep 4
   kill -CONT "$COORDINATOR"
-  wait %1 || true
-  { echo '{"op": "join", "id": "join"}'; echo '{"op": "read", "variable": "n0", "id": "n0"}'
-    echo '{"op": "read", "variable": "n1", "id": "n1"}'; } >&5
   answer '"n0"'
   [ "$(jq .value <<<"$EVENT")" = 60000 ]
   answer '"n1"'
@@ -82,7 +80,7 @@ count_up() { # FROM TO
   answer 3
   mkfifo others answers
   exec 7<>others 8<>answers
-  timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --take-over --closures - <others >answers 2>their-talk 5>&- 6>&- &
+  timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --take-over --closures - <others >answers 2>their-talk 5>&- 6>&- 7>&- 8>&- &
   SECOND=$!
   echo '{"op": "assign", "variable": "n0", "value": 5, "id": "mine"}' >&7
   read -r -t 60 -u 8 line

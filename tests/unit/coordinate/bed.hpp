@@ -194,6 +194,12 @@ class Bed {
     return std::move(*coordinator);
   }
   std::unique_ptr<coordinate::ClusterCoordinator> connect() { return connect(make_program(), options()); }
+  /// While another one has the cluster.
+  std::unique_ptr<coordinate::ClusterCoordinator> take_over() {
+    auto with = options();
+    with.take_over = true;
+    return connect(make_program(), std::move(with));
+  }
 
  private:
   std::shared_ptr<function::Engine> make_engine(int device_count) {

@@ -547,7 +547,7 @@ TEST_CASE("coordinator: a newer one fences an older one off, which then leaves t
   auto options = bed.options();
   options.keep_servers = false;
   auto older = bed.connect(make_program(), options);
-  const auto newer = bed.connect();
+  const auto newer = bed.take_over();
   const auto refused = schedule(*older, "add", {number(1)}).fetch(soon());
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Code::kPermissionDenied);

@@ -111,7 +111,7 @@ TEST_CASE("members: the goodbye of an old coordinator doesn't stop the tasks of 
   auto old_options = bed.options();
   old_options.keep_servers = false;
   auto old_one = bed.connect(make_program(), std::move(old_options));
-  const auto newer = bed.connect();
+  const auto newer = bed.take_over();
   good(old_one->shutdown_tasks(soon()));  // answered by all, with a refusal
   old_one.reset();
   CHECK(bed.goodbyes == 0);

@@ -206,7 +206,7 @@ TEST_CASE("iterators: a worker that was only cut off has forgotten those that we
 
 TEST_CASE("iterators: those of two coordinators have different ids") {
   Bed bed(1);
-  const auto older = bed.connect(), newer = bed.connect();
+  const auto older = bed.connect(), newer = bed.take_over();
   const auto of_newer = good(newer->create_per_worker_dataset("threes", soon()));
   const auto of_older = older->create_per_worker_dataset("threes", soon());
   if (of_older) CHECK(of_older->id != of_newer.id);
