@@ -117,7 +117,7 @@ teardown() { coordinate_teardown; }
   bad 65 'nothing to do' <(jq 'del(.train)' program.json | sed "s|count.mlir|$T/count.mlir|")
   bad 65 'broken.json' program.json --cluster broken.json
   echo '{"cluster": {"worker": ["127.0.0.1:0"], "ps": ["127.0.0.1:0"]}}' >unserved.json
-  bad 65 'port 0 can.t be connected to' program.json --cluster unserved.json
+  bad 65 'cannot connect to port 0' program.json --cluster unserved.json
   echo '{"cluster": {"worker": ["127.0.0.1:7000000"], "ps": ["127.0.0.1:1"]}}' >port.json
   bad 65 '7000000' program.json --cluster port.json
   echo '{"cluster": {"worker": ["127.0.0.1:1"]}}' >no-ps.json

@@ -125,7 +125,7 @@ lasting_closures() { printf '{"op": "schedule", "function": "%s", "args": [1]}\n
   coordinate program.json --cluster spec.json --closures - <lines
   lasting_closures >&5
   told begun
-  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --closures <(
+  run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --take-over --closures <(
     echo '{"op": "schedule", "function": "mark", "args": [7]}'
     echo '{"op": "join"}'
   )
@@ -133,7 +133,7 @@ lasting_closures() { printf '{"op": "schedule", "function": "%s", "args": [1]}\n
   [ "$(cat marks)" = 7 ]
   event '.line == 1 and .status == "error" and .error.code == "PERMISSION_DENIED"'
   exec 5>&-
-  coordinator_ends 1
+  coordinator_ends 77
 }
 
 @test "fault: a call that can't be stopped is named by the next coordinator and by tfd-status" {

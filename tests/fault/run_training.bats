@@ -79,7 +79,7 @@ newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
 @test "fault: a parameter server that is frozen for a moment costs nothing, one that stays frozen is named" {
   counting
   cluster_of 1 2
-  worker worker:0 program.json
+  worker worker:0 program.json --rejoin 2s
   until_event worker:0 '.event == "step"'
   local pid step
   pid=$(task_pid ps:1)
