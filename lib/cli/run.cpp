@@ -10,6 +10,7 @@
 #include <csignal>
 #include <new>
 
+#include "tfd/base/descriptors.hpp"
 #include "internal.hpp"
 
 namespace tfd::cli {
@@ -165,6 +166,7 @@ int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, I
 
 int run_tool(const Tool& tool, int argc, char** argv) {
   open_standard_descriptors();
+  raise_descriptor_limit();
   (void)std::signal(SIGPIPE, tool.ignores_sigpipe ? SIG_IGN : SIG_DFL);
   Io io;
   io.env = Environment::of_process();

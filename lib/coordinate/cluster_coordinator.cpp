@@ -7,6 +7,7 @@
 
 #include "coordinator.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/base/descriptors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/runtime/message_limits.hpp"
@@ -111,7 +112,7 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
       workers_.back().window = Window(options_.window);
     }
   }
-  return {};
+  return check_descriptors(servers_.size() + workers_.size());
 }
 
 Result<void> Coordinator::open(const cluster::ClusterConfig& config) {

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "tfd/base/descriptors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -122,6 +123,7 @@ bool place_descriptors(Plan& plan) {
 }
 
 [[noreturn]] void become(Plan& plan) {
+  restore_descriptor_limit();
   if (plan.new_group) ::setpgid(0, 0);
   announce(plan, ::getpid());
   reset_signals();

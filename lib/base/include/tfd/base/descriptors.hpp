@@ -1,0 +1,24 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many files and connections this process may have open (RLIMIT_NOFILE). The soft limit is 1024 on most systems, for
+// the sake of programs that use select(2); a cluster has more tasks than that. Thread rule: functions without state, but
+// raise_descriptor_limit(), which is for the start of a process.
+#include <cstdint>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd {
+
+/// Makes the soft limit the hard one.
+void raise_descriptor_limit();
+
+/// In a child between fork and exec: the soft limit that this process was started with, for programs that count on it.
+/// Async-signal-safe.
+void restore_descriptor_limit();
+
+/// kResourceExhausted where that many connections can't be open at once, beside what a process needs anyway: says how
+/// many may be, and what would help.
+Result<void> check_descriptors(std::uint64_t connections);
+
+}  // namespace tfd
