@@ -190,7 +190,8 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     if (error.task.empty()) error.task = worker.name;
     if (!may_pass) cannot_use(lock, index, error);
     changed_.notify_all();
-    is_news = any_ready_ && !closing_ && !may_pass;
+    // What it alone can't reach nobody else will tell of.
+    is_news = any_ready_ && !closing_ && (!may_pass || is_server(error.task));
   }
   if (is_news)
     options_.log.warning("{} can't be used; trying again in {}: {}", worker.name, format_duration(pause),

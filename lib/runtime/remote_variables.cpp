@@ -129,6 +129,17 @@ void RemoteVariables::set_epoch(std::uint64_t epoch) {
   for (TaskClient& ps : ps_) ps.set_epoch(epoch);
 }
 
+Result<void> RemoteVariables::reach(Deadline deadline) const {
+  std::vector<transport::PeerId> peers;
+  for (const TaskClient& ps : ps_) peers.push_back(ps.peer());
+  const auto up = endpoint_.wait_up(peers, deadline);
+  if (up) return {};
+  for (const TaskClient& ps : ps_)
+    if (endpoint_.state(ps.peer()) != transport::PeerState::kUp)
+      return fail(Error{Code::kUnavailable, fmt::format("can't reach {}: {}", ps.name(), up.error().message), ps.name()});
+  return {};
+}
+
 Result<const variable::PlacedVariable*> RemoteVariables::find(const std::string& variable) const {
   const auto found = placed_.find(variable);
   if (found == placed_.end()) return fail(Code::kNotFound, "variable '{}' is not on a parameter server", variable);

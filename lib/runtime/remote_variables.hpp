@@ -27,6 +27,9 @@ class RemoteVariables {
   /// Of the run whose variables they are: other ones are refused.
   void set_epoch(std::uint64_t epoch);
 
+  /// kUnavailable where a parameter server can't be reached by then, its task set to the first one: says why.
+  Result<void> reach(Deadline deadline) const;
+
   /// A read that is under way: do something else, then wait().
   class Pending {
    public:

@@ -12,6 +12,7 @@ namespace {
 // How long a closure waits for its parameter servers while no byte moves. A dead one is noticed much earlier. One that is
 // frozen is waited for: the coordinator, which hears of it too, decides for how long.
 constexpr auto kPsTimeout = std::chrono::seconds(60);
+constexpr auto kReach = std::chrono::seconds(5);
 constexpr auto kPsPatience = std::chrono::minutes(5);
 constexpr std::string_view kOwnIterator = "dataset:";  // of the program's own datasets: see own_iterator_id()
 
@@ -261,6 +262,7 @@ Result<transport::Message> WorkerService::load_program(const Job& job) {
   } else {  // heard again: who asks makes those anew that somebody can still use
     std::erase_if(iterators_, [](const auto& one) { return !one.first.starts_with(kOwnIterator); });
   }
+  TFD_TRY(variables_->reach(Deadline::after(kReach)));  // one that can't would only hold closures up
   shuffle_stream_ = shuffle_stream;
   return encode_empty(Kind::kLoadProgram);
 }

@@ -194,8 +194,8 @@ tfd-coordinate: program.json: train.function: function 'cuont' is unknown, did y
 @test "coordinate: more tasks than a process may have connections are an error; a command has the limit it would have" {
   counting_program '{"function": "count", "steps": 1}'
   jq -n '{cluster: {ps: ["127.0.0.1:1"], worker: [range(300) | "127.0.0.\(. % 250 + 1):\(. + 1000)"]}}' >wide.json
-  (ulimit -n 128; run -71 --separate-stderr timeout 60 tfd-coordinate program.json --cluster wide.json
-    [ "$stderr" = "tfd-coordinate: 301 tasks need as many connections, but this process may have only 128 files open; raise the limit (ulimit -Hn, LimitNOFILE=)" ])
-  (ulimit -Sn 200; run -0 --separate-stderr timeout 60 tfd-resolve local --jobs worker=1 -- sh -c 'ulimit -Sn'
-    [ "$output" = 200 ])
+  run -71 --separate-stderr timeout 60 sh -c 'ulimit -n 128; exec tfd-coordinate program.json --cluster wide.json'
+  [ "$stderr" = "tfd-coordinate: 301 tasks need as many connections, but this process may have only 128 files open; raise the limit (ulimit -Hn, LimitNOFILE=)" ]
+  run -0 --separate-stderr timeout 60 sh -c 'ulimit -Sn 200; exec tfd-resolve local --jobs worker=1 -- sh -c "ulimit -Sn"'
+  [ "$output" = 200 ]
 }
