@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tfd/base/descriptors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/child.hpp"
@@ -65,6 +66,7 @@ int become(const std::string& path, std::vector<std::string> arguments, Io& io) 
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  restore_descriptor_limit();
   ::execvp(path.c_str(), argv.data());
   const int error = errno;
   const Error failure = fail_errno(error, fmt::format("cannot run {}", path)).value();

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "print.hpp"
+#include "tfd/base/descriptors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/formats.hpp"
 
@@ -27,6 +28,7 @@ Result<int> become_command(const Asked& asked, const cluster::ClusterConfig& con
     return out;
   };
   std::vector<char*> argv = pointers(io.command), environment = pointers(entries);
+  restore_descriptor_limit();
   ::execvpe(argv[0], argv.data(), environment.data());
   const int saved = errno;
   Error error = fail_errno(saved, fmt::format("cannot run {}", printable(io.command.front()))).value();

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "tfd/base/descriptors.hpp"
+
 namespace tfd::training {
 
 std::string find_tool(const std::string& name) {
@@ -60,6 +62,7 @@ Error become(const std::vector<std::string>& command, const cluster::ClusterConf
   }
   auto argv = pointers(command);
   auto envp = pointers(pairs);
+  restore_descriptor_limit();
   ::execvpe(argv.front(), argv.data(), envp.data());
   return fail_errno(errno, "cannot run " + command.front()).value();
 }
