@@ -10,8 +10,8 @@
 #include <csignal>
 #include <new>
 
-#include "tfd/base/descriptors.hpp"
 #include "internal.hpp"
+#include "tfd/base/descriptors.hpp"
 
 namespace tfd::cli {
 namespace {

@@ -224,8 +224,7 @@ Result<ClosureLine> parse_closure_line(std::string_view text, std::optional<std:
     return fail(Code::kInvalidArgument, "unknown op '{}'{}", printable(name), did_you_mean(name, kOps.names()));
   line.op = *known;
   TFD_TRY(check_keys(line.fields, name, keys_of(line.op)));
-  if (line.op == Op::kFetch || line.op == Op::kRelease)
-    line.of = std::move(nlohmann::ordered_json::parse(text)["of"]);
+  if (line.op == Op::kFetch || line.op == Op::kRelease) line.of = std::move(nlohmann::ordered_json::parse(text)["of"]);
   return line;
 }
 

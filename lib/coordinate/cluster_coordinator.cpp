@@ -16,7 +16,7 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, or can't be used, at most
+constexpr Duration kForOthers = std::chrono::seconds(2);         // once one worker is ready, or can't be used, at most
 constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // whether those that are up still are
 
 /// What its message carries.
@@ -129,8 +129,8 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint_ = owned_endpoint_.get();
   std::vector<std::pair<std::string, std::string>> ps;
   for (Server& server : servers_) {
-    server.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(server.name, server.address, {.patience = options_.rejoin}),
-                                                          server.name);
+    server.client = std::make_unique<runtime::TaskClient>(
+        *endpoint_, endpoint_->add_peer(server.name, server.address, {.patience = options_.rejoin}), server.name);
     ps.emplace_back(server.name, server.address);
   }
   for (Worker& worker : workers_)
@@ -246,7 +246,8 @@ bool Coordinator::are_all_unusable(const Lock&) const {
 Error Coordinator::describe_unusable(const Lock&) const {
   const auto without_name = [](const Worker& worker) {
     std::string text = worker.load_error->message;
-    for (std::size_t at = 0; (at = text.find(worker.name, at)) != std::string::npos;) text.erase(at, worker.name.size());
+    for (std::size_t at = 0; (at = text.find(worker.name, at)) != std::string::npos;)
+      text.erase(at, worker.name.size());
     return text;
   };
   const Worker& first = workers_[unusable_.front()];

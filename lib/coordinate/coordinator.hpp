@@ -305,7 +305,7 @@ class Coordinator final : public ClusterCoordinator {
 
   const program::Program program_;
   const CoordinatorOptions options_;
-  std::uint64_t epoch_ = 0;  // before a request carries it
+  std::uint64_t epoch_ = 0;                  // before a request carries it
   const std::shared_ptr<FetchBoard> board_;  // with the values
   cluster::ClusterConfig config_;
   runtime::Placement placement_;

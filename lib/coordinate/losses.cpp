@@ -15,7 +15,7 @@ constexpr Duration kMostBackoff = std::chrono::seconds(30);
 constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
 constexpr Duration kServerAnswer = std::chrono::seconds(5);
 constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
-constexpr std::uint64_t kSentWhole = 16 << 10;  // arguments that the transport never cuts into pieces
+constexpr std::uint64_t kSentWhole = 16 << 10;                 // arguments that the transport never cuts into pieces
 constexpr std::size_t kSuspicious = 3;  // workers that a closure is lost with, until the log says so
 
 /// Of a command, for a message.
@@ -26,9 +26,9 @@ std::string shortened(const std::string& command) {
 
 }  // namespace
 
-/// A worker begins closures in the order they came: one at a time, or as many commands as it has slots. They come in the
-/// order of their turns, except that what the transport sends in pieces may be overtaken: by whatever is sent whole, and
-/// by what has fewer pieces.
+/// A worker begins closures in the order they came: one at a time, or as many commands as it has slots. They come in
+/// the order of their turns, except that what the transport sends in pieces may be overtaken: by whatever is sent
+/// whole, and by what has fewer pieces.
 Coordinator::Begun Coordinator::begun_by(const Lock&, const Worker& worker) const {
   std::vector<const Closure*> held;
   for (const ClosureId id : worker.held) held.push_back(closures_.at(id).get());
@@ -159,10 +159,10 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
     return resume_worker_soon(index, generation);
   }
   options_.log.info("{} can't reach {} ({}); checking it", workers_[index].name, error.task, error.message);
-  server->client->status(Deadline::after(kServerAnswer), [this, index, generation, server, error](
-                                                             const Result<runtime::TaskStatus>& status) {
-    server_checked(index, generation, *server, error, status);
-  });
+  server->client->status(Deadline::after(kServerAnswer),
+                         [this, index, generation, server, error](const Result<runtime::TaskStatus>& status) {
+                           server_checked(index, generation, *server, error, status);
+                         });
 }
 
 void Coordinator::server_checked(std::size_t index, std::uint64_t generation, const Server& server, const Error& error,

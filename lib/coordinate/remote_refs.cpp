@@ -42,8 +42,8 @@ Result<void> collect_remotes(std::string_view op, const json& value, std::vector
     return {};
   }
   if (value.is_object() && value.contains("remote"))
-    return fail(Code::kInvalidArgument, "{}: {} is neither {{\"remote\": ID}} nor {{\"remote\": ID, \"result\": N}}", op,
-                text_of(value));
+    return fail(Code::kInvalidArgument, "{}: {} is neither {{\"remote\": ID}} nor {{\"remote\": ID, \"result\": N}}",
+                op, text_of(value));
   if (value.is_structured())
     for (const json& element : value) TFD_TRY(collect_remotes(op, element, out));
   return {};

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a fetch or a release line names: {"remote": ID}, or {"remote": ID, "result": N} for one of several results, anywhere in a
-// structure. Inside the room only. Thread rule: pure functions.
+// What a fetch or a release line names: {"remote": ID}, or {"remote": ID, "result": N} for one of several results,
+// anywhere in a structure. Inside the room only. Thread rule: pure functions.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

@@ -28,9 +28,8 @@ Error gone(const std::string& server, const std::string& reason) {
 Result<void> Coordinator::claim_cluster() {
   runtime::Claim claim = runtime::make_claim();
   claim.take_over = options_.take_over;
-  epoch_ = TFD_TRY(ask<std::uint64_t>([&](auto done) {
-    servers_.front().client->claim(claim, Deadline::after(kClaimAnswer), std::move(done));
-  }));
+  epoch_ = TFD_TRY(ask<std::uint64_t>(
+      [&](auto done) { servers_.front().client->claim(claim, Deadline::after(kClaimAnswer), std::move(done)); }));
   return {};
 }
 
@@ -114,9 +113,8 @@ Result<std::vector<Result<T>>> Coordinator::ask_all(const Ask& question) {
   std::vector<std::size_t> asked(servers_.size());
   std::iota(asked.begin(), asked.end(), 0);
   while (!asked.empty()) {
-    auto got = runtime::gather<T>(asked.size(), [&](std::size_t i, auto done) {
-      question(servers_[asked[i]], asked[i], std::move(done));
-    });
+    auto got = runtime::gather<T>(
+        asked.size(), [&](std::size_t i, auto done) { question(servers_[asked[i]], asked[i], std::move(done)); });
     std::vector<std::size_t> again;
     std::optional<Error> why;
     for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -198,11 +196,10 @@ Result<void> Coordinator::read_shards(const variable::PlacedVariable& placed, co
   std::vector<std::vector<std::size_t>> shards(servers_.size());  // of each server
   for (std::size_t i = 0; i < placed.ps.size(); ++i)
     if (!parts[i].has_value()) shards[static_cast<std::size_t>(placed.ps[i])].push_back(i);
-  auto answers =
-      TFD_TRY(ask_all<std::vector<tensor::Tensor>>([&](const Server& server, std::size_t i, auto done) {
-        if (shards[i].empty()) return done(std::vector<tensor::Tensor>());
-        ask(*server.client, shards[i], std::move(done));
-      }));
+  auto answers = TFD_TRY(ask_all<std::vector<tensor::Tensor>>([&](const Server& server, std::size_t i, auto done) {
+    if (shards[i].empty()) return done(std::vector<tensor::Tensor>());
+    ask(*server.client, shards[i], std::move(done));
+  }));
   for (std::size_t i = 0; i < shards.size(); ++i)
     for (std::size_t k = 0; k < shards[i].size(); ++k) parts[shards[i][k]] = std::move((*answers[i])[k]);
   return {};
@@ -230,11 +227,10 @@ Result<tensor::Tensor> Coordinator::read_copies(const std::string& variable, Dea
     for (const std::string& name : names)
       asked[static_cast<std::size_t>(first.ps[shard])].push_back(
           runtime::stored_name(placement_.placed.at(name), shard));
-  auto answers =
-      TFD_TRY(ask_all<std::vector<tensor::Tensor>>([&](const Server& server, std::size_t i, auto done) {
-        if (asked[i].empty()) return done(std::vector<tensor::Tensor>());
-        server.client->read(asked[i], deadline, std::move(done));
-      }));
+  auto answers = TFD_TRY(ask_all<std::vector<tensor::Tensor>>([&](const Server& server, std::size_t i, auto done) {
+    if (asked[i].empty()) return done(std::vector<tensor::Tensor>());
+    server.client->read(asked[i], deadline, std::move(done));
+  }));
   std::vector<std::vector<tensor::Tensor>> parts(names.size());  // of each copy, shard by shard
   std::vector<std::size_t> next(servers_.size());
   for (const int ps : first.ps)
@@ -325,9 +321,8 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
 }
 
 Result<State> Coordinator::export_state(Deadline deadline) {
-  auto answers = TFD_TRY(ask_all<State>([&](const Server& server, std::size_t, auto done) {
-    server.client->export_state(deadline, std::move(done));
-  }));
+  auto answers = TFD_TRY(ask_all<State>(
+      [&](const Server& server, std::size_t, auto done) { server.client->export_state(deadline, std::move(done)); }));
   std::vector<State> parts;
   for (auto& answer : answers) parts.push_back(std::move(*answer));
   return copies_.gather(TFD_TRY(runtime::join_state(placement_, std::move(parts))));
@@ -342,9 +337,8 @@ Result<void> Coordinator::import_state(const State& state, Deadline deadline) {
 }
 
 Result<void> Coordinator::use_averages(Deadline deadline) {
-  TFD_TRY(ask_all<void>([&](const Server& server, std::size_t, auto done) {
-    server.client->use_averages(deadline, std::move(done));
-  }));
+  TFD_TRY(ask_all<void>(
+      [&](const Server& server, std::size_t, auto done) { server.client->use_averages(deadline, std::move(done)); }));
   return {};
 }
 

@@ -67,8 +67,7 @@ class Servers final : public ParameterServers {
   }
 
   Result<std::vector<tensor::Tensor>> look_up(const std::vector<RowLookup>& lookups, Deadline deadline) override {
-    return again<std::vector<tensor::Tensor>>(
-        [&] { return variables_->start_lookup(lookups, deadline).wait(); });
+    return again<std::vector<tensor::Tensor>>([&] { return variables_->start_lookup(lookups, deadline).wait(); });
   }
 
   Result<void> update(std::uint64_t epoch, const std::vector<variable::Update>& updates, Deadline deadline) override {

@@ -36,8 +36,8 @@ enum class Kind : std::uint16_t {
   kAssignRows = 17,    // an UpdateRequest outside of any closure
   kGiveBack = 18,      // of a worker: some of what it hasn't begun; the answer to those is kDrop's
   kBringProgram = 19,  // answered when it is there, before anything is done with it
-  kClaim = 20,        // of a parameter server: an epoch
-};  // 30 to 35: state_messages.hpp
+  kClaim = 20,         // of a parameter server: an epoch
+};                     // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
 

@@ -167,7 +167,8 @@ void PsService::loaded(Loading& loading) {
     has_modules_ = loading.has_modules;
     epoch_ = epoch;
     for (WaitingRead& read : std::exchange(waiting_, {}))
-      read.responder.reply(fail(Code::kPermissionDenied, "{} belongs to another coordinator by now (epoch {})", name_, epoch));
+      read.responder.reply(
+          fail(Code::kPermissionDenied, "{} belongs to another coordinator by now (epoch {})", name_, epoch));
   }
   loading.responder->reply(encode_empty(Kind::kLoadProgram));
 }
@@ -288,7 +289,8 @@ Result<void> PsService::read_rows(const transport::Message& request, transport::
     asked.targets.push_back(*target);
     const tensor::Shape& shape = served_->store().spec(*target).shape;
     const auto count = static_cast<std::size_t>(shape.empty() ? 1 : std::max<std::int64_t>(shape[0], 1));
-    bytes += indices.byte_size() + served_->store().value_bytes(*target) / count * static_cast<std::size_t>(indices.size());
+    bytes +=
+        indices.byte_size() + served_->store().value_bytes(*target) / count * static_cast<std::size_t>(indices.size());
   }
   asked.is_small = bytes <= kSmallBytes;
   asked.at = [served = served_, lookups, rows, targets = asked.targets](std::size_t part) -> Result<void> {

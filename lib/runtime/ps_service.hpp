@@ -3,8 +3,8 @@
 //
 // The parameter server's half of a task: its variables and what is done to them.
 // Thread rule: lives on the endpoint's I/O thread, where nothing blocks: it is decided there what is done and in which
-// order, and a few threads do it (served_variables.hpp). A program is compiled and its variables are made on a thread of
-// their own, while others are still served.
+// order, and a few threads do it (served_variables.hpp). A program is compiled and its variables are made on a thread
+// of their own, while others are still served.
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -97,10 +97,10 @@ class PsService {
   std::uint64_t updates_ = 0;  // requests answered
   Clock::time_point updated_ = Clock::now();
   VariableExecutor executor_;
-  std::shared_ptr<PinWatch> watch_;           // with the pins that are still about
-  std::shared_ptr<ServedVariables> served_;   // with the requests that are under way; never null
-  bool has_modules_ = false;                  // they are updated by modules of one's own
-  std::deque<WaitingRead> waiting_;           // in the order they came
+  std::shared_ptr<PinWatch> watch_;          // with the pins that are still about
+  std::shared_ptr<ServedVariables> served_;  // with the requests that are under way; never null
+  bool has_modules_ = false;                 // they are updated by modules of one's own
+  std::deque<WaitingRead> waiting_;          // in the order they came
   StateTransfers states_;
 
   std::mutex mutex_;  // of what follows: with the loading thread, and with stop()

@@ -136,7 +136,8 @@ Result<void> RemoteVariables::reach(Deadline deadline) const {
   if (up) return {};
   for (const TaskClient& ps : ps_)
     if (endpoint_.state(ps.peer()) != transport::PeerState::kUp)
-      return fail(Error{Code::kUnavailable, fmt::format("can't reach {}: {}", ps.name(), up.error().message), ps.name()});
+      return fail(
+          Error{Code::kUnavailable, fmt::format("can't reach {}: {}", ps.name(), up.error().message), ps.name()});
   return {};
 }
 
@@ -289,9 +290,7 @@ Result<void> RemoteVariables::update(std::uint64_t epoch, std::uint64_t sequence
     ps_[ps].update(epoch, sequence, parts[ps], deadline, done, client);
   }
   const Activity::Waiting waiting(activity_, group);
-  return group->wait(stop).map_error([](Error error) {
-    return std::move(error).within("updating variables");
-  });
+  return group->wait(stop).map_error([](Error error) { return std::move(error).within("updating variables"); });
 }
 
 }  // namespace tfd::runtime

@@ -33,8 +33,8 @@ class RemoteVariables {
   /// A read that is under way: do something else, then wait().
   class Pending {
    public:
-    /// In the order of the names. kCancelled when `stop` is asked for; kUnavailable with Error::task = "ps:1" when that parameter server is gone;
-    /// kDeadlineExceeded names the ones that haven't answered.
+    /// In the order of the names. kCancelled when `stop` is asked for; kUnavailable with Error::task = "ps:1" when that
+    /// parameter server is gone; kDeadlineExceeded names the ones that haven't answered.
     Result<std::vector<tensor::Tensor>> wait(const std::stop_token& stop = {});
 
    private:

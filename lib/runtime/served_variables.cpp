@@ -8,8 +8,8 @@
 namespace tfd::runtime {
 namespace {
 
-constexpr std::size_t kMostVersions = 2;    // besides the current one: what answers keep alive of a variable
-constexpr std::size_t kPinnedFrom = 4096;   // bytes; what is smaller is copied into the answer's frame, mostly
+constexpr std::size_t kMostVersions = 2;   // besides the current one: what answers keep alive of a variable
+constexpr std::size_t kPinnedFrom = 4096;  // bytes; what is smaller is copied into the answer's frame, mostly
 
 }  // namespace
 

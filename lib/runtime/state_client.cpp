@@ -94,18 +94,17 @@ class Download final : public Transfer {
   void send(std::size_t first, std::size_t end) override {
     std::vector<std::uint32_t> positions;
     for (std::size_t i = first; i < end; ++i) positions.push_back(static_cast<std::uint32_t>(i));
-    client_.export_part(id_, positions, deadline_,
-                        [this, self = shared_from_this(), first](Result<std::vector<tensor::Tensor>> part) {
-                          if (!part) return give_up(std::move(part).error());
-                          for (std::size_t i = 0; i < part->size(); ++i) {
-                            if ((*part)[i].spec() != entries_[first + i].spec)
-                              return give_up({Code::kInternal,
-                                              fmt::format("'{}' is not what was announced", entries_[first + i].name),
-                                              {}});
-                            values_[first + i] = std::move((*part)[i]);
-                          }
-                          arrived();
-                        });
+    client_.export_part(
+        id_, positions, deadline_, [this, self = shared_from_this(), first](Result<std::vector<tensor::Tensor>> part) {
+          if (!part) return give_up(std::move(part).error());
+          for (std::size_t i = 0; i < part->size(); ++i) {
+            if ((*part)[i].spec() != entries_[first + i].spec)
+              return give_up(
+                  {Code::kInternal, fmt::format("'{}' is not what was announced", entries_[first + i].name), {}});
+            values_[first + i] = std::move((*part)[i]);
+          }
+          arrived();
+        });
   }
   void finish() override {
     client_.end_state(id_, deadline_, [](const Result<void>&) {});
@@ -124,8 +123,7 @@ class Download final : public Transfer {
 
 class Upload final : public Transfer {
  public:
-  Upload(TaskClient client, Deadline deadline, std::uint64_t part_bytes, Values values,
-         TaskClient::Callback<void> done)
+  Upload(TaskClient client, Deadline deadline, std::uint64_t part_bytes, Values values, TaskClient::Callback<void> done)
       : Transfer(std::move(client), deadline, part_bytes), values_(std::move(values)), done_(std::move(done)) {}
 
   void start() {
@@ -149,7 +147,8 @@ class Upload final : public Transfer {
   }
   // Once all parts are there: what is small would overtake them.
   void finish() override {
-    client_.commit_import(id_, deadline_, [this, self = shared_from_this()](Result<void> done) { done_(std::move(done)); });
+    client_.commit_import(id_, deadline_,
+                          [this, self = shared_from_this()](Result<void> done) { done_(std::move(done)); });
   }
   void failed(Error error) override { done_(fail(std::move(error))); }
 
@@ -166,13 +165,14 @@ void TaskClient::begin_export(Deadline deadline, Callback<ExportedState> done) {
 
 void TaskClient::export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
                              Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(peer_, encode(ExportPart{id, positions}, epoch()), deadline,
-                    [done = std::move(done), count = positions.size()](Result<transport::Message> answer) {
-                      if (!answer) return done(fail(std::move(answer).error()));
-                      if (answer->tensors.size() != count)
-                        return done(fail(Code::kInternal, "asked for {} values, got {}", count, answer->tensors.size()));
-                      done(std::move(answer->tensors));
-                    });
+  endpoint_.request(
+      peer_, encode(ExportPart{id, positions}, epoch()), deadline,
+      [done = std::move(done), count = positions.size()](Result<transport::Message> answer) {
+        if (!answer) return done(fail(std::move(answer).error()));
+        if (answer->tensors.size() != count)
+          return done(fail(Code::kInternal, "asked for {} values, got {}", count, answer->tensors.size()));
+        done(std::move(answer->tensors));
+      });
 }
 
 void TaskClient::begin_import(Deadline deadline, Callback<std::uint64_t> done) {

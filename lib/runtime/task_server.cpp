@@ -95,10 +95,9 @@ class Server final : public TaskServer {
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
     if (options_.task.job != "ps") commands_ = std::make_unique<CommandRunner>(options_);
     if (options_.task.job != "ps") worker_ = std::make_unique<WorkerService>(*endpoint_, options_);
-    ps_.begin([this](std::function<void()> action) { endpoint_->post(std::move(action)); },
-              [this](Clock::time_point when, std::function<void()> action) {
-                endpoint_->post_at(when, std::move(action));
-              });
+    ps_.begin(
+        [this](std::function<void()> action) { endpoint_->post(std::move(action)); },
+        [this](Clock::time_point when, std::function<void()> action) { endpoint_->post_at(when, std::move(action)); });
     ready_ = true;
     return {};
   }
@@ -118,7 +117,8 @@ class Server final : public TaskServer {
       if (static_cast<Kind>(request.kind) == Kind::kStatus) return responder.reply(encode(starting_status()));
       return responder.reply(fail(Code::kUnavailable, "{} is starting", ps_name()));
     }
-    if (brought_ && (brought_->program.epoch == loaded() || is_older(brought_->program.epoch, loaded()))) brought_.reset();
+    if (brought_ && (brought_->program.epoch == loaded() || is_older(brought_->program.epoch, loaded())))
+      brought_.reset();
     if (auto fits = check_epoch(request); !fits) return responder.reply(fail(std::move(fits).error()));
     switch (static_cast<Kind>(request.kind)) {
       case Kind::kStatus:
@@ -244,7 +244,7 @@ class Server final : public TaskServer {
   TaskServerOptions options_;
   Clock::time_point started_;
   PsService ps_;
-  EpochKeeper epochs_;  // of a parameter server
+  EpochKeeper epochs_;              // of a parameter server
   std::optional<Brought> brought_;  // the I/O thread's
   std::atomic<bool> ready_{false};  // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;

@@ -15,7 +15,9 @@ class VariableExecutor::Queue {
   bool is_taken = false;  // it is among the ready ones, or a thread is at it
 };
 
-int VariableExecutor::default_threads() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U)); }
+int VariableExecutor::default_threads() {
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U));
+}
 
 VariableExecutor::VariableExecutor(int threads) : most_threads_(static_cast<std::size_t>(std::max(threads, 1))) {}
 

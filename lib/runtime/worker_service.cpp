@@ -9,8 +9,8 @@
 namespace tfd::runtime {
 namespace {
 
-// How long a closure waits for its parameter servers while no byte moves. A dead one is noticed much earlier. One that is
-// frozen is waited for: the coordinator, which hears of it too, decides for how long.
+// How long a closure waits for its parameter servers while no byte moves. A dead one is noticed much earlier. One that
+// is frozen is waited for: the coordinator, which hears of it too, decides for how long.
 constexpr auto kPsTimeout = std::chrono::seconds(60);
 constexpr auto kReach = std::chrono::seconds(5);
 constexpr auto kPsPatience = std::chrono::minutes(5);
@@ -341,8 +341,8 @@ Result<void> WorkerService::apply_updates(const ClosureCall& call, std::vector<v
                                          [this](const variable::Update& update) { return !is_own(update.variable); });
   const std::vector<variable::Update> mine(std::make_move_iterator(own), std::make_move_iterator(updates.end()));
   updates.erase(own, updates.end());
-  if (!updates.empty()) TFD_TRY(variables_->update(call.epoch, call.sequence, updates, Deadline::after(kPsTimeout),
-                                               job_stop_.get_token()));
+  if (!updates.empty())
+    TFD_TRY(variables_->update(call.epoch, call.sequence, updates, Deadline::after(kPsTimeout), job_stop_.get_token()));
   if (!mine.empty()) TFD_TRY(own_.apply(own_updates_++, mine));
   return {};
 }

@@ -165,7 +165,7 @@ class Core final : public Endpoint, private Wire::Sink {
 
   mutable std::mutex cards_mutex_;
   std::condition_variable cards_changed_;
-  std::vector<PeerCard> cards_;  // by PeerId
+  std::vector<PeerCard> cards_;                  // by PeerId
   std::unordered_map<std::string, PeerId> ids_;  // of those that aren't removed, by name
 
   // The I/O thread's.
@@ -183,7 +183,7 @@ class Core final : public Endpoint, private Wire::Sink {
   bool more_to_receive_ = false;
   bool is_closing_ = false;
   std::unordered_multimap<LinkId, std::function<void(bool)>> pings_;  // of ping_caller()
-  Clock::time_point checked_ = Clock::now();  // the links, last
+  Clock::time_point checked_ = Clock::now();                          // the links, last
 
   std::atomic<bool> stop_{false};
   std::atomic<std::thread::id> io_thread_;

@@ -271,8 +271,12 @@ void Core::send_reply(LinkId link_id, std::uint64_t id, Result<Message> answer) 
   };
   EncodedMessage out;
   if (answer) {
-    Result<EncodedMessage> encoded = encode_message(
-        {.type = FrameType::kReply, .kind = answer->kind, .id = id, .incarnation = options_.incarnation, .epoch = answer->epoch}, *answer);
+    Result<EncodedMessage> encoded = encode_message({.type = FrameType::kReply,
+                                                     .kind = answer->kind,
+                                                     .id = id,
+                                                     .incarnation = options_.incarnation,
+                                                     .epoch = answer->epoch},
+                                                    *answer);
     out = encoded ? std::move(*encoded) : failure(encoded.error());
   } else {
     out = failure(answer.error());

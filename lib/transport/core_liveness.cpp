@@ -7,10 +7,10 @@
 namespace tfd::transport {
 namespace {
 
-constexpr Duration kPingSpacing = std::chrono::milliseconds(1);    // on average, over all links
-constexpr Duration kSecondAttempt = std::chrono::seconds(12);      // as long as the first one may take
-constexpr Duration kUntilRead = std::chrono::milliseconds(5);      // what has arrived, before silence is counted
-constexpr int kCallersSilence = 4;                                 // intervals, until a caller is pinged
+constexpr Duration kPingSpacing = std::chrono::milliseconds(1);  // on average, over all links
+constexpr Duration kSecondAttempt = std::chrono::seconds(12);    // as long as the first one may take
+constexpr Duration kUntilRead = std::chrono::milliseconds(5);    // what has arrived, before silence is counted
+constexpr int kCallersSilence = 4;                               // intervals, until a caller is pinged
 
 }  // namespace
 
@@ -46,9 +46,8 @@ void Core::check_liveness() {
 
 bool Core::is_silent(Link& link, Clock::time_point now) const {
   if (!link.pinged) return false;
-  const Duration answer_within = is_accepted(link.id())
-                                     ? options_.caller_timeout
-                                     : options_.heartbeat_timeout - options_.heartbeat_interval;
+  const Duration answer_within =
+      is_accepted(link.id()) ? options_.caller_timeout : options_.heartbeat_timeout - options_.heartbeat_interval;
   return now - *link.pinged >= answer_within;
 }
 

@@ -207,8 +207,11 @@ void Core::start_request(RequestItem& item) {
 }
 
 void Core::send_request(Peer& peer, std::uint64_t id, Pending& pending) {
-  const FrameHeader header{
-      .type = FrameType::kRequest, .kind = pending.message.kind, .id = id, .incarnation = peer.incarnation, .epoch = pending.message.epoch};
+  const FrameHeader header{.type = FrameType::kRequest,
+                           .kind = pending.message.kind,
+                           .id = id,
+                           .incarnation = peer.incarnation,
+                           .epoch = pending.message.epoch};
   Result<EncodedMessage> encoded = encode_message(header, pending.message);
   pending.message = {};
   if (!encoded) return finish_request(peer, id, fail(std::move(encoded).error()));

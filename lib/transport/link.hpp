@@ -21,9 +21,9 @@ namespace tfd::transport {
 inline constexpr std::uint64_t kCreditWindow = 16 * 1024 * 1024;
 /// Acknowledged this often; small, because acknowledgements also show a slow connection's liveness.
 inline constexpr std::uint64_t kCreditStep = 512 * 1024;
-/// With more than this waiting to be sent, requests that arrive are not acknowledged: a caller that doesn't take replies
-/// gets no more requests in. Replies always are, for they were asked for; so the side that serves always gets rid of its
-/// own, and two transfers in opposite directions never wait for each other.
+/// With more than this waiting to be sent, requests that arrive are not acknowledged: a caller that doesn't take
+/// replies gets no more requests in. Replies always are, for they were asked for; so the side that serves always gets
+/// rid of its own, and two transfers in opposite directions never wait for each other.
 inline constexpr std::uint64_t kBacklogLimit = 64 * 1024 * 1024;
 inline constexpr std::size_t kBatchBytes = 64 * 1024;
 inline constexpr int kBatchFrames = 256;
@@ -74,7 +74,7 @@ class Link {
   std::string name;
   Incarnation incarnation = 0;
   Clock::time_point heard = Clock::now();
-  Clock::time_point moved = heard;  // the last byte of a message, in either direction
+  Clock::time_point moved = heard;               // the last byte of a message, in either direction
   std::optional<Clock::time_point> pinged = {};  // the first ping that nothing has been heard since
   Duration ping_interval{};                      // of the other side: it says so in its pings
   /// Not more than it needs: who floods us with them isn't answered for ever.

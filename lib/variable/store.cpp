@@ -27,8 +27,7 @@ Result<void> check_update(const std::string& name, const tensor::TensorSpec& spe
     return check_gradient(name, spec, update.value.spec());
   }
   if (is_about_scale(update.kind)) {
-    if (optimizer == nullptr || !optimizer->loss_scale() || spec.dtype != DType::kF32 ||
-        !spec.shape.empty())
+    if (optimizer == nullptr || !optimizer->loss_scale() || spec.dtype != DType::kF32 || !spec.shape.empty())
       return fail(Code::kFailedPrecondition, "'{}' is not a loss scale", name);
   }
   if (updates_rows(update.kind)) {
@@ -43,8 +42,7 @@ Result<void> check_update(const std::string& name, const tensor::TensorSpec& spe
                 format_spec(update.value.spec()), format_spec(spec));
   const bool assigns = update.kind == UpdateKind::kAssign || update.kind == UpdateKind::kAssignRows;
   if (!assigns && spec.dtype == DType::kBool)
-    return fail(Code::kInvalidArgument, "variable '{}' is {}: nothing can be added to it", name,
-                format_spec(spec));
+    return fail(Code::kInvalidArgument, "variable '{}' is {}: nothing can be added to it", name, format_spec(spec));
   return {};
 }
 

@@ -104,9 +104,8 @@ constexpr std::array kCodecs{
           }},
     Codec{static_cast<std::uint16_t>(StateKind::kEndState),
           [](const Message& message) {
-            check(message, runtime::decode_state_id, [&](std::uint64_t id) {
-              return runtime::encode_state_id(StateKind::kEndState, id, message.epoch);
-            });
+            check(message, runtime::decode_state_id,
+                  [&](std::uint64_t id) { return runtime::encode_state_id(StateKind::kEndState, id, message.epoch); });
           }},
 };
 

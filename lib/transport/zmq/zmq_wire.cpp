@@ -19,7 +19,7 @@ constexpr int kLingerMs = 250;
 // Off (-1) won't do: libzmq then closes what has the same endpoint, and throws away what has arrived and isn't read.
 constexpr int kNeverMs = 24 * 3600 * 1000;
 constexpr int kBacklog = 4096;
-constexpr int kUnread = 256;  // messages of one connection
+constexpr int kUnread = 256;                 // messages of one connection
 constexpr std::size_t kAskerIdBytes = 9;     // 'L' and the LinkId: a routing id may not begin with 0
 constexpr std::size_t kAcceptedIdBytes = 5;  // libzmq's own: 0 and a count
 constexpr std::size_t kCopied = 1024;        // copying these is cheaper than an allocation that libzmq frees

@@ -96,7 +96,8 @@ TEST_CASE("release: an error is a value too, and one without results is fetched 
   Bed bed(1);
   Stream stream(bed, {.keep_going = true});
   stream.run_well({schedule_line("fail", 1, "bad"), schedule_line("add", 1, "none"), schedule_line("add", 1, "other"),
-                   R"({"op": "join"})", R"({"op": "fetch", "of": [{"remote": "none"}, {"remote": "other"}], "id": "nulls"})",
+                   R"({"op": "join"})",
+                   R"({"op": "fetch", "of": [{"remote": "none"}, {"remote": "other"}], "id": "nulls"})",
                    R"({"op": "release", "of": [{"remote": "bad"}, {"remote": "none"}]})",
                    R"({"op": "fetch", "of": {"remote": "bad"}, "id": "f"})",
                    R"({"op": "fetch", "of": {"remote": "none"}, "id": "g"})",
@@ -117,7 +118,8 @@ TEST_CASE("forget: every closure answers, and none can be fetched, wherever the 
                    R"({"op": "fetch", "of": "text", "id": "text"})"});
   CHECK(stream.written.find(R"({"id":"a","status":"ready","value":10})") != std::string::npos);
   for (const char* id : {"at once", "later"})
-    CHECK(message_of(stream.answer(id)) == "fetch: the value of \"a\" was released: --forget keeps none beyond its answer");
+    CHECK(message_of(stream.answer(id)) ==
+          "fetch: the value of \"a\" was released: --forget keeps none beyond its answer");
   CHECK(message_of(stream.answer("unknown")).find("no closure was scheduled") != std::string::npos);
   CHECK(stream.answer("r")["status"] == "ready");
   CHECK(stream.written.find("id \\\"a\\\" was used before") != std::string::npos);

@@ -42,7 +42,8 @@ TEST_CASE("unusable: where none can load it the first error is told at once, and
   REQUIRE_FALSE(connected);
   CHECK(connected.error().code == Code::kInternal);
   const bool is_other = connected.error().message.find("another reason") != std::string::npos;
-  CHECK(connected.error().message.ends_with(is_other ? "another reason (1 of 3 workers)" : "no device (2 of 3 workers)"));
+  CHECK(
+      connected.error().message.ends_with(is_other ? "another reason (1 of 3 workers)" : "no device (2 of 3 workers)"));
 }
 
 TEST_CASE("unusable: workers that aren't up are waited for a moment, not until the deadline") {

@@ -159,11 +159,12 @@ class PsBed {
   void load(std::uint64_t epoch) {
     const auto placement = place_variables(program, {{"ps:0", server_->address()}});
     const auto loader = client("coordinator");
-    const auto loaded = loader
-                            ->ask<void>([&](Deadline deadline, auto done) {
-                              loader->task().load_program(PackedProgram::pack(program, placement), epoch, deadline, done);
-                            })
-                            .get();
+    const auto loaded =
+        loader
+            ->ask<void>([&](Deadline deadline, auto done) {
+              loader->task().load_program(PackedProgram::pack(program, placement), epoch, deadline, done);
+            })
+            .get();
     if (!loaded) FAIL(loaded.error().message);
   }
   void end_server() { server_.reset(); }

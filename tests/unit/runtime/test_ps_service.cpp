@@ -49,11 +49,12 @@ struct Gate {
 };
 
 Parts with_module(const kit::Body& body) {
-  return {R"({"v": 1, "variables": {"w": {"shape": [2], "init": {"ones": {}}}, "v": {"shape": [2], "init": {"ones": {}}}},
+  return {
+      R"({"v": 1, "variables": {"w": {"shape": [2], "init": {"ones": {}}}, "v": {"shape": [2], "init": {"ones": {}}}},
     "optimizer": {"module": "own.mlir", "learning_rate": 0.5,
                   "inputs": ["variable", "gradient", "learning_rate"], "outputs": ["variable"]}})",
-          {{"own.mlir", "(%v: tensor<2xf32>, %g: tensor<2xf32>, %r: tensor<f32>) -> tensor<2xf32>"}},
-          {{"own.mlir", body}}};
+      {{"own.mlir", "(%v: tensor<2xf32>, %g: tensor<2xf32>, %r: tensor<f32>) -> tensor<2xf32>"}},
+      {{"own.mlir", body}}};
 }
 
 Tensor difference(const Tensor& a, const Tensor& b) {
@@ -117,9 +118,11 @@ TEST_CASE("ps: every request sees those before it and none after it, whatever is
     for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(tensor::same_bytes(values[i], wanted[i]));
   }
   // Slots and counters too.
-  const auto state = client->ask<variable::NamedValues>([&](Deadline deadline, auto done) {
-    client->task().export_state(deadline, done);
-  }).get().value();
+  const auto state = client
+                         ->ask<variable::NamedValues>(
+                             [&](Deadline deadline, auto done) { client->task().export_state(deadline, done); })
+                         .get()
+                         .value();
   const auto expected = reference.export_state();
   REQUIRE(state.size() == expected.size());
   for (std::size_t i = 0; i < state.size(); ++i) {

@@ -22,9 +22,10 @@ Parts many_variables() {
   std::string variables;
   for (int i = 0; i < kVariables; ++i)
     variables += fmt::format(R"({}"v{}": {{"shape": [{}], "init": {{"zeros": {{}}}}}})", i == 0 ? "" : ", ", i, kSize);
-  return {R"({"v": 1, "variables": {)" + variables + R"(}, "optimizer": {"sgd": {"learning_rate": 1, "momentum": 0.5}}})",
-          {},
-          {}};
+  return {
+      R"({"v": 1, "variables": {)" + variables + R"(}, "optimizer": {"sgd": {"learning_rate": 1, "momentum": 0.5}}})",
+      {},
+      {}};
 }
 
 Tensor every(float value) {

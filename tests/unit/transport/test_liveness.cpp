@@ -306,9 +306,9 @@ TEST_CASE("liveness: a peer that ignores its credit is cut off") {
   append_frame(hello, {.type = FrameType::kHello, .incarnation = 5}, "greedy");
   zmq_send(dealer, hello.data(), hello.size(), 0);
   // Replies that it never takes: its requests get no more credit, and it goes on all the same.
-  const EncodedMessage request = *encode_message(
-      {.type = FrameType::kRequest, .id = 1, .incarnation = server->incarnation()},
-      {1, "", {tensor::Tensor::zeros(tensor::DType::kF32, {20 << 20})}});
+  const EncodedMessage request =
+      *encode_message({.type = FrameType::kRequest, .id = 1, .incarnation = server->incarnation()},
+                      {1, "", {tensor::Tensor::zeros(tensor::DType::kF32, {20 << 20})}});
   for (std::uint64_t id = 1; id <= 4; ++id) {
     std::string head = request.head;
     for (int i = 0; i < 8; ++i) head[16 + static_cast<std::size_t>(i)] = static_cast<char>(id >> (8 * i));

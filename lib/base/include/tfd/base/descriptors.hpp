@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many files and connections this process may have open (RLIMIT_NOFILE). The soft limit is 1024 on most systems, for
-// the sake of programs that use select(2); a cluster has more tasks than that. Thread rule: functions without state, but
-// raise_descriptor_limit(), which is for the start of a process.
+// How many files and connections this process may have open (RLIMIT_NOFILE). The soft limit is 1024 on most systems,
+// for the sake of programs that use select(2); a cluster has more tasks than that. Thread rule: functions without
+// state, but raise_descriptor_limit(), which is for the start of a process.
 #include <cstdint>
 
 #include "tfd/base/error.hpp"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The standard server of a task: a worker runs functions, a parameter server holds variables. The PJRT plug-in is
-// loaded with the first program that has functions. Thread rule: the parameter server decides on the endpoint's I/O thread
-// what is done with its variables, and a few threads do it; a worker runs closures on one executor thread, in the order
-// they came.
+// loaded with the first program that has functions. Thread rule: the parameter server decides on the endpoint's I/O
+// thread what is done with its variables, and a few threads do it; a worker runs closures on one executor thread, in
+// the order they came.
 #include <functional>
 #include <memory>
 #include <optional>

@@ -51,8 +51,8 @@ struct PeerOptions {
   /// How long a peer that has been silent for the heartbeat timeout is waited for, while its connection stands: a
   /// process that was frozen costs time and nothing else. Zero: it is lost at once.
   Duration patience{};
-  /// A deadline of a request to it counts from the last byte that moved on its connection, not from the request: what is
-  /// large, or has to share a slow network with others, takes the time that it takes.
+  /// A deadline of a request to it counts from the last byte that moved on its connection, not from the request: what
+  /// is large, or has to share a slow network with others, takes the time that it takes.
   bool deadlines_wait_for_bytes = false;
 };
 
@@ -181,9 +181,9 @@ class InprocNetwork {
   virtual ~InprocNetwork() = default;
   virtual Result<std::unique_ptr<Endpoint>> make_endpoint(EndpointOptions options) = 0;
   /// Fault injection. cut: from now on nothing passes to and from the endpoint at `address` (as a cut cable: peers see
-  /// it silent after their heartbeat timeout; whole again before it is lost, nothing is lost). kill: it is gone (as SIGKILL:
-  /// peers see it lost at once), and its address is free for a successor. An endpoint that is bound nowhere goes by its
-  /// name here.
+  /// it silent after their heartbeat timeout; whole again before it is lost, nothing is lost). kill: it is gone (as
+  /// SIGKILL: peers see it lost at once), and its address is free for a successor. An endpoint that is bound nowhere
+  /// goes by its name here.
   virtual void cut(const std::string& address, bool is_cut) = 0;
   virtual void kill(const std::string& address) = 0;
 };

@@ -3,9 +3,9 @@
 //
 // The variables of one parameter server, and which updates they have seen. Updates are exactly once: every update has a
 // (epoch, sequence) and one that was applied is acknowledged and dropped.
-// Thread rule: thread-compatible. A parameter server decides on its I/O thread what is done and in which order, and does
-// it on others: there each variable is in one thread's hands at a time, and what is said to be of one variable touches
-// nothing else. There is no lock.
+// Thread rule: thread-compatible. A parameter server decides on its I/O thread what is done and in which order, and
+// does it on others: there each variable is in one thread's hands at a time, and what is said to be of one variable
+// touches nothing else. There is no lock.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -178,7 +178,7 @@ class VariableStore {
   std::vector<VariableState> variables_;
   std::map<std::string, std::size_t, std::less<>> index_;
   std::size_t value_bytes_ = 0;
-  mutable std::size_t slot_bytes_ = 0;  // with std::atomic_ref: whoever updates a variable adds to it
+  mutable std::size_t slot_bytes_ = 0;          // with std::atomic_ref: whoever updates a variable adds to it
   std::shared_ptr<const Optimizer> optimizer_;  // shared with the program it was parsed with
   AppliedSet applied_;
   std::map<std::uint64_t, AppliedSet> clients_;  // of workers that are clients of their own; small: they count in order
