@@ -117,7 +117,7 @@ struct EndpointOptions {
   /// Of the cluster. With it every connection is encrypted, and who doesn't have the same gets none, in either
   /// direction. The in-process twin trusts everybody.
   std::optional<CurveKey> key = {};
-  /// How often a silent peer is pinged (more seldom where there are thousands: at most 1 000 pings a second leave),
+  /// How often a silent peer is pinged (more seldom where there are thousands: about 300 pings a second leave at most),
   /// and after how long without an answer it counts as silent. Silence is counted from an unanswered ping, after
   /// everything that has arrived was read, and not while this process itself didn't run.
   Duration heartbeat_interval = std::chrono::milliseconds(500);
