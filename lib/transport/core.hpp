@@ -107,6 +107,7 @@ class Core final : public Endpoint, private Wire::Sink {
   // core_liveness.cpp: who is silent.
   void check_liveness();
   Duration ping_interval() const;
+  void send_ping(Link& link);
   bool is_silent(Link& link, Clock::time_point now) const;
   void on_silent(LinkId id, Clock::time_point now);
   void on_answer(LinkId id);

@@ -32,16 +32,21 @@ void Core::check_liveness() {
     if (was_away && link->pinged) link->pinged = now;
     if (is_silent(*link, now)) silent.push_back(id);
     const Duration quiet =
-        is_accepted(id) ? std::max(kCallersSilence * options_.heartbeat_interval, 2 * link->ping_interval) : interval;
+        is_accepted(id) ? std::max({kCallersSilence * options_.heartbeat_interval, 2 * link->ping_interval, interval})
+                        : interval;
     if (link->pinged || now - link->heard < quiet) continue;
     link->pinged = now;
-    link->control({.type = FrameType::kPing,
-                   .position = static_cast<std::uint64_t>(
-                       std::chrono::duration_cast<std::chrono::milliseconds>(interval).count())});
-    mark_dirty(*link);
+    send_ping(*link);
   }
   for (const LinkId id : silent) on_silent(id, now);
   at(now + options_.heartbeat_interval, [this] { check_liveness(); });
+}
+
+// It says when the next one comes at the latest: until long after that the other side needs none of its own.
+void Core::send_ping(Link& link) {
+  const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(ping_interval());
+  link.control({.type = FrameType::kPing, .position = static_cast<std::uint64_t>(interval.count())});
+  mark_dirty(link);
 }
 
 bool Core::is_silent(Link& link, Clock::time_point now) const {
@@ -125,8 +130,7 @@ void Core::begin_ping(LinkId id, std::function<void(bool answers)> callback) {
   if (link == nullptr || !link->greeted) return callback(false);
   pings_.emplace(id, std::move(callback));
   if (!link->pinged) link->pinged = Clock::now();
-  link->control({.type = FrameType::kPing});
-  mark_dirty(*link);
+  send_ping(*link);
   at(Clock::now() + options_.heartbeat_timeout, [this, id] { end_pings(id, false); });
 }
 

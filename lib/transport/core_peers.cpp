@@ -96,6 +96,7 @@ void Core::on_up(Peer& peer, Link& link) {
   peer.doubts = 0;
   peer.is_gone = false;
   peer.back_off = kLeastBackOff;
+  if (options_.heartbeat_interval > Duration::zero()) send_ping(link);
   publish(peer);
   options_.log.debug("{} is up at {}", peer.name, peer.address);
   for (const std::uint64_t id : std::exchange(peer.unsent, {}))
