@@ -117,7 +117,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void on_second_closed(Peer& peer, const std::string& reason);
   void drop_second(Peer& peer);
   void begin_ping(LinkId id, std::function<void(bool answers)> callback);
-  void end_pings(LinkId id, bool answers);
+  void end_pings(LinkId id, bool answers, Clock::time_point until = Clock::time_point::max());
 
   void at(Clock::time_point when, std::function<void()> action) { actions_.add(when, std::move(action)); }
 
@@ -183,7 +183,11 @@ class Core final : public Endpoint, private Wire::Sink {
   std::size_t in_flight_ = 0;
   bool more_to_receive_ = false;
   bool is_closing_ = false;
-  std::unordered_multimap<LinkId, std::function<void(bool)>> pings_;  // of ping_caller()
+  struct CallerPing {
+    Clock::time_point until;
+    std::function<void(bool)> callback;
+  };
+  std::unordered_multimap<LinkId, CallerPing> pings_;  // of ping_caller()
   Clock::time_point checked_ = Clock::now();                          // the links, last
 
   std::atomic<bool> stop_{false};

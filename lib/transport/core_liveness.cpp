@@ -128,17 +128,25 @@ void Core::ping_caller(std::uint64_t connection, std::function<void(bool answers
 void Core::begin_ping(LinkId id, std::function<void(bool answers)> callback) {
   Link* link = find_link(id);
   if (link == nullptr || !link->greeted) return callback(false);
-  pings_.emplace(id, std::move(callback));
+  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.heartbeat_timeout);
+  pings_.emplace(id, CallerPing{until, std::move(callback)});
   if (!link->pinged) link->pinged = Clock::now();
   send_ping(*link);
-  at(Clock::now() + options_.heartbeat_timeout, [this, id] { end_pings(id, false); });
+  at(until, [this, id, until] { end_pings(id, false, until); });
 }
 
-void Core::end_pings(LinkId id, bool answers) {
-  const auto [first, last] = pings_.equal_range(id);
+// Those that may wait until then, or less long.
+void Core::end_pings(LinkId id, bool answers, Clock::time_point until) {
   std::vector<std::function<void(bool)>> callbacks;
-  for (auto it = first; it != last; ++it) callbacks.push_back(std::move(it->second));
-  pings_.erase(first, last);
+  const auto [first, last] = pings_.equal_range(id);
+  for (auto it = first; it != last;) {
+    if (it->second.until <= until) {
+      callbacks.push_back(std::move(it->second.callback));
+      it = pings_.erase(it);
+    } else {
+      ++it;
+    }
+  }
   for (const auto& callback : callbacks) callback(answers);
 }
 
