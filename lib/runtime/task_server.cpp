@@ -28,7 +28,7 @@ std::uint64_t resident_bytes() {
 
 /// What the epoch of a request, in the frame's header, has to be.
 enum class EpochRule {
-  kNone,
+  kNotNeeded,
   kBegins,   // not older than the run that is there
   kGoodbye,  // the same, or none
   kRun,      // that of the run that is there
@@ -41,7 +41,7 @@ EpochRule epoch_rule_of(std::uint16_t kind) {
   switch (static_cast<Kind>(kind)) {
     case Kind::kStatus:
     case Kind::kClaim:
-      return EpochRule::kNone;
+      return EpochRule::kNotNeeded;
     case Kind::kShutdown:
       return EpochRule::kGoodbye;
     case Kind::kBringProgram:
@@ -149,7 +149,7 @@ class Server final : public TaskServer {
     const bool is_newer = brought_ && !is_older(brought_->program.epoch, newest);
     const std::uint64_t newest_brought = is_newer ? brought_->program.epoch : newest;
     switch (epoch_rule_of(request.kind)) {
-      case EpochRule::kNone:
+      case EpochRule::kNotNeeded:
         return {};
       case EpochRule::kGoodbye:
         if (asked == 0) return {};

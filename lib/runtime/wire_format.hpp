@@ -79,7 +79,7 @@ transport::Message make_message(Kind kind, const Writer& body, std::vector<tenso
                                 std::uint64_t epoch = 0) {
   transport::Message out{static_cast<std::uint16_t>(kind), {}, std::move(tensors), epoch};
   if (body.bytes().size() > kMostInMetadata) {
-    out.meta = kBodyInTensor;
+    out.meta.push_back(kBodyInTensor.front());  // not an assignment: GCC 12 warns of what it inlines
     out.tensors.insert(out.tensors.begin(), bytes_tensor(body.bytes()));
   } else if (!body.bytes().empty()) {
     out.meta.reserve(1 + body.bytes().size());
