@@ -242,7 +242,11 @@ void Coordinator::complete(const Lock& lock, const Dispatched& one, Result<runti
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
     return fail_closure(lock, closure, std::move(error));
   }
-  if (closure.updates) ended_.insert(closure.call.sequence);
+  // An earlier attempt may still be on its way from a worker that is frozen: nothing of it may come after a join.
+  if (closure.call.attempt > 0)
+    raise_fence(lock, closure);
+  else if (closure.updates)
+    ended_.insert(closure.call.sequence);
   closures_.erase(closure.id);
 }
 

@@ -119,7 +119,8 @@ newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
   step=$(basename "$(ls ck | tail -n 1)" .safetensors)
   step=$((10#${step#step-}))
   two_workers program.json --set "train.steps=$((step + 200))"
-  until_event worker:0 ".event == \"start\" and .step == $step"
+  # The other one may have gone on from there before the chief says so.
+  until_event worker:0 ".event == \"start\" and .step >= $step and (.resumed_from | endswith(\"$step.safetensors\"))"
   both_end
 }
 
