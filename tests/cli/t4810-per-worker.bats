@@ -60,17 +60,25 @@ LINES
   mkfifo lines
   exec 5<>lines
   coordinate program.json --cluster spec.json --closures - <lines
-  echo '{"op": "assign", "variable": "seen", "value": 50, "id": 1}' >&5
-  answer 1
+  local number=1
+  until  # both are there
+    echo "{\"op\": \"read\", \"variable\": \"seen\", \"id\": $number}" >&5
+    answer "$number"
+    [ "$(jq -c .value <<<"$EVENT")" = "[10,10]" ]
+  do
+    number=$((number + 1))
+    [ "$number" -lt 10000 ]
+  done
+  echo '{"op": "assign", "variable": "seen", "value": 50, "id": "all"}' >&5
+  answer '"all"'
   [ "$(jq -r .status <<<"$EVENT")" = ready ]
   kill -STOP "$(task_pid worker:1)"
-  local number=2
   # Frozen, it is soon taken for lost.
   while :; do
+    number=$((number + 1))
     echo "{\"op\": \"read\", \"variable\": \"seen\", \"id\": $number}" >&5
     answer "$number"
     [ "$(jq -r .status <<<"$EVENT")" = ready ] || break
-    number=$((number + 1))
     [ "$number" -lt 10000 ]
   done
   jq -e '.error.code == "CANCELLED" and .error.task == "worker:1" and (.error.message | contains("is gone with worker:1"))' <<<"$EVENT"
