@@ -117,7 +117,7 @@ void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) 
     if (!is_loading(lock)) return;
   }
   workers_[index].client->status(
-      Deadline::after(kWorkerAnswer), [this, index, generation, is_loading](const Result<runtime::TaskStatus>& status) {
+      Deadline::after(kWorkerAnswer), [this, index, is_loading](const Result<runtime::TaskStatus>& status) {
         if (!status || !status->is_abandoned || status->doing.empty()) return;
         {
           const Lock lock(mutex_);
