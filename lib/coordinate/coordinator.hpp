@@ -24,6 +24,9 @@ namespace tfd::coordinate {
 /// Loading compiles every function: minutes for a large one. A task that dies meanwhile is seen by its heartbeats.
 inline constexpr Duration kLoadTimeout = std::chrono::minutes(10);
 
+/// A task that is asked how it is answers at once, however busy it is.
+inline constexpr Duration kStatusAnswer = std::chrono::seconds(5);
+
 /// Why a parameter server is lost that answers.
 inline constexpr const char* kRestarted = "it was restarted and has lost its variables";
 
@@ -92,12 +95,18 @@ struct Worker {
   std::uint64_t returns = 0;                   // times that it was lost with the program: its data began then
   Clock::time_point since{};                   // of the last answer, or of the state
   Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
-  Duration backoff = std::chrono::seconds(1);  // until it is loaded again after a failure
+  Duration backoff = std::chrono::seconds(1);  // until it is tried again after a failure
   std::string reason = "not reached yet";      // why it is away
   std::optional<Error> load_error = {};        // of this incarnation, that won't pass by itself; until it is ready
   std::string occupied;                        // while it is loading: what of an earlier coordinator's it still does
   bool has_left = false;                       // a newer spec is without it; it may come back
   bool joined_later = false;                   // by a newer spec
+
+  /// How long it isn't tried now; twice as long the next time.
+  Duration take_backoff() {
+    constexpr Duration kMost = std::chrono::seconds(30);
+    return std::exchange(backoff, std::min<Duration>(backoff * 2, kMost));
+  }
 };
 
 struct Server {

@@ -11,7 +11,6 @@ namespace {
 
 constexpr Duration kWindowWork = std::chrono::milliseconds(20);  // how much work a worker should have at hand
 constexpr Duration kWindowSlice = std::chrono::milliseconds(5);  // how long its speed is measured for
-constexpr Duration kStatusAnswer = std::chrono::seconds(5);
 
 }  // namespace
 

@@ -11,9 +11,7 @@
 namespace tfd::coordinate {
 namespace {
 
-constexpr Duration kMostBackoff = std::chrono::seconds(30);
 constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
-constexpr Duration kServerAnswer = std::chrono::seconds(5);
 constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
 constexpr std::uint64_t kSentWhole = 16 << 10;                 // arguments that the transport never cuts into pieces
 constexpr std::size_t kSuspicious = 3;  // workers that a closure is lost with, until the log says so
@@ -95,10 +93,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     worker.since = Clock::now();
     worker.reason = reason;
     worker.occupied.clear();
-    if (is_unfit) {
-      pause = worker.backoff;
-      worker.backoff = std::min(worker.backoff * 2, kMostBackoff);
-    }
+    if (is_unfit) pause = worker.take_backoff();
     const auto begun = died ? begun_by(lock, worker) : Begun();
     std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
     std::ranges::sort(held);
@@ -159,7 +154,7 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
     return resume_worker_soon(index, generation);
   }
   options_.log.info("{} can't reach {} ({}); checking it", workers_[index].name, error.task, error.message);
-  server->client->status(Deadline::after(kServerAnswer),
+  server->client->status(Deadline::after(kStatusAnswer),
                          [this, index, generation, server, error](const Result<runtime::TaskStatus>& status) {
                            server_checked(index, generation, *server, error, status);
                          });

@@ -11,8 +11,6 @@
 namespace tfd::coordinate {
 namespace {
 
-constexpr Duration kMostLoadBackoff = std::chrono::seconds(30);
-constexpr Duration kWorkerAnswer = std::chrono::seconds(5);
 constexpr Duration kOccupied = std::chrono::seconds(1);  // after which one that doesn't load is asked what it does
 
 }  // namespace
@@ -117,7 +115,7 @@ void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) 
     if (!is_loading(lock)) return;
   }
   workers_[index].client->status(
-      Deadline::after(kWorkerAnswer), [this, index, is_loading](const Result<runtime::TaskStatus>& status) {
+      Deadline::after(kStatusAnswer), [this, index, is_loading](const Result<runtime::TaskStatus>& status) {
         if (!status || !status->is_abandoned || status->doing.empty()) return;
         {
           const Lock lock(mutex_);
@@ -184,8 +182,7 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     worker.since = Clock::now();
     worker.reason = error.message;
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
-    pause = worker.backoff;
-    worker.backoff = std::min(worker.backoff * 2, kMostLoadBackoff);
+    pause = worker.take_backoff();
     const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
     if (error.task.empty()) error.task = worker.name;
     if (!may_pass) cannot_use(lock, index, error);

@@ -138,6 +138,8 @@ class Core final : public Endpoint, private Wire::Sink {
   void finish_request(Peer& peer, std::uint64_t id, Result<Message> answer);
   void on_deadline(Due due);
   Peer* find_peer(PeerId id);
+  Peer* peer_of(LinkId link);
+  LinkId begin_link(const Peer& peer);  // says hello
 
   // core_frames.cpp: what arrives, and replies.
   void on_message(LinkId id, std::span<const std::byte> bytes) override;
@@ -188,7 +190,7 @@ class Core final : public Endpoint, private Wire::Sink {
     std::function<void(bool)> callback;
   };
   std::unordered_multimap<LinkId, CallerPing> pings_;  // of ping_caller()
-  Clock::time_point checked_ = Clock::now();                          // the links, last
+  Clock::time_point checked_ = Clock::now();           // the links, last
 
   std::atomic<bool> stop_{false};
   std::atomic<std::thread::id> io_thread_;

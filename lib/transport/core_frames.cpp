@@ -76,16 +76,14 @@ void Core::caller_gone(const Link& link) {
 
 void Core::on_refused(LinkId id, const std::string& reason, bool certain) {
   constexpr int kMostDoubts = 3;
-  const auto found = peer_of_link_.find(id);
-  Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  Peer* peer = peer_of(id);
   if (peer == nullptr || peer->link != id) return on_closed(id, reason);
   if (certain || ++peer->doubts >= kMostDoubts) return refuse(peer->id, id, Code::kPermissionDenied, reason);
   on_closed(id, "hangs up at once");
 }
 
 void Core::on_stands(LinkId id) {
-  const auto found = peer_of_link_.find(id);
-  Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  Peer* peer = peer_of(id);
   if (peer == nullptr || peer->link != id || is_standing(peer->state)) return;
   peer->reason = "silent";
   publish(*peer);
@@ -200,8 +198,7 @@ Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
 
 // The other side's last word on this connection.
 void Core::on_goodbye(Link& link, const std::string& reason) {
-  const auto found = peer_of_link_.find(link.id());
-  Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  Peer* peer = peer_of(link.id());
   if (peer != nullptr && peer->link == link.id()) return on_lost(*peer, reason, reason == kFarewell);
   on_closed(link.id(), reason);
 }
@@ -223,8 +220,7 @@ void Core::on_violation(Link& link, const Error& error) {
     caller_gone(*old.mapped());
     return;
   }
-  const auto found = peer_of_link_.find(id);
-  Peer* peer = found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+  Peer* peer = peer_of(id);
   if (peer == nullptr) return;
   if (std::exchange(peer->complaint, error.message) != error.message)  // it is tried again and again
     options_.log.warning("{} at {}: {}", peer->name, peer->address, error.message);

@@ -59,9 +59,8 @@ bool Core::is_silent(Link& link, Clock::time_point now) const {
 void Core::on_silent(LinkId id, Clock::time_point now) {
   if (is_accepted(id)) return on_closed(id, "silent");
   Link* link = find_link(id);
-  const auto found = peer_of_link_.find(id);
-  Peer* peer = link == nullptr || found == peer_of_link_.end() ? nullptr : find_peer(found->second);
-  if (peer == nullptr || peer->link != id) return;
+  Peer* peer = peer_of(id);
+  if (link == nullptr || peer == nullptr || peer->link != id) return;
   const Duration most = options_.heartbeat_timeout + peer->options.patience;
   const Duration silent_for = now - *link->pinged + options_.heartbeat_interval;
   if (silent_for >= most) return on_lost(*peer, fmt::format("no heartbeat for {}", format_duration(most)), false);
@@ -78,7 +77,7 @@ void Core::on_silent(LinkId id, Clock::time_point now) {
 // Something was heard of a link that had been pinged.
 void Core::on_answer(LinkId id) {
   if (is_accepted(id)) return end_pings(id, true);
-  Peer* peer = find_peer(peer_of_link_.at(id));
+  Peer* peer = peer_of(id);
   if (peer != nullptr && peer->link == id) on_heard(*peer);
 }
 
@@ -101,12 +100,8 @@ void Core::look_for(Peer& peer, Clock::time_point now) {
     return on_lost(peer, "the connection broke", false);
   if (second != nullptr && now - peer.second_since < kSecondAttempt) return;
   drop_second(peer);
-  peer.second = wire_->connect(peer.address);
+  peer.second = begin_link(peer);
   peer.second_since = now;
-  peer_of_link_.emplace(peer.second, peer.id);
-  Link& link = open_link(peer.second);
-  link.control({.type = FrameType::kHello, .incarnation = options_.incarnation}, options_.name);
-  mark_dirty(link);
 }
 
 void Core::on_second_greeting(Peer& peer, Link& link) {

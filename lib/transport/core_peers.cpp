@@ -57,13 +57,23 @@ void Core::end_peer(PeerId id, Code code, const std::string& why) {
   if (was_up) tell(*gone);
 }
 
-void Core::connect(Peer& peer) {
-  const std::uint64_t attempt = peer.attempt = ++attempts_;
-  peer.link = wire_->connect(peer.address);
-  peer_of_link_.emplace(peer.link, peer.id);
-  Link& link = open_link(peer.link);
+Core::Peer* Core::peer_of(LinkId link) {
+  const auto found = peer_of_link_.find(link);
+  return found == peer_of_link_.end() ? nullptr : find_peer(found->second);
+}
+
+LinkId Core::begin_link(const Peer& peer) {
+  const LinkId id = wire_->connect(peer.address);
+  peer_of_link_.emplace(id, peer.id);
+  Link& link = open_link(id);
   link.control({.type = FrameType::kHello, .incarnation = options_.incarnation}, options_.name);
   mark_dirty(link);
+  return id;
+}
+
+void Core::connect(Peer& peer) {
+  const std::uint64_t attempt = peer.attempt = ++attempts_;
+  peer.link = begin_link(peer);
   at(Clock::now() + kAttempt, [this, id = peer.id, attempt] {
     Peer* tried = find_peer(id);
     if (tried == nullptr || tried->attempt != attempt || is_standing(tried->state)) return;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Connections under the key of a cluster: who has it is served, who doesn't is told so and gets nothing.
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 
 #include "bed.hpp"
 #include "message.hpp"
+#include "processes.hpp"
 
 namespace tfd::transport {
 namespace {
@@ -255,19 +254,9 @@ TEST_CASE("keys: bytes of strangers are survived, and a frame before the handsha
   ZmqBed bed("tcp");
   const CurveKey key = new_key();
   const Server server(bed, key);
-  const auto connect_to_server = [&] {
-    const std::string address = server.endpoint->address();
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-    REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
-    return fd;
-  };
   // Whether the server hangs up on who sends this.
   const auto hangs_up_on = [&](const std::string& bytes) {
-    const int fd = connect_to_server();
+    const int fd = connect_to(server.endpoint->address());
     [[maybe_unused]] const auto sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     char any[4096];
     bool over = false;
