@@ -135,7 +135,7 @@ Result<void> ClusterSpec::validate() const {
       const auto [other, fresh] = seen.try_emplace(format_address(address), TaskId{job, index});
       if (!fresh)
         return fail(Code::kInvalidArgument, "{}: {} is also the address of {}", where, text,
-                    format_task(other->second));
+                    printable(format_task(other->second)));
     }
   }
   return {};
