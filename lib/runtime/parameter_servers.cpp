@@ -200,12 +200,12 @@ class Servers final : public ParameterServers {
 
   const Placement placement_;
   const ParameterServersOptions options_;
-  std::unique_ptr<transport::Endpoint> endpoint_;
+  mutable std::mutex gone_mutex_;
+  std::set<std::string> gone_;  // those whose process has ended: filled on the I/O thread
+  std::unique_ptr<transport::Endpoint> endpoint_;  // after what its thread uses
   std::vector<TaskClient> tasks_;
   std::unique_ptr<RemoteVariables> variables_;  // after the endpoint it uses
   std::vector<transport::Incarnation> incarnations_;
-  mutable std::mutex gone_mutex_;
-  std::set<std::string> gone_;  // those whose process has ended: filled on the I/O thread
   std::uint64_t sequence_ = 0;
 };
 
