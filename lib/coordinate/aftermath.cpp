@@ -2,8 +2,6 @@
 //
 // What is left to do when a closure has failed, or when numbers of updates are over: workers drop what they haven't
 // begun, parameter servers keep late updates out. Everything here runs on the endpoint's I/O thread.
-#include <utility>
-
 #include "coordinator.hpp"
 
 namespace tfd::coordinate {
@@ -14,34 +12,21 @@ constexpr std::uint64_t kSettleStep = 1024;                // numbers that end b
 
 }  // namespace
 
-// A closure that ends without its updates, while a worker that is only frozen or cut off may still hold it: an empty
-// update of its sequence number, so that parameter servers drop a late one (and need not remember a hole for ever).
-// What is raised is raised when they have acknowledged it: then nothing is executing, as far as anybody can see.
-void Coordinator::raise_fence(const Lock&, const Closure& closure) {
-  if (!closure.sequenced || !closure.updates) return;
-  ended_.insert(closure.call.sequence);
-  if (servers_.empty()) return;
-  unsent_fences_.push_back(closure.call.sequence);
-  fences_ += servers_.size();
-}
-
 void Coordinator::send_aftermath() {
   std::vector<std::uint64_t> sequences;
   std::vector<runtime::TaskClient*> workers;
-  std::uint64_t updates_below = 0, others_below = 0;
+  ClosureTable::DropBelow below{};
   {
     const Lock lock(mutex_);
-    sequences.swap(unsent_fences_);
-    if (std::exchange(drop_is_due_, false) && queue_.has_error() && !options_.commands) {
-      // What is scheduled next has higher numbers: nothing is scheduled before the error is raised.
-      updates_below = next_sequence_;
-      others_below = runtime::kWithoutUpdates | next_id_;
+    sequences = closures_.take_fences();
+    if (const auto drop = closures_.take_drop(); drop && !options_.commands) {
+      below = *drop;
       for (const Worker& worker : workers_)
-        if (!worker.held.empty()) workers.push_back(worker.client.get());
+        if (!worker.held().empty()) workers.push_back(worker.client.get());
     }
   }
   for (runtime::TaskClient* worker : workers)
-    worker->drop_waiting(epoch_, updates_below, others_below, Deadline::never(),
+    worker->drop_waiting(epoch_, below.updates, below.others, Deadline::never(),
                          [](const Result<void>&) {});  // what it drops says so; one that is lost holds nothing
   for (const std::uint64_t sequence : sequences)
     for (std::size_t i = 0; i < servers_.size(); ++i) send_fence(i, sequence);
@@ -61,7 +46,7 @@ void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, con
     const Lock lock(mutex_);
     if (answer || fatal_ || closing_ || answer.error().code == Code::kPermissionDenied) {
       if (!answer && answer.error().code == Code::kPermissionDenied) fenced_ = true;
-      --fences_;
+      closures_.fence_acknowledged();
       return announce_idle(lock);
     }
     Error error = answer.error();
@@ -80,7 +65,7 @@ void Coordinator::settle() {
   std::uint64_t below = 0;
   {
     const Lock lock(mutex_);
-    below = ended_.low();
+    below = closures_.over_below();
     if (fatal_ || closing_ || below - settled_ < kSettleStep) return;
   }
   settled_ = below;

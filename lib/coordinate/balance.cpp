@@ -11,7 +11,8 @@ namespace tfd::coordinate {
 void Coordinator::balance_soon() {
   {
     const Lock lock(mutex_);
-    if (balance_is_due_ || queue_.queued() > 0 || queue_.in_flight() < 2 || queue_.has_error() || fatal_) return;
+    if (balance_is_due_ || closures_.queued() > 0 || closures_.in_flight() < 2 || closures_.has_error() || fatal_)
+      return;
     balance_is_due_ = true;
   }
   endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.balance_after),
@@ -29,18 +30,19 @@ void Coordinator::balance() {
   {
     const Lock lock(mutex_);
     balance_is_due_ = false;
-    if (fatal_ || queue_.queued() > 0 || queue_.has_error()) return;
+    if (fatal_ || closures_.queued() > 0 || closures_.has_error()) return;
     std::size_t idle = 0;
-    for (std::size_t i = 0; i < workers_.size(); ++i) idle += room_at(lock, i);
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+      if (!evaluation_ || !evaluation_->runs_on(i)) idle += workers_.room_at(i);
     for (std::size_t i = 0; i < workers_.size() && idle > 0; ++i) {
       Worker& worker = workers_[i];
-      const std::size_t runs = worker.window.at_once();
-      if (worker.state != WorkerState::kReady || worker.gives_back || worker.held.size() <= runs) continue;
+      const std::size_t runs = worker.window().at_once();
+      if (!worker.is_ready() || worker.gives_back || worker.held().size() <= runs) continue;
       if (Clock::now() - worker.since < options_.balance_after) {
         must_wait = true;
         continue;
       }
-      const std::size_t waiting = worker.held.size() - runs;
+      const std::size_t waiting = worker.held().size() - runs;
       const std::size_t count = waiting - waiting / (idle + 1);  // equal shares
       idle -= std::min(idle, count);
       worker.gives_back = true;
@@ -54,15 +56,6 @@ void Coordinator::balance() {
           if (workers_[ask.worker].generation == ask.generation) workers_[ask.worker].gives_back = false;
         });
   if (must_wait) balance_soon();
-}
-
-// How many closures more a worker would run at once.
-std::size_t Coordinator::room_at(const Lock&, std::size_t index) const {
-  const Worker& worker = workers_[index];
-  const bool is_free = worker.state == WorkerState::kReady && !worker.paused && !worker.making_iterator &&
-                       !(evaluation_ && evaluation_->runs_on(index));
-  const std::size_t runs = worker.window.at_once();
-  return is_free && worker.held.size() < runs ? runs - worker.held.size() : 0;
 }
 
 }  // namespace tfd::coordinate

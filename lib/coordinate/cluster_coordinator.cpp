@@ -45,7 +45,7 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
       options_(std::move(options)),
       epoch_(options_.commands ? transport::make_incarnation() : runtime::make_first_epoch()),
       board_(std::make_shared<FetchBoard>()),
-      queue_(options_.queue_capacity, options_.keep_going) {
+      closures_(options_.queue_capacity, options_.keep_going) {
   board_->describe = [this] { return describe(Lock(mutex_)); };
   board_->read = [this](std::size_t worker, const std::string& variable, Deadline deadline) {
     return read_on(worker, variable, deadline);
@@ -69,7 +69,7 @@ Coordinator::~Coordinator() {
   bool goodbye = !options_.keep_servers && !options_.commands;
   {
     const Lock lock(mutex_);
-    goodbye = goodbye && any_ready_ && !fatal_ && !fenced_ && !closing_;
+    goodbye = goodbye && workers_.any_was_ready() && !fatal_ && !fenced_ && !closing_;
   }
   if (goodbye) (void)shutdown_tasks(Deadline::after(kGoodbye));
   {
@@ -81,7 +81,7 @@ Coordinator::~Coordinator() {
   if (options_.commands && endpoint_ != nullptr) end_sessions(Deadline::after(kGoodbye));
   owned_endpoint_.reset();  // after this no callback runs
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
-  for (const auto& [id, closure] : closures_) closure->value->set_cancelled(ended, std::nullopt);
+  closures_.abandon(ended);
   for (const auto& [name, values] : values_on_workers_)
     for (const SharedValue& value : values) value->become(ClosureState::kAborted);
 }
@@ -107,11 +107,10 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
       servers_.emplace_back().name = name;
       servers_.back().address = task.address;
     } else {
-      workers_.emplace_back().name = name;
-      workers_.back().address = task.address;
-      workers_.back().window = Window(options_.window);
+      workers_.add(name, Window(options_.window)).address = task.address;
     }
   }
+  closures_.set_servers(servers_.size());
   return check_descriptors(servers_.size() + workers_.size());
 }
 
@@ -174,7 +173,7 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
     {
       Lock lock(mutex_);
       wait_for_others(lock, deadline, [&] { return (up = find_up()) != nullptr || are_all_unusable(lock); });
-      if (up == nullptr && !unusable_.empty()) return fail(describe_unusable(lock));
+      if (up == nullptr && workers_.any_unusable()) return fail(workers_.describe_unusable());
     }
     if (up == nullptr) return fail(no_worker("a worker"));
     const auto status = ask<runtime::TaskStatus>([&](auto done) { up->client->status(deadline, std::move(done)); });
@@ -185,8 +184,8 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
 
 Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   Lock lock(mutex_);
-  const auto decided = [&] { return any_ready_ || fatal_ || are_all_unusable(lock); };
-  const auto is_loading = [this] { return std::ranges::count(workers_, WorkerState::kLoading, &Worker::state) > 0; };
+  const auto decided = [&] { return workers_.any_was_ready() || fatal_ || are_all_unusable(lock); };
+  const auto is_loading = [this] { return workers_.count(WorkerState::kLoading) > 0; };
   const auto begun = Clock::now();
   // The deadline is for reaching one; one that was reached may need longer to compile.
   while (!decided() && !(deadline.expired() && !is_loading())) {
@@ -195,18 +194,16 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
                     [&] { return decided() || is_loading() != reached; });
   }
   if (fatal_) return fail(*fatal_);
-  if (any_ready_) {
+  if (workers_.any_was_ready()) {
     // How many replicas the others run is known before they have compiled; they must be as many.
     const auto all_said = [this] {
-      return std::ranges::none_of(
-          workers_, [](const Worker& worker) { return worker.state == WorkerState::kLoading && worker.replicas == 0; });
+      return std::ranges::none_of(workers_, [](const Worker& worker) {
+        return worker.state() == WorkerState::kLoading && worker.replicas == 0;
+      });
     };
     if (!options_.commands) wait(lock, changed_, Deadline::after(kForOthers), [&] { return fatal_ || all_said(); });
     // The others are as good as there, unless they take much longer than it did.
-    const auto all_ready = [this] {
-      return std::ranges::count(workers_, WorkerState::kReady, &Worker::state) ==
-             static_cast<std::ptrdiff_t>(workers_.size());
-    };
+    const auto all_ready = [this] { return workers_.count(WorkerState::kReady) == workers_.size(); };
     wait(lock, changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, kForOthers)),
          [&] { return fatal_ || all_ready(); });
     if (fatal_) return fail(*fatal_);
@@ -215,7 +212,7 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
         options_.log.warning("{} can't be used, going on without it: {}", worker.name, worker.load_error->message);
     return {};
   }
-  if (!unusable_.empty()) return fail(describe_unusable(lock));
+  if (workers_.any_unusable()) return fail(workers_.describe_unusable());
   const std::string waiting = describe(lock);
   lock.unlock();
   return fail(no_worker(waiting));
@@ -224,42 +221,22 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
 // As wait() for `changed_`. Where some can't be used, whether one of the others still comes is a matter of time too.
 bool Coordinator::wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready) {
   while (!ready() && !deadline.expired()) {
-    const bool had_some = !unusable_.empty();
+    const bool had_some = workers_.any_unusable();
     const Deadline look = had_some ? deadline.earlier_of(Deadline::after(kLookAgain)) : deadline;
-    wait(lock, changed_, look, [&] { return ready() || unusable_.empty() == had_some; });
+    wait(lock, changed_, look, [&] { return ready() || workers_.any_unusable() != had_some; });
   }
   return ready();
 }
 
 // No other one is left that may do: of those that are up each has an error, and what isn't up yet has had a moment.
 bool Coordinator::are_all_unusable(const Lock&) const {
-  if (unusable_.empty()) return false;
-  const bool is_early = Clock::now() - unusable_since_ < kForOthers;
+  if (!workers_.any_unusable()) return false;
+  const bool is_early = Clock::now() - workers_.unusable_since() < kForOthers;
   return std::ranges::all_of(workers_, [&](const Worker& worker) {
     if (worker.load_error || worker.has_left) return true;
-    const bool is_at_work = worker.state == WorkerState::kLoading || worker.state == WorkerState::kWaiting;
+    const bool is_at_work = worker.state() == WorkerState::kLoading || worker.state() == WorkerState::kWaiting;
     return !is_at_work && !is_early && endpoint_->state(worker.client->peer()) != transport::PeerState::kUp;
   });
-}
-
-// The first error, and of how many workers it is.
-Error Coordinator::describe_unusable(const Lock&) const {
-  const auto without_name = [](const Worker& worker) {
-    std::string text = worker.load_error->message;
-    for (std::size_t at = 0; (at = text.find(worker.name, at)) != std::string::npos;)
-      text.erase(at, worker.name.size());
-    return text;
-  };
-  const Worker& first = workers_[unusable_.front()];
-  const auto same = std::ranges::count_if(unusable_, [&](std::size_t index) {
-    return workers_[index].load_error->code == first.load_error->code &&
-           without_name(workers_[index]) == without_name(first);
-  });
-  Error error = *first.load_error;
-  if (workers_.size() == 1) return error;
-  const std::string of = fmt::format(" ({} of {} workers)", same, workers_.size());
-  error.message.insert(std::min(error.message.find('\n'), error.message.size()), of);  // a hint follows
-  return error;
 }
 
 Error Coordinator::no_worker(const std::string& waiting) const {
@@ -305,28 +282,25 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->call.function = std::move(call.function);
 
   Lock lock(mutex_);
-  const bool decided = wait(lock, room_, deadline,
-                            [&] { return fatal_ || (queue_.has_error() ? !is_executing(lock) : !queue_.full()); });
+  const bool decided = wait(lock, room_, deadline, [&] {
+    return fatal_ || (closures_.has_error() ? closures_.is_over() : !closures_.full());
+  });
   if (!decided)
-    return fail(Code::kDeadlineExceeded, "the queue is full ({}): waiting for {}", counted(queue_.queued(), "closure"),
-                describe(lock));
+    return fail(Code::kDeadlineExceeded, "the queue is full ({}): waiting for {}",
+                counted(closures_.queued(), "closure"), describe(lock));
   TFD_TRY(raise(lock));
-  closure->id = next_id_++;
+  closures_.add(closure);
   if (!call.step) closure->call.closure = closure->id;
   closure->value = std::make_shared<RemoteValue::Shared>(closure->id, board_);
-  closures_.emplace(closure->id, closure);
-  queue_.put(closure->id);
   post_dispatch(lock);
   return RemoteValue(closure->value);
 }
 
 Result<void> Coordinator::join(Deadline deadline) {
   Lock lock(mutex_);
-  const bool decided = wait(lock, idle_, deadline, [&] {
-    return fatal_ || (!is_executing(lock) && (queue_.queued() == 0 || queue_.has_error()));
-  });
+  const bool decided = wait(lock, idle_, deadline, [&] { return fatal_ || closures_.is_over(); });
   if (!decided) {
-    const std::size_t left = queue_.in_flight() + queue_.queued();
+    const std::size_t left = closures_.in_flight() + closures_.queued();
     return fail(Code::kDeadlineExceeded, "{} {} not finished: waiting for {}", counted(left, "closure"),
                 left == 1 ? "has" : "have", describe(lock));
   }
@@ -335,30 +309,21 @@ Result<void> Coordinator::join(Deadline deadline) {
 
 Result<bool> Coordinator::done() {
   Lock lock(mutex_);
-  if (!fatal_ && !queue_.has_error()) return queue_.idle() && !is_executing(lock);
+  if (!fatal_ && !closures_.has_error()) return closures_.is_over();
   // When it raises nothing is executing any more.
-  wait(lock, idle_, Deadline::never(), [&] { return fatal_ || !is_executing(lock); });
+  wait(lock, idle_, Deadline::never(), [&] { return fatal_ || !closures_.is_executing(); });
   TFD_TRY(raise(lock));
   return true;
 }
 
 Result<void> Coordinator::raise(Lock& lock) {
   if (fatal_) return fail(*fatal_);
-  std::vector<ClosureId> ids;
-  auto error = queue_.raise(&ids);
-  if (!error) return {};
-  const auto cause = std::exchange(failed_id_, std::nullopt);
-  std::vector<ClosurePtr> cancelled;
-  for (const ClosureId id : ids) {
-    const auto found = closures_.find(id);
-    found->second->value->set_cancelled(*error, cause);
-    cancelled.push_back(found->second);
-    closures_.erase(found);
-  }
+  auto raised = closures_.raise();
+  if (!raised) return {};
   lock.unlock();
   room_.notify_all();
-  if (!cancelled.empty()) endpoint_->post([cancelled] { call_back(cancelled); });
-  return fail(std::move(*error));
+  if (!raised->cancelled.empty()) endpoint_->post([cancelled = std::move(raised->cancelled)] { call_back(cancelled); });
+  return fail(std::move(raised->error));
 }
 
 Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::string& dataset, Deadline deadline) {
@@ -377,7 +342,7 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     {
       const Lock inner(mutex_);
       for (std::size_t i = 0; i < workers_.size(); ++i)
-        if (workers_[i].state == WorkerState::kReady) ready.emplace_back(i, workers_[i].generation);
+        if (workers_[i].is_ready()) ready.emplace_back(i, workers_[i].generation);
     }
     for (const auto& [index, generation] : ready) make_iterators(index, generation);
   });
@@ -385,7 +350,7 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
   const auto is_made = [this, &iterators] {
     bool any = false;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-      if (workers_[i].state != WorkerState::kReady) continue;
+      if (!workers_[i].is_ready()) continue;
       if (!iterators.made_on.contains(i)) return false;
       any = true;
     }
@@ -406,31 +371,24 @@ std::optional<Error> Coordinator::lost() const {
 
 std::size_t Coordinator::queued() const {
   const Lock lock(mutex_);
-  return queue_.queued();
+  return closures_.queued();
 }
 
 std::size_t Coordinator::in_flight() const {
   const Lock lock(mutex_);
-  return queue_.in_flight();
+  return closures_.in_flight();
 }
 
 int Coordinator::workers_up() const {
   const Lock lock(mutex_);
-  return static_cast<int>(std::ranges::count(workers_, WorkerState::kReady, &Worker::state));
+  return static_cast<int>(workers_.count(WorkerState::kReady));
 }
 
 void Coordinator::drop_queued() {
-  std::vector<ClosurePtr> dropped;
+  ClosurePtrs dropped;
   {
     const Lock lock(mutex_);
-    while (const auto id = queue_.has_error() ? std::nullopt : queue_.take()) {
-      queue_.finished(*id);
-      const auto found = closures_.find(*id);
-      found->second->value->set_cancelled({Code::kCancelled, "it was dropped before any worker had it", {}}, {});
-      if (returned_.erase(*id) > 0) raise_fence(lock, *found->second);
-      dropped.push_back(found->second);
-      closures_.erase(found);
-    }
+    dropped = closures_.drop_queued();
     announce_idle(lock);
   }
   room_.notify_all();
@@ -445,7 +403,7 @@ std::size_t Coordinator::windows() const {
   const Lock lock(mutex_);
   std::size_t sum = 0;
   for (const Worker& worker : workers_)
-    if (worker.state == WorkerState::kReady) sum += worker.window.size();
+    if (worker.is_ready()) sum += worker.window().size();
   return sum;
 }
 

@@ -25,10 +25,9 @@ void Coordinator::open_session(std::size_t index, std::uint64_t generation) {
         if (!slots) return load_failed(index, generation, std::move(slots).error());
         {
           const Lock lock(mutex_);
-          Worker& worker = workers_[index];
-          if (worker.generation != generation) return;
+          if (workers_[index].generation != generation) return;
           const auto least = static_cast<std::size_t>(std::max(1, *slots));
-          worker.window = Window(least + (options_.commands_ahead ? kAhead : 0), least);
+          workers_.set_window(index, Window(least + (options_.commands_ahead ? kAhead : 0), least));
         }
         worker_ready(index);
       });
@@ -42,7 +41,7 @@ void Coordinator::renew_sessions() {
   {
     const Lock lock(mutex_);
     for (std::size_t i = 0; i < workers_.size(); ++i)
-      if (workers_[i].state == WorkerState::kReady) ready.emplace_back(i, workers_[i].generation);
+      if (workers_[i].is_ready()) ready.emplace_back(i, workers_[i].generation);
   }
   for (const auto& [index, generation] : ready) {
     runtime::CommandSession session = *options_.commands;

@@ -1,23 +1,23 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ClusterCoordinator behind the public interface. One lock guards all that is known of closures and tasks; requests
-// are sent and callbacks of the caller are called without it. Split by concept: cluster_coordinator.cpp (connecting,
-// schedule, join), dispatch.cpp (closures to workers and back), aftermath.cpp (of one that failed), workers.cpp (their
-// coming), losses.cpp (their going), servers.cpp (variables), evaluation.cpp, watchdog.cpp, goodbyes.cpp.
-// Thread rule: public functions from any thread but the I/O thread; the private ones say where they run.
+// The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable, WorkerPool
+// and Evaluation, each with its own state and without a lock; one lock guards them all, and requests are sent and
+// callbacks of the caller are called without it. cluster_coordinator.cpp has what callers' threads do (connecting,
+// schedule, join), dispatch.cpp the way of closures to workers and back, aftermath.cpp what is left to do after one
+// that failed, workers.cpp the coming of workers, losses.cpp their going, servers.cpp the variables. Thread rule:
+// public functions from any thread but the I/O thread; the private ones say where they run.
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
-#include "remote_value.hpp"
+#include "closure_table.hpp"
+#include "evaluation.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
+#include "worker_pool.hpp"
 
 namespace tfd::coordinate {
 
@@ -29,85 +29,6 @@ inline constexpr Duration kStatusAnswer = std::chrono::seconds(5);
 
 /// Why a parameter server is lost that answers.
 inline constexpr const char* kRestarted = "it was restarted and has lost its variables";
-
-/// A scheduled function until its value is there.
-struct Closure {
-  ClosureId id = 0;
-  runtime::ClosureCall call;
-  bool updates = false;    // whether it needs a sequence number of those that parameter servers remember
-  bool sequenced = false;  // it has one
-  std::shared_ptr<RemoteValue::Shared> value;         // with the caller's RemoteValue
-  std::vector<std::shared_ptr<const void>> datasets;  // with the caller's PerWorkerDatasets: its arguments
-  std::function<void(const RemoteValue&)> on_done;
-  std::optional<runtime::ShellCommand> command = {};
-  std::function<void(const std::string&, const std::string&)> on_moved = {};
-  std::string label = {};
-  std::uint64_t bytes = 0;                // of its arguments
-  std::uint64_t turn = 0;                 // when it was given to the worker that has it
-  std::vector<std::string> died_of = {};  // workers that died while they had begun it
-  bool runs_alone = false;                // a worker died that may have begun it or another one: see begun_by()
-};
-
-enum class WorkerState {
-  kAway,     // connecting, lost, or unable to load the program
-  kWaiting,  // up, while the parameter servers aren't ready yet
-  kLoading,  // gets the program and its iterators
-  kReady,
-};
-
-/// How many closures a worker should hold: about 20 ms of work, so that little has to be migrated and nobody starves.
-class Window {
- public:
-  explicit Window(std::size_t most) : most_(most), size_(std::min<std::size_t>(most, 8)) {}
-  /// Of a worker that runs `least` at a time: none of them waits for nothing.
-  Window(std::size_t most, std::size_t least)
-      : most_(std::max(most, least)), least_(least), at_once_(least), size_(least) {}
-  std::size_t size() const { return size_; }
-  std::size_t at_once() const { return at_once_; }  // more than that wait at the worker
-  void idle() { counted_ = 0; }                     // the time that follows says nothing about the worker
-  void answered(Clock::time_point now);
-
- private:
-  std::size_t most_;
-  std::size_t least_ = 2;  // the next closure is there when one ends
-  std::size_t at_once_ = 1;
-  std::size_t size_;
-  std::uint64_t counted_ = 0;
-  Clock::time_point start_{};
-};
-
-struct Worker {
-  std::string name;
-  std::string address;
-  std::unique_ptr<runtime::TaskClient> client;
-  WorkerState state = WorkerState::kAway;
-  std::uint64_t generation = 0;  // grows with every loss: answers to what was asked before are ignored
-  transport::Incarnation incarnation = 0;
-  int replicas = 0;  // that it runs; 0: not known
-  bool has_program = false;
-  std::unordered_set<ClosureId> held;
-  Window window{1};
-  bool making_iterator = false;
-  bool gives_back = false;  // asked for what it hasn't begun
-  bool runs_alone = false;  // what it holds, if anything, is one of those
-  bool paused = false;      // it couldn't reach a parameter server, which is being asked
-  bool was_ready = false;
-  std::uint64_t returns = 0;                   // times that it was lost with the program: its data began then
-  Clock::time_point since{};                   // of the last answer, or of the state
-  Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
-  Duration backoff = std::chrono::seconds(1);  // until it is tried again after a failure
-  std::string reason = "not reached yet";      // why it is away
-  std::optional<Error> load_error = {};        // of this incarnation, that won't pass by itself; until it is ready
-  std::string occupied;                        // while it is loading: what of an earlier coordinator's it still does
-  bool has_left = false;                       // a newer spec is without it; it may come back
-  bool joined_later = false;                   // by a newer spec
-
-  /// How long it isn't tried now; twice as long the next time.
-  Duration take_backoff() {
-    constexpr Duration kMost = std::chrono::seconds(30);
-    return std::exchange(backoff, std::min<Duration>(backoff * 2, kMost));
-  }
-};
 
 struct Server {
   std::string name;
@@ -124,21 +45,6 @@ struct IteratorDef {
   std::weak_ptr<const void> hold;  // PerWorkerDataset's
   std::optional<Error> error = {};
   std::set<std::size_t> made_on = {};  // workers
-};
-
-/// One pass in parts: which are to do, who does which, what came back.
-struct Evaluation {
-  std::string function;
-  std::optional<std::int64_t> steps;  // of the whole pass
-  std::uint64_t seed = 0;             // of shuffles that state none: the same in all parts
-  std::deque<std::int64_t> pending;
-  std::map<std::int64_t, std::size_t> running;  // part -> worker
-  std::vector<std::vector<runtime::Metric>> metrics;
-  std::size_t left = 0;
-  std::optional<Error> error;
-
-  bool runs_on(std::size_t worker) const;
-  bool ended() const { return error.has_value() || left == 0; }
 };
 
 class Coordinator final : public ClusterCoordinator {
@@ -178,7 +84,6 @@ class Coordinator final : public ClusterCoordinator {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  using ClosurePtr = std::shared_ptr<Closure>;  // with the queue's table, while it is being sent without the lock
   struct Dispatched {
     std::size_t worker;
     std::uint64_t generation;
@@ -191,7 +96,6 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> wait_for_worker(Deadline deadline);
   bool wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready);
   bool are_all_unusable(const Lock& lock) const;
-  Error describe_unusable(const Lock& lock) const;
   Error no_worker(const std::string& waiting) const;
   Result<void> raise(Lock& lock);  // whatever is pending; the lock is released where there is something
   static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
@@ -200,38 +104,28 @@ class Coordinator final : public ClusterCoordinator {
   void post_dispatch(const Lock& lock);
   void dispatch();
   std::vector<Dispatched> take_closures();
-  enum class Share { kWhatRuns, kWindow };
-  bool hand_out(const Lock&, Share share, std::vector<Dispatched>& taken);
+  void hand_out(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken);
   void send(const Dispatched& one);
   void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   void ended(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   bool server_failed(const Dispatched& one, const Error& error);
   void may_be_fenced(const Dispatched& one, Error error);
   void fenced_off(const Error& error);
-  void complete(const Lock& lock, const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   void was_dropped(const Dispatched& one);
-  void fail_closure(const Lock& lock, Closure& closure, Error error);
-  void put_back(const Lock& lock, ClosureId id, const Error& why, std::vector<ClosurePtr>& cancelled);
   void announce_idle(const Lock& lock);
-  bool is_executing(const Lock&) const { return queue_.in_flight() != 0 || fences_ != 0; }
-  void raise_fence(const Lock& lock, const Closure& closure);
-  /// What an error makes due: the fences, and that workers drop what they haven't begun.
-  bool is_aftermath_due(const Lock&) const { return !unsent_fences_.empty() || drop_is_due_; }
   void send_aftermath();
   void send_fence(std::size_t server, std::uint64_t sequence);
   void fence_answered(std::size_t server, std::uint64_t sequence, const Result<bool>& answer);
   void settle();
-  static void call_back(const std::vector<ClosurePtr>& closures);
+  static void call_back(const ClosurePtrs& closures);
 
   // balance.cpp: on the I/O thread
   void balance_soon();
   void balance();
-  std::size_t room_at(const Lock&, std::size_t index) const;
 
   // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
   void worker_refused(const transport::PeerEvent& event);
-  void cannot_use(const Lock& lock, std::size_t index, Error error);
   void worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                    bool died = true, bool is_unfit = false);
@@ -306,7 +200,6 @@ class Coordinator final : public ClusterCoordinator {
   void dispatch_evaluation();
   void evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,
                  std::uint64_t generation, Result<std::vector<runtime::Metric>> metrics);
-  void return_part(const Lock& lock, std::size_t worker);
 
   // watchdog.cpp
   std::string describe(const Lock& lock) const;
@@ -325,33 +218,19 @@ class Coordinator final : public ClusterCoordinator {
   std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error pending)
   std::condition_variable room_;     // the queue isn't full any more, or an error may be raised
   std::condition_variable changed_;  // workers, iterators, evaluations
-  ClosureQueue queue_;
-  std::unordered_map<ClosureId, ClosurePtr> closures_;
-  ClosureId next_id_ = 1;
-  std::uint64_t next_sequence_ = 0;
-  std::uint64_t next_turn_ = 0;
-  std::unordered_set<ClosureId> returned_;  // queued again: a worker that is only cut off may have begun them
-  variable::AppliedSet ended_;              // sequence numbers that no worker will use any more
-  std::uint64_t settled_ = 0;               // that parameter servers know to be over; I/O thread only
-  bool balance_is_due_ = false;
-  bool drop_is_due_ = false;                  // an error: what waits at workers is not to be begun
-  std::vector<std::uint64_t> unsent_fences_;  // sequence numbers that no parameter server may apply any more
-  std::size_t fences_ = 0;                    // not yet acknowledged
-  std::optional<ClosureId> failed_id_;        // whose error is pending
-  std::optional<Error> fatal_;                // a parameter server was lost: the answer to everything
-  std::deque<Worker> workers_;                // grows on the I/O thread, under the lock; their places stay
+  ClosureTable closures_;
+  WorkerPool workers_;  // grows on the I/O thread, under the lock
   std::vector<Server> servers_;
-  std::size_t next_worker_ = 0;
+  std::uint64_t settled_ = 0;  // numbers of updates that parameter servers know to be over; I/O thread only
+  bool balance_is_due_ = false;
+  std::optional<Error> fatal_;                      // a parameter server was lost: the answer to everything
   std::map<std::uint64_t, IteratorDef> iterators_;  // those that live, in the order of their creation
   std::uint64_t next_iterators_ = 0;
   using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // with the caller's RemoteValue
   std::map<std::string, std::vector<SharedValue>> values_on_workers_;
   std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
   bool evaluates_no_more_ = false;
-  std::vector<std::size_t> unusable_;  // workers with a load_error, in the order of those, while none was ready yet
-  Clock::time_point unusable_since_{};
   std::optional<TransientFailures> transient_;
-  bool any_ready_ = false;
   int replicas_ = 1;     // of each worker
   bool fenced_ = false;  // a task refused us: it may belong to a newer coordinator, so no goodbyes
   bool dispatch_posted_ = false;

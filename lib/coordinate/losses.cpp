@@ -29,7 +29,7 @@ std::string shortened(const std::string& command) {
 /// whole, and by what has fewer pieces.
 Coordinator::Begun Coordinator::begun_by(const Lock&, const Worker& worker) const {
   std::vector<const Closure*> held;
-  for (const ClosureId id : worker.held) held.push_back(closures_.at(id).get());
+  for (const ClosureId id : worker.held()) held.push_back(&closures_.at(id));
   std::ranges::sort(held, {}, &Closure::turn);
   const auto may_overtake = [](const Closure& later, const Closure& earlier) {
     const bool is_alike = later.bytes == earlier.bytes && later.call.function == earlier.call.function;
@@ -40,9 +40,9 @@ Coordinator::Begun Coordinator::begun_by(const Lock&, const Worker& worker) cons
     std::size_t surely_before = 0, perhaps_before = i;
     for (std::size_t j = 0; j < i; ++j) surely_before += may_overtake(*held[i], *held[j]) ? 0 : 1;
     for (std::size_t j = i + 1; j < held.size(); ++j) perhaps_before += may_overtake(*held[j], *held[i]) ? 1 : 0;
-    if (perhaps_before < worker.window.at_once())
+    if (perhaps_before < worker.window().at_once())
       begun.surely.insert(held[i]->id);
-    else if (surely_before < worker.window.at_once())
+    else if (surely_before < worker.window().at_once())
       begun.perhaps.insert(held[i]->id);
   }
   return begun;
@@ -72,49 +72,46 @@ std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, cons
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                               bool died, bool is_unfit) {
   Worker& worker = workers_[index];
-  std::vector<ClosurePtr> ended, moved;
+  ClosurePtrs ended, moved;
   std::size_t migrated = 0;
   std::vector<std::string> suspicions;
   bool was_used = false;
   Duration pause = kReconnectPause;
   {
     const Lock lock(mutex_);
-    if (worker.state == WorkerState::kAway || (generation && worker.generation != *generation)) return;
+    if (worker.state() == WorkerState::kAway || (generation && worker.generation != *generation)) return;
     ++worker.generation;
     worker.gives_back = false;
-    was_used = worker.state == WorkerState::kReady && !closing_ && !fatal_;
-    worker.state = WorkerState::kAway;
+    was_used = worker.is_ready() && !closing_ && !fatal_;
+    const auto begun = died ? begun_by(lock, worker) : Begun();
+    const std::vector<ClosureId> held = workers_.take_all(index);
+    workers_.become(index, WorkerState::kAway, Clock::now());
     worker.replicas = 0;
     if (std::exchange(worker.has_program, false)) ++worker.returns;
     worker.making_iterator = false;
-    queue_.forget(index);
+    closures_.forget(index);
     for (auto& [number, iterators] : iterators_) iterators.made_on.erase(index);
     refresh_values(lock, index);
-    worker.since = Clock::now();
     worker.reason = reason;
     worker.occupied.clear();
     if (is_unfit) pause = worker.take_backoff();
-    const auto begun = died ? begun_by(lock, worker) : Begun();
-    std::vector<ClosureId> held(worker.held.begin(), worker.held.end());
-    std::ranges::sort(held);
-    worker.held.clear();
     const Error meanwhile{Code::kCancelled, "its worker was lost meanwhile", {}};
     for (const ClosureId id : held) {
-      const ClosurePtr closure = closures_.at(id);
+      const ClosurePtr closure = closures_.find(id);
       // One that is run alone from now on is told apart the next time; this time counts for none of them.
       closure->runs_alone = closure->runs_alone || begun.perhaps.contains(id);
       if (begun.surely.contains(id)) {
         if (auto over = count_loss(lock, *closure, worker.name, suspicions)) {
-          fail_closure(lock, *closure, std::move(*over));
+          closures_.fail(closure, std::move(*over));
           ended.push_back(closure);
           continue;
         }
       }
       if (closure->on_moved) moved.push_back(closure);
-      put_back(lock, id, meanwhile, ended);
+      if (const ClosurePtr cancelled = closures_.put_back(id, meanwhile)) ended.push_back(cancelled);
     }
     migrated = held.size() - ended.size();
-    return_part(lock, index);
+    if (evaluation_) evaluation_->return_part(index);
     announce_idle(lock);
     changed_.notify_all();
   }
@@ -143,8 +140,8 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
-    if (fatal_ || worker.generation != generation || worker.paused) return;
-    worker.paused = true;
+    if (fatal_ || worker.generation != generation || worker.is_paused()) return;
+    workers_.set_paused(index, true);
     passes = transient_ && transient_->pass(error);  // of an evaluation: closures' reports were counted
     if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
   }
@@ -184,7 +181,7 @@ void Coordinator::resume_worker_soon(std::size_t index, std::uint64_t generation
     {
       const Lock lock(mutex_);
       if (workers_[index].generation != generation) return;
-      workers_[index].paused = false;
+      workers_.set_paused(index, false);
     }
     dispatch();
     dispatch_evaluation();

@@ -101,9 +101,8 @@ MembershipChange Coordinator::change_workers(const std::map<std::string, std::st
     if (worker != workers_.end() && !worker->has_left) continue;
     if (worker == workers_.end()) {
       const Lock lock(mutex_);
-      workers_.emplace_back().name = name;
+      workers_.add(name, Window(options_.window));
       worker = std::prev(workers_.end());
-      worker->window = Window(options_.window);
       worker->joined_later = true;
     }
     connect_worker(*worker, address);

@@ -50,7 +50,7 @@ PerWorkerDataset Coordinator::add_iterators(const Lock&, const std::string& data
                         std::make_shared<const IteratorsHold>(board_, number)};
   iterators_.emplace(number, IteratorDef{made.id, dataset, made.hold});
   for (std::size_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].has_program) queue_.put_for(i, number);  // others get them all with the program
+    if (workers_[i].has_program) closures_.put_for(i, number);  // others get them all with the program
   return made;
 }
 
@@ -78,7 +78,7 @@ const IteratorDef* Coordinator::find_iterators(const Lock&, const std::string& i
 }
 
 bool Coordinator::is_there(const Lock& lock, const std::string& name, std::size_t worker) const {
-  if (workers_[worker].state != WorkerState::kReady) return false;
+  if (!workers_[worker].is_ready()) return false;
   const IteratorDef* iterators = find_iterators(lock, name);
   return iterators == nullptr || iterators->made_on.contains(worker);  // variables come with the program
 }

@@ -152,23 +152,14 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
 void Coordinator::server_lost(const Server& server, const std::string& reason) { end_all(gone(server.name, reason)); }
 
 void Coordinator::end_all(Error error) {
-  std::vector<ClosurePtr> ended;
+  ClosurePtrs ended;
   {
     const Lock lock(mutex_);
     if (fatal_ || closing_) return;
     fatal_ = std::move(error);
-    for (const ClosureId id : queue_.clear()) {
-      const auto found = closures_.find(id);
-      found->second->value->set_error(*fatal_);
-      ended.push_back(found->second);
-      closures_.erase(found);
-    }
-    for (Worker& worker : workers_) {
-      ++worker.generation;  // whatever still comes is too late
-      worker.held.clear();
-    }
-    returned_.clear();
-    if (evaluation_) evaluation_->error = *fatal_;
+    ended = closures_.end(*fatal_);
+    workers_.end_all();
+    if (evaluation_) evaluation_->end(*fatal_);
     idle_.notify_all();
     room_.notify_all();
     changed_.notify_all();

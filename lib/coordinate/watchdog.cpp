@@ -21,7 +21,7 @@ std::string ago(Clock::time_point since) {
 }
 
 std::string describe_worker(const Worker& worker, bool evaluates) {
-  switch (worker.state) {
+  switch (worker.state()) {
     case WorkerState::kAway:
       return fmt::format("{} (away for {}: {})", worker.name, ago(worker.since), worker.reason);
     case WorkerState::kWaiting:
@@ -33,8 +33,8 @@ std::string describe_worker(const Worker& worker, bool evaluates) {
       break;
   }
   if (evaluates) return fmt::format("{} (evaluating, last answer {} ago)", worker.name, ago(worker.since));
-  if (worker.held.empty()) return {};
-  return fmt::format("{} (holds {}, last answer {} ago)", worker.name, counted(worker.held.size(), "closure"),
+  if (worker.held().empty()) return {};
+  return fmt::format("{} (holds {}, last answer {} ago)", worker.name, counted(worker.held().size(), "closure"),
                      ago(worker.since));
 }
 
@@ -53,7 +53,7 @@ std::string Coordinator::describe(const Lock&) const {
     parts.push_back(counted(others, "other"));
   }
   std::string text = parts.empty() ? "nobody" : join_words(parts);
-  if (queue_.queued() > 0) text += fmt::format("; {} more queued", queue_.queued());
+  if (closures_.queued() > 0) text += fmt::format("; {} more queued", closures_.queued());
   return text;
 }
 
@@ -62,7 +62,7 @@ void Coordinator::watch() {
   {
     const Lock lock(mutex_);
     const auto now = Clock::now();
-    const bool waiting = !queue_.idle() || evaluation_ != nullptr;
+    const bool waiting = !closures_.idle() || evaluation_ != nullptr;
     if (!waiting || progress_ != seen_progress_ || progress_at_ == Clock::time_point{}) {
       seen_progress_ = progress_;
       progress_at_ = now;

@@ -40,16 +40,9 @@ void Coordinator::worker_refused(const transport::PeerEvent& event) {
   const Lock lock(mutex_);
   for (std::size_t i = 0; i < workers_.size(); ++i)
     if (workers_[i].name == event.name)
-      cannot_use(lock, i, {*event.refused, fmt::format("{} {}", event.name, event.reason), event.name});
+      workers_.cannot_use(i, {*event.refused, fmt::format("{} {}", event.name, event.reason), event.name},
+                          Clock::now());
   changed_.notify_all();
-}
-
-/// Whoever waits for the first worker is told when no other one is left: see find_unusable().
-void Coordinator::cannot_use(const Lock&, std::size_t index, Error error) {
-  if (any_ready_) return;
-  if (unusable_.empty()) unusable_since_ = Clock::now();
-  if (!workers_[index].load_error) unusable_.push_back(index);
-  workers_[index].load_error = std::move(error);
 }
 
 void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnation) {
@@ -57,25 +50,21 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
   bool replaced = false;
   {
     const Lock lock(mutex_);
-    replaced = worker.state != WorkerState::kAway && worker.incarnation != incarnation;
+    replaced = worker.state() != WorkerState::kAway && worker.incarnation != incarnation;
   }
   if (replaced) worker_lost(index, std::nullopt, "it was restarted");
   std::uint64_t generation = 0;
   {
     const Lock lock(mutex_);
     if (fatal_ || closing_ || worker.has_left) return;
-    if (worker.state == WorkerState::kWaiting && servers_ready_) worker.state = WorkerState::kAway;
-    if (worker.state != WorkerState::kAway) return;
-    if (worker.incarnation != incarnation && worker.load_error) {  // another process: it may do
-      worker.load_error.reset();
-      std::erase(unusable_, index);
-    }
+    const bool has_waited = worker.state() == WorkerState::kWaiting && servers_ready_;
+    if (worker.state() != WorkerState::kAway && !has_waited) return;
+    if (worker.incarnation != incarnation) workers_.may_do_again(index);
     worker.incarnation = incarnation;
-    worker.state = servers_ready_ ? WorkerState::kLoading : WorkerState::kWaiting;
-    worker.since = Clock::now();
+    workers_.become(index, servers_ready_ ? WorkerState::kLoading : WorkerState::kWaiting, Clock::now());
     generation = ++worker.generation;
     changed_.notify_all();
-    if (worker.state == WorkerState::kWaiting) return;
+    if (worker.state() == WorkerState::kWaiting) return;
   }
   load_worker(index, generation);
 }
@@ -94,8 +83,8 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
           if (worker.generation != generation) return;
           worker.has_program = true;
           worker.occupied.clear();
-          queue_.forget(index);
-          for (const auto& [number, iterators] : iterators_) queue_.put_for(index, number);
+          closures_.forget(index);
+          for (const auto& [number, iterators] : iterators_) closures_.put_for(index, number);
         }
         make_iterators(index, generation);
       },
@@ -107,7 +96,7 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
 // A call of an earlier coordinator's that can't be stopped, as XLA's can't, has to end before anything else is done.
 void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) {
   const auto is_loading = [this, index, generation](const Lock&) {
-    return workers_[index].generation == generation && workers_[index].state == WorkerState::kLoading &&
+    return workers_[index].generation == generation && workers_[index].state() == WorkerState::kLoading &&
            !workers_[index].has_program;
   };
   {
@@ -176,19 +165,18 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     const Lock lock(mutex_);
     if (worker.generation != generation) return;
     ++worker.generation;
-    worker.state = WorkerState::kAway;
+    workers_.become(index, WorkerState::kAway, Clock::now());
     worker.replicas = 0;
     worker.has_program = false;
-    worker.since = Clock::now();
     worker.reason = error.message;
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
     pause = worker.take_backoff();
     const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
     if (error.task.empty()) error.task = worker.name;
-    if (!may_pass) cannot_use(lock, index, error);
+    if (!may_pass) workers_.cannot_use(index, error, Clock::now());
     changed_.notify_all();
     // What it alone can't reach nobody else will tell of.
-    is_news = any_ready_ && !closing_ && (!may_pass || is_server(error.task));
+    is_news = workers_.any_was_ready() && !closing_ && (!may_pass || is_server(error.task));
   }
   if (is_news)
     options_.log.warning("{} can't be used; trying again in {}: {}", worker.name, format_duration(pause),
@@ -214,7 +202,7 @@ void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
     if (worker.generation != generation || worker.making_iterator) return;
     auto found = iterators_.end();
     do {
-      number = queue_.take_for(index);
+      number = closures_.take_for(index);
       found = number ? iterators_.find(*number) : iterators_.end();
     } while (number && (found == iterators_.end() || found->second.error));  // dropped, or nobody will use it
     if (number) {
@@ -244,8 +232,7 @@ void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std
       if (iterators != iterators_.end()) iterators->second.made_on.insert(index);
       refresh_values(lock, index);
       ++progress_;
-    } else if (made.error().code != Code::kUnavailable && worker.state == WorkerState::kReady &&
-               iterators != iterators_.end()) {
+    } else if (made.error().code != Code::kUnavailable && worker.is_ready() && iterators != iterators_.end()) {
       auto& error = iterators->second.error;  // nobody has it yet: its creation fails
       error = made.error();
       if (error->task.empty()) error->task = worker.name;
@@ -256,7 +243,7 @@ void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std
     if (made.error().code == Code::kUnavailable) return worker_lost(index, generation, made.error().message);
     const bool is_missed = [&] {
       const Lock lock(mutex_);
-      return workers_[index].state == WorkerState::kLoading && iterators_.contains(number);
+      return workers_[index].state() == WorkerState::kLoading && iterators_.contains(number);
     }();
     if (is_missed) return load_failed(index, generation, std::move(made).error());
   }
@@ -268,16 +255,14 @@ void Coordinator::worker_ready(std::size_t index) {
   {
     const Lock lock(mutex_);
     Worker& worker = workers_[index];
-    if (worker.state != WorkerState::kLoading) return;
-    worker.state = WorkerState::kReady;
-    worker.paused = false;
+    if (worker.state() != WorkerState::kLoading) return;
+    is_back = worker.was_ready;
     worker.server_trouble_since = {};
-    if (!options_.commands) worker.window = Window(options_.window);
-    worker.since = Clock::now();
-    worker.load_error.reset();
-    is_back = std::exchange(worker.was_ready, true);
+    if (!options_.commands) workers_.set_window(index, Window(options_.window));
+    workers_.set_paused(index, false);
+    workers_.become(index, WorkerState::kReady, Clock::now());
+    workers_.became_ready(index);
     refresh_values(lock, index);
-    any_ready_ = true;
     ++progress_;
     changed_.notify_all();
   }
