@@ -12,6 +12,13 @@ constexpr std::size_t kLeastUnanswered = 64;  // enough to keep some workers bus
 
 }  // namespace
 
+JsonLine Asker::answer(std::string_view status) const {
+  JsonLine answer;
+  answer.add_raw(id ? "id" : "line", label());
+  answer.add("status", status);
+  return answer;
+}
+
 Answers::Answers(WriteText write, bool ordered, std::size_t most)
     : write_(std::move(write)), ordered_(ordered), most_(most), limit_(most), writer_([this] { run(); }) {}
 
@@ -57,6 +64,34 @@ void Answers::put(std::uint64_t line, Kind kind, Form form) {
   }
   items_.push_back({line, std::move(form)});
   if (items_.size() == 1) changed_.notify_one();
+}
+
+void Answers::put(const Asker& asker, Kind kind, JsonLine answer) {
+  put(asker.line, kind, [text = std::move(answer).text()](std::string& out) { out += text; });
+}
+
+void Answers::put_error(const Asker& asker, Kind kind, std::string_view status, const Error& error) {
+  JsonLine answer = asker.answer(status);
+  answer.add("error", error);
+  put(asker, kind, std::move(answer));
+}
+
+void Answers::put_value(const Asker& asker, AppendValue append) {
+  put(asker.line, Kind::kReady, [this, asker, append = std::move(append)](std::string& out) {
+    const std::size_t before = out.size();
+    out += asker.answer("ready").open_text();
+    out += ",\"value\":";
+    if (const auto written = append(out); !written) {
+      out.resize(before);
+      JsonLine answer = asker.answer("error");
+      out += std::move(answer.add("error", written.error())).text();
+      const std::scoped_lock lock(mutex_);
+      --summary_.ready;
+      ++summary_.failed;
+      return;
+    }
+    out += "}\n";
+  });
 }
 
 Result<void> Answers::finish() {

@@ -3,19 +3,31 @@
 //
 // The answers of a closure stream on their way out: formatted and written by a thread of their own, many at a time when
 // many are there, at once when few are. Knows how many lines are unanswered and makes the reader wait.
-// Thread rule: thread-safe. A Form is called on the writing thread.
+// Thread rule: thread-safe. A Form and what appends a value are called on the writing thread.
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tfd/base/json_line.hpp"
 #include "tfd/coordinate/closures.hpp"
 
 namespace tfd::coordinate {
+
+/// Whom an answer is for: the line's id (its JSON text) where it has one, else its number.
+struct Asker {
+  std::uint64_t line = 0;
+  std::optional<std::string> id;
+
+  std::string label() const { return id ? *id : std::to_string(line); }  // JSON
+  /// {"id": …, "status": …}, or "line", to be added to.
+  JsonLine answer(std::string_view status) const;
+};
 
 class Answers {
  public:
@@ -31,11 +43,17 @@ class Answers {
   /// A line without an answer: an empty one. It has a number too.
   void skip();
   void put(std::uint64_t line, Kind kind, Form form);
+  void put(const Asker& asker, Kind kind, JsonLine answer);
+  void put_error(const Asker& asker, Kind kind, std::string_view status, const Error& error);
+  /// "ready" with a value, which may go into files. Where it can't be written, that is the answer.
+  using AppendValue = std::function<Result<void>(std::string&)>;
+  void put_value(const Asker& asker, AppendValue append);
   /// A line that was read takes so much memory until it is answered: fewer may be, where that is much.
   void expect(std::size_t bytes);
   /// Until every line is answered and written.
   Result<void> finish();
   bool broken() const;  // writing failed
+  /// Whose value could not be written counts as failed.
   ClosureStreamSummary summary() const;
 
  private:

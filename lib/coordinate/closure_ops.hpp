@@ -8,6 +8,7 @@
 #include "closure_arguments.hpp"
 #include "closure_line.hpp"
 #include "closure_values.hpp"
+#include "tfd/base/json_line.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
 
 namespace tfd::coordinate {
@@ -18,16 +19,16 @@ class ClosureOps {
   ClosureOps(ClusterCoordinator& coordinator, ArgumentReader& arguments, const ValueWriter& values, Duration timeout)
       : coordinator_(coordinator), arguments_(arguments), values_(values), timeout_(timeout) {}
 
-  /// What follows the label of the answer; `name` is for files of its values.
-  Result<std::string> answer(const ClosureLine& parsed, const std::string& name);
+  /// Adds what the answer says beside its status; `name` is for files of its values.
+  Result<void> answer(const ClosureLine& parsed, const std::string& name, JsonLine& answer);
 
  private:
+  Result<std::string> read(const std::string& variable, const nlohmann::json& fields, const std::string& name);
   Result<std::string> read_on_workers(const std::string& variable, const std::string& name);
-  Result<tensor::Tensor> read(const std::string& variable, const nlohmann::json& fields);
   Result<void> assign(const std::string& variable, const nlohmann::json& fields);
   Result<std::string> change_cluster(const nlohmann::json& fields);
-  Result<std::string> save(const std::string& path);
-  Result<std::string> restore(const std::string& path);
+  Result<void> save(const std::string& path, JsonLine& answer);
+  Result<void> restore(const std::string& path, JsonLine& answer);
   Deadline deadline() const { return Deadline::after(timeout_); }
 
   ClusterCoordinator& coordinator_;

@@ -1,15 +1,31 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values of closures as JSON: nested lists, or {"npy": PATH} where a tensor is larger than the limit and is written to
-// a file beside. Private to the room. Thread rule: thread-safe.
+// Values of closures in lines: how a line names them, and how an answer has them. A line says {"remote": ID}, or
+// {"remote": ID, "result": N} for one of several results, anywhere in a structure. An answer has nested lists, or
+// {"npy": PATH} where a tensor is larger than the limit and is written to a file beside. Private to the room; includes
+// nlohmann/json.hpp. Thread rule: thread-safe.
 #include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tfd/runtime/task_client.hpp"
 
 namespace tfd::coordinate {
+
+struct RemoteRef {
+  std::string id;  // its JSON text
+  std::optional<std::size_t> result;
+};
+
+/// Adds all of a structure. kInvalidArgument: an object means to be one and isn't; `op` is for its message.
+Result<void> collect_remotes(std::string_view op, const nlohmann::ordered_json& value, std::vector<RemoteRef>& out);
+/// Those of a release, which names whole closures and nothing else. kInvalidArgument says what it has beside them.
+Result<std::vector<std::string>> collect_released(const nlohmann::ordered_json& value);
 
 class ValueWriter {
  public:
@@ -22,8 +38,15 @@ class ValueWriter {
   Result<void> append(const runtime::ClosureOutcome& outcome, std::optional<std::size_t> result,
                       const std::string& name, std::string& out) const;
   Result<void> append(const tensor::Tensor& tensor, const std::string& name, std::string& out) const;
+  /// A structure with the values in place of what names them; NAME.0 is for the files of the first.
+  using Find = std::function<const runtime::ClosureOutcome&(const std::string& id)>;
+  Result<void> append_structure(const nlohmann::ordered_json& value, const Find& find, const std::string& name,
+                                std::string& out) const;
 
  private:
+  Result<void> append_part(const nlohmann::ordered_json& value, const Find& find, const std::string& name, int& files,
+                           std::string& out) const;
+
   std::optional<std::uint64_t> limit_;
   std::string directory_;
 };

@@ -36,6 +36,8 @@ class JsonLine {
   JsonLine& add_raw(std::string_view key, std::string_view json);
   /// The object; with its final newline.
   std::string text() && { return std::move(text_) + "}\n"; }
+  /// Without its end: the caller appends more.
+  std::string_view open_text() const { return text_; }
 
  private:
   void begin(std::string_view key);
