@@ -33,7 +33,7 @@ void Coordinator::send_aftermath() {
 }
 
 void Coordinator::send_fence(std::size_t server, std::uint64_t sequence) {
-  servers_[server].client->update(
+  ps_->task(server).update(
       epoch_, sequence, {}, Deadline::never(),
       [this, server, sequence](const Result<bool>& answer) { fence_answered(server, sequence, answer); });
 }
@@ -69,8 +69,8 @@ void Coordinator::settle() {
     if (fatal_ || closing_ || below - settled_ < kSettleStep) return;
   }
   settled_ = below;
-  for (const Server& server : servers_)
-    server.client->settle(epoch_, below, Deadline::after(kFencePause * 10), [](const Result<void>&) {});
+  for (std::size_t i = 0; i < servers_.size(); ++i)
+    ps_->task(i).settle(epoch_, below, Deadline::after(kFencePause * 10), [](const Result<void>&) {});
 }
 
 }  // namespace tfd::coordinate

@@ -126,12 +126,6 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   runtime::allow_large_messages(endpoint);
   owned_endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
   endpoint_ = owned_endpoint_.get();
-  std::vector<std::pair<std::string, std::string>> ps;
-  for (Server& server : servers_) {
-    server.client = std::make_unique<runtime::TaskClient>(
-        *endpoint_, endpoint_->add_peer(server.name, server.address, {.patience = options_.rejoin}), server.name);
-    ps.emplace_back(server.name, server.address);
-  }
   for (Worker& worker : workers_)
     worker.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address),
                                                           worker.name);
@@ -139,16 +133,13 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
                                             &program::VariableDef::synchronization) != program_.variables.end();
   if (has_copies && !options_.commands)
     copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
-  placement_ = runtime::place_variables(program_, std::move(ps), copies_);
-  packed_ = runtime::PackedProgram::pack(program_, placement_);
   TFD_TRY(load_servers(deadline));
   servers_ready_ = true;
   opened_ = true;
   // Workers that are up by now; later ones come as events. On the I/O thread, where workers change.
   endpoint_->post([this] {
-    for (const Server& server : servers_)
-      if (endpoint_->state(server.client->peer()) != transport::PeerState::kUp)
-        return server_lost(server, "it disconnected");
+    for (std::size_t i = 0; i < servers_.size(); ++i)
+      if (!ps_->is_up(i)) return server_lost(servers_[i], "it disconnected");
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       const transport::PeerId peer = workers_[i].client->peer();
       if (endpoint_->state(peer) == transport::PeerState::kUp) worker_up(i, endpoint_->incarnation_of(peer));

@@ -17,6 +17,7 @@
 #include "closure_table.hpp"
 #include "evaluation.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
+#include "tfd/runtime/parameter_servers.hpp"
 #include "worker_pool.hpp"
 
 namespace tfd::coordinate {
@@ -33,9 +34,7 @@ inline constexpr const char* kRestarted = "it was restarted and has lost its var
 struct Server {
   std::string name;
   std::string address;
-  std::unique_ptr<runtime::TaskClient> client;
-  transport::Incarnation incarnation = 0;  // of the one that has our variables
-  Clock::time_point away_since{};          // silent, or without a connection; zero: it is there
+  Clock::time_point away_since{};  // silent, or without a connection; zero: it is there
   bool has_connection = true;
 };
 
@@ -145,7 +144,7 @@ class Coordinator final : public ClusterCoordinator {
   void worker_ready(std::size_t index);
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
-  void server_checked(std::size_t index, std::uint64_t generation, const Server& server, const Error& error,
+  void server_checked(std::size_t index, std::uint64_t generation, std::size_t server, const Error& error,
                       const Result<runtime::TaskStatus>& status);
   void resume_worker_soon(std::size_t index, std::uint64_t generation);
   bool is_server(const std::string& task) const;
@@ -180,19 +179,10 @@ class Coordinator final : public ClusterCoordinator {
   void server_away(std::size_t index, const transport::PeerEvent& event);   // on the I/O thread
   void server_back(std::size_t index);                                      // on the I/O thread
   Result<void> wait_for_servers(const std::vector<std::size_t>& indices, const Error& why);
-  /// Asks every server at once, question(server, index, callback), and again after its connection broke. The first
-  /// error in the order of servers.
-  template <class T, class Ask>
-  Result<std::vector<Result<T>>> ask_all(const Ask& question);
   void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
   void end_all(Error error);                                          // on the I/O thread
-  Result<const variable::PlacedVariable*> find_placed(const std::string& variable) const;
-  /// Asks each parameter server once for its shards among those that are missing.
-  using AskShards = std::function<void(runtime::TaskClient&, const std::vector<std::size_t>& shards,
-                                       runtime::TaskClient::Callback<std::vector<tensor::Tensor>>)>;
-  Result<void> read_shards(const variable::PlacedVariable& placed, const AskShards& ask,
-                           std::vector<tensor::Tensor>& parts);
-  Result<tensor::Tensor> read_copies(const std::string& variable, Deadline deadline);
+  Result<void> check_placed(const std::string& variable) const;
+  Result<void> check_table(const std::string& variable, const char* how) const;
   template <class T, class Ask>
   Result<T> ask(const Ask& question);
 
@@ -221,6 +211,7 @@ class Coordinator final : public ClusterCoordinator {
   ClosureTable closures_;
   WorkerPool workers_;  // grows on the I/O thread, under the lock
   std::vector<Server> servers_;
+  std::unique_ptr<runtime::ParameterServers> ps_;  // those, in their order
   std::uint64_t settled_ = 0;  // numbers of updates that parameter servers know to be over; I/O thread only
   bool balance_is_due_ = false;
   std::optional<Error> fatal_;                      // a parameter server was lost: the answer to everything

@@ -120,12 +120,12 @@ void Coordinator::may_be_fenced(const Dispatched& one, Error error) {
         });
   };
   if (servers_.empty()) return look_at_worker();
-  servers_.front().client->status(Deadline::after(kStatusAnswer),
-                                  [this, error, as_it_is, look_at_worker](const Result<runtime::TaskStatus>& status) {
-                                    if (!status) return as_it_is();
-                                    if (status->epoch != epoch_) return fenced_off(error);
-                                    look_at_worker();
-                                  });
+  ps_->task(0).status(Deadline::after(kStatusAnswer),
+                      [this, error, as_it_is, look_at_worker](const Result<runtime::TaskStatus>& status) {
+                        if (!status) return as_it_is();
+                        if (status->epoch != epoch_) return fenced_off(error);
+                        look_at_worker();
+                      });
 }
 
 /// Nothing of this run is taken any more.

@@ -108,7 +108,7 @@ Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
     for (const Worker& worker : workers_)
       if (!worker.has_left) add_if_up(*worker.client);
   }
-  for (const Server& server : servers_) add_if_up(*server.client);
+  for (std::size_t i = 0; i < servers_.size(); ++i) add_if_up(ps_->task(i));
   return dismiss(tasks, epoch_, deadline);
 }
 

@@ -135,7 +135,8 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
 // One worker says that a parameter server is gone. If it is there for us, it is that worker's trouble, and passes or
 // not.
 void Coordinator::server_reported(std::size_t index, std::uint64_t generation, const Error& error) {
-  const auto server = std::ranges::find(servers_, error.task, &Server::name);
+  const auto server =
+      static_cast<std::size_t>(std::ranges::find(servers_, error.task, &Server::name) - servers_.begin());
   bool passes = false;
   {
     const Lock lock(mutex_);
@@ -145,26 +146,26 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
     passes = transient_ && transient_->pass(error);  // of an evaluation: closures' reports were counted
     if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
   }
-  if (transient_ && !passes) return server_lost(*server, error.message);
+  if (transient_ && !passes) return server_lost(servers_[server], error.message);
   if (passes) {
     options_.log.info("{}: {}; trying again", error.task, error.message);
     return resume_worker_soon(index, generation);
   }
   options_.log.info("{} can't reach {} ({}); checking it", workers_[index].name, error.task, error.message);
-  server->client->status(Deadline::after(kStatusAnswer),
-                         [this, index, generation, server, error](const Result<runtime::TaskStatus>& status) {
-                           server_checked(index, generation, *server, error, status);
-                         });
+  ps_->task(server).status(Deadline::after(kStatusAnswer),
+                           [this, index, generation, server, error](const Result<runtime::TaskStatus>& status) {
+                             server_checked(index, generation, server, error, status);
+                           });
 }
 
-void Coordinator::server_checked(std::size_t index, std::uint64_t generation, const Server& server, const Error& error,
+void Coordinator::server_checked(std::size_t index, std::uint64_t generation, std::size_t server, const Error& error,
                                  const Result<runtime::TaskStatus>& status) {
   if (!status) {
     const bool may_pass = status.error().code == Code::kUnavailable || status.error().code == Code::kDeadlineExceeded;
-    if (!may_pass) return server_lost(server, status.error().message);
+    if (!may_pass) return server_lost(servers_[server], status.error().message);
     return resume_worker_soon(index, generation);  // it is away for us, too: server_event() says for how long
   }
-  if (status->incarnation != server.incarnation) return server_lost(server, kRestarted);
+  if (status->incarnation != ps_->incarnation(server)) return server_lost(servers_[server], kRestarted);
   if (status->epoch != epoch_) return fenced_off(error);
   bool is_its_own = false;
   {

@@ -190,9 +190,8 @@ Result<std::vector<std::string>> iterators_of(const program::FunctionDef& functi
   return ids;
 }
 
-Result<std::vector<RemoteVariables::Lookup>> lookups_of(const program::FunctionDef& function,
-                                                        const CallContext& context) {
-  std::vector<RemoteVariables::Lookup> lookups;
+Result<std::vector<RowLookup>> lookups_of(const program::FunctionDef& function, const CallContext& context) {
+  std::vector<RowLookup> lookups;
   for (const program::InputBinding& input : function.inputs) {
     if (input.lookup.empty()) continue;
     Tensor ids = TFD_TRY(bind_source(input, context, DType::kS64));

@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "remote_variables.hpp"
 #include "tfd/data/dataset.hpp"
 #include "tfd/runtime/replica_copies.hpp"
+#include "tfd/runtime/row_lookup.hpp"
+#include "tfd/runtime/task_client.hpp"
 #include "worker_program.hpp"
 
 namespace tfd::runtime {
@@ -64,8 +65,7 @@ Result<std::vector<std::string>> iterators_of(const program::FunctionDef& functi
 std::string own_iterator_id(const std::string& dataset);
 
 /// What the function looks up in this call, in the order of its inputs.
-Result<std::vector<RemoteVariables::Lookup>> lookups_of(const program::FunctionDef& function,
-                                                        const CallContext& context);
+Result<std::vector<RowLookup>> lookups_of(const program::FunctionDef& function, const CallContext& context);
 
 /// Of what the outputs assign as a difference: it adds what has changed since `read`, which has the copies by their
 /// names.

@@ -1,222 +1,551 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/runtime/parameter_servers.hpp"
 
+#include <algorithm>
+#include <condition_variable>
 #include <mutex>
+#include <numeric>
 #include <set>
 
-#include "remote_variables.hpp"
+#include "activity.hpp"
 #include "tfd/runtime/gather.hpp"
 #include "tfd/runtime/message_limits.hpp"
 #include "tfd/runtime/sharded_state.hpp"
 
 namespace tfd::runtime {
-namespace {
 
-class Servers final : public ParameterServers {
+/// What is asked of some parameter servers, until all have answered: who failed can be asked again.
+class ParameterServers::Operation : public Waits, public std::enable_shared_from_this<Operation> {
  public:
-  Servers(const Placement& placement, ParameterServersOptions options)
-      : placement_(placement), options_(std::move(options)) {}
+  using Done = std::function<void(std::optional<Error>)>;  // keeps the operation
+  using Question = std::function<void(TaskClient& task, Done done)>;
+  struct Failure {
+    std::size_t server;
+    Error error;
+  };
 
-  Result<void> open(Deadline deadline) {
-    transport::EndpointOptions endpoint;
-    endpoint.name = options_.name;
-    endpoint.log = options_.log.for_room("transport");
-    allow_large_messages(endpoint);
-    endpoint.on_peer = [this](const transport::PeerEvent& event) { look(event); };
-    endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
-    for (const auto& [name, address] : placement_.ps)
-      tasks_.emplace_back(
-          *endpoint_,
-          endpoint_->add_peer(name, address, {.patience = options_.rejoin, .deadlines_wait_for_bytes = true}), name);
-    variables_ = std::make_unique<RemoteVariables>(*endpoint_, placement_, options_.rejoin);
-    TFD_TRY(endpoint_->wait_up(peers(), deadline), "parameter servers");
-    for (const TaskClient& task : tasks_) incarnations_.push_back(endpoint_->incarnation_of(task.peer()));
-    return {};
+  void add(std::size_t server, const std::string& name, Question question) {
+    parts_.push_back({server, name, std::move(question)});
   }
 
-  void set_epoch(std::uint64_t epoch) override {
-    for (TaskClient& task : tasks_) task.set_epoch(epoch);
-    variables_->set_epoch(epoch);
+  /// Asks whoever hasn't answered, and nobody is waiting for.
+  void start(std::vector<TaskClient>& tasks) {
+    std::vector<Part*> asked;
+    {
+      const std::scoped_lock lock(mutex_);
+      for (Part& part : parts_)
+        if (part.state == PartState::kToAsk) asked.push_back(&part);
+      for (Part* part : asked) part->state = PartState::kAsked;
+    }
+    for (Part* part : asked)
+      part->question(tasks[part->server],
+                     [self = shared_from_this(), part](std::optional<Error> error) { self->answered(*part, error); });
   }
 
-  Result<void> load(const program::Program& program, std::uint64_t epoch, Deadline deadline) override {
-    set_epoch(epoch);
-    const auto packed = PackedProgram::pack(program, placement_);
-    TFD_TRY(ask_all<void>([&](TaskClient& task, std::size_t, auto done) {
-      task.load_program(packed, epoch, deadline, std::move(done));
-    }));
-    return {};
+  /// For all answers, or for the first failure. Each request ends by its own deadline.
+  Result<void> wait(const std::stop_token& stop, bool for_all) {
+    std::unique_lock lock(mutex_);
+    const auto is_over = [&] { return !has(PartState::kAsked) || (!for_all && first_failure_.has_value()); };
+    done_.wait(lock, stop, is_over);
+    if (!for_all && first_failure_) return fail(*first_failure_);
+    return is_over() ? Result<void>() : fail(Code::kCancelled, "this task is stopping");
   }
 
-  Result<std::uint64_t> claim(const Claim& claim, Deadline deadline) override {
-    auto epochs = gather<std::uint64_t>(
-        1, [&](std::size_t, auto done) { tasks_.front().claim(claim, deadline, std::move(done)); });
-    return std::move(epochs.front());
-  }
-
-  Result<std::vector<TaskStatus>> status(Deadline deadline) override {
-    auto answers = TFD_TRY(
-        ask_all<TaskStatus>([&](TaskClient& task, std::size_t, auto done) { task.status(deadline, std::move(done)); }));
-    std::vector<TaskStatus> out;
-    for (auto& answer : answers) out.push_back(std::move(*answer));
+  /// What failed, to be asked again by start().
+  std::vector<Failure> take_failures() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<Failure> out;
+    for (Part& part : parts_) {
+      if (!part.error) continue;
+      out.push_back({part.server, std::move(*part.error)});
+      part.error.reset();
+      part.state = PartState::kToAsk;
+    }
     return out;
   }
 
-  Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names, Deadline deadline) override {
-    return again<std::vector<tensor::Tensor>>([&] { return variables_->start_read(names, deadline).wait(); });
-  }
-
-  Result<std::vector<tensor::Tensor>> look_up(const std::vector<RowLookup>& lookups, Deadline deadline) override {
-    return again<std::vector<tensor::Tensor>>([&] { return variables_->start_lookup(lookups, deadline).wait(); });
-  }
-
-  Result<void> update(std::uint64_t epoch, const std::vector<variable::Update>& updates, Deadline deadline) override {
-    const std::uint64_t sequence = sequence_++;
-    return again<void>(
-        [&] { return variables_->update(epoch, sequence, updates, deadline, {}, endpoint_->incarnation()); });
-  }
-
-  Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) override {
-    const auto found = placement_.placed.find(variable);
-    if (found == placement_.placed.end()) return fail(Code::kNotFound, "no variable '{}'", variable);
-    const auto parts = TFD_TRY(cut_state(placement_, {{variable, value}}));
-    TFD_TRY(ask_all<void>([&](TaskClient& task, std::size_t i, auto done) {
-      if (parts[i].empty()) return done({});
-      task.assign(parts[i], deadline, std::move(done));
-    }));
-    return {};
-  }
-
-  Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows, const tensor::Tensor& values,
-                           Deadline deadline) override {
-    const auto found = placement_.placed.find(variable);
-    if (found == placement_.placed.end()) return fail(Code::kNotFound, "no variable '{}'", variable);
-    const auto home = static_cast<std::size_t>(found->second.ps.front());
-    TFD_TRY(ask_all<void>([&](TaskClient& task, std::size_t i, auto done) {
-      if (i != home) return done({});
-      task.assign_rows({{variable::UpdateKind::kAssignRows, variable, values, rows}}, deadline, std::move(done));
-    }));
-    return {};
-  }
-
-  Result<NamedState> export_state(Deadline deadline) override {
-    auto answers = TFD_TRY(ask_all<NamedState>(
-        [&](TaskClient& task, std::size_t, auto done) { task.export_state(deadline, std::move(done)); }));
-    std::vector<NamedState> parts;
-    for (auto& answer : answers) parts.push_back(std::move(*answer));
-    return join_state(placement_, std::move(parts));
-  }
-
-  Result<void> import_state(const NamedState& state, Deadline deadline) override {
-    const auto parts = TFD_TRY(cut_state(placement_, state));
-    TFD_TRY(ask_all<void>(
-        [&](TaskClient& task, std::size_t i, auto done) { task.import_state(parts[i], deadline, std::move(done)); }));
-    return {};
-  }
-
-  Result<void> use_averages(Deadline deadline) override {
-    TFD_TRY(
-        ask_all<void>([&](TaskClient& task, std::size_t, auto done) { task.use_averages(deadline, std::move(done)); }));
-    return {};
-  }
-
-  Result<void> shutdown(std::uint64_t epoch, Deadline deadline) override {
-    TFD_TRY(ask_all<void>(
-        [&](TaskClient& task, std::size_t, auto done) { task.shutdown(epoch, deadline, std::move(done)); }));
-    return {};
+  std::vector<std::string> missing() const override {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> names;
+    for (const Part& part : parts_)
+      if (part.state == PartState::kAsked) names.push_back(part.name);
+    return names;
   }
 
  private:
-  std::vector<transport::PeerId> peers() const {
-    std::vector<transport::PeerId> out;
-    for (const TaskClient& task : tasks_) out.push_back(task.peer());
-    return out;
+  enum class PartState : std::uint8_t { kToAsk, kAsked, kAnswered };
+  struct Part {
+    std::size_t server;
+    std::string name;
+    Question question;
+    PartState state = PartState::kToAsk;
+    std::optional<Error> error = {};
+  };
+
+  bool has(PartState state) const { return std::ranges::find(parts_, state, &Part::state) != parts_.end(); }
+
+  void answered(Part& part, std::optional<Error>& error) {
+    const std::scoped_lock lock(mutex_);
+    part.state = PartState::kAnswered;
+    if (error && error->task.empty()) error->task = part.name;
+    if (error && !first_failure_) first_failure_ = error;
+    part.error = std::move(error);
+    done_.notify_all();
   }
 
-  /// Asks all at once: question(task, index, callback). The first error in the order of the placement.
-  template <class T, class Ask>
-  Result<std::vector<Result<T>>> ask_all(const Ask& question) {
-    auto answers = gather<T>(tasks_.size(), [&](std::size_t i, auto done) { question(tasks_[i], i, std::move(done)); });
-    for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      if (answers[i]) continue;
-      Error error = std::move(answers[i]).error();
-      if (error.task.empty()) error.task = tasks_[i].name();
-      return fail(std::move(error));
-    }
-    return answers;
-  }
+  mutable std::mutex mutex_;
+  std::condition_variable_any done_;
+  std::vector<Part> parts_;  // complete before the first start()
+  std::optional<Error> first_failure_;
+};
 
-  bool is_other_process() const {
-    for (std::size_t i = 0; i < tasks_.size(); ++i)
-      if (endpoint_->incarnation_of(tasks_[i].peer()) != incarnations_[i]) return true;
-    return false;
-  }
-
-  /// Once more after a connection broke, if the other end is who it was. What a successor answers is no answer.
-  template <class T, class Do>
-  Result<T> again(const Do& action) {
-    Result<T> result = action();
-    const auto is_cut = [&] { return !result && (result.error().code == Code::kUnavailable || is_other_process()); };
-    for (int attempt = 0; attempt < kAttempts && is_cut(); ++attempt) {
-      TFD_TRY(still_there(result.error()));
-      result = action();
-    }
-    return result;
-  }
+/// Waits for parameter servers that were cut off, as long as nothing says that their processes have ended.
+class ParameterServers::Rejoin {
+ public:
+  explicit Rejoin(Duration patience) : patience_(patience) {}
 
   // On the I/O thread.
   void look(const transport::PeerEvent& event) {
     if (event.state != transport::PeerState::kLost || !event.is_gone) return;
-    const std::scoped_lock lock(gone_mutex_);
+    const std::scoped_lock lock(mutex_);
     gone_.insert(event.name);
   }
 
-  /// Not for one whose process has ended.
-  Result<void> wait_for_all() const {
-    constexpr auto kLook = std::chrono::milliseconds(50);
-    const Deadline deadline = Deadline::after(options_.rejoin);
-    for (;;) {
-      auto up = endpoint_->wait_up(peers(), Deadline::after(kLook).earlier_of(deadline));
-      if (up || deadline.expired() || up.error().code != Code::kDeadlineExceeded) return up;
-      const std::scoped_lock lock(gone_mutex_);
-      if (!gone_.empty()) return up;
-    }
-  }
-
-  Result<void> still_there(const Error& why) {
-    const auto up = wait_for_all();
-    for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      const bool here = endpoint_->state(tasks_[i].peer()) == transport::PeerState::kUp;
-      if (here && endpoint_->incarnation_of(tasks_[i].peer()) == incarnations_[i]) continue;
+  Result<void> wait(ParameterServers& servers, const Error& why, int attempt) const {
+    if (attempt >= kAttempts) return fail(why);
+    const auto up = wait_for_all(servers);
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+      const TaskClient& task = servers.task(i);
+      const bool is_same = servers.endpoint_.incarnation_of(task.peer()) == servers.incarnations_[i];
+      if (servers.is_up(i) && is_same) continue;
       return fail(Error{Code::kUnavailable,
-                        fmt::format("parameter server {} is gone: {}", tasks_[i].name(),
-                                    here ? "another process answers at its address" : why.message),
-                        tasks_[i].name()});
+                        fmt::format("parameter server {} is gone: {}", task.name(),
+                                    servers.is_up(i) ? "another process answers at its address" : why.message),
+                        task.name()});
     }
     return up;
   }
 
+ private:
   static constexpr int kAttempts = 5;
 
-  const Placement placement_;
-  const ParameterServersOptions options_;
-  mutable std::mutex gone_mutex_;
+  Result<void> wait_for_all(const ParameterServers& servers) const {
+    constexpr auto kLook = std::chrono::milliseconds(50);
+    const Deadline deadline = Deadline::after(patience_);
+    for (;;) {
+      auto up = servers.endpoint_.wait_up(servers.peers(), Deadline::after(kLook).earlier_of(deadline));
+      if (up || deadline.expired() || up.error().code != Code::kDeadlineExceeded) return up;
+      const std::scoped_lock lock(mutex_);
+      if (!gone_.empty()) return up;
+    }
+  }
+
+  const Duration patience_;
+  mutable std::mutex mutex_;
   std::set<std::string> gone_;  // those whose process has ended: filled on the I/O thread
-  std::unique_ptr<transport::Endpoint> endpoint_;  // after what its thread uses
-  std::vector<TaskClient> tasks_;
-  std::unique_ptr<RemoteVariables> variables_;  // after the endpoint it uses
-  std::vector<transport::Incarnation> incarnations_;
-  std::uint64_t sequence_ = 0;
 };
 
+namespace {
+
+/// One tensor on its way, in parts.
+struct WantedTensor {
+  const variable::PlacedVariable* placed = nullptr;
+  std::vector<tensor::Tensor> parts;  // by shard; each is written by one callback, and read when all are there
+  // Of a lookup:
+  bool is_lookup = false;
+  tensor::Shape indices_shape;
+  std::vector<std::int64_t> positions;  // in the unique rows
+  std::vector<variable::Sharding::Share> shares;
+
+  Result<tensor::Tensor> assemble() &&;
+};
+
+tensor::Tensor to_tensor(const std::vector<std::int64_t>& indices) {
+  auto out = tensor::Tensor::uninitialized(tensor::DType::kS64, {static_cast<std::int64_t>(indices.size())});
+  std::copy(indices.begin(), indices.end(), out.mutable_as<std::int64_t>());
+  return out;
+}
+
+/// "no row 12: there are 10" says which table. Not kOutOfRange, which is the end of the data.
+Error bad_rows(Error error, const std::string& table) {
+  error.code = Code::kInvalidArgument;
+  return std::move(error).within(fmt::format("'{}'", table));
+}
+
+Result<tensor::Tensor> WantedTensor::assemble() && {
+  if (!is_lookup) return join_value(*placed, parts);
+  const auto there =
+      std::find_if(parts.begin(), parts.end(), [](const tensor::Tensor& part) { return part.has_value(); });
+  if (there == parts.end()) return fail(Code::kInternal, "no rows of '{}'", placed->name);
+  tensor::Shape none = placed->sharding.shape();
+  none[0] = 0;
+  for (tensor::Tensor& part : parts)  // the shards that weren't asked
+    if (!part.has_value()) part = tensor::Tensor::uninitialized(there->dtype(), none);
+  const auto unique = TFD_TRY(placed->sharding.join(shares, parts), placed->name);
+  tensor::Shape shape = indices_shape;
+  shape.insert(shape.end(), none.begin() + 1, none.end());
+  return TFD_TRY(variable::gather_rows(unique, to_tensor(positions))).reshaped(std::move(shape));
+}
+
 }  // namespace
+
+struct ParameterServers::Pending::State final : Operation {
+  std::vector<WantedTensor> wanted;
+  std::optional<Error> refused;  // it couldn't even be asked
+
+  using Slots = std::vector<std::pair<std::size_t, std::size_t>>;  // (wanted, shard) of each tensor of an answer
+  /// What `done`, which keeps this, is told when the answer is there.
+  TaskClient::Callback<std::vector<tensor::Tensor>> into(Slots slots, Done done) {
+    return [this, slots = std::move(slots), done = std::move(done)](Result<std::vector<tensor::Tensor>> answer) {
+      if (!answer) return done(std::move(answer).error());
+      for (std::size_t i = 0; i < slots.size(); ++i)
+        wanted[slots[i].first].parts[slots[i].second] = std::move((*answer)[i]);
+      done(std::nullopt);
+    };
+  }
+};
+
+ParameterServers::ParameterServers(transport::Endpoint& endpoint, const Placement& placement, ServerPolicy policy)
+    : endpoint_(endpoint), policy_(std::move(policy)), placement_(placement) {
+  for (const auto& [name, address] : placement_.ps)
+    tasks_.emplace_back(endpoint, endpoint.add_peer(name, address, policy_.peer), name);
+  incarnations_.resize(tasks_.size());
+}
+
+ParameterServers::~ParameterServers() {
+  if (policy_.leaves_peers) return;
+  for (const TaskClient& task : tasks_) endpoint_.remove_peer(task.peer());
+}
 
 Result<std::unique_ptr<ParameterServers>> ParameterServers::connect(const Placement& placement,
                                                                     ParameterServersOptions options,
                                                                     Deadline deadline) {
-  auto servers = std::make_unique<Servers>(placement, std::move(options));
-  TFD_TRY(servers->open(deadline));
+  const auto rejoin = std::make_shared<Rejoin>(options.rejoin);  // with the endpoint's thread
+  transport::EndpointOptions endpoint;
+  endpoint.name = options.name;
+  endpoint.log = options.log.for_room("transport");
+  allow_large_messages(endpoint);
+  endpoint.on_peer = [rejoin](const transport::PeerEvent& event) { rejoin->look(event); };
+  auto owned = TFD_TRY(options.make_endpoint(std::move(endpoint)));
+  ServerPolicy policy{.peer = {.patience = options.rejoin, .deadlines_wait_for_bytes = true}};
+  auto servers = std::make_unique<ParameterServers>(*owned, placement, std::move(policy));
+  servers->policy_.on_cut = [all = servers.get(), rejoin](const auto&, const Error& why, int attempt) {
+    return rejoin->wait(*all, why, attempt);
+  };
+  servers->owned_ = std::move(owned);
+  TFD_TRY(servers->wait_up(deadline), "parameter servers");
   return servers;
+}
+
+std::vector<transport::PeerId> ParameterServers::peers() const {
+  std::vector<transport::PeerId> out;
+  for (const TaskClient& task : tasks_) out.push_back(task.peer());
+  return out;
+}
+
+bool ParameterServers::is_up(std::size_t server) const {
+  return endpoint_.state(tasks_[server].peer()) == transport::PeerState::kUp;
+}
+
+Result<void> ParameterServers::wait_up(Deadline deadline) {
+  TFD_TRY(endpoint_.wait_up(peers(), deadline));
+  for (std::size_t i = 0; i < tasks_.size(); ++i) incarnations_[i] = endpoint_.incarnation_of(tasks_[i].peer());
+  return {};
+}
+
+Result<void> ParameterServers::reach(Deadline deadline) const {
+  const auto up = endpoint_.wait_up(peers(), deadline);
+  if (up) return {};
+  for (std::size_t i = 0; i < tasks_.size(); ++i)
+    if (!is_up(i))
+      return fail(Error{Code::kUnavailable, fmt::format("can't reach {}: {}", tasks_[i].name(), up.error().message),
+                        tasks_[i].name()});
+  return {};
+}
+
+void ParameterServers::set_epoch(std::uint64_t epoch) {
+  for (TaskClient& task : tasks_) task.set_epoch(epoch);
+}
+
+Result<const variable::PlacedVariable*> ParameterServers::find(const std::string& variable) const {
+  const auto found = placement_.placed.find(variable);
+  if (found == placement_.placed.end())
+    return fail(Code::kNotFound, "variable '{}' is not on a parameter server", variable);
+  return &found->second;
+}
+
+std::vector<std::size_t> ParameterServers::all() const {
+  std::vector<std::size_t> out(tasks_.size());
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+Result<void> ParameterServers::finish(const std::shared_ptr<Operation>& operation, const std::stop_token& stop) {
+  const Activity::Waiting waiting(policy_.activity, operation);
+  for (int attempt = 0;; ++attempt) {
+    TFD_TRY(operation->wait(stop, policy_.on_cut != nullptr));
+    const auto failures = operation->take_failures();
+    if (failures.empty()) return {};
+    const auto is_cut = [this](const Operation::Failure& failure) {  // what a successor answers is no answer
+      const auto now = endpoint_.incarnation_of(tasks_[failure.server].peer());
+      return failure.error.code == Code::kUnavailable || now != incarnations_[failure.server];
+    };
+    std::vector<std::size_t> cut;
+    for (const Operation::Failure& failure : failures) {
+      if (!is_cut(failure)) return fail(failure.error);
+      cut.push_back(failure.server);
+    }
+    TFD_TRY(policy_.on_cut(cut, failures.front().error, attempt));
+    operation->start(tasks_);
+  }
+}
+
+Result<void> ParameterServers::do_on(const std::vector<std::size_t>& servers, const Ask& ask,
+                                     const std::stop_token& stop) {
+  const auto operation = std::make_shared<Operation>();  // with the callbacks
+  for (const std::size_t i : servers)
+    operation->add(i, tasks_[i].name(), [&ask, i](TaskClient& task, Operation::Done done) {
+      ask(task, i, [done = std::move(done)](Result<void> answer) {
+        done(answer ? std::nullopt : std::optional(std::move(answer).error()));
+      });
+    });
+  operation->start(tasks_);
+  return finish(operation, stop);
+}
+
+template <class T, class Question>
+Result<std::vector<T>> ParameterServers::ask_all(const Question& question) {
+  const auto answers = std::make_shared<std::vector<T>>(tasks_.size());  // with the callbacks
+  TFD_TRY(do_on(all(), [&](TaskClient& task, std::size_t i, TaskClient::Callback<void> done) {
+    question(task, [answers, i, done = std::move(done)](Result<T> answer) {
+      if (!answer) return done(fail(std::move(answer).error()));
+      (*answers)[i] = std::move(*answer);
+      done({});
+    });
+  }));
+  return std::move(*answers);
+}
+
+Result<std::uint64_t> ParameterServers::claim(const Claim& claim, Deadline deadline) {
+  auto epochs =
+      gather<std::uint64_t>(1, [&](std::size_t, auto done) { tasks_.front().claim(claim, deadline, std::move(done)); });
+  return std::move(epochs.front());
+}
+
+Result<void> ParameterServers::load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline) {
+  set_epoch(epoch);
+  return do_on(all(), [&](TaskClient& task, std::size_t, auto done) {
+    task.load_program(program, epoch, deadline, std::move(done));
+  });
+}
+
+Result<std::vector<TaskStatus>> ParameterServers::status(Deadline deadline) {
+  return ask_all<TaskStatus>([&](TaskClient& task, auto done) { task.status(deadline, std::move(done)); });
+}
+
+ParameterServers::Pending ParameterServers::start_read(const std::vector<std::string>& names, Deadline deadline) {
+  Pending pending;
+  pending.servers_ = this;
+  pending.state_ = std::make_shared<Pending::State>();
+  Pending::State* const state = pending.state_.get();
+  std::vector<std::vector<std::string>> asked(tasks_.size());
+  std::vector<Pending::State::Slots> slots(tasks_.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto placed = find(names[i]);
+    if (!placed) {
+      state->refused = placed.error();
+      return pending;
+    }
+    WantedTensor& wanted = state->wanted.emplace_back();
+    wanted.placed = *placed;
+    wanted.parts.resize((*placed)->ps.size());
+    for (std::size_t shard = 0; shard < wanted.parts.size(); ++shard) {
+      const auto ps = static_cast<std::size_t>((*placed)->ps[shard]);
+      asked[ps].push_back(stored_name(**placed, shard));
+      slots[ps].emplace_back(i, shard);
+    }
+  }
+  for (std::size_t ps = 0; ps < tasks_.size(); ++ps) {
+    if (asked[ps].empty()) continue;
+    state->add(ps, tasks_[ps].name(),
+               [state, stored = std::move(asked[ps]), mine = std::move(slots[ps]), deadline](
+                   TaskClient& task, Operation::Done done) { task.read(stored, deadline, state->into(mine, done)); });
+  }
+  state->start(tasks_);
+  return pending;
+}
+
+ParameterServers::Pending ParameterServers::start_lookup(const std::vector<RowLookup>& lookups, Deadline deadline) {
+  Pending pending;
+  pending.servers_ = this;
+  pending.state_ = std::make_shared<Pending::State>();
+  Pending::State* const state = pending.state_.get();
+  std::vector<std::vector<std::pair<std::string, tensor::Tensor>>> asked(tasks_.size());
+  std::vector<Pending::State::Slots> slots(tasks_.size());
+  const auto add = [&](const RowLookup& lookup) -> Result<void> {
+    WantedTensor wanted;
+    wanted.placed = TFD_TRY(find(lookup.table));
+    wanted.is_lookup = true;
+    wanted.indices_shape = lookup.indices.shape();
+    const tensor::Tensor indices = lookup.indices.reshaped({lookup.indices.size()});
+    const tensor::Shape& table = wanted.placed->sharding.shape();
+    if (table.empty()) return fail(Code::kInvalidArgument, "'{}': a scalar has no rows", lookup.table);
+    const auto checked = variable::read_indices(indices, table[0]);
+    if (!checked) return fail(bad_rows(Error(checked.error()), lookup.table));
+    auto unique = TFD_TRY(variable::unique_indices(indices));
+    auto shares = TFD_TRY(wanted.placed->sharding.split(unique.unique));
+    wanted.positions = std::move(unique.positions);
+    wanted.shares = std::move(shares);
+    wanted.parts.resize(wanted.shares.size());
+    for (std::size_t shard = 0; shard < wanted.parts.size(); ++shard) {
+      const bool of_nothing = wanted.positions.empty() && shard == 0;  // its dtype is still needed
+      if (wanted.shares[shard].positions.empty() && !of_nothing) continue;
+      const auto ps = static_cast<std::size_t>(wanted.placed->ps[shard]);
+      asked[ps].emplace_back(stored_name(*wanted.placed, shard), wanted.shares[shard].indices);
+      slots[ps].emplace_back(state->wanted.size(), shard);
+    }
+    state->wanted.push_back(std::move(wanted));
+    return {};
+  };
+  for (const RowLookup& lookup : lookups) {
+    auto added = add(lookup);
+    if (added) continue;
+    state->refused = std::move(added).error();
+    return pending;
+  }
+  for (std::size_t ps = 0; ps < tasks_.size(); ++ps) {
+    if (asked[ps].empty()) continue;
+    state->add(
+        ps, tasks_[ps].name(),
+        [state, rows = std::move(asked[ps]), mine = std::move(slots[ps]), deadline](
+            TaskClient& task, Operation::Done done) { task.read_rows(rows, deadline, state->into(mine, done)); });
+  }
+  state->start(tasks_);
+  return pending;
+}
+
+Result<std::vector<tensor::Tensor>> ParameterServers::Pending::wait(const std::stop_token& stop) {
+  if (state_->refused) return fail(*state_->refused);
+  const auto in_context = [this](Error error) {  // a policy's errors say enough
+    return servers_->policy_.on_cut ? error : std::move(error).within("reading variables");
+  };
+  TFD_TRY(servers_->finish(state_, stop).map_error(in_context));
+  std::vector<tensor::Tensor> values;
+  for (WantedTensor& wanted : state_->wanted)
+    values.push_back(TFD_TRY(std::move(wanted).assemble(), "reading variables"));
+  return values;
+}
+
+Result<std::vector<tensor::Tensor>> ParameterServers::read(const std::vector<std::string>& names, Deadline deadline) {
+  return start_read(names, deadline).wait();
+}
+
+Result<std::vector<tensor::Tensor>> ParameterServers::look_up(const std::vector<RowLookup>& lookups,
+                                                              Deadline deadline) {
+  return start_lookup(lookups, deadline).wait();
+}
+
+Result<void> ParameterServers::cut(const variable::Update& update, Parts& parts) const {
+  const variable::PlacedVariable& placed = *TFD_TRY(find(update.variable));
+  const auto part_of = [&](std::size_t shard) -> std::vector<variable::Update>& {
+    return parts[static_cast<std::size_t>(placed.ps[shard])];
+  };
+  if (!variable::updates_rows(update.kind)) {
+    if (update.value.shape() != placed.sharding.shape())
+      return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", update.variable,
+                  format_spec(update.value.spec()), tensor::format_shape(placed.sharding.shape()));
+    const auto values = cut_value(placed, update.value);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      part_of(i).push_back({update.kind, stored_name(placed, i), values[i]});
+    return {};
+  }
+  auto shares = placed.sharding.split(update.indices);
+  if (!shares) return fail(bad_rows(std::move(shares).error(), update.variable));
+  for (std::size_t i = 0; i < shares->size(); ++i) {
+    variable::Sharding::Share& share = (*shares)[i];
+    if (share.positions.empty() && update.kind != variable::UpdateKind::kGradientRows) continue;
+    const bool is_all = static_cast<std::int64_t>(share.positions.size()) == update.indices.size();
+    auto values = is_all ? update.value
+                         : TFD_TRY(variable::gather_rows(update.value, to_tensor(share.positions)), update.variable);
+    part_of(i).push_back({update.kind, stored_name(placed, i), std::move(values), std::move(share.indices)});
+  }
+  return {};
+}
+
+Result<ParameterServers::Parts> ParameterServers::cut(const std::vector<variable::Update>& updates) const {
+  Parts parts(tasks_.size());
+  for (const variable::Update& update : updates) TFD_TRY(cut(update, parts));
+  return parts;
+}
+
+namespace {
+
+/// Positions of those that have something to do.
+template <class Parts>
+std::vector<std::size_t> with_parts(const Parts& parts) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i].empty()) out.push_back(i);
+  return out;
+}
+
+}  // namespace
+
+Result<void> ParameterServers::update(std::uint64_t sequence, const std::vector<variable::Update>& updates,
+                                      Deadline deadline, const std::stop_token& stop, std::uint64_t client) {
+  const Parts parts = TFD_TRY(cut(updates), "updating variables");
+  const Ask ask = [&](TaskClient& task, std::size_t i, const TaskClient::Callback<void>& done) {
+    task.update(
+        task.epoch(), sequence, parts[i], deadline,
+        [done](Result<bool> applied) { done(std::move(applied).map([](bool) {})); }, client);
+  };
+  return do_on(updates.empty() ? all() : with_parts(parts), ask, stop).map_error([this](Error error) {
+    return policy_.on_cut ? error : std::move(error).within("updating variables");
+  });
+}
+
+Result<void> ParameterServers::update_next(const std::vector<variable::Update>& updates, Deadline deadline) {
+  return update(next_sequence_++, updates, deadline, {}, endpoint_.incarnation());
+}
+
+Result<void> ParameterServers::assign(const NamedState& values, Deadline deadline) {
+  std::vector<variable::Update> updates;
+  for (const auto& [name, value] : values) updates.push_back({variable::UpdateKind::kAssign, name, value});
+  std::vector<NamedState> parts(tasks_.size());
+  Parts cuts = TFD_TRY(cut(updates));
+  for (std::size_t i = 0; i < cuts.size(); ++i)
+    for (variable::Update& one : cuts[i]) parts[i].emplace_back(std::move(one.variable), std::move(one.value));
+  return do_on(with_parts(parts),
+               [&](TaskClient& task, std::size_t i, auto done) { task.assign(parts[i], deadline, std::move(done)); });
+}
+
+Result<void> ParameterServers::assign_rows(const std::vector<variable::Update>& rows, Deadline deadline) {
+  const Parts parts = TFD_TRY(cut(rows));
+  return do_on(with_parts(parts), [&](TaskClient& task, std::size_t i, auto done) {
+    task.assign_rows(parts[i], deadline, std::move(done));
+  });
+}
+
+Result<NamedState> ParameterServers::export_state(Deadline deadline) {
+  auto parts =
+      TFD_TRY(ask_all<NamedState>([&](TaskClient& task, auto done) { task.export_state(deadline, std::move(done)); }));
+  return join_state(placement_, std::move(parts));
+}
+
+Result<void> ParameterServers::import_state(const NamedState& state, Deadline deadline) {
+  const auto parts = TFD_TRY(cut_state(placement_, state));
+  return do_on(all(), [&](TaskClient& task, std::size_t i, auto done) {
+    task.import_state(parts[i], deadline, std::move(done));
+  });
+}
+
+Result<void> ParameterServers::use_averages(Deadline deadline) {
+  return do_on(all(), [&](TaskClient& task, std::size_t, auto done) { task.use_averages(deadline, std::move(done)); });
+}
+
+Result<void> ParameterServers::shutdown(std::uint64_t epoch, Deadline deadline) {
+  return do_on(all(),
+               [&](TaskClient& task, std::size_t, auto done) { task.shutdown(epoch, deadline, std::move(done)); });
 }
 
 }  // namespace tfd::runtime

@@ -252,7 +252,9 @@ Result<transport::Message> WorkerService::load_program(const Job& job) {
     iterators_.clear();                                    // before the program whose functions their maps call
     variables_.reset();
     program_ = std::move(made);
-    variables_ = std::make_unique<RemoteVariables>(endpoint_, load.placement, kPsPatience, &activity_);
+    variables_ = std::make_unique<ParameterServers>(
+        endpoint_, load.placement,
+        ServerPolicy{.peer = {.patience = kPsPatience, .deadlines_wait_for_bytes = true}, .activity = &activity_});
     variables_->set_epoch(load.epoch);
     copies_ = std::move(copies);
     own_ = std::move(own);
@@ -342,7 +344,7 @@ Result<void> WorkerService::apply_updates(const ClosureCall& call, std::vector<v
   const std::vector<variable::Update> mine(std::make_move_iterator(own), std::make_move_iterator(updates.end()));
   updates.erase(own, updates.end());
   if (!updates.empty())
-    TFD_TRY(variables_->update(call.epoch, call.sequence, updates, Deadline::after(kPsTimeout), job_stop_.get_token()));
+    TFD_TRY(variables_->update(call.sequence, updates, Deadline::after(kPsTimeout), job_stop_.get_token()));
   if (!mine.empty()) TFD_TRY(own_.apply(own_updates_++, mine));
   return {};
 }
@@ -378,7 +380,7 @@ Result<std::map<std::string, tensor::Tensor>> WorkerService::read_variables(cons
 
 Result<void> WorkerService::look_up(const program::FunctionDef& function, CallContext context,
                                     std::vector<ReplicaShare>& shares) {
-  std::vector<RemoteVariables::Lookup> lookups;  // of all shares, one after the other
+  std::vector<RowLookup> lookups;  // of all shares, one after the other
   for (const ReplicaShare& share : shares) {
     context.elements = &share.elements;
     auto own = TFD_TRY(lookups_of(function, context));
@@ -429,8 +431,7 @@ Result<transport::Message> WorkerService::run(const ClosureCall& call) {
   const bool updates_something = !bound.updates.empty();
   TFD_TRY(settle_gradients(program, def, variables, call.step, bound));
   if (updates_something && bound.updates.empty())  // skipped: parameter servers needn't remember a hole in the numbers
-    TFD_TRY(variables_->update(call.epoch, call.sequence, {}, Deadline::after(kPsTimeout), job_stop_.get_token()),
-            def.name);
+    TFD_TRY(variables_->update(call.sequence, {}, Deadline::after(kPsTimeout), job_stop_.get_token()), def.name);
   TFD_TRY(apply_updates(call, std::move(bound.updates)), def.name);
   if (!def.returns.empty()) {
     auto returned = TFD_TRY(read_variables(def.returns), def.name);

@@ -18,6 +18,7 @@
 #include "closure_runner.hpp"
 #include "protocol.hpp"
 #include "replicas.hpp"
+#include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/runtime/task_server.hpp"
 
 namespace tfd::runtime {
@@ -94,7 +95,7 @@ class WorkerService {
   int replicas_ = 1;
   std::shared_ptr<function::Engine> engine_;  // shared with the functions it compiled
   std::unique_ptr<WorkerProgram> program_;
-  std::unique_ptr<RemoteVariables> variables_;
+  std::unique_ptr<ParameterServers> variables_;
   std::map<std::string, WorkerIterator, std::less<>> iterators_;
   ReplicaCopies copies_;
   std::uint64_t shuffle_stream_ = 0;  // of iterators of the program's own datasets that are made from now on

@@ -51,9 +51,7 @@ Result<void> PsSession::connect() {
     connected = try_until(deadline);
   }
   servers_ = TFD_TRY(std::move(connected));
-  auto host = std::make_unique<RemoteHost>(*servers_, program_.copies);
-  remote_ = host.get();
-  host_ = std::move(host);
+  host_ = make_remote_host(*servers_, program_.copies);
   return {};
 }
 
@@ -103,7 +101,7 @@ Result<bool> PsSession::find_running() {
   const auto all = TFD_TRY(servers_->status(Deadline::after(options_.connect_timeout)));
   for (const runtime::TaskStatus& one : all)
     if (one.epoch == 0 || one.epoch != all.front().epoch) return false;
-  remote_->set_epoch(all.front().epoch);
+  servers_->set_epoch(all.front().epoch);
   const auto is_other = [](const Error& error) {  // it may begin anew just now
     return error.code == Code::kNotFound || error.code == Code::kPermissionDenied;
   };
@@ -148,8 +146,8 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
     }
     restored = TFD_TRY(find());
     const std::uint64_t epoch = TFD_TRY(claim(false));
-    TFD_TRY(servers_->load(program_.program, epoch, Deadline::after(kLoadTimeout)));
-    remote_->set_epoch(epoch);
+    const auto packed = runtime::PackedProgram::pack(program_.program, program_.placement);
+    TFD_TRY(servers_->load(packed, epoch, Deadline::after(kLoadTimeout)));
   }
   if (restored)
     TFD_TRY(host_->import_state(import_state_of(restored->state, restored->step, strategy_.clients().size())),
@@ -202,7 +200,7 @@ data::Order PsSession::data_order() const {
   const auto updates = static_cast<std::uint64_t>(own_updates_);
   const auto reader = updates > 0 ? static_cast<std::uint64_t>(strategy_.client_index()) : 0;
   order.stream = data::shuffle_stream(reader, first_step_, updates);
-  if (remote_ != nullptr) order.seeds = data::ShuffleSeeds{remote_->epoch(), remote_->epoch()};
+  if (servers_) order.seeds = data::ShuffleSeeds{servers_->epoch(), servers_->epoch()};
   return order;
 }
 
@@ -241,7 +239,7 @@ Result<void> PsSession::come_back() {
   first_step_ = values[2].as<std::int64_t>()[0];
   if (left != 0) TFD_TRY(host_->update({one_hot(kWorkersEnded, -left)}));
   if (!strategy_.is_chief())
-    alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), remote_->epoch(), kWorkerBeats,
+    alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), servers_->epoch(), kWorkerBeats,
                                           strategy_.client_index());
   return {};
 }
@@ -340,7 +338,7 @@ Result<void> PsSession::stop_all() {
 
 Result<void> PsSession::dismiss_servers() {
   if (!servers_) return {};
-  return servers_->shutdown(remote_->epoch(), Deadline::after(kGoodbye));
+  return servers_->shutdown(servers_->epoch(), Deadline::after(kGoodbye));
 }
 
 }  // namespace tfd::strategy

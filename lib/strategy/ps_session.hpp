@@ -76,7 +76,6 @@ class PsSession {
   Bell& bell_;
   std::unique_ptr<runtime::ParameterServers> servers_;  // none: local
   std::unique_ptr<VariableHost> host_;
-  RemoteHost* remote_ = nullptr;       // host_, where there are servers
   std::unique_ptr<SignOfLife> alive_;  // of one that isn't the chief, until it leaves
   bool adopted_ = false;
   std::int64_t first_step_ = 0;   // of the training that this worker belongs to

@@ -37,7 +37,9 @@ void SignOfLife::run(const std::stop_token& stop) {
     if (server) server->set_epoch(epoch_);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t beat = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-    if (server && !server->assign_rows(variable_, vector_of(index_), vector_of(beat), Deadline::after(kPatience)))
+    if (server &&
+        !server->assign_rows({{variable::UpdateKind::kAssignRows, variable_, vector_of(beat), vector_of(index_)}},
+                             Deadline::after(kPatience)))
       server.reset();
     std::unique_lock lock(mutex_);
     stopped_.wait_for(lock, stop, kBetween, [] { return false; });

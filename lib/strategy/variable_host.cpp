@@ -68,6 +68,36 @@ class LocalHost final : public VariableHost {
   std::uint64_t sequence_ = 0;
 };
 
+class RemoteHost final : public VariableHost {
+ public:
+  RemoteHost(runtime::ParameterServers& servers, runtime::ReplicaCopies copies)
+      : servers_(servers), copies_(std::move(copies)) {}
+
+  Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override {
+    return servers_.read(names, Deadline::after(kStepTimeout));
+  }
+  Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) override {
+    return servers_.look_up(lookups, Deadline::after(kStepTimeout));
+  }
+  Result<void> update(const std::vector<variable::Update>& updates) override {
+    return servers_.update_next(updates, Deadline::after(kStepTimeout));
+  }
+  Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
+    return servers_.assign({{variable, value}}, Deadline::after(kStepTimeout));
+  }
+  Result<runtime::NamedState> export_state() override {
+    return copies_.gather(TFD_TRY(servers_.export_state(Deadline::after(kStateTimeout))));
+  }
+  Result<void> import_state(const runtime::NamedState& state) override {
+    return servers_.import_state(TFD_TRY(copies_.spread(state)), Deadline::after(kStateTimeout));
+  }
+  Result<void> use_averages() override { return servers_.use_averages(Deadline::after(kStateTimeout)); }
+
+ private:
+  runtime::ParameterServers& servers_;
+  const runtime::ReplicaCopies copies_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,
@@ -78,24 +108,8 @@ Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& pr
   return host;
 }
 
-Result<std::vector<tensor::Tensor>> RemoteHost::read(const std::vector<std::string>& names) {
-  return servers_.read(names, Deadline::after(kStepTimeout));
+std::unique_ptr<VariableHost> make_remote_host(runtime::ParameterServers& servers, runtime::ReplicaCopies copies) {
+  return std::make_unique<RemoteHost>(servers, std::move(copies));
 }
-Result<std::vector<tensor::Tensor>> RemoteHost::look_up(const std::vector<runtime::RowLookup>& lookups) {
-  return servers_.look_up(lookups, Deadline::after(kStepTimeout));
-}
-Result<void> RemoteHost::update(const std::vector<variable::Update>& updates) {
-  return servers_.update(epoch_, updates, Deadline::after(kStepTimeout));
-}
-Result<void> RemoteHost::assign(const std::string& variable, const tensor::Tensor& value) {
-  return servers_.assign(variable, value, Deadline::after(kStepTimeout));
-}
-Result<runtime::NamedState> RemoteHost::export_state() {
-  return copies_.gather(TFD_TRY(servers_.export_state(Deadline::after(kStateTimeout))));
-}
-Result<void> RemoteHost::import_state(const runtime::NamedState& state) {
-  return servers_.import_state(TFD_TRY(copies_.spread(state)), Deadline::after(kStateTimeout));
-}
-Result<void> RemoteHost::use_averages() { return servers_.use_averages(Deadline::after(kStateTimeout)); }
 
 }  // namespace tfd::strategy

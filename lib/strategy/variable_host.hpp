@@ -36,29 +36,7 @@ Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& pr
                                                       const runtime::MakeEngine& make_engine = {},
                                                       const runtime::ReplicaCopies& copies = {});
 
-/// On parameter servers that are borrowed, of this epoch.
-class RemoteHost final : public VariableHost {
- public:
-  RemoteHost(runtime::ParameterServers& servers, runtime::ReplicaCopies copies)
-      : servers_(servers), copies_(std::move(copies)) {}
-  void set_epoch(std::uint64_t epoch) {
-    epoch_ = epoch;
-    servers_.set_epoch(epoch);
-  }
-  std::uint64_t epoch() const { return epoch_; }
-
-  Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override;
-  Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) override;
-  Result<void> update(const std::vector<variable::Update>& updates) override;
-  Result<void> assign(const std::string& variable, const tensor::Tensor& value) override;
-  Result<runtime::NamedState> export_state() override;
-  Result<void> import_state(const runtime::NamedState& state) override;
-  Result<void> use_averages() override;
-
- private:
-  runtime::ParameterServers& servers_;
-  const runtime::ReplicaCopies copies_;
-  std::uint64_t epoch_ = 0;
-};
+/// On parameter servers that are borrowed.
+std::unique_ptr<VariableHost> make_remote_host(runtime::ParameterServers& servers, runtime::ReplicaCopies copies);
 
 }  // namespace tfd::strategy
