@@ -339,6 +339,31 @@ Result<void> ParameterServers::load(const PackedProgram& program, std::uint64_t 
   });
 }
 
+CoordinationClient ParameterServers::coordination(CoordinationScope scope) {
+  return CoordinationClient([this, scope](const CoordinationRequest& request, Deadline deadline,
+                                          const std::stop_token& stop) -> Result<CoordinationAnswer> {
+    const auto* add = std::get_if<AddCounters>(&request.what);
+    const bool changes =
+        add != nullptr && std::ranges::any_of(add->deltas, [](const auto& one) { return one.second != 0; });
+    const auto answer = std::make_shared<std::optional<CoordinationAnswer>>();  // with the callback
+    bool is_asked = false;
+    const Ask ask = [&](TaskClient& task, std::size_t, const TaskClient::Callback<void>& done) {
+      if (std::exchange(is_asked, true) && changes)
+        return done(fail(Code::kAborted, "the connection broke meanwhile: it may have been counted or not"));
+      task.coordinate(
+          request, deadline,
+          [answer, done](Result<CoordinationAnswer> got) {
+            if (!got) return done(fail(std::move(got).error()));
+            *answer = std::move(*got);
+            done({});
+          },
+          scope);
+    };
+    TFD_TRY(do_on({0}, ask, stop));
+    return std::move(**answer);
+  });
+}
+
 Result<std::vector<TaskStatus>> ParameterServers::status(Deadline deadline) {
   return ask_all<TaskStatus>([&](TaskClient& task, auto done) { task.status(deadline, std::move(done)); });
 }

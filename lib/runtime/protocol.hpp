@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tfd/program/program.hpp"
+#include "tfd/runtime/coordination.hpp"
 #include "tfd/runtime/epoch.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/transport/endpoint.hpp"
@@ -37,6 +38,7 @@ enum class Kind : std::uint16_t {
   kGiveBack = 18,      // of a worker: some of what it hasn't begun; the answer to those is kDrop's
   kBringProgram = 19,  // answered when it is there, before anything is done with it
   kClaim = 20,         // of a parameter server: an epoch
+  kCoordinate = 21,    // coordination.hpp
 };                     // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -115,6 +117,10 @@ Result<Claim> decode_claim(const transport::Message& message);
 /// The answer to a claim.
 transport::Message encode_epoch(std::uint64_t epoch);
 Result<std::uint64_t> decode_epoch(const transport::Message& message);
+transport::Message encode(const CoordinationRequest& request, std::uint64_t epoch);
+Result<CoordinationRequest> decode_coordination(const transport::Message& message);
+transport::Message encode(const CoordinationAnswer& answer);
+Result<CoordinationAnswer> decode_coordination_answer(const transport::Message& message);
 transport::Message encode(const TaskStatus& status);
 Result<TaskStatus> decode_status(const transport::Message& message);
 

@@ -43,6 +43,14 @@ void TaskClient::claim(const Claim& claim, Deadline deadline, Callback<std::uint
   endpoint_.request(peer_, encode(claim), deadline, decoded(std::move(done), decode_epoch));
 }
 
+void TaskClient::coordinate(const CoordinationRequest& request, Deadline deadline, Callback<CoordinationAnswer> done,
+                            CoordinationScope scope) {
+  const bool is_of_run = scope == CoordinationScope::kRun;
+  if (is_of_run && epoch() == 0) return done(fail(Code::kFailedPrecondition, "there is no run to coordinate"));
+  endpoint_.request(peer_, encode(request, is_of_run ? epoch() : 0), deadline,
+                    decoded(std::move(done), decode_coordination_answer));
+}
+
 struct PackedProgram::State {
   transport::Message message;
   std::shared_ptr<Turns> turns;  // with those under way

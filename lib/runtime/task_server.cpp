@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "command_runner.hpp"
-#include "epoch_keeper.hpp"
+#include "coordination_service.hpp"
 #include "protocol.hpp"
 #include "ps_service.hpp"
 #include "tfd/base/environment.hpp"
@@ -32,6 +32,7 @@ enum class EpochRule {
   kBegins,   // not older than the run that is there
   kGoodbye,  // the same, or none
   kRun,      // that of the run that is there
+  kScoped,   // the same, or none: about the process
   kSession,  // any: CommandRunner has its sessions by epoch
 };
 
@@ -44,6 +45,8 @@ EpochRule epoch_rule_of(std::uint16_t kind) {
       return EpochRule::kNotNeeded;
     case Kind::kShutdown:
       return EpochRule::kGoodbye;
+    case Kind::kCoordinate:
+      return EpochRule::kScoped;
     case Kind::kBringProgram:
     case Kind::kLoadProgram:
       return EpochRule::kBegins;
@@ -58,9 +61,14 @@ class Server final : public TaskServer {
       : options_(std::move(options)),
         started_(Clock::now()),
         ps_(cluster::format_task(options_.task), options_.make_engine, options_.apply_threads),
-        epochs_(cluster::format_task(options_.task), [this](std::uint64_t connection, std::function<void(bool)> done) {
-          endpoint_->ping_caller(connection, std::move(done));
-        }) {}
+        coordination_(
+            cluster::format_task(options_.task),
+            [this](std::uint64_t connection, std::function<void(bool)> done) {
+              endpoint_->ping_caller(connection, std::move(done));
+            },
+            [this](Clock::time_point when, std::function<void()> action) {
+              endpoint_->post_at(when, std::move(action));
+            }) {}
 
   ~Server() override {
     ps_.stop();
@@ -88,6 +96,7 @@ class Server final : public TaskServer {
     endpoint.on_caller_gone = [this](const transport::Caller& caller) {
       if (brought_ && brought_->connection == caller.connection) brought_.reset();
       if (!ready_) return;
+      coordination_.caller_gone(caller);
       worker_ ? worker_->caller_gone(caller) : ps_.caller_gone(caller);
     };
     allow_large_messages(endpoint);
@@ -119,6 +128,7 @@ class Server final : public TaskServer {
     }
     if (brought_ && (brought_->program.epoch == loaded() || is_older(brought_->program.epoch, loaded())))
       brought_.reset();
+    coordination_.run_is(own_epoch());
     if (auto fits = check_epoch(request); !fits) return responder.reply(fail(std::move(fits).error()));
     switch (static_cast<Kind>(request.kind)) {
       case Kind::kStatus:
@@ -130,6 +140,8 @@ class Server final : public TaskServer {
         return responder.reply(encode_empty(Kind::kBringProgram));
       case Kind::kLoadProgram:
         return load(caller, std::move(request), std::move(responder));
+      case Kind::kCoordinate:
+        return coordination_.handle(caller, request, std::move(responder));
       default:
         break;
     }
@@ -161,10 +173,13 @@ class Server final : public TaskServer {
       case EpochRule::kSession:
         if (asked != 0) return {};
         return fail(Code::kPermissionDenied, "a request about a session of {} that doesn't say which", ps_name());
+      case EpochRule::kScoped:
+        if (asked == 0) return {};
+        break;
       case EpochRule::kRun:
         break;
     }
-    const std::uint64_t own = worker_ ? newest : ps_.epoch();
+    const std::uint64_t own = own_epoch();
     if (asked == own && own != 0) return {};
     // Who asks a task that has been started anew is told what it is told of one that is gone.
     if (own == 0 && asked != 0) return fail(Code::kUnavailable, "{} has no program", ps_name());
@@ -197,12 +212,14 @@ class Server final : public TaskServer {
     ps_.load_program(std::move(*load), std::move(responder));
   }
 
+  /// What requests about a run have to have.
+  std::uint64_t own_epoch() const { return worker_ ? worker_->newest() : ps_.epoch(); }
   std::uint64_t loaded() const { return worker_ ? worker_->epoch() : ps_.epoch(); }
 
   void claim(const transport::Caller& caller, const transport::Message& request, transport::Responder responder) {
     auto claim = decode_claim(request);
     if (!claim) return responder.reply(fail(std::move(claim).error()));
-    epochs_.claim(caller, std::move(*claim), ps_.epoch(), std::move(responder));
+    coordination_.claim(caller, std::move(*claim), ps_.epoch(), std::move(responder));
   }
 
   void shut_down(const transport::Message& request, transport::Responder responder) {
@@ -244,7 +261,7 @@ class Server final : public TaskServer {
   TaskServerOptions options_;
   Clock::time_point started_;
   PsService ps_;
-  EpochKeeper epochs_;              // of a parameter server
+  CoordinationService coordination_;
   std::optional<Brought> brought_;  // the I/O thread's
   std::atomic<bool> ready_{false};  // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;

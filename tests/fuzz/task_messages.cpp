@@ -107,6 +107,12 @@ constexpr std::array kCodecs{
             check(message, runtime::decode_state_id,
                   [&](std::uint64_t id) { return runtime::encode_state_id(StateKind::kEndState, id, message.epoch); });
           }},
+    Codec{static_cast<std::uint16_t>(Kind::kCoordinate),
+          [](const Message& message) {
+            check(message, runtime::decode_coordination,
+                  [&](const auto& request) { return runtime::encode(request, message.epoch); });
+          }},
+    codec<runtime::decode_coordination_answer>(Kind::kCoordinate),
 };
 
 }  // namespace

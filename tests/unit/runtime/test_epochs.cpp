@@ -76,7 +76,13 @@ class Asker {
       worker_.drop_waiting(epoch_, kWithoutUpdates, ~std::uint64_t{0}, by, done);
     });
     add.operator()<void>("give back", [&](auto by, auto done) { worker_.give_back(epoch_, 9, false, by, done); });
-    if (epoch_ != 0) {  // of no epoch: anybody's goodbye
+    if (epoch_ != 0) {  // of no epoch: about the process, and anybody's goodbye
+      add.operator()<CoordinationAnswer>("coordinate", [&](auto by, auto done) {
+        ps_.coordinate({PutKey{"k", "v", {}}}, by, done);
+      });
+      add.operator()<CoordinationAnswer>("coordinate of worker", [&](auto by, auto done) {
+        worker_.coordinate({GetKey{"k", {}}}, by, done);
+      });
       add.operator()<void>("goodbye to ps", [&](auto by, auto done) { ps_.shutdown(epoch_, by, done); });
       add.operator()<void>("goodbye to worker", [&](auto by, auto done) { worker_.shutdown(epoch_, by, done); });
     }

@@ -79,6 +79,9 @@ class ParameterServers {
   void set_epoch(std::uint64_t epoch);
   std::uint64_t epoch() const { return tasks_.front().epoch(); }
 
+  /// The coordination service, which the first one serves.
+  CoordinationClient coordination(CoordinationScope scope = CoordinationScope::kRun);
+
   // Errors have Error::task set to the parameter server, and are the first in the order of the placement.
 
   /// An epoch, of the first one. kPermissionDenied says who has the cluster, and answers.

@@ -18,6 +18,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/runtime/coordination.hpp"
 #include "tfd/runtime/epoch.hpp"
 #include "tfd/runtime/packed_program.hpp"
 #include "tfd/runtime/replica_copies.hpp"
@@ -243,6 +244,10 @@ class TaskClient {
   void end_state(std::uint64_t id, Deadline deadline, Callback<void> done);
 
   // All.
+  /// Of the coordination service, in the run that this client speaks for, or in the task's process.
+  /// kFailedPrecondition, kInvalidArgument, kResourceExhausted as CoordinationClient has them.
+  void coordinate(const CoordinationRequest& request, Deadline deadline, Callback<CoordinationAnswer> done,
+                  CoordinationScope scope = CoordinationScope::kRun);
   /// Answered at once, however busy the task is, to anybody, and changes nothing.
   void status(Deadline deadline, Callback<TaskStatus> done);
   /// Ends the task: it answers, then exits 0.

@@ -1,0 +1,177 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The coordination service: what the tasks of a cluster agree on beside variables. Every task serves it; the one that
+// is asked is the first parameter server, or the chief where there is none. It has keys with versions, counters,
+// groups whose members are there as long as their connections, and barriers. All of that lives in a scope, and ends
+// with it: of a run (its epoch), or of the process of the task that serves it. Thread rule: CoordinationClient blocks
+// its caller; Membership is thread-safe; the others are plain values.
+//
+//   CoordinationClient run([&](const auto& request, Deadline by, const auto& stop) {
+//     return servers.coordinate(request, by, stop);
+//   });
+//   TFD_TRY(run.pass_barrier("start", "worker:1", {"worker:0", "worker:1"}, Deadline::after(30s)));
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+
+namespace tfd::transport {
+class Endpoint;
+}
+
+namespace tfd::runtime {
+
+class TaskClient;
+
+/// A key that the service itself keeps, in the scope of the process: the epoch of the run that the task has. Names that
+/// begin with a dot can't be put.
+inline constexpr const char* kEpochKey = ".epoch";
+
+/// Where something lives: in the run that the task has, or in the task's process.
+enum class CoordinationScope : std::uint8_t { kRun, kProcess };
+
+// Requests. One with `after` is answered when there is something newer than that version, or when its wait is over.
+
+/// Version 0: nobody has put it.
+struct GetKey {
+  std::string key;
+  std::optional<std::uint64_t> after;
+};
+/// With `expected` only if that is its version: kFailedPrecondition says which it has.
+struct PutKey {
+  std::string key;
+  std::string value;
+  std::optional<std::uint64_t> expected;
+};
+/// All at once; 0 reads. Counters begin with 0.
+struct AddCounters {
+  std::vector<std::pair<std::string, std::int64_t>> deltas;
+};
+/// As a member, until it leaves or its connection ends. The newest connection of a name has it.
+struct JoinGroup {
+  std::string group;
+  std::string member;
+};
+struct LeaveGroup {
+  std::string group;
+  std::string member;
+};
+struct ReadGroup {
+  std::string group;
+  std::optional<std::uint64_t> after;
+};
+enum class BarrierAct : std::uint8_t { kLook, kArrive, kWithdraw };
+/// A barrier is passed again and again: by all its participants after round 0, 1, …
+struct UseBarrier {
+  std::string barrier;
+  BarrierAct act = BarrierAct::kLook;
+  std::string participant;                // this one; of a look nobody
+  std::vector<std::string> participants;  // all of them, the same from each
+  std::uint64_t after = 0;                // rounds that are over for this one
+};
+
+struct CoordinationRequest {
+  std::variant<GetKey, PutKey, AddCounters, JoinGroup, LeaveGroup, ReadGroup, UseBarrier> what;
+  std::uint32_t wait_ms = 0;  // for what isn't there yet; after it the answer says how things stand
+};
+
+// Answers.
+
+/// The answer to PutKey has no value.
+struct KeyState {
+  std::string value;
+  std::uint64_t version = 0;
+};
+/// After the additions, in their order.
+struct CounterValues {
+  std::vector<std::int64_t> values;
+};
+enum class MemberState : std::uint8_t {
+  kHere,
+  kLeft,  // said so
+  kGone,  // its connection ended, as that of a process that was killed; it may come back
+};
+struct GroupMember {
+  std::string name;
+  MemberState state = MemberState::kHere;
+};
+/// Of the members that ever joined, by name. The answer to JoinGroup and LeaveGroup has none.
+struct GroupState {
+  std::uint64_t version = 0;
+  std::vector<GroupMember> members;
+};
+struct BarrierState {
+  std::uint64_t rounds = 0;          // that have been passed
+  std::vector<std::string> missing;  // participants that haven't arrived for the next one
+};
+using CoordinationAnswer = std::variant<KeyState, CounterValues, GroupState, BarrierState>;
+
+/// Blocks. Where something is waited for, the deadline is the wait's: the service may take a moment to answer then.
+/// kUnavailable, kDeadlineExceeded: it can't be reached, or doesn't answer; kPermissionDenied: it has another run by
+/// now.
+class CoordinationClient {
+ public:
+  using Ask = std::function<Result<CoordinationAnswer>(const CoordinationRequest& request, Deadline deadline,
+                                                       const std::stop_token& stop)>;
+  explicit CoordinationClient(Ask ask) : ask_(std::move(ask)) {}
+
+  Result<KeyState> get(const std::string& key, Deadline deadline) const;
+  /// Until it is newer, or as it stands at the deadline. kCancelled: `stop` was asked for.
+  Result<KeyState> wait_for_key(const std::string& key, std::uint64_t after, Deadline deadline,
+                                const std::stop_token& stop = {}) const;
+  /// The new version. kFailedPrecondition: it has another version than `expected`.
+  Result<std::uint64_t> put(const std::string& key, const std::string& value, Deadline deadline,
+                            std::optional<std::uint64_t> expected = {}) const;
+  /// kAborted, kUnavailable: the additions may have been made or not.
+  Result<std::vector<std::int64_t>> add(std::vector<std::pair<std::string, std::int64_t>> deltas,
+                                        Deadline deadline) const;
+  Result<std::vector<std::int64_t>> read_counters(const std::vector<std::string>& names, Deadline deadline) const;
+  Result<void> join(const std::string& group, const std::string& member, Deadline deadline) const;
+  Result<void> leave(const std::string& group, const std::string& member, Deadline deadline) const;
+  Result<GroupState> members(const std::string& group, Deadline deadline) const;
+  /// As wait_for_key().
+  Result<GroupState> wait_for_members(const std::string& group, std::uint64_t after, Deadline deadline,
+                                      const std::stop_token& stop = {}) const;
+  /// Until all participants have arrived. kDeadlineExceeded names those that haven't; nobody passes with one that gave
+  /// up.
+  Result<void> pass_barrier(const std::string& barrier, const std::string& participant,
+                            const std::vector<std::string>& participants, Deadline deadline,
+                            const std::stop_token& stop = {}) const;
+
+ private:
+  template <class T>
+  Result<T> ask(CoordinationRequest request, Deadline deadline, const std::stop_token& stop = {}) const;
+  template <class T>
+  Result<T> wait(CoordinationRequest request, Deadline deadline, const std::stop_token& stop,
+                 const std::function<bool(const T&)>& is_there) const;
+
+  Ask ask_;
+};
+
+/// Membership in a group of the run, over whatever connection there is, until this object ends or the run does; it
+/// doesn't leave. Beside it one key is watched.
+class Membership {
+ public:
+  Membership(transport::Endpoint& endpoint, const TaskClient& server, std::string group, std::string member,
+             std::string watched, KeyState known);
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+  /// The watched key, as last heard.
+  KeyState watched() const;
+
+ private:
+  class Loop;
+  std::shared_ptr<Loop> loop_;  // with the requests that are under way
+};
+
+}  // namespace tfd::runtime
