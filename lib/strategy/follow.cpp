@@ -2,9 +2,10 @@
 #include "tfd/strategy/follow.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 #include <map>
+#include <mutex>
 
-#include "bell.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/strategy/checkpoints.hpp"
 #include "tfd/strategy/kept_best.hpp"
@@ -14,6 +15,27 @@ namespace tfd::strategy {
 namespace {
 
 constexpr Duration kFollowerLook = std::chrono::seconds(1);
+
+/// Waits that an interruption ends.
+class Bell {
+ public:
+  void ring() {
+    const std::scoped_lock lock(mutex_);
+    rung_ = true;
+    rang_.notify_all();
+  }
+  /// Until ring() or the deadline.
+  void wait(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    rang_.wait_until(lock, deadline.when(), [this] { return rung_; });
+    rung_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable rang_;
+  bool rung_ = false;
+};
 
 class Follower {
  public:

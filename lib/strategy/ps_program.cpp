@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "reparse.hpp"
@@ -14,29 +15,21 @@ using Json = nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr std::array kOwn{kGlobalStep, kWorkerUpdates, kWorkerBeats, kWorkersEnded, kStopped, kFirstStep};
-
-Json counter(const Json& shape, std::int64_t value) {
-  return {{"shape", shape},
-          {"dtype", "s64"},
-          {"init", {{"constant", {{"value", value}}}}},
-          {"aggregation", "only_first_replica"}};
-}
+/// What checkpoints of older versions may have beside it.
+constexpr std::array<std::string_view, 5> kFormer{"worker_updates", "worker_beats", "workers_ended", "training_stopped",
+                                                  "training_first_step"};
 
 /// "w" of "w/.optimizer/updates".
 std::string_view owner_of(std::string_view name) { return name.substr(0, name.find("/.optimizer/")); }
-bool is_own(std::string_view name) { return std::ranges::find(kOwn, owner_of(name)) != kOwn.end(); }
+bool is_global_step(const std::pair<std::string, Tensor>& one) { return owner_of(one.first) == kGlobalStep; }
 
-Result<program::Program> with_counters(const program::Program& program, std::size_t clients) {
+Result<program::Program> with_global_step(const program::Program& program) {
   Json document = Json::parse(program.document);
   Json variables = Json::object();
-  variables[std::string(kGlobalStep)] = counter(Json::array(), kNotInitialised);
-  for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded})
-    variables[std::string(name)] = counter(Json::array({clients}), 0);
-  variables[std::string(kStopped)] = counter(Json::array(), 0);
-  variables[std::string(kFirstStep)] = counter(Json::array(), 0);
-  for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded, kStopped, kFirstStep})
-    variables[std::string(name)]["colocate_with"] = kGlobalStep;
+  variables[std::string(kGlobalStep)] = {{"shape", Json::array()},
+                                         {"dtype", "s64"},
+                                         {"init", {{"zeros", Json::object()}}},
+                                         {"aggregation", "only_first_replica"}};
   if (document.contains("variables"))
     for (const auto& [name, definition] : document["variables"].items()) variables[name] = definition;
   document["variables"] = std::move(variables);
@@ -46,10 +39,9 @@ Result<program::Program> with_counters(const program::Program& program, std::siz
 }  // namespace
 
 Result<PsProgram> make_ps_program(const program::Program& program, const ParameterServerStrategy& strategy) {
-  for (const std::string_view name : kOwn)
-    if (program.find_variable(name) != nullptr)
-      return fail(Code::kInvalidArgument, "{}: variables.{}: the name is reserved for a variable of the strategy",
-                  program.path, name);
+  if (program.find_variable(kGlobalStep) != nullptr)
+    return fail(Code::kInvalidArgument, "{}: variables.{}: the name is reserved for a variable of the strategy",
+                program.path, kGlobalStep);
   const auto& spec = strategy.cluster_resolver().cluster;
   std::vector<std::pair<std::string, std::string>> servers;
   if (!strategy.is_local())
@@ -62,31 +54,29 @@ Result<PsProgram> make_ps_program(const program::Program& program, const Paramet
                   "the ports it has",
                   name);
   PsProgram out;
-  out.program = TFD_TRY(with_counters(program, strategy.clients().size()));
+  out.program = TFD_TRY(with_global_step(program));
   out.copies = TFD_TRY(runtime::ReplicaCopies::make(out.program, strategy.num_replicas_in_sync()));
   out.placement = runtime::place_variables(out.program, std::move(servers), out.copies);
   return out;
 }
 
 runtime::NamedState checkpoint_state(runtime::NamedState state) {
-  std::erase_if(state, [](const auto& one) { return is_own(one.first) && one.first != kGlobalStep; });
+  std::erase_if(state, [](const auto& one) { return is_global_step(one) && one.first != kGlobalStep; });
   return state;
 }
 
-runtime::NamedState import_state_of(runtime::NamedState checkpoint, std::int64_t step, std::size_t clients) {
-  std::erase_if(checkpoint, [](const auto& one) { return is_own(one.first); });
-  checkpoint.emplace_back(kGlobalStep, Tensor::scalar(DType::kS64, kNotInitialised));
-  checkpoint.emplace_back(kStopped, Tensor::scalar(DType::kS64, std::int64_t{0}));
-  checkpoint.emplace_back(kFirstStep, Tensor::scalar(DType::kS64, step));
-  for (const std::string_view name : {kWorkerUpdates, kWorkerBeats, kWorkersEnded})
-    checkpoint.emplace_back(name, Tensor::zeros(DType::kS64, {static_cast<std::int64_t>(clients)}));
+runtime::NamedState import_state_of(const PsProgram& program, runtime::NamedState checkpoint, std::int64_t step) {
+  const auto is_former = [&](std::string_view name) {
+    return std::ranges::find(kFormer, name) != kFormer.end() && program.program.find_variable(name) == nullptr;
+  };
+  std::erase_if(checkpoint, [&](const auto& one) { return is_global_step(one) || is_former(owner_of(one.first)); });
+  checkpoint.emplace_back(kGlobalStep, Tensor::scalar(DType::kS64, step));
   return checkpoint;
 }
 
-runtime::NamedState with_counters_of(const runtime::NamedState& now, runtime::NamedState values) {
-  std::erase_if(values, [](const auto& one) { return is_own(one.first); });
-  for (const auto& one : now)
-    if (is_own(one.first)) values.push_back(one);
+runtime::NamedState with_global_step_of(const runtime::NamedState& now, runtime::NamedState values) {
+  std::erase_if(values, is_global_step);
+  std::ranges::copy_if(now, std::back_inserter(values), is_global_step);
   return values;
 }
 

@@ -57,10 +57,10 @@ class PsRun {
         strategy_(strategy),
         options_(options),
         request_(request),
-        session_(program, strategy, options, bell_) {}
+        session_(program, strategy, options) {}
 
   Result<TrainSummary> run() {
-    options_.train.interrupts->on_ask([this] { bell_.ring(); });
+    options_.train.interrupts->on_ask([this] { session_.interrupted(); });
     auto summary = run_all();
     options_.train.interrupts->on_ask({});
     return summary;
@@ -77,7 +77,7 @@ class PsRun {
       }
       auto outcome = one();
       if (!outcome && outcome.error().code == Code::kOutOfRange) break;
-      const Result<void> applied = outcome ? apply(std::move(outcome->updates)) : fail(outcome.error());
+      const Result<void> applied = outcome ? apply(outcome->updates) : fail(outcome.error());
       if (!applied && applied.error().code == Code::kPermissionDenied && !strategy_.is_chief()) {
         TFD_TRY(session_.attach());  // the chief came back and began anew: what this was computed from is no more
         continue;
@@ -147,10 +147,9 @@ class PsRun {
     return runner_->run(request_.function, request_.dataset, variables);
   }
 
-  Result<void> apply(std::vector<variable::Update> updates) {
-    if (strategy_.is_local() && updates.empty()) return {};
-    session_.add_own_update(updates);  // the chief sees by it that this worker is at work
-    return session_.host().update(updates);
+  Result<void> apply(const std::vector<variable::Update>& updates) {
+    session_.count_update();
+    return updates.empty() ? Result<void>() : session_.host().update(updates);
   }
 
   /// One line: what each replica returned, or the one value of all.
@@ -198,7 +197,6 @@ class PsRun {
   const ParameterServerStrategy& strategy_;
   const PsTrainingOptions& options_;
   const RunRequest& request_;
-  Bell bell_;
   PsSession session_;
   std::unique_ptr<runtime::ReplicaRunner> runner_;
 };

@@ -2,6 +2,7 @@
 #include "ps_session.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 #include "tfd/base/units.hpp"
@@ -12,18 +13,40 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr Duration kChiefLook = std::chrono::milliseconds(50);  // between two looks at what the chief does
+using runtime::MemberState;
+
+constexpr const char* kTraining = "training";
+constexpr const char* kStopped = "stopped";
+constexpr const char* kWorkers = "workers";
+
+constexpr Duration kLook = std::chrono::seconds(1);  // while the chief hasn't begun: at what else is missing
+constexpr Duration kWorkersLook = std::chrono::milliseconds(500);  // at what they do while the chief waits for them
 constexpr Duration kTalkAfter = std::chrono::seconds(2);
-constexpr Duration kGone = std::chrono::seconds(5);  // ten signs of life, and time enough to be started again
+constexpr Duration kGone = std::chrono::seconds(5);  // time enough to be started again
+constexpr Duration kAnswer = std::chrono::seconds(60);
 constexpr Duration kLoadTimeout = std::chrono::minutes(5);
 constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // who has the cluster is asked meanwhile
 constexpr Duration kGoodbye = std::chrono::seconds(3);
 
+std::string updates_of(const std::string& worker) { return "updates/" + worker; }
+
+/// Of what this room, or the service, has put.
+template <class T>
+T to_number(const std::string& text) {
+  T out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
 }  // namespace
 
 PsSession::PsSession(const PsProgram& program, const ParameterServerStrategy& strategy,
-                     const PsTrainingOptions& options, Bell& bell)
-    : program_(program), strategy_(strategy), options_(options), bell_(bell) {}
+                     const PsTrainingOptions& options)
+    : program_(program), strategy_(strategy), options_(options) {}
+
+void PsSession::interrupted() {
+  if (options_.train.interrupts->stopping()) interrupted_.request_stop();
+}
 
 runtime::ParameterServersOptions PsSession::client_options() const {
   runtime::ParameterServersOptions options;
@@ -105,10 +128,10 @@ Result<bool> PsSession::find_running() {
   const auto is_other = [](const Error& error) {  // it may begin anew just now
     return error.code == Code::kNotFound || error.code == Code::kPermissionDenied;
   };
-  const auto step = read_global_step();
-  if (!step && is_other(step.error())) return false;
-  if (!step) return fail(step.error());
-  if (*step < 0) return false;
+  const auto training = run().get(kTraining, Deadline::after(kAnswer));
+  if (!training && is_other(training.error())) return false;
+  if (!training) return fail(training.error());
+  if (training->version == 0) return false;
   const auto checked = check_variables();
   if (!checked && checked.error().code == Code::kPermissionDenied) return false;
   if (!checked) return fail(checked.error());
@@ -117,9 +140,9 @@ Result<bool> PsSession::find_running() {
 
 /// Whether what the parameter servers hold isn't at its end.
 Result<bool> PsSession::goes_on(const program::TrainDef& train) {
-  const auto values = TFD_TRY(host_->read({std::string(kGlobalStep), std::string(kStopped)}));
-  if (values[1].as<std::int64_t>()[0] != 0) return false;
-  return !train.steps || values[0].as<std::int64_t>()[0] < *train.steps;
+  const auto stopped = TFD_TRY(run().get(kStopped, Deadline::after(kAnswer)));
+  if (stopped.version != 0) return false;
+  return !train.steps || TFD_TRY(read_global_step()) < *train.steps;
 }
 
 Result<std::uint64_t> PsSession::claim(bool adopt) {
@@ -150,11 +173,12 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
     TFD_TRY(servers_->load(packed, epoch, Deadline::after(kLoadTimeout)));
   }
   if (restored)
-    TFD_TRY(host_->import_state(import_state_of(restored->state, restored->step, strategy_.clients().size())),
-            restored->path);
-  // Last of all: this is what the others wait for.
+    TFD_TRY(host_->import_state(import_state_of(program_, restored->state, restored->step)), restored->path);
   first_step_ = restored ? restored->step : 0;
-  return host_->assign(std::string(kGlobalStep), Tensor::scalar(DType::kS64, first_step_));
+  if (!servers_) return {};
+  // Last of all: this is what the others wait for.
+  TFD_TRY(run().put(kTraining, std::to_string(first_step_), Deadline::after(kAnswer)));
+  return {};
 }
 
 Result<void> PsSession::attach() {
@@ -164,7 +188,10 @@ Result<void> PsSession::attach() {
   TFD_TRY(connect());
   for (;;) {
     const auto running = find_running();
-    if (running && *running) return come_back();
+    if (running && *running) {
+      auto back = come_back();
+      if (back || back.error().code != Code::kPermissionDenied) return back;
+    }
     if (!running && running.error().code != Code::kInvalidArgument) return fail(running.error());
     if (options_.train.interrupts->stopping())
       return fail(Code::kCancelled, "interrupted while {} had not initialised the variables", strategy_.chief_name());
@@ -178,8 +205,21 @@ Result<void> PsSession::attach() {
       talked = true;
       say(fmt::format("waiting for {} to initialise the variables", strategy_.chief_name()));
     }
-    bell_.wait(Deadline::after(kChiefLook).earlier_of(deadline));
+    wait_for_chief(Deadline::after(kLook).earlier_of(deadline));
   }
+}
+
+/// Until it may have begun. What goes wrong is find_running()'s to say.
+void PsSession::wait_for_chief(Deadline deadline) {
+  const auto process = servers_->coordination(runtime::CoordinationScope::kProcess);
+  const auto epoch = process.get(runtime::kEpochKey, deadline);
+  if (!epoch) return;
+  if (epoch->version != 0) {
+    servers_->set_epoch(to_number<std::uint64_t>(epoch->value));
+    const auto training = run().wait_for_key(kTraining, 0, deadline, interrupted_.get_token());
+    if (!training || std::exchange(seen_training_, training->version) != training->version) return;
+  }
+  (void)process.wait_for_key(runtime::kEpochKey, epoch->version, deadline, interrupted_.get_token());
 }
 
 Result<runtime::ReplicaOptions> PsSession::replica_options() {
@@ -212,128 +252,137 @@ Result<std::int64_t> PsSession::read_global_step() {
   return values.front().as<std::int64_t>()[0];
 }
 
-variable::Update PsSession::one_hot(std::string_view variable, std::int64_t value) const {
-  const auto clients = static_cast<std::int64_t>(strategy_.clients().size());
-  Tensor delta = Tensor::zeros(DType::kS64, {clients});
-  delta.mutable_as<std::int64_t>()[strategy_.client_index()] = value;
-  return {variable::UpdateKind::kAssignAdd, std::string(variable), std::move(delta)};
-}
-
 // The first replica's increment, of every worker.
-void PsSession::add_counters(std::vector<variable::Update>& updates) const {
+void PsSession::add_counters(std::vector<variable::Update>& updates) {
   updates.push_back(
       {variable::UpdateKind::kAssignAdd, std::string(kGlobalStep), Tensor::scalar(DType::kS64, std::int64_t{1})});
-  add_own_update(updates);
+  count_update();
 }
 
-void PsSession::add_own_update(std::vector<variable::Update>& updates) const {
-  updates.push_back(one_hot(kWorkerUpdates, 1));
+// On its way with the update; nothing depends on one that is lost.
+void PsSession::count_update() {
+  if (!servers_) return;
+  servers_->task(0).coordinate({runtime::AddCounters{{{updates_of(strategy_.task_name()), 1}}}},
+                               Deadline::after(kAnswer), [](const Result<runtime::CoordinationAnswer>&) {});
 }
 
-/// Takes back that it has left, where it had, and says from now on that it lives.
+/// Is a member from now on, also where it had left.
 Result<void> PsSession::come_back() {
-  const auto values =
-      TFD_TRY(host_->read({std::string(kWorkersEnded), std::string(kWorkerUpdates), std::string(kFirstStep)}));
-  const std::int64_t left = values[0].as<std::int64_t>()[strategy_.client_index()];
-  own_updates_ = values[1].as<std::int64_t>()[strategy_.client_index()];
-  first_step_ = values[2].as<std::int64_t>()[0];
-  if (left != 0) TFD_TRY(host_->update({one_hot(kWorkersEnded, -left)}));
-  if (!strategy_.is_chief())
-    alive_ = std::make_unique<SignOfLife>(program_.placement, client_options(), servers_->epoch(), kWorkerBeats,
-                                          strategy_.client_index());
+  const Deadline deadline = Deadline::after(kAnswer);
+  const std::string name = strategy_.task_name();
+  first_step_ = to_number<std::int64_t>(TFD_TRY(run().get(kTraining, deadline)).value);
+  own_updates_ = TFD_TRY(run().read_counters({updates_of(name)}, deadline)).front();
+  const auto stopped = TFD_TRY(run().get(kStopped, deadline));
+  stopped_ = stopped.version != 0;
+  if (strategy_.is_chief()) return {};
+  TFD_TRY(run().join(kWorkers, name, deadline));
+  membership_ =
+      std::make_unique<runtime::Membership>(servers_->endpoint(), servers_->task(0), kWorkers, name, kStopped, stopped);
   return {};
 }
 
 Result<void> PsSession::leave() {
-  alive_.reset();
-  return host_->update({one_hot(kWorkersEnded, 1)});
+  membership_.reset();
+  const auto left = run().leave(kWorkers, strategy_.task_name(), Deadline::after(kAnswer));
+  if (!left && left.error().code == Code::kPermissionDenied) return {};  // nobody waits for it in another run
+  return left;
 }
 
 /// What the chief sees of one worker that it waits for.
 struct PsSession::Other {
   std::string name;
   std::int64_t updates = 0;
-  std::int64_t beats = 0;
+  std::optional<MemberState> state = {};  // none: it never came
   Clock::time_point worked_at = Clock::now();
-  Clock::time_point lived_at = worked_at;
-  bool has_left = false;
+  Clock::time_point changed_at = worked_at;  // its state
 
-  void look(std::int64_t updates_now, std::int64_t beats_now, bool left_now) {
+  bool has_left() const { return state == MemberState::kLeft; }
+  void look(std::int64_t updates_now, std::optional<MemberState> state_now) {
     const auto now = Clock::now();
-    if (updates_now != updates || left_now != has_left) worked_at = now;
-    if (beats_now != beats) lived_at = now;
+    if (updates_now != updates || state_now != state) worked_at = now;
+    if (state_now != state) changed_at = now;
     updates = updates_now;
-    beats = beats_now;
-    has_left = left_now;
+    state = state_now;
   }
 };
+
+/// As soon as one comes or goes, or at the deadline.
+Result<void> PsSession::look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline) {
+  const auto stop = options_.train.interrupts->stopping() ? std::stop_token() : interrupted_.get_token();
+  const auto group = run().wait_for_members(kWorkers, version, deadline, stop);
+  if (!group && group.error().code == Code::kCancelled) return {};
+  if (!group) return fail(group.error());
+  version = group->version;
+  std::vector<std::string> counters;
+  for (const Other& other : others) counters.push_back(updates_of(other.name));
+  const auto updates = TFD_TRY(run().read_counters(counters, Deadline::after(kAnswer)));
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const auto found = std::ranges::find(group->members, others[i].name, &runtime::GroupMember::name);
+    others[i].look(updates[i], found == group->members.end() ? std::nullopt : std::optional(found->state));
+  }
+  return {};
+}
 
 /// Why it isn't waited for any longer.
 std::optional<std::string> PsSession::given_up(const Other& other) const {
   const auto now = Clock::now();
-  if (other.beats > 0 && now - other.lived_at >= kGone)
-    return fmt::format("{} is gone: no sign of life for {}", other.name, format_duration(kGone));
+  if (other.state == MemberState::kGone && now - other.changed_at >= kGone)
+    return fmt::format("{} is gone: it ended without a goodbye, and hasn't come back within {}", other.name,
+                       format_duration(kGone));
   if (now - other.worked_at < options_.linger) return std::nullopt;
-  return fmt::format("{} {} {}", other.name, other.beats == 0 ? "did not appear within" : "made no progress for",
+  return fmt::format("{} {} {}", other.name, other.state ? "made no progress for" : "did not appear within",
                      format_duration(options_.linger));
 }
 
 Result<void> PsSession::wait_for_others() {
   std::vector<Other> others;
-  for (const std::string& name : strategy_.clients()) others.push_back({name});
-  const auto begun = Clock::now();
+  for (std::size_t i = 1; i < strategy_.clients().size(); ++i) others.push_back({strategy_.clients()[i]});
+  const Deadline talk = Deadline::after(kTalkAfter);
   bool talked = false;
+  std::uint64_t version = 0;
+  TFD_TRY(look_at(others, version, Deadline::after(Duration::zero())));
   for (;;) {
-    const auto values =
-        TFD_TRY(host_->read({std::string(kWorkerUpdates), std::string(kWorkerBeats), std::string(kWorkersEnded)}));
     std::vector<std::string> missing, reasons;
-    bool waits = false;
-    for (std::size_t i = 1; i < others.size(); ++i) {
-      const auto of = [&](std::size_t counter) { return values[counter].as<std::int64_t>()[i]; };
-      others[i].look(of(0), of(1), of(2) != 0);
-      if (others[i].has_left) continue;
-      const auto reason = given_up(others[i]);
-      if (reason)
+    for (const Other& other : others) {
+      if (other.has_left()) continue;
+      if (const auto reason = given_up(other))
         reasons.push_back(*reason);
       else
-        missing.push_back(others[i].name);
-      waits = waits || !reason;
+        missing.push_back(other.name);
     }
-    if (!waits || options_.train.interrupts->stopping()) {
+    if (missing.empty() || options_.train.interrupts->stopping()) {
       for (const std::string& reason : reasons) options_.train.log.warning("{}: ending without it", reason);
       return {};
     }
-    if (!talked && Clock::now() - begun > kTalkAfter) {
-      talked = true;
-      say(fmt::format("waiting for {} to end", fmt::join(missing, ", ")));
-    }
-    bell_.wait(Deadline::after(kChiefLook));
+    if (!talked && talk.expired()) say(fmt::format("waiting for {} to end", fmt::join(missing, ", ")));
+    talked = talked || talk.expired();
+    TFD_TRY(look_at(others, version, Deadline::after(kWorkersLook)));
   }
 }
 
-std::vector<std::string> PsSession::missing_of(const Tensor& ended) const {
-  std::vector<std::string> missing;
-  for (std::size_t i = 1; i < strategy_.clients().size(); ++i)
-    if (ended.as<std::int64_t>()[i] == 0) missing.push_back(strategy_.clients()[i]);
-  return missing;
-}
-
 Result<bool> PsSession::have_others_left(Deadline deadline) {
-  bool talked = false;
+  std::vector<Other> others;
+  for (std::size_t i = 1; i < strategy_.clients().size(); ++i) others.push_back({strategy_.clients()[i]});
   const Deadline talk = Deadline::after(kTalkAfter);
+  bool talked = false;
+  std::uint64_t version = 0;
+  TFD_TRY(look_at(others, version, Deadline::after(Duration::zero())));
   for (;;) {
-    const auto ended = TFD_TRY(host_->read({std::string(kWorkersEnded)}));
-    const auto missing = missing_of(ended.front());
+    std::vector<std::string> missing;
+    for (const Other& other : others)
+      if (!other.has_left()) missing.push_back(other.name);
     if (missing.empty()) return true;
     if (deadline.expired()) return false;
     if (!talked && talk.expired()) say(fmt::format("waiting for {} to leave", fmt::join(missing, ", ")));
     talked = talked || talk.expired();
-    bell_.wait(Deadline::after(kChiefLook).earlier_of(deadline));
+    TFD_TRY(look_at(others, version, Deadline::after(kWorkersLook).earlier_of(deadline)));
   }
 }
 
 Result<void> PsSession::stop_all() {
-  return host_->assign(std::string(kStopped), Tensor::scalar(DType::kS64, std::int64_t{1}));
+  stopped_ = true;
+  if (servers_) TFD_TRY(run().put(kStopped, "1", Deadline::after(kAnswer)));
+  return {};
 }
 
 Result<void> PsSession::dismiss_servers() {

@@ -3,14 +3,17 @@
 //
 // One worker's place in a training on parameter servers: the chief makes or restores the variables, the others wait for
 // that, everybody says when it has ended. As TensorFlow's SessionManager, but for a chief that comes back: what the
-// others go on training is adopted as it stands. Private to the room. Thread rule: one thread.
+// others go on training is adopted as it stands. What the workers agree on beside variables is in the coordination
+// service of the first parameter server, in the scope of the run: the key "training" (there once the variables are; the
+// first step), the key "stopped", the group "workers", and a counter of each worker's updates.
+// Private to the room. Thread rule: one thread, but interrupted().
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 
-#include "bell.hpp"
 #include "ps_program.hpp"
-#include "sign_of_life.hpp"
+#include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/runtime/replica_runner.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "tfd/variable/checkpoint.hpp"
@@ -20,8 +23,9 @@ namespace tfd::strategy {
 
 class PsSession {
  public:
-  PsSession(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options,
-            Bell& bell);
+  PsSession(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options);
+  /// What train.interrupts are to call: waits for others end. From any thread.
+  void interrupted();
 
   using FindState = std::function<Result<std::optional<variable::Checkpoint>>()>;
   /// The chief's: joins what the parameter servers hold, where it may and there is something to go on with; else begins
@@ -39,15 +43,17 @@ class PsSession {
   /// of which each takes its part; one that has worked before has another one, so that it doesn't begin with the same.
   data::Order data_order() const;
   Result<std::int64_t> read_global_step();
-  /// What a step adds to the counters, beside its own updates.
-  void add_counters(std::vector<variable::Update>& updates) const;
-  /// The same of what is no step: that this worker has pushed something.
-  void add_own_update(std::vector<variable::Update>& updates) const;
+  /// What a step adds to its own updates, which are sent next: the global step.
+  void add_counters(std::vector<variable::Update>& updates);
+  /// The same of what is no step: the chief sees that this worker does something.
+  void count_update();
+  /// Whether the chief has ended the training before its last step.
+  bool stopped() const { return stopped_ || (membership_ && membership_->watched().version != 0); }
 
   /// Says that this worker pushes nothing more.
   Result<void> leave();
-  /// The chief's: until all others have left, or an interruption. Not for one that is gone, without a sign of life for
-  /// kGone (whoever is started again by then is waited for), nor for one that did nothing for `linger`, or never came.
+  /// The chief's: until all others have left, or an interruption. Not for one whose process is gone for kGone (whoever
+  /// is started again by then is waited for), nor for one that did nothing for `linger`, or never came.
   /// Says whom it waits for, and who hasn't left.
   Result<void> wait_for_others();
   /// The interrupted chief's: whether all others have left by then, so that nobody needs the parameter servers.
@@ -64,20 +70,23 @@ class PsSession {
   Result<bool> find_running();
   Result<bool> goes_on(const program::TrainDef& train);
   Result<void> check_variables();
+  void wait_for_chief(Deadline deadline);
   struct Other;
+  Result<void> look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline);
   std::optional<std::string> given_up(const Other& other) const;
-  std::vector<std::string> missing_of(const tensor::Tensor& ended) const;
   Result<void> come_back();
-  variable::Update one_hot(std::string_view variable, std::int64_t value) const;
+  runtime::CoordinationClient run() { return servers_->coordination(); }
 
   const PsProgram& program_;
   const ParameterServerStrategy& strategy_;
   const PsTrainingOptions& options_;
-  Bell& bell_;
   std::unique_ptr<runtime::ParameterServers> servers_;  // none: local
   std::unique_ptr<VariableHost> host_;
-  std::unique_ptr<SignOfLife> alive_;  // of one that isn't the chief, until it leaves
+  std::unique_ptr<runtime::Membership> membership_;  // of one that isn't the chief, until it leaves
+  std::stop_source interrupted_;
+  std::uint64_t seen_training_ = 0;  // the key's version when the chief was waited for
   bool adopted_ = false;
+  bool stopped_ = false;
   std::int64_t first_step_ = 0;   // of the training that this worker belongs to
   std::int64_t own_updates_ = 0;  // in it, before this worker came (back)
 };

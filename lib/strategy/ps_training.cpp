@@ -21,7 +21,7 @@ class PsTrainer {
         train_(*program.program.train),
         strategy_(strategy),
         options_(options),
-        session_(program, strategy, options, bell_),
+        session_(program, strategy, options),
         checkpoints_(train_, strategy.should_checkpoint(), options.train),
         judge_(train_, !has_evaluator(), options.train.log),
         report_(options_.train, strategy.task_name()),
@@ -70,7 +70,6 @@ class PsTrainer {
   const program::TrainDef& train_;
   const ParameterServerStrategy& strategy_;
   const PsTrainingOptions& options_;
-  Bell bell_;
   PsSession session_;
   Checkpoints checkpoints_;
   Judge judge_;
@@ -110,7 +109,7 @@ Error PsTrainer::explain(Error error) const {
 }
 
 Result<TrainSummary> PsTrainer::run() {
-  options_.train.interrupts->on_ask([this] { bell_.ring(); });
+  options_.train.interrupts->on_ask([this] { session_.interrupted(); });
   auto summary = train();
   options_.train.interrupts->on_ask({});
   if (!summary) {
@@ -211,12 +210,11 @@ Result<void> PsTrainer::say_start(const runtime::ReplicaOptions& replicas) const
 Result<runtime::VariableValues> PsTrainer::read_variables(const std::string& function) {
   auto names = program_.copies.stored_names(program_.program.find_function(function)->variables_read());
   names.emplace_back(kGlobalStep);
-  names.emplace_back(kStopped);
   auto values = TFD_TRY(session_.host().read(names));
   runtime::VariableValues out;
   for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], std::move(values[i]));
   step_ = out.at(std::string(kGlobalStep)).as<std::int64_t>()[0];
-  stopped_ = out.at(std::string(kStopped)).as<std::int64_t>()[0] != 0;
+  stopped_ = session_.stopped();
   return out;
 }
 
@@ -336,7 +334,7 @@ Result<void> PsTrainer::use_averages(const std::string& reason) {
 /// The counters stay: what was done isn't undone.
 Result<void> PsTrainer::import_best(const variable::Checkpoint& best) {
   const auto now = TFD_TRY(session_.host().export_state());
-  return session_.host().import_state(with_counters_of(now, best.state));
+  return session_.host().import_state(with_global_step_of(now, best.state));
 }
 
 Result<void> PsTrainer::wait_for_others() {

@@ -140,7 +140,7 @@ newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
   run_ends "$RUN" 0
   [ "$SECONDS" -lt 50 ]
   grep -q 'waiting for worker:1 to end' worker:0.talk
-  grep -q 'worker:1 is gone: no sign of life for 5s: ending without it' worker:0.talk
+  grep -q "worker:1 is gone: it ended without a goodbye, and hasn't come back within 5s: ending without it" worker:0.talk
 }
 
 @test "fault: a worker that is started again while the chief waits for it is waited for" {
