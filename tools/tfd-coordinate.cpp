@@ -18,7 +18,6 @@
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/runtime/key.hpp"
-#include "tfd/strategy/checkpoints.hpp"
 #include "training/common.hpp"
 #include "training/custom_calls.hpp"
 #include "training/signals.hpp"
@@ -129,27 +128,13 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   const auto job = a.follow_checkpoints ? coordinate::follow_checkpoints : coordinate::train;
   const auto summary = TFD_TRY(job(program, connect, TFD_TRY(coordinator_options(a, config, io)), train));
   progress.finish();
-  if (summary.reason == "nothing_left") {
-    // With an evaluation there was a coordinator, which has said it.
-    if (!a.common.keep_servers && !program.train->evaluate)
-      say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint, io);
-    return 0;
-  }
-  if (a.follow_checkpoints) {
-    say(io, fmt::format("evaluated up to step {}: {}", summary.step, training::format_metrics(summary.metrics)));
-    return 0;
-  }
-  const double seconds = std::chrono::duration<double>(summary.elapsed).count();
-  const std::int64_t steps = summary.step - summary.first_step;
-  const std::string metrics = training::format_metrics(summary.metrics);
-  say(io, fmt::format("{}{} in {:.1f}s ({:.0f} a second){}{}", summary.reason == "interrupted" ? "interrupted: " : "",
-                      counted(static_cast<std::uint64_t>(steps), "step"), seconds,
-                      static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
-  if (summary.reason != "interrupted") return 0;
-  if (summary.checkpoint.empty()) process::die_of_signal(signals->stopped_by());  // nothing to continue from
-  say(io,
-      fmt::format("{} continues from {}", strategy::command_to_continue(*program.train, train), summary.checkpoint));
-  return static_cast<int>(cli::ExitCode::kTryAgain);
+  // With an evaluation there was a coordinator, which has said it.
+  if (summary.reason == "nothing_left" && !a.common.keep_servers && !program.train->evaluate)
+    say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint, io);
+  training::Ending ending{.tool = kTool, .command = strategy::command_to_continue(*program.train, train)};
+  ending.evaluates = a.follow_checkpoints;
+  ending.signal = signals->stopped_by();
+  return training::conclude(summary, ending, io);
 }
 
 Result<int> run_closures(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config,

@@ -8,7 +8,6 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
-#include "tfd/strategy/checkpoints.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
@@ -145,31 +144,14 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   auto with = TFD_TRY(worker_options(a, config, io, *signals));
   with.train.epoch_elements = steps.elements;
   training::connect_sinks(with.train, a.common, progress, io);
-  const std::string task = strategy.task_name();
-  const bool saves = strategy.should_checkpoint();
-  const bool evaluator = strategy.is_evaluator();
-  const std::string command = strategy::command_to_continue(*program.train, with.train);
+  training::Ending ending{.tool = kTool, .task = strategy.task_name()};
+  ending.evaluates = strategy.is_evaluator();
+  ending.joins = !strategy.should_checkpoint();
+  ending.command = strategy::command_to_continue(*program.train, with.train);
   const auto summary = TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)));
   progress.finish();
-  const std::string metrics = training::format_metrics(summary.metrics);
-  if (summary.reason == "nothing_left") {
-    say(io, fmt::format("already at step {} of {}", summary.step, summary.steps.value_or(summary.step)));
-    return 0;
-  }
-  const bool interrupted = summary.reason == "interrupted";
-  if (evaluator) {
-    say(io, fmt::format("evaluated up to step {}{}{}", summary.step, metrics.empty() ? "" : ": ", metrics));
-    return 0;
-  }
-  const double seconds = std::chrono::duration<double>(summary.elapsed).count();
-  say(io, fmt::format("{}{} at step {} after {:.1f}s{}{}", interrupted ? "interrupted: " : "", task, summary.step,
-                      seconds, metrics.empty() ? "" : ", ", metrics));
-  if (!interrupted) return 0;
-  // The variables of others live on; the chief's and a local worker's are in its checkpoint.
-  if (saves && summary.checkpoint.empty()) process::die_of_signal(signals->stopped_by());
-  say(io, saves ? fmt::format("{} continues from {}", command, summary.checkpoint)
-                : std::string("the same command joins the training again"));
-  return static_cast<int>(cli::ExitCode::kTryAgain);
+  ending.signal = signals->stopped_by();
+  return training::conclude(summary, ending, io);
 }
 
 Result<std::string> describe(const program::Program& program, const strategy::ParameterServerStrategy& strategy) {

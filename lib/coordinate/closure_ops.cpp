@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "closure_ops.hpp"
 
-#include "tfd/strategy/checkpoints.hpp"
+#include "tfd/strategy/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::coordinate {

@@ -19,10 +19,14 @@ Result<void> Steps::schedule_until(std::int64_t boundary) {
   while (scheduled_ < boundary && outstanding() < most) {
     Call call{.function = train_.function, .step = scheduled_, .replicas = train_.replicas};
     if (elements_ > 0) call.most_elements = strategy::elements_of_step(scheduled_, elements_, replicas_);
-    call.on_done = [this](const RemoteValue& value) { mailbox_.step_done(value.state() != ClosureState::kReady); };
+    call.on_done = [this](const RemoteValue& value) {
+      if (value.state() != ClosureState::kReady) failed_ = true;
+      ++ended_;
+      notifier_.notify();
+    };
     auto value = coordinator_->schedule(std::move(call));
     if (!value) {
-      if (mailbox_.failed()) return {};  // it has raised: take_rest() will see whose error it is
+      if (failed_) return {};  // it has raised: take_rest() will see whose error it is
       return fail(std::move(value).error());
     }
     ++scheduled_;
@@ -43,7 +47,7 @@ Result<void> Steps::settle(Deadline deadline) {
   for (;;) {
     coordinator_->drop_queued();
     if (coordinator_->in_flight() == 0 || coordinator_->lost() || deadline.expired()) break;
-    mailbox_.wait(Deadline::after(kLook).earlier_of(deadline));
+    notifier_.wait(Deadline::after(kLook).earlier_of(deadline));
   }
   return coordinator_->join(deadline);
 }

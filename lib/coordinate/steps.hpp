@@ -2,17 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The steps of a training that are under way: few of them at a time (stale gradients help nobody), counted in their
-// order whatever order they end in. Private to the room. Thread rule: the training's thread.
+// order whatever order they end in. Private to the room. Thread rule: the training's thread; steps end on others.
+#include <atomic>
 #include <deque>
 #include <optional>
 
-#include "mailbox.hpp"
+#include "tfd/base/notifier.hpp"
+#include "tfd/coordinate/cluster_coordinator.hpp"
 
 namespace tfd::coordinate {
 
 class Steps {
  public:
-  Steps(const program::TrainDef& train, Mailbox& mailbox) : train_(train), mailbox_(mailbox) {}
+  /// `notifier` is told whenever one has ended.
+  Steps(const program::TrainDef& train, Notifier& notifier) : train_(train), notifier_(notifier) {}
   /// The first one is step `first`, of this coordinator.
   void begin(ClusterCoordinator& coordinator, std::int64_t first) {
     coordinator_ = &coordinator;
@@ -30,6 +33,8 @@ class Steps {
   std::int64_t counted() const { return counted_; }
   /// Nothing is under way.
   bool idle() const { return steps_.empty(); }
+  /// One has ended with an error.
+  bool failed() const { return failed_; }
 
   /// As many as the workers can take, up to this one.
   Result<void> schedule_until(std::int64_t boundary);
@@ -39,7 +44,7 @@ class Steps {
   /// kDeadlineExceeded names the workers.
   Result<void> settle(Deadline deadline);
   /// Once nothing is under way, by settle() or since one has failed: those that ended well in any order, counted, and
-  /// the first error. kInternal where there is neither.
+  /// the first error.
   struct Rest {
     std::vector<RemoteValue> done;
     std::optional<Error> error;
@@ -47,15 +52,17 @@ class Steps {
   Rest take_rest();
 
  private:
-  std::int64_t outstanding() const { return scheduled_ - first_ - mailbox_.done(); }
+  std::int64_t outstanding() const { return scheduled_ - first_ - ended_; }
 
   const program::TrainDef& train_;
-  Mailbox& mailbox_;
+  Notifier& notifier_;
   ClusterCoordinator* coordinator_ = nullptr;
   std::deque<RemoteValue> steps_;  // scheduled and not counted, in order
   std::int64_t first_ = 0;
   std::int64_t scheduled_ = 0;
   std::int64_t counted_ = 0;
+  std::atomic<std::int64_t> ended_ = 0;  // these two on the I/O thread
+  std::atomic<bool> failed_ = false;
   std::int64_t elements_ = 0;  // 0: as many as there are
   int replicas_ = 1;
 };

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "checkpoint_manager.hpp"
 #include "ps_session.hpp"
 #include "reparse.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/strategy/checkpoints.hpp"
 #include "tfd/tensor/json.hpp"
 
 namespace tfd::strategy {

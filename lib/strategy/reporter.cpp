@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tfd/strategy/reporter.hpp"
+#include "reporter.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,11 +26,11 @@ void Reporter::begin(std::int64_t step) {
   started_ = reported_at_ = Clock::now();
 }
 
-void Reporter::count(const std::vector<runtime::Metric>& metrics, std::int64_t step) {
-  interval_.add(metrics);
-  ++own_;
-  for (const runtime::Metric& one : metrics)
-    if (one.weight != 0) look_at(one.name, one.value, step, "");
+void Reporter::count(const StepCount& steps) {
+  interval_.add(steps.metrics);
+  own_ += steps.count;
+  for (const runtime::Metric& one : steps.metrics)
+    if (one.weight != 0) look_at(one.name, one.value, steps.step, "");
 }
 
 void Reporter::warn_of_nonfinite(const program::Program& program) {
@@ -51,18 +51,18 @@ void Reporter::look_at(const std::string& metric, double value, std::int64_t ste
       where, metric, std::isnan(value) ? "NaN" : "infinite", step);
 }
 
-Result<void> Reporter::step(std::int64_t step, bool says_updates) {
+Result<void> Reporter::step(std::int64_t step) {
   const double seconds = std::max(seconds_since(reported_at_), 1e-9);
   if (!interval_.empty()) last_interval_ = interval_.values();
   interval_.clear();
   Metrics rates{{"steps_per_second", static_cast<double>(step - reported_step_) / seconds}};
-  if (says_updates) rates.emplace_back("updates_per_second", static_cast<double>(own_ - reported_own_) / seconds);
+  if (!task_.empty()) rates.emplace_back("updates_per_second", static_cast<double>(own_ - reported_own_) / seconds);
   reported_at_ = Clock::now();
   reported_step_ = step;
   reported_own_ = own_;
   JsonLine line = event("step");
   line.add("step", step);
-  if (says_updates) line.add("updates", own_);
+  if (!task_.empty()) line.add("updates", own_);
   return emit(std::move(line.add("metrics", last_interval_).add("rates", rates)));
 }
 
@@ -93,10 +93,10 @@ Result<void> Reporter::worker(const WorkerNews& news, std::int64_t step) const {
   return emit(std::move(line));
 }
 
-Result<void> Reporter::end(const End& end, bool says_updates) const {
+Result<void> Reporter::end(const End& end) const {
   JsonLine line = event("end");
   line.add("reason", end.reason).add("step", end.step);
-  if (says_updates) line.add("updates", own_);
+  if (!task_.empty()) line.add("updates", own_);
   line.add("metrics", end.error != nullptr ? last_interval_ : metrics());
   if (nonfinite_) {
     JsonLine first("metric", nonfinite_->first);

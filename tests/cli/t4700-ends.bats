@@ -51,7 +51,7 @@ JSON
   counting_batches '{"function": "step", "steps": 5}'
   serve --jobs worker=1,ps=1
   run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
-  [[ $stderr == *"the data ended after 3 of 5 steps"*"repeat the dataset, or lower train.steps"* ]]
+  [[ $stderr == *"the data ended at step 3 of 5"*"repeat the dataset, or lower train.steps"* ]]
   jq -es 'last | .event == "end" and .reason == "error" and .step == 3' <<<"$output"
 }
 

@@ -92,7 +92,7 @@ three_steps() { # TRAIN, JSON
   three_steps '{"function": "count", "steps": 5, "checkpoint": {"dir": "ck"}}'
   serve --jobs worker=1,ps=2
   run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
-  [[ $stderr == *"the data ended after 3 of 5 steps"*"what was trained is in ck/step-00000003.safetensors"* ]]
+  [[ $stderr == *"the data ended at step 3 of 5"*"what was trained is in ck/step-00000003.safetensors"* ]]
   jq -es '.[-2].event == "checkpoint" and .[-2].step == 3 and .[-1].reason == "error"' <<<"$output"
   [ "$(counts_in ck)" = "3 3 3" ]
   rm -r ck

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 #include "cluster_option.hpp"
 #include "key_option.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/launch/placement.hpp"
+#include "tfd/process/signals.hpp"
 #include "tfd/runtime/memory_need.hpp"
 
 namespace tfd::training {
@@ -148,11 +151,16 @@ Result<void> check_memory(const program::Program& program, const cluster::Cluste
   return is_on_this_host(config, "ps") ? runtime::check_memory(runtime::need_of(program), "here") : Result<void>();
 }
 
+namespace {
+
+/// "loss 0.1234, accuracy 0.9".
 std::string format_metrics(const strategy::Metrics& metrics) {
   std::string text;
   for (const auto& [name, value] : metrics) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, value);
   return text;
 }
+
+}  // namespace
 
 void say(cli::Io& io, std::string_view tool, const std::string& line) {
   if (!io.quiet) (void)io.err.write(fmt::format("{}: {}\n", tool, printable(line)));
@@ -166,6 +174,31 @@ void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Pro
     progress.update(at.step, format_metrics(at.metrics));
   };
   train.say = [&progress](const std::string& line) { progress.say(line); };
+}
+
+int conclude(const strategy::TrainSummary& summary, const Ending& ending, cli::Io& io) {
+  if (summary.reason == "nothing_left") return 0;  // as it was said at the beginning
+  const bool interrupted = summary.reason == "interrupted";
+  const std::string metrics = format_metrics(summary.metrics);
+  if (ending.evaluates) {
+    say(io, ending.tool,
+        fmt::format("evaluated up to step {}{}{}", summary.step, metrics.empty() ? "" : ": ", metrics));
+    return 0;
+  }
+  const double seconds = std::chrono::duration<double>(summary.elapsed).count();
+  const std::int64_t steps = summary.step - summary.first_step;
+  const std::string who = ending.task.empty() ? "" : fmt::format("{} at step {}: ", ending.task, summary.step);
+  say(io, ending.tool,
+      fmt::format("{}{}{} in {:.1f}s ({:.0f} a second){}{}", interrupted ? "interrupted: " : "", who,
+                  counted(static_cast<std::uint64_t>(steps), "step"), seconds,
+                  static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
+  if (!interrupted) return 0;
+  // The variables of others live on; the chief's and a local worker's are in its checkpoint.
+  if (!ending.joins && summary.checkpoint.empty()) process::die_of_signal(ending.signal);
+  say(io, ending.tool,
+      ending.joins ? "the same command joins the training again"
+                   : fmt::format("{} continues from {}", ending.command, summary.checkpoint));
+  return static_cast<int>(cli::ExitCode::kTryAgain);
 }
 
 }  // namespace tfd::training

@@ -72,12 +72,23 @@ Result<void> check_memory(const program::Program& program, const cluster::Cluste
 std::vector<std::string> find_lost_updates(const program::Program& program, const std::string& function,
                                            bool is_certain);
 
-/// "loss 0.1234, accuracy 0.9".
-std::string format_metrics(const strategy::Metrics& metrics);
 /// A line of the tool on stderr, unless it is to be quiet.
 void say(cli::Io& io, std::string_view tool, const std::string& line);
 
 /// Where a training writes, what it begins with, and what it is told. `progress` and `io` must outlive it.
 void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
+
+/// How a training was run, for what is said of its end.
+struct Ending {
+  std::string_view tool;
+  std::string task = {};   // whose steps they are, where several train
+  bool evaluates = false;  // it trained nothing, but evaluated checkpoints
+  bool joins = false;      // another task saves checkpoints, and this one joins it again
+  std::string command;     // strategy::command_to_continue()
+  int signal = 0;          // that has ended it
+};
+/// Says how far it came, and what to do next; the exit code. A training that was interrupted and can't be continued
+/// ends the process by the signal.
+int conclude(const strategy::TrainSummary& summary, const Ending& ending, cli::Io& io);
 
 }  // namespace tfd::training

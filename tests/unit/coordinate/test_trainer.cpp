@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The training loop: steps, events, evaluation, checkpoints, interrupts, and what is left after a failure.
+// The training loop on a cluster: steps, events, evaluation, checkpoints, interrupts, and what is left after a failure.
+// What it does whoever makes the steps: tests/unit/strategy/test_train_loop.cpp.
 #include "bed.hpp"
 
-#include <cmath>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "tfd/coordinate/trainer.hpp"
-#include "tfd/strategy/best.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 using namespace tfd;
@@ -155,65 +154,6 @@ TEST_CASE("trainer: checkpoints are of their step exactly, and the next run cont
   CHECK(nothing.of("end").size() == 1);
 }
 
-TEST_CASE(
-    "trainer: resume false in a used directory is an error, before any task is asked; starting over begins anew") {
-  TemporaryDirectory directory;
-  Bed bed;
-  auto overrides = checkpointing(directory.path(), 10);
-  overrides.push_back("train.steps=40");
-  Training(bed, overrides).run_well();
-  overrides.back() = "train.steps=20";
-  overrides.push_back("train.checkpoint.resume=false");
-  Training refused(bed, overrides);
-  const auto summary = refused.run();
-  REQUIRE_FALSE(summary);
-  CHECK(summary.error().code == Code::kInvalidArgument);
-  CHECK(refused.events.empty());
-  Training again(bed, overrides);
-  again.options.start_over = true;
-  CHECK(again.run_well().first_step == 0);
-  CHECK(value_in(directory.path(), "v") == 20);  // the latest, and not the highest step
-  overrides.pop_back();
-  overrides.back() = "train.steps=30";
-  Training on(bed, overrides);
-  std::vector<std::string> said;
-  on.options.say = [&](const std::string& line) { said.push_back(line); };
-  CHECK(on.run_well().first_step == 20);
-  REQUIRE_FALSE(said.empty());
-  CHECK(said[0] == "resuming from " + directory.path() + "/step-00000020.safetensors");
-}
-
-TEST_CASE("trainer: a checkpoint that is named gives the values that a new training begins with") {
-  TemporaryDirectory directory, named;
-  Bed bed;
-  auto overrides = checkpointing(named.path(), 10);
-  overrides.push_back("train.steps=10");
-  Training(bed, overrides).run_well();
-  overrides = checkpointing(directory.path(), 100);
-  overrides.push_back("train.steps=5");
-  Training training(bed, overrides);
-  training.options.checkpoint = named.path();
-  const auto summary = training.run_well();
-  CHECK(summary.first_step == 0);
-  CHECK(training.of("start")[0]["started_from"] == named.path() + "/step-00000010.safetensors");
-  CHECK(value_in(directory.path(), "v") == 15);
-}
-
-TEST_CASE("trainer: a checkpoint of another program is an error where nothing is left to do, too") {
-  TemporaryDirectory directory;
-  Bed bed;
-  REQUIRE(variable::save_checkpoint(directory.path(),
-                                    {300, {{"x", tensor::Tensor::scalar(tensor::DType::kS32, 1)}}, {}}, 0));
-  auto overrides = checkpointing(directory.path(), 10);
-  overrides.push_back("train.steps=200");
-  Training training(bed, overrides);
-  const auto summary = training.run();
-  REQUIRE_FALSE(summary);
-  CHECK(summary.error().code == Code::kInvalidArgument);
-  CHECK(summary.error().message.find("/step-00000300.safetensors has no variable '") != std::string::npos);
-  CHECK(summary.error().message.ends_with("': it belongs to another program"));
-}
-
 TEST_CASE("trainer: asked for a checkpoint it writes one and goes on; asked to stop it writes one and ends") {
   TemporaryDirectory directory;
   Bed bed;
@@ -246,19 +186,6 @@ TEST_CASE("trainer: max_time ends it") {
   CHECK(summary.step > 0);
 }
 
-TEST_CASE("trainer: a checkpoint every so often by time") {
-  TemporaryDirectory directory;
-  Bed bed;
-  Training training(bed, {"train.steps=900000000",
-                          "train.checkpoint={\"dir\": \"" + directory.path() + "\", \"every\": \"50ms\"}"});
-  training.on_event = [&](const json& event) {  // two by time, then the last one
-    if (event["event"] == "checkpoint" && training.of("checkpoint").size() == 2)
-      training.options.interrupts->ask_stop();
-  };
-  CHECK(training.run_well().reason == "interrupted");
-  CHECK(training.of("checkpoint").size() >= 2);
-}
-
 TEST_CASE("trainer: the end of data is an end, and an error where steps were promised") {
   Bed bed(1);
   const auto program = make_program({"train={\"function\": \"data_step\"}"});
@@ -270,7 +197,7 @@ TEST_CASE("trainer: the end of data is an end, and an error where steps were pro
   const auto result = promised.run();
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kOutOfRange);
-  CHECK(result.error().message.starts_with("the data ended after 10 of 12 steps"));
+  CHECK(result.error().message.starts_with("the data ended at step 10 of 12"));
   CHECK(promised.of("end")[0]["reason"] == "error");
   CHECK(promised.of("end")[0]["error"]["code"] == "OUT_OF_RANGE");
 }
@@ -340,17 +267,6 @@ TEST_CASE("trainer: a lost parameter server ends it with the checkpoint to conti
   CHECK(value_in(directory.path(), "n") == step + 20);
 }
 
-TEST_CASE("trainer: a lost parameter server without a checkpoint says that there is none") {
-  Bed bed;
-  Training training(bed, {"train.steps=100000"});
-  training.on_event = [&](const json& event) {
-    if (event["event"] == "step" && event["step"] == 20) bed.kill("ps:0");
-  };
-  const auto result = training.run();
-  REQUIRE_FALSE(result);
-  CHECK(result.error().message.ends_with("there is no checkpoint to continue from"));
-}
-
 TEST_CASE("trainer: stops within its grace also when the workers don't answer") {
   TemporaryDirectory directory;
   Bed bed(1);
@@ -375,35 +291,6 @@ TEST_CASE("trainer: stops within its grace also when the workers don't answer") 
 }
 
 // In the bed's program "mean_x" is the same in every evaluation, and "v" counts the steps.
-TEST_CASE("trainer: stops when the metric has not become better for so many evaluations") {
-  Bed bed;
-  TemporaryDirectory directory;
-  Training training(bed, {R"(train.evaluate={"function": "eval", "every": 5})",
-                          R"(train.stop={"metric": "mean_x", "patience": 3, "restore_best": true})",
-                          R"(train.checkpoint={"dir": ")" + directory.path() +
-                              R"(", "keep_best": {"metric": "mean_x", "mode": "max"}})"});
-  const auto summary = training.run_well();
-  CHECK(summary.reason == "stopped");
-  CHECK(summary.step == 20);  // the first at 5 is the best, and three more
-  const json end = training.of("end")[0];
-  CHECK(end["reason"] == "stopped");
-  CHECK(end["restored_step"] == 5);
-  CHECK(value_in(directory.path() + "/best", "v") == 5);
-  CHECK(variable::load_latest_checkpoint(directory.path(), nullptr).value()->step == 20);
-  CHECK(value_in(directory.path(), "v") == 5);  // the last one has the best one's variables
-}
-
-TEST_CASE("trainer: a run that ends by its steps has the best variables too, where it was asked for them") {
-  Bed bed;
-  TemporaryDirectory directory;
-  Training training(bed, {"train.steps=12", R"(train.evaluate={"function": "eval", "every": 5})",
-                          R"(train.stop={"metric": "mean_x", "patience": 9, "restore_best": true})",
-                          R"(train.checkpoint={"dir": ")" + directory.path() + R"("})"});
-  CHECK(training.run_well().reason == "done");
-  CHECK(training.of("end")[0]["restored_step"] == 5);
-  CHECK(value_in(directory.path(), "v") == 5);
-}
-
 TEST_CASE("trainer: an interrupted run stops at the same step with the same best as one that wasn't") {
   Bed bed;
   const auto overrides = [](const TemporaryDirectory& directory) {
@@ -426,25 +313,6 @@ TEST_CASE("trainer: an interrupted run stops at the same step with the same best
   CHECK(last.of("end")[0]["restored_step"] == 5);
   CHECK(value_in(directory.path(), "v") == 5);
   for (const json& event : last.of("eval")) CHECK(event["step"] > 15);  // none is judged twice
-}
-
-TEST_CASE("trainer: an evaluation that was due at the checkpoint and never came is made up for") {
-  Bed bed;
-  TemporaryDirectory directory;
-  auto overrides = checkpointing(directory.path(), 10);
-  overrides.push_back(R"(train.evaluate={"function": "eval", "every": 10})");
-  overrides.push_back(R"(train.stop={"metric": "mean_x", "patience": 2})");
-  {
-    Training training(bed, overrides);
-    training.on_event = [&](const json& event) {  // before the evaluation at this step
-      if (event["event"] == "checkpoint" && event["step"] == 10) training.options.interrupts->ask_stop();
-    };
-    CHECK(training.run_well().reason == "interrupted");
-    CHECK(training.of("eval").empty());
-  }
-  Training again(bed, overrides);
-  CHECK(again.run_well().step == 30);
-  CHECK(again.of("eval")[0]["step"] == 10);
 }
 
 TEST_CASE("trainer: asked to stop while all workers are away it writes a checkpoint and ends") {
@@ -492,45 +360,4 @@ TEST_CASE("trainer: asked to stop while an evaluation has no workers it ends too
   CHECK(summary.reason == "interrupted");
   CHECK(summary.step == 20);
   CHECK(training.of("checkpoint").back()["step"] == 20);
-}
-
-TEST_CASE("trainer: where the data end before the steps that were promised, what was trained is saved") {
-  TemporaryDirectory directory;
-  Bed bed(1);
-  Training training(
-      bed, {R"(train={"function": "data_step", "steps": 12, "checkpoint": {"dir": ")" + directory.path() + R"("}})"});
-  const auto result = training.run();
-  REQUIRE_FALSE(result);
-  CHECK(result.error().code == Code::kOutOfRange);
-  CHECK(result.error().message.ends_with("what was trained is in " + directory.path() + "/step-00000010.safetensors"));
-  CHECK(value_in(directory.path(), "v") == 10);
-}
-
-TEST_CASE("trainer: checkpoints that can't be written are found before the first step") {
-  TemporaryDirectory directory;
-  const std::string in_the_way = directory.path() + "/file";
-  std::fclose(std::fopen(in_the_way.c_str(), "w"));
-  Bed bed;
-  Training training(bed, checkpointing(in_the_way, 10));
-  const auto result = training.run();
-  REQUIRE_FALSE(result);
-  CHECK(result.error().code == Code::kSystem);
-  CHECK(result.error().message.starts_with("train.checkpoint.dir: checkpoints can't be written to " + in_the_way));
-  CHECK(training.events.empty());
-}
-
-TEST_CASE("trainer: what is better is as Keras has it: by min_delta, not NaN, higher where the name says so") {
-  strategy::Best loss({"loss", false}, 0.1);
-  CHECK(loss.observe({{"loss", 1.0}}));
-  CHECK_FALSE(loss.observe({{"loss", 0.95}}));
-  CHECK_FALSE(loss.observe({{"loss", NAN}}));
-  CHECK(loss.since() == 2);
-  CHECK_FALSE(loss.observe({{"other", 0.0}}));
-  CHECK(loss.since() == 2);
-  CHECK(loss.observe({{"loss", 0.8}}));
-  CHECK(loss.since() == 0);
-  strategy::Best accuracy({"accuracy", true});
-  CHECK(accuracy.observe({{"accuracy", 0.5}}));
-  CHECK_FALSE(accuracy.observe({{"accuracy", 0.5}}));
-  CHECK(accuracy.observe({{"accuracy", 0.6}}));
 }

@@ -8,7 +8,6 @@
 #include "bed.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/strategy/epochs.hpp"
-#include "tfd/strategy/follow.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy::test {

@@ -17,6 +17,8 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/log.hpp"
+#include "tfd/program/program.hpp"
+#include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy {
 
@@ -69,5 +71,15 @@ struct TrainSummary {
   Metrics metrics;         // the last training metrics, and the last evaluation's over them
   std::string checkpoint;  // the newest one; empty where there is none
 };
+
+/// Whether a checkpoint is of this program: it has every variable (not the workers' own), of its dtype and shape.
+/// kInvalidArgument: "ck/step-00000300.safetensors has no variable 'w': it belongs to another program". What else it
+/// has is ignored, and what an optimizer keeps is the parameter servers' to look at.
+Result<void> check_state(const program::Program& program, const variable::Checkpoint& checkpoint);
+/// The checkpoint that somebody names, a file or a directory (its latest one), of this program. kNotFound;
+/// kInvalidArgument.
+Result<variable::Checkpoint> load_weights(const program::Program& program, const std::string& path, const Log& log);
+/// "the same command", or what is to be changed of it, for it to go on from its checkpoints.
+std::string command_to_continue(const program::TrainDef& train, const TrainOptions& options);
 
 }  // namespace tfd::strategy

@@ -3,31 +3,28 @@
 //
 // The checkpoints of one training: which one it goes on from, whether they can be written at all, when the next one is
 // due by time, what the newest is. A disk that fills up later ends no training that could still succeed: the older
-// checkpoints are as they were, and the next one is tried. Thread rule: one thread.
+// checkpoints are as they were, and the next one is tried. Private to the room. Thread rule: one thread.
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "run_record.hpp"
 #include "tfd/base/deadline.hpp"
-#include "tfd/base/log.hpp"
 #include "tfd/program/program.hpp"
-#include "tfd/strategy/run_end.hpp"
 #include "tfd/strategy/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy {
 
-/// Whether it is of this program: it has every variable (not the workers' own), of its dtype and shape.
-/// kInvalidArgument: "ck/step-00000300.safetensors has no variable 'w': it belongs to another program". What else it
-/// has is ignored, and what an optimizer keeps is the parameter servers' to look at.
-Result<void> check_state(const program::Program& program, const variable::Checkpoint& checkpoint);
-/// The checkpoint that somebody names, a file or a directory (its latest one), of this program. kNotFound;
-/// kInvalidArgument.
-Result<variable::Checkpoint> load_weights(const program::Program& program, const std::string& path, const Log& log);
+/// Of what a checkpoint has: a variable, and not what an optimizer keeps.
+inline bool is_value(std::string_view name) {
+  return !name.starts_with('.') && name.find("/.") == std::string_view::npos;
+}
 
-class Checkpoints {
+class CheckpointManager {
  public:
   /// `writes`: whether it is this task that saves them. `train` and `options` outlive it.
-  Checkpoints(const program::TrainDef& train, bool writes, const TrainOptions& options);
+  CheckpointManager(const program::TrainDef& train, bool writes, const TrainOptions& options);
 
   bool are_saved() const { return writes_ && train_.checkpoint.has_value(); }
   /// The one to go on from: the latest of the run whose directory it is; those that can't be read are passed over, and
@@ -82,8 +79,5 @@ class Checkpoints {
   std::string path_;
   Clock::time_point saved_at_ = Clock::now();
 };
-
-/// "the same command", or what is to be changed of it, for it to go on from its checkpoints.
-std::string command_to_continue(const program::TrainDef& train, const TrainOptions& options);
 
 }  // namespace tfd::strategy

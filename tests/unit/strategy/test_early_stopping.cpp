@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "bed.hpp"
+#include "early_stopping.hpp"
 #include "tfd/base/file.hpp"
-#include "tfd/strategy/judge.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -31,13 +31,12 @@ variable::Checkpoint state_at(std::int64_t step) {
 }
 
 /// An evaluation at this step; whether its state was asked for.
-bool evaluate(Judge& judge, std::int64_t step, double loss) {
+bool evaluate(EarlyStopping& stopping, std::int64_t step, double loss) {
   bool asked = false;
-  const auto kept = judge.observe(step, {{"loss", loss}}, [&]() -> Result<variable::Checkpoint> {
+  REQUIRE(stopping.observe(step, {{"loss", loss}}, [&]() -> Result<variable::Checkpoint> {
     asked = true;
     return state_at(step);
-  });
-  REQUIRE(kept);
+  }));
   return asked;
 }
 
@@ -52,30 +51,30 @@ std::vector<std::int64_t> states_in(const std::string& directory) {
   return out;
 }
 
-TEST_CASE("judge: the state is taken only where it is the best") {
+TEST_CASE("early stopping: the state is taken only where it is the best") {
   const Directory directory;
-  Judge judge(stopping(directory.path()), true, {});
-  CHECK(evaluate(judge, 10, 0.5));
-  CHECK_FALSE(evaluate(judge, 20, 0.6));
-  CHECK(evaluate(judge, 30, 0.4));
-  CHECK(judge.best_step() == 30);
+  EarlyStopping early(stopping(directory.path()), {});
+  CHECK(evaluate(early, 10, 0.5));
+  CHECK_FALSE(evaluate(early, 20, 0.6));
+  CHECK(evaluate(early, 30, 0.4));
+  CHECK(early.best_step() == 30);
   auto plain = stopping(directory.path());
   plain.stop->restore_best = false;
-  Judge never(plain, true, {});
+  EarlyStopping never(plain, {});
   CHECK_FALSE(never.needs_state());
   CHECK_FALSE(evaluate(never, 10, 0.5));
 }
 
-TEST_CASE("judge: a run that goes on stops when the uninterrupted one would have, and has its best") {
+TEST_CASE("early stopping: a run that goes on stops when the uninterrupted one would have, and has its best") {
   const Directory directory;
   const auto train = stopping(directory.path());
   {
-    Judge judge(train, true, {});
-    evaluate(judge, 10, 0.5);
+    EarlyStopping early(train, {});
+    evaluate(early, 10, 0.5);
     REQUIRE(variable::save_checkpoint(directory.path(), state_at(20), 3));
-    evaluate(judge, 20, 0.6);
+    evaluate(early, 20, 0.6);
   }
-  Judge again(train, true, {});
+  EarlyStopping again(train, {});
   again.resume(20);
   CHECK(again.seen_step() == 20);
   evaluate(again, 30, 0.7);
@@ -87,17 +86,17 @@ TEST_CASE("judge: a run that goes on stops when the uninterrupted one would have
   CHECK(again.best_metrics() == Metrics{{"loss", 0.5}});
 }
 
-TEST_CASE("judge: evaluations after the checkpoint that a run goes on from don't count") {
+TEST_CASE("early stopping: evaluations after the checkpoint that a run goes on from don't count") {
   const Directory directory;
   const auto train = stopping(directory.path());
   {
-    Judge judge(train, true, {});
-    evaluate(judge, 10, 0.5);
+    EarlyStopping early(train, {});
+    evaluate(early, 10, 0.5);
     REQUIRE(variable::save_checkpoint(directory.path(), state_at(10), 3));
-    evaluate(judge, 20, 0.1);  // better, but killed before the next checkpoint
-    evaluate(judge, 30, 0.2);
+    evaluate(early, 20, 0.1);  // better, but killed before the next checkpoint
+    evaluate(early, 30, 0.2);
   }
-  Judge again(train, true, {});
+  EarlyStopping again(train, {});
   again.resume(10);
   CHECK(again.seen_step() == 10);
   CHECK(again.best_step() == 10);
@@ -106,34 +105,34 @@ TEST_CASE("judge: evaluations after the checkpoint that a run goes on from don't
   CHECK(again.best_step() == 20);
 }
 
-TEST_CASE("judge: for every checkpoint there is how things stood then, and no more states than that") {
+TEST_CASE("early stopping: for every checkpoint there is how things stood then, and no more states than that") {
   const Directory directory;
   const auto train = stopping(directory.path(), 100);
-  Judge judge(train, true, {});
+  EarlyStopping early(train, {});
   for (std::int64_t step = 10; step <= 100; step += 10) {
     REQUIRE(variable::save_checkpoint(directory.path(), state_at(step), 2));
-    evaluate(judge, step, 1.0 / static_cast<double>(step));
+    evaluate(early, step, 1.0 / static_cast<double>(step));
   }
   CHECK(states_in(directory.path()) == std::vector<std::int64_t>{90, 100});
-  Judge older(train, true, {});
+  EarlyStopping older(train, {});
   older.resume(90);  // the newest one couldn't be read
   CHECK(older.best_step() == 90);
   CHECK(value_of(older.load_best().value()) == 90);
 }
 
-TEST_CASE("judge: another rule, a fresh start or a state that is gone begin anew; more patience doesn't") {
+TEST_CASE("early stopping: another rule, a fresh start or a state that is gone begin anew; more patience doesn't") {
   const Directory directory;
   const auto train = stopping(directory.path(), 1);
   {
-    Judge judge(train, true, {});
-    evaluate(judge, 10, 0.5);
-    evaluate(judge, 20, 0.6);
-    CHECK(judge.is_over());
+    EarlyStopping early(train, {});
+    evaluate(early, 10, 0.5);
+    evaluate(early, 20, 0.6);
+    CHECK(early.is_over());
   }
   const auto knows = [&](const program::TrainDef& with, std::int64_t step) {
-    Judge judge(with, true, {});
-    judge.resume(step);
-    return judge.seen_step().has_value();
+    EarlyStopping early(with, {});
+    early.resume(step);
+    return early.seen_step().has_value();
   };
   CHECK(knows(train, 20));
   CHECK(knows(stopping(directory.path(), 5), 20));
@@ -144,57 +143,58 @@ TEST_CASE("judge: another rule, a fresh start or a state that is gone begin anew
   other.stop->by.higher = true;
   CHECK_FALSE(knows(other, 20));
   CHECK_FALSE(knows(train, 0));
-  CHECK_FALSE(Judge(train, true, {}).seen_step());
+  CHECK_FALSE(EarlyStopping(train, {}).seen_step());
   std::filesystem::remove_all(directory.path() + "/stop");
   CHECK_FALSE(knows(train, 20));
 }
 
-TEST_CASE("judge: where training begins anew, nothing of an earlier run is left for the next one") {
+TEST_CASE("early stopping: where training begins anew, nothing of an earlier run is left for the next one") {
   const Directory directory;
   const auto train = stopping(directory.path());
-  Judge earlier(train, true, {});
+  EarlyStopping earlier(train, {});
   evaluate(earlier, 10, 0.5);
-  Judge(train, true, {}).begin_anew();  // and is killed before its first evaluation
-  Judge next(train, true, {});
+  EarlyStopping(train, {}).begin_anew();  // and is killed before its first evaluation
+  EarlyStopping next(train, {});
   next.resume(10);
   CHECK_FALSE(next.seen_step());
 }
 
-TEST_CASE("judge: where training begins anew, no state of an earlier run is taken for one of the next") {
+TEST_CASE("early stopping: where training begins anew, no state of an earlier run is taken for one of the next") {
   const Directory directory;
   const auto train = stopping(directory.path());
-  Judge earlier(train, true, {});
+  EarlyStopping earlier(train, {});
   evaluate(earlier, 10, 0.5);
   REQUIRE(states_in(directory.path()) == std::vector<std::int64_t>{10});
-  Judge(train, true, {}).begin_anew();
+  EarlyStopping(train, {}).begin_anew();
   CHECK(states_in(directory.path()).empty());
 }
 
-TEST_CASE("judge: a best state that couldn't be written is written with the next evaluation, and named only then") {
+TEST_CASE(
+    "early stopping: a best state that couldn't be written is written with the next evaluation, and named only then") {
   const Directory directory;
   const auto train = stopping(directory.path());
   const std::string states = directory.path() + "/stop";
-  Judge judge(train, true, {});
+  EarlyStopping early(train, {});
   REQUIRE(save_file(states, "no directory"));
-  evaluate(judge, 10, 0.5);
-  evaluate(judge, 20, 0.6);
+  evaluate(early, 10, 0.5);
+  evaluate(early, 20, 0.6);
   CHECK_FALSE(std::filesystem::exists(directory.path() + "/stop.json"));
   std::filesystem::remove(states);
-  evaluate(judge, 30, 0.7);
-  Judge again(train, true, {});
+  evaluate(early, 30, 0.7);
+  EarlyStopping again(train, {});
   again.resume(30);
   CHECK(again.best_step() == 10);
   CHECK(value_of(again.load_best().value()) == 10);
 }
 
-TEST_CASE("judge: a record of NaN only, and one that is no record") {
+TEST_CASE("early stopping: a record of NaN only, and one that is no record") {
   const Directory directory;
   const auto train = stopping(directory.path(), 2);
   {
-    Judge judge(train, true, {});
-    evaluate(judge, 10, std::nan(""));
+    EarlyStopping early(train, {});
+    evaluate(early, 10, std::nan(""));
   }
-  Judge again(train, true, {});
+  EarlyStopping again(train, {});
   again.resume(10);
   CHECK(again.seen_step() == 10);
   CHECK_FALSE(again.best_step());
@@ -206,10 +206,26 @@ TEST_CASE("judge: a record of NaN only, and one that is no record") {
     REQUIRE(file != nullptr);
     std::fputs(text, file);
     std::fclose(file);
-    Judge none(train, true, {});
+    EarlyStopping none(train, {});
     none.resume(10);
     CHECK_FALSE(none.seen_step());
   }
+}
+
+TEST_CASE("early stopping: what is better is as Keras has it: by min_delta, not NaN, higher where the name says so") {
+  Best loss({"loss", false}, 0.1);
+  CHECK(loss.observe({{"loss", 1.0}}));
+  CHECK_FALSE(loss.observe({{"loss", 0.95}}));
+  CHECK_FALSE(loss.observe({{"loss", std::nan("")}}));
+  CHECK(loss.since() == 2);
+  CHECK_FALSE(loss.observe({{"other", 0.0}}));
+  CHECK(loss.since() == 2);
+  CHECK(loss.observe({{"loss", 0.8}}));
+  CHECK(loss.since() == 0);
+  Best accuracy({"accuracy", true});
+  CHECK(accuracy.observe({{"accuracy", 0.5}}));
+  CHECK_FALSE(accuracy.observe({{"accuracy", 0.5}}));
+  CHECK(accuracy.observe({{"accuracy", 0.6}}));
 }
 
 }  // namespace

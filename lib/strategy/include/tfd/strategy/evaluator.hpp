@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tfd/program/program.hpp"
+#include "tfd/strategy/ps_training.hpp"
 #include "tfd/strategy/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
@@ -27,10 +28,17 @@ struct FollowJob {
 /// kInvalidArgument where the program has no train.evaluate or no train.checkpoint.
 Result<void> check_followed(const program::Program& program);
 /// Every checkpoint that appears in train.checkpoint.dir and is still there when its turn comes, in the order of their
-/// steps, until that of the last step, or the last one of a training that says that it is over (see run_end.hpp), or an
+/// steps, until that of the last step, or the last one of a training that says that it is over (end.json), or an
 /// interruption. One that was removed before (train.checkpoint.keep) is said. Unlike TensorFlow's SidecarEvaluator,
 /// which evaluates the newest and skips those between.
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const FollowJob& job,
                                         const TrainOptions& options);
+
+/// The same as the evaluator of a cluster of ParameterServerStrategy (v1), with variables of its own.
+Result<TrainSummary> follow_as_evaluator(const program::Program& program, const ParameterServerStrategy& strategy,
+                                         const PsTrainingOptions& options);
+
+/// What the function reads of a state, its tables too: nothing is asked for elsewhere.
+runtime::VariableValues values_for(const program::FunctionDef& function, const runtime::NamedState& state);
 
 }  // namespace tfd::strategy

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tfd/strategy/checkpoints.hpp"
+#include "checkpoint_manager.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "tfd/base/file.hpp"
@@ -13,46 +12,13 @@ namespace tfd::strategy {
 namespace {
 
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still makes empty files
-/// What a run keeps beside its checkpoints: see run_end.hpp, kept_best.hpp and stop_record.hpp.
-constexpr std::array<std::string_view, 5> kKeptBeside{"end.json", "best.json", "stop.json", "best", "stop"};
-
-bool is_value(std::string_view name) { return !name.starts_with('.') && name.find("/.") == std::string_view::npos; }
 
 }  // namespace
 
-Result<void> check_state(const program::Program& program, const variable::Checkpoint& checkpoint) {
-  for (const program::VariableDef& variable : program.variables) {
-    if (variable.per_worker || !is_value(variable.name)) continue;
-    const auto found =
-        std::ranges::find(checkpoint.state, variable.name, &std::pair<std::string, tensor::Tensor>::first);
-    if (found == checkpoint.state.end())
-      return fail(Code::kInvalidArgument, "{} has no variable '{}': it belongs to another program", checkpoint.path,
-                  variable.name);
-    if (found->second.spec() != variable.spec)
-      return fail(Code::kInvalidArgument, "{}: variable '{}' is {}, but {} in {}: it belongs to another program",
-                  checkpoint.path, variable.name, tensor::format_spec(found->second.spec()),
-                  tensor::format_spec(variable.spec), program.path);
-  }
-  return {};
-}
-
-Result<variable::Checkpoint> load_weights(const program::Program& program, const std::string& path, const Log& log) {
-  std::vector<std::string> skipped;
-  auto checkpoint = TFD_TRY(variable::load_named_checkpoint(path, &skipped), "--checkpoint");
-  for (const std::string& one : skipped) log.warning("skipped a checkpoint: {}", one);
-  TFD_TRY(check_state(program, checkpoint));
-  return checkpoint;
-}
-
-std::string command_to_continue(const program::TrainDef& train, const TrainOptions& options) {
-  if (train.checkpoint && !train.checkpoint->resume) return "the same command with train.checkpoint.resume=auto";
-  return options.start_over ? "the same command without --start-over" : "the same command";
-}
-
-Checkpoints::Checkpoints(const program::TrainDef& train, bool writes, const TrainOptions& options)
+CheckpointManager::CheckpointManager(const program::TrainDef& train, bool writes, const TrainOptions& options)
     : train_(train), writes_(writes), options_(options) {}
 
-Result<std::optional<variable::Checkpoint>> Checkpoints::find(const program::Program& program) {
+Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const program::Program& program) {
   if (!train_.checkpoint || options_.start_over) return std::nullopt;
   const std::string& directory = train_.checkpoint->directory;
   std::error_code error;  // what isn't a directory has none, and probe() says so
@@ -85,7 +51,7 @@ Result<std::optional<variable::Checkpoint>> Checkpoints::find(const program::Pro
 }
 
 // As a file of weights gives them: what an optimizer has kept is of the training that wrote it.
-Result<std::optional<variable::Checkpoint>> Checkpoints::find_initial(const program::Program& program) {
+Result<std::optional<variable::Checkpoint>> CheckpointManager::find_initial(const program::Program& program) {
   if (options_.checkpoint.empty()) return std::nullopt;
   auto initial = TFD_TRY(load_weights(program, options_.checkpoint, options_.log));
   std::erase_if(initial.state,
@@ -94,15 +60,15 @@ Result<std::optional<variable::Checkpoint>> Checkpoints::find_initial(const prog
   return initial;
 }
 
-void Checkpoints::say_beginning(const std::optional<variable::Checkpoint>& resumed,
-                                const std::optional<variable::Checkpoint>& initial) const {
+void CheckpointManager::say_beginning(const std::optional<variable::Checkpoint>& resumed,
+                                      const std::optional<variable::Checkpoint>& initial) const {
   if (!options_.say || (!resumed && !initial)) return;
   const bool is_done = resumed && (ended_ || (train_.steps && resumed->step >= *train_.steps));
   options_.say(resumed && !is_done ? fmt::format("resuming from {}", resumed->path)
                                    : fmt::format("weights from {}", (resumed ? resumed : initial)->path));
 }
 
-Result<void> Checkpoints::probe() const {
+Result<void> CheckpointManager::probe() const {
   if (!are_saved()) return {};
   const std::string& directory = train_.checkpoint->directory;
   const auto refuse = [&](Code code, std::string_view why) -> Result<void> {
@@ -123,7 +89,7 @@ Result<void> Checkpoints::probe() const {
   return {};
 }
 
-Result<void> Checkpoints::begin() {
+Result<void> CheckpointManager::begin() {
   saved_at_ = Clock::now();
   if (!are_saved()) return {};
   const std::string& directory = train_.checkpoint->directory;
@@ -139,7 +105,7 @@ Result<void> Checkpoints::begin() {
 }
 
 // The new index comes first: from then on nothing that is there is this run's, wherever the moving ends.
-Result<void> Checkpoints::start_over() {
+Result<void> CheckpointManager::start_over() {
   namespace fs = std::filesystem;
   const fs::path directory = train_.checkpoint->directory;
   const auto old = variable::read_checkpoint_index(directory.string());
@@ -148,7 +114,7 @@ Result<void> Checkpoints::start_over() {
   for (fs::directory_iterator entry(directory, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (variable::is_checkpoint_name(name) || std::ranges::find(kKeptBeside, name) != kKeptBeside.end())
+    if (variable::is_checkpoint_name(name) || std::ranges::find(kRunRecords, name) != kRunRecords.end())
       moved.push_back(entry->path());
   }
   if (error) return fail_errno(error.value(), fmt::format("cannot list {}", directory.string()));
@@ -168,14 +134,14 @@ Result<void> Checkpoints::start_over() {
   return {};
 }
 
-Deadline Checkpoints::next_time() const {
+Deadline CheckpointManager::next_time() const {
   if (!are_saved() || !train_.checkpoint->every_time) return Deadline::never();
   return Deadline::at(saved_at_ + *train_.checkpoint->every_time);
 }
 
-bool Checkpoints::save(const variable::Checkpoint& checkpoint) {
-  saved_at_ = Clock::now();
+bool CheckpointManager::save(const variable::Checkpoint& checkpoint) {
   auto path = variable::save_checkpoint(train_.checkpoint->directory, checkpoint, train_.checkpoint->keep);
+  saved_at_ = Clock::now();
   if (!path) {
     options_.log.error("cannot write a checkpoint of step {}: {}", checkpoint.step, path.error().message);
     return false;
@@ -185,11 +151,12 @@ bool Checkpoints::save(const variable::Checkpoint& checkpoint) {
   return true;
 }
 
-Error Checkpoints::not_saved() const {
+Error CheckpointManager::not_saved() const {
   return {Code::kResourceExhausted, fmt::format("the last checkpoint could not be written; {}", describe()), {}};
 }
 
-void Checkpoints::mark_end(const std::string& reason, std::int64_t step, std::optional<std::int64_t> stated) const {
+void CheckpointManager::mark_end(const std::string& reason, std::int64_t step,
+                                 std::optional<std::int64_t> stated) const {
   if (!are_saved()) return;
   auto end = make_run_end(train_, reason, step);
   end.run = index_.run;
@@ -198,7 +165,7 @@ void Checkpoints::mark_end(const std::string& reason, std::int64_t step, std::op
     options_.log.error("cannot record that the training is over: {}", written.error().message);
 }
 
-std::string Checkpoints::describe() const {
+std::string CheckpointManager::describe() const {
   if (path_.empty()) return "there is no checkpoint to continue from";
   return fmt::format("{} continues from {} (step {})", command_to_continue(train_, options_), path_, path_step_);
 }

@@ -2,20 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a training says as JSON lines: start, step, eval, checkpoint, end (tfd-coordinate(1), OUTPUT), and the metrics
-// of the steps between two of its lines. Thread rule: the training's thread.
+// of the steps between two of its lines. Private to the room. Thread rule: the training's thread.
 #include <optional>
 #include <string>
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/runtime/task_client.hpp"
+#include "tfd/strategy/train_loop.hpp"
 #include "tfd/strategy/training.hpp"
 
 namespace tfd::strategy {
 
 class Reporter {
  public:
-  /// `task`: who says it, where several do; empty: it isn't said. `options` must outlive it.
+  /// `task`: who says it, and how many of the updates were its own, where several do; empty: neither is said. `options`
+  /// must outlive it.
   explicit Reporter(const TrainOptions& options, std::string task = {}) : options_(options), task_(std::move(task)) {}
 
   JsonLine event(std::string_view name) const;
@@ -25,27 +27,20 @@ class Reporter {
   void begin(std::int64_t step);
   /// The global step was set back to this one.
   void rewind(std::int64_t step) { reported_step_ = step; }
-  /// One step of this task's own, which made the training come to this global step.
-  void count(const std::vector<runtime::Metric>& metrics, std::int64_t step);
+  /// Steps of this task's own.
+  void count(const StepCount& steps);
   /// Whether the first metric that isn't finite is a warning, and in the `end` event; not where the program says what
   /// becomes of such steps.
   void warn_of_nonfinite(const program::Program& program);
   /// A line for people.
   void say(const std::string& line) const;
-  /// A `step` event; with how many of the steps are this task's own, where they aren't all.
-  Result<void> step(std::int64_t step, bool says_updates);
+  Result<void> step(std::int64_t step);
   Result<void> evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun);
   Result<void> saved(std::int64_t step, const std::string& path, bool best = false) const;
   void progress(std::int64_t step, std::optional<std::int64_t> steps) const;
   /// The metrics of the end are these, of an earlier evaluation.
   void restore_evaluation(Metrics metrics) { evaluation_ = std::move(metrics); }
 
-  /// A worker of a coordinator is lost, or back.
-  struct WorkerNews {
-    std::string task;
-    bool lost = false;
-    std::string reason = {};
-  };
   Result<void> worker(const WorkerNews& news, std::int64_t step) const;
 
   struct End {
@@ -54,9 +49,8 @@ class Reporter {
     std::optional<std::int64_t> restored_step = {};
     const Error* error = nullptr;
   };
-  Result<void> end(const End& end, bool says_updates) const;
+  Result<void> end(const End& end) const;
 
-  std::int64_t own_steps() const { return own_; }
   /// Whether all of this task's own steps are in a `step` event.
   bool all_reported() const { return own_ == reported_own_; }
   std::int64_t reported_step() const { return reported_step_; }

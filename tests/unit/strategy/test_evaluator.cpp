@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "bed.hpp"
-#include "tfd/strategy/follow.hpp"
+#include "tfd/strategy/evaluator.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -56,7 +56,7 @@ struct Following {
   }
 };
 
-TEST_CASE("follow: every checkpoint is evaluated in its order, also those that come while it is busy") {
+TEST_CASE("evaluator: every checkpoint is evaluated in its order, also those that come while it is busy") {
   const Directory directory;
   for (const std::int64_t step : {30, 10, 20}) save(directory.path(), step);
   Following following(directory.path(), 50);
@@ -71,7 +71,7 @@ TEST_CASE("follow: every checkpoint is evaluated in its order, also those that c
   CHECK(following.passed_over().empty());
 }
 
-TEST_CASE("follow: one that was removed before its turn is passed over, and said") {
+TEST_CASE("evaluator: one that was removed before its turn is passed over, and said") {
   const Directory directory;
   for (const std::int64_t step : {10, 20, 30}) save(directory.path(), step);
   Following following(directory.path(), 30);
@@ -85,7 +85,7 @@ TEST_CASE("follow: one that was removed before its turn is passed over, and said
       "step-00000020.safetensors was removed before its turn (train.checkpoint.keep): not evaluated"));
 }
 
-TEST_CASE("follow: one that is listed but isn't there is passed over once") {
+TEST_CASE("evaluator: one that is listed but isn't there is passed over once") {
   const Directory directory;
   for (const std::int64_t step : {10, 20, 30}) save(directory.path(), step);
   std::filesystem::remove(directory.path() + "/step-00000020.safetensors");
@@ -96,7 +96,7 @@ TEST_CASE("follow: one that is listed but isn't there is passed over once") {
   CHECK(following.passed_over().size() == 1);
 }
 
-TEST_CASE("follow: each that is evaluated is named") {
+TEST_CASE("evaluator: each that is evaluated is named") {
   const Directory directory;
   for (const std::int64_t step : {10, 20}) save(directory.path(), step);
   Following following(directory.path(), 20);
@@ -105,7 +105,7 @@ TEST_CASE("follow: each that is evaluated is named") {
   CHECK(following.said[1] == "evaluating " + directory.path() + "/step-00000020.safetensors");
 }
 
-TEST_CASE("follow: where another run begins in the directory, its checkpoints are evaluated from its first one on") {
+TEST_CASE("evaluator: where another run begins in the directory, its checkpoints are evaluated from its first one on") {
   const Directory directory;
   const auto save_of = [&](const std::string& run, std::int64_t step) {
     const auto value = tensor::Tensor::scalar(tensor::DType::kS64, step);
@@ -121,7 +121,7 @@ TEST_CASE("follow: where another run begins in the directory, its checkpoints ar
   CHECK(following.evaluated == std::vector<std::int64_t>{30, 40, 10, 50});
 }
 
-TEST_CASE("follow: a checkpoint of another program is an error, not an evaluation of something else") {
+TEST_CASE("evaluator: a checkpoint of another program is an error, not an evaluation of something else") {
   const Directory directory;
   save(directory.path(), 10);
   Following following(directory.path(), 10);
@@ -135,7 +135,7 @@ TEST_CASE("follow: a checkpoint of another program is an error, not an evaluatio
       "/step-00000010.safetensors has no variable 'v': it belongs to another program"));
 }
 
-TEST_CASE("follow: interrupted between two checkpoints it evaluates no more of them") {
+TEST_CASE("evaluator: interrupted between two checkpoints it evaluates no more of them") {
   const Directory directory;
   for (const std::int64_t step : {10, 20, 30}) save(directory.path(), step);
   Following following(directory.path(), 30);

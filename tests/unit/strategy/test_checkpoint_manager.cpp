@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "bed.hpp"
+#include "checkpoint_manager.hpp"
 #include "tfd/base/file.hpp"
-#include "tfd/strategy/checkpoints.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/tensor/safetensors.hpp"
 
@@ -23,7 +23,7 @@ struct Training {
   program::Program program;
   TrainOptions options;
   std::vector<std::string> said, warned;
-  std::unique_ptr<Checkpoints> checkpoints;
+  std::unique_ptr<CheckpointManager> checkpoints;
 
   explicit Training(const std::string& directory, bool resume = true) {
     program.path = "p.json";
@@ -39,7 +39,7 @@ struct Training {
   Training(const Training&) = delete;
 
   Result<std::optional<variable::Checkpoint>> find() {
-    checkpoints = std::make_unique<Checkpoints>(*program.train, true, options);
+    checkpoints = std::make_unique<CheckpointManager>(*program.train, true, options);
     return checkpoints->find(program);
   }
   /// Goes on from what is there, and saves at these steps. The step that it began with.
