@@ -252,6 +252,7 @@ Result<void> TrainLoop::say_start(bool joined) const {
 
 // Why it ends.
 Result<std::string> TrainLoop::run_steps() {
+  report_.progress(step_, train_.steps);
   for (;;) {
     TFD_TRY(at_boundary());
     if (auto reason = reason_to_end()) return *reason;
