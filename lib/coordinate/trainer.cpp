@@ -14,8 +14,6 @@
 namespace tfd::coordinate {
 namespace {
 
-using strategy::Ask;
-
 constexpr std::size_t kWindow = 2;                           // per worker: one step runs, one waits
 constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variables to move
 
@@ -85,6 +83,7 @@ void CoordinatorDriver::describe(JsonLine& start) const {
 
 // Steps are counted in their order, so that an interval's metrics are of exactly its steps.
 Result<strategy::Advanced> CoordinatorDriver::advance(strategy::StepControl& control) {
+  using strategy::Ask;
   for (;;) {
     TFD_TRY(tell_news(control));
     while (const auto step = steps_.take_next()) TFD_TRY(count(control, steps_.counted(), *step));
