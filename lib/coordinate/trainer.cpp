@@ -2,6 +2,7 @@
 #include "tfd/coordinate/trainer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "steps.hpp"
@@ -54,7 +55,8 @@ class CoordinatorDriver final : public strategy::StepDriver {
   std::mutex mutex_;
   std::vector<WorkerChange> changes_;  // that the training's thread hasn't told yet
   Steps steps_;
-  std::unique_ptr<ClusterCoordinator> coordinator_;  // last: its threads use all of the above
+  std::atomic<ClusterCoordinator*> connected_ = nullptr;  // the next one, for wake()
+  std::unique_ptr<ClusterCoordinator> coordinator_;       // last: its threads use all of the above
 };
 
 Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from) {
@@ -67,6 +69,8 @@ Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from
     notifier_.notify();
   };
   coordinator_ = TFD_TRY(connect_(std::move(with_)));
+  connected_ = coordinator_.get();
+  if (options_.interrupts->stopping()) coordinator_->stop_evaluating();
   if (from.state != nullptr) TFD_TRY(import_state(*from.state), from.state->path);
   steps_.begin(*coordinator_, from.step);
   strategy::Begun begun{.step = from.step};
@@ -126,7 +130,8 @@ Result<strategy::Advanced> CoordinatorDriver::count_rest(strategy::StepControl& 
 
 void CoordinatorDriver::wake() {
   notifier_.notify();
-  if (options_.interrupts->stopping()) coordinator_->stop_evaluating();
+  ClusterCoordinator* const coordinator = connected_;
+  if (coordinator != nullptr && options_.interrupts->stopping()) coordinator->stop_evaluating();
 }
 
 Result<void> CoordinatorDriver::tell_news(strategy::StepControl& control) {

@@ -190,9 +190,9 @@ TrainSummary TrainLoop::summarise(std::string reason) const {
 }
 
 Result<std::string> TrainLoop::train() {
-  TFD_TRY(begin());
   options_.interrupts->on_ask([this] { driver_.wake(); });
   if (is_stopping()) driver_.wake();
+  TFD_TRY(begin());
   std::string reason = "nothing_left";
   if (!nothing_left()) reason = TFD_TRY(run_steps());
   TFD_TRY(finish(reason));

@@ -110,7 +110,8 @@ class StepDriver {
   /// Makes steps until StepControl::until(), the end of the data, or until ask() wants it to come back, without coming
   /// back in between: what it has counted by then is what the variables have.
   virtual Result<Advanced> advance(StepControl& control) = 0;
-  /// Any thread: ask() may answer something else by now; an evaluation whose training is interrupted is to end.
+  /// Any thread, from before begin() on: ask() may answer something else by now; waits for others, and an evaluation,
+  /// are to end where the training is interrupted.
   virtual void wake() = 0;
   /// What happened and wasn't told by an advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
