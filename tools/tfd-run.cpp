@@ -125,7 +125,7 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
     request.dataset = "--dataset";
     std::error_code error;  // none: then its paths are as they are
     const auto here = a.common.data_root.empty() ? std::filesystem::current_path(error) : std::filesystem::path();
-    program = TFD_TRY(strategy::with_dataset(program, request.dataset, a.dataset, here.string()));
+    TFD_TRY(program::set_dataset(program, request.dataset, a.dataset, here.string()));
   }
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);

@@ -88,8 +88,8 @@ class BatchDataset final : public RowDataset {
 
 }  // namespace
 
-RowDatasetPtr make_batch(RowDatasetPtr input, std::int64_t size, bool drop_remainder) {
-  return std::make_shared<BatchDataset>(std::move(input), size, drop_remainder);
+RowDatasetPtr make_batch(RowDatasetPtr input, const Batch& batch) {
+  return std::make_shared<BatchDataset>(std::move(input), batch.size, batch.drop_remainder);
 }
 
 }  // namespace tfd::data

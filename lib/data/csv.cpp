@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "csv_row.hpp"
 #include "line_reader.hpp"
 #include "sources.hpp"
 #include "table.hpp"
@@ -20,9 +21,9 @@ ElementSpec spec_of(const std::vector<CsvField>& fields) {
 
 // What the streams of one dataset share.
 struct Csv {
-  Csv(CsvOptions asked, std::size_t most)
+  Csv(CsvSource asked, std::size_t most)
       : options(std::move(asked)),
-        plan(options.fields, options.delimiter),
+        row(options.fields, options.delimiter),
         spec(spec_of(options.fields)),
         cache_bytes(most) {
     for (const FieldSpec& field : spec) bytes_per_row += row_bytes(field);
@@ -38,8 +39,8 @@ struct Csv {
     cached_stamp = stamp;
   }
 
-  const CsvOptions options;
-  const CsvPlan plan;
+  const CsvSource options;
+  const CsvRow row;
   const ElementSpec spec;
   const std::size_t cache_bytes;
   std::size_t bytes_per_row = 0;
@@ -109,13 +110,13 @@ class CsvStream final : public RowStream {
       if (!line) return false;
       if (line->find_first_not_of(" \t") == std::string_view::npos) continue;
       if (columns_ == 0) {
-        columns_ = csv_->plan.count_columns(*line);
-        if (columns_ < csv_->plan.columns_needed())
+        columns_ = csv_->row.count_columns(*line);
+        if (columns_ < csv_->row.columns_needed())
           return fail(Code::kInvalidArgument, "{}:{}: {} columns, but the fields need {}", reader_.path(),
-                      reader_.line(), columns_, csv_->plan.columns_needed());
+                      reader_.line(), columns_, csv_->row.columns_needed());
         if (csv_->options.header) continue;
       }
-      auto parsed = csv_->plan.parse_line(*line, columns_, row);
+      auto parsed = csv_->row.parse_line(*line, columns_, row);
       if (parsed) return true;
       const bool may_be_header = reader_.line() == 1 && !csv_->options.header;
       return fail(parsed.error().code, "{}:{}: {}{}", reader_.path(), reader_.line(), parsed.error().message,
@@ -154,7 +155,7 @@ class CsvStream final : public RowStream {
 
 class CsvDataset final : public RowDataset {
  public:
-  CsvDataset(CsvOptions options, std::size_t cache_bytes)
+  CsvDataset(CsvSource options, std::size_t cache_bytes)
       : RowDataset(spec_of(options.fields)), csv_(std::make_shared<Csv>(std::move(options), cache_bytes)) {}
   Result<RowStreamPtr> rows(const Order&) const override {
     if (TablePtr cached = csv_->find_cached(TFD_TRY(load_stamp(csv_->options.path))))
@@ -169,8 +170,8 @@ class CsvDataset final : public RowDataset {
 
 }  // namespace
 
-RowDatasetPtr make_csv(CsvOptions options, std::size_t cache_bytes) {
-  return std::make_shared<CsvDataset>(std::move(options), cache_bytes);
+RowDatasetPtr make_csv(CsvSource source, std::size_t cache_bytes) {
+  return std::make_shared<CsvDataset>(std::move(source), cache_bytes);
 }
 
 }  // namespace tfd::data

@@ -12,21 +12,21 @@ namespace {
 
 constexpr std::size_t kCacheBytes = std::size_t{256} << 20;
 
-ElementSpec spec_of(const std::vector<NpyField>& fields) {
+ElementSpec spec_of(const std::vector<NpyColumn>& fields) {
   ElementSpec spec;
-  for (const NpyField& field : fields) spec.push_back(field.spec);
+  for (const NpyColumn& field : fields) spec.push_back(field.spec);
   return spec;
 }
 
 // One read serves every pass for as long as the files don't change: small ones always, large ones while somebody reads.
 class NpyDataset final : public RowDataset {
  public:
-  NpyDataset(std::vector<NpyField> fields, std::optional<std::int64_t> length)
+  NpyDataset(std::vector<NpyColumn> fields, std::optional<std::int64_t> length)
       : RowDataset(spec_of(fields)), fields_(std::move(fields)), length_(length) {}
 
   Result<RowStreamPtr> rows(const Order&) const override {
     std::vector<FileStamp> stamps;
-    for (const NpyField& field : fields_) stamps.push_back(TFD_TRY(load_stamp(field.path)));
+    for (const NpyColumn& field : fields_) stamps.push_back(TFD_TRY(load_stamp(field.path)));
     const std::lock_guard lock(mutex_);  // a second pass that starts meanwhile waits for the one read
     TablePtr table = loaded_.lock();
     if (!table || stamps != stamps_) {
@@ -44,7 +44,7 @@ class NpyDataset final : public RowDataset {
  private:
   Result<TablePtr> load() const {
     Block block;
-    for (const NpyField& field : fields_) {
+    for (const NpyColumn& field : fields_) {
       tensor::Tensor column = TFD_TRY(tensor::load_npy(field.path));
       const tensor::TensorSpec row = TFD_TRY(row_spec_of(column.spec(), field.path));
       if (row.dtype != field.spec.dtype || row.shape != field.spec.shape)
@@ -60,7 +60,7 @@ class NpyDataset final : public RowDataset {
     return TablePtr(std::move(table));
   }
 
-  std::vector<NpyField> fields_;
+  std::vector<NpyColumn> fields_;
   std::optional<std::int64_t> length_;
   mutable std::mutex mutex_;  // guards what follows
   mutable std::vector<FileStamp> stamps_;
@@ -75,7 +75,7 @@ Result<tensor::TensorSpec> row_spec_of(const tensor::TensorSpec& file, const std
   return tensor::TensorSpec{file.dtype, tensor::Shape(file.shape.begin() + 1, file.shape.end())};
 }
 
-RowDatasetPtr make_npy(std::vector<NpyField> fields, std::optional<std::int64_t> length) {
+RowDatasetPtr make_npy(std::vector<NpyColumn> fields, std::optional<std::int64_t> length) {
   return std::make_shared<NpyDataset>(std::move(fields), length);
 }
 

@@ -71,8 +71,8 @@ class PrefetchDataset final : public RowDataset {
 
 }  // namespace
 
-RowDatasetPtr make_prefetch(RowDatasetPtr input, std::int64_t buffer) {
-  return std::make_shared<PrefetchDataset>(std::move(input), buffer);
+RowDatasetPtr make_prefetch(RowDatasetPtr input, const Prefetch& prefetch) {
+  return std::make_shared<PrefetchDataset>(std::move(input), prefetch.buffer);
 }
 
 }  // namespace tfd::data

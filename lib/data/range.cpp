@@ -41,11 +41,11 @@ class RangeStream final : public RowStream {
 
 class RangeDataset final : public RowDataset {
  public:
-  RangeDataset(std::int64_t start, std::int64_t stop, std::int64_t step)
-      : RowDataset({{"value", tensor::DType::kS64, {}}}), start_(start), step_(step) {
-    const Wide distance = static_cast<Wide>(stop) - start;
-    const Wide magnitude = step > 0 ? static_cast<Wide>(step) : -static_cast<Wide>(step);
-    const Wide way = step > 0 ? distance : -distance;
+  explicit RangeDataset(const RangeSource& range)
+      : RowDataset({{"value", tensor::DType::kS64, {}}}), start_(range.start), step_(range.step) {
+    const Wide distance = static_cast<Wide>(range.stop) - start_;
+    const Wide magnitude = step_ > 0 ? static_cast<Wide>(step_) : -static_cast<Wide>(step_);
+    const Wide way = step_ > 0 ? distance : -distance;
     count_ = way > 0 ? static_cast<std::uint64_t>((way + magnitude - 1) / magnitude) : 0;
   }
   Result<RowStreamPtr> rows(const Order&) const override {
@@ -62,8 +62,6 @@ class RangeDataset final : public RowDataset {
 
 }  // namespace
 
-RowDatasetPtr make_range(std::int64_t start, std::int64_t stop, std::int64_t step) {
-  return std::make_shared<RangeDataset>(start, stop, step);
-}
+RowDatasetPtr make_range(const RangeSource& range) { return std::make_shared<RangeDataset>(range); }
 
 }  // namespace tfd::data

@@ -72,8 +72,8 @@ class RepeatDataset final : public RowDataset {
 
 }  // namespace
 
-RowDatasetPtr make_repeat(RowDatasetPtr input, std::optional<std::int64_t> count) {
-  return std::make_shared<RepeatDataset>(std::move(input), count);
+RowDatasetPtr make_repeat(RowDatasetPtr input, const Repeat& repeat) {
+  return std::make_shared<RepeatDataset>(std::move(input), repeat.count);
 }
 
 }  // namespace tfd::data

@@ -63,46 +63,18 @@ class SelectDataset final : public RowDataset {
   Selection selection_;
 };
 
-// A dataset that isn't of this room's making, as a stream of rows.
-class ForeignDataset final : public RowDataset {
- public:
-  explicit ForeignDataset(std::shared_ptr<const Dataset> input) : RowDataset(input->spec()), input_(std::move(input)) {}
-  Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<Stream>(TFD_TRY(input_->iterate(order)));
-  }
-  std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
-
- private:
-  class Stream final : public RowStream {
-   public:
-    explicit Stream(std::unique_ptr<Iterator> input) : input_(std::move(input)) {}
-    Result<std::optional<Row>> next() override {
-      std::optional<Element> element = TFD_TRY(input_->next());
-      if (!element) return std::optional<Row>();
-      return Row{to_block(std::move(*element)), 0};
-    }
-
-   private:
-    std::unique_ptr<Iterator> input_;
-  };
-  std::shared_ptr<const Dataset> input_;  // shared with whoever made it
-};
-
 }  // namespace
 
-RowDatasetPtr make_take(RowDatasetPtr input, std::int64_t count) {
-  return std::make_shared<SelectDataset>(std::move(input), Selection{0, 1, count});
+RowDatasetPtr make_take(RowDatasetPtr input, const Take& take) {
+  return std::make_shared<SelectDataset>(std::move(input), Selection{0, 1, take.count});
 }
 
-RowDatasetPtr make_skip(RowDatasetPtr input, std::int64_t count) {
-  return std::make_shared<SelectDataset>(std::move(input), Selection{count, 1});
+RowDatasetPtr make_skip(RowDatasetPtr input, const Skip& skip) {
+  return std::make_shared<SelectDataset>(std::move(input), Selection{skip.count, 1});
 }
 
-std::shared_ptr<const Dataset> make_shard(std::shared_ptr<const Dataset> dataset, std::int64_t count,
-                                          std::int64_t index) {
-  auto rows = std::dynamic_pointer_cast<const RowDataset>(dataset);
-  if (!rows) rows = std::make_shared<ForeignDataset>(std::move(dataset));
-  return std::make_shared<SelectDataset>(std::move(rows), Selection{index, count});
+RowDatasetPtr make_shard(RowDatasetPtr input, const Shard& shard) {
+  return std::make_shared<SelectDataset>(std::move(input), Selection{shard.index, shard.count});
 }
 
 }  // namespace tfd::data

@@ -62,7 +62,7 @@ class ShuffleStream final : public RowStream {
 
 class ShuffleDataset final : public RowDataset {
  public:
-  ShuffleDataset(RowDatasetPtr input, const ShuffleOptions& options)
+  ShuffleDataset(RowDatasetPtr input, const Shuffle& options)
       : RowDataset(input->spec()), input_(std::move(input)), options_(options), states_seed_(options.seed.has_value()) {
     if (!options_.seed && !options_.reshuffle_each_iteration) options_.seed = draw_seed();
   }
@@ -93,7 +93,7 @@ class ShuffleDataset final : public RowDataset {
   }
 
   RowDatasetPtr input_;
-  ShuffleOptions options_;
+  Shuffle options_;
   bool states_seed_;
 };
 
@@ -111,8 +111,8 @@ std::uint64_t shuffle_stream(std::uint64_t reader, std::int64_t first_step, std:
   return mix_bits(stream ^ (returns << 32)) | 1;  // never 0
 }
 
-RowDatasetPtr make_shuffle(RowDatasetPtr input, const ShuffleOptions& options) {
-  return std::make_shared<ShuffleDataset>(std::move(input), options);
+RowDatasetPtr make_shuffle(RowDatasetPtr input, const Shuffle& shuffle) {
+  return std::make_shared<ShuffleDataset>(std::move(input), shuffle);
 }
 
 }  // namespace tfd::data

@@ -3,26 +3,19 @@
 //
 // The transformations, made from values that were checked. Thread rule: free functions; datasets are immutable and
 // thread-safe.
-#include <cstdint>
-#include <optional>
-
 #include "row.hpp"
+#include "tfd/data/plan.hpp"
 
 namespace tfd::data {
 
-struct ShuffleOptions {
-  std::int64_t buffer = 1;
-  std::optional<std::uint64_t> seed;
-  bool reshuffle_each_iteration = true;
-};
-RowDatasetPtr make_shuffle(RowDatasetPtr input, const ShuffleOptions& options);
-/// Endless without a count.
-RowDatasetPtr make_repeat(RowDatasetPtr input, std::optional<std::int64_t> count);
+RowDatasetPtr make_shuffle(RowDatasetPtr input, const Shuffle& shuffle);
+RowDatasetPtr make_repeat(RowDatasetPtr input, const Repeat& repeat);
 /// Every dimension of the input's fields is known.
-RowDatasetPtr make_batch(RowDatasetPtr input, std::int64_t size, bool drop_remainder);
+RowDatasetPtr make_batch(RowDatasetPtr input, const Batch& batch);
 RowDatasetPtr make_map(RowDatasetPtr input, std::string name, MapFunction function);
-RowDatasetPtr make_take(RowDatasetPtr input, std::int64_t count);
-RowDatasetPtr make_skip(RowDatasetPtr input, std::int64_t count);
-RowDatasetPtr make_prefetch(RowDatasetPtr input, std::int64_t buffer);
+RowDatasetPtr make_take(RowDatasetPtr input, const Take& take);
+RowDatasetPtr make_skip(RowDatasetPtr input, const Skip& skip);
+RowDatasetPtr make_shard(RowDatasetPtr input, const Shard& shard);
+RowDatasetPtr make_prefetch(RowDatasetPtr input, const Prefetch& prefetch);
 
 }  // namespace tfd::data

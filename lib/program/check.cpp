@@ -10,7 +10,7 @@ using tensor::TensorSpec;
 
 std::vector<std::string> dataset_names(const Program& program) {
   std::vector<std::string> names;
-  for (const auto& [name, json] : program.datasets) names.push_back(name);
+  for (const auto& [name, plan] : program.datasets) names.push_back(name);
   return names;
 }
 
@@ -76,7 +76,7 @@ Result<void> check_loss_scale(InputBinding& binding, const Program& program, con
 Result<void> check_plain_input(const FunctionDef& def, std::size_t i, const Program& program, const Node& node) {
   const bool is_rate = def.inputs[i].kind == InputKind::kLearningRate;
   const bool is_number = is_rate || def.inputs[i].kind == InputKind::kLossScale;
-  if (is_rate && program.optimizer.empty()) return node.fail("the program has no optimizer");
+  if (is_rate && !program.rules) return node.fail("the program has no optimizer");
   for (const function::Module& module : def.modules) {
     const function::Parameter& argument = module.signature.arguments[i];
     const auto dtype = argument.spec.dtype;

@@ -2,6 +2,7 @@
 //
 // What becomes of a function's results: metrics, and updates of variables and of their rows.
 #include <algorithm>
+#include <set>
 
 #include "check.hpp"
 #include "tfd/base/text.hpp"
@@ -10,6 +11,7 @@ namespace tfd::program {
 namespace {
 
 using tensor::TensorSpec;
+using Names = std::set<std::string>;  // of variables that a function reads
 
 Result<void> check_metric(const FunctionDef& def, std::size_t i, const Node& node) {
   for (const function::Module& module : def.modules) {
@@ -89,15 +91,9 @@ Result<void> check_row_values(FunctionDraft& draft, std::size_t i, const Variabl
   return {};
 }
 
-bool reads_variable(const FunctionDef& def, const std::string& variable) {
-  return std::any_of(def.inputs.begin(), def.inputs.end(), [&](const InputBinding& input) {
-    return input.lookup == variable || (input.kind == InputKind::kVariable && input.name == variable);
-  });
-}
-
 /// A difference is one to what the function has read, of the whole variable.
-Result<void> check_apply(const FunctionDef& def, std::size_t i, const VariableDef& variable, const Node& output) {
-  const OutputBinding& binding = def.outputs[i];
+Result<void> check_apply(const OutputBinding& binding, const VariableDef& variable, const Names& read,
+                         const Node& output) {
   if (binding.apply != Apply::kDifference) return {};
   const Node node = TFD_TRY(output.member("apply"));
   if (variable.spec.dtype == tensor::DType::kBool)
@@ -105,38 +101,39 @@ Result<void> check_apply(const FunctionDef& def, std::size_t i, const VariableDe
   if (binding.rows != RowsPart::kAll)
     return node.fail("rows of '{}' have no difference to apply: return the change itself, as \"assign_add\"",
                      variable.name);
-  const auto names = def.variables_read();
-  if (std::find(names.begin(), names.end(), variable.name) != names.end()) return {};
+  if (read.contains(variable.name)) return {};
   return node.fail("a difference is taken from the value that was read, but variable '{}' is not an input",
                    variable.name);
 }
 
 /// What several workers would undo of each other, for lost_updates_of().
-void note_overwritten(FunctionDraft& draft, const Program& program) {
+void note_overwritten(FunctionDraft& draft, const Program& program, Names read) {
   FunctionDef& def = draft.def;
+  for (const InputBinding& input : def.inputs)
+    if (!input.lookup.empty()) read.insert(input.lookup);
   for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
     const OutputBinding& binding = def.outputs[i];
     if (binding.kind != OutputKind::kAssign || binding.apply != Apply::kUnstated) continue;
-    if (binding.rows == RowsPart::kIndices || !reads_variable(def, binding.name)) continue;
+    if (binding.rows == RowsPart::kIndices || !read.contains(binding.name)) continue;
     if (program.find_variable(binding.name)->per_worker) continue;  // no other worker sees it
     if (def.overwritten.empty()) def.overwritten_at = draft.outputs[i].path();
     def.overwritten.push_back(binding.name);
   }
 }
 
-Result<void> check_update(FunctionDraft& draft, std::size_t i, const Program& program, const Node& node) {
+Result<void> check_update(FunctionDraft& draft, std::size_t i, const Program& program, const Names& read,
+                          const Node& node) {
   const FunctionDef& def = draft.def;
   const OutputBinding& binding = def.outputs[i];
   const VariableDef* variable = TFD_TRY(need_variable(binding.name, program, node));
   const bool gradient = binding.kind == OutputKind::kGradient;
-  if (gradient && program.optimizer.empty())
-    return node.fail("a gradient needs an optimizer, but the program has none");
+  if (gradient && !program.rules) return node.fail("a gradient needs an optimizer, but the program has none");
   if (gradient && !variable->trainable) return node.fail("variable '{}' is not trainable", binding.name);
   const auto dtype = variable->spec.dtype;
   if (dtype == tensor::DType::kBool && binding.kind != OutputKind::kAssign)
     return node.fail("variable '{}' is bool: it can only be assigned", binding.name);
   if (binding.rows != RowsPart::kAll) TFD_TRY(need_table(binding.name, program, node));
-  TFD_TRY(check_apply(def, i, *variable, node));
+  TFD_TRY(check_apply(binding, *variable, read, node));
   if (binding.rows == RowsPart::kIndices) return {};  // with its values
   if (binding.rows == RowsPart::kValues) return check_row_values(draft, i, *variable, program);
   return need_spec(def, false, i, variable->spec, fmt::format("variable '{}'", binding.name), node);
@@ -197,13 +194,15 @@ Result<void> check_outputs_together(const FunctionDraft& draft) {
 }  // namespace
 
 Result<void> check_outputs(FunctionDraft& draft, const Program& program) {
+  Names read;
+  for (std::string& name : draft.def.variables_read()) read.insert(std::move(name));
   for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
     const OutputKind kind = draft.def.outputs[i].kind;
     if (kind == OutputKind::kMetric) TFD_TRY(check_metric(draft.def, i, draft.outputs[i]));
     if (kind != OutputKind::kMetric && kind != OutputKind::kResult)
-      TFD_TRY(check_update(draft, i, program, draft.outputs[i]));
+      TFD_TRY(check_update(draft, i, program, read, draft.outputs[i]));
   }
-  note_overwritten(draft, program);
+  note_overwritten(draft, program, std::move(read));
   return check_outputs_together(draft);
 }
 

@@ -1,56 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
+#include "typed_paths.hpp"
 
 namespace tfd::program {
 namespace {
 
-using Json = nlohmann::ordered_json;
+std::string data_directory(const Program& program) {
+  return program.data_root.empty() ? program.directory : program.data_root;
+}
 
 /// For the check nothing is called: a map only has to say what it makes.
-data::DatasetContext check_context(const Program& program, const ProgramOptions& options,
-                                   const std::vector<FunctionDraft>& functions) {
+data::DatasetContext check_context(const Program& program, bool look_at_files,
+                                   std::vector<const FunctionDef*> functions) {
   data::DatasetContext context;
-  context.directory = options.data_root.empty() ? program.directory : options.data_root;
-  context.look_at_files = options.look_at_files;
-  context.find_function = [&functions](const std::string& name, const data::ElementSpec& input,
-                                       const std::vector<std::string>& fields) -> Result<data::MapFunction> {
-    std::vector<std::string> names;
-    for (const FunctionDraft& draft : functions) {
-      names.push_back(draft.def.name);
-      if (draft.def.name != name) continue;
-      data::MapFunction map;
-      map.spec = TFD_TRY(plan_map(draft.def, input, fields)).spec;
-      map.call = [name](const data::Element&) -> Result<data::Element> {
-        return fail(Code::kFailedPrecondition, "'{}' is only being checked", name);
-      };
-      return map;
+  context.directory = data_directory(program);
+  context.look_at_files = look_at_files;
+  context.find_function = [functions = std::move(functions)](
+                              const std::string& name, const data::ElementSpec& input,
+                              const std::vector<std::string>& fields) -> Result<data::MapFunction> {
+    const auto found = std::ranges::find(functions, name, &FunctionDef::name);
+    if (found == functions.end()) {
+      std::vector<std::string> names;
+      for (const FunctionDef* function : functions) names.push_back(function->name);
+      return fail(Code::kInvalidArgument, "{}", unknown_text("function", name, names));
     }
-    return fail(Code::kInvalidArgument, "{}", unknown_text("function", name, names));
+    data::MapFunction map;
+    map.spec = TFD_TRY(plan_map(**found, input, fields)).spec;
+    map.call = [name](const data::Element&) -> Result<data::Element> {
+      return fail(Code::kFailedPrecondition, "'{}' is only being checked", name);
+    };
+    return map;
   };
   return context;
 }
 
+/// Where it is set, the path in the document and the file of what is missing are noted.
+void note_missing(data::DatasetContext& context, Program& program, const std::string& prefix) {
+  context.missing_file = [&program, prefix](const std::string& path, const std::string& file) {
+    program.missing_data.insert(fmt::format("{}{}: {}", prefix, path, file));
+  };
+}
+
+/// Whether the stage gives every element that it gets, however often and in whatever order.
+bool keeps_elements(const data::Stage& stage) {
+  return std::holds_alternative<data::Repeat>(stage) || std::holds_alternative<data::Prefetch>(stage) ||
+         std::holds_alternative<data::Shuffle>(stage) || std::holds_alternative<data::Map>(stage);
+}
+
 /// The last batch of the pipeline decides the sizes, if nothing after it takes elements out.
-Result<void> find_batch_sizes(const Json& pipeline, const data::DatasetContext& context, DatasetFacts& facts) {
-  constexpr std::array<std::string_view, 4> kKeepsElements{"repeat", "prefetch", "shuffle", "map"};
-  std::size_t at = pipeline.size();
+Result<void> find_batch_sizes(const data::Plan& plan, const data::DatasetContext& context, DatasetFacts& facts) {
+  auto at = plan.stages.end();
   bool all_kept = true;
-  while (at > 0 && !pipeline[at - 1].contains("batch")) {
-    --at;
-    const std::string key = pipeline[at].begin().key();
-    all_kept = all_kept && std::find(kKeepsElements.begin(), kKeepsElements.end(), key) != kKeepsElements.end();
-  }
-  if (at == 0) return {};
-  const Json& batch = pipeline[at - 1]["batch"];
-  const auto size = batch.is_object() ? batch.value("size", std::int64_t{0}) : batch.get<std::int64_t>();
-  if (size <= 0 || at < 2) return {};
-  const auto before = TFD_TRY(
-      data::make_dataset(Json(pipeline.begin(), pipeline.begin() + static_cast<std::ptrdiff_t>(at - 1)), context));
+  while (at != plan.stages.begin() && !std::holds_alternative<data::Batch>(at[-1]))
+    all_kept = keeps_elements(*--at) && all_kept;
+  if (at == plan.stages.begin()) return {};
+  const std::int64_t size = std::get<data::Batch>(*--at).size;
+  const auto before = TFD_TRY(data::instantiate(data::Plan{{plan.stages.begin(), at}}, context));
   const auto count = before->cardinality();
   const bool ends = count && *count != data::Dataset::kInfinite;
   if (!ends || *count >= size) facts.full_batch = size;
@@ -59,85 +68,101 @@ Result<void> find_batch_sizes(const Json& pipeline, const data::DatasetContext& 
 }
 
 /// Whether the pipeline repeats without a count, though how much is unknown (a csv file), and nothing ends it later.
-bool repeats_forever(const Json& pipeline) {
-  for (std::size_t i = pipeline.size(); i-- > 0;) {
-    if (pipeline[i].contains("take")) return false;
-    if (!pipeline[i].contains("repeat")) continue;
-    const Json& repeat = pipeline[i]["repeat"];
-    if ((repeat.is_object() ? repeat.value("count", std::int64_t{-1}) : repeat.get<std::int64_t>()) == -1) return true;
+bool repeats_forever(const data::Plan& plan) {
+  for (auto at = plan.stages.rbegin(); at != plan.stages.rend(); ++at) {
+    if (std::holds_alternative<data::Take>(*at)) return false;
+    if (const auto* repeat = std::get_if<data::Repeat>(&*at); repeat != nullptr && !repeat->count) return true;
   }
   return false;
+}
+
+/// States what the headers of npy files say, for the tasks that can't look at them.
+Result<void> state_npy_specs(data::Plan& plan, const data::DatasetContext& context) {
+  auto* npy = std::get_if<data::NpySource>(&plan.stages.front());
+  if (npy == nullptr || !context.look_at_files) return {};
+  const auto rows = TFD_TRY(data::instantiate(data::Plan{{plan.stages.front()}}, context));
+  for (std::size_t i = 0; i < npy->fields.size(); ++i) {
+    npy->fields[i].dtype = rows->spec()[i].dtype;
+    npy->fields[i].shape = rows->spec()[i].shape;
+  }
+  return {};
+}
+
+/// Puts the dataset into the program, once it has been made for its spec. Errors with the path within the pipeline.
+Result<DatasetFacts> add_dataset(const std::string& name, const nlohmann::ordered_json& pipeline,
+                                 const data::DatasetContext& context, Program& program) {
+  data::Plan plan = TFD_TRY(data::parse_plan(pipeline));
+  const auto dataset = TFD_TRY(data::instantiate(plan, context));
+  DatasetFacts facts;
+  facts.cardinality = dataset->cardinality();
+  if (!facts.cardinality && repeats_forever(plan)) facts.cardinality = data::Dataset::kInfinite;
+  const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
+  if (std::ranges::any_of(dataset->spec(), varies)) TFD_TRY(find_batch_sizes(plan, context, facts));
+  TFD_TRY(state_npy_specs(plan, context));
+  if (facts.cardinality == data::Dataset::kInfinite)
+    program.endless_datasets.insert(name);
+  else
+    program.endless_datasets.erase(name);
+  program.datasets[name] = std::move(plan);
+  program.dataset_specs[name] = dataset->spec();
+  return facts;
 }
 
 Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, const data::DatasetContext& context,
                                    Program& program) {
   if (name.empty()) return node.fail("a dataset needs a name");
-  auto dataset = data::make_dataset(node.json(), context);
-  if (!dataset) return fail(continue_path(node.path(), std::move(dataset).error()));
-  DatasetFacts facts;
-  facts.cardinality = (*dataset)->cardinality();
-  if (!facts.cardinality && repeats_forever(node.json())) facts.cardinality = data::Dataset::kInfinite;
-  if (facts.cardinality == data::Dataset::kInfinite) program.endless_datasets.insert(name);
-  const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
-  const data::ElementSpec& spec = (*dataset)->spec();
-  if (std::any_of(spec.begin(), spec.end(), varies)) {
-    auto found = find_batch_sizes(node.json(), context, facts);
-    if (!found) return fail(continue_path(node.path(), std::move(found).error()));
-  }
-  program.datasets[name] = node.dump();
-  program.dataset_specs[name] = spec;
+  auto facts = add_dataset(name, node.json(), context, program);
+  if (!facts) return fail(continue_path(node.path(), std::move(facts).error()));
   return facts;
 }
 
-/// The description of one npy field: the object that has its "path".
-void state_spec(Json& field, const data::FieldSpec& spec) {
-  field["dtype"] = tensor::dtype_name(spec.dtype);
-  field["shape"] = spec.shape;
-}
-
 }  // namespace
-
-void state_npy_specs(Json& document, const data::DatasetContext& context) {
-  if (!document.contains("datasets")) return;
-  for (auto& [name, pipeline] : document["datasets"].items()) {
-    Json& source = pipeline[0];
-    if (!source.contains("npy")) continue;
-    const auto dataset = data::make_dataset(Json::array({source}), context);
-    if (!dataset) continue;  // it was made a moment ago: the task will say what is wrong with it now
-    Json& npy = source["npy"];
-    for (const data::FieldSpec& field : (*dataset)->spec())
-      state_spec(npy.contains("fields") ? npy["fields"][field.name] : npy, field);
-  }
-}
 
 Facts parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
                      Program& program, Problems& problems) {
   Facts facts;
   if (!problems.check(node, {R"("dataset":)"}, node.is_object() ? Result<void>() : node.fail_type("an object")))
     return facts;
-  data::DatasetContext context = check_context(program, options, functions);
+  std::vector<const FunctionDef*> defs;
+  for (const FunctionDraft& draft : functions) defs.push_back(&draft.def);
+  data::DatasetContext context = check_context(program, options.look_at_files, std::move(defs));
   for (const auto& [name, child] : node.members()) {
-    if (options.data_elsewhere)
-      context.missing_file = [&program, prefix = child.path()](const std::string& path, const std::string& file) {
-        program.missing_data.insert(fmt::format("{}{}: {}", prefix, path, file));
-      };
+    if (options.data_elsewhere) note_missing(context, program, child.path());
     if (const auto known = problems.keep(child, {mention_of(name)}, parse_dataset(name, child, context, program)))
       facts[name] = *known;
   }
   return facts;
 }
 
+Result<void> set_dataset(Program& program, const std::string& name, const std::string& pipeline,
+                         const std::string& working_directory) {
+  auto json = nlohmann::ordered_json::parse(pipeline, nullptr, false);
+  if (json.is_discarded()) return fail(Code::kInvalidArgument, "'{}' is not JSON", printable(pipeline));
+  std::vector<std::string> at{"datasets", name};
+  if (!working_directory.empty()) resolve_typed_paths(json, at, working_directory, true);
+  std::vector<const FunctionDef*> functions;
+  for (const FunctionDef& function : program.functions) functions.push_back(&function);
+  const std::string path = "datasets." + printable(name);
+  data::DatasetContext context = check_context(program, true, std::move(functions));
+  if (!program.missing_data.empty()) note_missing(context, program, path);
+  auto added = add_dataset(name, json, context, program);
+  if (!added) return fail(continue_path(path, std::move(added).error()).within(printable(program.path)));
+  return {};
+}
+
 Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
-                                                          const data::DatasetContext& context) {
+                                                          const data::DatasetContext& context,
+                                                          const data::Shard& part) {
   const auto found = program.datasets.find(name);
   if (found == program.datasets.end()) {
     std::vector<std::string> names;
-    for (const auto& [known, json] : program.datasets) names.push_back(known);
+    for (const auto& [known, plan] : program.datasets) names.push_back(known);
     return fail(Code::kNotFound, "{}", unknown_text("dataset", name, names));
   }
   data::DatasetContext placed = context;
-  if (placed.directory.empty()) placed.directory = program.data_root.empty() ? program.directory : program.data_root;
-  auto dataset = data::make_dataset(Json::parse(found->second), placed);
+  if (placed.directory.empty()) placed.directory = data_directory(program);
+  auto dataset =
+      data::instantiate(part.count == 1 ? found->second : data::shard(found->second, part.count, part.index), placed);
   if (!dataset) return fail(continue_path("datasets." + name, std::move(dataset).error()));
   return dataset;
 }

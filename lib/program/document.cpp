@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "draft.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -15,37 +16,99 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Finds keys that are there twice: nlohmann/json would silently take the last.
-class DuplicateFinder {
+/// A member behind the others, which isn't among them: nlohmann/json itself would compare its key with all of theirs.
+Json& append(Json& object, std::string key, Json value) {
+  auto& members = object.get_ref<Json::object_t&>();
+  return members.emplace_back(std::move(key), std::move(value)).second;
+}
+
+/// Builds the document, and finds keys that are there twice: nlohmann/json would silently take the last.
+class Builder final : public nlohmann::json_sax<Json> {
  public:
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    const auto level = static_cast<std::size_t>(depth);
-    if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) {
-      if (levels_.size() <= level) levels_.resize(level + 1);
-      levels_[level] = {};
-    } else if (event == Json::parse_event_t::key && level >= 1 && level <= levels_.size()) {
-      Level& object = levels_[level - 1];
-      object.current = parsed.get<std::string>();
-      if (!object.seen.insert(object.current).second && found_.empty()) found_ = describe(level - 1);
-    }
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t& value) override { return put(std::move(value)); }
+  bool start_object(std::size_t) override { return start(Json::object()); }
+  bool start_array(std::size_t) override { return start(Json::array()); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t& key) override {
+    levels_.back().key = std::move(key);
+    if (!levels_.back().seen.insert(levels_.back().key).second && twice_.empty()) twice_ = describe_twice();
     return true;
   }
-  const std::string& found() const { return found_; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
+    error_ = error.what();
+    return false;
+  }
+
+  const std::string& error() const { return error_; }
+  const std::string& twice() const { return twice_; }
+  Json take() { return std::move(root_); }
 
  private:
   struct Level {
-    std::set<std::string> seen;
-    std::string current;
+    Json value;
+    std::string key = {};  // of the member that comes; of a list it stays empty
+    std::set<std::string> seen = {};
   };
-  std::string describe(std::size_t level) const {
-    std::string path;
-    for (std::size_t i = 0; i < level; ++i)
-      if (!levels_[i].current.empty()) path += (path.empty() ? "" : ".") + levels_[i].current;
-    return fmt::format("{}{}key '{}' appears twice", path, path.empty() ? "" : ": ", levels_[level].current);
+  bool start(Json value) {
+    levels_.push_back({std::move(value)});
+    return true;
   }
-  std::vector<Level> levels_;  // by depth; those of lists stay empty
-  std::string found_;
+  bool end() {
+    Json value = std::move(levels_.back().value);
+    levels_.pop_back();
+    return put(std::move(value));
+  }
+  bool put(Json value) {
+    if (levels_.empty())
+      root_ = std::move(value);
+    else if (levels_.back().value.is_array())
+      levels_.back().value.push_back(std::move(value));
+    else
+      append(levels_.back().value, levels_.back().key, std::move(value));
+    return true;
+  }
+  std::string describe_twice() const {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < levels_.size(); ++i)
+      if (!levels_[i].key.empty()) path += (path.empty() ? "" : ".") + levels_[i].key;
+    return fmt::format("{}{}key '{}' appears twice", path, path.empty() ? "" : ": ", levels_.back().key);
+  }
+
+  Json root_;
+  std::vector<Level> levels_;  // that are open
+  std::string error_, twice_;
 };
+
+/// What isn't the default, as VariableDef's parts are read (variables.cpp).
+Json variable_json(const VariableDef& variable) {
+  Json out = {{"shape", variable.spec.shape},
+              {"dtype", tensor::dtype_name(variable.spec.dtype)},
+              {"init", variable::to_json(variable.init)}};
+  const bool on_read = variable.synchronization == variable::Synchronization::kOnRead;
+  if (!variable.trainable || on_read) out["trainable"] = variable.trainable;
+  if (variable.aggregation != variable::default_aggregation(variable.spec.dtype))
+    out["aggregation"] = variable::name_of(variable.aggregation);
+  if (on_read) out["synchronization"] = variable::name_of(variable.synchronization);
+  if (variable.partitioner) out["partitioner"] = variable::to_json(*variable.partitioner);
+  if (!variable.colocate_with.empty()) out["colocate_with"] = variable.colocate_with;
+  if (variable.per_worker) out["per_worker"] = true;
+  return out;
+}
+
+/// Without that of a loss scale, which comes of the functions.
+Json variables_json(const std::vector<VariableDef>& variables) {
+  Json out = Json::object();
+  for (const VariableDef& variable : variables)
+    if (variable.name != kLossScaleVariable) append(out, variable.name, variable_json(variable));
+  return out;
+}
 
 /// "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing value - invalid
 /// literal"
@@ -132,15 +195,11 @@ Result<void> set_value(Json& root, std::string_view path, Json value, TypedPaths
 }  // namespace
 
 Result<Document> parse_document(std::string_view text) {
-  DuplicateFinder duplicates;
-  try {
-    auto document = std::make_shared<Json>(Json::parse(
-        text, [&](int depth, Json::parse_event_t event, Json& parsed) { return duplicates(depth, event, parsed); }));
-    if (!duplicates.found().empty()) return fail(Code::kInvalidArgument, "{}", printable(duplicates.found()));
-    return document;
-  } catch (const Json::exception& error) {
-    return fail(Code::kInvalidArgument, "not JSON: {}", short_parse_error(error.what()));
-  }
+  Builder builder;
+  if (!Json::sax_parse(text, &builder))
+    return fail(Code::kInvalidArgument, "not JSON: {}", short_parse_error(builder.error()));
+  if (!builder.twice().empty()) return fail(Code::kInvalidArgument, "{}", printable(builder.twice()));
+  return std::make_shared<Json>(builder.take());
 }
 
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text,
@@ -156,6 +215,27 @@ Result<void> apply_override(nlohmann::ordered_json& document, std::string_view o
   return fail(std::move(error));
 }
 
-std::string dump_document(const nlohmann::ordered_json& document) { return document.dump(); }
+void keep_stated(Program& program, const Document& document) {
+  state_groups(*document, program.variables);
+  for (const char* key : {"variables", "weights", "datasets"}) document->erase(key);
+  program.stated = document;
+}
+
+std::string Program::document() const {
+  Json out = stated ? *stated : Json::object();
+  if (!variables.empty()) out["variables"] = variables_json(variables);
+  if (!datasets.empty()) {
+    Json& pipelines = out["datasets"] = Json::object();
+    for (const auto& [name, plan] : datasets) append(pipelines, name, data::to_json(plan));
+  }
+  if (const auto block = out.find("train"); train && block != out.end()) {
+    for (const auto& [key, value] : {std::pair("steps", train->steps), std::pair("epochs", train->epochs)})
+      if (value)
+        (*block)[key] = *value;
+      else
+        block->erase(key);
+  }
+  return out.dump();
+}
 
 }  // namespace tfd::program

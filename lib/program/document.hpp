@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of a program as JSON: parsed with duplicate keys refused, and changed by --set. Thread rule: pure functions.
+// The text of a program as JSON: parsed with duplicate keys refused, changed by --set, and written of a program's
+// values (Program::document()). Thread rule: pure functions.
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -25,6 +26,8 @@ Result<Document> parse_document(std::string_view text);
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text,
                             const std::string& directory = {}, bool with_data = true);
 
-std::string dump_document(const nlohmann::ordered_json& document);
+struct Program;
+/// Leaves what the program has no values of to Program::document().
+void keep_stated(Program& program, const Document& document);
 
 }  // namespace tfd::program

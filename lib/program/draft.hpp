@@ -41,9 +41,7 @@ Result<std::vector<std::string>> find_group(const Node& pattern, const std::vect
 /// The same where the pattern is a key: `node` is what it leads to.
 Result<std::vector<std::string>> find_group(const std::string& pattern, const Node& node,
                                             const std::vector<VariableDef>& variables, bool gradients);
-/// The JSON of an initializer.
-std::string safetensors_init(const std::string& path, const std::string& key);
-/// Writes into the document what groups and "weights" stand for: who adds variables of its own changes neither.
+/// Writes into the document what groups stand for: who adds variables of its own doesn't change it.
 void state_groups(nlohmann::ordered_json& document, const std::vector<VariableDef>& variables);
 
 /// A function, and where in the document its bindings are.
@@ -94,11 +92,9 @@ struct DatasetFacts {
   std::optional<std::int64_t> remainder;
 };
 using Facts = std::map<std::string, DatasetFacts>;
-/// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and dataset_specs.
+/// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and what is known of them.
 Facts parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
                      Program& program, Problems& problems);
-/// Writes what npy headers say into the document, for the tasks that can't look at the files.
-void state_npy_specs(nlohmann::ordered_json& document, const data::DatasetContext& context);
 
 // check.cpp
 /// Names, dtypes and shapes against the program's variables, optimizer and datasets (all of them in `program`). Fills

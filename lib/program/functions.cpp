@@ -61,14 +61,20 @@ Result<void> bind_by_name(const Node& node, const std::vector<function::Paramete
                           FunctionDraft& draft) {
   std::vector<std::string> names;
   for (const function::Parameter& argument : arguments) names.push_back(argument.name);
-  for (const auto& [name, child] : node.members())
-    if (std::find(names.begin(), names.end(), name) == names.end())
+  const std::set<std::string_view> known(names.begin(), names.end());
+  const auto members = node.members();
+  std::map<std::string_view, const Node*> bound;
+  for (const auto& [name, child] : members) {
+    bound.emplace(name, &child);
+    if (!known.contains(name))
       return node.fail_text(Code::kInvalidArgument,
                             fmt::format("the module has no argument '{}'{}{}", name, did_you_mean(name, names),
                                         find_nearest(name, names) ? "" : ": it takes " + signature));
+  }
   for (const std::string& name : names) {
-    const auto input = node.find(name);
-    if (!input) return node.fail("the module's argument '{}' is not bound", name);
+    const auto found = bound.find(name);
+    if (found == bound.end()) return node.fail("the module's argument '{}' is not bound", name);
+    const Node* input = found->second;
     auto bindings = TFD_TRY(parse_input(*input, variables));
     if (input->has("variables"))
       return input->fail(

@@ -40,18 +40,6 @@ void expand(Json& bindings, const char* group, const char* one, const std::vecto
   bindings = std::move(all);
 }
 
-Json init_from(const std::string& path, const std::string& key) {
-  return {{"safetensors", {{"path", path}, {"key", key}}}};
-}
-
-void expand_weights(Json& document) {
-  const auto weights = document.find("weights");
-  if (weights == document.end()) return;
-  if (const auto variables = document.find("variables"); variables != document.end())
-    for (auto& [name, variable] : variables->items()) variable["init"] = init_from(weights->get<std::string>(), name);
-  document.erase("weights");
-}
-
 }  // namespace
 
 bool is_pattern(const Node& node) { return node.is_text() && node.any_text()->find('*') != std::string::npos; }
@@ -70,10 +58,7 @@ Result<std::vector<std::string>> find_group(const std::string& pattern, const No
   return node.fail("no variable matches '{}'", pattern);
 }
 
-std::string safetensors_init(const std::string& path, const std::string& key) { return init_from(path, key).dump(); }
-
 void state_groups(Json& document, const std::vector<VariableDef>& variables) {
-  expand_weights(document);
   const auto functions = document.find("functions");
   if (functions == document.end()) return;
   for (auto& [name, function] : functions->items()) {

@@ -51,7 +51,6 @@ Result<void> parse_optimizer(const Node& node, const FileReader& read_file, Prog
     return fail(std::move(error));
   }
   program.rules = *optimizer;
-  program.optimizer = node.dump();
   return {};
 }
 
@@ -66,7 +65,8 @@ void add_loss_scale(Program& program) {
   VariableDef scale;
   scale.name = kLossScaleVariable;
   scale.spec = {tensor::DType::kF32, {}};
-  scale.init = fmt::format(R"({{"constant": {{"value": {}}}}})", program.rules->loss_scale()->initial);
+  const auto initial = static_cast<float>(program.rules->loss_scale()->initial);
+  scale.init = variable::ConstantInit{tensor::Tensor::scalar(tensor::DType::kF32, initial)};
   scale.trainable = false;
   scale.aggregation = variable::Aggregation::kNone;
   program.variables.push_back(std::move(scale));
@@ -162,13 +162,6 @@ std::vector<std::string> collect_names(const std::vector<T>& named) {
   return names;
 }
 
-template <class T>
-const T* find_named(const std::vector<T>& named, std::string_view name) {
-  for (const T& entry : named)
-    if (entry.name == name) return &entry;
-  return nullptr;
-}
-
 }  // namespace
 
 std::vector<std::string> names_of(const std::vector<VariableDef>& variables) { return collect_names(variables); }
@@ -197,9 +190,6 @@ bool Program::has_kind(FunctionKind kind) const {
   return false;
 }
 
-const VariableDef* Program::find_variable(std::string_view name) const { return find_named(variables, name); }
-const FunctionDef* Program::find_function(std::string_view name) const { return find_named(functions, name); }
-
 Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
                               const FileReader& read_file, const ProgramOptions& options) {
   const std::string where = printable(path);
@@ -208,10 +198,7 @@ Result<Program> parse_program(std::string_view document, const std::string& path
     TFD_TRY(apply_override(*json, change, options.working_directory, !options.has_data_root));
   Program program = TFD_TRY(parse_root(Node(*json, ""), directory, read_file, options, where));
   program.path = path;
-  if (options.look_at_files)
-    state_npy_specs(*json, {.directory = options.data_root.empty() ? directory : options.data_root});
-  state_groups(*json, program.variables);
-  program.document = dump_document(*json);
+  keep_stated(program, json);
   return program;
 }
 

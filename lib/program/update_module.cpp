@@ -160,7 +160,6 @@ Result<void> parse_update_module(const Node& node, const FileReader& read_file, 
   auto common = TFD_TRY(make_common(node));
   program.rules = make_module_optimizer(def, std::move(common), {});
   program.update = std::move(def);
-  program.optimizer = node.dump();
   return {};
 }
 

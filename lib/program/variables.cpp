@@ -43,8 +43,8 @@ Result<void> parse_init(const Node& variable_node, const VariableSources& source
   // What a file gives need not be stated; where it is, that is for a run without the file.
   if (sources.weights != nullptr && !variable_node.has("init")) return {};
   const Node node = TFD_TRY(variable_node.member("init"));
-  variable.init = TFD_TRY(at_node(
-      node, variable::check_initializer_file(node.json(), variable.spec, sources.directory, sources.look_at_files)));
+  variable.init = TFD_TRY(
+      at_node(node, variable::parse_initializer(node.json(), variable.spec, sources.directory, sources.look_at_files)));
   return {};
 }
 
@@ -139,7 +139,7 @@ Result<void> initialise_all(const Node& weights, const VariableSources& sources,
       if (!checked) checked = fail(std::move(checked).error().within(weights.path()));
       problems.check(weights, {}, std::move(checked));
     }
-    variable.init = safetensors_init(path, variable.name);
+    variable.init = variable::FileInit{path, variable.name};
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tfd/base/counted.hpp"
 #include "tfd/runtime/message_limits.hpp"
@@ -12,63 +13,77 @@
 namespace tfd::runtime {
 namespace {
 
-bool has_gradient(const program::Program& program, const std::string& variable) {
-  return std::any_of(program.functions.begin(), program.functions.end(), [&](const program::FunctionDef& function) {
-    return std::any_of(function.outputs.begin(), function.outputs.end(), [&](const program::OutputBinding& output) {
-      return output.kind == program::OutputKind::kGradient && output.name == variable;
-    });
-  });
-}
-
-/// So many elements of the variable: all, or those of a shard.
-void add_variable(MemoryNeed& need, const program::Program& program, const program::VariableDef& variable,
-                  std::int64_t elements) {
-  const auto count = static_cast<std::uint64_t>(elements);
-  const std::uint64_t value = count * tensor::dtype_size(variable.spec.dtype);
-  std::uint64_t slots = 0;
-  if (program.rules && has_gradient(program, variable.name)) {
-    // Slots of half precision are f32.
-    const std::uint64_t each = std::max<std::uint64_t>(tensor::dtype_size(variable.spec.dtype), 4);
-    slots = count * each * program.rules->slot_count(variable.name);
-  }
-  ++need.variables;
-  need.values += value;
-  need.slots += slots;
-  if (value + slots <= need.largest_size) return;
-  need.largest = variable.name;
-  need.largest_size = value + slots;
-}
-
 std::int64_t elements_of(const program::VariableDef& variable) { return tensor::element_count(variable.spec.shape); }
+
+/// Adds up what the variables of a program need.
+class Adder {
+ public:
+  explicit Adder(const program::Program& program) : program_(program) {
+    for (const program::FunctionDef& function : program.functions)
+      for (const program::OutputBinding& output : function.outputs)
+        if (output.kind == program::OutputKind::kGradient) with_gradient_.insert(output.name);
+  }
+
+  /// So many elements of the variable: all, or those of a shard.
+  void add(MemoryNeed& need, const program::VariableDef& variable, std::int64_t elements) const {
+    const auto count = static_cast<std::uint64_t>(elements);
+    const std::uint64_t value = count * tensor::dtype_size(variable.spec.dtype);
+    std::uint64_t slots = 0;
+    if (program_.rules && with_gradient_.contains(variable.name)) {
+      // Slots of half precision are f32.
+      const std::uint64_t each = std::max<std::uint64_t>(tensor::dtype_size(variable.spec.dtype), 4);
+      slots = count * each * program_.rules->slot_count(variable.name);
+    }
+    ++need.variables;
+    need.values += value;
+    need.slots += slots;
+    if (value + slots <= need.largest_size) return;
+    need.largest = variable.name;
+    need.largest_size = value + slots;
+  }
+
+  /// What of it is on the parameter server at that position, if it is the program's.
+  void add(MemoryNeed& need, const variable::PlacedVariable& placed, int position) const {
+    const program::VariableDef* variable = program_.find_variable(original_name(placed.name));
+    if (variable == nullptr) return;
+    const std::int64_t elements = elements_of(*variable);
+    for (std::size_t i = 0; i < placed.ps.size(); ++i) {
+      if (placed.ps[i] != position) continue;
+      const bool is_whole = placed.ps.size() == 1 || elements == 0;
+      add(need, *variable,
+          is_whole ? elements
+                   : elements / variable->spec.shape.front() * placed.sharding.rows(static_cast<std::int64_t>(i)));
+    }
+  }
+
+ private:
+  const program::Program& program_;
+  std::set<std::string_view> with_gradient_;
+};
 
 }  // namespace
 
 MemoryNeed need_of(const program::Program& program) {
   MemoryNeed need;
-  for (const program::VariableDef& variable : program.variables)
-    add_variable(need, program, variable, elements_of(variable));
+  const Adder adder(program);
+  for (const program::VariableDef& variable : program.variables) adder.add(need, variable, elements_of(variable));
   return need;
 }
 
 MemoryNeed need_of_worker(const program::Program& program) {
   MemoryNeed need;
+  const Adder adder(program);
   for (const program::VariableDef& variable : program.variables)
-    if (variable.per_worker) add_variable(need, program, variable, elements_of(variable));
+    if (variable.per_worker) adder.add(need, variable, elements_of(variable));
   return need;
 }
 
-void add_placed(MemoryNeed& need, const program::Program& program, const variable::PlacedVariable& placed,
-                int position) {
-  const program::VariableDef& variable = *program.find_variable(original_name(placed.name));
-  const std::int64_t elements = elements_of(variable);
-  for (std::size_t i = 0; i < placed.ps.size(); ++i) {
-    if (placed.ps[i] != position) continue;
-    const bool is_whole = placed.ps.size() == 1 || elements == 0;
-    add_variable(need, program, variable,
-                 is_whole
-                     ? elements
-                     : elements / variable.spec.shape.front() * placed.sharding.rows(static_cast<std::int64_t>(i)));
-  }
+MemoryNeed need_of_server(const program::Program& program,
+                          const std::map<std::string, variable::PlacedVariable>& placed, int position) {
+  MemoryNeed need;
+  const Adder adder(program);
+  for (const auto& [name, variable] : placed) adder.add(need, variable, position);
+  return need;
 }
 
 std::vector<MemoryNeed> needs_of_servers(const program::Program& program, int count) {
@@ -76,8 +91,9 @@ std::vector<MemoryNeed> needs_of_servers(const program::Program& program, int co
   if (count == 0) return needs;
   // Can't fail: the program was checked.
   const auto all = variable::place_variables(program::variables_to_place(program), count).value();
+  const Adder adder(program);
   for (const variable::PlacedVariable& placed : all)
-    for (int i = 0; i < count; ++i) add_placed(needs[static_cast<std::size_t>(i)], program, placed, i);
+    for (int i = 0; i < count; ++i) adder.add(needs[static_cast<std::size_t>(i)], placed, i);
   return needs;
 }
 

@@ -133,7 +133,7 @@ Message encode_parts(const std::string& path, const std::string& directory, cons
 }  // namespace
 
 Message encode_program(const program::Program& program, const Placement& placement) {
-  return encode_parts(program.path, program.directory, program.document, program.files, placement);
+  return encode_parts(program.path, program.directory, program.document(), program.files, placement);
 }
 
 Message encode(const LoadProgram& load) {

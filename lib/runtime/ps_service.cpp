@@ -2,7 +2,6 @@
 #include "ps_service.hpp"
 
 #include <new>
-#include <nlohmann/json.hpp>
 
 #include "tfd/runtime/memory_need.hpp"
 #include "tfd/runtime/sharded_state.hpp"
@@ -28,16 +27,9 @@ std::vector<const variable::PlacedVariable*> placed_of(const Placement& placemen
   return out;
 }
 
-MemoryNeed need_at(const program::Program& program, const Placement& placement, int position) {
-  MemoryNeed need;
-  for (const auto& [name, placed] : placement.placed)
-    if (program.find_variable(original_name(name)) != nullptr) add_placed(need, program, placed, position);
-  return need;
-}
-
 Result<variable::VariableStore> make_store(const program::Program& program, const Placement& placement, int position,
                                            const MakeEngine& make_engine) {
-  TFD_TRY(check_memory(need_at(program, placement, position),
+  TFD_TRY(check_memory(need_of_server(program, placement.placed, position),
                        fmt::format("on {}", placement.ps[static_cast<std::size_t>(position)].first)));
   variable::VariableStore store;
   store.set_optimizer(TFD_TRY(make_rules(program, make_engine)));
@@ -54,8 +46,7 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
       std::optional<variable::RowRange> rows;
       if (placed.ps.size() > 1) rows = {placed.sharding.first_row(shard), placed.sharding.rows(shard)};
       auto value =
-          TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec, rows),
-                  "variables." + variable.name);
+          TFD_TRY(variable::make_initial_value(variable.init, variable.spec, rows), "variables." + variable.name);
       for (const variable::PlacedVariable* copy : copies) TFD_TRY(store.create(stored_name(*copy, i), value));
     }
   }
@@ -75,8 +66,7 @@ Result<variable::VariableStore> make_own_store(const program::Program& program, 
   variable::VariableStore store;
   for (const program::VariableDef& variable : program.variables) {
     if (!variable.per_worker) continue;
-    auto value = TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec),
-                         "variables." + variable.name);
+    auto value = TFD_TRY(variable::make_initial_value(variable.init, variable.spec), "variables." + variable.name);
     for (std::string& name : copies.names_of(variable.name)) TFD_TRY(store.create(std::move(name), value));
   }
   return store;
@@ -146,7 +136,7 @@ void PsService::run_loads() {
           return make_store(program, loading->load.placement, loading->position, make_engine_);
         } catch (const std::bad_alloc&) {  // less than what is free may be granted, as by ulimit -v
           return fail(Code::kResourceExhausted, "not enough memory for the variables: they need {}",
-                      describe_need(need_at(program, loading->load.placement, loading->position)));
+                      describe_need(need_of_server(program, loading->load.placement.placed, loading->position)));
         }
       }());
     if (loading->store && *loading->store) made = loading->load.epoch;

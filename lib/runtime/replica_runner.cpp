@@ -137,8 +137,8 @@ class Runner final : public ReplicaRunner {
 
   Result<WorkerIterator> open(const std::string& id, const InputPart& part, const data::Order& order) {
     const std::string name = id.substr(own_iterator_id("").size());
-    auto dataset = TFD_TRY(program_->find_dataset(name));
-    if (part.pipelines > 1) dataset = data::make_shard(std::move(dataset), part.pipelines, part.id);
+    const data::Shard shard{part.pipelines, part.id};
+    const auto dataset = TFD_TRY(program_->find_dataset(name, shard));
     auto iterator = TFD_TRY(dataset->iterate(order));
     return WorkerIterator{name, dataset->spec(), std::move(iterator)};
   }

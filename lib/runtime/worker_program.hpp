@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "protocol.hpp"
-#include "tfd/data/dataset.hpp"
+#include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/program/program.hpp"
@@ -44,8 +44,8 @@ class WorkerProgram {
   const program::Program& program() const { return program_; }
   /// kNotFound names it.
   Result<const CompiledFunction*> find_function(const std::string& name) const;
-  /// Opened once and shared; its maps call this program's functions.
-  Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name);
+  /// Opened once and shared, or what is the part's of it; its maps call this program's functions.
+  Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name, const data::Shard& part = {});
 
  private:
   WorkerProgram(program::Program program, std::string directory)
@@ -57,6 +57,7 @@ class WorkerProgram {
   std::string directory_;
   std::map<std::string, CompiledFunction, std::less<>> functions_;
   std::map<std::string, std::shared_ptr<const data::Dataset>, std::less<>> datasets_;
+  data::SharedSources sources_;
 };
 
 }  // namespace tfd::runtime

@@ -451,7 +451,7 @@ Result<transport::Message> WorkerService::evaluate(const Evaluate& part) {
   std::map<std::string, WorkerIterator> iterators;
   for (const std::string& id : TFD_TRY(iterators_of(def, call), def.name)) {
     const std::string name = id.substr(own_iterator_id("").size());
-    const auto dataset = data::make_shard(TFD_TRY(program_->find_dataset(name)), part.count, part.index);
+    const auto dataset = TFD_TRY(program_->find_dataset(name, {part.count, part.index}));
     auto iterator = TFD_TRY(dataset->iterate(order));
     iterators.emplace(id, WorkerIterator{name, dataset->spec(), std::move(iterator)});
   }

@@ -4,9 +4,7 @@
 // them will be there isn't known. So the elements are counted here, the dataset is repeated for ever, and there are as
 // many steps as the epochs have elements (what the ClusterCoordinator page recommends).
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "reparse.hpp"
 #include "tfd/strategy/epochs.hpp"
 
 namespace tfd::strategy {
@@ -68,12 +66,15 @@ Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOpti
                 dataset, count.error().message);
   if (*count <= 0)
     return fail(Code::kInvalidArgument, "{}: train.epochs: dataset '{}' has no elements", program.path, dataset);
-  auto document = nlohmann::ordered_json::parse(program.document);
-  document["datasets"][dataset].push_back({{"repeat", nlohmann::ordered_json::object()}});
-  document["train"].erase("epochs");
+  program.datasets.at(dataset).stages.emplace_back(data::Repeat{});
+  program.endless_datasets.insert(dataset);
   const std::int64_t elements = *count * *program.train->epochs;
-  document["train"]["steps"] = steps_over(elements, std::max(options.elements_per_step, 1));
-  return StepsOfEpochs{TFD_TRY(reparse(program, document.dump())), elements};
+  program.train->epochs.reset();
+  program.train->steps = steps_over(elements, std::max(options.elements_per_step, 1));
+  if (const auto& evaluate = program.train->evaluate)
+    TFD_TRY(program::check_evaluation(program, *program.find_function(evaluate->function), evaluate->steps),
+            program.path + ": train.evaluate");
+  return StepsOfEpochs{std::move(program), elements};
 }
 
 }  // namespace tfd::strategy

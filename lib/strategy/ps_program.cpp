@@ -4,14 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <nlohmann/json.hpp>
-
-#include "reparse.hpp"
 
 namespace tfd::strategy {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -23,17 +19,18 @@ constexpr std::array<std::string_view, 5> kFormer{"worker_updates", "worker_beat
 std::string_view owner_of(std::string_view name) { return name.substr(0, name.find("/.optimizer/")); }
 bool is_global_step(const std::pair<std::string, Tensor>& one) { return owner_of(one.first) == kGlobalStep; }
 
-Result<program::Program> with_global_step(const program::Program& program) {
-  Json document = Json::parse(program.document);
-  Json variables = Json::object();
-  variables[std::string(kGlobalStep)] = {{"shape", Json::array()},
-                                         {"dtype", "s64"},
-                                         {"init", {{"zeros", Json::object()}}},
-                                         {"aggregation", "only_first_replica"}};
-  if (document.contains("variables"))
-    for (const auto& [name, definition] : document["variables"].items()) variables[name] = definition;
-  document["variables"] = std::move(variables);
-  return reparse(program, document.dump(), {.look_at_files = false});
+/// The program's variables behind the global step.
+program::Program with_global_step(program::Program program) {
+  program::VariableDef step;
+  step.name = kGlobalStep;
+  step.spec = {DType::kS64, {}};
+  step.init = variable::ConstantInit{Tensor::scalar(DType::kS64, std::int64_t{0})};
+  step.trainable = false;
+  step.aggregation = variable::Aggregation::kOnlyFirstReplica;
+  std::vector<program::VariableDef> variables{std::move(step)};
+  variables.insert(variables.end(), program.variables.begin(), program.variables.end());
+  program.variables = std::move(variables);
+  return program;
 }
 
 }  // namespace
@@ -54,7 +51,7 @@ Result<PsProgram> make_ps_program(const program::Program& program, const Paramet
                   "the ports it has",
                   name);
   PsProgram out;
-  out.program = TFD_TRY(with_global_step(program));
+  out.program = with_global_step(program);
   out.copies = TFD_TRY(runtime::ReplicaCopies::make(out.program, strategy.num_replicas_in_sync()));
   out.placement = runtime::place_variables(out.program, std::move(servers), out.copies);
   return out;

@@ -2,13 +2,10 @@
 #include "tfd/strategy/ps_run.hpp"
 
 #include <algorithm>
-#include <array>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "checkpoint_manager.hpp"
 #include "ps_session.hpp"
-#include "reparse.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
@@ -33,10 +30,8 @@ bool is_changed_by(const program::FunctionDef& function, const std::string& vari
   });
 }
 
-/// "glorot_uniform" of {"glorot_uniform": {"seed": 1}}.
-std::string initializer_of(const program::VariableDef& variable) {
-  const auto init = nlohmann::ordered_json::parse(variable.init, nullptr, false);
-  return init.is_object() && !init.empty() ? init.begin().key() : std::string();
+bool is_random(const variable::Initializer& init) {
+  return std::holds_alternative<variable::RandomInit>(init) || std::holds_alternative<variable::OrthogonalInit>(init);
 }
 
 /// The tables whose rows it looks up are among them.
@@ -209,23 +204,9 @@ bool needs_weights(const program::Program& program, const program::FunctionDef& 
   const program::FunctionDef* trains = program.train ? program.find_function(program.train->function) : nullptr;
   return std::ranges::any_of(program.variables, [&](const program::VariableDef& variable) {
     if (!names.contains(variable.name)) return false;
-    const std::string init = initializer_of(variable);
-    constexpr std::array<std::string_view, 2> kFiles{"npy", "safetensors"};
-    constexpr std::array<std::string_view, 5> kStated{"zeros", "ones", "constant", "identity", "value"};
-    if (std::ranges::find(kFiles, init) != kFiles.end()) return false;
-    return (trains != nullptr && is_changed_by(*trains, variable.name)) ||
-           std::ranges::find(kStated, init) == kStated.end();
+    if (std::holds_alternative<variable::FileInit>(variable.init)) return false;
+    return (trains != nullptr && is_changed_by(*trains, variable.name)) || is_random(variable.init);
   });
-}
-
-Result<program::Program> with_dataset(const program::Program& program, const std::string& name,
-                                      const std::string& pipeline, const std::string& working_directory) {
-  if (!nlohmann::ordered_json::accept(pipeline))
-    return fail(Code::kInvalidArgument, "'{}' is not JSON", printable(pipeline));
-  program::ProgramOptions options;
-  options.overrides = {fmt::format("datasets.{}={}", name, pipeline)};
-  options.working_directory = working_directory;
-  return reparse(program, program.document, options);
 }
 
 Result<TrainSummary> run_on_parameter_servers(const program::Program& program, const ParameterServerStrategy& strategy,

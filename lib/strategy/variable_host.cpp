@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "variable_host.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "tfd/runtime/memory_need.hpp"
 #include "tfd/variable/initializer.hpp"
 
@@ -21,8 +19,7 @@ class LocalHost final : public VariableHost {
     TFD_TRY(runtime::check_memory(runtime::need_of(program), "here"));
     store_.set_optimizer(TFD_TRY(runtime::make_rules(program, make_engine)));
     for (const program::VariableDef& variable : program.variables) {
-      auto value = TFD_TRY(variable::make_initial_value(nlohmann::ordered_json::parse(variable.init), variable.spec),
-                           "variables." + variable.name);
+      auto value = TFD_TRY(variable::make_initial_value(variable.init, variable.spec), "variables." + variable.name);
       for (std::string& name : copies_.names_of(variable.name)) TFD_TRY(store_.create(std::move(name), value));
     }
     return {};

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <variant>
 
 #include "draws.hpp"
 #include "orthogonal.hpp"
@@ -26,47 +25,25 @@ using tensor::DType;
 using tensor::Tensor;
 using tensor::TensorSpec;
 
-// What an initializer comes to, once its keys are read.
-struct Filled {
-  Tensor scalar;  // in every element
-};
-struct Given {
-  Tensor value;
-};
-enum class Distribution { kUniform, kNormal, kTruncatedNormal };
-struct Random {
-  Distribution distribution = Distribution::kUniform;
-  double a = 0, b = 0;  // [a, b) of a uniform one; mean and standard deviation of the others
-  std::optional<std::uint64_t> seed;
-};
-struct Orthogonal {
-  double gain = 1;
-  std::optional<std::uint64_t> seed;
-};
-struct Identity {
-  double gain = 1;
-};
-struct FromFile {
-  std::string path, key;  // without a key: npy
-};
-using Plan = std::variant<Filled, Given, Random, Orthogonal, Identity, FromFile>;
+using Distribution = RandomInit::Distribution;
 
 Result<Tensor> scalar_of(const nlohmann::ordered_json& value, DType dtype) {
   return tensor_from_json(nlohmann::json(value), TensorSpec{dtype, {}});
 }
 
-Result<Plan> plan_filled(std::string_view name, Settings& settings, const TensorSpec& spec) {
+Result<Initializer> parse_filled(std::string_view name, Settings& settings, const TensorSpec& spec) {
   nlohmann::ordered_json value = name == "ones" ? 1U : 0U;
   if (name == "constant") {
     const auto* stated = settings.find("value", true);
     if (stated != nullptr) value = *stated;
   }
   TFD_TRY(settings.finish());
-  return Filled{TFD_TRY(scalar_of(value, spec.dtype), std::string(name) + ".value")};
+  Tensor scalar = TFD_TRY(scalar_of(value, spec.dtype), std::string(name) + ".value");
+  return ConstantInit{std::move(scalar)};
 }
 
-Result<Plan> plan_random(std::string_view name, Settings& settings) {
-  Random random;
+Result<Initializer> parse_random(std::string_view name, Settings& settings) {
+  RandomInit random;
   if (name == "uniform") {
     random.a = settings.number("min", -0.05, kAnyNumber);
     random.b = settings.number("max", 0.05, kAnyNumber);
@@ -114,8 +91,8 @@ constexpr std::array<std::string_view, 12> kOthers{
     "zeros",      "ones",     "constant", "value",      "uniform", "normal", "truncated_normal", "variance_scaling",
     "orthogonal", "identity", "npy",      "safetensors"};
 
-Random scaled(const Scaling& scaling, const TensorSpec& spec, std::optional<std::uint64_t> seed) {
-  Random random;
+RandomInit scaled(const Scaling& scaling, const TensorSpec& spec, std::optional<std::uint64_t> seed) {
+  RandomInit random;
   random.seed = seed;
   random.distribution = scaling.distribution;
   const Fans fans = fans_of(spec.shape);
@@ -134,13 +111,13 @@ Random scaled(const Scaling& scaling, const TensorSpec& spec, std::optional<std:
   return random;
 }
 
-Result<Plan> plan_named_scaling(const Scaling& scaling, Settings& settings, const TensorSpec& spec) {
+Result<Initializer> parse_named_scaling(const Scaling& scaling, Settings& settings, const TensorSpec& spec) {
   const auto seed = settings.seed("seed");
   TFD_TRY(settings.finish());
   return scaled(scaling, spec, seed);
 }
 
-Result<Plan> plan_variance_scaling(Settings& settings, const TensorSpec& spec) {
+Result<Initializer> parse_variance_scaling(Settings& settings, const TensorSpec& spec) {
   Scaling scaling{};
   scaling.scale = settings.number("scale", 1, kPositive);
   const std::string mode = settings.text("mode", "fan_in", {"fan_in", "fan_out", "fan_avg"});
@@ -155,7 +132,7 @@ Result<Plan> plan_variance_scaling(Settings& settings, const TensorSpec& spec) {
   return scaled(scaling, spec, seed);
 }
 
-Result<Plan> plan_matrix(std::string_view name, Settings& settings, const TensorSpec& spec) {
+Result<Initializer> parse_matrix(std::string_view name, Settings& settings, const TensorSpec& spec) {
   const double gain = settings.number("gain", 1, kAnyNumber);
   const bool orthogonal = name == "orthogonal";
   const auto seed = orthogonal ? settings.seed("seed") : std::nullopt;
@@ -163,39 +140,42 @@ Result<Plan> plan_matrix(std::string_view name, Settings& settings, const Tensor
   if (orthogonal ? spec.shape.size() < 2 : spec.shape.size() != 2)
     return fail(Code::kInvalidArgument, "{}: makes {}, but the variable is {}", name,
                 orthogonal ? "arrays of at least two dimensions" : "matrices", format_spec(spec));
-  if (orthogonal) return Orthogonal{gain, seed};
-  return Identity{gain};
+  if (orthogonal) return OrthogonalInit{gain, seed};
+  return IdentityInit{gain};
 }
 
-Result<Plan> plan_file(std::string_view name, Settings& settings) {
-  FromFile file;
+Result<Initializer> parse_file(std::string_view name, Settings& settings) {
+  FileInit file;
   file.path = settings.text("path", std::nullopt);
   if (name == "safetensors") file.key = settings.text("key", std::nullopt);
   TFD_TRY(settings.finish());
   return file;
 }
 
-Result<Plan> plan_other(const std::string& name, const nlohmann::ordered_json& body, const TensorSpec& spec) {
-  if (name == "value") return Given{TFD_TRY(tensor_from_json(nlohmann::json(body), spec), "value")};
+Result<Initializer> parse_other(const std::string& name, const nlohmann::ordered_json& body, const TensorSpec& spec) {
+  if (name == "value") {
+    Tensor value = TFD_TRY(tensor_from_json(nlohmann::json(body), spec), "value");
+    return ValueInit{std::move(value)};
+  }
   Settings settings(body, name);
-  if (name == "zeros" || name == "ones" || name == "constant") return plan_filled(name, settings, spec);
-  if (name == "npy" || name == "safetensors") return plan_file(name, settings);
+  if (name == "zeros" || name == "ones" || name == "constant") return parse_filled(name, settings, spec);
+  if (name == "npy" || name == "safetensors") return parse_file(name, settings);
   if (!is_floating(spec.dtype))
     return fail(Code::kInvalidArgument, "{}: makes floating-point numbers, but the variable is {}", name,
                 format_spec(spec));
   for (const Scaling& scaling : kScalings)
-    if (scaling.name == name) return plan_named_scaling(scaling, settings, spec);
-  if (name == "variance_scaling") return plan_variance_scaling(settings, spec);
-  if (name == "orthogonal" || name == "identity") return plan_matrix(name, settings, spec);
-  return plan_random(name, settings);
+    if (scaling.name == name) return parse_named_scaling(scaling, settings, spec);
+  if (name == "variance_scaling") return parse_variance_scaling(settings, spec);
+  if (name == "orthogonal" || name == "identity") return parse_matrix(name, settings, spec);
+  return parse_random(name, settings);
 }
 
-Result<Plan> plan_initializer(const nlohmann::ordered_json& init, const TensorSpec& spec) {
+Result<Initializer> parse_stated(const nlohmann::ordered_json& init, const TensorSpec& spec) {
   TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
   const std::string name = TFD_TRY(only_key(init, R"({"zeros": {}})"));
   std::vector<std::string> names(kOthers.begin(), kOthers.end());
   for (const Scaling& scaling : kScalings) names.emplace_back(scaling.name);
-  if (std::find(names.begin(), names.end(), name) != names.end()) return plan_other(name, only_value(init), spec);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return parse_other(name, only_value(init), spec);
   const std::string hint = did_you_mean(name, names);
   return fail(Code::kInvalidArgument, "{}: no such initializer{}", printable(name),
               hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
@@ -241,48 +221,80 @@ std::uint64_t seed_of(const std::optional<std::uint64_t>& stated) {
 }
 
 // Keras': the last dimension are the columns, all others the rows; of a wide matrix the rows are orthogonal.
-Tensor orthogonal(const TensorSpec& spec, const Orthogonal& plan) {
+Tensor orthogonal(const TensorSpec& spec, const OrthogonalInit& init) {
   const std::int64_t columns = spec.shape.back();
   const std::int64_t rows = columns == 0 ? 0 : tensor::element_count(spec.shape) / columns;
   const std::int64_t length = std::max(rows, columns), count = std::min(rows, columns);
-  NormalDraw normal(0, 1, false, seed_of(plan.seed));
+  NormalDraw normal(0, 1, false, seed_of(init.seed));
   std::vector<double> vectors(static_cast<std::size_t>(length * count));
   for (std::size_t i = 0; i < vectors.size(); ++i) vectors[i] = normal(i);
   orthonormalize(vectors, length, count);
   return drawn(spec, 0, [&](std::uint64_t i) {
     const auto row = static_cast<std::int64_t>(i) / columns, column = static_cast<std::int64_t>(i) % columns;
-    return plan.gain *
+    return init.gain *
            vectors[static_cast<std::size_t>(rows >= columns ? column * length + row : row * length + column)];
   });
 }
 
-Result<Tensor> from_file(const FromFile& file, const TensorSpec& spec) {
+Result<Tensor> from_file(const FileInit& file, const TensorSpec& spec) {
   Tensor value;
-  if (file.key.empty()) {
+  if (file.key)
+    value = TFD_TRY(tensor::load_safetensors_tensor(file.path, *file.key));
+  else
     value = TFD_TRY(tensor::load_npy(file.path));
-  } else {
-    value = TFD_TRY(tensor::load_safetensors_tensor(file.path, file.key));
-  }
   if (value.spec() == spec) return value;
-  return fail(Code::kInvalidArgument, "{}{}{} is {}, but the variable is {}", file.path, file.key.empty() ? "" : ": ",
-              printable(file.key), format_spec(value.spec()), format_spec(spec));
+  return fail(Code::kInvalidArgument, "{}{}{} is {}, but the variable is {}", file.path, file.key ? ": " : "",
+              printable(file.key.value_or("")), format_spec(value.spec()), format_spec(spec));
 }
 
-Result<Tensor> make_whole(const Plan& plan, const TensorSpec& spec) {
-  if (const auto* given = std::get_if<Given>(&plan)) return given->value;
-  if (const auto* file = std::get_if<FromFile>(&plan)) return from_file(*file, spec);
-  if (const auto* matrix = std::get_if<Orthogonal>(&plan)) return orthogonal(spec, *matrix);
-  const double gain = std::get<Identity>(plan).gain;
+Result<Tensor> make_whole(const Initializer& init, const TensorSpec& spec) {
+  if (const auto* given = std::get_if<ValueInit>(&init)) return given->value;
+  if (const auto* file = std::get_if<FileInit>(&init)) return from_file(*file, spec);
+  if (const auto* matrix = std::get_if<OrthogonalInit>(&init)) return orthogonal(spec, *matrix);
+  const double gain = std::get<IdentityInit>(init).gain;
   const auto stride = static_cast<std::uint64_t>(spec.shape[1]) + 1;
   return drawn(spec, 0, [&](std::uint64_t i) { return i % stride == 0 && i / stride < stride - 1 ? gain : 0; });
 }
 
-}  // namespace
-
-Result<void> check_initializer(const nlohmann::ordered_json& init, const TensorSpec& spec) {
-  TFD_TRY(plan_initializer(init, spec));
-  return {};
+Result<void> check_file(const FileInit& file, const TensorSpec& spec) {
+  if (file.key) {
+    const auto specs = TFD_TRY(tensor::load_safetensors_specs(file.path), "safetensors.path");
+    TFD_TRY(check_stored(specs, file.path, *file.key, spec), "safetensors.key");
+    return {};
+  }
+  const TensorSpec found = TFD_TRY(tensor::load_npy_spec(file.path), "npy.path");
+  if (found == spec) return {};
+  return fail(Code::kInvalidArgument, "npy.path: {} is {}, but the variable is {}", file.path, format_spec(found),
+              format_spec(spec));
 }
+
+nlohmann::ordered_json write(const ConstantInit& init) {
+  return {{"constant", {{"value", nlohmann::ordered_json(tensor_to_json(init.scalar))}}}};
+}
+nlohmann::ordered_json write(const ValueInit& init) {
+  return {{"value", nlohmann::ordered_json(tensor_to_json(init.value))}};
+}
+nlohmann::ordered_json write(const RandomInit& init) {
+  const bool is_uniform = init.distribution == Distribution::kUniform;
+  nlohmann::ordered_json body = {{is_uniform ? "min" : "mean", init.a}, {is_uniform ? "max" : "stddev", init.b}};
+  if (init.seed) body["seed"] = *init.seed;
+  const char* name = is_uniform                                   ? "uniform"
+                     : init.distribution == Distribution::kNormal ? "normal"
+                                                                  : "truncated_normal";
+  return {{name, std::move(body)}};
+}
+nlohmann::ordered_json write(const OrthogonalInit& init) {
+  nlohmann::ordered_json body = {{"gain", init.gain}};
+  if (init.seed) body["seed"] = *init.seed;
+  return {{"orthogonal", std::move(body)}};
+}
+nlohmann::ordered_json write(const IdentityInit& init) { return {{"identity", {{"gain", init.gain}}}}; }
+nlohmann::ordered_json write(const FileInit& init) {
+  if (!init.key) return {{"npy", {{"path", init.path}}}};
+  return {{"safetensors", {{"path", init.path}, {"key", *init.key}}}};
+}
+
+}  // namespace
 
 Result<void> check_stored(const std::map<std::string, TensorSpec>& stored, const std::string& path,
                           const std::string& key, const TensorSpec& spec) {
@@ -297,30 +309,21 @@ Result<void> check_stored(const std::map<std::string, TensorSpec>& stored, const
               format_spec(found->second), format_spec(spec));
 }
 
-Result<std::string> check_initializer_file(const nlohmann::ordered_json& init, const TensorSpec& spec,
-                                           const std::string& directory, bool look_at_file) {
-  const Plan plan = TFD_TRY(plan_initializer(init, spec));
-  const auto* file = std::get_if<FromFile>(&plan);
-  if (file == nullptr) return init.dump();
-  nlohmann::ordered_json absolute = init;
-  const std::string path = (std::filesystem::path(directory) / file->path).lexically_normal().string();
-  absolute.begin().value()["path"] = path;
-  if (!look_at_file) return absolute.dump();
-  if (!file->key.empty()) {
-    const auto specs = TFD_TRY(tensor::load_safetensors_specs(path), "safetensors.path");
-    TFD_TRY(check_stored(specs, path, file->key, spec), "safetensors.key");
-    return absolute.dump();
+Result<Initializer> parse_initializer(const nlohmann::ordered_json& init, const TensorSpec& spec,
+                                      const std::string& directory, bool look_at_file) {
+  Initializer parsed = TFD_TRY(parse_stated(init, spec));
+  if (auto* file = std::get_if<FileInit>(&parsed)) {
+    file->path = (std::filesystem::path(directory) / file->path).lexically_normal().string();
+    if (look_at_file) TFD_TRY(check_file(*file, spec));
   }
-  const TensorSpec found = TFD_TRY(tensor::load_npy_spec(path), "npy.path");
-  if (found != spec)
-    return fail(Code::kInvalidArgument, "npy.path: {} is {}, but the variable is {}", path, format_spec(found),
-                format_spec(spec));
-  return absolute.dump();
+  return parsed;
 }
 
-Result<Tensor> make_initial_value(const nlohmann::ordered_json& init, const TensorSpec& spec,
-                                  std::optional<RowRange> rows) {
-  Plan plan = TFD_TRY(plan_initializer(init, spec));
+nlohmann::ordered_json to_json(const Initializer& init) {
+  return std::visit([](const auto& one) { return write(one); }, init);
+}
+
+Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spec, std::optional<RowRange> rows) {
   TensorSpec part = spec;
   std::uint64_t first = 0;
   if (rows) {
@@ -331,16 +334,15 @@ Result<Tensor> make_initial_value(const nlohmann::ordered_json& init, const Tens
     if (spec.shape[0] > 0)
       first = static_cast<std::uint64_t>(tensor::element_count(spec.shape) / spec.shape[0] * rows->first);
   }
-  if (const auto* fill = std::get_if<Filled>(&plan)) return filled(part, fill->scalar);
-  if (const auto* random = std::get_if<Random>(&plan)) {
+  if (const auto* fill = std::get_if<ConstantInit>(&init)) return filled(part, fill->scalar);
+  if (const auto* random = std::get_if<RandomInit>(&init)) {
     const std::uint64_t seed = seed_of(random->seed);
     if (random->distribution == Distribution::kUniform)
       return drawn(part, first, UniformDraw(random->a, random->b, seed, spec.dtype));
     const bool truncated = random->distribution == Distribution::kTruncatedNormal;
     return drawn(part, first, NormalDraw(random->a, random->b, truncated, seed));
   }
-  Tensor whole = TFD_TRY(make_whole(plan, spec));
-  plan = Plan();  // a given value is then held by `whole` alone
+  Tensor whole = TFD_TRY(make_whole(init, spec));
   if (rows) whole = Tensor(whole).slice_rows(rows->first, rows->count);
   return whole.unshared();
 }

@@ -2,6 +2,7 @@
 #include "tfd/variable/partitioner.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "settings.hpp"
 #include "tfd/base/text.hpp"
@@ -72,6 +73,19 @@ Result<Partitioner> parse_partitioner(const nlohmann::ordered_json& json) {
   }
   TFD_TRY(settings.finish());
   return out;
+}
+
+nlohmann::ordered_json to_json(const Partitioner& partitioner) {
+  if (partitioner.kind == Partitioner::Kind::kFixedShards)
+    return {{"fixed_shards", {{"num_shards", partitioner.num_shards}}}};
+  const bool is_min = partitioner.kind == Partitioner::Kind::kMinSize;
+  nlohmann::ordered_json body = {{"max_shards", partitioner.max_shards},
+                                 {"bytes_per_string", partitioner.bytes_per_string}};
+  if (is_min)
+    body["min_shard_bytes"] = partitioner.min_shard_bytes;
+  else
+    body["max_shard_bytes"] = partitioner.max_shard_bytes;
+  return {{is_min ? "min_size" : "max_size", std::move(body)}};
 }
 
 Result<std::int64_t> shard_count(const std::vector<std::int64_t>& partitions, const tensor::Shape& shape) {

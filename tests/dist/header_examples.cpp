@@ -11,6 +11,7 @@
 #include "tfd/base/names.hpp"
 #include "tfd/cluster/server_def.hpp"
 #include "tfd/coordinate/fetch.hpp"
+#include "tfd/data/plan.hpp"
 #include "tfd/function/module.hpp"
 #include "tfd/function/plugin.hpp"
 #include "tfd/process/child.hpp"
@@ -121,6 +122,14 @@ Result<void> partitioner(const nlohmann::ordered_json& json) {
 Result<void> rows(const Tensor& ids, const Tensor& gradients, const Tensor& table) {
   Rows used = TFD_TRY(sum_duplicates({ids, gradients}));
   Tensor rows = TFD_TRY(gather_rows(table, ids));
+  return {};
+}
+
+// data
+Result<void> pipeline(const nlohmann::ordered_json& json) {
+  data::Plan plan = TFD_TRY(data::parse_plan(json));
+  plan.stages.push_back(data::Repeat{});
+  const auto dataset = TFD_TRY(data::instantiate(plan, {.directory = "/data"}));
   return {};
 }
 

@@ -40,9 +40,9 @@ void program(std::string_view bytes) {
   options.look_at_files = false;
   const auto program = program::parse_program(bytes, "p.json", "/nowhere", reader, options);
   if (!program) return expect_readable(program.error());
-  const auto again = program::parse_program(program->document, "p.json", "/nowhere", reader, options);
+  const auto again = program::parse_program(program->document(), "p.json", "/nowhere", reader, options);
   expect(again.has_value(), "what a task gets of a program that is right is right");
-  expect(again->document == program->document, "groups and weights are spelled out once");
+  expect(again->document() == program->document(), "its document is its own");
 }
 
 }  // namespace tfd::fuzz

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "temporary_directory.hpp"
-#include "tfd/data/dataset.hpp"
+#include "tfd/data/plan.hpp"
 
 namespace tfd::data {
 
@@ -26,14 +26,26 @@ class TemporaryDirectory : public test::TemporaryDirectory {
 
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
+inline Result<DatasetPtr> try_dataset_of(const std::string& text, const DatasetContext& context) {
+  return instantiate(TFD_TRY(parse_plan(nlohmann::ordered_json::parse(text))), context);
+}
+
 inline DatasetPtr dataset_of(const std::string& text, const DatasetContext& context = {}) {
-  auto made = make_dataset(nlohmann::ordered_json::parse(text), context);
+  auto made = try_dataset_of(text, context);
+  REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error().message));
+  return *made;
+}
+
+/// As `index` of `count` readers that share the elements.
+inline DatasetPtr shard_of(const std::string& text, std::int64_t count, std::int64_t index,
+                           const DatasetContext& context = {}) {
+  auto made = instantiate(shard(parse_plan(nlohmann::ordered_json::parse(text)).value(), count, index), context);
   REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error().message));
   return *made;
 }
 
 inline Error error_of(const std::string& text, const DatasetContext& context = {}) {
-  const auto made = make_dataset(nlohmann::ordered_json::parse(text), context);
+  const auto made = try_dataset_of(text, context);
   REQUIRE_FALSE(made.has_value());
   return made.error();
 }

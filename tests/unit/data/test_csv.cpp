@@ -237,7 +237,7 @@ TEST_CASE("csv: a file of many blocks comes the same from the file and from memo
   std::string text;
   for (int i = 0; i < 200000; ++i) text += std::to_string(i) + "," + std::to_string(i % 10) + "\n";
   const std::string path = directory.write("d.csv", text);
-  const CsvOptions options{path, {{{"x", DType::kS64, {}}, 0}, {{"y", DType::kU8, {}}, 1}}, false, ','};
+  const CsvSource options{path, {{{"x", DType::kS64, {}}, 0}, {{"y", DType::kU8, {}}, 1}}, false, ','};
   for (const std::size_t cache : {std::size_t{0}, std::size_t{1} << 30}) {
     const auto dataset = make_csv(options, cache);
     for (int pass = 0; pass < 2; ++pass) {

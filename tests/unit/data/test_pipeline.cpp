@@ -87,41 +87,22 @@ TEST_CASE("pipeline: knows how many elements there will be") {
 }
 
 TEST_CASE("pipeline: shards take every count-th element") {
-  const auto ten = dataset_of(R"([{"range": 10}])");
-  CHECK(drain(make_shard(ten, 3, 0)).flat() == Numbers{0, 3, 6, 9});
-  CHECK(drain(make_shard(ten, 3, 2)).flat() == Numbers{2, 5, 8});
-  CHECK(make_shard(ten, 3, 0)->cardinality() == 4);
-  CHECK(make_shard(ten, 3, 2)->cardinality() == 3);
-  CHECK(drain(make_shard(ten, 20, 15)).flat().empty());
-  CHECK(make_shard(ten, 20, 15)->cardinality() == 0);
-  CHECK(drain(make_shard(ten, 1, 0)).flat().size() == 10);
-  CHECK(drain(make_shard(make_shard(ten, 2, 1), 2, 1)).flat() == Numbers{3, 7});
-  const auto batches = dataset_of(R"([{"range": 10}, {"batch": 3}])");
-  CHECK(drain(make_shard(batches, 2, 1)).elements == std::vector<Numbers>{{3, 4, 5}, {9}});
-  CHECK(make_shard(batches, 2, 1)->spec()[0].shape == tensor::Shape{-1});
-}
-
-TEST_CASE("pipeline: shards take datasets of others, too") {
-  class Foreign final : public Dataset {
-   public:
-    const ElementSpec& spec() const override { return spec_; }
-    Result<std::unique_ptr<Iterator>> iterate(const Order&) const override { return std::make_unique<Counter>(); }
-    std::optional<std::int64_t> cardinality() const override { return 5; }
-
-   private:
-    class Counter final : public Iterator {
-     public:
-      Result<std::optional<Element>> next() override {
-        if (count_ == 5) return std::optional<Element>();
-        return Element{Tensor::scalar<std::int64_t>(DType::kS64, count_++)};
-      }
-
-     private:
-      std::int64_t count_ = 0;
-    };
-    ElementSpec spec_{{"value", DType::kS64, {}}};
-  };
-  CHECK(drain(make_shard(std::make_shared<Foreign>(), 2, 1)).flat() == Numbers{1, 3});
+  const std::string ten = R"([{"range": 10}])";
+  CHECK(drain(shard_of(ten, 3, 0)).flat() == Numbers{0, 3, 6, 9});
+  CHECK(drain(shard_of(ten, 3, 2)).flat() == Numbers{2, 5, 8});
+  CHECK(shard_of(ten, 3, 0)->cardinality() == 4);
+  CHECK(shard_of(ten, 3, 2)->cardinality() == 3);
+  CHECK(drain(shard_of(ten, 20, 15)).flat().empty());
+  CHECK(shard_of(ten, 20, 15)->cardinality() == 0);
+  CHECK(drain(shard_of(ten, 1, 0)).flat().size() == 10);
+  CHECK(values_of(R"([{"range": 10}, {"shard": {"count": 2, "index": 1}}, {"shard": {"count": 2, "index": 1}}])") ==
+        Numbers{3, 7});
+  const std::string batches = R"([{"range": 10}, {"batch": 3}])";
+  CHECK(drain(shard_of(batches, 2, 1)).elements == std::vector<Numbers>{{3, 4, 5}, {9}});
+  CHECK(shard_of(batches, 2, 1)->spec()[0].shape == tensor::Shape{-1});
+  CHECK(error_of(R"([{"range": 4}, {"shard": {"count": 2, "index": 2}}])").message ==
+        "[1].shard.index: must be less than the count, 2");
+  CHECK(error_of(R"([{"range": 4}, {"shard": 2}])").message == "[1].shard: must be an object");
 }
 
 TEST_CASE("pipeline: a map calls its function on every element") {

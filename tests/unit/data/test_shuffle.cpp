@@ -137,7 +137,7 @@ TEST_CASE("shuffle: shards of one order are a partition, however the pipeline sh
       Numbers all;
       for (std::int64_t index = 0; index < 3; ++index) {
         // Each reader has a dataset of its own.
-        const Numbers shard = values_in(order, make_shard(dataset_of(text), 3, index));
+        const Numbers shard = values_in(order, shard_of(text, 3, index));
         all.insert(all.end(), shard.begin(), shard.end());
       }
       INFO(text);

@@ -81,7 +81,7 @@ TEST_CASE("manual: the overrides work") {
     REQUIRE(line.starts_with("--set "));
     const auto program = parse_page(all[0], {line.substr(6)});
     if (!program) FAIL(program.error().message);
-    CHECK(program->document != parse_page(all[0])->document);
+    CHECK(program->document() != parse_page(all[0])->document());
   }
   CHECK(count == 6);
 }

@@ -25,11 +25,12 @@ TEST_CASE("program: a whole program is read, in order of creation") {
   REQUIRE(program.variables.size() == 4);
   CHECK(program.variables[0].name == "w");
   CHECK(program.variables[0].spec == TensorSpec{DType::kF32, {8, 2}});
-  CHECK(program.variables[0].init == R"({"glorot_uniform":{"seed":1}})");
+  CHECK(std::get<variable::RandomInit>(program.variables[0].init).seed == 1);
   CHECK(program.variables[0].trainable);
   CHECK_FALSE(program.variables[2].trainable);  // an integer
   CHECK_FALSE(program.variables[3].trainable);
-  CHECK(program.optimizer == R"({"adam":{"learning_rate":0.001}})");
+  REQUIRE(program.rules);
+  CHECK(program.rules->learning_rate_at(0) == doctest::Approx(0.001));
   REQUIRE(program.functions.size() == 3);
   CHECK(program.functions[1].name == "eval_step");
   CHECK(program.find_function("count") == &program.functions[2]);
@@ -92,11 +93,71 @@ TEST_CASE("program: what a task gets parses to the same program") {
   ProgramOptions options;
   options.look_at_files = false;
   const auto again =
-      parse_program(program.document, program.path, program.directory, test::memory_reader(program.files), options);
+      parse_program(program.document(), program.path, program.directory, test::memory_reader(program.files), options);
   REQUIRE(again);
-  CHECK(again->document == program.document);
+  CHECK(again->document() == program.document());
   CHECK(again->train->steps == 7);
   CHECK(again->variables.size() == program.variables.size());
+}
+
+TEST_CASE("program: whoever changes its values changes what a task gets") {
+  Program program = good();
+  VariableDef own;
+  own.name = "own";
+  own.spec = {DType::kF32, {8, 2}};
+  own.init = variable::RandomInit{variable::RandomInit::Distribution::kTruncatedNormal, 0.1, 2, UINT64_MAX};
+  own.synchronization = variable::Synchronization::kOnRead;
+  own.aggregation = variable::Aggregation::kSum;
+  own.partitioner = variable::Partitioner{variable::Partitioner::Kind::kMaxSize, 1, 1, 17, 0, 3};
+  std::vector<VariableDef> variables{own};
+  own.name = "beside";
+  own.spec = {DType::kS64, {}};
+  own.init = variable::ConstantInit{tensor::Tensor::scalar(DType::kS64, INT64_MIN)};
+  own.synchronization = variable::Synchronization::kOnWrite;
+  own.partitioner.reset();
+  own.trainable = false;
+  own.colocate_with = "w";
+  for (const VariableDef& variable : program.variables) variables.push_back(variable);
+  variables.push_back(own);
+  program.variables = variables;
+  program.datasets.at("test").stages.emplace_back(data::Repeat{});
+  REQUIRE(set_dataset(program, "more", R"([{"range": 5}, {"batch": {"size": 2, "drop_remainder": true}}])", ""));
+  program.train->steps.reset();
+  program.train->epochs = 3;
+  program.train->evaluate->steps = 1;
+  ProgramOptions options;
+  options.look_at_files = false;
+  options.overrides = {"train.evaluate.steps=1", R"(datasets.train[1].repeat={"count": 2})"};
+  const auto again =
+      parse_program(program.document(), program.path, program.directory, test::memory_reader(program.files), options);
+  REQUIRE_MESSAGE(again, (again ? "" : again.error().message));
+  program.datasets.at("train").stages[1] = data::Repeat{2};
+  CHECK(again->datasets == program.datasets);
+  CHECK(again->train->epochs == 3);
+  CHECK_FALSE(again->train->steps);
+  REQUIRE(again->variables.size() == 6);
+  CHECK(again->find_variable("own") == &again->variables[0]);
+  CHECK(std::get<variable::RandomInit>(again->variables[0].init).seed == UINT64_MAX);
+  CHECK(again->variables[0].partitioner->max_shard_bytes == 17);
+  CHECK(again->variables[0].trainable);
+  CHECK(again->variables[5].aggregation == variable::Aggregation::kSum);
+  CHECK(again->variables[5].colocate_with == "w");
+  const auto value = make_initial_value(again->variables[5].init, again->variables[5].spec);
+  CHECK(value->as<std::int64_t>()[0] == INT64_MIN);
+  CHECK(again->endless_datasets == std::set<std::string>{"test"});
+}
+
+TEST_CASE("program: a dataset that is set is checked as those of the document are") {
+  Program program = good();
+  const auto error = [&](const char* pipeline) { return set_dataset(program, "own", pipeline, "").error().message; };
+  CHECK(error("[{") == "'[{' is not JSON");
+  CHECK(error(R"([{"range": 4}, {"bacth": 2}])") ==
+        "p.json: datasets.own[1].bacth: unknown transformation, did you mean 'batch'?");
+  CHECK(error(R"([{"range": 4}, {"map": {"function": "evil_step"}}])") ==
+        "p.json: datasets.own[1].map.function: function 'evil_step' is unknown, did you mean 'eval_step'?");
+  CHECK_FALSE(program.datasets.contains("own"));
+  REQUIRE(set_dataset(program, "own", R"([{"range": 4}, {"repeat": {}}])", "/tmp"));
+  CHECK(program.endless_datasets.contains("own"));
 }
 
 TEST_CASE("program: what npy files are is told to tasks that cannot look at them") {
@@ -108,7 +169,7 @@ TEST_CASE("program: what npy files are is told to tasks that cannot look at them
   const auto program = parse_program(document, "p.json", directory, test::memory_reader(), {});
   std::filesystem::remove_all(directory);
   REQUIRE(program);
-  const auto there = parse(program->document);
+  const auto there = parse(program->document());
   if (!there) FAIL(there.error().message);
   CHECK(there->dataset_specs.at("d")[0].shape == std::vector<std::int64_t>{-1, 8});
   CHECK(there->dataset_specs.at("e")[0].shape == std::vector<std::int64_t>{8});
@@ -119,9 +180,9 @@ TEST_CASE("program: --set changes values, adds keys, takes them away and keeps t
   CHECK(good({"train.log_every=5"}).train->log_every == 5);
   CHECK(good({"train.checkpoint=null", "train.checkpoint.dir=x=y"}).train->checkpoint->directory.ends_with("/x=y"));
   CHECK(good({R"(train.checkpoint.dir="2000")"}).train->checkpoint->directory.ends_with("/2000"));
-  CHECK(good({"optimizer={\"sgd\": {\"learning_rate\": 0.5}}"}).optimizer == R"({"sgd":{"learning_rate":0.5}})");
-  CHECK(good({"datasets.train[2].batch.drop_remainder=true"}).datasets.at("train").find("drop_remainder") !=
-        std::string::npos);
+  CHECK(good({"optimizer={\"sgd\": {\"learning_rate\": 0.5}}"}).rules->learning_rate_at(0) == 0.5);
+  const Program dropping = good({"datasets.train[2].batch.size=4", "datasets.train[2].batch.drop_remainder=true"});
+  CHECK(dropping.datasets.at("train").stages[2] == data::Stage(data::Batch{4, true}));
   // The longest key that is there, so that names may have dots.
   const std::string dotted = R"({"v": 1, "variables": {"a.b": {"shape": [], "init": {"zeros": {}}}}})";
   const auto program = parse(dotted, {"variables.a.b.trainable=false", "variables.a.b.dtype=f64"});

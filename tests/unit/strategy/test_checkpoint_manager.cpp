@@ -27,7 +27,7 @@ struct Training {
 
   explicit Training(const std::string& directory, bool resume = true) {
     program.path = "p.json";
-    program.variables.push_back({.name = "w", .spec = {tensor::DType::kS64, {}}, .init = R"({"zeros": {}})"});
+    program.variables.push_back({.name = "w", .spec = {tensor::DType::kS64, {}}});
     program.train = program::TrainDef{};
     program.train->checkpoint = program::CheckpointDef{};
     program.train->checkpoint->directory = directory;
@@ -167,7 +167,7 @@ TEST_CASE("checkpoints: one of another program is an error that says what it lac
   Training(directory.path()).train({300});
   const std::string path = directory / "step-00000300.safetensors";
   Training lacking(directory.path());
-  lacking.program.variables[0].name = "v";
+  lacking.program.variables = {{.name = "v", .spec = {tensor::DType::kS64, {}}}};
   lacking.program.train->steps = 200;  // nothing is left to do
   auto found = lacking.find();
   REQUIRE_FALSE(found);
@@ -209,10 +209,10 @@ TEST_CASE("checkpoints: what is named begins a training that has nothing to go o
 
 TEST_CASE("weights: are needed where a function reads what is trained, or is begun at random") {
   program::Program program;
-  program.variables = {{.name = "trained", .spec = {}, .init = R"({"zeros": {}})"},
-                       {.name = "stated", .spec = {}, .init = R"({"constant": {"value": 3}})"},
-                       {.name = "random", .spec = {}, .init = R"({"glorot_uniform": {"seed": 1}})"},
-                       {.name = "file", .spec = {}, .init = R"({"safetensors": {"path": "/f", "key": "w"}})"}};
+  program.variables = {{.name = "trained", .spec = {}, .init = variable::ConstantInit{}},
+                       {.name = "stated", .spec = {}, .init = variable::ConstantInit{}},
+                       {.name = "random", .spec = {}, .init = variable::RandomInit{}},
+                       {.name = "file", .spec = {}, .init = variable::FileInit{"/f", "w"}}};
   program.functions.push_back({.name = "step", .outputs = {{.kind = program::OutputKind::kMetric, .name = "trained"}}});
   for (const char* const name : {"trained", "file"})
     program.functions[0].outputs.push_back({.kind = program::OutputKind::kGradient, .name = name});

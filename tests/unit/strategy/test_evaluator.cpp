@@ -125,7 +125,7 @@ TEST_CASE("evaluator: a checkpoint of another program is an error, not an evalua
   const Directory directory;
   save(directory.path(), 10);
   Following following(directory.path(), 10);
-  following.program.variables.push_back({.name = "v", .spec = {}, .init = "{}"});
+  following.program.variables.push_back({.name = "v", .spec = {}});
   FollowJob job;
   job.evaluate = [](const variable::Checkpoint&) -> Result<Metrics> { return Metrics{}; };
   const auto summary = follow_checkpoints(following.program, job, following.options);

@@ -1,14 +1,13 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Input pipelines, as tf.data: a source, then transformations, from JSON:
-//   [{"csv": {"path": …, "fields": {"image": {"columns": [0, 64], "dtype": "f32"}, …}}}, {"shuffle": {"buffer": 2000}},
-//   …]
+// Input pipelines, as tf.data: a source, then transformations. What a pipeline consists of is a Plan (plan.hpp), from
+// JSON: [{"csv": {"path": …, "fields": {"image": {"columns": [0, 64], "dtype": "f32"}, …}}}, {"shuffle": {"buffer":
+// 2000}}, …]
 // Thread rule: a Dataset is immutable and thread-safe; an Iterator lives on one thread at a time.
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +22,7 @@ struct FieldSpec {
   std::string name;
   tensor::DType dtype = tensor::DType::kF32;
   std::vector<std::int64_t> shape;
+  friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
 using ElementSpec = std::vector<FieldSpec>;
 /// One tensor per field, in the order of the spec.
@@ -76,6 +76,8 @@ struct MapFunction {
   std::function<Result<Element>(const Element&)> call;  // thread-safe
 };
 
+struct SharedSources;
+
 struct DatasetContext {
   std::string directory;  // relative paths start here
   /// Finds the function of a map: its name, the element it gets, the names of the fields it makes. Absent: maps are
@@ -88,17 +90,8 @@ struct DatasetContext {
   /// Where it is set, a file that isn't there is left to who will read it, if the pipeline states its dtypes and
   /// shapes: called with the path in the pipeline and what is missing.
   std::function<void(const std::string& path, const std::string& file)> missing_file = {};
+  /// Where it is set, sources of files are taken from there if they are the same, and put there.
+  SharedSources* sources = nullptr;
 };
-
-/// Sources: csv (gzip too), npy, range, tensor_slices. Transformations: shuffle, repeat, batch, map, take, skip,
-/// prefetch. kInvalidArgument with the JSON path within the pipeline: "[3].batch.size: must be positive"; unknown keys
-/// with the nearest known one. kNotFound where files are looked at and aren't there. A source's errors come with its
-/// file and line.
-Result<std::shared_ptr<const Dataset>> make_dataset(const nlohmann::ordered_json& pipeline,
-                                                    const DatasetContext& context);
-
-/// Every count-th element, from index on (0 <= index < count). Source: tf.data.Dataset.shard.
-std::shared_ptr<const Dataset> make_shard(std::shared_ptr<const Dataset> dataset, std::int64_t count,
-                                          std::int64_t index);
 
 }  // namespace tfd::data

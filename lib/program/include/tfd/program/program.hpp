@@ -8,6 +8,7 @@
 //   Program program = TFD_TRY(load_program("examples/digits/program.json", {.overrides = {"train.steps=10"}}));
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -20,10 +21,12 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/data/dataset.hpp"
+#include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/function/module.hpp"
 #include "tfd/tensor/tensor.hpp"
+#include "tfd/variable/initializer.hpp"
 #include "tfd/variable/optimizer.hpp"
 #include "tfd/variable/placement.hpp"
 #include "tfd/variable/replicated.hpp"
@@ -33,7 +36,7 @@ namespace tfd::program {
 struct VariableDef {
   std::string name;
   tensor::TensorSpec spec;
-  std::string init;  // the JSON of its initializer, checked; the path of its file is absolute
+  variable::Initializer init = {};  // the path of its file is absolute
   bool trainable = true;
   variable::Aggregation aggregation = variable::Aggregation::kMean;
   variable::Synchronization synchronization = variable::Synchronization::kOnWrite;  // kOnWrite or kOnRead
@@ -199,32 +202,69 @@ struct UpdateDef {
   std::vector<Binding> outputs;  // one per module result: the variable, slots
 };
 
+/// Things with names, in order. Their names don't change, so that find() is quick.
+template <class T>
+class NamedList {
+ public:
+  NamedList() = default;
+  NamedList(std::vector<T> items) : items_(std::move(items)) {  // NOLINT: a list is one that can be searched
+    for (std::size_t i = 0; i < items_.size(); ++i) places_.emplace(items_[i].name, i);
+  }
+  NamedList(std::initializer_list<T> items) : NamedList(std::vector<T>(items)) {}
+
+  void push_back(T item) {
+    places_.emplace(item.name, items_.size());
+    items_.push_back(std::move(item));
+  }
+  /// The first of that name; or null.
+  const T* find(std::string_view name) const {
+    const auto found = places_.find(name);
+    return found == places_.end() ? nullptr : &items_[found->second];
+  }
+  operator const std::vector<T>&() const { return items_; }  // NOLINT
+  std::size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+  T& operator[](std::size_t i) { return items_[i]; }
+  const T& operator[](std::size_t i) const { return items_[i]; }
+  const T& back() const { return items_.back(); }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  std::vector<T> items_;
+  std::map<std::string, std::size_t, std::less<>> places_;
+};
+
+/// What a program is, as values. Who changes some changes what the tasks get: see document().
 struct Program {
   std::string path;                                  // of the file, for messages
   std::string directory;                             // relative paths start here (absolute)
   std::string data_root;                             // those of data start here instead, where it isn't empty
-  std::string document;                              // the JSON after --set, for sending to the tasks
-  std::vector<VariableDef> variables;                // in creation order
-  std::string optimizer;                             // its JSON; empty if there is none
-  std::shared_ptr<const variable::Optimizer> rules;  // the same, made; shared by copies of the program
+  NamedList<VariableDef> variables;                  // in creation order
+  std::shared_ptr<const variable::Optimizer> rules;  // null if there is none; shared by copies of the program
   std::optional<UpdateDef> update;                   // where `rules` is one of one's own: see compile_rules()
   std::uint64_t seed = 0;                            // of random inputs that state none
-  std::map<std::string, std::string> datasets;       // name -> the JSON of its pipeline, checked
+  std::map<std::string, data::Plan> datasets;
   std::map<std::string, data::ElementSpec> dataset_specs;
   std::set<std::string> endless_datasets;  // as far as it is known without reading their data
-  std::vector<FunctionDef> functions;
+  NamedList<FunctionDef> functions;
   std::optional<TrainDef> train;
+  /// What document() writes as it was read, after --set: all but variables, datasets, and how long the training is.
+  std::shared_ptr<const nlohmann::ordered_json> stated;  // shared by copies of the program
   /// Files that the document refers to (modules and sidecars), by the path in it: what a task needs besides the
   /// document.
   std::map<std::string, std::string> files;
   /// "datasets.train[0].csv.path: /data/rows.csv": files that aren't here, which the tasks must have.
   std::set<std::string> missing_data;
 
+  /// The JSON of it all: what parse_program() makes the same program of on a task. Groups and "weights" are spelled
+  /// out.
+  std::string document() const;
   bool has_kind(FunctionKind kind) const;
   /// Plug-ins or commands, which run only where the server allows it.
   bool has_native() const { return has_kind(FunctionKind::kPlugin) || has_kind(FunctionKind::kCommand); }
-  const VariableDef* find_variable(std::string_view name) const;
-  const FunctionDef* find_function(std::string_view name) const;
+  const VariableDef* find_variable(std::string_view name) const { return variables.find(name); }
+  const FunctionDef* find_function(std::string_view name) const { return functions.find(name); }
 };
 
 /// Whether a pass of the function over its dataset, or of so many `steps`, is an evaluation: nothing passes arguments,
@@ -279,9 +319,17 @@ Result<Program> load_program(const std::string& path, const ProgramOptions& opti
 Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
                               const FileReader& read_file, const ProgramOptions& options);
 
-/// The dataset of that name, opened relative to `directory`; maps call `find_function`.
+/// Adds a dataset of this pipeline in JSON, or replaces the one of that name, and checks it as those of the document
+/// are. Relative paths in it start in `working_directory`; empty: where those of the program's data do.
+/// kInvalidArgument, kNotFound: "FILE: datasets.NAME[1].batch: what".
+Result<void> set_dataset(Program& program, const std::string& name, const std::string& pipeline,
+                         const std::string& working_directory);
+
+/// The elements of the dataset of that name that are the part's, opened relative to `directory`; maps call
+/// `find_function`.
 Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
-                                                          const data::DatasetContext& context);
+                                                          const data::DatasetContext& context,
+                                                          const data::Shard& part = {});
 
 /// How a function of the program serves a dataset's map: {"arg": 0, "field": "image"} is the element's field of that
 /// name,

@@ -4,6 +4,7 @@
 // How much memory a program's variables take, with their slots, and whether a task has it. It is asked before memory is
 // taken: the system grants what it doesn't have, and kills whoever uses it. Thread rule: plain values.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,9 +29,9 @@ struct MemoryNeed {
 MemoryNeed need_of(const program::Program& program);
 /// Of the variables that every worker has one of.
 MemoryNeed need_of_worker(const program::Program& program);
-/// Adds what of this variable is on the parameter server at that position.
-void add_placed(MemoryNeed& need, const program::Program& program, const variable::PlacedVariable& placed,
-                int position);
+/// Of what is on the parameter server at that position, of variables that are placed so.
+MemoryNeed need_of_server(const program::Program& program,
+                          const std::map<std::string, variable::PlacedVariable>& placed, int position);
 /// Of each of so many parameter servers, of which there may be none.
 std::vector<MemoryNeed> needs_of_servers(const program::Program& program, int count);
 

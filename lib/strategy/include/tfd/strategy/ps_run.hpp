@@ -13,7 +13,8 @@ namespace tfd::strategy {
 
 struct RunRequest {
   std::string function;
-  std::string dataset;  // of the program: what the function's argument is; empty: it has none
+  std::string
+      dataset;  // of the program (see program::set_dataset()): what the function's argument is; empty: it has none
   Combine combine = {};
   bool untrained = false;  // with the initial values, whatever checkpoints there are
 };
@@ -21,11 +22,6 @@ struct RunRequest {
 /// Whether the function means nothing with initial values: it reads variables, and the program says where it saves
 /// them; or it reads some that training changes, or that begin at random, and no file gives.
 bool needs_weights(const program::Program& program, const program::FunctionDef& function);
-
-/// The program with one more dataset, of this pipeline in JSON; `name`, without dots, is how a RunRequest calls it.
-/// Relative paths in it start in `working_directory`; empty: where those of the program's data do.
-Result<program::Program> with_dataset(const program::Program& program, const std::string& name,
-                                      const std::string& pipeline, const std::string& working_directory);
 
 /// One line for every element, {"0": […], "1": […]}: what each replica returned for its share of the rows; or, reduced
 /// or gathered, the one value that these make (a list of them where there are several results). What it wants of the

@@ -8,25 +8,53 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "tfd/base/error.hpp"
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::variable {
 
+struct ConstantInit {
+  tensor::Tensor scalar;  // in every element
+};
+struct ValueInit {
+  tensor::Tensor value;
+};
+struct RandomInit {
+  enum class Distribution : std::uint8_t { kUniform, kNormal, kTruncatedNormal };
+  Distribution distribution = Distribution::kUniform;
+  double a = 0, b = 0;  // [a, b) of a uniform one; mean and standard deviation of the others
+  std::optional<std::uint64_t> seed = {};
+};
+struct OrthogonalInit {
+  double gain = 1;
+  std::optional<std::uint64_t> seed = {};
+};
+struct IdentityInit {
+  double gain = 1;
+};
+struct FileInit {
+  std::string path;
+  std::optional<std::string> key = {};  // of safetensors; absent: npy
+};
+/// What a variable starts with, as a value that fits the variable's spec: parse_initializer() has seen to that.
+using Initializer = std::variant<ConstantInit, ValueInit, RandomInit, OrthogonalInit, IdentityInit, FileInit>;
+
 /// {"zeros": {}}, {"ones": {}}, {"constant": {"value": 0.1}}, {"uniform": {"min", "max", "seed"}}, {"normal": {"mean",
 /// "stddev", "seed"}}, {"truncated_normal": …}, {"variance_scaling": {"scale", "mode", "distribution", "seed"}},
 /// {"glorot_uniform" | "glorot_normal" | "he_uniform" | "he_normal" | "lecun_uniform" | "lecun_normal": {"seed"}},
 /// {"orthogonal": {"gain", "seed"}}, {"identity": {"gain"}}, {"value": nested lists}, {"npy": {"path"}},
-/// {"safetensors":
-/// {"path", "key"}}. Checks without making anything or looking at files: kInvalidArgument names the key (and the
-/// nearest known one). Random ones need a floating dtype. Without a seed one is drawn from the system each time, so
-/// programs that want the same start again state it; two variables of one seed start alike.
-Result<void> check_initializer(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec);
-/// The same with its file, if it has one: relative to `directory`. An npy header must fit `spec`; a safetensors file
-/// must have the key, and it must fit. Returns its JSON with the path made absolute.
-Result<std::string> check_initializer_file(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec,
-                                           const std::string& directory, bool look_at_file);
+/// {"safetensors": {"path", "key"}}. kInvalidArgument names the key (and the nearest known one). Random ones need a
+/// floating dtype. Without a seed one is drawn from the system each time, so programs that want the same start again
+/// state it; two variables of one seed start alike. Fans of a shape as Keras computes them (rank 1: both its size;
+/// rank > 2: receptive field times the last two). A file's path starts in `directory`; where it is looked at, an npy
+/// header must fit `spec`, and a safetensors file must have the key, which must fit.
+/// Source: keras/src/initializers/random_initializers.py, 3.x.
+Result<Initializer> parse_initializer(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec,
+                                      const std::string& directory = {}, bool look_at_file = false);
+/// What parse_initializer() makes the same values of, for the same spec.
+nlohmann::ordered_json to_json(const Initializer& init);
 
 /// Whether a file with these tensors (tensor::load_safetensors_specs) has `key` with that spec. kNotFound names the
 /// nearest key; kInvalidArgument both specs.
@@ -38,10 +66,9 @@ struct RowRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
-/// The initial value of a variable of this spec, or only its `rows`. Fans of a shape as Keras computes them (rank 1:
-/// both its size; rank > 2: receptive field times the last two). kNotFound, kDataLoss: its file. Source:
-/// keras/src/initializers/random_initializers.py, 3.x; Salmon et al., SC'11 (Philox).
-Result<tensor::Tensor> make_initial_value(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec,
+/// The initial value of a variable of the spec that the initializer was parsed for, or only its `rows`. kNotFound,
+/// kDataLoss: its file. Source: Salmon et al., SC'11 (Philox).
+Result<tensor::Tensor> make_initial_value(const Initializer& init, const tensor::TensorSpec& spec,
                                           std::optional<RowRange> rows = std::nullopt);
 
 }  // namespace tfd::variable

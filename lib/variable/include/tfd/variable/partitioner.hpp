@@ -36,6 +36,8 @@ struct Partitioner {
 /// {"fixed_shards": {"num_shards": 2}}, {"min_size": {"min_shard_bytes": 262144, "max_shards": 8}}, {"max_size":
 /// {"max_shard_bytes": 1048576, "max_shards": 8}}. kInvalidArgument names the key.
 Result<Partitioner> parse_partitioner(const nlohmann::ordered_json& json);
+/// What parse_partitioner() makes the same of.
+nlohmann::ordered_json to_json(const Partitioner& partitioner);
 
 /// How many shards come of partitions: at most one for each row. kInvalidArgument where they are empty, start with 0,
 /// cut another dimension than the first, or rows that aren't there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "csv_plan.hpp"
+#include "csv_row.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -204,7 +204,7 @@ bool has_quotes(std::string_view line) { return line.find('"') != std::string_vi
 
 }  // namespace
 
-CsvPlan::CsvPlan(const std::vector<CsvField>& fields, char delimiter) : delimiter_(delimiter) {
+CsvRow::CsvRow(const std::vector<CsvField>& fields, char delimiter) : delimiter_(delimiter) {
   for (std::size_t field = 0; field < fields.size(); ++field) {
     const CsvField& f = fields[field];
     const std::int64_t count = tensor::element_count(f.spec.shape);
@@ -216,7 +216,7 @@ CsvPlan::CsvPlan(const std::vector<CsvField>& fields, char delimiter) : delimite
   std::stable_sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.column < b.column; });
 }
 
-std::int64_t CsvPlan::count_columns(std::string_view line) const {
+std::int64_t CsvRow::count_columns(std::string_view line) const {
   if (has_quotes(line)) {
     const auto cells = split_quoted(line, delimiter_);
     return cells ? static_cast<std::int64_t>(cells->size()) : 1;
@@ -224,8 +224,7 @@ std::int64_t CsvPlan::count_columns(std::string_view line) const {
   return std::count(line.begin(), line.end(), delimiter_) + 1;
 }
 
-Result<void> CsvPlan::parse_line(std::string_view line, std::int64_t columns,
-                                 const std::vector<std::byte*>& row) const {
+Result<void> CsvRow::parse_line(std::string_view line, std::int64_t columns, const std::vector<std::byte*>& row) const {
   if (has_quotes(line)) return parse_quoted(line, columns, row);
   const char* const last = line.data() + line.size();
   const char* at = line.data();  // where column `column` starts
@@ -252,8 +251,8 @@ Result<void> CsvPlan::parse_line(std::string_view line, std::int64_t columns,
   return {};
 }
 
-Result<void> CsvPlan::parse_quoted(std::string_view line, std::int64_t columns,
-                                   const std::vector<std::byte*>& row) const {
+Result<void> CsvRow::parse_quoted(std::string_view line, std::int64_t columns,
+                                  const std::vector<std::byte*>& row) const {
   const auto cells = split_quoted(line, delimiter_);
   if (!cells) return fail(Code::kInvalidArgument, "a quote is not closed on its line");
   if (static_cast<std::int64_t>(cells->size()) != columns)

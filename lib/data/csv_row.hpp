@@ -2,25 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How one line of a csv file becomes one row: which column goes where, as what. Knows nothing of files.
-// Thread rule: a CsvPlan is immutable.
+// Thread rule: a CsvRow is immutable.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tfd/data/dataset.hpp"
+#include "tfd/data/plan.hpp"
 
 namespace tfd::data {
 
-struct CsvField {
-  FieldSpec spec;
-  std::int64_t first_column = 0;  // as many as the shape has elements
-};
-
-class CsvPlan {
+class CsvRow {
  public:
-  CsvPlan(const std::vector<CsvField>& fields, char delimiter);
+  CsvRow(const std::vector<CsvField>& fields, char delimiter);
 
   /// Columns that a line must have at least.
   std::int64_t columns_needed() const { return columns_needed_; }
