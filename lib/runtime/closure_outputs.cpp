@@ -5,7 +5,7 @@
 #include <cstring>
 #include <set>
 
-#include "closure_binding.hpp"
+#include "closure_runner.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -110,11 +110,12 @@ Tensor flat_indices(const Tensor& indices) {
   return out;
 }
 
-Result<void> take_differences(const program::FunctionDef& function, const std::map<std::string, Tensor>& read,
+Result<void> take_differences(const program::FunctionDef& function, const VariableValues& read,
                               std::vector<variable::Update>& updates) {
   std::set<std::string_view> differing;
   for (const program::OutputBinding& output : function.outputs)
     if (output.apply == program::Apply::kDifference) differing.insert(output.name);
+  if (differing.empty()) return {};
   for (variable::Update& update : updates) {
     if (!differing.contains(original_name(update.variable))) continue;
     const auto before = read.find(update.variable);
@@ -131,6 +132,7 @@ Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<T
                                   const CallContext& context) {
   const double examples = context.elements->examples();
   BoundOutputs out;
+  out.updates.reserve(def.outputs.size());
   for (std::size_t i = 0; i < def.outputs.size(); ++i) {
     const program::OutputBinding& output = def.outputs[i];
     if (output.rows == program::RowsPart::kIndices) continue;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "closure_binding.hpp"
 #include "gradients.hpp"
 #include "tfd/variable/step_draw.hpp"
 
@@ -89,7 +88,9 @@ Result<Tensor> bind_lookup(const program::InputBinding& input, std::size_t numbe
   const Tensor ids = TFD_TRY(bind_source(input, context, DType::kS64));
   tensor::Shape shape = ids.shape();
   shape.insert(shape.end(), table->second.shape().begin() + 1, table->second.shape().end());
-  return TFD_TRY(variable::gather_rows(table->second, flat_indices(ids)), input.lookup).reshaped(std::move(shape));
+  const auto rows = variable::gather_rows(table->second, flat_indices(ids));
+  if (rows) return rows->reshaped(std::move(shape));
+  return fail(Code::kInvalidArgument, "'{}': {}", input.lookup, rows.error().message);  // not the end of the data
 }
 
 /// The same for the same step, wherever and however often it is run.

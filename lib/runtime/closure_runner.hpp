@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one function of a program once: binds its inputs, calls the module, binds its outputs.
-// Thread rule: one thread (the worker's executor).
+// Runs one function of a program once: binds its inputs (closure_runner.cpp), calls the module, binds its outputs
+// (closure_outputs.cpp). Private to the room. Thread rule: free functions on their arguments.
 #include <map>
 #include <memory>
 #include <string>
@@ -48,7 +48,7 @@ class ElementTable {
 struct CallContext {
   const ClosureCall* call = nullptr;
   const ElementTable* elements = nullptr;
-  const std::map<std::string, tensor::Tensor>* variables = nullptr;
+  const VariableValues* variables = nullptr;
   double learning_rate = 0;
   int replica_id = 0;
   int num_replicas = 1;
@@ -69,10 +69,19 @@ Result<std::vector<RowLookup>> lookups_of(const program::FunctionDef& function, 
 
 /// Of what the outputs assign as a difference: it adds what has changed since `read`, which has the copies by their
 /// names.
-Result<void> take_differences(const program::FunctionDef& function, const std::map<std::string, tensor::Tensor>& read,
+Result<void> take_differences(const program::FunctionDef& function, const VariableValues& read,
                               std::vector<variable::Update>& updates);
 
 /// Binds, calls, binds.
 Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context);
+
+// Its parts, for each other.
+/// What an input gets from variables, elements and the call; a number in this dtype.
+Result<tensor::Tensor> bind_source(const program::InputBinding& input, const CallContext& context, tensor::DType dtype);
+/// Rank 1, s64.
+tensor::Tensor flat_indices(const tensor::Tensor& indices);
+/// kInvalidArgument: a metric that is no scalar.
+Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<tensor::Tensor> results,
+                                  const CallContext& context);
 
 }  // namespace tfd::runtime

@@ -2,7 +2,9 @@
 #include "reduce.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <set>
 
 #include "floating.hpp"
 #include "tfd/variable/replicated.hpp"
@@ -13,17 +15,28 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-/// Of floating-point numbers; rounded once.
+constexpr std::size_t kTile = 512;  // numbers that are added up at a time: they stay in the first cache
+
+/// The sum of values[i] * weights[i] / total, of floating-point numbers; rounded once.
 Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& weights, double total) {
   Tensor out = Tensor::uninitialized(values.front().dtype(), values.front().shape());
   as_numbers(out.dtype(), [&]<class T>(T, auto read, auto write) {
-    T* to = out.mutable_as<T>();
-    for (std::size_t i = 0; i < static_cast<std::size_t>(out.size()); ++i) {
-      double sum = 0;
-      for (std::size_t replica = 0; replica < values.size(); ++replica)
-        if (weights[replica] != 0)  // a mean of no examples is NaN, and counts for nothing
-          sum += static_cast<double>(read(values[replica].as<T>()[i])) * weights[replica];
-      to[i] = write(static_cast<decltype(read(T()))>(sum / total));
+    T* const to = out.mutable_as<T>();
+    const auto size = static_cast<std::size_t>(out.size());
+    std::array<double, kTile> sums;
+    double* const sum = sums.data();
+    for (std::size_t first = 0; first < size; first += kTile) {
+      const std::size_t count = std::min(kTile, size - first);
+      std::fill_n(sum, count, 0.0);
+      for (std::size_t replica = 0; replica < values.size(); ++replica) {
+        const double weight = weights[replica];
+        if (weight == 0) continue;  // a mean of no examples is NaN, and counts for nothing
+        const T* const from = values[replica].template as<T>().data() + first;
+#pragma omp simd
+        for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<double>(read(from[i])) * weight;
+      }
+#pragma omp simd
+      for (std::size_t i = 0; i < count; ++i) to[first + i] = write(static_cast<decltype(read(T()))>(sum[i] / total));
     }
   });
   return out;
@@ -42,24 +55,6 @@ Result<Tensor> mean_by_examples(const std::vector<Tensor>& values, const std::ve
   if (tensor::is_floating(values.front().dtype())) return weighted(values, weights, total);
   return fail(Code::kInvalidArgument, "there is no mean of {} over replicas",
               tensor::dtype_name(values.front().dtype()));
-}
-
-bool updates_variable(const program::OutputBinding& output) {
-  return output.kind != program::OutputKind::kResult && output.kind != program::OutputKind::kMetric &&
-         output.rows != program::RowsPart::kIndices;
-}
-
-/// Which output the i-th update is of: the updates of a variable are in the order of its outputs. Null where several
-/// outputs made one update (of rows).
-const program::OutputBinding* output_of(const program::FunctionDef& function,
-                                        const std::vector<variable::Update>& updates, std::size_t i) {
-  const std::string& name = updates[i].variable;
-  const auto earlier = std::count_if(updates.begin(), updates.begin() + static_cast<std::ptrdiff_t>(i),
-                                     [&](const variable::Update& update) { return update.variable == name; });
-  std::ptrdiff_t seen = 0;
-  for (const program::OutputBinding& output : function.outputs)
-    if (updates_variable(output) && output.name == name && seen++ == earlier) return &output;
-  return nullptr;
 }
 
 /// All rows, one replica's after the other's: the same row of several adds up where it is applied.
@@ -84,13 +79,13 @@ Result<variable::Update> concatenate_rows(const std::vector<variable::Update>& u
   return out;
 }
 
-Result<variable::Update> reduce_rows(const program::OutputBinding& output, variable::Aggregation aggregation,
-                                     const std::vector<variable::Update>& updates,
+Result<variable::Update> reduce_rows(const UpdateRule& rule, const std::vector<variable::Update>& updates,
                                      const std::vector<double>& examples) {
+  const variable::Aggregation aggregation = rule.aggregation;
   const variable::Update& first = updates.front();
   const bool is_gradient = first.kind == variable::UpdateKind::kGradientRows;
   const bool adds = is_gradient || first.kind != variable::UpdateKind::kAssignRows;
-  const bool sums = is_gradient ? output.reduce == program::Reduce::kSum : aggregation == variable::Aggregation::kSum;
+  const bool sums = is_gradient ? rule.reduce == program::Reduce::kSum : aggregation == variable::Aggregation::kSum;
   if (!is_gradient && aggregation == variable::Aggregation::kOnlyFirstReplica) return first;
   if (adds && sums) return concatenate_rows(updates, {});
   if (!adds || (!is_gradient && aggregation != variable::Aggregation::kMean))
@@ -107,54 +102,70 @@ Result<variable::Update> reduce_rows(const program::OutputBinding& output, varia
   return concatenate_rows(updates, weights);
 }
 
+Result<Tensor> reduce_values(const UpdateRule& rule, bool is_gradient, const std::vector<Tensor>& values,
+                             const std::vector<double>& examples) {
+  if (!is_gradient) return variable::aggregate(rule.aggregation, values);
+  if (rule.reduce == program::Reduce::kSum) return variable::aggregate_gradients(variable::Aggregation::kSum, values);
+  return mean_by_examples(values, examples);
+}
+
+/// One update of all replicas' i-th ones.
+Result<variable::Update> reduce_update(const UpdateRule& rule, std::vector<std::vector<variable::Update>>& updates,
+                                       std::size_t i, const std::vector<double>& examples) {
+  variable::Update update = std::move(updates.front()[i]);
+  const bool is_gradient =
+      update.kind == variable::UpdateKind::kGradient || update.kind == variable::UpdateKind::kGradientRows;
+  if (!is_gradient && rule.aggregation == variable::Aggregation::kNone)
+    return fail(Code::kInvalidArgument,
+                "variable '{}' is updated by {} replicas, so it needs an aggregation: sum, mean or only_first_replica",
+                update.variable, updates.size());
+  if (variable::updates_rows(update.kind)) {
+    std::vector<variable::Update> rows{std::move(update)};
+    for (std::size_t replica = 1; replica < updates.size(); ++replica) rows.push_back(std::move(updates[replica][i]));
+    return TFD_TRY(reduce_rows(rule, rows, examples), "'" + rows.front().variable + "'");
+  }
+  std::vector<Tensor> values{std::move(update.value)};
+  for (std::size_t replica = 1; replica < updates.size(); ++replica)
+    values.push_back(std::move(updates[replica][i].value));
+  update.value = TFD_TRY(reduce_values(rule, is_gradient, values, examples), "'" + update.variable + "'");
+  return update;
+}
+
 }  // namespace
 
-Result<std::vector<variable::Update>> reduce_updates(const program::Program& program,
-                                                     const program::FunctionDef& function,
-                                                     const std::vector<std::vector<variable::Update>>& updates,
+std::vector<UpdateRule> update_rules_of(const program::Program& program, const program::FunctionDef& function) {
+  std::vector<UpdateRule> rules;
+  std::set<std::string_view> with_rows;
+  for (const program::OutputBinding& output : function.outputs) {
+    if (output.kind == program::OutputKind::kResult || output.kind == program::OutputKind::kMetric) continue;
+    if (output.rows == program::RowsPart::kIndices) continue;
+    if (output.rows == program::RowsPart::kValues && !with_rows.insert(output.name).second) continue;
+    rules.push_back({output.reduce, program.find_variable(output.name)->aggregation});
+  }
+  return rules;
+}
+
+Result<std::vector<variable::Update>> reduce_updates(const std::vector<UpdateRule>& rules,
+                                                     std::vector<std::vector<variable::Update>> updates,
                                                      const std::vector<double>& examples, const ReplicaCopies& copies) {
-  if (updates.size() == 1 && copies.empty()) return updates.front();
+  if (updates.size() == 1 && copies.empty()) return std::move(updates.front());
+  if (updates.front().size() != rules.size())
+    return fail(Code::kInternal, "{} updates of a step that has {}", updates.front().size(), rules.size());
   std::vector<variable::Update> out;
-  for (std::size_t i = 0; i < updates.front().size(); ++i) {
-    variable::Update update = updates.front()[i];
-    if (copies.has(update.variable)) {
+  out.reserve(rules.size());
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const std::string& variable = updates.front()[i].variable;
+    if (copies.has(variable)) {
+      const std::string name = variable;
       for (std::size_t replica = 0; replica < updates.size(); ++replica) {
-        out.push_back(updates[replica][i]);
-        out.back().variable = copies.copy_name(update.variable, static_cast<int>(replica));
+        out.push_back(std::move(updates[replica][i]));
+        out.back().variable = copies.copy_name(name, static_cast<int>(replica));
       }
-      continue;
-    }
-    if (updates.size() == 1) {
-      out.push_back(std::move(update));
-      continue;
-    }
-    const program::OutputBinding* output = output_of(function, updates.front(), i);
-    if (output == nullptr) return fail(Code::kInternal, "no output updates '{}'", update.variable);
-    const auto aggregation = program.find_variable(update.variable)->aggregation;
-    const bool is_gradient =
-        update.kind == variable::UpdateKind::kGradient || update.kind == variable::UpdateKind::kGradientRows;
-    if (!is_gradient && aggregation == variable::Aggregation::kNone)
-      return fail(Code::kInvalidArgument,
-                  "variable '{}' is updated by {} replicas, so it needs an aggregation: sum, mean or "
-                  "only_first_replica",
-                  update.variable, updates.size());
-    if (variable::updates_rows(update.kind)) {
-      std::vector<variable::Update> rows;
-      for (const auto& replica : updates) rows.push_back(replica[i]);
-      out.push_back(TFD_TRY(reduce_rows(*output, aggregation, rows, examples), "'" + update.variable + "'"));
-      continue;
-    }
-    std::vector<Tensor> values;
-    for (const auto& replica : updates) values.push_back(replica[i].value);
-    if (!is_gradient) {
-      update.value = TFD_TRY(variable::aggregate(aggregation, values), "'" + update.variable + "'");
-    } else if (output->reduce == program::Reduce::kSum) {
-      update.value =
-          TFD_TRY(variable::aggregate_gradients(variable::Aggregation::kSum, values), "'" + update.variable + "'");
+    } else if (updates.size() == 1) {
+      out.push_back(std::move(updates.front()[i]));
     } else {
-      update.value = TFD_TRY(mean_by_examples(values, examples), "'" + update.variable + "'");
+      out.push_back(TFD_TRY(reduce_update(rules[i], updates, i, examples)));
     }
-    out.push_back(std::move(update));
   }
   return out;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
+#include <limits>
 
 #include "reduce.hpp"
 
@@ -56,37 +56,36 @@ Result<std::vector<data::Element>> split_rows(const data::Element& element, int 
   return out;
 }
 
-namespace {
-
-Result<data::Element> next_of(WorkerIterator& iterator) {
-  auto element = TFD_TRY(iterator.iterator->next(), "dataset '" + iterator.dataset + "'");
-  if (!element) return fail(Code::kOutOfRange, "end of dataset '{}'", iterator.dataset);
-  return std::move(*element);
-}
-
-}  // namespace
-
-Result<void> take_elements(const std::vector<std::string>& ids, const FindIterator& find, ElementTable& elements) {
+Result<const WorkerIterator*> take_elements(const std::vector<std::string>& ids, const FindIterator& find,
+                                            ElementTable& elements) {
   for (const std::string& id : ids) {
     WorkerIterator* iterator = TFD_TRY(find(id));
-    elements.put(id, iterator->spec, TFD_TRY(next_of(*iterator)));
+    auto element = TFD_TRY(iterator->iterator->next(), "dataset '" + iterator->dataset + "'");
+    if (!element) return iterator;
+    elements.put(id, iterator->spec, std::move(*element));
   }
-  return {};
+  return nullptr;
 }
 
 namespace {
+
+tl::unexpected<Error> end_of(const WorkerIterator& iterator) {
+  return fail(Code::kOutOfRange, "end of dataset '{}'", iterator.dataset);
+}
 
 Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>& ids, const FindIterator& find,
                                                  int replicas) {
   std::vector<ReplicaShare> shares(ids.empty() ? static_cast<std::size_t>(replicas) : 0);
   for (const std::string& id : ids) {
     WorkerIterator* iterator = TFD_TRY(find(id));
-    const auto element = TFD_TRY(next_of(*iterator));
-    auto parts = TFD_TRY(split_rows(element, replicas), "dataset '" + iterator->dataset + "'");
+    const std::string where = "dataset '" + iterator->dataset + "'";
+    const auto element = TFD_TRY(iterator->iterator->next(), where);
+    if (!element) return end_of(*iterator);
+    auto parts = TFD_TRY(split_rows(*element, replicas), where);
     if (shares.empty()) shares.resize(parts.size());
     if (parts.size() != shares.size())
-      return fail(Code::kInvalidArgument, "dataset '{}' has rows for {} replicas, but the other dataset for {}",
-                  iterator->dataset, parts.size(), shares.size());
+      return fail(Code::kInvalidArgument, "{} has rows for {} replicas, but the other dataset for {}", where,
+                  parts.size(), shares.size());
     for (std::size_t i = 0; i < parts.size(); ++i) shares[i].elements.put(id, iterator->spec, std::move(parts[i]));
   }
   return shares;
@@ -102,18 +101,56 @@ Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& id
   std::vector<ReplicaShare> shares;
   for (int replica = 0; replica < wanted; ++replica) {
     ReplicaShare share;
-    auto taken = take_elements(ids, find, share.elements);
-    if (!taken && taken.error().code == Code::kOutOfRange && replica > 0) break;
-    if (!taken) return fail(std::move(taken).error());
+    const WorkerIterator* ended = TFD_TRY(take_elements(ids, find, share.elements));
+    if (ended != nullptr && replica > 0) break;
+    if (ended != nullptr) return end_of(*ended);
     shares.push_back(std::move(share));
   }
   return shares;
 }
 
-Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const CallContext& context,
-                                       const std::vector<ReplicaShare>& shares) {
+namespace {
+
+constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();  // in place of what is left
+
+}  // namespace
+
+ReplicaThreads::~ReplicaThreads() {
+  left_ = kEnd;
+  left_.notify_all();
+}
+
+// Nothing here needs to know which step it is: who takes one of what is left has the work of that step until it is
+// done, for run() waits for that. Sequentially consistent throughout, as wait() and notify() need it between the number
+// and whether somebody sleeps.
+void ReplicaThreads::help() {
+  for (std::uint32_t left = left_; left != 0 && left != kEnd;) {
+    if (!left_.compare_exchange_weak(left, left - 1)) continue;
+    (*work_)(count_ - left);
+    if (undone_.fetch_sub(1) == 1) undone_.notify_one();
+    left = left_;
+  }
+}
+
+void ReplicaThreads::run(std::size_t count, const std::function<void(std::size_t)>& work) {
+  if (count == 1) return work(0);
+  while (threads_.size() + 1 < most_)
+    threads_.emplace_back([this] {
+      for (; left_ != kEnd; left_.wait(0)) help();
+    });
+  work_ = &work;
+  count_ = count;
+  undone_ = static_cast<std::uint32_t>(count);
+  left_ = static_cast<std::uint32_t>(count);
+  left_.notify_all();
+  help();
+  for (std::uint32_t undone = undone_; undone != 0; undone = undone_) undone_.wait(undone);
+}
+
+Result<ReplicaOutputs> run_on_replicas(ReplicaThreads& threads, const CompiledFunction& function,
+                                       const CallContext& context, const std::vector<ReplicaShare>& shares) {
   std::vector<std::optional<Result<BoundOutputs>>> outputs(shares.size());
-  const auto run = [&](std::size_t replica) {
+  threads.run(shares.size(), [&](std::size_t replica) {
     CallContext own = context;
     own.elements = &shares[replica].elements;
     own.device = static_cast<int>(replica);
@@ -121,12 +158,7 @@ Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const C
     own.batch = shares[replica].batch;
     if (context.rows != nullptr) own.rows = &shares[replica].rows;
     outputs[replica].emplace(run_function(function, own));
-  };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t replica = 1; replica < shares.size(); ++replica) others.emplace_back(run, replica);
-    run(0);
-  }
+  });
   ReplicaOutputs out;
   for (std::size_t replica = 0; replica < shares.size(); ++replica) {
     out.outputs.push_back(TFD_TRY(std::move(*outputs[replica])));
@@ -135,8 +167,8 @@ Result<ReplicaOutputs> run_on_replicas(const CompiledFunction& function, const C
   return out;
 }
 
-Result<BoundOutputs> reduce_outputs(const program::Program& program, const program::FunctionDef& function,
-                                    const CallContext& context, ReplicaOutputs outputs) {
+Result<BoundOutputs> reduce_outputs(const CompiledFunction& function, const CallContext& context,
+                                    ReplicaOutputs outputs) {
   MetricAccumulator metrics;
   std::vector<std::vector<variable::Update>> updates;
   BoundOutputs out;
@@ -145,16 +177,19 @@ Result<BoundOutputs> reduce_outputs(const program::Program& program, const progr
     updates.push_back(std::move(one.updates));
   }
   out.outcome.metrics = metrics.parts();
-  for (std::size_t i = 0; i < outputs.outputs.front().outcome.results.size(); ++i) {
+  out.updates = TFD_TRY(reduce_updates(function.updates, std::move(updates), outputs.examples, *context.copies),
+                        function.def->name);
+  TFD_TRY(take_differences(*function.def, *context.variables, out.updates), function.def->name);
+  return out;
+}
+
+Result<std::vector<Tensor>> stack_results(const std::vector<std::vector<Tensor>>& replicas) {
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < replicas.front().size(); ++i) {
     std::vector<Tensor> parts;
-    for (const BoundOutputs& one : outputs.outputs) parts.push_back(one.outcome.results[i]);
-    out.outcome.results.push_back(TFD_TRY(stack(parts), fmt::format("{}: result {}", function.name, i)));
+    for (const auto& results : replicas) parts.push_back(results[i]);
+    out.push_back(TFD_TRY(stack(parts), fmt::format("result {}", i)));
   }
-  const ReplicaCopies none;
-  out.updates = TFD_TRY(
-      reduce_updates(program, function, updates, outputs.examples, context.copies == nullptr ? none : *context.copies),
-      function.name);
-  TFD_TRY(take_differences(function, *context.variables, out.updates), function.name);
   return out;
 }
 

@@ -65,8 +65,10 @@ Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program prog
                                                            std::shared_ptr<const function::CommandStop> stop) {
   FunctionMaker maker(engine, {directory, command_environment, nullptr, std::move(stop)});
   std::unique_ptr<WorkerProgram> out(new WorkerProgram(std::move(program), std::move(directory)));
+  for (const program::VariableDef& variable : out->program_.variables)
+    if (variable.per_worker) out->per_worker_.insert(variable.name);
   for (const program::FunctionDef& def : out->program_.functions) {
-    CompiledFunction compiled{&def, {}, &out->program_};
+    CompiledFunction compiled{&def, {}, &out->program_, def.variables_read(), update_rules_of(out->program_, def)};
     for (const function::Module& module : def.modules)
       compiled.variants.push_back(TFD_TRY(maker.make(def, module), "functions." + def.name));
     out->functions_.emplace(def.name, std::move(compiled));

@@ -5,10 +5,13 @@
 // Thread rule: immutable once made; compiled functions are thread-safe.
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "protocol.hpp"
+#include "reduce.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
@@ -24,6 +27,8 @@ struct CompiledFunction {
   const program::FunctionDef* def = nullptr;                           // the program's
   std::vector<OnDevices> variants;                                     // one per module of the definition
   const program::Program* program = nullptr;                           // that it belongs to
+  std::vector<std::string> variables_read;                             // as the definition says
+  std::vector<UpdateRule> updates;                                     // one for each that it makes
 
   /// The variant that takes arguments of these shapes, on this device. kInvalidArgument names the batch size that is
   /// missing.
@@ -44,6 +49,7 @@ class WorkerProgram {
   const program::Program& program() const { return program_; }
   /// kNotFound names it.
   Result<const CompiledFunction*> find_function(const std::string& name) const;
+  bool is_per_worker(std::string_view variable) const { return per_worker_.contains(variable); }
   /// Opened once and shared, or what is the part's of it; its maps call this program's functions.
   Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name, const data::Shard& part = {});
 
@@ -55,6 +61,7 @@ class WorkerProgram {
 
   program::Program program_;
   std::string directory_;
+  std::set<std::string, std::less<>> per_worker_;  // variables
   std::map<std::string, CompiledFunction, std::less<>> functions_;
   std::map<std::string, std::shared_ptr<const data::Dataset>, std::less<>> datasets_;
   data::SharedSources sources_;

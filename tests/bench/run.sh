@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | variable]
+# Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | variable | steps]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
 build=$1
@@ -88,11 +88,17 @@ bench_variable() {
   "$build/tests/bench/bench-variable"
 }
 
+# Steps of replicas: several against one, an uneven split of a batch against an even one.
+bench_steps() {
+  ninja -C "$build" --quiet tests/bench/bench-steps
+  "$build/tests/bench/bench-steps"
+}
+
 # Not one of all: it takes as long as everything else together.
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
-  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_variable ;;
-  coordinate | transport | resolve | exec | variable | build) "bench_$what" ;;
+  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_variable; bench_steps ;;
+  coordinate | transport | resolve | exec | variable | steps | build) "bench_$what" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

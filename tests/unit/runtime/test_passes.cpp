@@ -3,6 +3,8 @@
 // A pass over the data: whoever evaluates it in how many parts on how many devices, it is the same pass; and a step at
 // its end takes what is left.
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 
 #include "small_cluster.hpp"
 #include "tfd/runtime/replica_runner.hpp"
@@ -108,6 +110,7 @@ TEST_CASE("passes: random numbers of an evaluation are those of its batches, who
   REQUIRE(alone);
   const double expected = sum_of(*alone);
   CHECK(expected != 0);
+  CHECK(sum_of(*make_runner(parts, 3)->evaluate("noise", {}, {}, {})) == expected);
   for (const int devices : {1, 2, 3})
     for (const std::int64_t count : {1, 2, 3}) {
       double all = 0;
@@ -166,4 +169,38 @@ TEST_CASE("passes: workers that train by themselves share one order, and may beg
   CHECK(again != all);
   std::ranges::sort(again);
   CHECK(again == sorted);
+}
+
+TEST_CASE("passes: the next element is made during a step, by a worker as by tfd-run") {
+  struct Made {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::int64_t last = 0;
+  } made;
+  Parts parts{
+      R"({"v": 1, "datasets": {"d": [{"range": [1, 4]}, {"map": {"function": "make", "fields": ["x"]}}]}, "functions": {
+      "make": {"module": "make.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},
+      "step": {"module": "step.mlir", "inputs": [{"dataset": "d"}], "outputs": [{"metric": "x"}]}}})",
+      {{"make.mlir", "(%x: tensor<i64>) -> tensor<i64>"}, {"step.mlir", "(%x: tensor<i64>) -> tensor<f32>"}},
+      {}};
+  parts.bodies["make.mlir"] = [&](const Tensors& in) -> Result<Tensors> {
+    const std::scoped_lock lock(made.mutex);
+    made.last = in[0].as<std::int64_t>()[0];
+    made.changed.notify_all();
+    return in;
+  };
+  parts.bodies["step.mlir"] = [&](const Tensors& in) -> Result<Tensors> {
+    const std::int64_t next = std::min<std::int64_t>(in[0].as<std::int64_t>()[0] + 1, 3);
+    std::unique_lock lock(made.mutex);
+    if (!made.changed.wait_for(lock, std::chrono::seconds(9), [&] { return made.last >= next; }))
+      return fail(Code::kDeadlineExceeded, "element {} was not made during the step before", next);
+    return Tensors{Tensor::scalar(DType::kF32, 1.0F)};
+  };
+  const auto runner = make_runner(parts);
+  for (std::int64_t step = 0; step < 3; ++step)
+    if (const auto done = runner->step("step", {}, step); !done) FAIL(done.error().message);
+  made.last = 0;
+  SmallCluster cluster(parts, 1);
+  for (int step = 0; step < 3; ++step)
+    if (const auto done = cluster.run("step"); !done) FAIL(done.error().message);
 }

@@ -42,7 +42,7 @@ std::vector<float> numbers(const Tensor& value) {
 
 std::vector<Update> reduced(const program::Program& program, const char* function,
                             const std::vector<std::vector<Update>>& updates, const std::vector<double>& examples) {
-  auto out = reduce_updates(program, *program.find_function(function), updates, examples);
+  auto out = reduce_updates(update_rules_of(program, *program.find_function(function)), updates, examples, {});
   if (!out) FAIL(out.error().message);
   return *out;
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker with several devices: a step runs as one replica on each, and becomes one update.
+#include <array>
+#include <barrier>
+
+#include "replicas.hpp"
 #include "small_cluster.hpp"
 
 using namespace tfd;
@@ -183,4 +187,15 @@ TEST_CASE("replicas: rows of a table that several replicas want are added up, or
   const auto outcome = cluster.run_on_replicas("assign", Replicas::kEach);
   REQUIRE_FALSE(outcome);
   CHECK(outcome.error().message.find("which needs the aggregation only_first_replica") != std::string::npos);
+}
+
+TEST_CASE("replicas: their threads run what each of many steps has, once, and at the same time") {
+  ReplicaThreads threads(3);
+  std::array<std::atomic<int>, 3> runs{};
+  for (std::size_t step = 0; step < 999; ++step) threads.run(1 + step % 3, [&](std::size_t i) { ++runs[i]; });
+  CHECK(runs[0] == 999);
+  CHECK(runs[1] == 666);
+  CHECK(runs[2] == 333);
+  std::barrier meeting(3);
+  threads.run(3, [&](std::size_t) { meeting.arrive_and_wait(); });
 }

@@ -94,4 +94,9 @@ struct DatasetContext {
   SharedSources* sources = nullptr;
 };
 
+/// The same elements; from the first next() on, a thread of the iterator makes them up to `buffer` ahead of its reader,
+/// and the maps are called there. Whoever ends the iterator waits for the element that is being made.
+/// Source: tf.data.Dataset.prefetch.
+std::shared_ptr<const Dataset> make_prefetch(std::shared_ptr<const Dataset> dataset, std::int64_t buffer);
+
 }  // namespace tfd::data

@@ -18,6 +18,9 @@
 
 namespace tfd::runtime {
 
+/// By name; of a variable with copies each of these.
+using VariableValues = std::map<std::string, tensor::Tensor>;
+
 /// "c" of "c/.replica/0-of-2"; any other name is its own.
 std::string_view original_name(std::string_view stored);
 
@@ -40,7 +43,7 @@ class ReplicaCopies {
   std::vector<std::string> stored_names(const std::vector<std::string>& variables) const;
 
   /// Beside the copies among the values, the one value that they are outside of replicas, by the variable's name.
-  Result<void> aggregate(std::map<std::string, tensor::Tensor>& values) const;
+  Result<void> aggregate(VariableValues& values) const;
   /// That of these copies. kInvalidArgument: without an aggregation there is none.
   Result<tensor::Tensor> read_across(const std::string& variable, std::vector<tensor::Tensor> copies) const;
   /// What is assigned outside of replicas, by the names of the copies.

@@ -3,7 +3,7 @@
 //
 // The replicas of this process: a program's functions compiled here, run once per replica on elements of their own, and
 // what the replicas want of the variables reduced to one list of updates. Where the variables are is the caller's.
-// Thread rule: one thread calls; the replicas of a step run on threads of their own.
+// Thread rule: one thread calls; replicas run on threads of their own, and elements are made on others.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -48,9 +48,6 @@ struct RunOutcome {
   bool takes_data = false;                           // false: again it would be the same
 };
 
-/// By name; of a variable with copies each of these (see replica_copies.hpp).
-using VariableValues = std::map<std::string, tensor::Tensor>;
-
 class ReplicaRunner {
  public:
   virtual ~ReplicaRunner() = default;
@@ -72,7 +69,8 @@ class ReplicaRunner {
   /// and no dataset is given. Source: tf.distribute.Strategy.run with experimental_distribute_dataset.
   virtual Result<RunOutcome> run(const std::string& function, const std::string& dataset,
                                  const VariableValues& variables) = 0;
-  /// One full pass of the function's dataset, or `steps` batches, by one replica: nothing is sharded.
+  /// One full pass of the function's dataset, or `steps` batches: nothing is sharded, and each device takes a batch at
+  /// a time. kCancelled where `stop` says so between batches.
   virtual Result<std::vector<Metric>> evaluate(const std::string& function, const VariableValues& variables,
                                                std::optional<std::int64_t> steps,
                                                const std::function<bool()>& stop) = 0;
