@@ -6,9 +6,6 @@
 #include "gradients.hpp"
 
 #include <algorithm>
-#include <cmath>
-
-#include "floating.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -20,27 +17,6 @@ using variable::UpdateKind;
 
 bool is_gradient(const variable::Update& update) {
   return update.kind == UpdateKind::kGradient || update.kind == UpdateKind::kGradientRows;
-}
-
-bool is_finite(const Tensor& gradient) {
-  bool finite = true;
-  as_numbers(gradient.dtype(), [&]<class T>(T, auto read, auto) {
-    const auto values = gradient.as<T>();
-    finite = std::all_of(values.begin(), values.end(), [&](T x) { return std::isfinite(read(x)); });
-  });
-  return finite;
-}
-
-void divide(Tensor& gradient, double by) {
-  as_numbers(gradient.dtype(), [&]<class T>(T, auto read, auto write) {
-    using Number = decltype(read(T()));
-    Tensor fresh;
-    if (!gradient.is_sole_owner()) fresh = Tensor::uninitialized(gradient.dtype(), gradient.shape());
-    const T* from = gradient.as<T>().data();
-    T* to = fresh.has_value() ? fresh.mutable_as<T>() : gradient.mutable_as<T>();
-    for (std::int64_t i = 0; i < gradient.size(); ++i) to[i] = write(read(from[i]) / static_cast<Number>(by));
-    if (fresh.has_value()) gradient = std::move(fresh);
-  });
 }
 
 }  // namespace
@@ -69,7 +45,7 @@ Result<void> settle_gradients(const program::Program& program, const program::Fu
   const variable::Optimizer& rules = *program.rules;
   auto& updates = bound.updates;
   const auto bad = std::ranges::find_if(updates, [&](const variable::Update& update) {
-    return rules.on_nonfinite() != OnNonfinite::kApply && is_gradient(update) && !is_finite(update.value);
+    return rules.on_nonfinite() != OnNonfinite::kApply && is_gradient(update) && !variable::is_finite(update.value);
   });
   if (bad != updates.end() && rules.on_nonfinite() == OnNonfinite::kStop)
     return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", function.name,
@@ -85,7 +61,7 @@ Result<void> settle_gradients(const program::Program& program, const program::Fu
   if (takes_scale != function.inputs.end() && trains) {
     const double scale = TFD_TRY(loss_scale_of(*takes_scale, rules, variables));
     for (variable::Update& update : updates)
-      if (is_gradient(update)) divide(update.value, scale);
+      if (is_gradient(update)) variable::unscale(update.value, scale);
     if (!takes_scale->name.empty())
       updates.push_back({skips ? UpdateKind::kNonfiniteScale : UpdateKind::kFiniteScale, takes_scale->name,
                          Tensor::scalar(DType::kF32, static_cast<float>(scale))});

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "slots.hpp"
-
 namespace tfd::variable {
 
 using tensor::Tensor;
@@ -34,31 +32,17 @@ Tensor narrowed(const Tensor& value, tensor::DType dtype) {
 }
 
 void add_to(Tensor& value, const Tensor& change, bool subtracted) {
-  with_elements(value.dtype(), [&]<class E>(E) {
-    using Stored = typename E::Stored;
-    Rewrite<Stored> to(value);
-    const Stored* by = change.as<Stored>().data();
-    const std::int64_t count = value.size();
-    if (subtracted) {
-#pragma omp simd
-      for (std::int64_t i = 0; i < count; ++i) to.out[i] = E::store(subtract(E::load(to.in[i]), E::load(by[i])));
-    } else {
-#pragma omp simd
-      for (std::int64_t i = 0; i < count; ++i) to.out[i] = E::store(add(E::load(to.in[i]), E::load(by[i])));
-    }
-    to.commit();
-  });
+  if (subtracted)
+    rewrite(
+        value, []<class N>(N) { return [](N x, N y) { return subtract(x, y); }; }, change);
+  else
+    rewrite(
+        value, []<class N>(N) { return [](N x, N y) { return add(x, y); }; }, change);
 }
 
 Tensor divided(const Tensor& value, std::int64_t count) {
-  Tensor out = Tensor::uninitialized(value.dtype(), value.shape());
-  with_elements(value.dtype(), [&]<class E>(E) {
-    using Stored = typename E::Stored;
-    const Stored* from = value.as<Stored>().data();
-    Stored* to = out.mutable_as<Stored>();
-    const auto by = static_cast<typename E::Number>(count);
-    for (std::int64_t i = 0, size = value.size(); i < size; ++i) to[i] = E::store(divide(E::load(from[i]), by));
-  });
+  Tensor out = value;
+  rewrite(out, [count]<class N>(N) { return [by = static_cast<N>(count)](N x) { return divide(x, by); }; });
   return out;
 }
 

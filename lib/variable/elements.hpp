@@ -5,6 +5,7 @@
 // none. Thread rule: free functions on their arguments.
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "tfd/tensor/tensor.hpp"
 
@@ -99,6 +100,69 @@ constexpr tensor::DType number_dtype(tensor::DType dtype) {
 tensor::Tensor widened(const tensor::Tensor& value);
 /// f32 as f16 or bf16, rounded to nearest, ties to even; shared where it has that dtype already.
 tensor::Tensor narrowed(const tensor::Tensor& value, tensor::DType dtype);
+
+/// The loop that all functions of elements run in: f(i) for each i. Everything is inlined into it, so that it works on
+/// vectors.
+template <class F>
+[[gnu::flatten]] void for_elements(std::int64_t count, F f) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) f(i);
+}
+/// The sum of f(i), in any order.
+template <class F>
+[[gnu::flatten]] double sum_elements(std::int64_t count, F f) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += f(i);
+  return sum;
+}
+
+/// An array that is read and written: `in` and `out` are the same one, or don't overlap at all.
+template <class T>
+struct Lane {
+  const T* in = nullptr;
+  T* out = nullptr;
+};
+/// One tensor that a loop over elements reads and writes: in place for the sole owner, else into a fresh buffer that
+/// becomes the tensor's.
+template <class T>
+class Rewrite {
+ public:
+  explicit Rewrite(tensor::Tensor& tensor)
+      : target_(&tensor),
+        fresh_(tensor.is_sole_owner() ? tensor::Tensor()
+                                      : tensor::Tensor::uninitialized(tensor.dtype(), tensor.shape())),
+        lane_{reinterpret_cast<const T*>(tensor.data()),
+              fresh_.has_value() ? fresh_.mutable_as<T>() : tensor.mutable_as<T>()} {}
+  /// From that element on.
+  Lane<T> at(std::int64_t first) const { return {lane_.in + first, lane_.out + first}; }
+  /// After the loop: the tensor is what was written.
+  void commit() {
+    if (fresh_.has_value()) *target_ = std::move(fresh_);
+  }
+
+ private:
+  tensor::Tensor* target_;
+  tensor::Tensor fresh_;
+  Lane<T> lane_;
+};
+
+/// Each element of the tensor becomes f(it, those of the others, which have its spec), calculated as numbers: make(N())
+/// computes what is the same for all of them and returns f. Nothing for bool, nor for numbers that `make` doesn't take.
+template <class Make, class... Others>
+void rewrite(tensor::Tensor& tensor, Make make, const Others&... others) {
+  with_elements(tensor.dtype(), [&]<class E>(E) {
+    using Stored = typename E::Stored;
+    if constexpr (std::is_invocable_v<Make, typename E::Number>) {
+      Rewrite<Stored> tensors(tensor);
+      const auto run = [f = make(typename E::Number()), to = tensors.at(0), size = tensor.size()](auto... from) {
+        for_elements(size, [=](std::int64_t i) { to.out[i] = E::store(f(E::load(to.in[i]), E::load(from[i])...)); });
+      };
+      run(others.template as<Stored>().data()...);
+      tensors.commit();
+    }
+  });
+}
 
 /// value += change, or value -= change. Same spec.
 void add_to(tensor::Tensor& value, const tensor::Tensor& change, bool subtracted);

@@ -6,16 +6,14 @@
 
 #include <algorithm>
 
-#include "clipping.hpp"
 #include "elements.hpp"
+#include "gradients.hpp"
 #include "optimizer_settings.hpp"
-#include "slots.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::variable {
 namespace {
 
-using tensor::DType;
 using tensor::Tensor;
 
 constexpr std::string_view kAverage = "average";  // as Keras names them
@@ -31,18 +29,16 @@ std::string_view whole_name(std::string_view name) {
   return is_shard ? name.substr(0, mark) : name;
 }
 
-/// average = keep * average + (1 - keep) * value, which is then `value` where it is to be overwritten.
-template <class T>
-void average(Lane<T> averages, Lane<T> value, std::int64_t count, T keep, bool overwrite) {
-  const T take = 1 - keep;
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) averages.out[i] = keep * averages.in[i] + take * value.in[i];
-  if (overwrite) std::copy_n(averages.out, count, value.out);
-}
-
-template <class T>
-Lane<T> shifted(Lane<T> lane, std::int64_t by) {
-  return lane.in == nullptr ? lane : Lane<T>{lane.in + by, lane.out + by};
+/// Index of a slot, filled with `initial` where it is missing. An index, for the next one may move them. Those of f16
+/// and bf16 variables are f32: in eight bits a moment would stand still where beta is near 1.
+std::size_t ensure_slot(VariableState& state, std::string_view slot, double initial = 0) {
+  for (std::size_t i = 0; i < state.slots.size(); ++i)
+    if (state.slots[i].first == slot) return i;
+  Tensor made = Tensor::zeros(number_dtype(state.value.dtype()), state.value.shape());
+  if (initial != 0)
+    rewrite(made, [=]<std::floating_point T>(T) { return [x = static_cast<T>(initial)](T) { return x; }; });
+  state.slots.emplace_back(slot, std::move(made));
+  return state.slots.size() - 1;
 }
 
 template <class E>
@@ -50,13 +46,13 @@ constexpr bool is_half = !std::is_same_v<typename E::Stored, typename E::Number>
 
 /// A block of the value as numbers: in `wide` where they are stored as halves, else where it is.
 template <class E>
-Lane<typename E::Number> widen_block(const Rewrite<typename E::Stored>& value, std::int64_t first, std::int64_t count,
+Lane<typename E::Number> widen_block(const Lane<typename E::Stored>& value, std::int64_t count,
                                      std::vector<typename E::Number>& wide) {
   if constexpr (is_half<E>) {
-    std::transform(value.in + first, value.in + first + count, wide.begin(), E::load);
+    std::transform(value.in, value.in + count, wide.begin(), E::load);
     return {wide.data(), wide.data()};
   } else {
-    return {value.in + first, value.out + first};
+    return value;
   }
 }
 
@@ -81,7 +77,7 @@ class RuleOptimizer final : public Optimizer {
            std::find(s_.info->slots.begin(), s_.info->slots.end(), slot) != s_.info->slots.end();
   }
   std::size_t slot_count(std::string_view variable) const override {
-    return group_of(variable).slots.size() + (s_.use_ema ? 1 : 0) + (s_.accumulation > 1 ? 1 : 0);
+    return group_of(variable).rule.slots.size() + (s_.use_ema ? 1 : 0) + (s_.accumulation > 1 ? 1 : 0);
   }
   bool clips() const override { return s_.clips; }
   double learning_rate_at(std::int64_t iterations) const override {
@@ -95,7 +91,7 @@ class RuleOptimizer final : public Optimizer {
   bool has_constant_rate() const override { return s_.groups.back().rate.is_constant(); }
 
   void prepare(VariableState& state) const override {
-    for (const Slot& slot : group_of(state.name).slots) ensure_slot(state, slot.name, slot.initial);
+    for (const Slot& slot : group_of(state.name).rule.slots) ensure_slot(state, slot.name, slot.initial);
     if (s_.use_ema) ensure_slot(state, kAverage);
     if (s_.accumulation > 1) ensure_slot(state, kAccumulator);
   }
@@ -106,17 +102,11 @@ class RuleOptimizer final : public Optimizer {
       if (!tensor::is_floating(gradients[i].dtype()))
         return fail(Code::kInvalidArgument, "the gradient of '{}' is {}: only floating-point numbers can be clipped",
                     printable(names[i]), format_spec(gradients[i].spec()));
-    std::vector<DType> dtypes;
-    for (Tensor& gradient : gradients) {
-      dtypes.push_back(gradient.dtype());
-      if (number_dtype(gradient.dtype()) != gradient.dtype()) gradient = widened(gradient);
-    }
     if (s_.global_clipnorm) clip_by_global_norm(gradients, *s_.global_clipnorm);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const Group& group = group_of(names[i]);
       if (group.clipnorm && !s_.global_clipnorm) clip_by_norm(gradients[i], *group.clipnorm);
       if (group.clipvalue && !s_.global_clipnorm) clip_by_value(gradients[i], *group.clipvalue);
-      if (gradients[i].dtype() != dtypes[i]) gradients[i] = narrowed(gradients[i], dtypes[i]);
     }
     return {};
   }
@@ -195,7 +185,7 @@ class RuleOptimizer final : public Optimizer {
   bool moves_all_rows(std::string_view name) const {
     if (s_.lazy_rows) return false;
     const Group& group = group_of(name);
-    const bool moments = s_.info->other_rows == OtherRows::kMove && !group.slots.empty();
+    const bool moments = s_.info->other_rows == OtherRows::kMove && !group.rule.slots.empty();
     return moments || s_.use_ema || (group.weight_decay != 0 && decays(name));
   }
 
@@ -222,18 +212,22 @@ class RuleOptimizer final : public Optimizer {
     return s_.ema_overwrite && (state.updates + 1) % *s_.ema_overwrite == 0;
   }
 
+  template <class T>
+  T average_keep(const VariableState& state) const {
+    return state.updates == 0 ? T(0) : static_cast<T>(s_.ema_momentum);
+  }
+
   /// Keras averages after every gradient, also after one that only waits.
   void average_only(VariableState& state) const {
-    const std::size_t slot = ensure_slot(state, kAverage);
-    const Tensor value = widened(state.value);
-    const auto run = [&]<class T>(T) {
-      Rewrite<T> averages(state.slots[slot].second);
-      const T keep = state.updates == 0 ? T(0) : static_cast<T>(s_.ema_momentum);
-      average<T>({averages.in, averages.out}, {value.as<T>().data(), nullptr}, value.size(), keep, false);
-      averages.commit();
-    };
-    value.dtype() == DType::kF32 ? run(float()) : run(double());
-    if (overwrites(state)) state.value = narrowed(state.slots[slot].second, state.value.dtype());
+    Tensor& mean = state.slots[ensure_slot(state, kAverage)].second;
+    rewrite(
+        mean,
+        [&]<std::floating_point T>(T) {
+          const T keep = average_keep<T>(state), take = 1 - keep;
+          return [=](T average, T value) { return formulas::average(keep, average, take, value); };
+        },
+        widened(state.value));
+    if (overwrites(state)) state.value = narrowed(mean, state.value.dtype());
   }
 
   void update(VariableState& state, const Tensor& gradient) const {
@@ -249,45 +243,40 @@ class RuleOptimizer final : public Optimizer {
   void update_as(VariableState& state, const Tensor& gradient) const {
     using T = typename E::Number;
     const Group& group = group_of(state.name);
-    const Moment<T> moment{static_cast<T>(group.rate.at(calls(state.updates))), state.updates + 1};
-    const bool decay = group.weight_decay != 0 && decays(state.name);
-    Elements<T> all{state.value.size(), {}, gradient.as<T>().data(), {}};
-    Rewrite<typename E::Stored> value(state.value);
-    std::vector<T> wide(is_half<E> ? static_cast<std::size_t>(std::min(kBlock, all.count)) : 0);
-    std::vector<Rewrite<T>> slots;
-    slots.reserve(group.slots.size() + 1);
-    for (std::size_t i = 0; i < group.slots.size(); ++i) {
-      slots.emplace_back(state.slots[ensure_slot(state, group.slots[i].name)].second);
-      all.slots[i] = {slots.back().in, slots.back().out};
-    }
-    Lane<T> averages;
-    if (s_.use_ema) {
-      slots.emplace_back(state.slots[ensure_slot(state, kAverage)].second);
-      averages = {slots.back().in, slots.back().out};
-    }
-    const T keep = state.updates == 0 ? T(0) : static_cast<T>(s_.ema_momentum);
+    const Iteration<T> now{static_cast<T>(group.rate.at(calls(state.updates))), state.updates + 1};
+    const T decay = decays(state.name) ? static_cast<T>(group.weight_decay) : T(0);
+    const T keep = average_keep<T>(state), take = 1 - keep;
     const bool overwrite = s_.use_ema && overwrites(state);
-    for (std::int64_t first = 0; first < all.count; first += kBlock) {
-      Elements<T> block{std::min(kBlock, all.count - first), {}, all.gradient + first, {}};
-      block.value = widen_block<E>(value, first, block.count, wide);
-      for (std::size_t i = 0; i < group.slots.size(); ++i) block.slots[i] = shifted(all.slots[i], first);
-      if (decay) decay_block(block, static_cast<T>(group.weight_decay), moment.rate);
-      group.rule->update(block, moment);
-      narrow_block<E>(block.value.out, block.count, value.out + first);
+    const std::int64_t size = state.value.size();
+    Rewrite<typename E::Stored> value(state.value);
+    std::vector<Rewrite<T>> slots;  // those of the rule, and the average
+    for (const Slot& slot : group.rule.slots) slots.emplace_back(state.slots[ensure_slot(state, slot.name)].second);
+    if (s_.use_ema) slots.emplace_back(state.slots[ensure_slot(state, kAverage)].second);
+    std::vector<T> wide(is_half<E> ? static_cast<std::size_t>(std::min(kBlock, size)) : 0);
+    for (std::int64_t first = 0; first < size; first += kBlock) {
+      Elements<T> block{std::min(kBlock, size - first), {}, gradient.as<T>().data() + first, {}};
+      const auto stored = value.at(first);
+      block.value = widen_block<E>(stored, block.count, wide);
+      const Lane<T> w{block.value.out, block.value.out};  // once it was written
+      for (std::size_t i = 0; i < group.rule.slots.size(); ++i) block.slots[i] = slots[i].at(first);
+      if (decay != 0) {
+        for_elements(block.count, [from = block.value.in, to = w.out, decay, rate = now.rate](std::int64_t i) {
+          to[i] = formulas::decayed(from[i], decay, rate);
+        });
+        block.value = w;
+      }
+      variable::update(group.rule.formula, block, now);
+      narrow_block<E>(w.out, block.count, stored.out);
       if (!s_.use_ema) continue;
-      average<T>(shifted(averages, first), {block.value.out, block.value.out}, block.count, keep, overwrite);
-      if (overwrite) narrow_block<E>(block.value.out, block.count, value.out + first);
+      const Lane<T> mean = slots.back().at(first);
+      for_elements(block.count,
+                   [=](std::int64_t i) { mean.out[i] = formulas::average(keep, mean.in[i], take, w.in[i]); });
+      if (!overwrite) continue;
+      std::copy_n(mean.out, block.count, w.out);
+      narrow_block<E>(w.out, block.count, stored.out);
     }
     value.commit();
     for (Rewrite<T>& slot : slots) slot.commit();
-  }
-
-  template <class T>
-  static void decay_block(Elements<T>& block, T decay, T rate) {
-    const auto [w, w_out] = block.value;
-#pragma omp simd
-    for (std::int64_t i = 0; i < block.count; ++i) w_out[i] = w[i] - w[i] * decay * rate;
-    block.value.in = w_out;
   }
 
   OptimizerSettings s_;

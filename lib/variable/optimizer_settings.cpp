@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "optimizers.hpp"
 #include "settings.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/variable/optimizer.hpp"
@@ -46,7 +45,6 @@ Read read_group(Settings& settings, const OptimizerInfo& info, const Read* base)
     out.group.clipvalue = value;
   }
   out.group.rule = info.make(Values(info, out.numbers));
-  out.group.slots = out.group.rule->slots();
   return out;
 }
 
@@ -94,9 +92,9 @@ void read_nonfinite(Settings& settings, OptimizerSettings& out) {
 
 Result<const OptimizerInfo*> find_info(const std::string& name, bool v1) {
   std::vector<std::string> names;
-  for (const OptimizerInfo* info : kOptimizers) {
-    if (info->name == name && info->v1 == v1) return info;
-    if (std::find(names.begin(), names.end(), info->name) == names.end()) names.emplace_back(info->name);
+  for (const OptimizerInfo& info : kOptimizers) {
+    if (info.name == name && info.v1 == v1) return &info;
+    if (std::find(names.begin(), names.end(), info.name) == names.end()) names.emplace_back(info.name);
   }
   if (std::find(names.begin(), names.end(), name) != names.end())
     return fail(Code::kInvalidArgument, "{}.v1: tf.compat.v1 has no such optimizer", name);
@@ -112,12 +110,6 @@ std::string format_number(double number) {
 }
 
 }  // namespace
-
-double Values::operator[](std::string_view name) const {
-  const auto found = std::find_if(info_->settings.begin(), info_->settings.end(),
-                                  [&](const Setting& setting) { return setting.name == name; });
-  return numbers_[static_cast<std::size_t>(found - info_->settings.begin())];
-}
 
 Result<OptimizerSettings> parse_optimizer_settings(const nlohmann::ordered_json& optimizer) {
   const std::string name = TFD_TRY(only_key(optimizer, R"({"sgd": {"learning_rate": 0.01}})"));
@@ -153,16 +145,15 @@ Result<OptimizerSettings> parse_optimizer_settings(const nlohmann::ordered_json&
 
 std::string describe_optimizers() {
   std::string text;
-  for (const OptimizerInfo* info : kOptimizers) {
-    text += fmt::format("*{}*{}\n\t", info->name, info->v1 ? " with _v1_" : "");
-    text += info->learning_rate < 0 ? "_learning_rate_ (must be stated)"
-                                    : fmt::format("_learning_rate_ {}", format_number(info->learning_rate));
-    for (const Setting& setting : info->settings)
+  for (const OptimizerInfo& info : kOptimizers) {
+    text += fmt::format("*{}*{}\n\t", info.name, info.v1 ? " with _v1_" : "");
+    text += info.learning_rate < 0 ? "_learning_rate_ (must be stated)"
+                                   : fmt::format("_learning_rate_ {}", format_number(info.learning_rate));
+    for (const Setting& setting : info.settings)
       text += fmt::format(", _{}_ {}", setting.name, setting.is_flag ? "false" : format_number(setting.initial));
-    if (info->weight_decay != 0) text += fmt::format(", _weight_decay_ {}", format_number(info->weight_decay));
-    text += info->slots.empty() ? "" : "; slots ";
-    for (std::size_t i = 0; i < info->slots.size(); ++i)
-      text += fmt::format("{}_{}_", i > 0 ? ", " : "", info->slots[i]);
+    if (info.weight_decay != 0) text += fmt::format(", _weight_decay_ {}", format_number(info.weight_decay));
+    text += info.slots.empty() ? "" : "; slots ";
+    for (std::size_t i = 0; i < info.slots.size(); ++i) text += fmt::format("{}_{}_", i > 0 ? ", " : "", info.slots[i]);
     text += "\n\n";
   }
   return text;

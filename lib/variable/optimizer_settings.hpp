@@ -3,13 +3,12 @@
 //
 // An optimizer as the program states it, read and checked. Thread rule: immutable after it was read.
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "rule.hpp"
+#include "optimizers.hpp"
 #include "schedule.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/variable/optimizer.hpp"
@@ -18,9 +17,8 @@ namespace tfd::variable {
 
 /// Settings of the variables whose names match a pattern.
 struct Group {
-  std::string pattern;               // empty: all others
-  std::shared_ptr<const Rule> rule;  // shared by copies of the settings
-  std::vector<Slot> slots;           // of the rule
+  std::string pattern;  // empty: all others
+  Rule rule;
   Schedule rate{0};
   double weight_decay = 0;
   std::optional<double> clipnorm, clipvalue;

@@ -64,11 +64,11 @@ void check_same_slots(const VariableState& half, const VariableState& full) {
 TEST_CASE("half: every optimizer updates as in f32 and rounds the value once per update") {
   const tensor::Shape shape{20000};
   for (const HalfType& type : kHalves)
-    for (const OptimizerInfo* info : kOptimizers)
+    for (const OptimizerInfo& info : kOptimizers)
       for (const char* more : {"", R"(, "weight_decay": 0.01)", R"(, "gradient_accumulation_steps": 2)"}) {
         CAPTURE(tensor::dtype_name(type.dtype));
-        CAPTURE(settings(*info, more));
-        const auto optimizer = optimizer_of(settings(*info, more));
+        CAPTURE(settings(info, more));
+        const auto optimizer = optimizer_of(settings(info, more));
         VariableState half{"w", halves(type, numbers(2), shape), {}};
         VariableState full{"w", floats(rounded(type, numbers(2))), {}};
         for (const float scale : {0.5F, -0.25F, 0.03F, 1.0F}) {
@@ -104,12 +104,12 @@ TEST_CASE("half: Adam's moments move where the half type's would stand still") {
 
 TEST_CASE("half: gradients of rows are the dense ones, and duplicates are added up before they are rounded") {
   for (const HalfType& type : kHalves)
-    for (const OptimizerInfo* info : kOptimizers)
+    for (const OptimizerInfo& info : kOptimizers)
       for (const char* more : {"", R"(, "lazy_rows": true)"}) {
-        if (info->v1 && info->other_rows == OtherRows::kRest) continue;
+        if (info.v1 && info.other_rows == OtherRows::kRest) continue;
         CAPTURE(tensor::dtype_name(type.dtype));
-        CAPTURE(settings(*info, more));
-        const auto optimizer = optimizer_of(settings(*info, more));
+        CAPTURE(settings(info, more));
+        const auto optimizer = optimizer_of(settings(info, more));
         const std::vector<float> start = rounded(type, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
         VariableState half{"t", halves(type, start, {5, 2}), {}}, full{"t", floats(start, {5, 2}), {}};
         for (int step = 0; step < 3; ++step) {

@@ -28,9 +28,9 @@ std::string plain(const OptimizerInfo& info, const std::string& more = "") {
 }  // namespace
 
 TEST_CASE("optimizer: a large variable gets in every element what a small one gets") {
-  for (const OptimizerInfo* info : kOptimizers) {
-    CAPTURE(plain(*info));
-    const auto optimizer = optimizer_of(plain(*info, R"(, "weight_decay": 0.01, "use_ema": true)"));
+  for (const OptimizerInfo& info : kOptimizers) {
+    CAPTURE(plain(info));
+    const auto optimizer = optimizer_of(plain(info, R"(, "weight_decay": 0.01, "use_ema": true)"));
     const std::size_t count = 20001;  // more than two blocks, and a rest
     VariableState large = state_of("w", floats(std::vector<float>(count, 0.75F)));
     VariableState small = state_of("w", floats({0.75F}));
@@ -49,9 +49,9 @@ TEST_CASE("optimizer: a large variable gets in every element what a small one ge
 }
 
 TEST_CASE("optimizer: an f64 variable gets what an f32 one gets, but for rounding") {
-  for (const OptimizerInfo* info : kOptimizers) {
-    CAPTURE(plain(*info));
-    const auto optimizer = optimizer_of(plain(*info));
+  for (const OptimizerInfo& info : kOptimizers) {
+    CAPTURE(plain(info));
+    const auto optimizer = optimizer_of(plain(info));
     VariableState narrow = state_of("w", floats({0.75F, -2}));
     VariableState wide = state_of("w", tensor_of<double>(DType::kF64, {0.75, -2}, {2}));
     for (const double g : {0.5, -0.25, 0.125}) {
@@ -69,12 +69,12 @@ TEST_CASE("optimizer: a gradient of rows is the dense one with zeros elsewhere")
   const Tensor values = floats({1, 2, 3, 4, 5, 6}, {3, 2});
   const Tensor dense = floats({0, 0, 3, 4, 0, 0, 6, 8, 0, 0}, {5, 2});
   const std::vector<float> start{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-  for (const OptimizerInfo* info : kOptimizers) {
-    CAPTURE(plain(*info));
+  for (const OptimizerInfo& info : kOptimizers) {
+    CAPTURE(plain(info));
     for (const char* more : {"", R"(, "weight_decay": 0.1)", R"(, "gradient_accumulation_steps": 2)"}) {
       CAPTURE(more);
-      if (info->v1 && info->other_rows == OtherRows::kRest) continue;  // the originals leave other rows alone: below
-      const auto optimizer = optimizer_of(plain(*info, more));
+      if (info.v1 && info.other_rows == OtherRows::kRest) continue;  // the originals leave other rows alone: below
+      const auto optimizer = optimizer_of(plain(info, more));
       VariableState sparse = state_of("t", floats(start, {5, 2})), whole = state_of("t", floats(start, {5, 2}));
       for (int step = 0; step < 4; ++step) {
         REQUIRE(optimizer->apply_rows(sparse, {indices, values}));
@@ -89,10 +89,10 @@ TEST_CASE("optimizer: a gradient of rows is the dense one with zeros elsewhere")
 }
 
 TEST_CASE("optimizer: with lazy_rows, and in v1's sparse kernels, rows that aren't named stay as they are") {
-  for (const OptimizerInfo* info : kOptimizers) {
-    CAPTURE(plain(*info));
-    const bool rests = info->other_rows == OtherRows::kRest;
-    const auto optimizer = optimizer_of(plain(*info, rests ? "" : R"(, "lazy_rows": true)"));
+  for (const OptimizerInfo& info : kOptimizers) {
+    CAPTURE(plain(info));
+    const bool rests = info.other_rows == OtherRows::kRest;
+    const auto optimizer = optimizer_of(plain(info, rests ? "" : R"(, "lazy_rows": true)"));
     VariableState state = state_of("t", floats({1, 2, 3, 4, 5, 6}, {3, 2}));
     VariableState row = state_of("t", floats({3, 4}, {1, 2}));
     for (int step = 0; step < 3; ++step) {
@@ -194,6 +194,25 @@ TEST_CASE("optimizer: a gradient that isn't finite stays so through clipping") {
   CHECK(std::isnan(gradients[0].as<float>()[1]));
 }
 
+TEST_CASE("optimizer: gradients are divided by the loss scale, and looked at") {
+  Tensor gradient = floats({3, -4});
+  const Tensor reader = gradient;
+  unscale(gradient, 8);
+  CHECK(values_of(gradient) == std::vector<float>{0.375F, -0.5F});
+  CHECK(values_of(reader) == std::vector<float>{3, -4});
+  Tensor half = tensor_of<std::uint16_t>(DType::kBF16, {tensor::float_to_bfloat16(3)}, {1});
+  unscale(half, 8);
+  CHECK(tensor::bfloat16_to_float(half.as<std::uint16_t>()[0]) == 0.375F);
+  Tensor whole = ids({3});
+  unscale(whole, 8);
+  CHECK(whole.as<std::int64_t>()[0] == 3);
+  CHECK(is_finite(whole));
+  CHECK(is_finite(gradient));
+  CHECK_FALSE(is_finite(floats({1, -INFINITY})));
+  CHECK_FALSE(is_finite(tensor_of<double>(DType::kF64, {NAN}, {})));
+  CHECK_FALSE(is_finite(tensor_of<std::uint16_t>(DType::kF16, {tensor::float_to_half(1e9F)}, {})));
+}
+
 TEST_CASE("optimizer: gradients accumulate into their mean, and only then count") {
   const auto optimizer = optimizer_of(R"({"sgd": {"learning_rate": 1, "gradient_accumulation_steps": 3}})");
   VariableState state = state_of("w", floats({10}));
@@ -263,21 +282,21 @@ TEST_CASE("optimizer: Nadam's momentum product needs no state of its own") {
 }
 
 TEST_CASE("optimizer: a row of the table is whole, and has its slots with any settings") {
-  for (const OptimizerInfo* info : kOptimizers) {
-    CAPTURE(plain(*info));
+  for (const OptimizerInfo& info : kOptimizers) {
+    CAPTURE(plain(info));
     std::string flags;
-    for (const Setting& setting : info->settings) {
+    for (const Setting& setting : info.settings) {
       CHECK(setting.initial >= setting.range.least);
       CHECK(setting.initial <= setting.range.most);
       flags += setting.is_flag              ? fmt::format(R"(, "{}": true)", setting.name)
                : setting.name == "momentum" ? R"(, "momentum": 0.5)"
                                             : "";
     }
-    const auto optimizer = optimizer_of(plain(*info, flags));
-    CHECK(optimizer->state_name() == info->state_name);
+    const auto optimizer = optimizer_of(plain(info, flags));
+    CHECK(optimizer->state_name() == info.state_name);
     VariableState state = state_of("w", floats({1}));
     optimizer->prepare(state);
-    CHECK(state.slots.size() == info->slots.size());
+    CHECK(state.slots.size() == info.slots.size());
     CHECK(state.slots.size() <= kMaxSlots);
     for (const auto& [name, slot] : state.slots) CHECK(optimizer->knows_slot(name));
   }

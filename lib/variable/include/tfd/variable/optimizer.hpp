@@ -43,6 +43,11 @@ struct LossScale {
       2000;  // so many finite steps in a row double it; one that isn't halves it; 0: it is fixed
 };
 
+/// Divides a gradient by the loss scale. Writes in place where nobody else holds the buffer; integers stay.
+void unscale(tensor::Tensor& gradient, double scale);
+/// Whether no element is infinite or a NaN.
+bool is_finite(const tensor::Tensor& gradient);
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

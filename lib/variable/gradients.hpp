@@ -1,12 +1,18 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradient clipping, as Keras'. Gradients are f32 or f64. Thread rule: free functions on their arguments.
+// What is done with gradients before an update: they are checked, and clipped as Keras does it. What is clipped is of
+// floating-point numbers. Thread rule: free functions on their arguments.
 #include <span>
+#include <string_view>
 
+#include "tfd/base/error.hpp"
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::variable {
+
+/// The gradient has the value's shape and dtype, and that is a floating-point one. kInvalidArgument names the variable.
+Result<void> check_gradient(std::string_view name, const tensor::TensorSpec& value, const tensor::TensorSpec& gradient);
 
 /// Every element into [-limit, limit].
 void clip_by_value(tensor::Tensor& gradient, double limit);
