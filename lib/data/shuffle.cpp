@@ -10,7 +10,7 @@
 namespace tfd::data {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using WideProduct = unsigned __int128;
 
 class Random {
  public:
@@ -19,10 +19,10 @@ class Random {
                (stream == 0 ? 0 : mix_bits(~stream))) {}
   /// Uniform in [0, bound). Source: Lemire, "Fast random integer generation in an interval", 2019.
   std::uint64_t below(std::uint64_t bound) {
-    Wide product = static_cast<Wide>(next()) * bound;
+    WideProduct product = static_cast<WideProduct>(next()) * bound;
     if (static_cast<std::uint64_t>(product) < bound) {
       const std::uint64_t threshold = -bound % bound;
-      while (static_cast<std::uint64_t>(product) < threshold) product = static_cast<Wide>(next()) * bound;
+      while (static_cast<std::uint64_t>(product) < threshold) product = static_cast<WideProduct>(next()) * bound;
     }
     return static_cast<std::uint64_t>(product >> 64);
   }

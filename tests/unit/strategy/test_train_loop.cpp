@@ -311,7 +311,7 @@ TEST_CASE("train loop: what can't begin is found before anybody is asked") {
   Run again(R"("steps": 20, )" + saving(directory, R"(, "resume": false)"));
   CHECK(refused(again).code == Code::kInvalidArgument);
   Run over(R"("steps": 5, )" + saving(directory));  // where nothing is left, too
-  over.program.variables.push_back({.name = "v", .spec = {}, .init = "{}"});
+  over.program.variables.push_back({.name = "v", .spec = {}});
   CHECK(
       refused(over).message.ends_with("/step-00000010.safetensors has no variable 'v': it belongs to another program"));
   const std::string file = directory.path() + "/file";
