@@ -97,7 +97,10 @@ TEST_CASE("drops: a worker that dies while it is told to drop has its closures c
   CHECK_FALSE(held.coordinator->join(soon()));
   const int ready = Held::count(held.behind, ClosureState::kReady) + Held::count(held.gated, ClosureState::kReady);
   CHECK(Held::count(held.behind, ClosureState::kNotReady) + Held::count(held.gated, ClosureState::kNotReady) == 0);
-  CHECK(read(*held.coordinator, "v") == ready);
+  // Where it was the one that left the gate, what it had just pushed counts, though nobody has its answer.
+  const auto counted = read(*held.coordinator, "v");
+  CHECK(counted >= ready);
+  CHECK(counted <= ready + static_cast<int>(kWindow));
 }
 
 TEST_CASE("drops: what a worker that is cut off was to drop never reaches the variables") {
