@@ -8,14 +8,14 @@
 namespace tfd::coordinate {
 namespace {
 
-constexpr std::int64_t kAhead = 4;  // per worker: enough that no worker waits for the training's thread
+constexpr std::int64_t kStepsAhead = 4;  // per worker: enough that no worker waits for the training's thread
 // A closure that a worker gave back without being lost tells nobody.
 constexpr Duration kLook = std::chrono::milliseconds(100);
 
 }  // namespace
 
 Result<void> Steps::schedule_until(std::int64_t boundary) {
-  const std::int64_t most = kAhead * std::max(coordinator_->workers_up(), 1);
+  const std::int64_t most = kStepsAhead * std::max(coordinator_->workers_up(), 1);
   while (scheduled_ < boundary && outstanding() < most) {
     Call call{.function = train_.function, .step = scheduled_, .replicas = train_.replicas};
     if (elements_ > 0) call.most_elements = strategy::elements_of_step(scheduled_, elements_, replicas_);

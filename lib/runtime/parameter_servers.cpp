@@ -145,8 +145,6 @@ class ParameterServers::Rejoin {
   std::set<std::string> gone_;  // those whose process has ended: filled on the I/O thread
 };
 
-namespace {
-
 /// One tensor on its way, in parts.
 struct WantedTensor {
   const variable::PlacedVariable* placed = nullptr;
@@ -160,6 +158,8 @@ struct WantedTensor {
   Result<tensor::Tensor> assemble() &&;
 };
 
+namespace {
+
 tensor::Tensor to_tensor(const std::vector<std::int64_t>& indices) {
   auto out = tensor::Tensor::uninitialized(tensor::DType::kS64, {static_cast<std::int64_t>(indices.size())});
   std::copy(indices.begin(), indices.end(), out.mutable_as<std::int64_t>());
@@ -171,6 +171,8 @@ Error bad_rows(Error error, const std::string& table) {
   error.code = Code::kInvalidArgument;
   return std::move(error).within(fmt::format("'{}'", table));
 }
+
+}  // namespace
 
 Result<tensor::Tensor> WantedTensor::assemble() && {
   if (!is_lookup) return join_value(*placed, parts);
@@ -186,8 +188,6 @@ Result<tensor::Tensor> WantedTensor::assemble() && {
   shape.insert(shape.end(), none.begin() + 1, none.end());
   return TFD_TRY(variable::gather_rows(unique, to_tensor(positions))).reshaped(std::move(shape));
 }
-
-}  // namespace
 
 struct ParameterServers::Pending::State final : Operation {
   std::vector<WantedTensor> wanted;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kIterations = ".iterations";
+constexpr std::string_view kIterationsName = ".iterations";
 // Of the names in the state. 1: slots don't say which optimizer's they are; 2: they do. Both are read.
 constexpr int kVersion = 2;
 
@@ -29,7 +29,7 @@ Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Ch
     const auto [at, is_new] = index.emplace(entry.first, merged.size());
     if (is_new) {
       merged.push_back(entry);
-    } else if (entry.first == kIterations && entry.second.spec() == merged[at->second].second.spec() &&
+    } else if (entry.first == kIterationsName && entry.second.spec() == merged[at->second].second.spec() &&
                entry.second.spec() == tensor::TensorSpec{tensor::DType::kS64, {}}) {
       tensor::Tensor& kept = merged[at->second].second;
       if (entry.second.as<std::int64_t>()[0] > kept.as<std::int64_t>()[0]) kept = entry.second;
