@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whoever was fenced off reads and changes nothing, whatever he asks for.
+#include <nlohmann/json.hpp>
+
 #include "small_cluster.hpp"
 
 namespace tfd::runtime::test {
@@ -136,7 +138,9 @@ TEST_CASE("epochs: a newer one has to load its program first") {
 TEST_CASE("epochs: a worker whose new program can't be loaded goes on with the one that it has") {
   SmallCluster cluster(epochs_parts(), 1);
   program::Program broken = cluster.program;
-  broken.document = "{";
+  auto stated = std::make_shared<nlohmann::ordered_json>(*broken.stated);  // with its copies
+  (*stated)["functions"] = "none";
+  broken.stated = std::move(stated);
   const auto packed = PackedProgram::pack(broken, cluster.placement);
   TaskClient worker = cluster.task("worker", 0);
   CHECK_FALSE(
