@@ -19,6 +19,8 @@
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/hostlist.hpp"
+#include "tfd/runtime/coordination.hpp"
+#include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/strategy/parameter_server.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/partitioner.hpp"
@@ -32,6 +34,7 @@ using namespace tfd::function;
 using namespace tfd::process;
 using namespace tfd::program;
 using namespace tfd::resolve;
+using namespace tfd::runtime;
 using namespace tfd::strategy;
 using namespace tfd::tensor;
 using namespace tfd::transport;
@@ -130,6 +133,21 @@ Result<void> pipeline(const nlohmann::ordered_json& json) {
   data::Plan plan = TFD_TRY(data::parse_plan(json));
   plan.stages.push_back(data::Repeat{});
   const auto dataset = TFD_TRY(data::instantiate(plan, {.directory = "/data"}));
+  return {};
+}
+
+// runtime
+Result<void> parameter_servers(Endpoint& endpoint, const Placement& placement, std::uint64_t epoch, Deadline deadline,
+                               std::stop_token stop) {
+  ParameterServers servers(endpoint, placement, {.peer = {.patience = 30s}});
+  servers.set_epoch(epoch);
+  auto reading = servers.start_read({"w", "b"}, deadline);   // do something else meanwhile
+  auto values = TFD_TRY(reading.wait(stop));
+  return {};
+}
+Result<void> coordination(ParameterServers& servers) {
+  const CoordinationClient run = servers.coordination();
+  TFD_TRY(run.pass_barrier("start", "worker:1", {"worker:0", "worker:1"}, Deadline::after(30s)));
   return {};
 }
 

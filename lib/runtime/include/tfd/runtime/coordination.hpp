@@ -7,9 +7,7 @@
 // with it: of a run (its epoch), or of the process of the task that serves it. Thread rule: CoordinationClient blocks
 // its caller; Membership is thread-safe; the others are plain values.
 //
-//   CoordinationClient run([&](const auto& request, Deadline by, const auto& stop) {
-//     return servers.coordinate(request, by, stop);
-//   });
+//   const CoordinationClient run = servers.coordination();
 //   TFD_TRY(run.pass_barrier("start", "worker:1", {"worker:0", "worker:1"}, Deadline::after(30s)));
 #include <cstdint>
 #include <functional>
