@@ -69,7 +69,8 @@ newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
   [[ $(tail -n 1 worker:1.talk) =~ ^'tfd-run: parameter server ps:1 is gone: '.*'; once it serves again, the same command joins worker:0, which continues from its newest checkpoint'$ ]]
   # tfd-serve has started it again.
   two_workers program.json --set "train.steps=$((step + 500))"
-  until_event worker:0 ".event == \"start\" and .step == $step and .resumed_from != null"
+  # The other one may go on before the chief says so.
+  until_event worker:0 ".event == \"start\" and .step >= $step and (.resumed_from | endswith(\"$step.safetensors\"))"
   both_end
   local saved n0 n1
   read -r saved n0 n1 <<<"$(counted ck)"
