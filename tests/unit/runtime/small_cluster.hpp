@@ -98,14 +98,14 @@ class SmallCluster {
   /// A message as it is.
   Result<transport::Message> send(const std::string& job, int index, transport::Message message) {
     return client_->call(client_->add_peer(fmt::format("{}:{}", job, index), address(job, index)), std::move(message),
-                         Deadline::after(std::chrono::seconds(10)));
+                         Deadline::after(std::chrono::seconds(60)));
   }
   /// Calls and waits.
   template <class T, class Ask>
   Result<T> ask(Ask ask) {
     auto promise = std::make_shared<std::promise<Result<T>>>();
     auto future = promise->get_future();
-    ask(Deadline::after(std::chrono::seconds(10)),
+    ask(Deadline::after(std::chrono::seconds(60)),
         [promise](Result<T> value) { promise->set_value(std::move(value)); });
     REQUIRE(future.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
     return future.get();
