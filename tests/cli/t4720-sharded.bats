@@ -397,7 +397,7 @@ JSON
   serve --jobs worker=1,ps=3
   counting_proxy
   train() { # STEPS
-    run -0 --separate-stderr timeout 60 tfd-coordinate -q program.json --cluster counted.json --keep-servers --set "train.steps=$1"
+    run -0 --separate-stderr timeout 200 tfd-coordinate -q program.json --cluster counted.json --keep-servers --set "train.steps=$1"
     [ "$(jq -c 'select(.event == "end").step' <<<"$output")" = "$1" ]
   }
   train 1

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <chrono>
+#include <mutex>
 
 #include "http_server.hpp"
 #include "tfd/process/fd.hpp"
@@ -75,10 +76,17 @@ TEST_CASE("http server: a request is read whole, and the connection is kept") {
 }
 
 TEST_CASE("http server: faults") {
+  std::mutex mutex;  // the server answers on threads of its own
   HttpReply reply;
-  HttpServer server([&](const HttpRequest&) { return reply; });
+  HttpServer server([&](const HttpRequest&) {
+    const std::scoped_lock lock(mutex);
+    return reply;
+  });
   const auto ask = [&](HttpReply given) {
-    reply = std::move(given);
+    {
+      const std::scoped_lock lock(mutex);
+      reply = std::move(given);
+    }
     Client client(server);
     client.say(kGet);
     return client.hear_all();
