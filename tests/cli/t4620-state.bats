@@ -129,13 +129,15 @@ PY
 JSON
 }
 
-# The moving averages $1 are those of $2, within 8 %: what workers read may be older by a step of each of the others.
-close_to() {
-  python3 - "$1" "$2" <<'PY'
+# The moving averages $1 are those of $2, as far as they can be where $3 other workers step: a step adds 5 % of the way, and the
+# others may each add one at the end that they began when the averages were 0.
+close_to() { # AVERAGES AVERAGES OTHERS
+  python3 - "$@" <<'PY'
 import sys
-one, other = ([float(x) for x in text.split()] for text in sys.argv[1:])
-print(one, other)
-assert all(abs(a - b) <= 0.08 * max(abs(b), 1) for a, b in zip(one, other, strict=True))
+one, other = ([float(x) for x in text.split()] for text in sys.argv[1:3])
+limit = 0.02 + 0.05 * int(sys.argv[3])
+print(one, other, limit)
+assert all(abs(a - b) <= limit * max(abs(b), 1) for a, b in zip(one, other, strict=True))
 PY
 }
 
@@ -146,13 +148,13 @@ PY
     run -0 --separate-stderr timeout 120 tfd-serve --jobs "worker=$workers,ps=2" -- tfd-coordinate program.json --set "train.checkpoint.dir=w$workers"
     jq -es 'last | .reason == "done" and .metrics.loss < 0.5' <<<"$output"
     for name in bn/moving_mean bn/moving_variance; do
-      close_to "$(saved "w$workers/step-00000080.safetensors" $name)" "$(saved w1/step-00000080.safetensors $name)"
+      close_to "$(saved "w$workers/step-00000080.safetensors" $name)" "$(saved w1/step-00000080.safetensors $name)" $((workers - 1))
     done
   done
   # And that of one is what an overwriting one has.
   run -0 --separate-stderr timeout 120 tfd-serve --jobs worker=1,ps=2 -- tfd-coordinate program.json --set train.checkpoint.dir=last --set 'functions.step.outputs[2].apply=last'
   [[ $stderr != *"read and assigned"* ]]
-  close_to "$(saved last/step-00000080.safetensors bn/moving_mean)" "$(saved w1/step-00000080.safetensors bn/moving_mean)"
+  close_to "$(saved last/step-00000080.safetensors bn/moving_mean)" "$(saved w1/step-00000080.safetensors bn/moving_mean)" 0
 }
 
 @test "state: synchronized on read each replica counts by itself, and checkpoints have the sum" {
