@@ -96,9 +96,6 @@ class Worker {
 class WorkerList {
  public:
   void set(std::size_t index, bool is_in);
-  bool has(std::size_t index) const {
-    return index / 64 < words_.size() && (words_[index / 64] >> index % 64 & 1) != 0;
-  }
   /// The first that is at least `from`, then those before it; nullopt where there is none.
   std::optional<std::size_t> next(std::size_t from) const;
 

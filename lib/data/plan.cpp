@@ -190,6 +190,7 @@ Result<std::shared_ptr<const Dataset>> instantiate(const Plan& plan, const Datas
     dataset = TFD_TRY(std::visit(Maker(context, std::move(path), dataset), stage));
   }
   if (!dataset) return fail(Code::kInvalidArgument, "a pipeline starts with a source");
+  if (context.ahead > 0) return make_prefetch(std::move(dataset), Prefetch{context.ahead});
   return dataset;
 }
 

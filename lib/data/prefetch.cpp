@@ -75,8 +75,4 @@ RowDatasetPtr make_prefetch(RowDatasetPtr input, const Prefetch& prefetch) {
   return std::make_shared<PrefetchDataset>(std::move(input), prefetch.buffer);
 }
 
-std::shared_ptr<const Dataset> make_prefetch(std::shared_ptr<const Dataset> dataset, std::int64_t buffer) {
-  return make_prefetch(as_rows(std::move(dataset)), Prefetch{buffer});
-}
-
 }  // namespace tfd::data

@@ -17,37 +17,7 @@ class RowIterator final : public Iterator {
   RowStreamPtr rows_;
 };
 
-/// A dataset that isn't of this room's making, as a stream of rows.
-class ForeignDataset final : public RowDataset {
- public:
-  explicit ForeignDataset(std::shared_ptr<const Dataset> input) : RowDataset(input->spec()), input_(std::move(input)) {}
-  Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<Stream>(TFD_TRY(input_->iterate(order)));
-  }
-  std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
-
- private:
-  class Stream final : public RowStream {
-   public:
-    explicit Stream(std::unique_ptr<Iterator> input) : input_(std::move(input)) {}
-    Result<std::optional<Row>> next() override {
-      std::optional<Element> element = TFD_TRY(input_->next());
-      if (!element) return std::optional<Row>();
-      return Row{to_block(std::move(*element)), 0};
-    }
-
-   private:
-    std::unique_ptr<Iterator> input_;
-  };
-  std::shared_ptr<const Dataset> input_;  // shared with whoever made it
-};
-
 }  // namespace
-
-RowDatasetPtr as_rows(std::shared_ptr<const Dataset> dataset) {
-  auto rows = std::dynamic_pointer_cast<const RowDataset>(dataset);
-  return rows ? rows : std::make_shared<ForeignDataset>(std::move(dataset));
-}
 
 Result<std::unique_ptr<Iterator>> RowDataset::iterate(const Order& order) const {
   return std::make_unique<RowIterator>(TFD_TRY(rows(order)));

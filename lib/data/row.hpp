@@ -48,8 +48,6 @@ class RowDataset : public Dataset {
 using RowDatasetPtr =
     std::shared_ptr<const RowDataset>;  // shared: by the stages above it, and by streams that start it anew
 
-/// The dataset itself where it is of this room, else a view of it.
-RowDatasetPtr as_rows(std::shared_ptr<const Dataset> dataset);
 Element to_element(const Row& row);
 /// A block of this one element.
 BlockPtr to_block(Element element);

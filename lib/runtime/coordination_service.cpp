@@ -17,16 +17,13 @@ void CoordinationService::handle(const transport::Caller& caller, const transpor
                                  transport::Responder responder) {
   const auto decoded = decode_coordination(request);
   if (!decoded) return responder.reply(fail(decoded.error()));
-  const std::uint64_t of_epoch = request.epoch;
-  CoordinationState& state = of_epoch == 0 ? process_ : run_;
+  CoordinationState& state = request.epoch == 0 ? process_ : run_;
   const Ticket ticket = next_ticket_++;
   unanswered_.emplace(ticket, std::pair(caller.connection, std::move(responder)));
   reply(state.apply(caller.connection, ticket, *decoded));
   if (!unanswered_.contains(ticket)) return;
   post_at_(Clock::now() + std::chrono::milliseconds(std::min(decoded->wait_ms, kLongestWaitMs)),
-           [this, ticket, of_epoch] {
-             if (unanswered_.contains(ticket)) reply((of_epoch == 0 ? process_ : run_).wait_over(ticket));
-           });
+           [this, ticket, &state] { reply(state.wait_over(ticket)); });
 }
 
 void CoordinationService::reply(CoordinationState::Replies replies) {

@@ -42,31 +42,29 @@ CoordinationState::Replies CoordinationState::apply(Connection connection, Ticke
                                                     const CoordinationRequest& request) {
   Replies replies;
   auto decision = decide(connection, request, replies);
-  if (decision && !*decision && request.wait_ms > 0) {
-    const auto subject = std::visit(
-        [](const auto& what) -> Subject {
-          using What = std::decay_t<decltype(what)>;
-          if constexpr (std::is_same_v<What, GetKey>) return {SubjectKind::kKey, what.key};
-          if constexpr (std::is_same_v<What, UseBarrier>) return {SubjectKind::kBarrier, what.barrier};
-          if constexpr (std::is_same_v<What, ReadGroup>) return {SubjectKind::kGroup, what.group};
-          return {};
-        },
-        request.what);
-    const auto waits = wait(connection, ticket, subject);
-    if (waits) return replies;
-    decision = fail(waits.error());
+  if (decision && !*decision) {  // nothing newer is there
+    const Subject subject = subject_of(request);
+    const auto waits = request.wait_ms > 0 ? wait(connection, ticket, subject) : Result<void>();
+    if (request.wait_ms > 0 && waits) return replies;
+    decision = waits ? Decision(stand(subject)) : fail(waits.error());
   }
-  if (!decision)
-    replies.push_back({ticket, fail(std::move(decision).error())});
-  else if (*decision)
+  if (decision)
     replies.push_back({ticket, std::move(**decision)});
-  else if (const auto* get = std::get_if<GetKey>(&request.what))
-    replies.push_back({ticket, stand({SubjectKind::kKey, get->key})});
-  else if (const auto* read = std::get_if<ReadGroup>(&request.what))
-    replies.push_back({ticket, stand({SubjectKind::kGroup, read->group})});
   else
-    replies.push_back({ticket, stand({SubjectKind::kBarrier, std::get<UseBarrier>(request.what).barrier})});
+    replies.push_back({ticket, fail(std::move(decision).error())});
   return replies;
+}
+
+CoordinationState::Subject CoordinationState::subject_of(const CoordinationRequest& request) {
+  return std::visit(
+      [](const auto& what) -> Subject {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, GetKey>) return {SubjectKind::kKey, what.key};
+        if constexpr (std::is_same_v<What, UseBarrier>) return {SubjectKind::kBarrier, what.barrier};
+        if constexpr (std::is_same_v<What, ReadGroup>) return {SubjectKind::kGroup, what.group};
+        return {};
+      },
+      request.what);
 }
 
 CoordinationState::Decision CoordinationState::decide(Connection connection, const CoordinationRequest& request,
@@ -74,24 +72,25 @@ CoordinationState::Decision CoordinationState::decide(Connection connection, con
   return std::visit(
       [&](const auto& what) -> Decision {
         using What = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<What, GetKey>) return get(what);
+        if constexpr (std::is_same_v<What, GetKey>) return look<KeyState>({SubjectKind::kKey, what.key}, what.after);
         if constexpr (std::is_same_v<What, PutKey>) return put(what, replies);
         if constexpr (std::is_same_v<What, AddCounters>) return add(what);
         if constexpr (std::is_same_v<What, JoinGroup>) return join(connection, what, replies);
         if constexpr (std::is_same_v<What, LeaveGroup>) return leave(connection, what, replies);
-        if constexpr (std::is_same_v<What, ReadGroup>) return read(what);
+        if constexpr (std::is_same_v<What, ReadGroup>)
+          return look<GroupState>({SubjectKind::kGroup, what.group}, what.after);
         if constexpr (std::is_same_v<What, UseBarrier>) return use(connection, what, replies);
       },
       request.what);
 }
 
-/// Nothing newer there: it waits.
-CoordinationState::Decision CoordinationState::get(const GetKey& get) const {
-  TFD_TRY(check_name(get.key));
-  const auto found = keys_.find(get.key);
-  const std::uint64_t version = found == keys_.end() ? 0 : found->second.version;
-  if (get.after && version <= *get.after) return std::nullopt;
-  return stand({SubjectKind::kKey, get.key});
+template <class State>
+CoordinationState::Decision CoordinationState::look(const Subject& subject,
+                                                    const std::optional<std::uint64_t>& after) const {
+  TFD_TRY(check_name(subject.second));
+  auto now = stand(subject);
+  if (after && std::get<State>(now).version <= *after) return std::nullopt;
+  return now;
 }
 
 CoordinationState::Decision CoordinationState::put(const PutKey& put, Replies& replies) {
@@ -178,14 +177,6 @@ void CoordinationState::change_member(const std::string& group, const std::strin
   its.members[member] = to;
   its.version = ++revision_;
   changed({SubjectKind::kGroup, group}, replies);
-}
-
-CoordinationState::Decision CoordinationState::read(const ReadGroup& read) const {
-  TFD_TRY(check_name(read.group));
-  const auto found = groups_.find(read.group);
-  const std::uint64_t version = found == groups_.end() ? 0 : found->second.version;
-  if (read.after && version <= *read.after) return std::nullopt;
-  return stand({SubjectKind::kGroup, read.group});
 }
 
 CoordinationState::Decision CoordinationState::use(Connection connection, const UseBarrier& use, Replies& replies) {

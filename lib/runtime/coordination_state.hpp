@@ -68,15 +68,16 @@ class CoordinationState {
     Subject subject;
   };
 
-  Result<std::optional<CoordinationAnswer>> decide(Connection connection, const CoordinationRequest& request,
-                                                   Replies& replies);
-  using Decision = Result<std::optional<CoordinationAnswer>>;  // none: it waits
-  Decision get(const GetKey& get) const;
+  static Subject subject_of(const CoordinationRequest& request);  // of those that may wait
+  using Decision = Result<std::optional<CoordinationAnswer>>;     // none: it waits
+  Decision decide(Connection connection, const CoordinationRequest& request, Replies& replies);
+  /// How it stands, if that is newer.
+  template <class State>
+  Decision look(const Subject& subject, const std::optional<std::uint64_t>& after) const;
   Decision put(const PutKey& put, Replies& replies);
   Decision add(const AddCounters& add);
   Decision join(Connection connection, const JoinGroup& join, Replies& replies);
   Decision leave(Connection connection, const LeaveGroup& leave, Replies& replies);
-  Decision read(const ReadGroup& read) const;
   Decision use(Connection connection, const UseBarrier& use, Replies& replies);
   Result<void> wait(Connection connection, Ticket ticket, Subject subject);
   void forget(Ticket ticket);

@@ -26,12 +26,6 @@ struct WantedTensor {
 
 namespace {
 
-tensor::Tensor to_tensor(const std::vector<std::int64_t>& indices) {
-  auto out = tensor::Tensor::uninitialized(tensor::DType::kS64, {static_cast<std::int64_t>(indices.size())});
-  std::copy(indices.begin(), indices.end(), out.mutable_as<std::int64_t>());
-  return out;
-}
-
 /// "no row 12: there are 10" says which table. Not kOutOfRange, which is the end of the data.
 Error bad_rows(Error error, const std::string& table) {
   error.code = Code::kInvalidArgument;
@@ -52,7 +46,7 @@ Result<tensor::Tensor> WantedTensor::assemble() && {
   const auto unique = TFD_TRY(placed->sharding.join(shares, parts), placed->name);
   tensor::Shape shape = indices_shape;
   shape.insert(shape.end(), none.begin() + 1, none.end());
-  return TFD_TRY(variable::gather_rows(unique, to_tensor(positions))).reshaped(std::move(shape));
+  return TFD_TRY(variable::gather_rows(unique, positions)).reshaped(std::move(shape));
 }
 
 struct ParameterServers::Pending::State final : Operation {
@@ -356,8 +350,8 @@ Result<void> ParameterServers::cut(const variable::Update& update, Parts& parts)
     variable::Sharding::Share& share = (*shares)[i];
     if (share.positions.empty() && update.kind != variable::UpdateKind::kGradientRows) continue;
     const bool is_all = static_cast<std::int64_t>(share.positions.size()) == update.indices.size();
-    auto values = is_all ? update.value
-                         : TFD_TRY(variable::gather_rows(update.value, to_tensor(share.positions)), update.variable);
+    auto values =
+        is_all ? update.value : TFD_TRY(variable::gather_rows(update.value, share.positions), update.variable);
     part_of(i).push_back({update.kind, stored_name(placed, i), std::move(values), std::move(share.indices)});
   }
   return {};

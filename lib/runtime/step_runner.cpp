@@ -17,8 +17,7 @@ double StepRunner::learning_rate_of(std::int64_t step) const {
 }
 
 Result<WorkerIterator> StepRunner::open(const std::string& name, const data::Shard& part, const data::Order& order) {
-  auto dataset = TFD_TRY(program_.find_dataset(name, part));
-  dataset = data::make_prefetch(std::move(dataset), options_.replicas);
+  const auto dataset = TFD_TRY(program_.find_dataset(name, part, options_.replicas));
   auto iterator = TFD_TRY(dataset->iterate(order));
   return WorkerIterator{name, dataset->spec(), std::move(iterator)};
 }

@@ -4,7 +4,8 @@
 // What a worker and tfd-run do with one step, once: a function of the program on the data that it takes and on values
 // of the variables that it reads, alone or on every replica of this process; and one part of an evaluation. Where
 // variables are, and what becomes of their updates, is the caller's. Private to the room.
-// Thread rule: one thread calls; replicas run on threads of their own, and so are elements made (data::make_prefetch).
+// Thread rule: one thread calls; replicas run on threads of their own, and so are elements made
+// (DatasetContext::ahead).
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -83,12 +83,13 @@ Result<const CompiledFunction*> WorkerProgram::find_function(const std::string& 
 }
 
 Result<std::shared_ptr<const data::Dataset>> WorkerProgram::find_dataset(const std::string& name,
-                                                                         const data::Shard& part) {
+                                                                         const data::Shard& part, int ahead) {
   const auto found = datasets_.find(name);
   if (found != datasets_.end() && part.count == 1) return found->second;
   data::DatasetContext context;
   context.directory = directory_;
   context.sources = &sources_;
+  context.ahead = ahead;
   context.find_function = [this](const std::string& function, const data::ElementSpec& input,
                                  const std::vector<std::string>& fields) { return make_map(function, input, fields); };
   auto dataset = TFD_TRY(program::make_dataset(program_, name, context, part));

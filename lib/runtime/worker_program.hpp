@@ -50,8 +50,10 @@ class WorkerProgram {
   /// kNotFound names it.
   Result<const CompiledFunction*> find_function(const std::string& name) const;
   bool is_per_worker(std::string_view variable) const { return per_worker_.contains(variable); }
-  /// Opened once and shared, or what is the part's of it; its maps call this program's functions.
-  Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name, const data::Shard& part = {});
+  /// Opened once and shared, or what is the part's of it; its maps call this program's functions. `ahead` is
+  /// data::DatasetContext's, the same in all calls.
+  Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name, const data::Shard& part,
+                                                            int ahead);
 
  private:
   WorkerProgram(program::Program program, std::string directory)

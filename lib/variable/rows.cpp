@@ -27,6 +27,12 @@ Shape with_rows(const Shape& shape, std::int64_t rows) {
   return out;
 }
 
+Result<void> check_range(const std::vector<std::int64_t>& indices, std::int64_t count) {
+  for (const std::int64_t index : indices)
+    if (index < 0 || index >= count) return fail(Code::kOutOfRange, "no row {}: there are {}", index, count);
+  return {};
+}
+
 std::size_t row_bytes(const Tensor& table) {
   return table.shape()[0] == 0 ? 0 : table.byte_size() / static_cast<std::size_t>(table.shape()[0]);
 }
@@ -97,6 +103,19 @@ void scatter_as(RowOp op, Tensor& table, const std::vector<std::int64_t>& indice
   }
 }
 
+/// Rows that are there.
+Tensor copy_rows(const Tensor& table, const std::vector<std::int64_t>& rows) {
+  Tensor out = Tensor::uninitialized(table.dtype(), with_rows(table.shape(), static_cast<std::int64_t>(rows.size())));
+  const std::size_t size = row_bytes(table);
+  if (size == 0) return out;
+  std::byte* to = out.mutable_data();
+  for (const std::int64_t row : rows) {
+    std::memcpy(to, table.data() + static_cast<std::size_t>(row) * size, size);
+    to += size;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<std::int64_t>> read_indices(const Tensor& indices, std::int64_t count) {
@@ -109,8 +128,7 @@ Result<std::vector<std::int64_t>> read_indices(const Tensor& indices, std::int64
     out.assign(indices.as<std::int32_t>().begin(), indices.as<std::int32_t>().end());
   else
     out.assign(indices.as<std::int64_t>().begin(), indices.as<std::int64_t>().end());
-  for (const std::int64_t index : out)
-    if (index < 0 || index >= count) return fail(Code::kOutOfRange, "no row {}: there are {}", index, count);
+  TFD_TRY(check_range(out, count));
   return out;
 }
 
@@ -172,16 +190,13 @@ Result<UniqueIndices> unique_indices(const Tensor& indices) {
 
 Result<Tensor> gather_rows(const Tensor& table, const Tensor& indices) {
   if (table.shape().empty()) return fail(Code::kInvalidArgument, "a scalar has no rows");
-  const auto rows = TFD_TRY(read_indices(indices, table.shape()[0]));
-  Tensor out = Tensor::uninitialized(table.dtype(), with_rows(table.shape(), static_cast<std::int64_t>(rows.size())));
-  const std::size_t size = row_bytes(table);
-  if (size == 0) return out;
-  std::byte* to = out.mutable_data();
-  for (const std::int64_t row : rows) {
-    std::memcpy(to, table.data() + static_cast<std::size_t>(row) * size, size);
-    to += size;
-  }
-  return out;
+  return copy_rows(table, TFD_TRY(read_indices(indices, table.shape()[0])));
+}
+
+Result<Tensor> gather_rows(const Tensor& table, const std::vector<std::int64_t>& indices) {
+  if (table.shape().empty()) return fail(Code::kInvalidArgument, "a scalar has no rows");
+  TFD_TRY(check_range(indices, table.shape()[0]));
+  return copy_rows(table, indices);
 }
 
 Result<void> scatter_rows(Tensor& table, RowOp op, const Rows& rows) {

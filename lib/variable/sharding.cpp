@@ -255,7 +255,7 @@ Result<void> ShardedVariable::scatter(RowOp op, const Rows& rows) {
   TFD_TRY(check_row_op(op, rows.values));  // nothing can fail after this
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i].positions.empty()) continue;
-    const Tensor values = TFD_TRY(gather_rows(rows.values, index_tensor(shares[i].positions)));
+    const Tensor values = TFD_TRY(gather_rows(rows.values, shares[i].positions));
     TFD_TRY(scatter_rows(shards_[i], op, {shares[i].indices, values}));
   }
   return {};

@@ -222,6 +222,14 @@ class CoordinationBed {
   }
   void kill(const std::string& name) { network_->kill(name); }
   static Deadline soon() { return Deadline::after(20s); }
+  /// "w", to be loaded.
+  PackedProgram place_one_variable() {
+    Parts parts;
+    parts.document = R"({"v": 1, "variables": {"w": {"shape": [], "init": {"zeros": {}}}}})";
+    const auto program = parse(parts);
+    placement = place_variables(program, placement.ps);
+    return PackedProgram::pack(program, placement);
+  }
 
   Placement placement{.ps = {{"ps:0", "ps0:1"}}, .variables = {}, .placed = {}};
 
@@ -290,13 +298,9 @@ TEST_CASE("coordination: a wait ends with its caller, and when it is asked to") 
 }
 
 TEST_CASE("coordination: what is of a run ends with it") {
-  Parts parts;
-  parts.document = R"({"v": 1, "variables": {"w": {"shape": [], "init": {"zeros": {}}}}})";
-  const auto program = parse(parts);
   CoordinationBed bed;
-  bed.placement = place_variables(program, bed.placement.ps);
+  const auto packed = bed.place_one_variable();
   const auto old = bed.client("old"), next = bed.client("next");
-  const auto packed = PackedProgram::pack(program, bed.placement);
   REQUIRE(old->coordination().get("k", bed.soon()).error().code == Code::kFailedPrecondition);
   REQUIRE(old->load(packed, 7, bed.soon()));
   REQUIRE(old->coordination().put("k", "v", bed.soon()));
@@ -312,13 +316,10 @@ TEST_CASE("coordination: what is of a run ends with it") {
 }
 
 TEST_CASE("coordination: a membership lasts over connections, and hears of what it watches") {
-  Parts parts;
-  parts.document = R"({"v": 1, "variables": {"w": {"shape": [], "init": {"zeros": {}}}}})";
-  const auto program = parse(parts);
   CoordinationBed bed;
-  bed.placement = place_variables(program, bed.placement.ps);
+  const auto packed = bed.place_one_variable();
   const auto chief = bed.client("chief"), worker = bed.client("worker:1");
-  REQUIRE(chief->load(PackedProgram::pack(program, bed.placement), 7, bed.soon()));
+  REQUIRE(chief->load(packed, 7, bed.soon()));
   worker->set_epoch(7);
   auto run = chief->coordination();
   std::optional<Membership> membership;

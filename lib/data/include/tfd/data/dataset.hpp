@@ -92,11 +92,10 @@ struct DatasetContext {
   std::function<void(const std::string& path, const std::string& file)> missing_file = {};
   /// Where it is set, sources of files are taken from there if they are the same, and put there.
   SharedSources* sources = nullptr;
+  /// How many elements are made ahead of the reader, as by a prefetch at the end: from the first next() on, a thread of
+  /// the iterator makes them, and the maps are called there. Whoever ends the iterator waits for the element that is
+  /// being made. 0: none.
+  std::int64_t ahead = 0;
 };
-
-/// The same elements; from the first next() on, a thread of the iterator makes them up to `buffer` ahead of its reader,
-/// and the maps are called there. Whoever ends the iterator waits for the element that is being made.
-/// Source: tf.data.Dataset.prefetch.
-std::shared_ptr<const Dataset> make_prefetch(std::shared_ptr<const Dataset> dataset, std::int64_t buffer);
 
 }  // namespace tfd::data
