@@ -8,7 +8,7 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kFencePause = std::chrono::seconds(1);  // until a parameter server is asked again
-constexpr std::uint64_t kSettleStep = 1024;                // numbers that end between two messages about them
+constexpr std::uint64_t kSettleStep = 128;                 // numbers that end between two messages about them
 
 }  // namespace
 
@@ -33,14 +33,14 @@ void Coordinator::send_aftermath() {
 }
 
 void Coordinator::send_fence(std::size_t server, std::uint64_t sequence) {
-  ps_->task(server).update(
-      epoch_, sequence, {}, Deadline::never(),
-      [this, server, sequence](const Result<bool>& answer) { fence_answered(server, sequence, answer); });
+  ps_->task(server).fence(epoch_, sequence, Deadline::never(), [this, server, sequence](const Result<void>& answer) {
+    fence_answered(server, sequence, answer);
+  });
 }
 
 // Only who has put up the fence keeps a late update out. One that belongs to a newer coordinator by now takes none of
 // ours anyway; one that can't be reached is lost, or (as TensorFlow has it) gets its chances.
-void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, const Result<bool>& answer) {
+void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer) {
   bool tries_again = false;
   {
     const Lock lock(mutex_);
@@ -62,15 +62,15 @@ void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, con
 
 // A function may touch only some of the parameter servers: others would remember a hole for each of its calls.
 void Coordinator::settle() {
-  std::uint64_t below = 0;
+  ClosureTable::Over over{};
   {
     const Lock lock(mutex_);
-    below = closures_.over_below();
-    if (fatal_ || closing_ || below - settled_ < kSettleStep) return;
+    over = closures_.over();
+    if (fatal_ || closing_ || over.below - settled_ < kSettleStep) return;
   }
-  settled_ = below;
+  settled_ = over.below;
   for (std::size_t i = 0; i < servers_.size(); ++i)
-    ps_->task(i).settle(epoch_, below, Deadline::after(kFencePause * 10), [](const Result<void>&) {});
+    ps_->task(i).settle(epoch_, over.below, over.unused, Deadline::after(kFencePause * 10), [](const Result<void>&) {});
 }
 
 }  // namespace tfd::coordinate

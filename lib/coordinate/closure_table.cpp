@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "closure_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tfd::coordinate {
@@ -49,11 +50,11 @@ void ClosureTable::fail(const ClosurePtr& closure, Error error) {
   closure->value->set_error(error);
   const bool is_first = !queue_.has_error();
   queue_.failed(closure->id, std::move(error));
-  raise_fence(*closure);
+  came_to_nothing(*closure);
   if (is_first && queue_.has_error()) {
     failed_id_ = closure->id;
     drop_is_due_ = true;
-    for (const ClosureId id : returned_) raise_fence(*closures_.at(id));  // they end cancelled
+    for (const ClosureId id : returned_) came_to_nothing(*closures_.at(id));  // they end cancelled
     returned_.clear();
   }
   closures_.erase(closure->id);
@@ -67,7 +68,7 @@ ClosurePtr ClosureTable::put_back(ClosureId id, const Error& why) {
   }
   ClosurePtr closure = remove(id);
   closure->value->set_cancelled(why, failed_id_);
-  raise_fence(*closure);
+  came_to_nothing(*closure);
   return closure;
 }
 
@@ -77,7 +78,7 @@ ClosurePtrs ClosureTable::drop_queued() {
     queue_.finished(*id);
     dropped.push_back(remove(*id));
     dropped.back()->value->set_cancelled({Code::kCancelled, "it was dropped before any worker had it", {}}, {});
-    if (returned_.erase(*id) > 0) raise_fence(*dropped.back());
+    if (returned_.erase(*id) > 0) came_to_nothing(*dropped.back());
   }
   return dropped;
 }
@@ -118,6 +119,26 @@ void ClosureTable::raise_fence(const Closure& closure) {
   if (servers_ == 0) return;
   unsent_fences_.push_back(closure.call.sequence);
   fences_ += servers_;
+}
+
+void ClosureTable::came_to_nothing(const Closure& closure) {
+  if (closure.sequenced && closure.updates) unused_.push_back(closure.call.sequence);
+  raise_fence(closure);
+}
+
+ClosureTable::Over ClosureTable::over() {
+  const std::uint64_t below = over_.low();
+  unused_below_ += std::erase_if(unused_, [below](std::uint64_t sequence) { return sequence < below; });
+  return {below, unused_below_};
+}
+
+void ClosureTable::go_on(const Continuation& from) {
+  next_sequence_ = from.next;
+  over_.settle(from.settled);
+  for (std::uint64_t sequence = from.settled; sequence < from.next; ++sequence)
+    if (!std::ranges::binary_search(from.unfinished, sequence)) over_.insert(sequence);
+  unused_ = from.unused;
+  unused_below_ = from.unused_below;
 }
 
 // What is scheduled next has higher numbers: nothing is scheduled before the error is raised.

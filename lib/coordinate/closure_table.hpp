@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "adoption.hpp"
 #include "remote_value.hpp"
 #include "tfd/coordinate/closure_queue.hpp"
 
@@ -97,8 +98,13 @@ class ClosureTable {
     std::uint64_t updates, others;
   };
   std::optional<DropBelow> take_drop();
-  /// Every number below is over at all workers.
-  std::uint64_t over_below() const { return over_.low(); }
+  /// Every number below is over at all workers; so many of them came to nothing.
+  struct Over {
+    std::uint64_t below, unused;
+  };
+  Over over();
+  /// Before the first closure: numbers go on where those of another coordinator ended.
+  void go_on(const Continuation& from);
 
   // The queue of what makes the resources of one worker: ClosureQueue's.
   void put_for(std::size_t worker, ClosureId resource) { queue_.put_for(worker, resource); }
@@ -108,6 +114,7 @@ class ClosureTable {
  private:
   ClosurePtr remove(ClosureId id);
   void raise_fence(const Closure& closure);
+  void came_to_nothing(const Closure& closure);
 
   ClosureQueue queue_;
   std::unordered_map<ClosureId, ClosurePtr> closures_;
@@ -119,6 +126,8 @@ class ClosureTable {
   std::optional<ClosureId> failed_id_;        // whose error is pending
   bool drop_is_due_ = false;                  // an error: what waits at workers is not to be begun
   variable::AppliedSet over_;                 // sequence numbers that no worker will use any more
+  std::vector<std::uint64_t> unused_;         // of those: that came to nothing, from the last over() on
+  std::uint64_t unused_below_ = 0;            // how many more came to nothing before
   std::vector<std::uint64_t> unsent_fences_;  // sequence numbers that no parameter server may apply any more
   std::size_t fences_ = 0;                    // not yet acknowledged
 };

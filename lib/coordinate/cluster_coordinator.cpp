@@ -268,6 +268,8 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->updates = !call.command && program_.find_function(call.function)->has_updates();
   closure->command = std::move(call.command);
   closure->on_moved = std::move(call.on_moved);
+  closure->sequenced = call.sequence.has_value();
+  closure->call.sequence = call.sequence.value_or(0);
   closure->label = std::move(call.label);
   closure->bytes = argument_bytes(*closure);
   closure->call.function = std::move(call.function);

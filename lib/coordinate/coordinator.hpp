@@ -78,6 +78,9 @@ class Coordinator final : public ClusterCoordinator {
   std::size_t windows() const override;
   int num_replicas_in_sync() const override;
   ParameterServerStrategyV2 strategy() const override;
+  const std::optional<AdoptedRun>& adopted() const override { return adopted_; }
+  Result<void> record_run(std::int64_t first_step) override;
+  Result<void> forget_run() override;
   Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) override;
   Result<void> shutdown_tasks(Deadline deadline) override;
 
@@ -114,7 +117,7 @@ class Coordinator final : public ClusterCoordinator {
   void announce_idle(const Lock& lock);
   void send_aftermath();
   void send_fence(std::size_t server, std::uint64_t sequence);
-  void fence_answered(std::size_t server, std::uint64_t sequence, const Result<bool>& answer);
+  void fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer);
   void settle();
   static void call_back(const ClosurePtrs& closures);
 
@@ -172,6 +175,15 @@ class Coordinator final : public ClusterCoordinator {
   void send_command(const Dispatched& one);
   void end_sessions(Deadline deadline);
 
+  // adoption.cpp
+  struct FoundRun {
+    std::uint64_t epoch;
+    RunRecord record;
+  };
+  std::optional<FoundRun> find_run();
+  Result<bool> adopt(const FoundRun& found);
+  Result<void> keep_run(const std::optional<RunRecord>& record);
+
   // servers.cpp
   Result<void> load_servers(Deadline deadline);
   Result<void> claim_cluster();
@@ -201,8 +213,10 @@ class Coordinator final : public ClusterCoordinator {
   const std::shared_ptr<FetchBoard> board_;  // with the values
   cluster::ClusterConfig config_;
   runtime::Placement placement_;
-  runtime::PackedProgram packed_;  // of both
-  runtime::ReplicaCopies copies_;  // with as many replicas as the first worker said
+  runtime::PackedProgram packed_;      // of both
+  runtime::ReplicaCopies copies_;      // with as many replicas as the first worker said
+  std::optional<AdoptedRun> adopted_;  // since open()
+  bool has_record_ = false;            // parameter server 0 keeps a RunRecord; the caller's thread
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error pending)
@@ -212,7 +226,7 @@ class Coordinator final : public ClusterCoordinator {
   WorkerPool workers_;  // grows on the I/O thread, under the lock
   std::vector<Server> servers_;
   std::unique_ptr<runtime::ParameterServers> ps_;  // those, in their order
-  std::uint64_t settled_ = 0;  // numbers of updates that parameter servers know to be over; I/O thread only
+  std::uint64_t settled_ = 0;  // numbers of updates that parameter servers know to be over; I/O thread, after open()
   bool balance_is_due_ = false;
   std::optional<Error> fatal_;                      // a parameter server was lost: the answer to everything
   std::map<std::uint64_t, IteratorDef> iterators_;  // those that live, in the order of their creation

@@ -112,7 +112,14 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
   };
   ps_ = std::make_unique<runtime::ParameterServers>(*endpoint_, placement_, std::move(policy));
   TFD_TRY(ps_->wait_up(deadline));
-  if (!servers_.empty()) TFD_TRY(claim_cluster());
+  if (!servers_.empty()) {
+    const auto found = options_.adopt ? find_run() : std::nullopt;
+    TFD_TRY(claim_cluster());
+    if (found) {
+      if (TFD_TRY(adopt(*found))) return {};
+      TFD_TRY(claim_cluster());
+    }
+  }
   return ps_->load(packed_, epoch_, Deadline::after(kLoadTimeout));
 }
 

@@ -16,23 +16,35 @@ constexpr Duration kLook = std::chrono::milliseconds(100);
 
 Result<void> Steps::schedule_until(std::int64_t boundary) {
   const std::int64_t most = kStepsAhead * std::max(coordinator_->workers_up(), 1);
-  while (scheduled_ < boundary && outstanding() < most) {
-    Call call{.function = train_.function, .step = scheduled_, .replicas = train_.replicas};
-    if (elements_ > 0) call.most_elements = strategy::elements_of_step(scheduled_, elements_, replicas_);
-    call.on_done = [this](const RemoteValue& value) {
-      if (value.state() != ClosureState::kReady) failed_ = true;
-      ++ended_;
-      notifier_.notify();
-    };
-    auto value = coordinator_->schedule(std::move(call));
-    if (!value) {
-      if (failed_) return {};  // it has raised: take_rest() will see whose error it is
-      return fail(std::move(value).error());
-    }
-    ++scheduled_;
-    steps_.push_back(std::move(*value));
-  }
+  while (scheduled_ < boundary && outstanding() < most)
+    if (!TFD_TRY(schedule({}))) return {};
   return {};
+}
+
+Result<void> Steps::finish(const std::vector<std::uint64_t>& unfinished) {
+  for (const std::uint64_t sequence : unfinished)
+    if (!TFD_TRY(schedule(sequence))) return {};
+  return {};
+}
+
+// False where one has failed meanwhile.
+Result<bool> Steps::schedule(std::optional<std::uint64_t> sequence) {
+  Call call{.function = train_.function, .step = scheduled_, .replicas = train_.replicas};
+  if (elements_ > 0) call.most_elements = strategy::elements_of_step(scheduled_, elements_, replicas_);
+  call.sequence = sequence;
+  call.on_done = [this](const RemoteValue& value) {
+    if (value.state() != ClosureState::kReady) failed_ = true;
+    ++ended_;
+    notifier_.notify();
+  };
+  auto value = coordinator_->schedule(std::move(call));
+  if (!value) {
+    if (failed_) return false;  // it has raised: take_rest() will see whose error it is
+    return fail(std::move(value).error());
+  }
+  ++scheduled_;
+  steps_.push_back(std::move(*value));
+  return true;
 }
 
 std::optional<RemoteValue> Steps::take_next() {

@@ -16,6 +16,7 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr std::size_t kWindow = 2;                           // per worker: one step runs, one waits
+constexpr Duration kLook = std::chrono::milliseconds(100);   // whether the training is interrupted meanwhile
 constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variables to move
 
 /// Steps that a coordinator schedules; it alone changes the variables.
@@ -23,7 +24,8 @@ class CoordinatorDriver final : public strategy::StepDriver {
  public:
   CoordinatorDriver(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
                     const TrainOptions& options)
-      : train_(*program.train),
+      : program_(program),
+        train_(*program.train),
         connect_(connect),
         with_(std::move(coordinator)),
         options_(options),
@@ -38,15 +40,24 @@ class CoordinatorDriver final : public strategy::StepDriver {
   Result<strategy::Evaluated> evaluate(const variable::Checkpoint*) override;
   Result<variable::Checkpoint> export_state() override;
   Result<void> import_state(const variable::Checkpoint& state) override;
-  Result<void> use_averages() override { return coordinator_->use_averages(Deadline::after(kStateTimeout)); }
+  Result<void> use_averages() override;
+  Result<void> end() override {
+    forget();
+    return {};
+  }
 
  private:
+  void forget() {
+    if (!coordinator_->lost()) (void)coordinator_->forget_run();  // what can't be reached can't be adopted
+  }
+  Result<void> finish_adopted(const AdoptedRun& run);
   Result<strategy::Advanced> settle_steps(strategy::StepControl& control, bool interrupted);
   Result<strategy::Advanced> count_rest(strategy::StepControl& control, const Result<void>& joined);
   Result<void> count(strategy::StepControl& control, std::int64_t step, const RemoteValue& value) const {
     return control.count({.step = step, .metrics = value.outcome().metrics});
   }
 
+  const program::Program& program_;
   const program::TrainDef& train_;
   const Connect& connect_;
   CoordinatorOptions with_;
@@ -63,6 +74,7 @@ Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from
   with_.window = std::min(with_.window, kWindow);
   with_.keep_going = false;
   with_.first_step = from.step;
+  if (!from.run.empty()) with_.adopt = Adoption{from.run, from.step};
   with_.on_worker = [this](const WorkerChange& change) {
     const std::scoped_lock lock(mutex_);
     changes_.push_back(change);
@@ -71,14 +83,35 @@ Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from
   coordinator_ = TFD_TRY(connect_(std::move(with_)));
   connected_ = coordinator_.get();
   if (options_.interrupts->stopping()) coordinator_->stop_evaluating();
-  if (from.state != nullptr) TFD_TRY(import_state(*from.state), from.state->path);
-  steps_.begin(*coordinator_, from.step);
-  strategy::Begun begun{.step = from.step};
+  const auto& adopted = coordinator_->adopted();
+  if (!adopted && from.state != nullptr) TFD_TRY(import_state(*from.state), from.state->path);
+  steps_.begin(*coordinator_, adopted ? adopted->step : from.step);
+  strategy::Begun begun{.adopted = adopted.has_value()};
   const int replicas = coordinator_->num_replicas_in_sync();
-  if (options_.epoch_elements == 0 || train_.replicas != program::Replicas::kEach || replicas == 1) return begun;
-  steps_.share(options_.epoch_elements, replicas);  // a step takes as many elements as there are replicas
-  begun.steps = strategy::steps_over(options_.epoch_elements, replicas);
+  if (options_.epoch_elements != 0 && train_.replicas == program::Replicas::kEach && replicas > 1) {
+    steps_.share(options_.epoch_elements, replicas);  // a step takes as many elements as there are replicas
+    begun.steps = strategy::steps_over(options_.epoch_elements, replicas);
+  }
+  if (adopted)
+    TFD_TRY(finish_adopted(*adopted), "finishing the steps that an earlier coordinator began");
+  else if (program_.find_function(train_.function)->has_updates())
+    TFD_TRY(coordinator_->record_run(from.step));
+  begun.step = steps_.counted();
   return begun;
+}
+
+// A step that only some parameter servers have: until the others have it, too, no state is one of a step.
+Result<void> CoordinatorDriver::finish_adopted(const AdoptedRun& run) {
+  TFD_TRY(steps_.finish(run.unfinished));
+  Deadline limit = Deadline::never();
+  while (!steps_.idle()) {
+    if (options_.interrupts->stopping() && limit.is_never()) limit = Deadline::after(options_.grace / 2);
+    const auto joined = coordinator_->join(Deadline::after(kLook).earlier_of(limit));
+    while (steps_.take_next()) continue;
+    if (joined) continue;
+    if (joined.error().code != Code::kDeadlineExceeded || limit.expired()) return fail(joined.error());
+  }
+  return {};
 }
 
 void CoordinatorDriver::describe(JsonLine& start) const {
@@ -92,6 +125,7 @@ Result<strategy::Advanced> CoordinatorDriver::advance(strategy::StepControl& con
     TFD_TRY(tell_news(control));
     while (const auto step = steps_.take_next()) TFD_TRY(count(control, steps_.counted(), *step));
     if (steps_.failed()) {
+      forget();  // who comes next begins with what is known to be good
       auto rest = TFD_TRY(count_rest(control, coordinator_->join(Deadline::never())));
       return rest.end_of_data ? Result<strategy::Advanced>(std::move(rest))
                               : fail(Code::kInternal, "a step failed without an error");
@@ -156,7 +190,13 @@ Result<variable::Checkpoint> CoordinatorDriver::export_state() {
   return checkpoint;
 }
 
+Result<void> CoordinatorDriver::use_averages() {
+  TFD_TRY(coordinator_->forget_run());
+  return coordinator_->use_averages(Deadline::after(kStateTimeout));
+}
+
 Result<void> CoordinatorDriver::import_state(const variable::Checkpoint& state) {
+  TFD_TRY(coordinator_->forget_run());
   return coordinator_->import_state(state.state, Deadline::after(kStateTimeout));
 }
 

@@ -224,6 +224,14 @@ CoordinationClient ParameterServers::coordination(CoordinationScope scope) {
   });
 }
 
+Result<std::vector<variable::SequenceHistory>> ParameterServers::adopt(std::uint64_t from, std::uint64_t epoch,
+                                                                       Deadline deadline) {
+  auto histories = TFD_TRY(ask_all<variable::SequenceHistory>(
+      [&](TaskClient& task, auto done) { task.adopt(from, epoch, deadline, std::move(done)); }));
+  set_epoch(epoch);
+  return histories;
+}
+
 Result<std::vector<TaskStatus>> ParameterServers::status(Deadline deadline) {
   return ask_all<TaskStatus>([&](TaskClient& task, auto done) { task.status(deadline, std::move(done)); });
 }

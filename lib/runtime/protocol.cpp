@@ -10,8 +10,6 @@ namespace {
 
 using transport::Message;
 
-constexpr std::size_t kLeastText = 4;  // an empty one
-
 void put_names(Writer& out, const std::vector<std::string>& names) {
   out.count(names.size());
   for (const std::string& name : names) out.put(name);
@@ -325,51 +323,6 @@ Result<GiveBack> decode_give_back(const Message& message) {
   Reader in(message, Kind::kGiveBack);
   const GiveBack out{message.epoch, in.number<std::uint64_t>()};
   TFD_TRY(in.end("give back"));
-  return out;
-}
-
-Message encode(const Settle& settle) {
-  Writer out;
-  out.put(settle.below);
-  return make_message(Kind::kSettle, out, {}, settle.epoch);
-}
-
-Result<Settle> decode_settle(const Message& message) {
-  Reader in(message, Kind::kSettle);
-  const Settle out{message.epoch, in.number<std::uint64_t>()};
-  TFD_TRY(in.end("settle"));
-  return out;
-}
-
-Message encode(const UpdateRequest& request, Kind kind) {
-  Writer out;
-  out.put(request.sequence);
-  out.put(request.client);
-  std::vector<tensor::Tensor> tensors;
-  out.count(request.updates.size());
-  for (const variable::Update& update : request.updates) {
-    out.put(update.kind);
-    out.put(update.variable);
-    tensors.push_back(update.value);
-    if (variable::updates_rows(update.kind)) tensors.push_back(update.indices);
-  }
-  return make_message(kind, out, std::move(tensors), request.epoch);
-}
-
-Result<UpdateRequest> decode_update(const Message& message) {
-  Reader in(message);
-  UpdateRequest out;
-  out.epoch = message.epoch;
-  out.sequence = in.number<std::uint64_t>();
-  out.client = in.number<std::uint64_t>();
-  for (std::size_t left = in.count(1 + kLeastText); left > 0 && in.is_good(); --left) {
-    variable::Update& update = out.updates.emplace_back();
-    update.kind = in.choice(variable::UpdateKind::kNonfiniteScale);
-    update.variable = in.text();
-    update.value = in.tensor();
-    if (variable::updates_rows(update.kind)) update.indices = in.tensor();
-  }
-  TFD_TRY(in.end("update"));
   return out;
 }
 

@@ -39,6 +39,7 @@ enum class Kind : std::uint16_t {
   kBringProgram = 19,  // answered when it is there, before anything is done with it
   kClaim = 20,         // of a parameter server: an epoch
   kCoordinate = 21,    // coordination.hpp
+  kAdopt = 22,         // of a parameter server: its run goes on as another epoch; answered with its history
 };                     // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -80,12 +81,18 @@ struct GiveBack {
 struct Settle {
   std::uint64_t epoch = 0;
   std::uint64_t below = 0;
+  std::uint64_t unused = 0;  // of the numbers below, those that came to nothing
+};
+struct Adopt {
+  std::uint64_t epoch = 0;  // the new one
+  std::uint64_t from = 0;   // that of the run
 };
 struct UpdateRequest {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
   std::vector<variable::Update> updates;
   std::uint64_t client = 0;  // whose sequence numbers these are; 0: the coordinator's
+  bool is_fence = false;     // the number comes to nothing: an update of it that is still on its way is dropped
 };
 
 // decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
@@ -112,6 +119,11 @@ transport::Message encode(const Settle& settle);
 Result<Settle> decode_settle(const transport::Message& message);
 transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
 Result<UpdateRequest> decode_update(const transport::Message& message);
+transport::Message encode(const Adopt& adopt);
+Result<Adopt> decode_adopt(const transport::Message& message);
+/// The answer to that.
+transport::Message encode_history(const variable::SequenceHistory& history);
+Result<variable::SequenceHistory> decode_history(const transport::Message& message);
 transport::Message encode(const Claim& claim);
 Result<Claim> decode_claim(const transport::Message& message);
 /// The answer to a claim.

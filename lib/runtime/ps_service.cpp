@@ -155,12 +155,30 @@ void PsService::loaded(Loading& loading) {
   if (loading.store && epoch != epoch_ && !is_older(epoch, epoch_)) {
     served_ = std::make_shared<ServedVariables>(std::move(**loading.store), executor_);
     has_modules_ = loading.has_modules;
-    epoch_ = epoch;
-    for (WaitingRead& read : std::exchange(waiting_, {}))
-      read.responder.reply(
-          fail(Code::kPermissionDenied, "{} belongs to another coordinator by now (epoch {})", name_, epoch));
+    epoch_is(epoch);
   }
   loading.responder->reply(encode_empty(Kind::kLoadProgram));
+}
+
+void PsService::epoch_is(std::uint64_t epoch) {
+  epoch_ = epoch;
+  for (WaitingRead& read : std::exchange(waiting_, {}))
+    read.responder.reply(
+        fail(Code::kPermissionDenied, "{} belongs to another coordinator by now (epoch {})", name_, epoch));
+}
+
+void PsService::adopt(const transport::Message& request, transport::Responder responder) {
+  responder.reply(adopt(request));
+}
+
+// What was admitted is done, whoever goes on.
+Result<transport::Message> PsService::adopt(const transport::Message& request) {
+  const Adopt adopt = TFD_TRY(decode_adopt(request));
+  if (loading_ > 0 || epoch_ == 0 || (epoch_ != adopt.from && epoch_ != adopt.epoch))
+    return fail(Code::kFailedPrecondition, "{} has no run of epoch {} to go on with", name_, adopt.from);
+  newest_ = adopt.epoch;
+  epoch_is(adopt.epoch);
+  return encode_history(served_->store().history());
 }
 
 void PsService::handle(const transport::Caller& caller, const transport::Message& request,
@@ -315,6 +333,10 @@ Result<void> PsService::update(const transport::Message& request, transport::Res
   UpdateRequest update = TFD_TRY(decode_update(request));
   ++updates_;
   updated_ = Clock::now();
+  if (update.is_fence) {
+    responder.reply(encode_flag(Kind::kUpdate, served_->store().fence(update.sequence)));
+    return {};
+  }
   auto admission = TFD_TRY(served_->store().admit(update.sequence, update.updates, update.client));
   ServedVariables::Request change{.done = {}, .responder = std::move(responder)};
   change.targets = std::move(admission.targets);
@@ -377,7 +399,8 @@ Result<void> PsService::change(Kind kind, std::vector<variable::Update> updates,
 }
 
 Result<void> PsService::settle(const transport::Message& request, transport::Responder& responder) {
-  served_->store().settle(TFD_TRY(decode_settle(request)).below);
+  const Settle settle = TFD_TRY(decode_settle(request));
+  served_->store().settle(settle.below, settle.unused);
   served_->start({.targets = served_->all(),
                   .is_small = true,
                   .done = [](const Error*) -> Result<transport::Message> { return encode_empty(Kind::kSettle); },

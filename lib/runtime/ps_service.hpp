@@ -41,6 +41,8 @@ class PsService {
   /// Makes the variables that the placement gives to this task, unless they are those of this epoch already; answered
   /// when they are there. TaskServer has looked at the epochs of this and of all other requests.
   void load_program(LoadProgram load, transport::Responder responder);
+  /// The run goes on as another epoch.
+  void adopt(const transport::Message& request, transport::Responder responder);
   /// Any other request.
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
   /// What it waits for, and the states that it moves, are given up.
@@ -67,6 +69,8 @@ class PsService {
     std::vector<std::string> names;
     transport::Responder responder;
   };
+  Result<transport::Message> adopt(const transport::Message& request);
+  void epoch_is(std::uint64_t epoch);
   void run_loads();
   void loaded(Loading& loading);
 

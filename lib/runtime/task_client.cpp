@@ -184,8 +184,19 @@ void TaskClient::update(std::uint64_t epoch, std::uint64_t sequence, const std::
                     decoded(std::move(done), decode_flag));
 }
 
-void TaskClient::settle(std::uint64_t epoch, std::uint64_t below, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode(Settle{epoch, below}), deadline, acknowledged(std::move(done)));
+void TaskClient::fence(std::uint64_t epoch, std::uint64_t sequence, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode(UpdateRequest{epoch, sequence, {}, 0, true}), deadline,
+                    acknowledged(std::move(done)));
+}
+
+void TaskClient::settle(std::uint64_t epoch, std::uint64_t below, std::uint64_t unused, Deadline deadline,
+                        Callback<void> done) {
+  endpoint_.request(peer_, encode(Settle{epoch, below, unused}), deadline, acknowledged(std::move(done)));
+}
+
+void TaskClient::adopt(std::uint64_t from, std::uint64_t epoch, Deadline deadline,
+                       Callback<variable::SequenceHistory> done) {
+  endpoint_.request(peer_, encode(Adopt{epoch, from}), deadline, decoded(std::move(done), decode_history));
 }
 
 void TaskClient::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline,

@@ -49,6 +49,7 @@ EpochRule epoch_rule_of(std::uint16_t kind) {
       return EpochRule::kScoped;
     case Kind::kBringProgram:
     case Kind::kLoadProgram:
+    case Kind::kAdopt:
       return EpochRule::kBegins;
     default:
       return EpochRule::kRun;
@@ -150,6 +151,7 @@ class Server final : public TaskServer {
     if (worker_ && static_cast<Kind>(request.kind) == Kind::kGiveBack) return responder.reply(give_back(request));
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder));
     if (static_cast<Kind>(request.kind) == Kind::kClaim) return claim(caller, request, std::move(responder));
+    if (static_cast<Kind>(request.kind) == Kind::kAdopt) return ps_.adopt(request, std::move(responder));
     ps_.handle(caller, request, std::move(responder));
   }
 

@@ -33,6 +33,7 @@ namespace tfd::runtime {
 
 inline constexpr std::size_t kMostInMetadata = 256 * 1024;       // a transport takes 1 MiB
 inline constexpr std::size_t kMostBody = std::size_t{64} << 20;  // names become larger when they are read
+inline constexpr std::size_t kLeastText = 4;                     // an empty one
 inline constexpr std::string_view kBodyBehind{"\0", 1}, kBodyInTensor{"\1", 1};
 
 inline tensor::Tensor bytes_tensor(std::string_view bytes) {

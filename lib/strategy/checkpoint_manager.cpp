@@ -94,7 +94,7 @@ Result<void> CheckpointManager::begin() {
   if (!are_saved()) return {};
   const std::string& directory = train_.checkpoint->directory;
   if (options_.start_over) return start_over();
-  if (index_.run.empty()) index_.run = variable::make_run_id();
+  run();
   const auto is_latest = [this](const auto& one) { return one.second == path_; };
   auto& own = index_.checkpoints;  // what was passed over isn't gone back to
   own.erase(std::ranges::find_if(own, is_latest) == own.end() ? own.begin() : std::ranges::find_if(own, is_latest) + 1,
@@ -118,7 +118,7 @@ Result<void> CheckpointManager::start_over() {
       moved.push_back(entry->path());
   }
   if (error) return fail_errno(error.value(), fmt::format("cannot list {}", directory.string()));
-  index_ = {.run = variable::make_run_id()};
+  index_ = {.run = run()};
   if (moved.empty()) return variable::write_checkpoint_index(directory.string(), index_);
   const fs::path place =
       TFD_TRY(variable::make_place_aside(directory.string(), old && !old->run.empty() ? old->run : "run"));
@@ -132,6 +132,11 @@ Result<void> CheckpointManager::start_over() {
                                                  place.string()));
   if (options_.say) options_.say(fmt::format("starting over: the earlier run is in {}", place.string()));
   return {};
+}
+
+const std::string& CheckpointManager::run() {
+  if (are_saved() && index_.run.empty()) index_.run = variable::make_run_id();
+  return index_.run;
 }
 
 Deadline CheckpointManager::next_time() const {

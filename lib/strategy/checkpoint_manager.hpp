@@ -59,8 +59,8 @@ class CheckpointManager {
   /// Of the newest one that was found or saved; -1: none.
   std::int64_t step() const { return step_; }
   const std::string& path() const { return path_; }
-  /// Whose the checkpoints are that are saved; empty before begin() where there was none.
-  const std::string& run() const { return index_.run; }
+  /// Whose the checkpoints are that are saved; empty where none are.
+  const std::string& run();
   /// The variables aren't any more what was saved at this step.
   void invalidate() { step_ = -1; }
   /// "the same command continues from …": what somebody must know whose run has failed.

@@ -42,7 +42,9 @@ class TrainLoop final : public StepControl {
  private:
   bool evaluates() const { return role_.evaluates && train_.evaluate.has_value(); }
   bool is_stopping() const { return options_.interrupts->stopping(); }
-  bool nothing_left() const { return checkpoints_.ended() || (train_.steps && first_step_ >= *train_.steps); }
+  bool nothing_left() const {
+    return checkpoints_.ended() || (!adopted_ && train_.steps && first_step_ >= *train_.steps);
+  }
   Deadline time_limit() const;
   /// The next multiple; never where there is none.
   static std::int64_t after(std::int64_t step, std::int64_t every) {
@@ -88,6 +90,7 @@ class TrainLoop final : public StepControl {
   std::optional<variable::Checkpoint> restored_;  // what it goes on from, while it begins
   std::optional<variable::Checkpoint> initial_;   // what --checkpoint names, where there is nothing to go on from
   bool has_begun_ = false;
+  bool adopted_ = false;  // nothing has saved yet where it begins
   std::int64_t first_step_ = 0;
   std::int64_t step_ = 0;   // the global one, as last told
   std::int64_t until_ = 0;  // of the advance that is under way
@@ -203,16 +206,23 @@ Result<void> TrainLoop::begin() {
   const bool is_known = nothing_left() && !role_.has_others;  // who may train something else already
   if (is_known) say_nothing_left();
   const auto& from = restored_ ? restored_ : initial_;
-  const Begun begun = TFD_TRY(driver_.begin({from ? &*from : nullptr, first_step_, checkpoints_.ended().has_value()}));
+  const Begun begun = TFD_TRY(driver_.begin({.state = from ? &*from : nullptr,
+                                             .step = first_step_,
+                                             .is_over = checkpoints_.ended().has_value(),
+                                             .run = is_known ? std::string() : checkpoints_.run()}));
   has_begun_ = true;
+  adopted_ = begun.adopted;
   if (begun.steps) stated_steps_ = std::exchange(train_.steps, begun.steps);
   first_step_ = step_ = begun.step;
   if (nothing_left() && !is_known) say_nothing_left();
-  if (begun.joined && initial_)
+  const bool goes_on = begun.joined || begun.adopted;
+  if (goes_on && initial_)
     report_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
-  if (!begun.joined) checkpoints_.say_beginning(restored_, initial_);
+  if (begun.adopted)
+    report_.say(fmt::format("continuing at step {}: the parameter servers still have all of it", first_step_));
+  if (!goes_on) checkpoints_.say_beginning(restored_, initial_);
   if (!nothing_left()) TFD_TRY(checkpoints_.begin());
-  TFD_TRY(go_on_judging(begun.joined || restored_.has_value()));
+  TFD_TRY(go_on_judging(goes_on || restored_.has_value()));
   TFD_TRY(say_start(begun.joined));
   restored_.reset();
   initial_.reset();
@@ -241,6 +251,8 @@ Result<void> TrainLoop::say_start(bool joined) const {
   driver_.describe(start);
   if (joined)
     start.add_raw("joined", "true");
+  else if (adopted_)
+    start.add_raw("adopted", "true");
   else if (!checkpoints_.path().empty())
     start.add("resumed_from", checkpoints_.path());
   else if (initial_)

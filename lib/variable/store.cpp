@@ -198,6 +198,29 @@ Result<VariableStore::Admission> VariableStore::admit(std::uint64_t sequence, co
   return admission;
 }
 
+void VariableStore::settle(std::uint64_t below, std::uint64_t unused) {
+  applied_.settle(below);
+  if (below <= settled_) return;
+  settled_ = below;
+  unused_ = unused;
+  fenced_.erase(fenced_.begin(), fenced_.lower_bound(below));
+}
+
+bool VariableStore::fence(std::uint64_t sequence) {
+  if (applied_.contains(sequence)) return false;
+  applied_.insert(sequence);
+  fenced_.insert(sequence);
+  return true;
+}
+
+SequenceHistory VariableStore::history() const {
+  return {.settled = settled_,
+          .unused = unused_,
+          .low = applied_.low(),
+          .above = {applied_.above().begin(), applied_.above().end()},
+          .fenced = {fenced_.begin(), fenced_.end()}};
+}
+
 Result<std::size_t> VariableStore::admit(const Update& update) const {
   const std::size_t target = TFD_TRY(find(update.variable));
   TFD_TRY(check(target, update));

@@ -115,6 +115,7 @@ ones='{"op": "create_per_worker_dataset", "dataset": "ones"}'
   step=$(ls ck | tail -n 1 | sed 's/step-0*//; s/\..*//')
   exec 6>&-
   rm events && mkfifo events && exec 6<>events
+  kill -KILL "$(task_pid ps:0)" "$(task_pid ps:1)" # or it would go on without one
   coordinate program.json --cluster spec.json --set "train.steps=$((step + 50))"
   event ".event == \"start\" and .step == $step"
   event '.event == "end" and .reason == "done"'

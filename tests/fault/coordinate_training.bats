@@ -101,14 +101,50 @@ train() {
   for n in "$n0" "$n1"; do [ "$n" -ge "$saved" ] && [ "$n" -le $((saved + 2)) ]; done
 }
 
-@test "fault: a killed coordinator is continued by the same command" {
+@test "fault: coordinators that are killed are continued by the same command: no step is lost, and none counts twice" {
+  serve --jobs worker=2,ps=2
+  train 100000000 --keep-servers
+  event '.event == "checkpoint" and .step == 2000'
+  local step=2000 run
+  for run in 1 2 3 4; do
+    kill_coordinator
+    coordinate program.json --cluster spec.json --keep-servers
+    event ".event == \"start\" and .adopted and .step >= $step"
+    step=$(jq .step <<<"$EVENT")
+    grep -q "continuing at step $step: the parameter servers still have all of it" talk
+    event ".event == \"step\" and .step >= $step + 150 * $run"
+    step=$(jq .step <<<"$EVENT")
+  done
+  kill -TERM "$COORDINATOR"
+  event '.event == "end" and .reason == "interrupted"'
+  step=$(jq .step <<<"$EVENT")
+  coordinator_ends 75
+  [ "$(counts_in ck)" = "$step $step $step" ]
+  # An orderly end leaves nothing to adopt.
+  coordinate program.json --cluster spec.json --set "train.steps=$((step + 500))"
+  event ".event == \"start\" and .step == $step and .resumed_from != null"
+  event '.event == "end" and .reason == "done"'
+  coordinator_ends 0
+  [ "$(counts_in ck)" = "$((step + 500)) $((step + 500)) $((step + 500))" ]
+}
+
+is_another_ps() { # PID
+  local pid
+  pid=$(task_pid ps:1) && [ "$pid" != "$1" ]
+}
+
+@test "fault: where a parameter server died with the coordinator, the newest checkpoint is what continues" {
   serve --jobs worker=2,ps=2
   train 100000000
   event '.event == "checkpoint" and .step == 2000'
   kill_coordinator
-  coordinate program.json --cluster spec.json --set train.steps=9000
-  event '.event == "start" and .step >= 2000 and .step % 1000 == 0'
-  event '.event == "end" and .reason == "done" and .step == 9000'
+  local gone
+  gone=$(task_pid ps:1)
+  kill -KILL "$gone"
+  until_true is_another_ps "$gone"
+  coordinate program.json --cluster spec.json --set train.steps=50000
+  event '.event == "start" and .step >= 2000 and .step % 1000 == 0 and .resumed_from != null'
+  event '.event == "end" and .reason == "done" and .step == 50000'
   coordinator_ends 0
-  [ "$(counts_in ck)" = "9000 9000 9000" ]
+  [ "$(counts_in ck)" = "50000 50000 50000" ]
 }

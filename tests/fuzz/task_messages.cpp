@@ -58,6 +58,9 @@ constexpr std::array kCodecs{
     codec<runtime::decode_give_back>(Kind::kGiveBack),
     codec<runtime::decode_settle>(Kind::kSettle),
     codec<runtime::decode_update>(Kind::kUpdate),
+    codec<runtime::decode_adopt>(Kind::kAdopt),
+    Codec{static_cast<std::uint16_t>(Kind::kAdopt),
+          [](const Message& message) { check(message, runtime::decode_history, runtime::encode_history); }},
     codec<runtime::decode_status>(Kind::kStatus),
     Codec{static_cast<std::uint16_t>(Kind::kLoadProgram),
           [](const Message& message) {

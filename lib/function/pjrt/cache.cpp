@@ -11,8 +11,8 @@
 #include <fstream>
 #include <vector>
 
-#include "sha256.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/file.hpp"
 

@@ -7,7 +7,7 @@
 #include "executable.hpp"
 #include "platforms.hpp"
 #include "proto.hpp"
-#include "sha256.hpp"
+#include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::function {

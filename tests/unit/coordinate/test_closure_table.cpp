@@ -29,9 +29,9 @@ TEST_CASE("closure table: only closures that update get sequence numbers that pa
   CHECK(first->call.sequence == 0);
   CHECK(second->call.sequence == 1);
   table.complete(second, {});
-  CHECK(table.over_below() == 0);
+  CHECK(table.over().below == 0);
   table.complete(first, {});
-  CHECK(table.over_below() == 2);
+  CHECK(table.over().below == 2);
   CHECK(state_of(first) == ClosureState::kReady);
 }
 
@@ -51,6 +51,42 @@ TEST_CASE("closure table: one that ends well after another attempt is fenced: th
   CHECK_FALSE(table.is_over());
   table.fence_acknowledged();
   CHECK(table.is_over());
+}
+
+TEST_CASE("closure table: of the numbers that are over it knows how many came to nothing") {
+  ClosureTable table(0, false);
+  table.set_servers(1);
+  const ClosurePtr first = add(table, true), second = add(table, true), third = add(table, true);
+  for (int i = 0; i < 3; ++i) table.take();
+  CHECK(table.put_back(second->id, kLost) == nullptr);
+  CHECK(table.drop_queued().size() == 1);
+  CHECK(table.over().below == 0);
+  table.complete(first, {});
+  CHECK(table.over().below == 2);
+  CHECK(table.over().unused == 1);
+  table.complete(third, {});
+  CHECK(table.over().below == 3);
+  CHECK(table.over().unused == 1);
+}
+
+TEST_CASE("closure table: goes on with the numbers of another one, and gives those again that aren't over") {
+  ClosureTable table(0, false);
+  table.go_on({.next = 8, .done = 6, .unfinished = {5}, .settled = 4, .unused_below = 1, .unused = {6}});
+  CHECK(table.over().below == 5);
+  CHECK(table.over().unused == 1);
+  auto again = std::make_shared<Closure>();  // with the table
+  again->updates = again->sequenced = true;
+  again->call.sequence = 5;
+  table.add(again);
+  again->value = std::make_shared<RemoteValue::Shared>(again->id, std::make_shared<FetchBoard>());
+  const ClosurePtr next = add(table, true);
+  table.take();
+  table.take();
+  CHECK(again->call.sequence == 5);
+  CHECK(next->call.sequence == 8);
+  table.complete(again, {});
+  CHECK(table.over().below == 8);
+  CHECK(table.over().unused == 2);
 }
 
 TEST_CASE("closure table: a first attempt that ends well needs no fence") {

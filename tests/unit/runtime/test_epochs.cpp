@@ -63,7 +63,10 @@ class Asker {
     add.operator()<void>("import", [&](auto by, auto done) { ps_.import_state(state, by, done); });
     add.operator()<State>("export", [&](auto by, auto done) { ps_.export_state(by, done); });
     add.operator()<void>("averages", [&](auto by, auto done) { ps_.use_averages(by, done); });
-    add.operator()<void>("settle", [&](auto by, auto done) { ps_.settle(epoch_, 1000, by, done); });
+    add.operator()<void>("settle", [&](auto by, auto done) { ps_.settle(epoch_, 1000, 0, by, done); });
+    add.operator()<void>("fence", [&](auto by, auto done) { ps_.fence(epoch_, 0, by, done); });
+    add.operator()<variable::SequenceHistory>(
+        "adopt", [&](auto by, auto done) { ps_.adopt(SmallCluster::kEpoch, epoch_, by, done); });
     add.operator()<void>("load worker", [&](auto by, auto done) { worker_.load_program(packed, epoch_, by, done); });
     add.operator()<void>("iterator", [&](auto by, auto done) { worker_.create_iterator("it", "numbers", by, done); });
     add.operator()<void>("drop iterator", [&](auto by, auto done) { worker_.drop_iterator("it", by, done); });

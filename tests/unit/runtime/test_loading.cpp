@@ -3,6 +3,7 @@
 // Programs on their way to tasks: large ones, and to many.
 #include <unistd.h>
 
+#include <deque>
 #include <fstream>
 #include <mutex>
 

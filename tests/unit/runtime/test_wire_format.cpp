@@ -121,8 +121,29 @@ TEST_CASE("wire format: a placement names parameter servers that there are, and 
   }
 }
 
+TEST_CASE("wire format: a history counts upwards, and has no more in it than there can be") {
+  using variable::SequenceHistory;
+  const SequenceHistory history{.settled = 3, .unused = 1, .low = 5, .above = {7, 9}, .fenced = {4, 9}};
+  const auto read = decode_history(encode_history(history));
+  REQUIRE(read);
+  CHECK(read->unused == 1);
+  CHECK(read->above == history.above);
+  CHECK(read->fenced == history.fenced);
+  CHECK_FALSE(decode_history(encode_history(SequenceHistory{.above = {9, 7}})));
+  CHECK_FALSE(decode_history(encode_history(SequenceHistory{.above = {7, 7}})));
+  CHECK_FALSE(decode_history(encode_history(SequenceHistory{.settled = 3, .low = 2})));
+  CHECK_FALSE(decode_history(encode_history(SequenceHistory{.settled = 3, .unused = 4, .low = 3})));
+}
+
+TEST_CASE("wire format: only an empty update is a fence") {
+  UpdateRequest fence{.epoch = 1, .sequence = 2, .is_fence = true};
+  CHECK(decode_update(encode(fence))->is_fence);
+  fence.updates.push_back({variable::UpdateKind::kAssign, "v", tensor::Tensor::scalar(tensor::DType::kS32, 1)});
+  CHECK_FALSE(decode_update(encode(fence)));
+}
+
 TEST_CASE("wire format: a message of another kind isn't taken for it") {
-  const auto settle = encode(Settle{1, 2});
-  CHECK(decode_settle(settle).has_value());
-  CHECK_FALSE(decode_give_back(settle).has_value());  // of the same layout
+  const auto adopt = encode(Adopt{1, 2});
+  CHECK(decode_adopt(adopt).has_value());
+  CHECK_FALSE(decode_give_back(adopt).has_value());  // of the same layout
 }

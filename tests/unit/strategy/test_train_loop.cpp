@@ -392,6 +392,25 @@ TEST_CASE(
   CHECK(run.logged.size() == 3);
 }
 
+TEST_CASE("train loop: an adopted run goes on at its own step, and saves what nobody has saved yet") {
+  const Directory directory;
+  const std::string train = R"("steps": 30, )" + saving(directory, R"(, "every": 10)");
+  Run run(train);
+  run.driver.found = Begun{.step = 17, .adopted = true};
+  const auto summary = run.run_well();
+  CHECK(summary.reason == "done");
+  CHECK(summary.first_step == 17);
+  CHECK(run.driver.calls == Strings{"begin 0", "advance 20", "export 20", "advance 30", "export 30", "end"});
+  CHECK(run.events.front()["adopted"] == true);
+  CHECK_FALSE(run.events.front().contains("resumed_from"));
+  // Its coordinator died between the last step and the last checkpoint.
+  const Directory other;
+  Run over(R"("steps": 30, )" + saving(other, ""));
+  over.driver.found = Begun{.step = 30, .adopted = true};
+  CHECK(over.run_well().reason == "done");
+  CHECK(over.driver.calls == Strings{"begin 0", "export 30", "end"});
+}
+
 TEST_CASE("train loop: who neither saves nor evaluates trains until the steps are made, or the chief ends it") {
   const Directory directory;
   const std::string train =

@@ -86,6 +86,30 @@ TEST_CASE("store: applies every sequence number once") {
   CHECK(read(store, "b") == std::vector<float>{0});
 }
 
+TEST_CASE("store: knows what became of every number that isn't settled") {
+  VariableStore store = store_of_two();
+  REQUIRE(store.apply(0, {gradient("b", {1})}));
+  REQUIRE(store.apply(2, {}));  // a step, though nothing of it was for this store
+  CHECK(store.fence(3));
+  CHECK(store.apply(3, {gradient("b", {1})}) == false);  // late
+  CHECK_FALSE(store.fence(2));
+  REQUIRE(store.apply(5, {gradient("b", {1})}));
+  CHECK(read(store, "b") == std::vector<float>{1});
+  auto history = store.history();
+  CHECK(history.settled == 0);
+  CHECK(history.low == 1);
+  CHECK(history.above == std::vector<std::uint64_t>{2, 3, 5});
+  CHECK(history.fenced == std::vector<std::uint64_t>{3});
+  store.settle(5, 2);
+  store.settle(3, 1);  // late
+  history = store.history();
+  CHECK(history.settled == 5);
+  CHECK(history.unused == 2);
+  CHECK(history.low == 6);
+  CHECK(history.above.empty());
+  CHECK(history.fenced.empty());
+}
+
 TEST_CASE("store: applies all updates of a closure or none") {
   VariableStore store = store_of_two();
   auto result = store.apply(0, {gradient("w", {1, 1}), gradient("b", {1, 2})});

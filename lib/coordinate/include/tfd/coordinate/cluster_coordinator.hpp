@@ -94,6 +94,8 @@ struct Call {
   std::optional<runtime::ShellCommand> command = {};
   /// Called when the worker that had it was lost, with its name and why: it is run again elsewhere. On the I/O thread.
   std::function<void(const std::string& task, const std::string& reason)> on_moved = {};
+  /// Of an AdoptedRun: its own number. What a parameter server has of it already is dropped there.
+  std::optional<std::uint64_t> sequence = {};
   std::string label = {};  // what messages call it, as "line 7"; empty: "closure" and its number
 };
 
@@ -123,6 +125,16 @@ struct ParameterServerStrategyV2 {
   runtime::Placement placement;  // of variables on parameter servers: round-robin, in the order of the program
 };
 
+/// A training that stands on the parameter servers though its coordinator is gone.
+struct Adoption {
+  std::string run;               // the id of its checkpoints
+  std::int64_t newer_than = -1;  // it isn't wanted where it hasn't come further than that step
+};
+struct AdoptedRun {
+  std::int64_t step = 0;                       // so many are done, the unfinished ones not counted
+  std::vector<std::uint64_t> unfinished = {};  // Call::sequence of those that only some parameter servers have
+};
+
 struct WorkerChange {
   std::string task;   // "worker:1"
   bool lost = false;  // else it is back
@@ -143,6 +155,9 @@ struct CoordinatorOptions {
   Duration rejoin = std::chrono::seconds(30);
   /// Takes the cluster from another coordinator that has it and answers; else kPermissionDenied says which.
   bool take_over = false;
+  /// The training that this coordinator makes, which has checkpoints. If the parameter servers all have it, of the same
+  /// program and unfinished, it goes on as it stands there: see ClusterCoordinator::adopted().
+  std::optional<Adoption> adopt = {};
   /// Where the run goes on: shuffles with a seed begin with other elements than where it began, at step 0.
   std::int64_t first_step = 0;
   /// TensorFlow's way with a shuffle that states a seed: the same order on every worker, in every run. Else workers
@@ -240,6 +255,14 @@ class ClusterCoordinator {
   virtual int num_replicas_in_sync() const = 0;
   /// As it is now.
   virtual ParameterServerStrategyV2 strategy() const = 0;
+  /// What CoordinatorOptions::adopt has found: the variables are its own, and its unfinished steps come first. nullopt:
+  /// the variables have their initial values.
+  virtual const std::optional<AdoptedRun>& adopted() const = 0;
+  /// From now on, until forget_run(), who comes after this one may adopt it. `first_step` was its step before its first
+  /// closure, and every closure since that updates variables is a step. With CoordinatorOptions::adopt; else nothing.
+  virtual Result<void> record_run(std::int64_t first_step) = 0;
+  /// It is over, or its variables are going to be other ones than its steps have made.
+  virtual Result<void> forget_run() = 0;
   /// Tells every task to stop and waits for their answers.
   virtual Result<void> shutdown_tasks(Deadline deadline) = 0;
 };

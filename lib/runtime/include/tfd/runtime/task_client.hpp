@@ -213,9 +213,14 @@ class TaskClient {
   /// Every client counts its own sequence; 0 is the coordinator and its workers.
   void update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
               Deadline deadline, Callback<bool> done, std::uint64_t client = 0);
+  /// Of a closure that comes to nothing, or was tried before: updates of this sequence that still come are dropped.
+  void fence(std::uint64_t epoch, std::uint64_t sequence, Deadline deadline, Callback<void> done);
   /// Nothing below `below` will be sent any more, and what still comes is late: the parameter server needn't remember
-  /// which of them it had.
-  void settle(std::uint64_t epoch, std::uint64_t below, Deadline deadline, Callback<void> done);
+  /// which of them it had. So many of them came to nothing.
+  void settle(std::uint64_t epoch, std::uint64_t below, std::uint64_t unused, Deadline deadline, Callback<void> done);
+  /// The run of epoch `from` goes on as `epoch`, with its variables and its sequence numbers as they are; what is of
+  /// `from` is refused from now on. kFailedPrecondition: it has another one, or is being given one.
+  void adopt(std::uint64_t from, std::uint64_t epoch, Deadline deadline, Callback<variable::SequenceHistory> done);
   void assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline, Callback<void> done);
   void assign(const std::vector<std::pair<std::string, tensor::Tensor>>& values, Deadline deadline,
               Callback<void> done);

@@ -75,11 +75,13 @@ struct Beginning {
   const variable::Checkpoint* state = nullptr;  // none: the initial values
   std::int64_t step = 0;
   bool is_over = false;  // an earlier run was: nothing will be trained
+  std::string run = {};  // the id of its checkpoints; empty: none will be saved
 };
 
 struct Begun {
   std::int64_t step = 0;
   bool joined = false;                     // what others train already, in place of the Beginning
+  bool adopted = false;                    // the same run, further than the Beginning: nobody trains it any more
   std::optional<std::int64_t> steps = {};  // how many train.steps stand for, where an epoch takes fewer than stated
 };
 

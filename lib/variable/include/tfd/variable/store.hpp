@@ -73,6 +73,15 @@ class AppliedSet {
   std::set<std::uint64_t> above_;
 };
 
+/// What became of the sequence numbers of client 0, for whoever goes on in the place of one that is gone.
+struct SequenceHistory {
+  std::uint64_t settled = 0;               // everything below is over, for all parameter servers
+  std::uint64_t unused = 0;                // of those: that came to nothing
+  std::uint64_t low = 0;                   // everything below is over here
+  std::vector<std::uint64_t> above = {};   // that are over here, too; ascending
+  std::vector<std::uint64_t> fenced = {};  // from `settled` on, of those that are over: without having been applied
+};
+
 /// A state, as export_state() and import_state() have it.
 using NamedValues = std::vector<std::pair<std::string, tensor::Tensor>>;
 
@@ -87,6 +96,8 @@ class VariableStore {
   /// Keeps the variables, forgets which sequence numbers were applied: a new epoch counts from 0 again.
   void begin_epoch() {
     applied_ = AppliedSet();
+    fenced_.clear();
+    settled_ = unused_ = 0;
     clients_.clear();
   }
   const AppliedSet& applied() const { return applied_; }
@@ -101,8 +112,13 @@ class VariableStore {
   /// kFailedPrecondition for a gradient without an optimizer.
   /// Every client has sequence numbers of its own; 0 is the coordinator.
   Result<bool> apply(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client = 0);
-  /// Of client 0: AppliedSet::settle().
-  void settle(std::uint64_t below) { applied_.settle(below); }
+  // Of client 0.
+  /// AppliedSet::settle(); of the numbers below so many came to nothing.
+  void settle(std::uint64_t below, std::uint64_t unused = 0);
+  /// Updates of this number are dropped from now on. True if none had been applied.
+  bool fence(std::uint64_t sequence);
+  SequenceHistory history() const;
+
   /// One write outside of any closure (the coordinator's).
   Result<void> assign(const Update& update);
 
@@ -181,6 +197,9 @@ class VariableStore {
   mutable std::size_t slot_bytes_ = 0;          // with std::atomic_ref: whoever updates a variable adds to it
   std::shared_ptr<const Optimizer> optimizer_;  // shared with the program it was parsed with
   AppliedSet applied_;
+  std::set<std::uint64_t> fenced_;  // that aren't settled
+  std::uint64_t settled_ = 0;
+  std::uint64_t unused_ = 0;
   std::map<std::uint64_t, AppliedSet> clients_;  // of workers that are clients of their own; small: they count in order
   std::int64_t iterations_ = 0;
 };

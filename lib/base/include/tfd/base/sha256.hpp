@@ -1,0 +1,28 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// SHA-256 over a list of texts (libmd). Thread rule: thread-compatible.
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tfd {
+
+class Sha256 {
+ public:
+  Sha256();
+  Sha256(const Sha256& other);  // what was added so far
+  Sha256& operator=(const Sha256&) = delete;
+  ~Sha256();
+  void add(std::string_view bytes);
+  /// With its length in front, so that ("ab", "c") and ("a", "bc") differ.
+  void add_part(std::string_view part);
+  /// 64 hexadecimal digits; ends the sum.
+  std::string hex();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+}  // namespace tfd

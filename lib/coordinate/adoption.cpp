@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "adoption.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "coordinator.hpp"
+#include "tfd/base/json_line.hpp"
+#include "tfd/base/sha256.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+constexpr std::uint64_t kMostUnsettled = std::uint64_t{1} << 20;  // numbers: more aren't those of a coordinator
+constexpr Duration kAnswer = std::chrono::seconds(10);
+
+enum class Fate : std::uint8_t { kNone, kApplied, kFenced };
+
+Fate fate_of(const variable::SequenceHistory& history, std::uint64_t sequence) {
+  if (std::ranges::binary_search(history.fenced, sequence)) return Fate::kFenced;
+  const bool is_over = sequence < history.low || std::ranges::binary_search(history.above, sequence);
+  return is_over ? Fate::kApplied : Fate::kNone;
+}
+
+}  // namespace
+
+std::string digest_of(const program::Program& program, const runtime::Placement& placement, int replicas) {
+  Sha256 sum;
+  auto document = nlohmann::json::parse(program.document(), nullptr, false);
+  if (document.is_object() && document.contains("train")) {
+    auto& train = document["train"];
+    for (auto part = train.begin(); part != train.end();)
+      part = part.key() == "function" || part.key() == "replicas" ? std::next(part) : train.erase(part);
+  }
+  sum.add_part(document.dump());
+  for (const auto& [name, content] : program.files) {
+    sum.add_part(name);
+    sum.add_part(content);
+  }
+  for (const auto& [name, address] : placement.ps) {
+    sum.add_part(name);
+    sum.add_part(address);
+  }
+  sum.add_part(std::to_string(replicas));
+  return sum.hex();
+}
+
+std::string format_run(const RunRecord& record) {
+  JsonLine line;
+  line.add("run", record.run).add("program", record.program).add("first_step", record.first_step);
+  return std::move(line).text();
+}
+
+std::optional<RunRecord> parse_run(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto run = json.find("run"), program = json.find("program"), first = json.find("first_step");
+  if (run == json.end() || !run->is_string() || program == json.end() || !program->is_string() || first == json.end() ||
+      !first->is_number_integer())
+    return std::nullopt;
+  return RunRecord{run->get<std::string>(), program->get<std::string>(), first->get<std::int64_t>()};
+}
+
+std::optional<Continuation> put_together(const std::vector<variable::SequenceHistory>& histories) {
+  Continuation out;
+  for (const auto& history : histories) {
+    if (history.settled >= out.settled) {
+      out.settled = history.settled;
+      out.unused_below = history.unused;
+    }
+  }
+  for (const auto& history : histories) {
+    const std::uint64_t last = history.above.empty() ? history.low : std::max(history.low, history.above.back());
+    if (last > out.settled && last - out.settled > kMostUnsettled) return std::nullopt;
+    out.next = std::max({out.next, history.low, history.above.empty() ? 0 : history.above.back() + 1});
+  }
+  out.done = out.settled - out.unused_below;
+  for (std::uint64_t sequence = out.settled; sequence < out.next; ++sequence) {
+    bool is_applied = false, is_fenced = false, is_missing = false;
+    for (const auto& history : histories) {
+      const Fate fate = fate_of(history, sequence);
+      is_applied = is_applied || fate == Fate::kApplied;
+      is_fenced = is_fenced || fate == Fate::kFenced;
+      is_missing = is_missing || fate == Fate::kNone;
+    }
+    if (!is_applied)
+      out.unused.push_back(sequence);
+    else if (is_missing && !is_fenced)
+      out.unfinished.push_back(sequence);
+    else
+      ++out.done;
+  }
+  return out;
+}
+
+// The run that all parameter servers have, where it is the one that is looked for.
+std::optional<Coordinator::FoundRun> Coordinator::find_run() {
+  const Deadline deadline = Deadline::after(kAnswer);
+  const auto status = ps_->status(deadline);
+  if (!status) return std::nullopt;
+  const std::uint64_t epoch = status->front().epoch;
+  if (epoch == 0 || !std::ranges::all_of(*status, [&](const auto& one) { return one.epoch == epoch; }))
+    return std::nullopt;
+  ps_->set_epoch(epoch);
+  const auto kept = ps_->coordination().get(kRunKey, deadline);
+  const auto record = kept ? parse_run(kept->value) : std::nullopt;
+  if (!record || record->run != options_.adopt->run ||
+      record->program != digest_of(program_, placement_, copies_.replicas()))
+    return std::nullopt;
+  return FoundRun{epoch, *record};
+}
+
+// False where it can't be gone on with, or isn't worth it: then the parameter servers may have this epoch already.
+Result<bool> Coordinator::adopt(const FoundRun& found) {
+  const auto histories = ps_->adopt(found.epoch, epoch_, Deadline::after(kAnswer));
+  if (!histories) {
+    options_.log.info("the unfinished run of epoch {} can't be adopted: {}", found.epoch, histories.error().message);
+    return false;
+  }
+  const auto continuation = put_together(*histories);
+  if (!continuation) return false;
+  const std::int64_t step = found.record.first_step + static_cast<std::int64_t>(continuation->done);
+  if (step + static_cast<std::int64_t>(continuation->unfinished.size()) <= options_.adopt->newer_than) return false;
+  TFD_TRY(keep_run(found.record));
+  adopted_ = AdoptedRun{step, continuation->unfinished};
+  settled_ = continuation->settled;
+  const Lock lock(mutex_);
+  closures_.go_on(*continuation);
+  return true;
+}
+
+Result<void> Coordinator::keep_run(const std::optional<RunRecord>& record) {
+  TFD_TRY(ps_->coordination().put(kRunKey, record ? format_run(*record) : "", Deadline::after(kAnswer)));
+  has_record_ = record.has_value();
+  return {};
+}
+
+Result<void> Coordinator::record_run(std::int64_t first_step) {
+  if (!options_.adopt || servers_.empty()) return {};
+  return keep_run(RunRecord{options_.adopt->run, digest_of(program_, placement_, copies_.replicas()), first_step});
+}
+
+Result<void> Coordinator::forget_run() { return has_record_ ? keep_run(std::nullopt) : Result<void>(); }
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,48 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Going on with a training whose coordinator has died, as it stands on the parameter servers. The first of them keeps
+// whose it is while it isn't over (RunRecord); each knows which sequence numbers it has applied, and put together these
+// say how far the training has come (Continuation). Private to the room. Thread rule: pure functions.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/program/program.hpp"
+#include "tfd/runtime/task_client.hpp"
+#include "tfd/variable/store.hpp"
+
+namespace tfd::coordinate {
+
+/// A key of the coordination service, in the run's scope.
+inline constexpr const char* kRunKey = "training";
+
+struct RunRecord {
+  std::string run;              // the id that its checkpoints have, too
+  std::string program;          // digest_of()
+  std::int64_t first_step = 0;  // of its first sequence number
+};
+/// The same of two trainings where one can go on with the variables of the other: the program but for when it is
+/// logged, saved, evaluated and over, the parameter servers, and how many replicas each worker has.
+std::string digest_of(const program::Program& program, const runtime::Placement& placement, int replicas);
+
+std::string format_run(const RunRecord& record);
+/// nullopt: it isn't one.
+std::optional<RunRecord> parse_run(std::string_view text);
+
+/// Where the sequence numbers of a training stand.
+struct Continuation {
+  std::uint64_t next = 0;                      // the first one that nobody has had
+  std::uint64_t done = 0;                      // steps that all parameter servers have, as far as they are theirs
+  std::vector<std::uint64_t> unfinished = {};  // of steps that some have and others may not, ascending
+  std::uint64_t settled = 0;                   // everything below is over
+  std::uint64_t unused_below = 0;              // of those: that came to nothing
+  std::vector<std::uint64_t> unused = {};      // from `settled` on: that came, or will come, to nothing
+};
+/// Of all parameter servers. A number that one of them has applied is a step; where another one neither has it nor is
+/// fenced, that one may still need it. nullopt: they can't be of one run.
+std::optional<Continuation> put_together(const std::vector<variable::SequenceHistory>& histories);
+
+}  // namespace tfd::coordinate

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Going on with a training whose coordinator is gone.
+#include "adoption.hpp"
+
+#include <future>
+
+#include "asking.hpp"
+#include "tfd/runtime/parameter_servers.hpp"
+
+namespace tfd::coordinate {
+namespace {
+
+using namespace bed;
+using Numbers = std::vector<std::uint64_t>;
+using History = variable::SequenceHistory;
+
+/// Of the training "mine", which has come further than step 0.
+CoordinatorOptions adopting(Bed& bed, std::int64_t newer_than = 0) {
+  auto options = bed.options();
+  options.adopt = Adoption{"mine", newer_than};
+  return options;
+}
+
+/// Makes so many steps and is gone, without a word about it.
+void train(Bed& bed, int steps, std::int64_t first_step = 0) {
+  const auto coordinator = bed.connect(make_program(), adopting(bed));
+  if (!coordinator->adopted()) good(coordinator->record_run(first_step));
+  for (int i = 0; i < steps; ++i) schedule(*coordinator, "step");
+  good(coordinator->join(soon()));
+}
+
+}  // namespace
+
+TEST_CASE("adoption: how far a run has come is put together from what each parameter server has") {
+  CHECK(put_together({{}, {}})->next == 0);
+  const auto all = put_together({{.low = 7}, {.low = 7}});
+  CHECK(all->done == 7);
+  CHECK(all->next == 7);
+  CHECK(all->unfinished.empty());
+  // 3 is on one of them only, 4 on none, 5 on both, 6 on the other one.
+  const auto some = put_together({{.low = 4, .above = {5}}, {.low = 3, .above = {5, 6}}});
+  CHECK(some->done == 4);
+  CHECK(some->next == 7);
+  CHECK(some->unfinished == Numbers{3, 6});
+  CHECK(some->unused == Numbers{4});
+  // What a fence keeps out came to nothing, unless it was tried again and is done.
+  const auto fenced = put_together({{.low = 4, .fenced = {1, 2}}, {.low = 2, .above = {3}, .fenced = {1}}});
+  CHECK(fenced->unused == Numbers{1, 2});
+  CHECK(fenced->done == 2);
+  const auto again = put_together({{.low = 4, .fenced = {2}}, {.low = 4}});
+  CHECK(again->unused.empty());
+  CHECK(again->done == 4);
+}
+
+TEST_CASE("adoption: what is settled counts, whoever has heard of it") {
+  const auto out = put_together({{.settled = 100, .unused = 3, .low = 120}, {.settled = 50, .unused = 2, .low = 120}});
+  CHECK(out->settled == 100);
+  CHECK(out->unused_below == 3);
+  CHECK(out->done == 117);
+  CHECK(out->next == 120);
+  CHECK_FALSE(put_together({{.low = std::uint64_t{1} << 40}}));
+  CHECK_FALSE(put_together({{.above = {~std::uint64_t{0}}}}));
+}
+
+TEST_CASE("adoption: the record of a run is JSON, and anything else is none") {
+  const auto record = parse_run(format_run({"r-1", "abc", 12}));
+  REQUIRE(record);
+  CHECK(record->run == "r-1");
+  CHECK(record->program == "abc");
+  CHECK(record->first_step == 12);
+  for (const char* bad : {"", "{", "[]", "{}", R"({"run": 1, "program": "p", "first_step": 0})",
+                          R"({"run": "r", "program": "p", "first_step": "0"})"})
+    CHECK_FALSE(parse_run(bad));
+}
+
+TEST_CASE("adoption: two trainings of one program are the same, however long they are") {
+  const auto digest = [](std::vector<std::string> overrides, const char* address = "a:1", int replicas = 1) {
+    runtime::Placement placement;
+    placement.ps = {{"ps:0", address}};
+    return digest_of(make_program(std::move(overrides)), placement, replicas);
+  };
+  CHECK(digest({}) == digest({"train.steps=7", "train.log_every=1"}));
+  CHECK(digest({}) != digest({"train.function=data_step"}));
+  CHECK(digest({}) != digest({"variables.n.init={\"ones\": {}}"}));
+  CHECK(digest({}) != digest({}, "b:1"));
+  CHECK(digest({}) != digest({}, "a:1", 2));
+}
+
+TEST_CASE("adoption: the next coordinator goes on where the last one was, step for step") {
+  Bed bed(2, 2);
+  train(bed, 300, 1000);
+  const auto next = bed.connect(make_program(), adopting(bed, 1000));
+  REQUIRE(next->adopted());
+  CHECK(next->adopted()->step == 1300);
+  CHECK(next->adopted()->unfinished.empty());
+  CHECK(read(*next, "v") == 300);
+  schedule(*next, "step");  // under a number that nobody has had
+  good(next->join(soon()));
+  CHECK(read(*next, "v") == 301);
+}
+
+TEST_CASE("adoption: of steps that aren't for all parameter servers none counts twice, though they are made again") {
+  Bed bed(1, 2);
+  {
+    const auto first = bed.connect(make_program(), adopting(bed));
+    good(first->record_run(0));
+    for (int i = 0; i < 20; ++i) schedule(*first, "add", {number(1)});
+    good(first->join(soon()));
+  }
+  const auto next = bed.connect(make_program(), adopting(bed));
+  REQUIRE(next->adopted());
+  CHECK(next->adopted()->step + static_cast<std::int64_t>(next->adopted()->unfinished.size()) == 20);
+  for (const std::uint64_t sequence : next->adopted()->unfinished)
+    good(next->schedule({.function = "add", .args = {number(1)}, .sequence = sequence}));
+  schedule(*next, "add", {number(1)});
+  good(next->join(soon()));
+  CHECK(read(*next, "v") == 21);
+}
+
+TEST_CASE("adoption: one after the other they count on") {
+  Bed bed(2, 2);
+  for (int i = 0; i < 3; ++i) train(bed, 200);
+  CHECK(read(*bed.connect(make_program(), adopting(bed)), "v") == 600);
+}
+
+TEST_CASE("adoption: a step that only one parameter server has is finished under its own number") {
+  Bed bed(1, 2);
+  runtime::Placement placement;
+  {
+    const auto first = bed.connect(make_program(), adopting(bed));
+    good(first->record_run(0));
+    for (int i = 0; i < 4; ++i) schedule(*first, "step");
+    good(first->join(soon()));
+    placement = first->strategy().placement;
+  }
+  // "v" and "n" are on two parameter servers: the fifth step has come to one of them.
+  auto servers =
+      good(runtime::ParameterServers::connect(placement, {.name = "late", .make_endpoint = bed.factory()}, soon()));
+  const auto epoch = good(servers->status(soon())).front().epoch;
+  const std::size_t of_v = static_cast<std::size_t>(placement.variables.at("v"));
+  REQUIRE(placement.variables.at("n") != placement.variables.at("v"));
+  std::promise<Result<bool>> applied;
+  servers->task(of_v).update(epoch, 4, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
+                             [&](Result<bool> answer) { applied.set_value(std::move(answer)); });
+  CHECK(good(applied.get_future().get()));
+  const auto next = bed.connect(make_program(), adopting(bed));
+  REQUIRE(next->adopted());
+  CHECK(next->adopted()->step == 4);
+  CHECK(next->adopted()->unfinished == Numbers{4});
+  CHECK(read(*next, "v") == 5);
+  CHECK(read(*next, "n") == 4);
+  good(next->schedule({.function = "step", .sequence = 4}));
+  good(next->join(soon()));
+  CHECK(read(*next, "v") == 5);
+  CHECK(read(*next, "n") == 5);
+  // Whoever belongs to the epoch before is refused.
+  std::promise<Result<bool>> late;
+  servers->task(of_v).update(epoch, 5, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
+                             [&](Result<bool> answer) { late.set_value(std::move(answer)); });
+  CHECK(late.get_future().get().error().code == Code::kPermissionDenied);
+}
+
+TEST_CASE("adoption: only of the same run and program, further than what is known, and unfinished") {
+  const auto has_adopted = [](Bed& bed, CoordinatorOptions with, std::vector<std::string> overrides = {}) {
+    const auto next = bed.connect(make_program(std::move(overrides)), std::move(with));
+    CHECK(read(*next, "v") == (next->adopted() ? 20 : 0));
+    return next->adopted().has_value();
+  };
+  const auto trained = [] {
+    auto bed = std::make_unique<Bed>(1, 2);
+    train(*bed, 20);
+    return bed;
+  };
+  auto bed = trained();
+  CHECK(has_adopted(*bed, adopting(*bed, 19)));
+  bed = trained();
+  CHECK_FALSE(has_adopted(*bed, adopting(*bed, 20)));
+  bed = trained();
+  auto other = adopting(*bed);
+  other.adopt->run = "another";
+  CHECK_FALSE(has_adopted(*bed, other));
+  bed = trained();
+  CHECK_FALSE(has_adopted(*bed, bed->options()));
+  bed = trained();
+  CHECK_FALSE(has_adopted(*bed, adopting(*bed), {"variables.n.init={\"ones\": {}}"}));
+  bed = trained();
+  good(bed->connect(make_program(), adopting(*bed))->forget_run());
+  CHECK_FALSE(has_adopted(*bed, adopting(*bed)));
+  bed = trained();
+  bed->kill("ps:1");
+  bed->start("ps:1");
+  CHECK_FALSE(has_adopted(*bed, adopting(*bed)));
+}
+
+}  // namespace tfd::coordinate
