@@ -15,9 +15,9 @@
 namespace tfd::coordinate {
 namespace {
 
-constexpr std::size_t kWindow = 2;                           // per worker: one step runs, one waits
-constexpr Duration kLook = std::chrono::milliseconds(100);   // whether the training is interrupted meanwhile
-constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variables to move
+constexpr std::size_t kWindow = 2;                                   // per worker: one step runs, one waits
+constexpr Duration kInterruptLook = std::chrono::milliseconds(100);  // whether the training is interrupted meanwhile
+constexpr Duration kStateTimeout = std::chrono::minutes(5);          // for all variables to move
 
 /// Steps that a coordinator schedules; it alone changes the variables.
 class CoordinatorDriver final : public strategy::StepDriver {
@@ -106,7 +106,7 @@ Result<void> CoordinatorDriver::finish_adopted(const AdoptedRun& run) {
   Deadline limit = Deadline::never();
   while (!steps_.idle()) {
     if (options_.interrupts->stopping() && limit.is_never()) limit = Deadline::after(options_.grace / 2);
-    const auto joined = coordinator_->join(Deadline::after(kLook).earlier_of(limit));
+    const auto joined = coordinator_->join(Deadline::after(kInterruptLook).earlier_of(limit));
     while (steps_.take_next()) continue;
     if (joined) continue;
     if (joined.error().code != Code::kDeadlineExceeded || limit.expired()) return fail(joined.error());
