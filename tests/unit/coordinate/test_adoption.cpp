@@ -12,7 +12,7 @@ namespace tfd::coordinate {
 namespace {
 
 using namespace bed;
-using Numbers = std::vector<std::uint64_t>;
+using Sequences = std::vector<std::uint64_t>;
 using History = variable::SequenceHistory;
 
 /// Of the training "mine", which has come further than step 0.
@@ -42,11 +42,11 @@ TEST_CASE("adoption: how far a run has come is put together from what each param
   const auto some = put_together({{.low = 4, .above = {5}}, {.low = 3, .above = {5, 6}}});
   CHECK(some->done == 4);
   CHECK(some->next == 7);
-  CHECK(some->unfinished == Numbers{3, 6});
-  CHECK(some->unused == Numbers{4});
+  CHECK(some->unfinished == Sequences{3, 6});
+  CHECK(some->unused == Sequences{4});
   // What a fence keeps out came to nothing, unless it was tried again and is done.
   const auto fenced = put_together({{.low = 4, .fenced = {1, 2}}, {.low = 2, .above = {3}, .fenced = {1}}});
-  CHECK(fenced->unused == Numbers{1, 2});
+  CHECK(fenced->unused == Sequences{1, 2});
   CHECK(fenced->done == 2);
   const auto again = put_together({{.low = 4, .fenced = {2}}, {.low = 4}});
   CHECK(again->unused.empty());
@@ -147,7 +147,7 @@ TEST_CASE("adoption: a step that only one parameter server has is finished under
   const auto next = bed.connect(make_program(), adopting(bed));
   REQUIRE(next->adopted());
   CHECK(next->adopted()->step == 4);
-  CHECK(next->adopted()->unfinished == Numbers{4});
+  CHECK(next->adopted()->unfinished == Sequences{4});
   CHECK(read(*next, "v") == 5);
   CHECK(read(*next, "n") == 4);
   good(next->schedule({.function = "step", .sequence = 4}));
