@@ -186,6 +186,7 @@ class Coordinator final : public ClusterCoordinator {
 
   // servers.cpp
   Result<void> load_servers(Deadline deadline);
+  Result<void> begin_run();
   Result<void> claim_cluster();
   void server_event(std::size_t index, const transport::PeerEvent& event);  // on the I/O thread
   void server_away(std::size_t index, const transport::PeerEvent& event);   // on the I/O thread

@@ -111,7 +111,14 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
     return !servers_ready_ || options_.transient ? fail(lost) : wait_for_servers(cut, lost);
   };
   ps_ = std::make_unique<runtime::ParameterServers>(*endpoint_, placement_, std::move(policy));
-  TFD_TRY(ps_->wait_up(deadline));
+  const auto may_wait = [this](const Error& why) {
+    options_.log.info("{}: waiting for its successor", why.message);
+    return true;
+  };
+  return ps_->begin(deadline, may_wait, [this] { return begin_run(); });
+}
+
+Result<void> Coordinator::begin_run() {
   if (!servers_.empty()) {
     const auto found = options_.adopt ? find_run() : std::nullopt;
     TFD_TRY(claim_cluster());

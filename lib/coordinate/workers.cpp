@@ -171,7 +171,8 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     worker.reason = error.message;
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
     pause = worker.take_backoff();
-    const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
+    const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
+                          error.code == Code::kCancelled;  // it is stopping: its successor may do
     if (error.task.empty()) error.task = worker.name;
     if (!may_pass) workers_.cannot_use(index, error, Clock::now());
     changed_.notify_all();

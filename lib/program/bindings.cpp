@@ -206,7 +206,7 @@ Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vecto
   if (!node.is_object()) return node.fail_type("an object or a string");
   auto bindings = TFD_TRY(parse_input_object(node, variables));
   if (const auto sharding = node.find(kSharding)) {
-    const Sharding stated = TFD_TRY(parse_sharding(*sharding));
+    const OpSharding stated = TFD_TRY(parse_sharding(*sharding));
     for (InputBinding& binding : bindings) binding.sharding = stated;
   }
   return bindings;

@@ -111,7 +111,7 @@ Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& progra
 
 // shardings.cpp
 /// {"split": [2, 1]}, {"assign": 0}, "replicate".
-Result<Sharding> parse_sharding(const Node& node);
+Result<OpSharding> parse_sharding(const Node& node);
 /// Against the shapes of the modules, against each other, and against how many logical devices a replica has.
 Result<void> check_shardings(const FunctionDraft& draft, int logical_devices);
 

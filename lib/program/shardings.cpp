@@ -15,18 +15,18 @@ namespace {
 constexpr std::int64_t kMaxDevices = 1 << 16;  // more than any slice of a pod has
 
 struct Stated {
-  const Sharding* sharding;
+  const OpSharding* sharding;
   Node node;  // of the sharding itself
 };
 
-Result<Stated> stated(const std::optional<Sharding>& sharding, const Node& binding) {
+Result<Stated> stated(const std::optional<OpSharding>& sharding, const Node& binding) {
   Node node = TFD_TRY(binding.member("sharding"));
   return Stated{&*sharding, std::move(node)};
 }
 
 /// One piece for each dimension of every module's argument or result, all of the same size.
 Result<void> check_shape(const Stated& at, const function::Parameter& parameter, const function::Module& module) {
-  if (at.sharding->kind != Sharding::Kind::kSplit) return {};
+  if (at.sharding->kind != OpSharding::Kind::kSplit) return {};
   const auto& shape = parameter.spec.shape;
   const auto& pieces = at.sharding->pieces;
   const Node split = TFD_TRY(at.node.member("split"));
@@ -45,7 +45,7 @@ Result<std::int64_t> count_devices(const std::vector<Stated>& all) {
   std::optional<std::int64_t> split;
   std::int64_t devices = 1;
   for (const Stated& at : all) {
-    if (at.sharding->kind == Sharding::Kind::kSplit) {
+    if (at.sharding->kind == OpSharding::Kind::kSplit) {
       if (split && *split != at.sharding->devices())
         return at.node.fail(
             "splits into {}, but another sharding of this function splits into {}: each must cover all logical devices",
@@ -82,13 +82,13 @@ Result<void> check_partitions(const FunctionDraft& draft, int logical_devices) {
 
 }  // namespace
 
-std::int64_t Sharding::devices() const {
+std::int64_t OpSharding::devices() const {
   if (kind == Kind::kAssign) return device + 1;
   return std::accumulate(pieces.begin(), pieces.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-Result<Sharding> parse_sharding(const Node& node) {
-  Sharding out;
+Result<OpSharding> parse_sharding(const Node& node) {
+  OpSharding out;
   if (node.is_text()) {
     if (TFD_TRY(node.text()) == "replicate") return out;
     return node.fail("must be \"replicate\", {{\"split\": [2, 1]}} or {{\"assign\": 0}}, not {}", node.dump());
@@ -99,13 +99,13 @@ Result<Sharding> parse_sharding(const Node& node) {
   if (const auto device = node.find("assign")) {
     const auto number = TFD_TRY(device->integer(0));
     if (number >= kMaxDevices) return device->fail("{} is too large", number);
-    out.kind = Sharding::Kind::kAssign;
+    out.kind = OpSharding::Kind::kAssign;
     out.device = static_cast<int>(number);
     return out;
   }
   const Node split = TFD_TRY(node.member("split"));
   if (!split.is_list()) return split.fail_type("a list: into how many pieces each dimension is cut");
-  out.kind = Sharding::Kind::kSplit;
+  out.kind = OpSharding::Kind::kSplit;
   for (const Node& pieces : split.elements()) {
     out.pieces.push_back(TFD_TRY(pieces.integer(1)));
     if (out.pieces.back() > kMaxDevices || out.devices() > kMaxDevices)

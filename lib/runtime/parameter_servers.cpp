@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 
 #include "server_operations.hpp"
 #include "tfd/runtime/gather.hpp"
@@ -19,12 +20,16 @@ struct WantedTensor {
   bool is_lookup = false;
   tensor::Shape indices_shape;
   std::vector<std::int64_t> positions;  // in the unique rows
-  std::vector<variable::Sharding::Share> shares;
+  std::vector<variable::Sharding::ShardRows> shares;
 
   Result<tensor::Tensor> assemble() &&;
 };
 
 namespace {
+
+constexpr int kMostSuccessors = 3;                  // one that dies of what it is given isn't given it for ever
+constexpr Duration kEnd = std::chrono::seconds(3);  // from where a task says that it is stopping
+constexpr auto kLook = std::chrono::milliseconds(20);
 
 /// "no row 12: there are 10" says which table. Not kOutOfRange, which is the end of the data.
 Error bad_rows(Error error, const std::string& table) {
@@ -111,6 +116,23 @@ Result<void> ParameterServers::wait_up(Deadline deadline) {
   TFD_TRY(endpoint_.wait_up(peers(), deadline));
   for (std::size_t i = 0; i < tasks_.size(); ++i) incarnations_[i] = endpoint_.incarnation_of(tasks_[i].peer());
   return {};
+}
+
+Result<void> ParameterServers::begin(Deadline deadline, const std::function<bool(const Error& why)>& may_wait,
+                                     const std::function<Result<void>()>& begin) {
+  for (int left = kMostSuccessors;; --left) {
+    TFD_TRY(wait_up(deadline));
+    const auto begun = begin();
+    if (begun) return {};
+    const auto task = std::ranges::find(tasks_, begun.error().task, &TaskClient::name);
+    const bool has_ended = begun.error().code == Code::kCancelled || begun.error().code == Code::kUnavailable;
+    if (!has_ended || task == tasks_.end() || left == 0 || !may_wait(begun.error())) return begun;
+    // It may still be there for a moment; where it stays, nothing is wrong with it.
+    const auto position = static_cast<std::size_t>(task - tasks_.begin());
+    const Deadline end = Deadline::after(kEnd).earlier_of(deadline);
+    while (is_up(position) && endpoint_.incarnation_of(task->peer()) == incarnations_[position] && !end.expired())
+      std::this_thread::sleep_for(kLook);
+  }
 }
 
 Result<void> ParameterServers::reach(Deadline deadline) const {
@@ -355,7 +377,7 @@ Result<void> ParameterServers::cut(const variable::Update& update, Parts& parts)
   auto shares = placed.sharding.split(update.indices);
   if (!shares) return fail(bad_rows(std::move(shares).error(), update.variable));
   for (std::size_t i = 0; i < shares->size(); ++i) {
-    variable::Sharding::Share& share = (*shares)[i];
+    variable::Sharding::ShardRows& share = (*shares)[i];
     if (share.positions.empty() && update.kind != variable::UpdateKind::kGradientRows) continue;
     const bool is_all = static_cast<std::int64_t>(share.positions.size()) == update.indices.size();
     auto values =

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <set>
 
-#include "floating.hpp"
 #include "tfd/variable/replicated.hpp"
 
 namespace tfd::runtime {
@@ -16,6 +15,26 @@ using tensor::DType;
 using tensor::Tensor;
 
 constexpr std::size_t kTile = 512;  // numbers that are added up at a time: they stay in the first cache
+
+/// Calls visit(T(), read, write): how floating-point elements are stored, and how they are read and written as numbers;
+/// those of f16 and bf16 as float. Nothing for integers and bool.
+template <class Visit>
+void as_numbers(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kF32:
+      return visit(
+          float(), [](float x) { return x; }, [](float x) { return x; });
+    case DType::kF64:
+      return visit(
+          double(), [](double x) { return x; }, [](double x) { return x; });
+    case DType::kF16:
+      return visit(std::uint16_t(), tensor::half_to_float, tensor::float_to_half);
+    case DType::kBF16:
+      return visit(std::uint16_t(), tensor::bfloat16_to_float, tensor::float_to_bfloat16);
+    default:
+      return;
+  }
+}
 
 /// The sum of values[i] * weights[i] / total, of floating-point numbers; rounded once.
 Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& weights, double total) {

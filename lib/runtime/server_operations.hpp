@@ -105,9 +105,9 @@ class ParameterServers::Rejoin {
 
   // On the I/O thread.
   void look(const transport::PeerEvent& event) {
-    if (event.state != transport::PeerState::kLost || !event.is_gone) return;
     const std::scoped_lock lock(mutex_);
-    gone_.insert(event.name);
+    if (event.state == transport::PeerState::kUp) gone_.erase(event.name);
+    if (event.state == transport::PeerState::kLost && event.is_gone) gone_.insert(event.name);
   }
 
   Result<void> wait(ParameterServers& servers, const Error& why, int attempt) const {

@@ -78,12 +78,12 @@ Result<InputContext> ParameterServerStrategy::input_context() const {
   return out;
 }
 
-Result<PlacedVariable> ParameterServerStrategy::create_variable(const std::string& name,
-                                                                variable::Aggregation aggregation,
-                                                                const std::string& colocate_with) {
+Result<StrategyVariable> ParameterServerStrategy::create_variable(const std::string& name,
+                                                                  variable::Aggregation aggregation,
+                                                                  const std::string& colocate_with) {
   if (variables_.contains(name)) return fail(Code::kInvalidArgument, "variable '{}' already exists", name);
   const auto devices = parameter_devices();
-  PlacedVariable placed{name, 0, {}, aggregation, num_replicas_in_sync() > 1};
+  StrategyVariable placed{name, 0, {}, aggregation, num_replicas_in_sync() > 1};
   if (colocate_with.empty()) {
     placed.ps = next_++ % static_cast<int>(devices.size());
   } else {
@@ -98,16 +98,16 @@ Result<PlacedVariable> ParameterServerStrategy::create_variable(const std::strin
   return placed;
 }
 
-Result<std::vector<PlacedVariable>> ParameterServerStrategy::create_partitioned_variable(
+Result<std::vector<StrategyVariable>> ParameterServerStrategy::create_partitioned_variable(
     const std::string& name, variable::Aggregation aggregation, int parts) {
   if (parts < 1) return fail(Code::kInvalidArgument, "variable '{}' can't be in {} parts", name, parts);
   if (variables_.contains(name)) return fail(Code::kInvalidArgument, "variable '{}' already exists", name);
-  std::vector<PlacedVariable> out;
+  std::vector<StrategyVariable> out;
   for (int i = 0; i < parts; ++i) out.push_back(TFD_TRY(create_variable(variable::shard_name(name, i), aggregation)));
   return out;
 }
 
-Result<PlacedVariable> ParameterServerStrategy::create_global_step() {
+Result<StrategyVariable> ParameterServerStrategy::create_global_step() {
   return create_variable(std::string(kGlobalStep), variable::Aggregation::kOnlyFirstReplica);
 }
 

@@ -152,6 +152,23 @@ Result<std::uint64_t> PsSession::claim(bool adopt) {
   return servers_->claim(claim, Deadline::after(kClaimAnswer));
 }
 
+/// What the parameter servers have is adopted, or they are given the program.
+Result<void> PsSession::begin_as_chief(bool may_adopt, const FindState& find,
+                                       std::optional<variable::Checkpoint>& restored) {
+  TFD_TRY(claim(true));  // first whether somebody else is the chief
+  const auto& train = program_.program.train;
+  const auto running = may_adopt ? find_running() : Result<bool>(false);
+  if (!running && running.error().code == Code::kUnavailable) return fail(running.error());
+  if (running && *running && (!train || TFD_TRY(goes_on(*train)))) {
+    adopted_ = true;
+    return come_back();
+  }
+  if (!restored) restored = TFD_TRY(find());
+  const std::uint64_t epoch = TFD_TRY(claim(false));
+  const auto packed = runtime::PackedProgram::pack(program_.program, program_.placement);
+  return servers_->load(packed, epoch, Deadline::after(kLoadTimeout));
+}
+
 Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
   std::optional<variable::Checkpoint> restored;
   if (strategy_.is_local()) {
@@ -159,18 +176,13 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
     host_ = TFD_TRY(make_local_host(program_.program, options_.make_engine, program_.copies));
   } else {
     TFD_TRY(connect());
-    TFD_TRY(claim(true));  // first whether somebody else is the chief
-    const auto& train = program_.program.train;
-    const auto running = may_adopt ? find_running() : Result<bool>(false);
-    if (!running && running.error().code == Code::kUnavailable) return fail(running.error());
-    if (running && *running && (!train || TFD_TRY(goes_on(*train)))) {
-      adopted_ = true;
-      return come_back();
-    }
-    restored = TFD_TRY(find());
-    const std::uint64_t epoch = TFD_TRY(claim(false));
-    const auto packed = runtime::PackedProgram::pack(program_.program, program_.placement);
-    TFD_TRY(servers_->load(packed, epoch, Deadline::after(kLoadTimeout)));
+    const auto may_wait = [this](const Error& why) {
+      say(fmt::format("{}: waiting for its successor", why.message));
+      return !options_.train.interrupts->stopping();
+    };
+    TFD_TRY(servers_->begin(Deadline::after(options_.connect_timeout), may_wait,
+                            [&] { return begin_as_chief(may_adopt, find, restored); }));
+    if (adopted_) return {};
   }
   if (restored)
     TFD_TRY(host_->import_state(import_state_of(program_, restored->state, restored->step)), restored->path);

@@ -64,6 +64,7 @@ class PsSession {
 
  private:
   Result<void> connect();
+  Result<void> begin_as_chief(bool may_adopt, const FindState& find, std::optional<variable::Checkpoint>& restored);
   Result<std::uint64_t> claim(bool adopt);
   runtime::ParameterServersOptions client_options() const;
   void say(const std::string& line) const;

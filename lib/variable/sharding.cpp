@@ -93,11 +93,11 @@ Sharding::Place Sharding::locate(std::int64_t row) const {
   return {shard, row - first_row(shard)};
 }
 
-Result<std::vector<Sharding::Share>> Sharding::split(const Tensor& indices) const {
+Result<std::vector<Sharding::ShardRows>> Sharding::split(const Tensor& indices) const {
   if (shape_.empty()) return fail(Code::kInvalidArgument, "a scalar has no rows");
   const auto rows = TFD_TRY(read_indices(indices, shape_[0]));
   std::vector<std::vector<std::int64_t>> local(static_cast<std::size_t>(count_));
-  std::vector<Share> shares(local.size());
+  std::vector<ShardRows> shares(local.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Place place = locate(rows[i]);
     const auto shard = static_cast<std::size_t>(place.shard);
@@ -108,7 +108,7 @@ Result<std::vector<Sharding::Share>> Sharding::split(const Tensor& indices) cons
   return shares;
 }
 
-Result<Tensor> Sharding::join(const std::vector<Share>& shares, const std::vector<Tensor>& parts) const {
+Result<Tensor> Sharding::join(const std::vector<ShardRows>& shares, const std::vector<Tensor>& parts) const {
   if (shares.size() != parts.size() || parts.empty())
     return fail(Code::kInvalidArgument, "{} parts of {} shards", parts.size(), shares.size());
   Shape shape = shape_;

@@ -26,7 +26,7 @@ strategy::LocalDevices devices_of(const Json& input) {
   return gpus > 0 ? strategy::LocalDevices{"GPU", gpus} : strategy::LocalDevices{};
 }
 
-Json describe(const strategy::PlacedVariable& placed) {
+Json describe(const strategy::StrategyVariable& placed) {
   return {{"name", placed.name},
           {"device", placed.device},
           {"type", placed.aggregating ? "AggregatingVariable" : "ResourceVariable"}};

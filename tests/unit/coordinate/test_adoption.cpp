@@ -193,4 +193,35 @@ TEST_CASE("adoption: only of the same run and program, further than what is know
   CHECK_FALSE(has_adopted(*bed, adopting(*bed)));
 }
 
+TEST_CASE("adoption: a run that begins while parameter servers of the one before end waits for their successors") {
+  Bed bed(1, 2);
+  auto servers = good(runtime::ParameterServers::connect(bed.connect()->strategy().placement,
+                                                         {.name = "next", .make_endpoint = bed.factory()}, soon()));
+  int calls = 0, deaths = 0;
+  std::vector<std::string> waited;
+  const auto begin = [&](bool may_wait) {
+    calls = 0;
+    return servers->begin(
+        soon(), [&](const Error& why) { return waited.push_back(why.task), may_wait; },
+        [&]() -> Result<void> {
+          if (++calls <= deaths) {
+            bed.kill("ps:1");
+            bed.start("ps:1");
+          }
+          return servers->status(soon()).map([](const auto&) {});
+        });
+  };
+  good(begin(true));
+  CHECK(calls == 1);
+  deaths = 2;
+  good(begin(true));
+  CHECK(calls == 3);
+  CHECK(waited == std::vector<std::string>{"ps:1", "ps:1"});
+  deaths = 100;  // of what it is given, perhaps
+  CHECK(begin(true).error().task == "ps:1");
+  CHECK(calls == 4);
+  CHECK(begin(false).error().task == "ps:1");
+  CHECK(calls == 1);
+}
+
 }  // namespace tfd::coordinate

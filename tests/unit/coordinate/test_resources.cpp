@@ -171,37 +171,34 @@ TEST_CASE("iterators: live as long as one of their values on the workers") {
   until([&] { return !asker.has("worker:1", id); });
 }
 
-TEST_CASE("iterators: a worker that returns makes those that live, and no others") {
-  Bed bed(1);
+/// Of two datasets one is dropped while worker:0 is away: the other one is there when it is back.
+void drop_meanwhile(Bed& bed, const std::function<void()>& leave, const std::function<void()>& come_back) {
   const auto coordinator = bed.connect();
   Asker asker(bed);
   std::optional<PerWorkerDataset> gone = good(coordinator->create_per_worker_dataset("endless", soon()));
   const auto kept = good(coordinator->create_per_worker_dataset("endless", soon()));
   const std::string id = gone->id;
   CHECK(id != kept.id);
-  bed.kill("worker:0");
+  leave();
   until([&] { return coordinator->workers_up() == 0; });
   gone.reset();
-  bed.start("worker:0");
+  come_back();
   until([&] { return coordinator->workers_up() == 1; });
   CHECK(asker.has("worker:0", kept.id));
   CHECK_FALSE(asker.has("worker:0", id));
 }
 
+TEST_CASE("iterators: a worker that returns makes those that live, and no others") {
+  Bed bed(1);
+  drop_meanwhile(
+      bed, [&] { bed.kill("worker:0"); }, [&] { bed.start("worker:0"); });
+}
+
 TEST_CASE("iterators: a worker that was only cut off has forgotten those that were dropped meanwhile") {
   Bed bed(1);
-  const auto coordinator = bed.connect();
-  Asker asker(bed);
-  std::optional<PerWorkerDataset> gone = good(coordinator->create_per_worker_dataset("endless", soon()));
-  const auto kept = good(coordinator->create_per_worker_dataset("endless", soon()));
-  const std::string id = gone->id;
-  bed.network->cut(Bed::address("worker:0"), true);
-  until([&] { return coordinator->workers_up() == 0; });
-  gone.reset();
-  bed.network->cut(Bed::address("worker:0"), false);
-  until([&] { return coordinator->workers_up() == 1; });
-  CHECK(asker.has("worker:0", kept.id));
-  CHECK_FALSE(asker.has("worker:0", id));
+  const auto cut = [&](bool is_cut) { bed.network->cut(Bed::address("worker:0"), is_cut); };
+  drop_meanwhile(
+      bed, [&] { cut(true); }, [&] { cut(false); });
 }
 
 TEST_CASE("iterators: those of two coordinators have different ids") {

@@ -254,7 +254,7 @@ TEST_CASE("program: shardings over the logical devices of a replica are kept, an
   CHECK(logical_devices_of(step) == 2);
   CHECK(logical_devices_of(*program->find_function("eval_step")) == 1);
   CHECK(step.inputs[0].sharding->pieces == std::vector<std::int64_t>{2, 1});
-  CHECK(step.inputs[1].sharding->kind == Sharding::Kind::kReplicate);
+  CHECK(step.inputs[1].sharding->kind == OpSharding::Kind::kReplicate);
   CHECK_FALSE(step.inputs[3].sharding);
   CHECK(step.outputs[0].sharding->device == 1);
   const Program one = good({R"(functions.train_step.inputs[0].sharding={"split": [1, 1]})",

@@ -66,9 +66,9 @@ struct RngDef {
   std::optional<std::uint64_t> seed;  // instead of the program's
 };
 
-/// Where an input or output lies on the logical devices of a replica: whole on each of them, cut into so many pieces
-/// along each dimension, or on one. What TPUStrategy's device assignment gives a replica several of.
-struct Sharding {
+/// XLA's OpSharding: where an input or output lies on the logical devices of a replica (TPUStrategy's device assignment
+/// gives it several): whole on each of them, cut into so many pieces along each dimension, or on one.
+struct OpSharding {
   enum class Kind : std::uint8_t { kReplicate, kSplit, kAssign };
   Kind kind = Kind::kReplicate;
   std::vector<std::int64_t> pieces = {};  // kSplit: one for each dimension
@@ -87,7 +87,7 @@ struct InputBinding {
   /// A variable: the module gets those of its rows whose numbers are what the rest says (a dataset, arg or kwarg).
   std::string lookup = {};
   RngDef rng = {};
-  std::optional<Sharding> sharding = {};
+  std::optional<OpSharding> sharding = {};
 };
 
 /// Where a loss scale that moves lives: a variable that the program has without stating it. Checkpoints have it too.
@@ -112,7 +112,7 @@ struct OutputBinding {
   RowsPart rows = RowsPart::kAll;
   std::optional<InputBinding> ids = {};  // of kValues: where the numbers come from, if not from a kIndices beside it
   Apply apply = Apply::kUnstated;        // of kAssign
-  std::optional<Sharding> sharding = {};
+  std::optional<OpSharding> sharding = {};
 };
 
 /// The shape of the numbers that a lookup needs, where the module takes (or returns) rows of this spec: all dimensions

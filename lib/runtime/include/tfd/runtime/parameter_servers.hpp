@@ -73,6 +73,10 @@ class ParameterServers {
 
   /// Until all are up; errors of Endpoint::wait_up().
   Result<void> wait_up(Deadline deadline);
+  /// Waits until all are up, and begins a run. Where one of them is of the run before, and just stopping, `begin` is
+  /// called again when its successor is there, a few times; `may_wait` is asked before, and told why.
+  Result<void> begin(Deadline deadline, const std::function<bool(const Error& why)>& may_wait,
+                     const std::function<Result<void>()>& begin);
   /// kUnavailable where one can't be reached by then, its task set to the first one: says why.
   Result<void> reach(Deadline deadline) const;
   /// Of the run that is theirs: load() sets it, too. All but status() is refused while it is another one.

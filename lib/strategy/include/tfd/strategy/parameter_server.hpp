@@ -31,7 +31,7 @@ struct LocalDevices {
   int count = 1;
 };
 
-struct PlacedVariable {
+struct StrategyVariable {
   std::string name;
   int ps = 0;          // position among the parameter servers; 0 without a cluster
   std::string device;  // "/job:ps/task:0"; without a cluster a local one
@@ -75,13 +75,13 @@ class ParameterServerStrategy {
 
   /// Round-robin in creation order; with `colocate_with` beside that variable, and the next one goes where it would
   /// have gone anyway. kInvalidArgument: the name is taken, there is nothing of that name to be colocated with.
-  Result<PlacedVariable> create_variable(const std::string& name, variable::Aggregation aggregation,
-                                         const std::string& colocate_with = {});
+  Result<StrategyVariable> create_variable(const std::string& name, variable::Aggregation aggregation,
+                                           const std::string& colocate_with = {});
   /// Each part takes a turn, as a variable "name/part_0" of its own.
-  Result<std::vector<PlacedVariable>> create_partitioned_variable(const std::string& name,
-                                                                  variable::Aggregation aggregation, int parts);
+  Result<std::vector<StrategyVariable>> create_partitioned_variable(const std::string& name,
+                                                                    variable::Aggregation aggregation, int parts);
   /// A counter that the first replica of every worker increments.
-  Result<PlacedVariable> create_global_step();
+  Result<StrategyVariable> create_global_step();
 
  private:
   ParameterServerStrategy(cluster::ClusterConfig config, LocalDevices devices)
@@ -91,7 +91,7 @@ class ParameterServerStrategy {
   std::vector<std::string> clients_;
   int client_index_ = 0;
   std::vector<int> servers_;  // indices of ps tasks
-  std::map<std::string, PlacedVariable> variables_;
+  std::map<std::string, StrategyVariable> variables_;
   int next_ = 0;
 };
 

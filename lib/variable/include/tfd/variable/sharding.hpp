@@ -40,14 +40,14 @@ class Sharding {
 
   /// What each shard gets of a list of rows: local indices (s64), and which positions of the list they were. For a
   /// lookup or a sparse update that asks every parameter server only for its own.
-  struct Share {
+  struct ShardRows {
     tensor::Tensor indices;
     std::vector<std::int64_t> positions;
   };
   /// kInvalidArgument, kOutOfRange as read_indices().
-  Result<std::vector<Share>> split(const tensor::Tensor& indices) const;
+  Result<std::vector<ShardRows>> split(const tensor::Tensor& indices) const;
   /// The rows of each shard put back to their positions: the other half of a lookup. `parts` as split() asked for them.
-  Result<tensor::Tensor> join(const std::vector<Share>& shares, const std::vector<tensor::Tensor>& parts) const;
+  Result<tensor::Tensor> join(const std::vector<ShardRows>& shares, const std::vector<tensor::Tensor>& parts) const;
 
   friend bool operator==(const Sharding&, const Sharding&) = default;
 
