@@ -43,6 +43,8 @@ constexpr Needed kNeeded[] = {
     TFD_NEEDS(PJRT_Executable_OutputDimensions),
     TFD_NEEDS(PJRT_Buffer_Destroy),
     TFD_NEEDS(PJRT_Buffer_UnsafePointer),
+    TFD_NEEDS(PJRT_Buffer_ReadyEvent),
+    TFD_NEEDS(PJRT_Buffer_ToHostBuffer),
 };
 #undef TFD_NEEDS
 

@@ -1,19 +1,22 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A PJRT client with the devices that calls run on, and the way of tensors into its buffers and back. No modules here.
+// A PJRT client with the devices that calls run on. No buffers and no modules here.
 // Thread rule: thread-safe.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api.hpp"
-#include "tfd/tensor/tensor.hpp"
+#include "tfd/function/device.hpp"
 
 namespace tfd::function {
 
-/// Without options unless they are a CPU's (`cpu_devices` above 0): other plug-ins refuse those that they don't know.
+/// With so many devices where they are a CPU's, whose programs run on the thread that calls them: handing them over
+/// takes longer than small ones do. Other plug-ins refuse options that they don't know, and get none.
 Result<PJRT_Client*> create_client(const Api& api, int cpu_devices);
+Result<DeviceInfo> describe_device(const Api& api, PJRT_Device* device);
 
 class Client {
  public:
@@ -26,64 +29,21 @@ class Client {
   const Api& api() const { return api_; }
   PJRT_Client* handle() const { return handle_; }
   PJRT_Device* device() const { return devices_.front(); }
-  const std::vector<PJRT_Device*>& devices() const { return devices_; }  // as many as were asked for
-  Result<int> device_id() const;
-  std::string platform() const;
+  const std::vector<PJRT_Device*>& devices() const { return devices_; }   // as many as were asked for
+  const std::vector<DeviceInfo>& device_infos() const { return infos_; }  // of these
+  const std::string& platform() const { return platform_; }
+  /// nullopt where the plug-in doesn't say.
+  std::optional<DeviceMemory> memory(std::size_t position) const;
+  /// Whether the host can read the devices' memory.
+  bool has_host_memory() const { return platform_ == "cpu"; }
 
  private:
   Client(const Api& api, PJRT_Client* handle) : api_(api), handle_(handle) {}
   Api api_;
   PJRT_Client* handle_;
+  std::string platform_;
   std::vector<PJRT_Device*> devices_;
+  std::vector<DeviceInfo> infos_;
 };
-
-/// What a call returns: the bytes stay in the PJRT buffer and are read there.
-class BufferStorage final : public tensor::Storage {
- public:
-  /// Takes the buffer, which must be ready. `client` is shared: results outlive the engine and its functions.
-  static Result<std::shared_ptr<BufferStorage>> make(std::shared_ptr<const Client> client, PJRT_Device* device,
-                                                     PJRT_Buffer* buffer, tensor::TensorSpec spec);
-  ~BufferStorage() override;
-  const std::byte* data() const override { return data_; }
-
-  const Client* client() const { return client_.get(); }
-  const PJRT_Device* device() const { return device_; }
-  PJRT_Buffer* buffer() const { return buffer_; }
-  const tensor::TensorSpec& spec() const { return spec_; }
-
- private:
-  BufferStorage(std::shared_ptr<const Client> client, PJRT_Device* device, PJRT_Buffer* buffer, tensor::TensorSpec spec)
-      : client_(std::move(client)), device_(device), buffer_(buffer), spec_(std::move(spec)) {}
-  std::shared_ptr<const Client> client_;
-  PJRT_Device* device_;
-  PJRT_Buffer* buffer_;
-  tensor::TensorSpec spec_;
-  const std::byte* data_ = nullptr;
-};
-
-/// A tensor on its way into a call on a device: as the buffer that it is there, or wrapped in one for the time of the
-/// call. The tensor must outlive it.
-class ArgumentBuffer {
- public:
-  static Result<ArgumentBuffer> make(const Client& client, PJRT_Device* device, const tensor::Tensor& tensor);
-  ArgumentBuffer(ArgumentBuffer&& other) noexcept;
-  ArgumentBuffer& operator=(ArgumentBuffer&&) = delete;
-  /// After the execution: returns when XLA says that it no longer reads the tensor's memory, so that whoever owns it
-  /// alone may write to it again.
-  ~ArgumentBuffer();
-
-  PJRT_Buffer* buffer() const { return buffer_; }
-
- private:
-  ArgumentBuffer(const Client& client, PJRT_Buffer* buffer) : client_(&client), buffer_(buffer) {}
-  const Client* client_;
-  PJRT_Buffer* buffer_;
-  bool owned_ = false;
-  PJRT_Event* done_ = nullptr;  // XLA no longer reads the tensor's memory
-};
-
-PJRT_Buffer_Type buffer_type(tensor::DType dtype);
-/// kUnimplemented for a type that tfd has no dtype for.
-Result<tensor::DType> dtype_of(PJRT_Buffer_Type type);
 
 }  // namespace tfd::function

@@ -3,9 +3,11 @@
 // The engine behind make_engine(): one plug-in, one client, the compile cache. Thread rule: thread-safe.
 #include <atomic>
 
+#include "buffer.hpp"
 #include "cache.hpp"
 #include "executable.hpp"
 #include "platforms.hpp"
+#include "program.hpp"
 #include "proto.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
@@ -25,8 +27,7 @@ class PjrtEngine final : public Engine {
       return;
     }
     // Everything beside the module that decides what is compiled.
-    for (const std::string& part : {std::string("tfd 1"), *hash, options_, describe_cpu(), xla_flags})
-      key_start_.add_part(part);
+    for (const std::string& part : {std::string("tfd 2"), *hash, describe_cpu(), xla_flags}) key_start_.add_part(part);
   }
 
   const PluginInfo& plugin() const override { return info_; }
@@ -43,10 +44,26 @@ class PjrtEngine final : public Engine {
         TFD_TRY(compile_module(TFD_TRY(for_platform(module, info_.platform))));
     std::vector<std::shared_ptr<Function>> out;
     if (device_count() == 1)
-      out.push_back(executable);
+      out.push_back(make_function(executable, nullptr));
     else
-      for (PJRT_Device* device : client_->devices()) out.push_back(executable->on(device));
+      for (PJRT_Device* device : client_->devices()) out.push_back(make_function(executable, device));
     return fill_platform_in(std::move(out), module, info_.platform);
+  }
+
+  const std::vector<DeviceInfo>& devices() const override { return client_->device_infos(); }
+
+  Result<DeviceBufferPtr> put(const tensor::Tensor& value, int device) override {
+    return std::make_shared<SharedBuffer>(TFD_TRY(Buffer::copy(client_, TFD_TRY(device_at(device)), value)), device);
+  }
+
+  Result<DeviceBufferPtr> lend(const tensor::Tensor& value, int device) override {
+    return std::make_shared<SharedBuffer>(TFD_TRY(Buffer::of(client_, TFD_TRY(device_at(device)), value)), device);
+  }
+
+  Result<std::shared_ptr<DeviceProgram>> compile_program(const Module& module, const ProgramOptions& options) override;
+
+  std::optional<DeviceMemory> memory(int device) const override {
+    return device < 0 || device >= device_count() ? std::nullopt : client_->memory(static_cast<std::size_t>(device));
   }
 
  private:
@@ -57,7 +74,17 @@ class PjrtEngine final : public Engine {
           Code::kUnimplemented,
           "{} is for {} partitions and {} replicas, but only modules for one device are supported: export it for one",
           printable(module.name), module.partitions, module.replicas);
-    const std::string key = key_of(module);
+    return find_or_compile(module, options_, true);
+  }
+
+  Result<PJRT_Device*> device_at(int position) const {
+    if (position >= 0 && position < device_count()) return client_->devices()[static_cast<std::size_t>(position)];
+    return fail(Code::kInvalidArgument, "there is no device {} (of {})", position, device_count());
+  }
+
+  /// `is_whole`: what it takes and gives is what its signature states.
+  Result<std::shared_ptr<Executable>> find_or_compile(const Module& module, const std::string& options, bool is_whole) {
+    const std::string key = key_of(module, options);
     if (cache_) {
       if (const auto bytes = cache_->find(key)) {
         if (auto executable = Executable::load(client_, module, *bytes)) {
@@ -66,17 +93,18 @@ class PjrtEngine final : public Engine {
         }
       }
     }
-    auto executable = TFD_TRY(Executable::compile(client_, module, options_));
+    auto executable = TFD_TRY(Executable::compile(client_, module, options));
     ++compiled_;
-    TFD_TRY(executable->check_signature());
+    if (is_whole) TFD_TRY(executable->check_signature());
     if (cache_)
       if (const auto bytes = executable->serialize()) cache_->store(key, *bytes);
     return executable;
   }
 
   /// The signature is part of it, so that a loaded executable is one whose signature was checked.
-  std::string key_of(const Module& module) const {
+  std::string key_of(const Module& module, const std::string& options) const {
     Sha256 hash = key_start_;
+    hash.add_part(options);
     hash.add_part(format_signature(module.signature));
     hash.add_part(module.code);
     return hash.hex();
@@ -90,7 +118,43 @@ class PjrtEngine final : public Engine {
   std::atomic<int> compiled_{0}, loaded_{0};
 };
 
+Result<std::shared_ptr<DeviceProgram>> PjrtEngine::compile_program(const Module& module,
+                                                                   const ProgramOptions& options) {
+  TFD_TRY(check_assignment(options.assignment, client_->devices().size()), printable(module.name));
+  const std::size_t replicas = options.assignment.size(), partitions = options.assignment.front().size();
+  const auto fits = [](std::int64_t stated, std::size_t asked) {
+    return stated == 1 || static_cast<std::size_t>(stated) == asked;
+  };
+  if (!fits(module.partitions, partitions) || !fits(module.replicas, replicas))
+    return fail(Code::kInvalidArgument, "{} is for {} partitions and {} replicas, not for {} and {}",
+                printable(module.name), module.partitions, module.replicas, partitions, replicas);
+  if (module.takes_platform && !module.is_text)
+    return fail(Code::kUnimplemented, "{} is bytecode for several platforms: export it for one, or as text",
+                printable(module.name));
+  std::vector<std::vector<int>> ids = options.assignment;
+  for (auto& replica : ids)
+    for (int& device : replica) device = devices()[static_cast<std::size_t>(device)].id;
+  auto executable = TFD_TRY(
+      find_or_compile(TFD_TRY(for_platform(module, info_.platform)), encode_compile_options(ids), partitions == 1));
+  return make_program(std::move(executable), options.assignment);
+}
+
 }  // namespace
+
+const std::vector<DeviceInfo>& Engine::devices() const {
+  static const std::vector<DeviceInfo> kNone;
+  return kNone;
+}
+
+Result<DeviceBufferPtr> Engine::put(const tensor::Tensor&, int) {
+  return fail(Code::kUnimplemented, "this engine has no devices");
+}
+
+Result<DeviceBufferPtr> Engine::lend(const tensor::Tensor& value, int device) { return put(value, device); }
+
+Result<std::shared_ptr<DeviceProgram>> Engine::compile_program(const Module& module, const ProgramOptions&) {
+  return fail(Code::kUnimplemented, "{}: this engine has no devices", printable(module.name));
+}
 
 Result<std::vector<std::shared_ptr<Function>>> Engine::compile_for_devices(const Module& module) {
   const std::shared_ptr<Function> function = TFD_TRY(compile(module));
@@ -107,8 +171,9 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   info.api_major = api->pjrt_api_version.major_version;
   info.api_minor = api->pjrt_api_version.minor_version;
   info.stablehlo_current = api.stablehlo_version();
-  std::string compile_options =
-      options.device_count > 1 ? encode_portable_options() : encode_compile_options(TFD_TRY(client->device_id()));
+  std::string compile_options = options.device_count > 1
+                                    ? encode_portable_options()
+                                    : encode_compile_options({{client->device_infos().front().id}});
   std::optional<CompileCache> cache;
   if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
   return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), options.xla_flags,

@@ -2,8 +2,8 @@
 #include "executable.hpp"
 
 #include <cstddef>
-#include <numeric>
 
+#include "buffer.hpp"
 #include "proto.hpp"
 #include "tfd/base/text.hpp"
 
@@ -46,34 +46,16 @@ Result<void> compare(const char* what, const std::vector<Parameter>& stated,
 
 }  // namespace
 
-class OnDevice final : public Function {
- public:
-  OnDevice(std::shared_ptr<Executable> executable, PJRT_Device* device)
-      : executable_(std::move(executable)), device_(device) {}
-  const Signature& signature() const override { return executable_->signature(); }
-  Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
-    return executable_->call_on(device_, arguments);
-  }
-
- private:
-  std::shared_ptr<Executable> executable_;  // with the functions for the other devices
-  PJRT_Device* device_;
-};
-
-std::shared_ptr<Function> Executable::on(PJRT_Device* device) {
-  return std::make_shared<OnDevice>(shared_from_this(), device);
-}
-
 Executable::Executable(std::shared_ptr<const Client> client, const Module& module, PJRT_LoadedExecutable* loaded)
-    : client_(std::move(client)), name_(printable(module.name)), signature_(module.signature), loaded_(loaded) {
+    : client_(std::move(client)),
+      name_(printable(module.name)),
+      signature_(module.signature),
+      may_donate_(module.may_donate),
+      loaded_(loaded) {
   const Api& api = client_->api();
   TFD_PJRT_ARGS(PJRT_LoadedExecutable_GetExecutable_Args, args);
   args.loaded_executable = loaded_;
   if (api.check(api->PJRT_LoadedExecutable_GetExecutable(&args), "executable")) executable_ = args.executable;
-  if (module.may_donate) {
-    kept_arguments_.resize(signature_.arguments.size());
-    std::iota(kept_arguments_.begin(), kept_arguments_.end(), 0);
-  }
 }
 
 Executable::~Executable() {
@@ -138,7 +120,7 @@ std::optional<std::string> Executable::serialize() const {
   return bytes;
 }
 
-Result<std::vector<tensor::TensorSpec>> Executable::output_specs() const {
+Result<std::vector<tensor::TensorSpec>> Executable::result_specs() const {
   const Api& api = client_->api();
   TFD_PJRT_ARGS(PJRT_Executable_OutputElementTypes_Args, types);
   types.executable = executable_;
@@ -176,16 +158,21 @@ std::optional<std::string> Executable::optimized_program() const {
   return bytes;
 }
 
-Result<void> Executable::check_signature() const {
+// Counted first: a call writes that many results into memory of ours.
+Result<void> Executable::check_result_count() const {
   if (executable_ == nullptr) return fail(Code::kInternal, "{}: the plug-in compiled it to nothing", name_);
-  // Counted first: a call writes that many results into memory of ours.
   TFD_PJRT_ARGS(PJRT_Executable_NumOutputs_Args, count);
   count.executable = executable_;
   TFD_TRY(client_->api().check(client_->api()->PJRT_Executable_NumOutputs(&count), name_));
   if (count.num_outputs != signature_.results.size())
     return fail(Code::kInvalidArgument, "{}: the signature states {} results, but the compiled program has {}", name_,
                 signature_.results.size(), count.num_outputs);
-  const auto outputs = TFD_TRY(output_specs());
+  return {};
+}
+
+Result<void> Executable::check_signature() const {
+  TFD_TRY(check_result_count());
+  const auto outputs = TFD_TRY(result_specs());
   TFD_TRY(compare("result", signature_.results, outputs), name_);
   const auto program = optimized_program();
   if (!program) return {};
@@ -195,53 +182,29 @@ Result<void> Executable::check_signature() const {
   return {};
 }
 
-Result<std::vector<tensor::Tensor>> Executable::call_on(PJRT_Device* device,
-                                                        const std::vector<tensor::Tensor>& arguments) {
-  TFD_TRY(check_arguments(signature_, arguments), name_);
+Result<Executable::Specs> Executable::specs() const {
+  TFD_TRY(check_result_count());
+  Specs out;
+  out.results = TFD_TRY(result_specs());
+  const auto program = optimized_program();
+  const auto shapes = program ? TFD_TRY(decode_program_shapes(*program), name_) : std::nullopt;
+  if (!shapes || shapes->arguments.size() != signature_.arguments.size())
+    return fail(Code::kUnimplemented, "{}: the plug-in doesn't say what a partition takes", name_);
+  out.arguments = shapes->arguments;
+  return out;
+}
+
+std::optional<ProgramMemory> Executable::memory() const {
   const Api& api = client_->api();
-  PJRT_Device* const runs_on = device != nullptr ? device : client_->device();
-  std::vector<ArgumentBuffer> held;  // gives the wrapped arguments back at every return
-  std::vector<PJRT_Buffer*> inputs;
-  held.reserve(arguments.size());
-  inputs.reserve(arguments.size());
-  for (const tensor::Tensor& argument : arguments) {
-    held.push_back(TFD_TRY(ArgumentBuffer::make(*client_, runs_on, argument), name_));
-    inputs.push_back(held.back().buffer());
-  }
-  std::vector<PJRT_Buffer*> outputs(signature_.results.size());
-  PJRT_Buffer* const* input_list = inputs.data();
-  PJRT_Buffer** output_list = outputs.data();
-  PJRT_Event* done = nullptr;
-  TFD_PJRT_ARGS(PJRT_ExecuteOptions, options);
-  options.non_donatable_input_indices = kept_arguments_.data();
-  options.num_non_donatable_input_indices = kept_arguments_.size();
-  TFD_PJRT_ARGS(PJRT_LoadedExecutable_Execute_Args, args);
-  args.executable = loaded_;
-  args.options = &options;
-  args.argument_lists = &input_list;
-  args.num_devices = 1;
-  args.num_args = inputs.size();
-  args.output_lists = &output_list;
-  args.device_complete_events = &done;
-  args.execute_device = device;
-  TFD_TRY(api.check(api->PJRT_LoadedExecutable_Execute(&args), name_));
-  const Result<void> ended = api.await(done, name_);
-  std::vector<tensor::Tensor> results;
-  results.reserve(outputs.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const tensor::TensorSpec& spec = signature_.results[i].spec;
-    auto storage =
-        ended ? BufferStorage::make(client_, runs_on, outputs[i], spec) : Result<std::shared_ptr<BufferStorage>>();
-    if (ended && storage) {
-      results.emplace_back(spec.dtype, spec.shape, std::move(*storage));
-      continue;
-    }
-    // BufferStorage::make() takes its buffer even when it fails; the others are ours to free.
-    for (std::size_t rest = ended ? i + 1 : i; rest < outputs.size(); ++rest) api.destroy(outputs[rest]);
-    return fail(std::move(ended ? storage.error() : ended.error()));
-  }
-  if (!ended) return fail(ended.error());
-  return results;
+  if (executable_ == nullptr || !api.has(offsetof(PJRT_Api, PJRT_Executable_GetCompiledMemoryStats)))
+    return std::nullopt;
+  TFD_PJRT_ARGS(PJRT_Executable_GetCompiledMemoryStats_Args, args);
+  args.executable = executable_;
+  if (!api.check(api->PJRT_Executable_GetCompiledMemoryStats(&args), "memory")) return std::nullopt;
+  return ProgramMemory{.arguments = args.argument_size_in_bytes,
+                       .results = args.output_size_in_bytes,
+                       .aliased = args.alias_size_in_bytes,
+                       .temporary = args.temp_size_in_bytes};
 }
 
 }  // namespace tfd::function

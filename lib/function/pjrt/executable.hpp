@@ -1,18 +1,20 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A compiled module, on one device or on any: Function behind the PJRT C API. Thread rule: thread-safe.
+// A compiled module: what it takes and gives, and its way into the cache and back. Function and DeviceProgram run it.
+// Thread rule: thread-safe.
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "client.hpp"
+#include "tfd/function/device.hpp"
 #include "tfd/function/function.hpp"
 
 namespace tfd::function {
 
-class Executable final : public Function, public std::enable_shared_from_this<Executable> {
+class Executable {
  public:
   /// kInvalidArgument with the module's name and the compiler's first line.
   static Result<std::shared_ptr<Executable>> compile(std::shared_ptr<const Client> client, const Module& module,
@@ -20,36 +22,46 @@ class Executable final : public Function, public std::enable_shared_from_this<Ex
   /// From serialize()'s bytes, of this plug-in and a CPU like this one. Nothing when the plug-in doesn't take them.
   static std::shared_ptr<Executable> load(std::shared_ptr<const Client> client, const Module& module,
                                           const std::string& bytes);
-  ~Executable() override;
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+  ~Executable();
 
-  const Signature& signature() const override { return signature_; }
-  Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
-    return call_on(nullptr, arguments);
-  }
-  /// Of a module that was compiled for no device: a function that runs on this one.
-  std::shared_ptr<Function> on(PJRT_Device* device);
+  const std::shared_ptr<const Client>& client() const { return client_; }
+  PJRT_LoadedExecutable* handle() const { return loaded_; }
+  const std::string& name() const { return name_; }
+  /// As the module states it: of all partitions together.
+  const Signature& signature() const { return signature_; }
+  /// Whether the module lets XLA take arguments over.
+  bool may_donate() const { return may_donate_; }
 
   /// The compiled program's own types against the signature, which the text or a sidecar has stated: the plug-in
   /// compares byte sizes only, when it is called. kInvalidArgument says both; kUnimplemented for layouts that aren't
-  /// row-major.
+  /// row-major. Of one partition: others have shards.
   Result<void> check_signature() const;
+  /// What one partition takes and gives. kUnimplemented where the plug-in doesn't say.
+  struct Specs {
+    std::vector<tensor::TensorSpec> arguments, results;
+  };
+  Result<Specs> specs() const;
+  std::optional<ProgramMemory> memory() const;
   /// Nothing when the plug-in can't.
   std::optional<std::string> serialize() const;
 
  private:
-  /// Null: on the device that it was compiled for, which is the client's first.
-  Result<std::vector<tensor::Tensor>> call_on(PJRT_Device* device, const std::vector<tensor::Tensor>& arguments);
-  friend class OnDevice;
   Executable(std::shared_ptr<const Client> client, const Module& module, PJRT_LoadedExecutable* loaded);
-  Result<std::vector<tensor::TensorSpec>> output_specs() const;
+  Result<void> check_result_count() const;
+  Result<std::vector<tensor::TensorSpec>> result_specs() const;
   std::optional<std::string> optimized_program() const;
 
   std::shared_ptr<const Client> client_;  // shared: results of calls hold it too
   std::string name_;
   Signature signature_;
+  bool may_donate_;
   PJRT_LoadedExecutable* loaded_;
   PJRT_Executable* executable_ = nullptr;
-  std::vector<std::int64_t> kept_arguments_;  // indices that XLA may not take over although the module says so
 };
+
+/// Runs it on one device, with values of the host; null: on the device that it was compiled for, the client's first.
+std::shared_ptr<Function> make_function(std::shared_ptr<const Executable> executable, PJRT_Device* device);
 
 }  // namespace tfd::function

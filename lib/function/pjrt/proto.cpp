@@ -150,15 +150,20 @@ Result<std::optional<tensor::TensorSpec>> spec_of(const HloShape& shape) {
 
 }  // namespace
 
-std::string encode_compile_options(int device_id) {
-  std::string ids, computation_device, assignment, build, options;
-  append_varint(ids, static_cast<std::uint64_t>(device_id));
-  append_bytes(computation_device, 1, ids);  // replica_device_ids
-  append_number(assignment, 1, 1);           // replica_count
-  append_number(assignment, 2, 1);           // computation_count
-  append_bytes(assignment, 3, computation_device);
-  append_number(build, 4, 1);  // num_replicas
-  append_number(build, 5, 1);  // num_partitions
+std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids) {
+  const std::size_t replicas = device_ids.size(), partitions = device_ids.front().size();
+  std::string assignment, build, options;
+  append_number(assignment, 1, replicas);    // replica_count
+  append_number(assignment, 2, partitions);  // computation_count
+  for (std::size_t partition = 0; partition < partitions; ++partition) {
+    std::string ids, computation_device;
+    for (const auto& of_replica : device_ids) append_varint(ids, static_cast<std::uint64_t>(of_replica[partition]));
+    append_bytes(computation_device, 1, ids);  // replica_device_ids
+    append_bytes(assignment, 3, computation_device);
+  }
+  append_number(build, 4, replicas);               // num_replicas
+  append_number(build, 5, partitions);             // num_partitions
+  if (partitions > 1) append_number(build, 6, 1);  // use_spmd_partitioning
   append_bytes(build, 9, assignment);
   append_number(build, 19, 1);  // use_shardy_partitioner
   append_bytes(options, 3, build);

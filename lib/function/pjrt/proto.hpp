@@ -14,10 +14,10 @@
 
 namespace tfd::function {
 
-/// CompileOptionsProto for one replica and one partition on that device. Shardy is always on: it takes modules with and
-/// without sdy shardings, and those with mhlo.sharding.
-std::string encode_compile_options(int device_id);
-/// The same for a program that every call says the device of.
+/// CompileOptionsProto for the devices with these ids, by replica and partition. Shardy is always on: it takes modules
+/// with and without sdy shardings, and those with mhlo.sharding.
+std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids);
+/// The same for one device that every call says.
 std::string encode_portable_options();
 
 struct ProgramShapes {

@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "tfd/base/error.hpp"
+#include "tfd/function/device.hpp"
 
 namespace tfd::function {
-
-struct DeviceInfo {
-  int id = 0;
-  int process_index = 0;  // of the host that it is attached to
-  std::string kind;       // "TPU v4", "cpu"
-};
 
 /// Every device of the client that the plug-in makes, of other hosts too, by process and id. `cpu_devices` above 0 asks
 /// a CPU plug-in for so many. Loads the plug-in and makes a client, which may take seconds, and lets the client go.

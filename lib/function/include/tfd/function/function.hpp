@@ -6,11 +6,13 @@
 // rule: thread-safe; calls run on the caller's thread (XLA uses threads of its own beside).
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/function/device.hpp"
 #include "tfd/function/module.hpp"
 #include "tfd/tensor/tensor.hpp"
 
@@ -30,7 +32,7 @@ class Function {
 struct EngineOptions {
   std::string plugin;           // path of the shared object; see find_plugin()
   std::string cache_directory;  // compiled executables; empty: none
-  int device_count = 1;         // that it is to have, at least; of a CPU they are as many as one likes
+  int device_count = 1;         // that it is to have; of a CPU they are as many as one likes
   /// XLA_FLAGS of the process's environment, where XLA reads it by itself: compiled executables are kept by it, too.
   std::string xla_flags = {};
 };
@@ -61,6 +63,18 @@ class Engine {
   /// time. The same one for all where the engine doesn't tell them apart. Errors as compile().
   virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const Module& module);
   virtual CompileStats compile_stats() const { return {}; }
+
+  // Values that stay on devices, and programs on several of them. A device goes by its position in devices().
+  virtual const std::vector<DeviceInfo>& devices() const;
+  /// A copy of its own, which programs may take over.
+  virtual Result<DeviceBufferPtr> put(const tensor::Tensor& value, int device);
+  /// For reading: the tensor's own memory where the device can read it, or the buffer that it was made from.
+  virtual Result<DeviceBufferPtr> lend(const tensor::Tensor& value, int device);
+  /// As compile(), for an assignment. kInvalidArgument: one that isn't sound, or a module that is for another number of
+  /// partitions or replicas.
+  virtual Result<std::shared_ptr<DeviceProgram>> compile_program(const Module& module, const ProgramOptions& options);
+  /// nullopt where the plug-in doesn't say, as a CPU's.
+  virtual std::optional<DeviceMemory> memory(int /*device*/) const { return std::nullopt; }
 };
 
 /// TFD_PJRT_PLUGIN, else the plug-in that this build was configured with. kFailedPrecondition with a hint when there is

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "buffer.hpp"
+
+#include <array>
+#include <numeric>
+#include <utility>
+
+namespace tfd::function {
+namespace {
+
+using tensor::DType;
+
+constexpr std::array<std::pair<DType, PJRT_Buffer_Type>, 13> kTypes{{{DType::kBool, PJRT_Buffer_Type_PRED},
+                                                                     {DType::kS8, PJRT_Buffer_Type_S8},
+                                                                     {DType::kS16, PJRT_Buffer_Type_S16},
+                                                                     {DType::kS32, PJRT_Buffer_Type_S32},
+                                                                     {DType::kS64, PJRT_Buffer_Type_S64},
+                                                                     {DType::kU8, PJRT_Buffer_Type_U8},
+                                                                     {DType::kU16, PJRT_Buffer_Type_U16},
+                                                                     {DType::kU32, PJRT_Buffer_Type_U32},
+                                                                     {DType::kU64, PJRT_Buffer_Type_U64},
+                                                                     {DType::kF16, PJRT_Buffer_Type_F16},
+                                                                     {DType::kBF16, PJRT_Buffer_Type_BF16},
+                                                                     {DType::kF32, PJRT_Buffer_Type_F32},
+                                                                     {DType::kF64, PJRT_Buffer_Type_F64}}};
+
+alignas(tensor::kAlignment) constexpr std::byte kNoBytes[tensor::kAlignment]{};
+
+/// A buffer of a device that has the host's memory, read where it is.
+class BufferStorage final : public tensor::Storage {
+ public:
+  BufferStorage(std::shared_ptr<const Buffer> buffer, const std::byte* data)
+      : buffer_(std::move(buffer)), data_(data) {}
+  const std::byte* data() const override { return data_; }
+  const std::shared_ptr<const Buffer>& buffer() const { return buffer_; }
+
+ private:
+  std::shared_ptr<const Buffer> buffer_;  // with programs that have it as an argument
+  const std::byte* data_;
+};
+
+Result<tensor::Tensor> in_place(const std::shared_ptr<const Buffer>& buffer) {
+  const Api& api = buffer->client().api();
+  TFD_PJRT_ARGS(PJRT_Buffer_UnsafePointer_Args, args);
+  args.buffer = buffer->handle();
+  TFD_TRY(api.check(api->PJRT_Buffer_UnsafePointer(&args), "cannot read a result"));
+  // A result without elements may have no memory, but a tensor's pointer is never null.
+  const auto* data = args.buffer_pointer == 0 ? kNoBytes : reinterpret_cast<const std::byte*>(args.buffer_pointer);
+  const tensor::TensorSpec& spec = buffer->spec();
+  return tensor::Tensor(spec.dtype, spec.shape, std::make_shared<BufferStorage>(buffer, data));
+}
+
+}  // namespace
+
+PJRT_Buffer_Type buffer_type(DType dtype) {
+  for (const auto& [known, type] : kTypes)
+    if (known == dtype) return type;
+  return PJRT_Buffer_Type_INVALID;
+}
+
+Result<DType> dtype_of(PJRT_Buffer_Type type) {
+  for (const auto& [dtype, known] : kTypes)
+    if (known == type) return dtype;
+  return fail(Code::kUnimplemented, "element type {} of PJRT is not supported", static_cast<int>(type));
+}
+
+Buffer::~Buffer() {
+  client_->api().destroy(handle_);
+  // A thread of XLA may hold the buffer for some microseconds after it said that the execution has ended. Results never
+  // hold it: without donation XLA copies an argument that is a result.
+  (void)client_->api().await(host_is_free_, "argument");
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::make(std::shared_ptr<const Client> client, PJRT_Device* device,
+                                             const tensor::Tensor& value, PJRT_HostBufferSemantics semantics) {
+  const Api& api = client->api();
+  TFD_PJRT_ARGS(PJRT_Client_BufferFromHostBuffer_Args, args);
+  args.client = client->handle();
+  args.data = value.data();
+  args.type = buffer_type(value.dtype());
+  args.dims = value.shape().data();
+  args.num_dims = value.shape().size();
+  args.host_buffer_semantics = semantics;
+  args.device = device;
+  TFD_TRY(api.check(api->PJRT_Client_BufferFromHostBuffer(&args), "cannot pass an argument"));
+  auto out = std::make_shared<Buffer>(std::move(client), device, args.buffer, value.spec());
+  out->host_is_free_ = args.done_with_host_buffer;
+  if (semantics != PJRT_HostBufferSemantics_kImmutableOnlyDuringCall) out->host_ = value;
+  return out;
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::lend(std::shared_ptr<const Client> client, PJRT_Device* device,
+                                             const tensor::Tensor& value) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(value.data()) % tensor::kAlignment == 0;
+  // XLA reads aligned memory in place; for other it makes its own copy, at once.
+  return make(
+      std::move(client), device, value,
+      aligned ? PJRT_HostBufferSemantics_kImmutableZeroCopy : PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
+}
+
+// Waits for the transfer, so that the host's memory isn't kept beside the device's.
+Result<std::shared_ptr<Buffer>> Buffer::copy(std::shared_ptr<const Client> client, PJRT_Device* device,
+                                             const tensor::Tensor& value) {
+  auto out = TFD_TRY(make(std::move(client), device, value, PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes));
+  TFD_TRY(out->client().api().await(std::exchange(out->host_is_free_, nullptr), "cannot put a value on a device"));
+  out->host_ = {};
+  return out;
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::of(std::shared_ptr<const Client> client, PJRT_Device* device,
+                                           const tensor::Tensor& value) {
+  if (const auto* there = dynamic_cast<const BufferStorage*>(value.storage().get());
+      there != nullptr && &there->buffer()->client() == client.get() && there->buffer()->device() == device &&
+      value.offset() == 0 && there->buffer()->spec() == value.spec())
+    return std::const_pointer_cast<Buffer>(there->buffer());
+  return lend(std::move(client), device, value);
+}
+
+Result<void> Buffer::await() const {
+  const Api& api = client_->api();
+  TFD_PJRT_ARGS(PJRT_Buffer_ReadyEvent_Args, args);
+  args.buffer = handle_;
+  TFD_TRY(api.check(api->PJRT_Buffer_ReadyEvent(&args), "a result"));
+  return api.await(args.event, "");
+}
+
+Result<std::vector<tensor::Tensor>> to_host(const std::vector<std::shared_ptr<const Buffer>>& buffers) {
+  std::vector<tensor::Tensor> out;
+  std::vector<PJRT_Event*> copied;
+  std::optional<Error> failed;
+  for (const auto& buffer : buffers) {
+    const Client& client = buffer->client();
+    if (client.has_host_memory()) {
+      out.push_back(TFD_TRY(in_place(buffer)));
+      continue;
+    }
+    const tensor::TensorSpec& spec = buffer->spec();
+    tensor::Tensor copy = tensor::Tensor::uninitialized(spec.dtype, spec.shape);
+    std::vector<std::int64_t> minor_to_major(spec.shape.size());
+    std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
+    PJRT_Buffer_MemoryLayout layout{};  // row-major, whatever the device's is
+    layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
+    layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+    layout.tiled.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE;
+    layout.tiled.minor_to_major = minor_to_major.data();
+    layout.tiled.minor_to_major_size = minor_to_major.size();
+    TFD_PJRT_ARGS(PJRT_Buffer_ToHostBuffer_Args, args);
+    args.src = buffer->handle();
+    args.host_layout = &layout;
+    args.dst = copy.mutable_data();
+    args.dst_size = copy.byte_size();
+    const auto begun = client.api().check(client.api()->PJRT_Buffer_ToHostBuffer(&args), "cannot read a result");
+    if (!begun) {
+      failed = begun.error();
+      break;
+    }
+    copied.push_back(args.event);
+    out.push_back(std::move(copy));
+  }
+  for (PJRT_Event* event : copied) {  // all of them: they write into memory of ours
+    const auto done = buffers.front()->client().api().await(event, "cannot read a result");
+    if (!done && !failed) failed = done.error();
+  }
+  if (failed) return fail(std::move(*failed));
+  return out;
+}
+
+Result<void> SharedBuffer::await() const {
+  if (buffer_ == nullptr) return fail(Code::kFailedPrecondition, "a buffer that a program has taken over");
+  return buffer_->await();
+}
+
+Result<tensor::Tensor> SharedBuffer::to_host() const {
+  TFD_TRY(await());
+  auto values = TFD_TRY(function::to_host({buffer_}));
+  return std::move(values.front());
+}
+
+}  // namespace tfd::function

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include "buffer.hpp"
+#include "tfd/base/counted.hpp"
+
+namespace tfd::function {
+namespace {
+
+constexpr int kSoftwareError = 70;  // sysexits.h
+
+/// The one place where a process ends for what devices do: those that are left wait for a collective that never comes,
+/// and no later program would run.
+[[noreturn]] void end_process(const std::string& name, const Error& error) {
+  std::fputs(
+      fmt::format("tfd: {} has failed on one of several devices, and the others can't go on: {}\n", name, error.message)
+          .c_str(),
+      stderr);
+  std::_Exit(kSoftwareError);
+}
+
+/// A result of a program on several devices.
+class ResultOfSeveral final : public DeviceBuffer {
+ public:
+  ResultOfSeveral(std::shared_ptr<SharedBuffer> buffer, std::shared_ptr<const Executable> executable)
+      : buffer_(std::move(buffer)), executable_(std::move(executable)) {}
+  const tensor::TensorSpec& spec() const override { return buffer_->spec(); }
+  int device() const override { return buffer_->device(); }
+  Result<void> await() const override {
+    auto done = buffer_->await();
+    if (!done && buffer_->buffer() != nullptr) end_process(executable_->name(), done.error());
+    return done;
+  }
+  Result<tensor::Tensor> to_host() const override {
+    TFD_TRY(await());
+    return buffer_->to_host();
+  }
+  SharedBuffer& shared() const { return *buffer_; }
+
+ private:
+  std::shared_ptr<SharedBuffer> buffer_;
+  std::shared_ptr<const Executable> executable_;  // for its name
+};
+
+SharedBuffer* find_buffer(const DeviceBufferPtr& buffer) {
+  if (auto* shared = dynamic_cast<SharedBuffer*>(buffer.get())) return shared;
+  auto* result = dynamic_cast<ResultOfSeveral*>(buffer.get());
+  return result == nullptr ? nullptr : &result->shared();
+}
+
+class PjrtProgram final : public DeviceProgram {
+ public:
+  PjrtProgram(std::shared_ptr<const Executable> executable, std::vector<int> devices, Executable::Specs specs)
+      : executable_(std::move(executable)), devices_(std::move(devices)), specs_(std::move(specs)) {}
+
+  const std::vector<int>& devices() const override { return devices_; }
+  const std::vector<tensor::TensorSpec>& arguments() const override { return specs_.arguments; }
+  const std::vector<tensor::TensorSpec>& results() const override { return specs_.results; }
+  std::optional<ProgramMemory> memory() const override { return executable_->memory(); }
+  Result<std::vector<DeviceBuffers>> execute(const std::vector<DeviceBuffers>& arguments,
+                                             std::span<const std::size_t> donated) override;
+
+ private:
+  /// By slot, with everything that keeps them as long as the call.
+  struct Inputs {
+    std::vector<std::vector<SharedBuffer*>> shared;
+    std::vector<std::vector<PJRT_Buffer*>> handles;
+  };
+  Result<Inputs> take_inputs(const std::vector<DeviceBuffers>& arguments) const;
+  Result<void> check_argument(const SharedBuffer* buffer, std::size_t slot, std::size_t index) const;
+  std::vector<std::int64_t> kept(const Inputs& inputs, std::span<const std::size_t> donated) const;
+  bool has_several() const { return devices_.size() > 1; }
+
+  std::shared_ptr<const Executable> executable_;  // with the results
+  std::vector<int> devices_;
+  Executable::Specs specs_;
+};
+
+// XLA compares sizes in bytes only; on several devices a wrong one leaves the others waiting.
+Result<void> PjrtProgram::check_argument(const SharedBuffer* buffer, std::size_t slot, std::size_t index) const {
+  const auto refuse = [&](const std::string& why) {
+    return fail(Code::kInvalidArgument, "{}: argument {} of slot {} {}", executable_->name(), index, slot, why);
+  };
+  if (buffer == nullptr) return refuse("is no buffer of a PJRT client");
+  if (buffer->buffer() == nullptr) return refuse("was taken over by an earlier program");
+  if (&buffer->buffer()->client() != executable_->client().get()) return refuse("is of another client");
+  if (buffer->device() != devices_[slot])
+    return refuse(fmt::format("is on device {}, not {}", buffer->device(), devices_[slot]));
+  if (buffer->spec() != specs_.arguments[index])
+    return refuse(fmt::format("is {}, not {}", tensor::format_spec(buffer->spec()),
+                              tensor::format_spec(specs_.arguments[index])));
+  return {};
+}
+
+Result<PjrtProgram::Inputs> PjrtProgram::take_inputs(const std::vector<DeviceBuffers>& arguments) const {
+  if (arguments.size() != devices_.size())
+    return fail(Code::kInvalidArgument, "{}: arguments for {}, but it runs on {}", executable_->name(),
+                counted(arguments.size(), "device"), devices_.size());
+  Inputs inputs;
+  for (std::size_t slot = 0; slot < arguments.size(); ++slot) {
+    if (arguments[slot].size() != specs_.arguments.size())
+      return fail(Code::kInvalidArgument, "{}: slot {} has {}, but it takes {}", executable_->name(), slot,
+                  counted(arguments[slot].size(), "argument"), specs_.arguments.size());
+    auto& shared = inputs.shared.emplace_back();
+    auto& handles = inputs.handles.emplace_back();
+    for (std::size_t i = 0; i < arguments[slot].size(); ++i) {
+      SharedBuffer* const buffer = find_buffer(arguments[slot][i]);
+      TFD_TRY(check_argument(buffer, slot, i));
+      shared.push_back(buffer);
+      handles.push_back(buffer->buffer()->handle());
+    }
+  }
+  return inputs;
+}
+
+/// What XLA may not take over: what isn't donated, what somebody else still sees, and what is there twice.
+std::vector<std::int64_t> PjrtProgram::kept(const Inputs& inputs, std::span<const std::size_t> donated) const {
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < specs_.arguments.size(); ++i) {
+    const auto is_free = [&](const std::vector<SharedBuffer*>& slot) {
+      return slot[i]->buffer().use_count() == 1 && std::ranges::count(slot, slot[i]) == 1;
+    };
+    if (std::ranges::find(donated, i) == donated.end() || !std::ranges::all_of(inputs.shared, is_free))
+      out.push_back(static_cast<std::int64_t>(i));
+  }
+  return out;
+}
+
+Result<std::vector<DeviceBuffers>> PjrtProgram::execute(const std::vector<DeviceBuffers>& arguments,
+                                                        std::span<const std::size_t> donated) {
+  const Inputs inputs = TFD_TRY(take_inputs(arguments));
+  std::vector<std::int64_t> kept_arguments;
+  if (executable_->may_donate()) kept_arguments = kept(inputs, donated);
+  const std::size_t slots = devices_.size();
+  std::vector<std::vector<PJRT_Buffer*>> outputs(slots, std::vector<PJRT_Buffer*>(specs_.results.size()));
+  std::vector<PJRT_Buffer* const*> input_lists;
+  std::vector<PJRT_Buffer**> output_lists;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    input_lists.push_back(inputs.handles[slot].data());
+    output_lists.push_back(outputs[slot].data());
+  }
+  TFD_PJRT_ARGS(PJRT_ExecuteOptions, options);
+  options.non_donatable_input_indices = kept_arguments.data();
+  options.num_non_donatable_input_indices = kept_arguments.size();
+  const auto& client = executable_->client();
+  const Api& api = client->api();
+  TFD_PJRT_ARGS(PJRT_LoadedExecutable_Execute_Args, args);
+  args.executable = executable_->handle();
+  args.options = &options;
+  args.argument_lists = input_lists.data();
+  args.num_devices = slots;
+  args.num_args = specs_.arguments.size();
+  args.output_lists = output_lists.data();
+  const auto begun = api.check(api->PJRT_LoadedExecutable_Execute(&args), executable_->name());
+  if (!begun && has_several()) end_process(executable_->name(), begun.error());
+  TFD_TRY(begun);
+  if (executable_->may_donate())
+    for (const std::size_t index : donated)
+      if (!std::ranges::binary_search(kept_arguments, static_cast<std::int64_t>(index)))
+        for (const auto& slot : inputs.shared) slot[index]->give_away();
+  std::vector<DeviceBuffers> results(slots);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    PJRT_Device* const device = client->devices()[static_cast<std::size_t>(devices_[slot])];
+    for (std::size_t i = 0; i < outputs[slot].size(); ++i) {
+      auto buffer = std::make_shared<Buffer>(client, device, outputs[slot][i], specs_.results[i]);
+      auto shared = std::make_shared<SharedBuffer>(std::move(buffer), devices_[slot]);
+      if (has_several())
+        results[slot].push_back(std::make_shared<ResultOfSeveral>(std::move(shared), executable_));
+      else
+        results[slot].push_back(std::move(shared));
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+Result<void> check_assignment(const std::vector<std::vector<int>>& assignment, std::size_t devices) {
+  if (assignment.empty() || assignment.front().empty())
+    return fail(Code::kInvalidArgument, "a device assignment without devices");
+  std::set<int> seen;
+  for (const auto& replica : assignment) {
+    if (replica.size() != assignment.front().size())
+      return fail(Code::kInvalidArgument, "a device assignment with {} for one replica and {} for another",
+                  counted(assignment.front().size(), "device"), replica.size());
+    for (const int device : replica) {
+      if (device < 0 || static_cast<std::size_t>(device) >= devices)
+        return fail(Code::kInvalidArgument, "a device assignment with device {}: there are {}", device, devices);
+      if (!seen.insert(device).second)
+        return fail(Code::kInvalidArgument, "a device assignment that has device {} twice", device);
+    }
+  }
+  return {};
+}
+
+Result<std::shared_ptr<DeviceProgram>> make_program(std::shared_ptr<const Executable> executable,
+                                                    const std::vector<std::vector<int>>& assignment) {
+  std::vector<int> devices;
+  for (const auto& replica : assignment) devices.insert(devices.end(), replica.begin(), replica.end());
+  Executable::Specs specs;
+  if (assignment.front().size() > 1) {
+    specs = TFD_TRY(executable->specs());
+  } else {
+    for (const Parameter& argument : executable->signature().arguments) specs.arguments.push_back(argument.spec);
+    for (const Parameter& result : executable->signature().results) specs.results.push_back(result.spec);
+  }
+  return std::make_shared<PjrtProgram>(std::move(executable), std::move(devices), std::move(specs));
+}
+
+}  // namespace tfd::function
