@@ -190,7 +190,7 @@ TEST_CASE("programs: an argument that doesn't fit is named before any device beg
   CHECK(refusal(program->execute({{put(pair, 0)}, {put(pair, 0)}})) ==
         "test.mlir: argument 0 of slot 1 is on device 0, not 1");
   CHECK(refusal(program->execute({{put(pair, 0)}, {put(floats({1, 2}, {1, 2}), 1)}})) ==
-        "test.mlir: argument 0 of slot 1 is f32[1,2], not f32[2]");
+        "test.mlir: argument 0 of slot 1 is f32[1, 2], not f32[2]");
   CHECK(refusal(program->execute({{put(pair, 0)}, {nullptr}})) ==
         "test.mlir: argument 0 of slot 1 is no buffer of a PJRT client");
   const auto other = engine_with(2);
