@@ -27,9 +27,9 @@ struct WantedTensor {
 
 namespace {
 
-constexpr int kMostSuccessors = 3;                  // one that dies of what it is given isn't given it for ever
-constexpr Duration kEnd = std::chrono::seconds(3);  // from where a task says that it is stopping
-constexpr auto kLook = std::chrono::milliseconds(20);
+constexpr int kMostSuccessors = 3;                       // one that dies of what it is given isn't given it for ever
+constexpr Duration kStopping = std::chrono::seconds(3);  // from where a task says that it is stopping
+constexpr auto kSuccessorLook = std::chrono::milliseconds(20);
 
 /// "no row 12: there are 10" says which table. Not kOutOfRange, which is the end of the data.
 Error bad_rows(Error error, const std::string& table) {
@@ -129,9 +129,9 @@ Result<void> ParameterServers::begin(Deadline deadline, const std::function<bool
     if (!has_ended || task == tasks_.end() || left == 0 || !may_wait(begun.error())) return begun;
     // It may still be there for a moment; where it stays, nothing is wrong with it.
     const auto position = static_cast<std::size_t>(task - tasks_.begin());
-    const Deadline end = Deadline::after(kEnd).earlier_of(deadline);
+    const Deadline end = Deadline::after(kStopping).earlier_of(deadline);
     while (is_up(position) && endpoint_.incarnation_of(task->peer()) == incarnations_[position] && !end.expired())
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kSuccessorLook);
   }
 }
 
