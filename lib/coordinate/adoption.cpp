@@ -74,7 +74,6 @@ std::optional<Continuation> put_together(const std::vector<variable::SequenceHis
     if (last > out.settled && last - out.settled > kMostUnsettled) return std::nullopt;
     out.next = std::max({out.next, history.low, history.above.empty() ? 0 : history.above.back() + 1});
   }
-  out.done = out.settled - out.unused_below;
   for (std::uint64_t sequence = out.settled; sequence < out.next; ++sequence) {
     bool is_applied = false, is_fenced = false, is_missing = false;
     for (const auto& history : histories) {
@@ -83,14 +82,17 @@ std::optional<Continuation> put_together(const std::vector<variable::SequenceHis
       is_fenced = is_fenced || fate == Fate::kFenced;
       is_missing = is_missing || fate == Fate::kNone;
     }
-    if (!is_applied)
+    if (!is_applied && is_fenced)
       out.unused.push_back(sequence);
     else if (is_missing && !is_fenced)
       out.unfinished.push_back(sequence);
-    else
-      ++out.done;
   }
   return out;
+}
+
+std::uint64_t Continuation::steps_below(std::uint64_t sequence) const {
+  const auto fenced = std::ranges::lower_bound(unused, sequence) - unused.begin();
+  return sequence - unused_below - static_cast<std::uint64_t>(fenced);
 }
 
 // The run that all parameter servers have, where it is the one that is looked for.
@@ -119,10 +121,15 @@ Result<bool> Coordinator::adopt(const FoundRun& found) {
   }
   const auto continuation = put_together(*histories);
   if (!continuation) return false;
-  const std::int64_t step = found.record.first_step + static_cast<std::int64_t>(continuation->done);
-  if (step + static_cast<std::int64_t>(continuation->unfinished.size()) <= options_.adopt->newer_than) return false;
+  const auto step_of = [&](std::uint64_t sequence) {
+    return found.record.first_step + static_cast<std::int64_t>(continuation->steps_below(sequence));
+  };
+  const std::int64_t step = step_of(continuation->next);
+  if (step <= options_.adopt->newer_than) return false;
   TFD_TRY(keep_run(found.record));
-  adopted_ = AdoptedRun{step, continuation->unfinished};
+  adopted_ = AdoptedRun{.step = step};
+  for (const std::uint64_t sequence : continuation->unfinished)
+    adopted_->unfinished.push_back({sequence, step_of(sequence)});
   settled_ = continuation->settled;
   const Lock lock(mutex_);
   closures_.go_on(*continuation);

@@ -35,14 +35,16 @@ std::optional<RunRecord> parse_run(std::string_view text);
 /// Where the sequence numbers of a training stand.
 struct Continuation {
   std::uint64_t next = 0;                      // the first one that nobody has had
-  std::uint64_t done = 0;                      // steps that all parameter servers have, as far as they are theirs
-  std::vector<std::uint64_t> unfinished = {};  // of steps that some have and others may not, ascending
+  std::vector<std::uint64_t> unfinished = {};  // of steps that not all parameter servers have, ascending
   std::uint64_t settled = 0;                   // everything below is over
   std::uint64_t unused_below = 0;              // of those: that came to nothing
-  std::vector<std::uint64_t> unused = {};      // from `settled` on: that came, or will come, to nothing
+  std::vector<std::uint64_t> unused = {};      // from `settled` on: that came to nothing
+
+  /// Of the numbers below `sequence`, which isn't below `settled`: those that are steps.
+  std::uint64_t steps_below(std::uint64_t sequence) const;
 };
-/// Of all parameter servers. A number that one of them has applied is a step; where another one neither has it nor is
-/// fenced, that one may still need it. nullopt: they can't be of one run.
+/// Of all parameter servers. A number that is fenced, and that none of them has applied, came to nothing; any other one
+/// is a step, which isn't finished where one of them neither has it nor is fenced. nullopt: they can't be of one run.
 std::optional<Continuation> put_together(const std::vector<variable::SequenceHistory>& histories);
 
 }  // namespace tfd::coordinate

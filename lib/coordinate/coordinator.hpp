@@ -194,6 +194,8 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> wait_for_servers(const std::vector<std::size_t>& indices, const Error& why);
   void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
   void end_all(Error error);                                          // on the I/O thread
+  template <class T>
+  Result<T> unless_fenced(Result<T> answer);
   Result<void> check_placed(const std::string& variable) const;
   Result<void> check_table(const std::string& variable, const char* how) const;
   template <class T, class Ask>

@@ -167,11 +167,19 @@ Result<void> Coordinator::check_table(const std::string& variable, const char* h
   return check_placed(variable);
 }
 
+// What somebody else's parameter servers refuse they refuse from now on.
+template <class T>
+Result<T> Coordinator::unless_fenced(Result<T> answer) {
+  if (!answer && answer.error().code == Code::kPermissionDenied)
+    endpoint_->post([this, error = answer.error()] { fenced_off(error); });
+  return answer;
+}
+
 Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline deadline) {
   if (is_own_variable(variable))
     return fail(Code::kInvalidArgument, "variable '{}' is per worker: every worker has a different value", variable);
   TFD_TRY(check_placed(variable));
-  auto values = TFD_TRY(ps_->read(copies_.names_of(variable), deadline));
+  auto values = TFD_TRY(unless_fenced(ps_->read(copies_.names_of(variable), deadline)));
   if (!copies_.has(variable)) return std::move(values.front());
   return copies_.read_across(variable, std::move(values));
 }
@@ -179,7 +187,7 @@ Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline d
 Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const tensor::Tensor& rows,
                                               Deadline deadline) {
   TFD_TRY(check_table(variable, "read"));
-  auto values = TFD_TRY(ps_->look_up({{variable, rows}}, deadline));
+  auto values = TFD_TRY(unless_fenced(ps_->look_up({{variable, rows}}, deadline)));
   return std::move(values.front());
 }
 
@@ -190,7 +198,7 @@ Result<void> Coordinator::assign(const std::string& variable, const tensor::Tens
   if (value.spec() != spec)
     return fail(Code::kInvalidArgument, "variable '{}' is {}, but the value is {}", variable, tensor::format_spec(spec),
                 tensor::format_spec(value.spec()));
-  return ps_->assign(TFD_TRY(copies_.assign_across(variable, value)), deadline);
+  return unless_fenced(ps_->assign(TFD_TRY(copies_.assign_across(variable, value)), deadline));
 }
 
 Result<void> Coordinator::assign_rows(const std::string& variable, const tensor::Tensor& rows,
@@ -205,17 +213,17 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
   if (values.spec() != wanted)
     return fail(Code::kInvalidArgument, "these rows of '{}' are {}, but the value is {}", variable,
                 tensor::format_spec(wanted), tensor::format_spec(values.spec()));
-  return ps_->assign_rows({{variable::UpdateKind::kAssignRows, variable, values, rows}}, deadline);
+  return unless_fenced(ps_->assign_rows({{variable::UpdateKind::kAssignRows, variable, values, rows}}, deadline));
 }
 
 Result<State> Coordinator::export_state(Deadline deadline) {
-  return copies_.gather(TFD_TRY(ps_->export_state(deadline)));
+  return copies_.gather(TFD_TRY(unless_fenced(ps_->export_state(deadline))));
 }
 
 Result<void> Coordinator::import_state(const State& state, Deadline deadline) {
-  return ps_->import_state(TFD_TRY(copies_.spread(state)), deadline);
+  return unless_fenced(ps_->import_state(TFD_TRY(copies_.spread(state)), deadline));
 }
 
-Result<void> Coordinator::use_averages(Deadline deadline) { return ps_->use_averages(deadline); }
+Result<void> Coordinator::use_averages(Deadline deadline) { return unless_fenced(ps_->use_averages(deadline)); }
 
 }  // namespace tfd::coordinate

@@ -17,20 +17,20 @@ constexpr Duration kLook = std::chrono::milliseconds(100);
 Result<void> Steps::schedule_until(std::int64_t boundary) {
   const std::int64_t most = kStepsAhead * std::max(coordinator_->workers_up(), 1);
   while (scheduled_ < boundary && outstanding() < most)
-    if (!TFD_TRY(schedule({}))) return {};
+    if (!TFD_TRY(schedule(scheduled_))) return {};
   return {};
 }
 
-Result<void> Steps::finish(const std::vector<std::uint64_t>& unfinished) {
-  for (const std::uint64_t sequence : unfinished)
-    if (!TFD_TRY(schedule(sequence))) return {};
+Result<void> Steps::finish(const std::vector<AdoptedRun::Unfinished>& unfinished) {
+  for (const auto& one : unfinished)
+    if (!TFD_TRY(schedule(one.step, one.sequence))) return {};
   return {};
 }
 
 // False where one has failed meanwhile.
-Result<bool> Steps::schedule(std::optional<std::uint64_t> sequence) {
-  Call call{.function = train_.function, .step = scheduled_, .replicas = train_.replicas};
-  if (elements_ > 0) call.most_elements = strategy::elements_of_step(scheduled_, elements_, replicas_);
+Result<bool> Steps::schedule(std::int64_t step, std::optional<std::uint64_t> sequence) {
+  Call call{.function = train_.function, .step = step, .replicas = train_.replicas};
+  if (elements_ > 0) call.most_elements = strategy::elements_of_step(step, elements_, replicas_);
   call.sequence = sequence;
   call.on_done = [this](const RemoteValue& value) {
     if (value.state() != ClosureState::kReady) failed_ = true;

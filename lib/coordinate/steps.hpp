@@ -37,7 +37,7 @@ class Steps {
   bool failed() const { return failed_; }
 
   /// Steps of an adopted run, under their own numbers, before any others.
-  Result<void> finish(const std::vector<std::uint64_t>& unfinished);
+  Result<void> finish(const std::vector<AdoptedRun::Unfinished>& unfinished);
   /// As many as the workers can take, up to this one.
   Result<void> schedule_until(std::int64_t boundary);
   /// The next in order, where it has ended well: counted now.
@@ -54,7 +54,7 @@ class Steps {
   Rest take_rest();
 
  private:
-  Result<bool> schedule(std::optional<std::uint64_t> sequence);
+  Result<bool> schedule(std::int64_t step, std::optional<std::uint64_t> sequence = {});
   std::int64_t outstanding() const { return scheduled_ - first_ - ended_; }
 
   const program::TrainDef& train_;

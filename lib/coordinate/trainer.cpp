@@ -85,7 +85,8 @@ Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from
   if (options_.interrupts->stopping()) coordinator_->stop_evaluating();
   const auto& adopted = coordinator_->adopted();
   if (!adopted && from.state != nullptr) TFD_TRY(import_state(*from.state), from.state->path);
-  steps_.begin(*coordinator_, adopted ? adopted->step : from.step);
+  steps_.begin(*coordinator_,
+               adopted ? adopted->step - static_cast<std::int64_t>(adopted->unfinished.size()) : from.step);
   strategy::Begun begun{.adopted = adopted.has_value()};
   const int replicas = coordinator_->num_replicas_in_sync();
   if (options_.epoch_elements != 0 && train_.replicas == program::Replicas::kEach && replicas > 1) {

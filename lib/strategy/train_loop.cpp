@@ -206,10 +206,11 @@ Result<void> TrainLoop::begin() {
   const bool is_known = nothing_left() && !role_.has_others;  // who may train something else already
   if (is_known) say_nothing_left();
   const auto& from = restored_ ? restored_ : initial_;
+  const bool may_go_on = !is_known && train_.checkpoint && train_.checkpoint->resume;
   const Begun begun = TFD_TRY(driver_.begin({.state = from ? &*from : nullptr,
                                              .step = first_step_,
                                              .is_over = checkpoints_.ended().has_value(),
-                                             .run = is_known ? std::string() : checkpoints_.run()}));
+                                             .run = may_go_on ? checkpoints_.run() : std::string()}));
   has_begun_ = true;
   adopted_ = begun.adopted;
   if (begun.steps) stated_steps_ = std::exchange(train_.steps, begun.steps);

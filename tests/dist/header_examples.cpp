@@ -12,6 +12,7 @@
 #include "tfd/cluster/server_def.hpp"
 #include "tfd/coordinate/fetch.hpp"
 #include "tfd/data/plan.hpp"
+#include "tfd/function/function.hpp"
 #include "tfd/function/module.hpp"
 #include "tfd/function/plugin.hpp"
 #include "tfd/process/child.hpp"
@@ -107,6 +108,14 @@ Result<void> endpoint(const Handler& serve, Message question) {
 Result<void> module(const std::string& code) {
   Module module = TFD_TRY(make_module("train_step.mlir", code, std::nullopt));
   module.signature.arguments[0].spec;
+  return {};
+}
+Result<void> programs(const std::shared_ptr<Engine>& engine, const Module& module, const Tensor& value) {
+  auto program = TFD_TRY(engine->compile_program(module, {.assignment = {{0}, {1}}}));
+  std::vector<DeviceBuffers> arguments(2);
+  for (int device : {0, 1}) arguments[device].push_back(TFD_TRY(engine->put(value, device)));
+  auto results = TFD_TRY(program->execute(arguments));
+  tensor::Tensor loss = TFD_TRY(results[0][0]->to_host());
   return {};
 }
 Result<void> plugin() {

@@ -35,29 +35,30 @@ void train(Bed& bed, int steps, std::int64_t first_step = 0) {
 TEST_CASE("adoption: how far a run has come is put together from what each parameter server has") {
   CHECK(put_together({{}, {}})->next == 0);
   const auto all = put_together({{.low = 7}, {.low = 7}});
-  CHECK(all->done == 7);
+  CHECK(all->steps_below(all->next) == 7);
   CHECK(all->next == 7);
   CHECK(all->unfinished.empty());
   // 3 is on one of them only, 4 on none, 5 on both, 6 on the other one.
   const auto some = put_together({{.low = 4, .above = {5}}, {.low = 3, .above = {5, 6}}});
-  CHECK(some->done == 4);
   CHECK(some->next == 7);
-  CHECK(some->unfinished == Sequences{3, 6});
-  CHECK(some->unused == Sequences{4});
+  CHECK(some->unfinished == Sequences{3, 4, 6});
+  CHECK(some->unused.empty());
+  CHECK(some->steps_below(6) == 6);
   // What a fence keeps out came to nothing, unless it was tried again and is done.
   const auto fenced = put_together({{.low = 4, .fenced = {1, 2}}, {.low = 2, .above = {3}, .fenced = {1}}});
   CHECK(fenced->unused == Sequences{1, 2});
-  CHECK(fenced->done == 2);
+  CHECK(fenced->steps_below(2) == 1);
+  CHECK(fenced->steps_below(fenced->next) == 2);
   const auto again = put_together({{.low = 4, .fenced = {2}}, {.low = 4}});
   CHECK(again->unused.empty());
-  CHECK(again->done == 4);
+  CHECK(again->steps_below(4) == 4);
 }
 
 TEST_CASE("adoption: what is settled counts, whoever has heard of it") {
   const auto out = put_together({{.settled = 100, .unused = 3, .low = 120}, {.settled = 50, .unused = 2, .low = 120}});
   CHECK(out->settled == 100);
   CHECK(out->unused_below == 3);
-  CHECK(out->done == 117);
+  CHECK(out->steps_below(120) == 117);
   CHECK(out->next == 120);
   CHECK_FALSE(put_together({{.low = std::uint64_t{1} << 40}}));
   CHECK_FALSE(put_together({{.above = {~std::uint64_t{0}}}}));
@@ -110,9 +111,9 @@ TEST_CASE("adoption: of steps that aren't for all parameter servers none counts 
   }
   const auto next = bed.connect(make_program(), adopting(bed));
   REQUIRE(next->adopted());
-  CHECK(next->adopted()->step + static_cast<std::int64_t>(next->adopted()->unfinished.size()) == 20);
-  for (const std::uint64_t sequence : next->adopted()->unfinished)
-    good(next->schedule({.function = "add", .args = {number(1)}, .sequence = sequence}));
+  CHECK(next->adopted()->step == 20);
+  for (const auto& one : next->adopted()->unfinished)
+    good(next->schedule({.function = "add", .args = {number(1)}, .sequence = one.sequence}));
   schedule(*next, "add", {number(1)});
   good(next->join(soon()));
   CHECK(read(*next, "v") == 21);
@@ -146,8 +147,10 @@ TEST_CASE("adoption: a step that only one parameter server has is finished under
   CHECK(good(applied.get_future().get()));
   const auto next = bed.connect(make_program(), adopting(bed));
   REQUIRE(next->adopted());
-  CHECK(next->adopted()->step == 4);
-  CHECK(next->adopted()->unfinished == Sequences{4});
+  CHECK(next->adopted()->step == 5);
+  REQUIRE(next->adopted()->unfinished.size() == 1);
+  CHECK(next->adopted()->unfinished[0].sequence == 4);
+  CHECK(next->adopted()->unfinished[0].step == 4);
   CHECK(read(*next, "v") == 5);
   CHECK(read(*next, "n") == 4);
   good(next->schedule({.function = "step", .sequence = 4}));

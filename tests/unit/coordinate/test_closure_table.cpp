@@ -71,7 +71,7 @@ TEST_CASE("closure table: of the numbers that are over it knows how many came to
 
 TEST_CASE("closure table: goes on with the numbers of another one, and gives those again that aren't over") {
   ClosureTable table(0, false);
-  table.go_on({.next = 8, .done = 6, .unfinished = {5}, .settled = 4, .unused_below = 1, .unused = {6}});
+  table.go_on({.next = 8, .unfinished = {5}, .settled = 4, .unused_below = 1, .unused = {6}});
   CHECK(table.over().below == 5);
   CHECK(table.over().unused == 1);
   auto again = std::make_shared<Closure>();  // with the table

@@ -558,6 +558,19 @@ TEST_CASE("coordinator: a newer one fences an older one off, which then leaves t
   CHECK(read(*newer, "v") == 1);
 }
 
+TEST_CASE("coordinator: whatever it asks parameter servers for tells that it was fenced off, and ends it") {
+  Bed bed(1, 1);
+  const auto older = bed.connect();
+  const auto newer = bed.take_over();
+  const auto refused = older->read("v", soon());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kPermissionDenied);
+  until([&] { return older->lost().has_value(); });
+  CHECK(older->lost()->message.starts_with("another coordinator has taken the cluster over: "));
+  CHECK(older->join(soon()).error().code == Code::kPermissionDenied);
+  CHECK_FALSE(newer->lost());
+}
+
 TEST_CASE("coordinator: random workers die and come back, and every closure is applied exactly once") {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     CAPTURE(seed);

@@ -131,8 +131,12 @@ struct Adoption {
   std::int64_t newer_than = -1;  // it isn't wanted where it hasn't come further than that step
 };
 struct AdoptedRun {
-  std::int64_t step = 0;                       // so many are done, the unfinished ones not counted
-  std::vector<std::uint64_t> unfinished = {};  // Call::sequence of those that only some parameter servers have
+  struct Unfinished {
+    std::uint64_t sequence;  // Call::sequence
+    std::int64_t step;       // Call::step
+  };
+  std::int64_t step = 0;                    // so many were begun, those that came to nothing not counted
+  std::vector<Unfinished> unfinished = {};  // of these: that not all parameter servers have
 };
 
 struct WorkerChange {

@@ -75,7 +75,7 @@ struct Beginning {
   const variable::Checkpoint* state = nullptr;  // none: the initial values
   std::int64_t step = 0;
   bool is_over = false;  // an earlier run was: nothing will be trained
-  std::string run = {};  // the id of its checkpoints; empty: none will be saved
+  std::string run = {};  // the id of its checkpoints; empty: none will be saved, or it isn't to be continued
 };
 
 struct Begun {
