@@ -18,6 +18,7 @@ using runtime::MemberState;
 constexpr const char* kTraining = "training";
 constexpr const char* kStopped = "stopped";
 constexpr const char* kWorkers = "workers";
+constexpr const char* kChief = "chief";  // which process it is: who comes later puts another one
 
 constexpr Duration kLook = std::chrono::seconds(1);  // while the chief hasn't begun: at what else is missing
 constexpr Duration kWorkersLook = std::chrono::milliseconds(500);  // at what they do while the chief waits for them
@@ -182,6 +183,9 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
     };
     TFD_TRY(servers_->begin(Deadline::after(options_.connect_timeout), may_wait,
                             [&] { return begin_as_chief(may_adopt, find, restored); }));
+    const runtime::Claim self = runtime::make_claim();
+    chief_ = fmt::format("{} (process {})", self.host, self.pid);
+    TFD_TRY(run().put(kChief, chief_, Deadline::after(kAnswer)));
     if (adopted_) return {};
   }
   if (restored)
@@ -191,6 +195,14 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
   // Last of all: this is what the others wait for.
   TFD_TRY(run().put(kTraining, std::to_string(first_step_), Deadline::after(kAnswer)));
   return {};
+}
+
+Result<void> PsSession::check_chief() {
+  if (!servers_ || chief_.empty()) return {};
+  const auto now = TFD_TRY(run().get(kChief, Deadline::after(kAnswer)));
+  if (now.value == chief_) return {};
+  return fail(Code::kPermissionDenied, "another {} has taken the training over: the one on {}", strategy_.chief_name(),
+              now.value);
 }
 
 Result<void> PsSession::attach() {

@@ -33,6 +33,8 @@ class PsSession {
   Result<void> initialise(bool may_adopt, const FindState& find);
   /// The others': until the chief has. kDeadlineExceeded says whom it waited for; kCancelled: interrupted.
   Result<void> attach();
+  /// The chief's, before it speaks for the training: kPermissionDenied where another one has come in its place.
+  Result<void> check_chief();
   /// Whether the chief found a training that goes on.
   bool adopted() const { return adopted_; }
 
@@ -86,6 +88,7 @@ class PsSession {
   std::unique_ptr<runtime::Membership> membership_;  // of one that isn't the chief, until it leaves
   std::stop_source interrupted_;
   std::uint64_t seen_training_ = 0;  // the key's version when the chief was waited for
+  std::string chief_;                // this process, where it is the chief's
   bool adopted_ = false;
   bool stopped_ = false;
   std::int64_t first_step_ = 0;   // of the training that this worker belongs to

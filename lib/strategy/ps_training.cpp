@@ -9,6 +9,8 @@
 namespace tfd::strategy {
 namespace {
 
+constexpr Duration kChiefLook = std::chrono::seconds(1);
+
 /// One worker's steps, each of the variables as they are by then.
 class PsDriver final : public StepDriver {
  public:
@@ -28,7 +30,10 @@ class PsDriver final : public StepDriver {
   Result<variable::Checkpoint> export_state() override;
   Result<void> import_state(const variable::Checkpoint& state) override;
   Result<void> use_averages() override { return session_.host().use_averages(); }
-  Result<void> stop_others() override { return session_.stop_all(); }
+  Result<void> stop_others() override {
+    TFD_TRY(session_.check_chief());
+    return session_.stop_all();
+  }
   Result<std::optional<std::int64_t>> settle(bool interrupted) override;
   Result<void> end() override;
 
@@ -46,10 +51,11 @@ class PsDriver final : public StepDriver {
   std::unique_ptr<runtime::ReplicaRunner> runner_;
   runtime::InputPart input_;
   int replicas_ = 1;
-  std::vector<std::string> devices_;  // where there is an engine
-  std::int64_t step_ = 0;             // the global one, as last read
-  bool stopped_ = false;              // by the chief, before the last step
-  bool is_alone_ = false;             // nobody needs the parameter servers any more
+  std::vector<std::string> devices_;                   // where there is an engine
+  std::int64_t step_ = 0;                              // the global one, as last read
+  bool stopped_ = false;                               // by the chief, before the last step
+  Deadline chief_look_ = Deadline::after(kChiefLook);  // whether this is still the chief
+  bool is_alone_ = false;                              // nobody needs the parameter servers any more
 };
 
 // Whether to stop early is the chief's to decide, beside an evaluator too.
@@ -111,6 +117,10 @@ Result<runtime::VariableValues> PsDriver::read_variables(const std::string& func
 Result<Advanced> PsDriver::advance(StepControl& control) {
   auto variables = TFD_TRY(read_variables(train_.function));
   for (;;) {
+    if (chief_look_.expired()) {
+      TFD_TRY(session_.check_chief());
+      chief_look_ = Deadline::after(kChiefLook);
+    }
     if (stopped_ || step_ >= control.until() || control.ask() != Ask::kNothing)
       return Advanced{.step = step_, .stopped = stopped_};
     auto metrics = one_step(variables);
@@ -152,6 +162,7 @@ Result<Evaluated> PsDriver::evaluate(const variable::Checkpoint* of) {
 }
 
 Result<variable::Checkpoint> PsDriver::export_state() {
+  TFD_TRY(session_.check_chief());
   variable::Checkpoint checkpoint;
   checkpoint.state = checkpoint_state(TFD_TRY(session_.host().export_state()));
   checkpoint.step = TFD_TRY(global_step_of(checkpoint.state));
@@ -167,6 +178,7 @@ Result<void> PsDriver::import_state(const variable::Checkpoint& state) {
 // Where all were interrupted (srun passes a signal to every task) nobody needs the parameter servers any more; where
 // others go on, they do.
 Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted) {
+  TFD_TRY(session_.check_chief());
   if (interrupted) {
     if (options_.keep_servers) return std::nullopt;
     is_alone_ = TFD_TRY(session_.have_others_left(Deadline::after(options_.train.grace / 4)));
@@ -180,6 +192,7 @@ Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted) {
 
 Result<void> PsDriver::end() {
   if (!strategy_.is_chief()) return session_.leave();
+  TFD_TRY(session_.check_chief());
   return is_alone_ && !options_.keep_servers ? session_.dismiss_servers() : Result<void>();
 }
 

@@ -35,6 +35,23 @@ newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
   saved_within 1
 }
 
+@test "fault: a chief in whose place another one has come ends with 77, and neither saves nor ends anything more" {
+  counting
+  cluster_of 2 2
+  two_workers program.json
+  until_event worker:0 '.event == "checkpoint"'
+  local first=$CHIEF
+  env --default-signal=INT tfd-run program.json --cluster cluster.json --task worker:0 --take-over >second.events 2>second.talk </dev/null 5>&- 6>&- 7>&- 8>&- &
+  CHIEF=$! RUN=$!
+  RUNS+=("$RUN")
+  until_event second '.event == "start" and .joined'
+  run_ends "$first" 77
+  grep -q "another worker:0 has taken the training over: the one on .* (process $CHIEF)" worker:0.talk
+  until_event second '.event == "checkpoint"'
+  both_are_stopped
+  saved_within 1
+}
+
 @test "fault: a worker killed again and again costs nobody a step, and ends with the others" {
   counting 100000000
   cluster_of 2 2
