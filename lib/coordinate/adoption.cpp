@@ -26,13 +26,16 @@ Fate fate_of(const variable::SequenceHistory& history, std::uint64_t sequence) {
 
 std::string digest_of(const program::Program& program, const runtime::Placement& placement, int replicas) {
   Sha256 sum;
-  auto document = nlohmann::json::parse(program.document(), nullptr, false);
-  if (document.is_object() && document.contains("train")) {
-    auto& train = document["train"];
-    for (auto part = train.begin(); part != train.end();)
-      part = part.key() == "function" || part.key() == "replicas" ? std::next(part) : train.erase(part);
+  program::Program timeless = program;
+  auto stated = std::make_shared<nlohmann::ordered_json>(*program.stated);  // with the copy
+  stated->erase("train");
+  timeless.stated = std::move(stated);
+  timeless.train.reset();
+  sum.add_part(timeless.document());
+  if (program.train) {
+    sum.add_part(program.train->function);
+    sum.add_part(std::to_string(static_cast<int>(program.train->replicas)));
   }
-  sum.add_part(document.dump());
   for (const auto& [name, content] : program.files) {
     sum.add_part(name);
     sum.add_part(content);
@@ -64,10 +67,9 @@ std::optional<RunRecord> parse_run(std::string_view text) {
 std::optional<Continuation> put_together(const std::vector<variable::SequenceHistory>& histories) {
   Continuation out;
   for (const auto& history : histories) {
-    if (history.settled >= out.settled) {
-      out.settled = history.settled;
-      out.unused_below = history.unused;
-    }
+    if (history.settled < out.settled) continue;
+    out.settled = history.settled;
+    out.unused_below = history.unused;
   }
   for (const auto& history : histories) {
     const std::uint64_t last = history.above.empty() ? history.low : std::max(history.low, history.above.back());

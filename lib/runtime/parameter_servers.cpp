@@ -127,7 +127,8 @@ Result<void> ParameterServers::begin(Deadline deadline, const std::function<bool
     const auto task = std::ranges::find(tasks_, begun.error().task, &TaskClient::name);
     const bool has_ended = begun.error().code == Code::kCancelled || begun.error().code == Code::kUnavailable;
     if (!has_ended || task == tasks_.end() || left == 0 || !may_wait(begun.error())) return begun;
-    // It may still be there for a moment; where it stays, nothing is wrong with it.
+    // It may still be there for a moment; where it stays, nothing is wrong with it. Looked at, for peers' events are
+    // the endpoint's owner's.
     const auto position = static_cast<std::size_t>(task - tasks_.begin());
     const Deadline end = Deadline::after(kStopping).earlier_of(deadline);
     while (is_up(position) && endpoint_.incarnation_of(task->peer()) == incarnations_[position] && !end.expired())

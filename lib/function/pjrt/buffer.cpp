@@ -2,8 +2,12 @@
 #include "buffer.hpp"
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
+
+#include "executable.hpp"
 
 namespace tfd::function {
 namespace {
@@ -165,9 +169,20 @@ Result<std::vector<tensor::Tensor>> to_host(const std::vector<std::shared_ptr<co
   return out;
 }
 
+void end_process(const Executable& executable, const Error& error) {
+  constexpr int kSoftwareError = 70;  // sysexits.h
+  std::fputs(fmt::format("tfd: {} has failed on one of several devices, and the others can't go on: {}\n",
+                         executable.name(), error.message)
+                 .c_str(),
+             stderr);
+  std::_Exit(kSoftwareError);
+}
+
 Result<void> SharedBuffer::await() const {
   if (buffer_ == nullptr) return fail(Code::kFailedPrecondition, "a buffer that a program has taken over");
-  return buffer_->await();
+  auto done = buffer_->await();
+  if (!done && of_several_ != nullptr) end_process(*of_several_, done.error());
+  return done;
 }
 
 Result<tensor::Tensor> SharedBuffer::to_host() const {

@@ -52,11 +52,18 @@ class Buffer {
 /// What buffers, which must be ready, are for the host. All copies are under way at once, where there have to be any.
 Result<std::vector<tensor::Tensor>> to_host(const std::vector<std::shared_ptr<const Buffer>>& buffers);
 
+class Executable;
+
+/// The one place where a process ends for what devices do: those that are left wait for a collective that never comes,
+/// and no later program would run.
+[[noreturn]] void end_process(const Executable& executable, const Error& error);
+
 /// DeviceBuffer of a buffer on the device at that position.
 class SharedBuffer final : public DeviceBuffer {
  public:
-  SharedBuffer(std::shared_ptr<Buffer> buffer, int device)
-      : spec_(buffer->spec()), device_(device), buffer_(std::move(buffer)) {}
+  /// `of_several`: the program on several devices whose result it is; null: of one, or none.
+  SharedBuffer(std::shared_ptr<Buffer> buffer, int device, std::shared_ptr<const Executable> of_several = {})
+      : spec_(buffer->spec()), device_(device), buffer_(std::move(buffer)), of_several_(std::move(of_several)) {}
   const tensor::TensorSpec& spec() const override { return spec_; }
   int device() const override { return device_; }
   Result<void> await() const override;
@@ -70,6 +77,7 @@ class SharedBuffer final : public DeviceBuffer {
   tensor::TensorSpec spec_;
   int device_;
   std::shared_ptr<Buffer> buffer_;  // with tensors that the host reads in place, and calls under way
+  std::shared_ptr<const Executable> of_several_;
 };
 
 PJRT_Buffer_Type buffer_type(tensor::DType dtype);

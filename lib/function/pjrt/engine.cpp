@@ -7,7 +7,6 @@
 #include "cache.hpp"
 #include "executable.hpp"
 #include "platforms.hpp"
-#include "program.hpp"
 #include "proto.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"

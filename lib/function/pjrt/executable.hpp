@@ -64,4 +64,10 @@ class Executable {
 /// Runs it on one device, with values of the host; null: on the device that it was compiled for, the client's first.
 std::shared_ptr<Function> make_function(std::shared_ptr<const Executable> executable, PJRT_Device* device);
 
+/// kInvalidArgument: no devices, not as many partitions for each replica, or positions that are none or there twice.
+Result<void> check_assignment(const std::vector<std::vector<int>>& assignment, std::size_t devices);
+/// Runs it on all devices of the assignment that it was compiled for, which check_assignment() has looked at.
+Result<std::shared_ptr<DeviceProgram>> make_program(std::shared_ptr<const Executable> executable,
+                                                    const std::vector<std::vector<int>>& assignment);
+
 }  // namespace tfd::function

@@ -1,57 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "program.hpp"
-
+//
+// DeviceProgram behind PJRT: one Execute for all devices. Thread rule: thread-safe.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 
 #include "buffer.hpp"
+#include "executable.hpp"
 #include "tfd/base/counted.hpp"
 
 namespace tfd::function {
 namespace {
-
-constexpr int kSoftwareError = 70;  // sysexits.h
-
-/// The one place where a process ends for what devices do: those that are left wait for a collective that never comes,
-/// and no later program would run.
-[[noreturn]] void end_process(const std::string& name, const Error& error) {
-  std::fputs(
-      fmt::format("tfd: {} has failed on one of several devices, and the others can't go on: {}\n", name, error.message)
-          .c_str(),
-      stderr);
-  std::_Exit(kSoftwareError);
-}
-
-/// A result of a program on several devices.
-class ResultOfSeveral final : public DeviceBuffer {
- public:
-  ResultOfSeveral(std::shared_ptr<SharedBuffer> buffer, std::shared_ptr<const Executable> executable)
-      : buffer_(std::move(buffer)), executable_(std::move(executable)) {}
-  const tensor::TensorSpec& spec() const override { return buffer_->spec(); }
-  int device() const override { return buffer_->device(); }
-  Result<void> await() const override {
-    auto done = buffer_->await();
-    if (!done && buffer_->buffer() != nullptr) end_process(executable_->name(), done.error());
-    return done;
-  }
-  Result<tensor::Tensor> to_host() const override {
-    TFD_TRY(await());
-    return buffer_->to_host();
-  }
-  SharedBuffer& shared() const { return *buffer_; }
-
- private:
-  std::shared_ptr<SharedBuffer> buffer_;
-  std::shared_ptr<const Executable> executable_;  // for its name
-};
-
-SharedBuffer* find_buffer(const DeviceBufferPtr& buffer) {
-  if (auto* shared = dynamic_cast<SharedBuffer*>(buffer.get())) return shared;
-  auto* result = dynamic_cast<ResultOfSeveral*>(buffer.get());
-  return result == nullptr ? nullptr : &result->shared();
-}
 
 class PjrtProgram final : public DeviceProgram {
  public:
@@ -109,7 +67,7 @@ Result<PjrtProgram::Inputs> PjrtProgram::take_inputs(const std::vector<DeviceBuf
     auto& shared = inputs.shared.emplace_back();
     auto& handles = inputs.handles.emplace_back();
     for (std::size_t i = 0; i < arguments[slot].size(); ++i) {
-      SharedBuffer* const buffer = find_buffer(arguments[slot][i]);
+      SharedBuffer* const buffer = dynamic_cast<SharedBuffer*>(arguments[slot][i].get());
       TFD_TRY(check_argument(buffer, slot, i));
       shared.push_back(buffer);
       handles.push_back(buffer->buffer()->handle());
@@ -157,7 +115,7 @@ Result<std::vector<DeviceBuffers>> PjrtProgram::execute(const std::vector<Device
   args.num_args = specs_.arguments.size();
   args.output_lists = output_lists.data();
   const auto begun = api.check(api->PJRT_LoadedExecutable_Execute(&args), executable_->name());
-  if (!begun && has_several()) end_process(executable_->name(), begun.error());
+  if (!begun && has_several()) end_process(*executable_, begun.error());
   TFD_TRY(begun);
   if (executable_->may_donate())
     for (const std::size_t index : donated)
@@ -168,11 +126,8 @@ Result<std::vector<DeviceBuffers>> PjrtProgram::execute(const std::vector<Device
     PJRT_Device* const device = client->devices()[static_cast<std::size_t>(devices_[slot])];
     for (std::size_t i = 0; i < outputs[slot].size(); ++i) {
       auto buffer = std::make_shared<Buffer>(client, device, outputs[slot][i], specs_.results[i]);
-      auto shared = std::make_shared<SharedBuffer>(std::move(buffer), devices_[slot]);
-      if (has_several())
-        results[slot].push_back(std::make_shared<ResultOfSeveral>(std::move(shared), executable_));
-      else
-        results[slot].push_back(std::move(shared));
+      results[slot].push_back(
+          std::make_shared<SharedBuffer>(std::move(buffer), devices_[slot], has_several() ? executable_ : nullptr));
     }
   }
   return results;
