@@ -89,9 +89,8 @@ Result<void> state_npy_specs(data::Plan& plan, const data::DatasetContext& conte
 }
 
 /// Puts the dataset into the program, once it has been made for its spec. Errors with the path within the pipeline.
-Result<DatasetFacts> add_dataset(const std::string& name, const nlohmann::ordered_json& pipeline,
-                                 const data::DatasetContext& context, Program& program) {
-  data::Plan plan = TFD_TRY(data::parse_plan(pipeline));
+Result<DatasetFacts> add_dataset(const std::string& name, data::Plan plan, const data::DatasetContext& context,
+                                 Program& program) {
   const auto dataset = TFD_TRY(data::instantiate(plan, context));
   DatasetFacts facts;
   facts.cardinality = dataset->cardinality();
@@ -108,12 +107,9 @@ Result<DatasetFacts> add_dataset(const std::string& name, const nlohmann::ordere
   return facts;
 }
 
-Result<DatasetFacts> parse_dataset(const std::string& name, const Node& node, const data::DatasetContext& context,
-                                   Program& program) {
+Result<data::Plan> parse_dataset(const std::string& name, const Node& node) {
   if (name.empty()) return node.fail("a dataset needs a name");
-  auto facts = add_dataset(name, node.json(), context, program);
-  if (!facts) return fail(continue_path(node.path(), std::move(facts).error()));
-  return facts;
+  return at_path(node.path(), data::parse_plan(node.json()));
 }
 
 }  // namespace
@@ -128,8 +124,14 @@ Facts parse_datasets(const Node& node, const ProgramOptions& options, const std:
   data::DatasetContext context = check_context(program, options.look_at_files, std::move(defs));
   for (const auto& [name, child] : node.members()) {
     if (options.data_elsewhere) note_missing(context, program, child.path());
-    if (const auto known = problems.keep(child, {mention_of(name)}, parse_dataset(name, child, context, program)))
-      facts[name] = *known;
+    const Mentions mentions{mention_of(name)};
+    auto plan = parse_dataset(name, child);
+    if (!plan) {
+      problems.check_form(mentions, fail(std::move(plan).error()));
+      continue;
+    }
+    auto added = at_path(child.path(), add_dataset(name, std::move(*plan), context, program));
+    if (const auto known = problems.keep(child, mentions, std::move(added))) facts[name] = *known;
   }
   return facts;
 }
@@ -145,8 +147,8 @@ Result<void> set_dataset(Program& program, const std::string& name, const std::s
   const std::string path = "datasets." + printable(name);
   data::DatasetContext context = check_context(program, true, std::move(functions));
   if (!program.missing_data.empty()) note_missing(context, program, path);
-  auto added = add_dataset(name, json, context, program);
-  if (!added) return fail(continue_path(path, std::move(added).error()).within(printable(program.path)));
+  auto plan = TFD_TRY(at_path(path, data::parse_plan(json)), printable(program.path));
+  TFD_TRY(at_path(path, add_dataset(name, std::move(plan), context, program)), printable(program.path));
   return {};
 }
 

@@ -60,6 +60,8 @@ Result<function::Module> read_module(const Node& node, const std::vector<std::st
                                      const FileReader& read_file, std::map<std::string, std::string>& files);
 /// "platforms" of a function, or of an optimizer that is a module; empty where it isn't there.
 Result<std::vector<std::string>> parse_platforms(const Node& owner);
+/// An object of the keys that a function of its kind has.
+Result<void> check_function_keys(const Node& node);
 /// Reads the modules (their text goes into `files`, by the path in the document) and the bindings.
 Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
                                      const std::vector<VariableDef>& variables, const FileReader& read_file,
@@ -116,7 +118,8 @@ Result<OpSharding> parse_sharding(const Node& node);
 Result<void> check_shardings(const FunctionDraft& draft, int logical_devices);
 
 // train.cpp
-Result<TrainDef> parse_train(const Node& node, const Program& program, const Facts& facts);
+/// Fills in program.train, but for what is wrong.
+void parse_train(const Node& node, const Facts& facts, Program& program, Problems& problems);
 
 std::vector<std::string> names_of(const std::vector<VariableDef>& variables);
 std::vector<std::string> names_of(const std::vector<FunctionDef>& functions);

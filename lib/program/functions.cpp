@@ -8,6 +8,8 @@
 namespace tfd::program {
 namespace {
 
+bool is_native(const Node& function) { return function.has("plugin") || function.has("command"); }
+
 /// All modules of a function are the same function for other batch sizes.
 Result<void> check_alike(const function::Module& first, const function::Module& other, const Node& node) {
   const auto& a = first.signature;
@@ -199,18 +201,21 @@ Result<function::Module> read_module(const Node& node, const std::vector<std::st
   return fail(std::move(error).within(node.path()));
 }
 
+Result<void> check_function_keys(const Node& node) {
+  if (!is_native(node)) return node.expect_object({"module", "platforms", "inputs", "outputs", "returns"});
+  return node.expect_object({"plugin", "function", "command", "keep", "timeout", "arguments", "results", "module",
+                             "platforms", "inputs", "outputs", "returns"});
+}
+
 Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
                                      const std::vector<VariableDef>& variables, const FileReader& read_file,
                                      std::map<std::string, std::string>& files) {
   if (name.empty()) return node.fail("a function needs a name");
   FunctionDraft draft{{}, node, {}, {}};
   draft.def.name = name;
-  if (node.has("plugin") || node.has("command")) {
-    TFD_TRY(node.expect_object({"plugin", "function", "command", "keep", "timeout", "arguments", "results", "module",
-                                "platforms", "inputs", "outputs", "returns"}));
+  if (is_native(node)) {
     TFD_TRY(parse_native(node, read_file, files, draft.def));
   } else {
-    TFD_TRY(node.expect_object({"module", "platforms", "inputs", "outputs", "returns"}));
     const auto platforms = TFD_TRY(parse_platforms(node));
     draft.def.modules = TFD_TRY(parse_modules(TFD_TRY(node.member("module")), platforms, read_file, files));
   }

@@ -73,6 +73,12 @@ class Node {
 /// unknown"
 /// -> "optimizer.adam.beta_3: unknown"; "[3].batch.size: …" -> "datasets.train[3].batch.size: …"; else "optimizer: …".
 Error continue_path(const std::string& path, Error error);
+/// The same for a part that another room reads.
+template <class T>
+Result<T> at_path(const std::string& path, Result<T> read) {
+  if (read) return read;
+  return fail(continue_path(path, std::move(read).error()));
+}
 
 /// "dataset 'trian' is unknown, did you mean 'train'?", or, where nothing is near, "… is unknown (available: 'a' and
 /// 'b')".

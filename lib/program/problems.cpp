@@ -17,4 +17,11 @@ void Problems::note(const Node& part, const Mentions& mentions, Error error) {
   broken_.insert(mentions.begin(), mentions.end());
 }
 
+bool Problems::check_form(const Mentions& mentions, Result<void> result) {
+  if (result) return true;
+  errors_.push_back(std::move(result).error());
+  broken_.insert(mentions.begin(), mentions.end());
+  return false;
+}
+
 }  // namespace tfd::program

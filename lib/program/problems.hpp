@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with a program, one error for each of its parts: variables, datasets, functions, the optimizer, train.
+// What is wrong with a program, one error for each of its parts: each variable, dataset and function, the optimizer,
+// each key of train.
 // An error may be the consequence of one in another part that it names (a function of a variable that has an error):
 // it isn't said then, for it may be gone with the other one. Thread rule: thread-compatible.
 #include <optional>
@@ -33,6 +34,8 @@ class Problems {
     if (!result) note(part, mentions, std::move(result).error());
     return result.has_value();
   }
+  /// Of what doesn't depend on other parts, whatever it names: an unknown key.
+  bool check_form(const Mentions& mentions, Result<void> result);
   bool empty() const { return errors_.empty(); }
   /// In the order in which they were found: the first is no consequence of another.
   const std::vector<Error>& errors() const { return errors_; }

@@ -86,12 +86,14 @@ bool splits_its_data(const Node& root, const std::string& function) {
 std::vector<FunctionDraft> parse_functions(const Node& node, const FileReader& reader, Program& program,
                                            Problems& problems) {
   std::vector<FunctionDraft> drafts;
-  if (!problems.check(node, {R"("function":)"}, node.is_object() ? Result<void>() : node.fail_type("an object")))
+  if (!problems.check(node, {""}, node.is_object() ? Result<void>() : node.fail_type("an object")))
     return drafts;
-  for (const auto& [name, child] : node.members())
+  for (const auto& [name, child] : node.members()) {
+    if (!problems.check_form({mention_of(name)}, check_function_keys(child))) continue;
     if (auto draft = problems.keep(child, {mention_of(name)},
                                    parse_function(name, child, program.variables, reader, program.files)))
       drafts.push_back(std::move(*draft));
+  }
   return drafts;
 }
 
@@ -131,8 +133,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   }
   if (has_rules) problems.check(*optimizer, {}, check_optimizer(*optimizer, program));
   if (problems.empty()) add_loss_scale(program);
-  if (const auto node = root.find("train"))
-    if (auto train = problems.keep(*node, {}, parse_train(*node, program, facts))) program.train = std::move(*train);
+  if (const auto node = root.find("train")) parse_train(*node, facts, program, problems);
   return program;
 }
 
@@ -140,9 +141,8 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
                            const ProgramOptions& options, std::string_view where) {
   if (!root.is_object()) return fail(Error(root.fail_type("an object").value()).within(where));
   Problems problems;
-  problems.check(
-      root, {},
-      root.expect_object({"v", "seed", "weights", "variables", "optimizer", "datasets", "functions", "train"}));
+  problems.check_form(
+      {}, root.expect_object({"v", "seed", "weights", "variables", "optimizer", "datasets", "functions", "train"}));
   Program program;
   if (auto version = check_version(root); version)
     program = parse_parts(root, directory, reader, options, problems);

@@ -123,6 +123,13 @@ Result<BestDef> parse_best(const Node& node, const TrainDef& train, const Progra
   return best;
 }
 
+Result<std::optional<BestDef>> parse_keep_best(const Node& checkpoint, const TrainDef& train, const Program& program) {
+  const auto best = checkpoint.find("keep_best");
+  if (!best) return std::optional<BestDef>();
+  TFD_TRY(best->expect_object({"metric", "mode"}));
+  return std::optional(TFD_TRY(parse_best(*best, train, program)));
+}
+
 Result<StopDef> parse_stop(const Node& node, const TrainDef& train, const Program& program) {
   TFD_TRY(node.expect_object({"metric", "mode", "patience", "min_delta", "restore_best"}));
   StopDef stop;
@@ -172,29 +179,42 @@ Result<void> check_evaluation(const Program& program, const FunctionDef& functio
   return check_ends(program, function, steps);
 }
 
-Result<TrainDef> parse_train(const Node& node, const Program& program, const Facts& facts) {
-  TFD_TRY(node.expect_object(
-      {"function", "steps", "epochs", "max_time", "log_every", "replicas", "checkpoint", "evaluate", "stop"}));
+void parse_train(const Node& node, const Facts& facts, Program& program, Problems& problems) {
+  const bool is_known =
+      problems.check_form({}, node.expect_object({"function", "steps", "epochs", "max_time", "log_every", "replicas",
+                                                  "checkpoint", "evaluate", "stop"}));
+  if (!node.is_object()) return;
   TrainDef train;
-  const FunctionDef* def = TFD_TRY(parse_target(node, program));
-  train.function = def->name;
-  if (const auto steps = node.find("steps")) train.steps = TFD_TRY(steps->integer(1));
-  if (const auto epochs = node.find("epochs")) train.epochs = TFD_TRY(epochs->integer(1));
-  if (const auto time = node.find("max_time")) train.max_time = TFD_TRY(parse_time(*time));
-  if (const auto every = node.find("log_every")) train.log_every = TFD_TRY(every->integer(1));
-  if (const auto replicas = node.find("replicas"))
-    train.replicas = TFD_TRY(parse_replicas(TFD_TRY(replicas->text())), replicas->path());
-  if (const auto checkpoint = node.find("checkpoint"))
-    train.checkpoint = TFD_TRY(parse_checkpoint(*checkpoint, program.directory));
-  if (const auto evaluate = node.find("evaluate")) train.evaluate = TFD_TRY(parse_evaluate(*evaluate, program));
-  if (const auto checkpoint = node.find("checkpoint"))
-    if (const auto best = checkpoint->find("keep_best")) {
-      TFD_TRY(best->expect_object({"metric", "mode"}));
-      train.checkpoint->keep_best = TFD_TRY(parse_best(*best, train, program));
-    }
-  if (const auto stop = node.find("stop")) train.stop = TFD_TRY(parse_stop(*stop, train, program));
-  TFD_TRY(check_end(node, train, datasets_of(*def), facts));
-  return train;
+  const auto take = [&](std::string_view key, auto& into, const auto& parse) {
+    const auto child = node.find(key);
+    if (!child) return true;
+    auto value = problems.keep(*child, {}, parse(*child));
+    if (value) into = std::move(*value);
+    return value.has_value();
+  };
+  const auto positive = [](const Node& number) { return number.integer(1); };
+  const auto function = node.find("function");
+  const auto def = problems.keep(function.value_or(node), {}, parse_target(node, program));
+  if (def) train.function = (*def)->name;
+  bool has_end = take("steps", train.steps, positive);
+  has_end = take("epochs", train.epochs, positive) && has_end;
+  has_end = take("max_time", train.max_time, parse_time) && has_end;
+  take("log_every", train.log_every, positive);
+  take("replicas", train.replicas, [](const Node& replicas) -> Result<Replicas> {
+    return TFD_TRY(parse_replicas(TFD_TRY(replicas.text())), replicas.path());
+  });
+  take("checkpoint", train.checkpoint,
+       [&](const Node& checkpoint) { return parse_checkpoint(checkpoint, program.directory); });
+  const bool has_evaluation =
+      take("evaluate", train.evaluate, [&](const Node& evaluate) { return parse_evaluate(evaluate, program); });
+  if (has_evaluation) {  // which decides what metrics there are
+    if (train.checkpoint)
+      take("checkpoint", train.checkpoint->keep_best,
+           [&](const Node& checkpoint) { return parse_keep_best(checkpoint, train, program); });
+    take("stop", train.stop, [&](const Node& stop) { return parse_stop(stop, train, program); });
+  }
+  if (def && has_end && is_known) problems.check(node, {}, check_end(node, train, datasets_of(**def), facts));
+  program.train = std::move(train);
 }
 
 }  // namespace tfd::program

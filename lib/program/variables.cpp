@@ -32,19 +32,12 @@ Result<tensor::Shape> parse_shape(const Node& node) {
   return shape;
 }
 
-/// A part that another room reads; its messages go on with the path.
-template <class T>
-Result<T> at_node(const Node& node, Result<T> read) {
-  if (read) return read;
-  return fail(continue_path(node.path(), std::move(read).error()));
-}
-
 Result<void> parse_init(const Node& variable_node, const VariableSources& sources, VariableDef& variable) {
   // What a file gives need not be stated; where it is, that is for a run without the file.
   if (sources.weights != nullptr && !variable_node.has("init")) return {};
   const Node node = TFD_TRY(variable_node.member("init"));
-  variable.init = TFD_TRY(
-      at_node(node, variable::parse_initializer(node.json(), variable.spec, sources.directory, sources.look_at_files)));
+  variable.init = TFD_TRY(at_path(
+      node.path(), variable::parse_initializer(node.json(), variable.spec, sources.directory, sources.look_at_files)));
   return {};
 }
 
@@ -53,14 +46,16 @@ Result<void> parse_kind(const Node& node, VariableDef& variable) {
   const tensor::DType dtype = variable.spec.dtype;
   variable.aggregation = variable::default_aggregation(dtype);
   if (const auto aggregation = node.find("aggregation"))
-    variable.aggregation = TFD_TRY(at_node(*aggregation, variable::parse_aggregation(TFD_TRY(aggregation->text()))));
+    variable.aggregation =
+        TFD_TRY(at_path(aggregation->path(), variable::parse_aggregation(TFD_TRY(aggregation->text()))));
   auto synchronization = variable::Synchronization::kAuto;
   const auto stated = node.find("synchronization");
-  if (stated) synchronization = TFD_TRY(at_node(*stated, variable::parse_synchronization(TFD_TRY(stated->text()))));
+  if (stated)
+    synchronization = TFD_TRY(at_path(stated->path(), variable::parse_synchronization(TFD_TRY(stated->text()))));
   const bool about_synchronization = stated && synchronization == variable::Synchronization::kNone;
   const Node blamed = about_synchronization ? *stated : node.find("aggregation").value_or(node);
-  const auto kind =
-      TFD_TRY(at_node(blamed, variable::resolve_kind(dtype, synchronization, variable.aggregation, std::nullopt)));
+  const auto kind = TFD_TRY(
+      at_path(blamed.path(), variable::resolve_kind(dtype, synchronization, variable.aggregation, std::nullopt)));
   variable.synchronization = kind.synchronization;
   variable.trainable = kind.trainable && tensor::is_floating(dtype);
   if (const auto trainable = node.find("trainable")) {
@@ -73,8 +68,8 @@ Result<void> parse_kind(const Node& node, VariableDef& variable) {
 
 Result<void> parse_place(const Node& node, const std::vector<VariableDef>& before, VariableDef& variable) {
   if (const auto partitioner = node.find("partitioner")) {
-    variable.partitioner = TFD_TRY(at_node(*partitioner, variable::parse_partitioner(partitioner->json())));
-    TFD_TRY(at_node(*partitioner, shards_of(variable)));
+    variable.partitioner = TFD_TRY(at_path(partitioner->path(), variable::parse_partitioner(partitioner->json())));
+    TFD_TRY(at_path(partitioner->path(), shards_of(variable)));
   }
   const auto beside = node.find("colocate_with");
   if (!beside) return {};
@@ -109,8 +104,6 @@ Result<void> parse_per_worker(const Node& node, VariableDef& variable) {
 Result<VariableDef> parse_variable(const std::string& name, const Node& node, const VariableSources& sources,
                                    const std::vector<VariableDef>& before) {
   TFD_TRY(check_name(name, node));
-  TFD_TRY(node.expect_object({"shape", "dtype", "init", "trainable", "aggregation", "synchronization", "partitioner",
-                              "colocate_with", "per_worker"}));
   VariableDef variable;
   variable.name = name;
   const Node shape = TFD_TRY(node.member("shape"));
@@ -159,6 +152,10 @@ std::vector<VariableDef> parse_variables(const Node& node, const VariableSources
   for (const auto& [name, child] : node.members()) {
     const Mentions mentions{mention_of(name), R"("variables":)", R"("gradients":)", R"("groups":)",
                             R"("exclude_from_weight_decay":)"};
+    const bool is_known = problems.check_form(
+        mentions, child.expect_object({"shape", "dtype", "init", "trainable", "aggregation", "synchronization",
+                                       "partitioner", "colocate_with", "per_worker"}));
+    if (!is_known) continue;
     if (auto variable = problems.keep(child, mentions, parse_variable(name, child, sources, variables)))
       variables.push_back(std::move(*variable));
   }

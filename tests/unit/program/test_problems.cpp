@@ -33,7 +33,23 @@ TEST_CASE("problems: one of each part, in the order of reading") {
 
 TEST_CASE("problems: train by itself, unless it names what is wrong") {
   CHECK(errors_of({"seed=-1", "train.steps=0"}).back() == "p.json: train.steps: must be positive, not 0");
-  CHECK(errors_of({"functions.eval_step.module=nope.mlir", "train.steps=0"}).size() == 1);
+  CHECK(errors_of({"functions.eval_step.module=nope.mlir", "train.steps=0"}).size() == 2);
+  CHECK(errors_of({"functions.eval_step.module=nope.mlir", "train.evaluate.every=10", "train.stop.metric=5"}).size() ==
+        1);
+}
+
+TEST_CASE("problems: each key of train by itself") {
+  CHECK(errors_of({"train.stepz=5", "train.steps=0", "train.log_every=-1", "train.replicas=all"}) ==
+        Messages{"p.json: train.stepz: unknown key, did you mean 'steps'?",
+                 "p.json: train.steps: must be positive, not 0", "p.json: train.log_every: must be positive, not -1",
+                 "p.json: train.replicas: must be \"each\" or \"split\""});
+}
+
+TEST_CASE("problems: an unknown key is nobody's consequence") {
+  CHECK(errors_of({"optimizer.adam.learning_rate=-1", "train.stepz=5"}).size() == 2);
+  CHECK(errors_of({"variables.w.shape=3", "train.stepz=5"}).size() == 2);
+  CHECK(errors_of({"variables.w.shape=3", "functions.train_step.input=[]"}).size() == 2);
+  CHECK(errors_of({"functions.eval_step.module=nope.mlir", "train.stepz=5"}).size() == 2);
 }
 
 TEST_CASE("problems: several variables, datasets and functions, each by itself") {
