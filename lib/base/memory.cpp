@@ -70,6 +70,11 @@ std::optional<Bytes> find_free_memory(const Load& given) {
       if (group.find('/') == std::string::npos) break;
     }
   }
+  // An address space that is limited, as by ulimit -v.
+  if (const auto limit = load_number(load, "/proc/self/limits", "Max address space")) {
+    const std::uint64_t used = load_number(load, "/proc/self/status", "VmSize").value_or(0) * 1024;
+    free = std::min(free, *limit - std::min(*limit, used));
+  }
   return Bytes{free};
 }
 

@@ -130,13 +130,12 @@ void PsService::run_loads() {
     lock.unlock();
     if (loading->load.epoch != made)
       loading->store.emplace([&]() -> Result<variable::VariableStore> {
-        const program::Program program = TFD_TRY(parse_loaded(loading->load));
-        loading->has_modules = program.update.has_value();
         try {
+          const program::Program program = TFD_TRY(parse_loaded(loading->load));
+          loading->has_modules = program.update.has_value();
           return make_store(program, loading->load.placement, loading->position, make_engine_);
-        } catch (const std::bad_alloc&) {  // less than what is free may be granted, as by ulimit -v
-          return fail(Code::kResourceExhausted, "not enough memory for the variables: they need {}",
-                      describe_need(need_of_server(program, loading->load.placement.placed, loading->position)));
+        } catch (const std::bad_alloc&) {
+          return fail(Code::kResourceExhausted, "no memory for the program");
         }
       }());
     if (loading->store && *loading->store) made = loading->load.epoch;

@@ -323,7 +323,7 @@ nlohmann::ordered_json to_json(const Initializer& init) {
   return std::visit([](const auto& one) { return write(one); }, init);
 }
 
-Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spec, std::optional<RowRange> rows) {
+Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spec, std::optional<RowRange> rows) try {
   TensorSpec part = spec;
   std::uint64_t first = 0;
   if (rows) {
@@ -345,6 +345,8 @@ Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spe
   Tensor whole = TFD_TRY(make_whole(init, spec));
   if (rows) whole = Tensor(whole).slice_rows(rows->first, rows->count);
   return whole.unshared();
+} catch (const std::bad_alloc&) {  // less may be granted than is free
+  return fail(Code::kResourceExhausted, "no memory for {}", format_spec(spec));
 }
 
 }  // namespace tfd::variable

@@ -46,6 +46,11 @@ Result<void> check_update(const std::string& name, const tensor::TensorSpec& spe
   return {};
 }
 
+/// Less may be granted than is free: others took it, or `ulimit -v` keeps it back.
+tl::unexpected<Error> no_memory(const std::string& name, const tensor::TensorSpec& spec) {
+  return fail(Code::kResourceExhausted, "no memory for variable '{}', which is {}", name, format_spec(spec));
+}
+
 // Steps run at the same time use the same scale: what they tell of one that is no more is late, and changes nothing.
 // `updates` counts the finite steps since it moved.
 void move_scale(VariableState& scale, const Update& told, std::int64_t growth_steps) {
@@ -146,17 +151,20 @@ void AppliedSet::settle(std::uint64_t below) {
   }
 }
 
-Result<void> VariableStore::create(std::string name, Tensor value) {
+Result<void> VariableStore::create(std::string name, Tensor value) try {
   if (name.empty() || name.front() == '.' || name.find(kSlotMark) != std::string::npos)
     return fail(Code::kInvalidArgument,
                 "'{}' can't be the name of a variable: it is empty, starts with '.' or contains '{}'", printable(name),
                 kSlotMark);
   if (index_.contains(name)) return fail(Code::kAlreadyExists, "variable '{}' already exists", name);
+  Tensor own = owned(value);
   index_.emplace(name, variables_.size());
   definitions_.push_back({name, value.spec(), value.byte_size()});
   value_bytes_ += value.byte_size();
-  variables_.push_back(VariableState{std::move(name), owned(value), {}});
+  variables_.push_back(VariableState{std::move(name), std::move(own), {}});
   return {};
+} catch (const std::bad_alloc&) {
+  return no_memory(name, value.spec());
 }
 
 void VariableStore::clear() { *this = VariableStore(); }
@@ -227,13 +235,15 @@ Result<std::size_t> VariableStore::admit(const Update& update) const {
   return target;
 }
 
-Result<void> VariableStore::perform(std::size_t variable, const Update& update) {
+Result<void> VariableStore::perform(std::size_t variable, const Update& update) try {
   VariableState& state = variables_[variable];
   const std::size_t slots = state.slots.size();
   auto done = apply_checked(state, update, optimizer_.get());
   for (std::size_t i = slots; i < state.slots.size(); ++i)
     std::atomic_ref(slot_bytes_).fetch_add(state.slots[i].second.byte_size(), std::memory_order_relaxed);
   return done;
+} catch (const std::bad_alloc&) {
+  return no_memory(definitions_[variable].name, definitions_[variable].spec);
 }
 
 Result<bool> VariableStore::apply(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client) {

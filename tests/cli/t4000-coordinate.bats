@@ -184,6 +184,12 @@ tfd-coordinate: program.json: train.function: function 'cuont' is unknown, did y
   huge=(--set 'variables.v={"shape": [20000000000000], "init": {"zeros": {}}, "per_worker": true}')
   run -71 --separate-stderr timeout 60 tfd-coordinate program.json "${huge[@]}" --cluster spec.json
   [[ $stderr == *"variable 'v' needs 80 TB on every worker, where "* ]]
+  # What `ulimit -v` leaves counts too.
+  if [ -z "${TFD_SANITIZED:-}" ]; then
+    run -71 --separate-stderr sh -c "ulimit -v 400000; exec timeout 60 tfd-run program.json \
+      --set 'variables.v={\"shape\": [100000000], \"init\": {\"zeros\": {}}}'" </dev/null
+    [[ $stderr == *"variable 'v' needs 400 MB here, where "* ]]
+  fi
   # Somewhere else it may fit: -v says who gets how much.
   echo '{"cluster": {"worker": ["192.0.2.1:1"], "ps": ["192.0.2.1:2", "192.0.2.1:3"]}}' >elsewhere.json
   run -0 --separate-stderr tfd-coordinate program.json --check -v --cluster elsewhere.json \

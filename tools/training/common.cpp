@@ -156,7 +156,8 @@ namespace {
 /// "loss 0.1234, accuracy 0.9".
 std::string format_metrics(const strategy::Metrics& metrics) {
   std::string text;
-  for (const auto& [name, value] : metrics) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, value);
+  for (const auto& [name, value] : metrics)  // the sign of a NaN says nothing
+    text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, std::isnan(value) ? std::abs(value) : value);
   return text;
 }
 

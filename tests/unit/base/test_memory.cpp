@@ -49,6 +49,16 @@ TEST_CASE("memory: a control group, or one above it, leaves less; files count as
   CHECK(free_of(files) == 4096 + 2048);
 }
 
+TEST_CASE("memory: a limit of the address space leaves less") {
+  CHECK(free_of({{"/proc/meminfo", kHost},
+                 {"/proc/self/limits",
+                  "Limit  Soft Limit  Hard Limit  Units\nMax address space   40960   unlimited   bytes\n"},
+                 {"/proc/self/status", "VmPeak:\t  31 kB\nVmSize:\t  30 kB\n"}}) == 10 * 1024);
+  CHECK(free_of({{"/proc/meminfo", kHost},
+                 {"/proc/self/limits", "Max address space   unlimited   unlimited   bytes\n"},
+                 {"/proc/self/status", "VmSize:\t  30 kB\n"}}) == 82 * 1024);
+}
+
 TEST_CASE("memory: control groups of the first version") {
   CHECK(free_of({{"/proc/meminfo", kHost},
                  {"/proc/self/cgroup", "5:cpu:/x\n4:memory:/x\n"},
