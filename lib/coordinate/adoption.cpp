@@ -97,7 +97,7 @@ std::uint64_t Continuation::steps_below(std::uint64_t sequence) const {
   return sequence - unused_below - static_cast<std::uint64_t>(fenced);
 }
 
-// The run that all parameter servers have, where it is the one that is looked for.
+// The run that all parameter servers have, which isn't over.
 std::optional<Coordinator::FoundRun> Coordinator::find_run() {
   const Deadline deadline = Deadline::after(kAnswer);
   const auto status = ps_->status(deadline);
@@ -108,10 +108,10 @@ std::optional<Coordinator::FoundRun> Coordinator::find_run() {
   ps_->set_epoch(epoch);
   const auto kept = ps_->coordination().get(kRunKey, deadline);
   const auto record = kept ? parse_run(kept->value) : std::nullopt;
-  if (!record || record->run != options_.adopt->run ||
-      record->program != digest_of(program_, placement_, copies_.replicas()))
-    return std::nullopt;
-  return FoundRun{epoch, *record};
+  if (!record) return std::nullopt;
+  const bool is_own = options_.adopt && record->run == options_.adopt->run &&
+                      record->program == digest_of(program_, placement_, copies_.replicas());
+  return FoundRun{epoch, *record, is_own};
 }
 
 // False where it can't be gone on with, or isn't worth it: then the parameter servers may have this epoch already.

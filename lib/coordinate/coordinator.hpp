@@ -179,6 +179,7 @@ class Coordinator final : public ClusterCoordinator {
   struct FoundRun {
     std::uint64_t epoch;
     RunRecord record;
+    bool is_own;  // of the run and program that may go on with it
   };
   std::optional<FoundRun> find_run();
   Result<bool> adopt(const FoundRun& found);

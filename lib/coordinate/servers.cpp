@@ -120,11 +120,15 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
 
 Result<void> Coordinator::begin_run() {
   if (!servers_.empty()) {
-    const auto found = options_.adopt ? find_run() : std::nullopt;
+    const auto found = find_run();
     TFD_TRY(claim_cluster());
-    if (found) {
+    if (found && found->is_own) {
       if (TFD_TRY(adopt(*found))) return {};
       TFD_TRY(claim_cluster());
+    } else if (found) {
+      options_.log.warning(
+          "the parameter servers had a training that wasn't over (run {}): its steps since its last checkpoint are lost",
+          printable(found->record.run));
     }
   }
   return ps_->load(packed_, epoch_, Deadline::after(kLoadTimeout));

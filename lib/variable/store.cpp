@@ -301,7 +301,7 @@ Result<void> VariableStore::import_slot(VariableState& target, const tensor::Ten
   const std::string_view owner = path.substr(0, path.find('/'));
   const std::string_view slot = path.substr(owner.size() + 1);
   if (owner != optimizer_->state_name())
-    return fail(Code::kFailedPrecondition,
+    return fail(Code::kInvalidArgument,
                 "'{}' was trained with {}, but the program has {}: keep the optimizer, or start from the values alone",
                 target.name, printable(owner), optimizer_->state_name());
   if (value.spec() != tensor::TensorSpec{number_dtype(spec.dtype), spec.shape})

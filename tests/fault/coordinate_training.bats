@@ -128,6 +128,18 @@ train() {
   [ "$(counts_in ck)" = "$((step + 500)) $((step + 500)) $((step + 500))" ]
 }
 
+@test "fault: another training in the place of one whose coordinator was killed says what is lost" {
+  serve --jobs worker=1,ps=1
+  train 100000000
+  event '.event == "checkpoint" and .step == 2000'
+  kill_coordinator
+  local other=(program.json --cluster spec.json --keep-servers --set train.checkpoint.dir=other --set train.steps=5)
+  run -0 --separate-stderr timeout 60 tfd-coordinate "${other[@]}"
+  [[ $stderr == *"the parameter servers had a training that wasn't over (run $(jq -r .run ck/index.json)): its steps since its last checkpoint are lost"* ]]
+  run -0 --separate-stderr timeout 60 tfd-coordinate "${other[@]}" --set train.steps=10
+  [[ $stderr != *"wasn't over"* ]]
+}
+
 is_another_ps() { # PID
   local pid
   pid=$(task_pid ps:1) && [ "$pid" != "$1" ]
