@@ -35,7 +35,7 @@ Result<void> check_argument(const program::Program& program, const program::Func
     if (function.inputs[i].field)
       return fail(Code::kInvalidArgument, "{}: {} must be an iterator: its field '{}' is used", function.name, where,
                   *function.inputs[i].field);
-    const auto wanted = [&](const function::Module& module) {
+    const auto wanted = [&](const hlo::Module& module) {
       const tensor::TensorSpec& parameter = module.signature.arguments[i].spec;
       if (function.inputs[i].lookup.empty()) return parameter;
       const bool is_index = spec->dtype == tensor::DType::kS32 || spec->dtype == tensor::DType::kS64;
@@ -43,7 +43,7 @@ Result<void> check_argument(const program::Program& program, const program::Func
           is_index ? spec->dtype : tensor::DType::kS64,
           *program::indices_shape(parameter, program.find_variable(function.inputs[i].lookup)->spec)};
     };
-    const auto fits = [&](const function::Module& module) { return wanted(module) == *spec; };
+    const auto fits = [&](const hlo::Module& module) { return wanted(module) == *spec; };
     if (std::ranges::any_of(function.modules, fits)) continue;
     return fail(Code::kInvalidArgument, "{}: {} is {}, but the function takes {}", function.name, where,
                 tensor::format_spec(*spec), tensor::format_spec(wanted(function.modules.front())));

@@ -43,7 +43,7 @@ Result<const ArgumentReader::Shape*> ArgumentReader::find_shape(const std::strin
     if (input.kind == program::InputKind::kKwarg) slot = &shape.kwargs[input.name];
     if (slot == nullptr) continue;
     if (input.field) slot->field = *input.field;
-    for (const function::Module& module : definition->modules) {
+    for (const hlo::Module& module : definition->modules) {
       tensor::TensorSpec spec = module.signature.arguments[i].spec;
       if (!input.lookup.empty())  // numbers of rows
         spec = {tensor::DType::kS64, *program::indices_shape(spec, program_.find_variable(input.lookup)->spec)};
@@ -114,7 +114,7 @@ ArgumentReader::Results ArgumentReader::results_of(const program::FunctionDef& f
   const auto bytes_of = [](const tensor::TensorSpec& spec) {
     return tensor::checked_byte_size(spec.dtype, spec.shape).value_or(0);
   };
-  for (const function::Module& module : function.modules) {
+  for (const hlo::Module& module : function.modules) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < function.outputs.size(); ++i)
       if (function.outputs[i].kind == program::OutputKind::kResult) bytes += bytes_of(module.signature.results[i].spec);

@@ -18,7 +18,7 @@ namespace {
 
 class CommandFunction final : public Function {
  public:
-  CommandFunction(CommandDef command, CommandPlace place, Signature signature)
+  CommandFunction(CommandDef command, CommandPlace place, hlo::Signature signature)
       : command_(std::move(command)),
         place_(std::move(place)),
         signature_(std::move(signature)),
@@ -26,10 +26,10 @@ class CommandFunction final : public Function {
     if (command_.keep) thread_ = std::jthread([this](std::stop_token stop) { serve(stop); });
   }
 
-  const Signature& signature() const override { return signature_; }
+  const hlo::Signature& signature() const override { return signature_; }
 
   Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
-    TFD_TRY(check_arguments(signature_, arguments));
+    TFD_TRY(hlo::check_arguments(signature_, arguments));
     const std::scoped_lock one_at_a_time(call_mutex_);
     const std::string line = format_arguments(arguments);
     if (!command_.keep) return run_once(line);
@@ -107,7 +107,7 @@ class CommandFunction final : public Function {
 
   const CommandDef command_;
   const CommandPlace place_;
-  const Signature signature_;
+  const hlo::Signature signature_;
   const std::size_t most_;
   std::mutex call_mutex_;
   std::mutex mutex_;
@@ -120,7 +120,7 @@ class CommandFunction final : public Function {
 
 }  // namespace
 
-std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, Signature signature) {
+std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, hlo::Signature signature) {
   return std::make_shared<CommandFunction>(std::move(command), std::move(place), std::move(signature));
 }
 

@@ -22,10 +22,10 @@ std::string shown(std::string_view text) {
 }
 
 /// As they are printed: one bare, several as a list.
-std::string format_results(const Signature& signature) {
+std::string format_results(const hlo::Signature& signature) {
   if (signature.results.size() == 1) return tensor::format_spec(signature.results.front().spec);
   std::string out;
-  for (const Parameter& result : signature.results)
+  for (const hlo::Parameter& result : signature.results)
     out += (out.empty() ? "[" : ", ") + tensor::format_spec(result.spec);
   return out + ']';
 }
@@ -44,7 +44,7 @@ std::string format_arguments(const std::vector<tensor::Tensor>& arguments) {
   return out + '\n';
 }
 
-Result<std::vector<tensor::Tensor>> parse_results(std::string_view text, const Signature& signature) {
+Result<std::vector<tensor::Tensor>> parse_results(std::string_view text, const hlo::Signature& signature) {
   const json value = json::parse(text, nullptr, false);
   if (value.is_discarded()) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
@@ -65,9 +65,9 @@ Result<std::vector<tensor::Tensor>> parse_results(std::string_view text, const S
   return results;
 }
 
-std::size_t most_result_bytes(const Signature& signature) {
+std::size_t most_result_bytes(const hlo::Signature& signature) {
   std::size_t bytes = kBytesBeside;
-  for (const Parameter& result : signature.results)
+  for (const hlo::Parameter& result : signature.results)
     bytes += kBytesPerElement * static_cast<std::size_t>(tensor::element_count(result.spec.shape));
   return bytes;
 }

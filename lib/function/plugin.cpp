@@ -83,16 +83,17 @@ Result<std::string> Plugin::signature_text(const std::string& function) const {
   return std::string(text);
 }
 
-Result<Signature> Plugin::signature(const std::string& function) const {
-  return TFD_TRY(parse_signature(TFD_TRY(signature_text(function))),
+Result<hlo::Signature> Plugin::signature(const std::string& function) const {
+  return TFD_TRY(hlo::parse_signature(TFD_TRY(signature_text(function))),
                  fmt::format("{}: the signature of '{}'", name_, printable(function)));
 }
 
-Result<std::shared_ptr<Function>> Plugin::make_function(const std::string& function, const Signature& expected) const {
-  const Signature own = TFD_TRY(signature(function));
-  if (!same_specs(own, expected))
+Result<std::shared_ptr<Function>> Plugin::make_function(const std::string& function,
+                                                        const hlo::Signature& expected) const {
+  const hlo::Signature own = TFD_TRY(signature(function));
+  if (!hlo::same_specs(own, expected))
     return fail(Code::kInvalidArgument, "{}: '{}' is {}, but the program declares it as {}", name_, printable(function),
-                format_signature(own), format_signature(expected));
+                hlo::format_signature(own), hlo::format_signature(expected));
   return PluginFunction::make(shared_from_this(), function, expected);
 }
 

@@ -23,7 +23,7 @@ static_assert(TFD_BOOL == static_cast<int>(DType::kBool) && TFD_S8 == static_cas
 
 /// What the plug-in's call reports through its two callbacks. Nothing is thrown through the plug-in's frames.
 struct Host {
-  const Signature* signature = nullptr;
+  const hlo::Signature* signature = nullptr;
   std::vector<std::optional<tensor::Tensor>> outputs;
   std::string failure;
 
@@ -79,7 +79,7 @@ void take_failure(tfd_call* call, const char* message) noexcept {
 }  // namespace
 
 Result<std::shared_ptr<Function>> PluginFunction::make(std::shared_ptr<const Plugin> plugin, const std::string& name,
-                                                       Signature signature) {
+                                                       hlo::Signature signature) {
   std::shared_ptr<PluginFunction> out(new PluginFunction(std::move(plugin), name, std::move(signature)));
   const tfd_plugin_table& table = out->plugin_->table();
   if (table.open != nullptr) {
@@ -105,7 +105,7 @@ int PluginFunction::invoke(tfd_call& call) {
 }
 
 Result<std::vector<tensor::Tensor>> PluginFunction::call(const std::vector<tensor::Tensor>& arguments) {
-  TFD_TRY(check_arguments(signature_, arguments));
+  TFD_TRY(hlo::check_arguments(signature_, arguments));
   std::vector<tfd_tensor> inputs;
   inputs.reserve(arguments.size());
   for (const tensor::Tensor& argument : arguments)

@@ -17,20 +17,20 @@ namespace tfd::function {
 class PluginFunction final : public Function {
  public:
   static Result<std::shared_ptr<Function>> make(std::shared_ptr<const Plugin> plugin, const std::string& name,
-                                                Signature signature);
+                                                hlo::Signature signature);
   ~PluginFunction() override;
 
-  const Signature& signature() const override { return signature_; }
+  const hlo::Signature& signature() const override { return signature_; }
   Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override;
 
  private:
-  PluginFunction(std::shared_ptr<const Plugin> plugin, std::string name, Signature signature)
+  PluginFunction(std::shared_ptr<const Plugin> plugin, std::string name, hlo::Signature signature)
       : plugin_(std::move(plugin)), name_(std::move(name)), signature_(std::move(signature)) {}
   int invoke(tfd_call& call);
 
   std::shared_ptr<const Plugin> plugin_;  // with other functions of it
   std::string name_;
-  Signature signature_;
+  hlo::Signature signature_;
   void* instance_ = nullptr;
   bool is_open_ = false;
   std::mutex mutex_;

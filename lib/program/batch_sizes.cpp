@@ -24,7 +24,7 @@ std::string available(std::vector<std::int64_t> sizes) {
 /// First dimensions of argument `i` over all modules.
 std::vector<std::int64_t> sizes_of(const FunctionDef& def, std::size_t i) {
   std::vector<std::int64_t> sizes;
-  for (const function::Module& module : def.modules)
+  for (const hlo::Module& module : def.modules)
     if (!module.signature.arguments[i].spec.shape.empty()) sizes.push_back(module.signature.arguments[i].spec.shape[0]);
   return sizes;
 }
@@ -48,7 +48,7 @@ std::vector<Bound> bound_to(const FunctionDef& def, const std::string& dataset, 
 
 /// With `batch` as the first dimension of the fields that are rows of a batch, which is of `size` in fact.
 bool some_module_takes(const FunctionDef& def, const std::vector<Bound>& bound, std::int64_t batch, std::int64_t size) {
-  return std::any_of(def.modules.begin(), def.modules.end(), [&](const function::Module& module) {
+  return std::any_of(def.modules.begin(), def.modules.end(), [&](const hlo::Module& module) {
     return std::all_of(bound.begin(), bound.end(), [&](const Bound& b) {
       const std::int64_t wanted = b.field->shape[0] == batch ? size : b.field->shape[0];
       return module.signature.arguments[b.input].spec.shape[0] == wanted;
@@ -99,8 +99,8 @@ Result<void> check_fields(const FunctionDraft& draft, const std::string& dataset
   for (const Bound& b : bound) {
     const auto sizes = sizes_of(draft.def, b.input);
     if (std::find(sizes.begin(), sizes.end(), b.field->shape[0]) != sizes.end() && &b != &bound.back()) continue;
-    const function::Module& module = draft.def.modules.front();
-    const function::Parameter& argument = module.signature.arguments[b.input];
+    const hlo::Module& module = draft.def.modules.front();
+    const hlo::Parameter& argument = module.signature.arguments[b.input];
     return draft.inputs[b.input].fail("field '{}' of dataset '{}' is {}, but argument '{}' of {} is {}", b.field->name,
                                       dataset, format_field(*b.field), argument.name, module.name,
                                       format_spec(argument.spec));
@@ -126,11 +126,11 @@ Result<void> check_dataset(const FunctionDraft& draft, const std::string& datase
   return {};
 }
 
-bool fits(const function::Module& module, const std::vector<tensor::TensorSpec>& arguments) {
+bool fits(const hlo::Module& module, const std::vector<tensor::TensorSpec>& arguments) {
   const auto& parameters = module.signature.arguments;
   return std::equal(
       parameters.begin(), parameters.end(), arguments.begin(), arguments.end(),
-      [](const function::Parameter& parameter, const tensor::TensorSpec& spec) { return parameter.spec == spec; });
+      [](const hlo::Parameter& parameter, const tensor::TensorSpec& spec) { return parameter.spec == spec; });
 }
 
 }  // namespace
@@ -141,9 +141,9 @@ Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& progra
   return {};
 }
 
-Result<const function::Module*> choose_module(const FunctionDef& function,
+Result<const hlo::Module*> choose_module(const FunctionDef& function,
                                               const std::vector<tensor::TensorSpec>& arguments) {
-  for (const function::Module& module : function.modules)
+  for (const hlo::Module& module : function.modules)
     if (fits(module, arguments)) return &module;
   const auto& parameters = function.modules.front().signature.arguments;
   if (arguments.size() != parameters.size())

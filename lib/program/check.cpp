@@ -25,8 +25,8 @@ Result<void> check_lookup(FunctionDraft& draft, std::size_t i, const Program& pr
     if (!is_index(field->dtype))
       return ids.fail("field '{}' is {}: row numbers must be s32 or s64", field->name, format_field(*field));
   }
-  for (const function::Module& module : draft.def.modules) {
-    const function::Parameter& argument = module.signature.arguments[i];
+  for (const hlo::Module& module : draft.def.modules) {
+    const hlo::Parameter& argument = module.signature.arguments[i];
     const auto shape = indices_shape(argument.spec, table->spec);
     if (!shape)
       return node.fail("rows of '{}' are {}, but argument '{}' of {} is {}", table->name, format_rows(*table),
@@ -43,8 +43,8 @@ Result<void> check_dataset_input(FunctionDraft& draft, std::size_t i, const Prog
   InputBinding& binding = draft.def.inputs[i];
   const Node& node = draft.inputs[i];
   const data::FieldSpec* field = TFD_TRY(resolve_field(binding, program, node));
-  for (const function::Module& module : draft.def.modules) {
-    const function::Parameter& argument = module.signature.arguments[i];
+  for (const hlo::Module& module : draft.def.modules) {
+    const hlo::Parameter& argument = module.signature.arguments[i];
     if (!fits_but_for_batch(*field, argument.spec))
       return node.fail("field '{}' of dataset '{}' is {}, but argument '{}' of {} is {}", field->name, binding.name,
                        format_field(*field), argument.name, module.name, format_spec(argument.spec));
@@ -54,8 +54,8 @@ Result<void> check_dataset_input(FunctionDraft& draft, std::size_t i, const Prog
 
 /// What isn't stated is that of the module which is taken, and may be another in each of them.
 Result<void> check_rng(const FunctionDef& def, std::size_t i, const Node& node) {
-  const function::Module& first = def.modules.front();
-  const function::Parameter& argument = first.signature.arguments[i];
+  const hlo::Module& first = def.modules.front();
+  const hlo::Parameter& argument = first.signature.arguments[i];
   if (argument.spec.dtype == tensor::DType::kBool)
     return node.fail("random numbers are integers or floating-point numbers, but argument '{}' of {} is {}",
                      argument.name, first.name, format_spec(argument.spec));
@@ -77,8 +77,8 @@ Result<void> check_plain_input(const FunctionDef& def, std::size_t i, const Prog
   const bool is_rate = def.inputs[i].kind == InputKind::kLearningRate;
   const bool is_number = is_rate || def.inputs[i].kind == InputKind::kLossScale;
   if (is_rate && !program.rules) return node.fail("the program has no optimizer");
-  for (const function::Module& module : def.modules) {
-    const function::Parameter& argument = module.signature.arguments[i];
+  for (const hlo::Module& module : def.modules) {
+    const hlo::Parameter& argument = module.signature.arguments[i];
     const auto dtype = argument.spec.dtype;
     const bool fits = is_number ? dtype == tensor::DType::kF32 || dtype == tensor::DType::kF64
                                 : tensor::is_integer(dtype) && tensor::dtype_size(dtype) >= 4;
@@ -126,9 +126,9 @@ Result<const VariableDef*> need_variable(const std::string& name, const Program&
 /// Every module's argument or result `i` is this spec.
 Result<void> need_spec(const FunctionDef& def, bool argument, std::size_t i, const TensorSpec& spec,
                        std::string_view what, const Node& node) {
-  for (const function::Module& module : def.modules) {
+  for (const hlo::Module& module : def.modules) {
     const auto& parameters = argument ? module.signature.arguments : module.signature.results;
-    const function::Parameter& parameter = parameters[i];
+    const hlo::Parameter& parameter = parameters[i];
     if (parameter.spec == spec) continue;
     return node.fail("{} is {}, but {} '{}' of {} is {}", what, format_spec(spec), argument ? "argument" : "result",
                      parameter.name, module.name, format_spec(parameter.spec));

@@ -14,8 +14,8 @@ using tensor::TensorSpec;
 using Names = std::set<std::string>;  // of variables that a function reads
 
 Result<void> check_metric(const FunctionDef& def, std::size_t i, const Node& node) {
-  for (const function::Module& module : def.modules) {
-    const function::Parameter& result = module.signature.results[i];
+  for (const hlo::Module& module : def.modules) {
+    const hlo::Parameter& result = module.signature.results[i];
     if (result.spec.shape.empty() && result.spec.dtype != tensor::DType::kBool) continue;
     return node.fail("a metric is a scalar number, but result '{}' of {} is {}", result.name, module.name,
                      format_spec(result.spec));
@@ -43,7 +43,7 @@ Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorS
   const auto takes = [&](std::size_t input) {
     const InputBinding& one = def.inputs[input];
     if (!same_source(one, ids)) return false;
-    return std::all_of(def.modules.begin(), def.modules.end(), [&](const function::Module& module) {
+    return std::all_of(def.modules.begin(), def.modules.end(), [&](const hlo::Module& module) {
       const TensorSpec& argument = module.signature.arguments[input].spec;
       const auto wanted = indices_shape(module.signature.results[i].spec, table);
       if (one.lookup.empty()) return is_index(argument.dtype) && wanted == argument.shape;
@@ -57,8 +57,8 @@ Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorS
   }
   if (!is_input)
     return node.fail("{} is not an input; bind it as one, or as the ids of a lookup", describe_source(ids));
-  const function::Module& module = def.modules.front();
-  const function::Parameter& result = module.signature.results[i];
+  const hlo::Module& module = def.modules.front();
+  const hlo::Parameter& result = module.signature.results[i];
   const auto wanted = indices_shape(result.spec, table);
   return node.fail(
       "{} does not give the row numbers of result '{}' of {}, which is {}: they must be s32 or s64 of shape {}",
@@ -68,8 +68,8 @@ Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorS
 
 Result<void> check_row_values(FunctionDraft& draft, std::size_t i, const VariableDef& table, const Program& program) {
   const OutputBinding& binding = draft.def.outputs[i];
-  for (const function::Module& module : draft.def.modules) {
-    const function::Parameter& result = module.signature.results[i];
+  for (const hlo::Module& module : draft.def.modules) {
+    const hlo::Parameter& result = module.signature.results[i];
     if (indices_shape(result.spec, table.spec)) continue;
     return draft.outputs[i].fail("rows of '{}' are {}, but result '{}' of {} is {}", table.name, format_rows(table),
                                  result.name, module.name, format_spec(result.spec));
@@ -80,7 +80,7 @@ Result<void> check_row_values(FunctionDraft& draft, std::size_t i, const Variabl
     if (outputs[other].rows != RowsPart::kIndices || outputs[other].kind != binding.kind ||
         outputs[other].name != binding.name)
       continue;
-    for (const function::Module& module : draft.def.modules) {
+    for (const hlo::Module& module : draft.def.modules) {
       const TensorSpec& indices = module.signature.results[other].spec;
       if (is_index(indices.dtype) && indices.shape == indices_shape(module.signature.results[i].spec, table.spec))
         continue;

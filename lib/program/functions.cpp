@@ -11,33 +11,33 @@ namespace {
 bool is_native(const Node& function) { return function.has("plugin") || function.has("command"); }
 
 /// All modules of a function are the same function for other batch sizes.
-Result<void> check_alike(const function::Module& first, const function::Module& other, const Node& node) {
+Result<void> check_alike(const hlo::Module& first, const hlo::Module& other, const Node& node) {
   const auto& a = first.signature;
   const auto& b = other.signature;
   const bool counts = a.arguments.size() == b.arguments.size() && a.results.size() == b.results.size();
-  const auto alike = [](const function::Parameter& x, const function::Parameter& y) {
+  const auto alike = [](const hlo::Parameter& x, const hlo::Parameter& y) {
     return x.spec.dtype == y.spec.dtype && x.spec.shape.size() == y.spec.shape.size();
   };
   if (!counts || !std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(), alike) ||
       !std::equal(a.results.begin(), a.results.end(), b.results.begin(), alike))
-    return node.fail("has a different signature: {}, but {} is {}", function::format_signature(b), first.name,
-                     function::format_signature(a));
+    return node.fail("has a different signature: {}, but {} is {}", hlo::format_signature(b), first.name,
+                     hlo::format_signature(a));
   return {};
 }
 
-Result<std::vector<function::Module>> parse_modules(const Node& node, const std::vector<std::string>& platforms,
+Result<std::vector<hlo::Module>> parse_modules(const Node& node, const std::vector<std::string>& platforms,
                                                     const FileReader& read_file,
                                                     std::map<std::string, std::string>& files) {
   if (!node.is_text() && !node.is_list()) return node.fail_type("a path or a list of paths");
-  std::vector<function::Module> modules;
+  std::vector<hlo::Module> modules;
   if (node.is_text()) {
     modules.push_back(TFD_TRY(read_module(node, platforms, read_file, files)));
     return modules;
   }
   for (const Node& element : node.elements()) {
-    function::Module module = TFD_TRY(read_module(element, platforms, read_file, files));
+    hlo::Module module = TFD_TRY(read_module(element, platforms, read_file, files));
     if (!modules.empty()) TFD_TRY(check_alike(modules.front(), module, element));
-    for (const function::Module& other : modules)
+    for (const hlo::Module& other : modules)
       if (other.name == module.name) return element.fail("'{}' appears twice", module.name);
     modules.push_back(std::move(module));
   }
@@ -58,11 +58,11 @@ std::string count_groups(const Node& bindings, std::string_view key, const std::
 }
 
 /// An object by the module's own names for its arguments.
-Result<void> bind_by_name(const Node& node, const std::vector<function::Parameter>& arguments,
+Result<void> bind_by_name(const Node& node, const std::vector<hlo::Parameter>& arguments,
                           const std::string& signature, const std::vector<VariableDef>& variables,
                           FunctionDraft& draft) {
   std::vector<std::string> names;
-  for (const function::Parameter& argument : arguments) names.push_back(argument.name);
+  for (const hlo::Parameter& argument : arguments) names.push_back(argument.name);
   const std::set<std::string_view> known(names.begin(), names.end());
   const auto members = node.members();
   std::map<std::string_view, const Node*> bound;
@@ -88,7 +88,7 @@ Result<void> bind_by_name(const Node& node, const std::vector<function::Paramete
 }
 
 /// A list, one for each argument; or an object by name.
-Result<void> parse_inputs(const Node& function, const std::vector<function::Parameter>& arguments,
+Result<void> parse_inputs(const Node& function, const std::vector<hlo::Parameter>& arguments,
                           const std::string& signature, const std::vector<VariableDef>& variables,
                           FunctionDraft& draft) {
   const auto node = function.find("inputs");
@@ -167,7 +167,7 @@ Result<std::vector<std::string>> parse_platforms(const Node& owner) {
   if (!node->is_list()) return node->fail_type("a list of platforms");
   for (const Node& element : node->elements()) {
     std::string name = TFD_TRY(element.text());
-    TFD_TRY(function::check_platform_name(name), element.path());
+    TFD_TRY(hlo::check_platform_name(name), element.path());
     if (std::find(platforms.begin(), platforms.end(), name) != platforms.end())
       return element.fail("'{}' appears twice", name);
     platforms.push_back(std::move(name));
@@ -176,23 +176,23 @@ Result<std::vector<std::string>> parse_platforms(const Node& owner) {
   return platforms;
 }
 
-Result<function::Module> read_module(const Node& node, const std::vector<std::string>& platforms,
+Result<hlo::Module> read_module(const Node& node, const std::vector<std::string>& platforms,
                                      const FileReader& read_file, std::map<std::string, std::string>& files) {
   const std::string path = TFD_TRY(node.text());
   std::string code = TFD_TRY(read_file(path), node.path());
   std::optional<std::string> sidecar;
-  if (function::is_bytecode(code)) {
-    const std::string beside = function::sidecar_path(path);
+  if (hlo::is_bytecode(code)) {
+    const std::string beside = hlo::sidecar_path(path);
     auto text = read_file(beside);
     if (!text && text.error().code != Code::kNotFound) return fail(std::move(text).error().within(node.path()));
     if (text) files[beside] = *text;
     if (text) sidecar = *std::move(text);
   }
   files[path] = code;
-  auto module = function::make_module(path, std::move(code), sidecar);
+  auto module = hlo::make_module(path, std::move(code), sidecar);
   if (module) {
     module->platforms = platforms;
-    TFD_TRY(function::check_platforms(*module), node.path());
+    TFD_TRY(hlo::check_platforms(*module), node.path());
     return module;
   }
   // The module's own message may or may not begin with its name.
@@ -219,8 +219,8 @@ Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
     const auto platforms = TFD_TRY(parse_platforms(node));
     draft.def.modules = TFD_TRY(parse_modules(TFD_TRY(node.member("module")), platforms, read_file, files));
   }
-  const function::Signature& signature = draft.def.modules.front().signature;
-  const std::string text = function::format_signature(signature);
+  const hlo::Signature& signature = draft.def.modules.front().signature;
+  const std::string text = hlo::format_signature(signature);
   TFD_TRY(parse_inputs(node, signature.arguments, text, variables, draft));
   TFD_TRY(parse_outputs(node, signature.results.size(), text, variables, draft));
   number_random_inputs(draft.def);

@@ -40,7 +40,7 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
     const std::size_t at = TFD_TRY(find_field(function, i, input));
     const data::FieldSpec& field = input[at];
     const bool fits =
-        std::any_of(function.modules.begin(), function.modules.end(), [&](const function::Module& module) {
+        std::any_of(function.modules.begin(), function.modules.end(), [&](const hlo::Module& module) {
           const tensor::TensorSpec& spec = module.signature.arguments[i].spec;
           return fits_but_for_batch(field, spec) &&
                  (field.shape.empty() || field.shape[0] < 0 || field.shape[0] == spec.shape[0]);
@@ -72,7 +72,7 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const tensor::TensorSpec& result = function.modules.front().signature.results[plan.outputs[f]].spec;
     data::FieldSpec field{fields[f], result.dtype, result.shape};
-    for (const function::Module& module : function.modules)
+    for (const hlo::Module& module : function.modules)
       if (varies && !field.shape.empty() && module.signature.results[plan.outputs[f]].spec.shape[0] != result.shape[0])
         field.shape[0] = -1;
     plan.spec.push_back(std::move(field));

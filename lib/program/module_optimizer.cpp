@@ -60,7 +60,7 @@ class ModuleOptimizer final : public variable::Optimizer {
 
   Result<void> apply(VariableState& state, const Tensor& gradient) const override {
     std::size_t at = 0;
-    const function::Module* module = find_module(def_, state.value.spec(), &at);
+    const hlo::Module* module = find_module(def_, state.value.spec(), &at);
     if (module == nullptr || gradient.spec() != state.value.spec())
       return fail(Code::kInvalidArgument, "no module of the optimizer updates '{}' ({}) by a gradient that is {}",
                   state.name, format_spec(state.value.spec()), format_spec(gradient.spec()));
@@ -137,7 +137,7 @@ class ModuleOptimizer final : public variable::Optimizer {
 
 }  // namespace
 
-const function::Module* find_module(const UpdateDef& def, const TensorSpec& spec, std::size_t* at) {
+const hlo::Module* find_module(const UpdateDef& def, const TensorSpec& spec, std::size_t* at) {
   const auto input = std::ranges::find(def.inputs, Role::kVariable, &Binding::role);
   const auto position = static_cast<std::size_t>(input - def.inputs.begin());
   for (std::size_t i = 0; i < def.modules.size(); ++i) {
@@ -157,7 +157,7 @@ std::shared_ptr<const variable::Optimizer> make_module_optimizer(
 Result<std::shared_ptr<const variable::Optimizer>> compile_rules(const Program& program, const CompileModule& compile) {
   if (!program.update) return program.rules;
   ModuleOptimizer::Functions functions;
-  for (const function::Module& module : program.update->modules)
+  for (const hlo::Module& module : program.update->modules)
     functions.push_back(TFD_TRY(compile(module), "optimizer"));
   const auto& plain = static_cast<const ModuleOptimizer&>(*program.rules);
   return std::make_shared<ModuleOptimizer>(*program.update, plain.common(), std::move(functions));

@@ -11,7 +11,7 @@
 namespace tfd::program {
 
 /// The module that updates variables of this spec, and which one it is; or null.
-const function::Module* find_module(const UpdateDef& def, const tensor::TensorSpec& spec, std::size_t* at = nullptr);
+const hlo::Module* find_module(const UpdateDef& def, const tensor::TensorSpec& spec, std::size_t* at = nullptr);
 
 /// `common` clips, and has the learning rate and the loss scale. Without functions (one per module) nothing is updated:
 /// apply() is kFailedPrecondition.

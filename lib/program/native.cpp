@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::string_view kSignature = "signature:";
 
-Result<function::Parameter> parse_parameter(const Node& node, std::string name) {
+Result<hlo::Parameter> parse_parameter(const Node& node, std::string name) {
   TFD_TRY(node.expect_object({"name", "dtype", "shape"}));
-  function::Parameter parameter;
+  hlo::Parameter parameter;
   parameter.name = std::move(name);
   if (const auto stated = node.find("name")) parameter.name = TFD_TRY(stated->text());
   const Node dtype = TFD_TRY(node.member("dtype"));
@@ -26,9 +26,9 @@ Result<function::Parameter> parse_parameter(const Node& node, std::string name) 
   return parameter;
 }
 
-Result<std::vector<function::Parameter>> parse_parameters(const Node& function, std::string_view key,
+Result<std::vector<hlo::Parameter>> parse_parameters(const Node& function, std::string_view key,
                                                           std::string_view stem) {
-  std::vector<function::Parameter> out;
+  std::vector<hlo::Parameter> out;
   const auto node = function.find(key);
   if (!node) return out;
   if (!node->is_list()) return node->fail_type("a list of {\"dtype\": …, \"shape\": …}");
@@ -37,8 +37,8 @@ Result<std::vector<function::Parameter>> parse_parameters(const Node& function, 
   return out;
 }
 
-Result<function::Signature> parse_stated_signature(const Node& node) {
-  function::Signature signature;
+Result<hlo::Signature> parse_stated_signature(const Node& node) {
+  hlo::Signature signature;
   signature.arguments = TFD_TRY(parse_parameters(node, "arguments", "arg"));
   signature.results = TFD_TRY(parse_parameters(node, "results", "result"));
   return signature;
@@ -51,7 +51,7 @@ Result<void> parse_plugin(const Node& node, const FileReader& read_file, std::ma
   def.kind = FunctionKind::kPlugin;
   def.plugin_function = def.name;
   if (const auto function = node.find("function")) def.plugin_function = TFD_TRY(function->text());
-  function::Module module;
+  hlo::Module module;
   module.name = path;
   module.is_text = false;
   module.may_donate = false;
@@ -62,7 +62,7 @@ Result<void> parse_plugin(const Node& node, const FileReader& read_file, std::ma
   } else {
     const std::string key = fmt::format("{}{}:{}", kSignature, def.plugin_function, path);
     const std::string lines = TFD_TRY(read_file(key), plugin.path());
-    module.signature = TFD_TRY(function::parse_signature(lines), plugin.path());
+    module.signature = TFD_TRY(hlo::parse_signature(lines), plugin.path());
     files[key] = lines;
   }
   def.modules.push_back(std::move(module));
@@ -83,7 +83,7 @@ Result<void> parse_command(const Node& node, FunctionDef& def) {
     def.command.timeout = TFD_TRY(parse_duration(TFD_TRY(timeout->text())), timeout->path());
     if (def.command.timeout <= Duration::zero()) return timeout->fail("must be positive");
   }
-  function::Module module;
+  hlo::Module module;
   module.name = def.command.argv[0];
   module.is_text = false;
   module.may_donate = false;

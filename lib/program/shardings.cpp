@@ -25,7 +25,7 @@ Result<Stated> stated(const std::optional<OpSharding>& sharding, const Node& bin
 }
 
 /// One piece for each dimension of every module's argument or result, all of the same size.
-Result<void> check_shape(const Stated& at, const function::Parameter& parameter, const function::Module& module) {
+Result<void> check_shape(const Stated& at, const hlo::Parameter& parameter, const hlo::Module& module) {
   if (at.sharding->kind != OpSharding::Kind::kSplit) return {};
   const auto& shape = parameter.spec.shape;
   const auto& pieces = at.sharding->pieces;
@@ -69,7 +69,7 @@ std::string one_or(int number) { return number == 1 ? "one" : std::to_string(num
 Result<void> check_partitions(const FunctionDraft& draft, int logical_devices) {
   const auto node = draft.node.find("module");
   for (std::size_t i = 0; node && i < draft.def.modules.size(); ++i) {
-    const function::Module& module = draft.def.modules[i];
+    const hlo::Module& module = draft.def.modules[i];
     const Node at = node->is_list() ? node->elements()[i] : *node;
     if (module.replicas != 1)
       return at.fail("{} is for {} replicas: export it for one; tfd runs it on each", module.name, module.replicas);
@@ -121,13 +121,13 @@ Result<void> check_shardings(const FunctionDraft& draft, int logical_devices) {
   for (std::size_t i = 0; i < def.inputs.size(); ++i) {
     if (!def.inputs[i].sharding) continue;
     all.push_back(TFD_TRY(stated(def.inputs[i].sharding, draft.inputs[i])));
-    for (const function::Module& module : def.modules)
+    for (const hlo::Module& module : def.modules)
       TFD_TRY(check_shape(all.back(), module.signature.arguments[i], module));
   }
   for (std::size_t i = 0; i < def.outputs.size(); ++i) {
     if (!def.outputs[i].sharding) continue;
     all.push_back(TFD_TRY(stated(def.outputs[i].sharding, draft.outputs[i])));
-    for (const function::Module& module : def.modules)
+    for (const hlo::Module& module : def.modules)
       TFD_TRY(check_shape(all.back(), module.signature.results[i], module));
   }
   const std::int64_t needed = TFD_TRY(count_devices(all));

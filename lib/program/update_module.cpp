@@ -92,12 +92,12 @@ Result<void> check_bindings(const Node& node, const UpdateDef& def) {
 }
 
 /// Everything of a module has the variable's spec but the rate and the step.
-Result<void> check_module(const Node& node, const UpdateDef& def, const function::Module& module) {
+Result<void> check_module(const Node& node, const UpdateDef& def, const hlo::Module& module) {
   const auto& signature = module.signature;
   const auto at = std::ranges::find(def.inputs, Role::kVariable, &Binding::role) - def.inputs.begin();
   const TensorSpec spec = signature.arguments[static_cast<std::size_t>(at)].spec;
   for (std::size_t i = 0; i < def.inputs.size(); ++i) {
-    const function::Parameter& argument = signature.arguments[i];
+    const hlo::Parameter& argument = signature.arguments[i];
     const DType dtype = argument.spec.dtype;
     const Role role = def.inputs[i].role;
     const bool is_rate = role == Role::kLearningRate, is_step = role == Role::kStep;
@@ -111,7 +111,7 @@ Result<void> check_module(const Node& node, const UpdateDef& def, const function
                      : is_step ? "a scalar s32, s64, u32 or u64"
                                : "like the variable, " + format_spec(spec));
   }
-  for (const function::Parameter& result : signature.results)
+  for (const hlo::Parameter& result : signature.results)
     if (result.spec != spec)
       return node.fail("{}: result '{}' is {}, but the variable is {}", module.name, result.name,
                        format_spec(result.spec), format_spec(spec));
@@ -146,12 +146,12 @@ Result<void> parse_update_module(const Node& node, const FileReader& read_file, 
   else
     def.modules.push_back(TFD_TRY(read_module(modules, platforms, read_file, program.files)));
   if (def.modules.empty()) return modules.fail("must not be empty");
-  const function::Signature& first = def.modules.front().signature;
+  const hlo::Signature& first = def.modules.front().signature;
   def.inputs = TFD_TRY(parse_bindings(TFD_TRY(node.member("inputs")), true, first.arguments.size()));
   def.outputs = TFD_TRY(parse_bindings(TFD_TRY(node.member("outputs")), false, first.results.size()));
   TFD_TRY(check_bindings(node, def));
-  for (const function::Module& module : def.modules) {
-    const function::Signature& own = module.signature;
+  for (const hlo::Module& module : def.modules) {
+    const hlo::Signature& own = module.signature;
     if (own.arguments.size() != first.arguments.size() || own.results.size() != first.results.size())
       return modules.fail("{} is {}, but {} is {}", module.name, format_signature(own), def.modules.front().name,
                           format_signature(first));

@@ -116,8 +116,8 @@ Result<Tensor> bind_input(const program::InputBinding& input, const program::Pro
 }
 
 /// The module that takes the inputs which aren't random; the first where none does.
-const function::Module& module_for(const program::FunctionDef& def, const std::vector<tensor::TensorSpec>& specs) {
-  for (const function::Module& module : def.modules) {
+const hlo::Module& module_for(const program::FunctionDef& def, const std::vector<tensor::TensorSpec>& specs) {
+  for (const hlo::Module& module : def.modules) {
     bool fits = true;
     for (std::size_t i = 0; i < specs.size(); ++i)
       fits = fits && (def.inputs[i].kind == InputKind::kRng || module.signature.arguments[i].spec == specs[i]);
@@ -225,7 +225,7 @@ Result<BoundOutputs> run_function(const CompiledFunction& function, const CallCo
     if (!is_random(i)) TFD_TRY(bind(i, parameters[i].spec));
   }
   // Last, for their shape may be that of the batch.
-  const function::Module& module = has_random ? module_for(def, specs) : def.modules.front();
+  const hlo::Module& module = has_random ? module_for(def, specs) : def.modules.front();
   for (std::size_t i = 0; has_random && i < def.inputs.size(); ++i)
     if (is_random(i)) TFD_TRY(bind(i, module.signature.arguments[i].spec));
   if (def.kind == program::FunctionKind::kModule && def.modules.size() == 1)

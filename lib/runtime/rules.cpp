@@ -7,7 +7,7 @@ Result<std::shared_ptr<const variable::Optimizer>> make_rules(const program::Pro
                                                               const MakeEngine& make_engine) {
   if (!program.update || !make_engine) return program.rules;
   const auto engine = TFD_TRY(make_engine());  // the compiled functions hold it
-  return program::compile_rules(program, [&](const function::Module& module) { return engine->compile(module); });
+  return program::compile_rules(program, [&](const hlo::Module& module) { return engine->compile(module); });
 }
 
 }  // namespace tfd::runtime

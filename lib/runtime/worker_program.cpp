@@ -12,7 +12,7 @@ class FunctionMaker {
   FunctionMaker(const std::shared_ptr<function::Engine>& engine, function::CommandPlace place)
       : engine_(engine), place_(std::move(place)) {}
 
-  Result<CompiledFunction::OnDevices> make(const program::FunctionDef& def, const function::Module& module) {
+  Result<CompiledFunction::OnDevices> make(const program::FunctionDef& def, const hlo::Module& module) {
     if (def.kind == program::FunctionKind::kModule) return engine_->compile_for_devices(module);
     auto function =
         TFD_TRY(def.kind == program::FunctionKind::kCommand ? make_command(def, module) : make_plugin(def, module));
@@ -21,12 +21,12 @@ class FunctionMaker {
 
  private:
   Result<std::shared_ptr<function::Function>> make_command(const program::FunctionDef& def,
-                                                           const function::Module& module) {
+                                                           const hlo::Module& module) {
     if (!place_.guard) place_.guard = TFD_TRY(function::GroupGuard::start());
     return function::make_command_function(def.command, place_, module.signature);
   }
   Result<std::shared_ptr<function::Function>> make_plugin(const program::FunctionDef& def,
-                                                          const function::Module& module) {
+                                                          const hlo::Module& module) {
     auto& plugin = plugins_[module.name];
     if (!plugin) plugin = TFD_TRY(function::Plugin::load_bytes(module.name, module.code));
     return plugin->make_function(def.plugin_function, module.signature);
@@ -69,7 +69,7 @@ Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program prog
     if (variable.per_worker) out->per_worker_.insert(variable.name);
   for (const program::FunctionDef& def : out->program_.functions) {
     CompiledFunction compiled{&def, {}, &out->program_, def.variables_read(), update_rules_of(out->program_, def)};
-    for (const function::Module& module : def.modules)
+    for (const hlo::Module& module : def.modules)
       compiled.variants.push_back(TFD_TRY(maker.make(def, module), "functions." + def.name));
     out->functions_.emplace(def.name, std::move(compiled));
   }

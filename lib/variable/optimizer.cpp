@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "device_update.hpp"
 #include "elements.hpp"
 #include "gradients.hpp"
 #include "optimizer_settings.hpp"
@@ -69,7 +70,10 @@ void narrow_block(typename E::Number* numbers, std::int64_t count, typename E::S
 
 class RuleOptimizer final : public Optimizer {
  public:
-  explicit RuleOptimizer(OptimizerSettings settings) : s_(std::move(settings)) {}
+  explicit RuleOptimizer(OptimizerSettings settings) : s_(std::move(settings)) {
+    for (const Group& group : s_.groups)
+      for (const bool decays : {false, true}) device_updates_.push_back(make_update(group, decays));
+  }
 
   std::string_view state_name() const override { return s_.info->state_name; }
   bool knows_slot(std::string_view slot) const override {
@@ -160,6 +164,12 @@ class RuleOptimizer final : public Optimizer {
     return {};
   }
 
+  std::shared_ptr<const DeviceUpdate> device_update_of(std::string_view variable) const override {
+    const auto group = static_cast<std::size_t>(&group_of(variable) - s_.groups.data());
+    return device_updates_[2 * group + (decays(variable) ? 1 : 0)];
+  }
+  std::optional<double> global_clipnorm() const override { return s_.global_clipnorm; }
+
   void use_average(VariableState& state) const override {
     if (!s_.use_ema || state.updates == 0) return;
     // Shared where it can be: the next update writes elsewhere.
@@ -174,6 +184,15 @@ class RuleOptimizer final : public Optimizer {
         if (group.pattern.empty() || matches_glob(group.pattern, whole)) return group;
     }
     return s_.groups.back();
+  }
+
+  std::shared_ptr<const DeviceUpdate> make_update(const Group& group, bool decays) const {
+    GroupSettings settings{.rule = group.rule, .rate = group.rate, .accumulation = s_.accumulation};
+    if (decays) settings.weight_decay = group.weight_decay;
+    if (s_.use_ema) settings.ema = {std::string(kAverage), s_.ema_momentum, s_.ema_overwrite};
+    if (!s_.global_clipnorm) settings.clipnorm = group.clipnorm;
+    if (!s_.global_clipnorm) settings.clipvalue = group.clipvalue;
+    return make_device_update(std::move(settings));
   }
 
   bool decays(std::string_view name) const {
@@ -280,6 +299,7 @@ class RuleOptimizer final : public Optimizer {
   }
 
   OptimizerSettings s_;
+  std::vector<std::shared_ptr<const DeviceUpdate>> device_updates_;  // of each group, without and with decay
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "tfd/coordinate/fetch.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/function.hpp"
-#include "tfd/function/module.hpp"
+#include "tfd/hlo/module.hpp"
 #include "tfd/function/plugin.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"

@@ -5,7 +5,8 @@
 
 #include "checks.hpp"
 #include "targets.hpp"
-#include "tfd/function/module.hpp"
+#include "tfd/hlo/embed.hpp"
+#include "tfd/hlo/module.hpp"
 #include "tfd/program/program.hpp"
 
 namespace tfd::fuzz {
@@ -24,13 +25,20 @@ void module(std::string_view bytes) {
   const std::size_t split = bytes.find(kSplit);
   std::optional<std::string> sidecar;
   if (split != std::string_view::npos) sidecar = std::string(bytes.substr(split + kSplit.size()));
-  const auto module = function::make_module("f.mlir", std::string(bytes.substr(0, split)), sidecar);
+  const auto module = hlo::make_module("f.mlir", std::string(bytes.substr(0, split)), sidecar);
   if (!module) return expect_readable(module.error());
-  if (const auto platforms = function::check_platforms(*module); !platforms) expect_readable(platforms.error());
-  const auto again = function::make_module("f.mlir", module->code, sidecar);
-  expect(again.has_value() && function::same_specs(again->signature, module->signature), "it is read alike twice");
+  if (const auto platforms = hlo::check_platforms(*module); !platforms) expect_readable(platforms.error());
+  const auto again = hlo::make_module("f.mlir", module->code, sidecar);
+  expect(again.has_value() && hlo::same_specs(again->signature, module->signature), "it is read alike twice");
+  if (const auto inside = hlo::embed(*module, "e")) {
+    const auto outer = hlo::make_module(
+        "o.mlir",
+        inside->aliases + "module {\n  func.func public @main() -> tensor<f32> {\n  }\n" + inside->functions + "}\n",
+        std::nullopt);
+    expect(outer.has_value(), "what is embedded is a part of another module");
+  }
   expect(module->partitions > 0 && module->replicas > 0, "it wants a device");
-  for (const function::Parameter& argument : module->signature.arguments)
+  for (const hlo::Parameter& argument : module->signature.arguments)
     expect(!argument.name.empty(), "every argument has a name");
 }
 

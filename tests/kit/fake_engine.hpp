@@ -16,15 +16,15 @@ using Body = std::function<Result<std::vector<tensor::Tensor>>(const std::vector
 
 class FakeFunction final : public function::Function {
  public:
-  FakeFunction(function::Signature signature, Body body) : signature_(std::move(signature)), body_(std::move(body)) {}
-  const function::Signature& signature() const override { return signature_; }
+  FakeFunction(hlo::Signature signature, Body body) : signature_(std::move(signature)), body_(std::move(body)) {}
+  const hlo::Signature& signature() const override { return signature_; }
   Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
-    TFD_TRY(function::check_arguments(signature_, arguments));
+    TFD_TRY(hlo::check_arguments(signature_, arguments));
     return body_(arguments);
   }
 
  private:
-  function::Signature signature_;
+  hlo::Signature signature_;
   Body body_;
 };
 
@@ -36,7 +36,7 @@ class FakeEngine final : public function::Engine {
   }
   int device_count() const override { return devices_; }
   const function::PluginInfo& plugin() const override { return info_; }
-  Result<std::shared_ptr<function::Function>> compile(const function::Module& module) override {
+  Result<std::shared_ptr<function::Function>> compile(const hlo::Module& module) override {
     for (const auto& [name, body] : bodies_)
       if (module.name.ends_with(name)) return std::make_shared<FakeFunction>(module.signature, body);
     return fail(Code::kInvalidArgument, "{}: no such fake", module.name);

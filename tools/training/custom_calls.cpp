@@ -12,15 +12,15 @@ namespace {
 
 struct Calling {
   std::string path;  // in the program
-  const function::Module* module;
+  const hlo::Module* module;
   std::vector<std::string> calls;
 };
 
-void find_calls(const std::string& path, const std::vector<function::Module>& modules, std::vector<Calling>& out) {
-  for (const function::Module& module : modules) {
+void find_calls(const std::string& path, const std::vector<hlo::Module>& modules, std::vector<Calling>& out) {
+  for (const hlo::Module& module : modules) {
     Calling calling{path, &module, {}};
     for (const std::string& call : module.custom_calls)
-      if (!function::is_common_custom_call(call)) calling.calls.push_back(fmt::format("'{}'", call));
+      if (!hlo::is_common_custom_call(call)) calling.calls.push_back(fmt::format("'{}'", call));
     if (!calling.calls.empty()) out.push_back(std::move(calling));
   }
 }

@@ -32,15 +32,15 @@ class PjrtEngine final : public Engine {
   const PluginInfo& plugin() const override { return info_; }
   CompileStats compile_stats() const override { return {compiled_, loaded_}; }
 
-  Result<std::shared_ptr<Function>> compile(const Module& module) override {
+  Result<std::shared_ptr<Function>> compile(const hlo::Module& module) override {
     return TFD_TRY(compile_for_devices(module)).front();
   }
 
   int device_count() const override { return static_cast<int>(client_->devices().size()); }
 
-  Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const Module& module) override {
+  Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const hlo::Module& module) override {
     const std::shared_ptr<Executable> executable =
-        TFD_TRY(compile_module(TFD_TRY(for_platform(module, info_.platform))));
+        TFD_TRY(compile_module(TFD_TRY(hlo::for_platform(module, info_.platform))));
     std::vector<std::shared_ptr<Function>> out;
     if (device_count() == 1)
       out.push_back(make_function(executable, nullptr));
@@ -59,7 +59,10 @@ class PjrtEngine final : public Engine {
     return std::make_shared<SharedBuffer>(TFD_TRY(Buffer::of(client_, TFD_TRY(device_at(device)), value)), device);
   }
 
-  Result<std::shared_ptr<DeviceProgram>> compile_program(const Module& module, const ProgramOptions& options) override;
+  Result<std::shared_ptr<DeviceProgram>> compile_program(const hlo::Module& module,
+                                                         const ProgramOptions& options) override;
+
+  Result<std::vector<std::shared_ptr<DeviceProgram>>> compile_for_each_device(const hlo::Module& module) override;
 
   std::optional<DeviceMemory> memory(int device) const override {
     return device < 0 || device >= device_count() ? std::nullopt : client_->memory(static_cast<std::size_t>(device));
@@ -67,7 +70,7 @@ class PjrtEngine final : public Engine {
 
  private:
   /// For the one device, or for any of several.
-  Result<std::shared_ptr<Executable>> compile_module(const Module& module) {
+  Result<std::shared_ptr<Executable>> compile_module(const hlo::Module& module) {
     if (module.partitions != 1 || module.replicas != 1)
       return fail(
           Code::kUnimplemented,
@@ -76,13 +79,21 @@ class PjrtEngine final : public Engine {
     return find_or_compile(module, options_, true);
   }
 
+  /// A program's arguments are buffers, its platform index would be a number.
+  static Result<void> check_platform(const hlo::Module& module) {
+    if (!module.takes_platform || module.is_text) return {};
+    return fail(Code::kUnimplemented, "{} is bytecode for several platforms: export it for one, or as text",
+                printable(module.name));
+  }
+
   Result<PJRT_Device*> device_at(int position) const {
     if (position >= 0 && position < device_count()) return client_->devices()[static_cast<std::size_t>(position)];
     return fail(Code::kInvalidArgument, "there is no device {} (of {})", position, device_count());
   }
 
   /// `is_whole`: what it takes and gives is what its signature states.
-  Result<std::shared_ptr<Executable>> find_or_compile(const Module& module, const std::string& options, bool is_whole) {
+  Result<std::shared_ptr<Executable>> find_or_compile(const hlo::Module& module, const std::string& options,
+                                                      bool is_whole) {
     const std::string key = key_of(module, options);
     if (cache_) {
       if (const auto bytes = cache_->find(key)) {
@@ -101,10 +112,10 @@ class PjrtEngine final : public Engine {
   }
 
   /// The signature is part of it, so that a loaded executable is one whose signature was checked.
-  std::string key_of(const Module& module, const std::string& options) const {
+  std::string key_of(const hlo::Module& module, const std::string& options) const {
     Sha256 hash = key_start_;
     hash.add_part(options);
-    hash.add_part(format_signature(module.signature));
+    hash.add_part(hlo::format_signature(module.signature));
     hash.add_part(module.code);
     return hash.hex();
   }
@@ -117,7 +128,7 @@ class PjrtEngine final : public Engine {
   std::atomic<int> compiled_{0}, loaded_{0};
 };
 
-Result<std::shared_ptr<DeviceProgram>> PjrtEngine::compile_program(const Module& module,
+Result<std::shared_ptr<DeviceProgram>> PjrtEngine::compile_program(const hlo::Module& module,
                                                                    const ProgramOptions& options) {
   TFD_TRY(check_assignment(options.assignment, client_->devices().size()), printable(module.name));
   const std::size_t replicas = options.assignment.size(), partitions = options.assignment.front().size();
@@ -127,15 +138,23 @@ Result<std::shared_ptr<DeviceProgram>> PjrtEngine::compile_program(const Module&
   if (!fits(module.partitions, partitions) || !fits(module.replicas, replicas))
     return fail(Code::kInvalidArgument, "{} is for {} partitions and {} replicas, not for {} and {}",
                 printable(module.name), module.partitions, module.replicas, partitions, replicas);
-  if (module.takes_platform && !module.is_text)
-    return fail(Code::kUnimplemented, "{} is bytecode for several platforms: export it for one, or as text",
-                printable(module.name));
+  TFD_TRY(check_platform(module));
   std::vector<std::vector<int>> ids = options.assignment;
   for (auto& replica : ids)
     for (int& device : replica) device = devices()[static_cast<std::size_t>(device)].id;
-  auto executable = TFD_TRY(
-      find_or_compile(TFD_TRY(for_platform(module, info_.platform)), encode_compile_options(ids), partitions == 1));
+  auto executable = TFD_TRY(find_or_compile(TFD_TRY(hlo::for_platform(module, info_.platform)),
+                                            encode_compile_options(ids), partitions == 1));
   return make_program(std::move(executable), options.assignment);
+}
+
+Result<std::vector<std::shared_ptr<DeviceProgram>>> PjrtEngine::compile_for_each_device(const hlo::Module& module) {
+  TFD_TRY(check_platform(module));
+  const auto executable = TFD_TRY(compile_module(TFD_TRY(hlo::for_platform(module, info_.platform))));
+  std::vector<std::shared_ptr<DeviceProgram>> programs;
+  for (int i = 0; i < device_count(); ++i)
+    programs.push_back(TFD_TRY(make_program(
+        executable, {{i}}, device_count() == 1 ? nullptr : client_->devices()[static_cast<std::size_t>(i)])));
+  return programs;
 }
 
 }  // namespace
@@ -151,11 +170,15 @@ Result<DeviceBufferPtr> Engine::put(const tensor::Tensor&, int) {
 
 Result<DeviceBufferPtr> Engine::lend(const tensor::Tensor& value, int device) { return put(value, device); }
 
-Result<std::shared_ptr<DeviceProgram>> Engine::compile_program(const Module& module, const ProgramOptions&) {
+Result<std::shared_ptr<DeviceProgram>> Engine::compile_program(const hlo::Module& module, const ProgramOptions&) {
   return fail(Code::kUnimplemented, "{}: this engine has no devices", printable(module.name));
 }
 
-Result<std::vector<std::shared_ptr<Function>>> Engine::compile_for_devices(const Module& module) {
+Result<std::vector<std::shared_ptr<DeviceProgram>>> Engine::compile_for_each_device(const hlo::Module& module) {
+  return fail(Code::kUnimplemented, "{}: this engine has no devices", printable(module.name));
+}
+
+Result<std::vector<std::shared_ptr<Function>>> Engine::compile_for_devices(const hlo::Module& module) {
   const std::shared_ptr<Function> function = TFD_TRY(compile(module));
   return std::vector<std::shared_ptr<Function>>(static_cast<std::size_t>(device_count()), function);
 }

@@ -10,9 +10,9 @@
 namespace tfd::function {
 namespace {
 
-std::vector<tensor::TensorSpec> specs_of(const std::vector<Parameter>& parameters) {
+std::vector<tensor::TensorSpec> specs_of(const std::vector<hlo::Parameter>& parameters) {
   std::vector<tensor::TensorSpec> specs;
-  for (const Parameter& parameter : parameters) specs.push_back(parameter.spec);
+  for (const hlo::Parameter& parameter : parameters) specs.push_back(parameter.spec);
   return specs;
 }
 
@@ -31,7 +31,7 @@ bool lacks_custom_call(std::string_view text) {
   return false;
 }
 
-Result<void> compare(const char* what, const std::vector<Parameter>& stated,
+Result<void> compare(const char* what, const std::vector<hlo::Parameter>& stated,
                      const std::vector<tensor::TensorSpec>& real) {
   const std::vector<tensor::TensorSpec> specs = specs_of(stated);
   if (specs.size() != real.size())
@@ -46,7 +46,7 @@ Result<void> compare(const char* what, const std::vector<Parameter>& stated,
 
 }  // namespace
 
-Executable::Executable(std::shared_ptr<const Client> client, const Module& module, PJRT_LoadedExecutable* loaded)
+Executable::Executable(std::shared_ptr<const Client> client, const hlo::Module& module, PJRT_LoadedExecutable* loaded)
     : client_(std::move(client)),
       name_(printable(module.name)),
       signature_(module.signature),
@@ -70,7 +70,7 @@ Executable::~Executable() {
   (void)api.check(api->PJRT_LoadedExecutable_Destroy(&args), "executable");
 }
 
-Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Client> client, const Module& module,
+Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Client> client, const hlo::Module& module,
                                                         const std::string& options) {
   const Api& api = client->api();
   constexpr std::string_view kFormat = "mlir";
@@ -97,7 +97,7 @@ Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Cl
   return std::shared_ptr<Executable>(new Executable(std::move(client), module, args.executable));
 }
 
-std::shared_ptr<Executable> Executable::load(std::shared_ptr<const Client> client, const Module& module,
+std::shared_ptr<Executable> Executable::load(std::shared_ptr<const Client> client, const hlo::Module& module,
                                              const std::string& bytes) {
   const Api& api = client->api();
   if (!api.has(offsetof(PJRT_Api, PJRT_Executable_DeserializeAndLoad))) return nullptr;

@@ -17,10 +17,10 @@ namespace tfd::function {
 class Executable {
  public:
   /// kInvalidArgument with the module's name and the compiler's first line.
-  static Result<std::shared_ptr<Executable>> compile(std::shared_ptr<const Client> client, const Module& module,
+  static Result<std::shared_ptr<Executable>> compile(std::shared_ptr<const Client> client, const hlo::Module& module,
                                                      const std::string& options);
   /// From serialize()'s bytes, of this plug-in and a CPU like this one. Nothing when the plug-in doesn't take them.
-  static std::shared_ptr<Executable> load(std::shared_ptr<const Client> client, const Module& module,
+  static std::shared_ptr<Executable> load(std::shared_ptr<const Client> client, const hlo::Module& module,
                                           const std::string& bytes);
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
@@ -30,7 +30,7 @@ class Executable {
   PJRT_LoadedExecutable* handle() const { return loaded_; }
   const std::string& name() const { return name_; }
   /// As the module states it: of all partitions together.
-  const Signature& signature() const { return signature_; }
+  const hlo::Signature& signature() const { return signature_; }
   /// Whether the module lets XLA take arguments over.
   bool may_donate() const { return may_donate_; }
 
@@ -48,14 +48,14 @@ class Executable {
   std::optional<std::string> serialize() const;
 
  private:
-  Executable(std::shared_ptr<const Client> client, const Module& module, PJRT_LoadedExecutable* loaded);
+  Executable(std::shared_ptr<const Client> client, const hlo::Module& module, PJRT_LoadedExecutable* loaded);
   Result<void> check_result_count() const;
   Result<std::vector<tensor::TensorSpec>> result_specs() const;
   std::optional<std::string> optimized_program() const;
 
   std::shared_ptr<const Client> client_;  // shared: results of calls hold it too
   std::string name_;
-  Signature signature_;
+  hlo::Signature signature_;
   bool may_donate_;
   PJRT_LoadedExecutable* loaded_;
   PJRT_Executable* executable_ = nullptr;
@@ -66,8 +66,10 @@ std::shared_ptr<Function> make_function(std::shared_ptr<const Executable> execut
 
 /// kInvalidArgument: no devices, not as many partitions for each replica, or positions that are none or there twice.
 Result<void> check_assignment(const std::vector<std::vector<int>>& assignment, std::size_t devices);
-/// Runs it on all devices of the assignment that it was compiled for, which check_assignment() has looked at.
+/// Runs it on all devices of the assignment that it was compiled for, which check_assignment() has looked at; or, where
+/// it was compiled for any device, on `runs_on`, the one of the assignment.
 Result<std::shared_ptr<DeviceProgram>> make_program(std::shared_ptr<const Executable> executable,
-                                                    const std::vector<std::vector<int>>& assignment);
+                                                    const std::vector<std::vector<int>>& assignment,
+                                                    PJRT_Device* runs_on = nullptr);
 
 }  // namespace tfd::function

@@ -18,7 +18,7 @@ class ModuleFunction final : public Function {
     std::iota(kept_arguments_.begin(), kept_arguments_.end(), 0);
   }
 
-  const Signature& signature() const override { return executable_->signature(); }
+  const hlo::Signature& signature() const override { return executable_->signature(); }
   Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override;
 
  private:
@@ -29,7 +29,7 @@ class ModuleFunction final : public Function {
 
 Result<std::vector<tensor::Tensor>> ModuleFunction::call(const std::vector<tensor::Tensor>& arguments) {
   const std::string& name = executable_->name();
-  TFD_TRY(check_arguments(signature(), arguments), name);
+  TFD_TRY(hlo::check_arguments(signature(), arguments), name);
   const auto& client = executable_->client();
   const Api& api = client->api();
   PJRT_Device* const runs_on = device_ != nullptr ? device_ : client->device();

@@ -13,8 +13,9 @@ namespace {
 
 class PjrtProgram final : public DeviceProgram {
  public:
-  PjrtProgram(std::shared_ptr<const Executable> executable, std::vector<int> devices, Executable::Specs specs)
-      : executable_(std::move(executable)), devices_(std::move(devices)), specs_(std::move(specs)) {}
+  PjrtProgram(std::shared_ptr<const Executable> executable, std::vector<int> devices, Executable::Specs specs,
+              PJRT_Device* runs_on)
+      : executable_(std::move(executable)), devices_(std::move(devices)), specs_(std::move(specs)), runs_on_(runs_on) {}
 
   const std::vector<int>& devices() const override { return devices_; }
   const std::vector<tensor::TensorSpec>& arguments() const override { return specs_.arguments; }
@@ -37,6 +38,7 @@ class PjrtProgram final : public DeviceProgram {
   std::shared_ptr<const Executable> executable_;  // with the results
   std::vector<int> devices_;
   Executable::Specs specs_;
+  PJRT_Device* runs_on_;  // null: on those that it was compiled for
 };
 
 // XLA compares sizes in bytes only; on several devices a wrong one leaves the others waiting.
@@ -114,6 +116,7 @@ Result<std::vector<DeviceBuffers>> PjrtProgram::execute(const std::vector<Device
   args.num_devices = slots;
   args.num_args = specs_.arguments.size();
   args.output_lists = output_lists.data();
+  args.execute_device = runs_on_;
   const auto begun = api.check(api->PJRT_LoadedExecutable_Execute(&args), executable_->name());
   if (!begun && has_several()) end_process(*executable_, begun.error());
   TFD_TRY(begun);
@@ -154,17 +157,18 @@ Result<void> check_assignment(const std::vector<std::vector<int>>& assignment, s
 }
 
 Result<std::shared_ptr<DeviceProgram>> make_program(std::shared_ptr<const Executable> executable,
-                                                    const std::vector<std::vector<int>>& assignment) {
+                                                    const std::vector<std::vector<int>>& assignment,
+                                                    PJRT_Device* runs_on) {
   std::vector<int> devices;
   for (const auto& replica : assignment) devices.insert(devices.end(), replica.begin(), replica.end());
   Executable::Specs specs;
   if (assignment.front().size() > 1) {
     specs = TFD_TRY(executable->specs());
   } else {
-    for (const Parameter& argument : executable->signature().arguments) specs.arguments.push_back(argument.spec);
-    for (const Parameter& result : executable->signature().results) specs.results.push_back(result.spec);
+    for (const hlo::Parameter& argument : executable->signature().arguments) specs.arguments.push_back(argument.spec);
+    for (const hlo::Parameter& result : executable->signature().results) specs.results.push_back(result.spec);
   }
-  return std::make_shared<PjrtProgram>(std::move(executable), std::move(devices), std::move(specs));
+  return std::make_shared<PjrtProgram>(std::move(executable), std::move(devices), std::move(specs), runs_on);
 }
 
 }  // namespace tfd::function

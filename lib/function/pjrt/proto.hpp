@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tfd/function/module.hpp"
+#include "tfd/hlo/module.hpp"
 
 namespace tfd::function {
 

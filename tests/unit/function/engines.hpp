@@ -45,15 +45,15 @@ inline Engine& engine() {
   return *shared;
 }
 
-inline Module module_of(const std::string& name) {
+inline hlo::Module module_of(const std::string& name) {
   const bool bytecode = name.ends_with(".mlirbc");
-  Result<Module> module =
-      make_module(name, golden(name), bytecode ? std::optional(golden(sidecar_path(name))) : std::nullopt);
+  Result<hlo::Module> module =
+      hlo::make_module(name, golden(name), bytecode ? std::optional(golden(hlo::sidecar_path(name))) : std::nullopt);
   REQUIRE_MESSAGE(module, (module ? "" : module.error().message));
   return *module;
 }
 
-inline std::shared_ptr<Function> compiled(const Module& module) {
+inline std::shared_ptr<Function> compiled(const hlo::Module& module) {
   Result<std::shared_ptr<Function>> function = engine().compile(module);
   REQUIRE_MESSAGE(function, (function ? "" : function.error().message));
   return *function;

@@ -24,7 +24,7 @@ using tensor::Tensor;
 
 namespace {
 
-const function::Signature kOneToOne{{{"x", {DType::kS32, {}}, {}}}, {{"y", {DType::kS32, {}}, {}}}};
+const hlo::Signature kOneToOne{{{"x", {DType::kS32, {}}, {}}}, {{"y", {DType::kS32, {}}, {}}}};
 
 Tensor number(std::int32_t value) { return Tensor::scalar(DType::kS32, value); }
 
@@ -34,7 +34,7 @@ CommandDef shell(const std::string& script, bool keep = false) {
 
 function::CommandPlace here() { return {.directory = "/", .environment = Environment::of_process(), .guard = nullptr}; }
 
-std::shared_ptr<function::Function> make(CommandDef command, function::Signature signature = kOneToOne) {
+std::shared_ptr<function::Function> make(CommandDef command, hlo::Signature signature = kOneToOne) {
   return function::make_command_function(std::move(command), here(), std::move(signature));
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("command: one run per call gets its argument as a line and answers wit
 }
 
 TEST_CASE("command: several arguments and results are lists, none is null") {
-  const function::Parameter vector{"v", {DType::kF32, {2}}, {}}, scalar{"s", {DType::kF64, {}}, {}};
+  const hlo::Parameter vector{"v", {DType::kF32, {2}}, {}}, scalar{"s", {DType::kF64, {}}, {}};
   const auto swap = make({.argv = {"sed", "s/^\\[\\(.*\\),\\(.*\\)\\]$/[\\2,\\1]/"}, .timeout = 20s},
                          {{vector, scalar}, {scalar, vector}});
   Tensor values = Tensor::zeros(DType::kF32, {2});

@@ -28,7 +28,7 @@ std::shared_ptr<Engine> engine_of(int devices, const std::string& cache = "") {
   return *engine;
 }
 
-Module add_module() { return make_module("add.mlir", tfd::test::golden("add.mlir"), std::nullopt).value(); }
+hlo::Module add_module() { return hlo::make_module("add.mlir", tfd::test::golden("add.mlir"), std::nullopt).value(); }
 
 std::int32_t added(Function& add, const Tensor& a, const Tensor& b) {
   const auto results = add.call({a, b});

@@ -33,7 +33,7 @@ std::string empty_cache() {
 
 TEST_CASE("cache: the second engine loads what the first has compiled") {
   const std::string directory = empty_cache();
-  const Module module = module_of("mlp_grads.mlir");
+  const hlo::Module module = module_of("mlp_grads.mlir");
   {
     const auto first = new_engine(directory);
     check_mlp_results(called(*first->compile(module).value(), mlp_arguments()));
@@ -46,7 +46,7 @@ TEST_CASE("cache: the second engine loads what the first has compiled") {
   check_mlp_results(called(*loaded, mlp_arguments()));
   CHECK_FALSE(loaded->call({}));
   // Another text, or another signature for the same text, is another entry.
-  Module other = module;
+  hlo::Module other = module;
   other.code += "\n";
   CHECK(second->compile(other));
   CHECK(second->compile_stats().compiled == 1);
@@ -58,7 +58,7 @@ TEST_CASE("cache: the second engine loads what the first has compiled") {
 
 TEST_CASE("cache: what was compiled under other flags of XLA is another entry") {
   const std::string directory = empty_cache();
-  const Module module = module_of("add.mlir");
+  const hlo::Module module = module_of("add.mlir");
   CHECK(new_engine(directory)->compile(module));
   for (const int from_cache : {0, 1}) {
     const auto engine = new_engine(directory, "--xla_cpu_enable_fast_math=true");
@@ -69,7 +69,7 @@ TEST_CASE("cache: what was compiled under other flags of XLA is another entry") 
 
 TEST_CASE("cache: a damaged entry is compiled again and replaced") {
   const std::string directory = empty_cache();
-  const Module module = module_of("add.mlir");
+  const hlo::Module module = module_of("add.mlir");
   CHECK(new_engine(directory)->compile(module));
   std::string entry;
   for (const std::string& name : tfd::test::names_in(directory + "/xla"))

@@ -21,7 +21,7 @@ TEST_CASE("function: the plug-in says what it is") {
 
 TEST_CASE("function: adds two scalars") {
   const auto add = compiled(module_of("add.mlir"));
-  CHECK(format_signature(add->signature()) == "(a: s32[], b: s32[]) -> (s32[])");
+  CHECK(hlo::format_signature(add->signature()) == "(a: s32[], b: s32[]) -> (s32[])");
   CHECK(called(*add, {s32(40), s32(2)})[0].as<std::int32_t>()[0] == 42);
   const Tensor one = s32(1);
   CHECK(called(*add, {one, one})[0].as<std::int32_t>()[0] == 2);
@@ -33,9 +33,9 @@ TEST_CASE("function: gradients of an MLP are jax's, from text and from bytecode"
 }
 
 TEST_CASE("function: every dtype goes in and comes out, empty tensors too") {
-  const Module module = module_of("types.mlir");
+  const hlo::Module module = module_of("types.mlir");
   std::vector<Tensor> arguments;
-  for (const Parameter& parameter : module.signature.arguments) {
+  for (const hlo::Parameter& parameter : module.signature.arguments) {
     Tensor tensor = Tensor::zeros(parameter.spec.dtype, parameter.spec.shape);
     const std::size_t size = tensor::dtype_size(parameter.spec.dtype);
     for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.size()); ++i) {
@@ -128,11 +128,12 @@ TEST_CASE("function: results are read in place and go into the next call as they
   CHECK(first.data() == before);
   CHECK(first.as<float>()[1023] == 5);
   // A view of a result, or one in another shape, is a host tensor like any other.
-  const auto add = compiled(make_module("row.mlir",
-                                        "func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> { %0 = stablehlo.add "
-                                        "%a, %a : tensor<16xf32>\n return %0 : tensor<16xf32> }",
-                                        std::nullopt)
-                                .value());
+  const auto add =
+      compiled(hlo::make_module("row.mlir",
+                                "func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> { %0 = stablehlo.add "
+                                "%a, %a : tensor<16xf32>\n return %0 : tensor<16xf32> }",
+                                std::nullopt)
+                   .value());
   CHECK(called(*add, {first.slice_rows(63, 1).reshaped({16})})[0].as<float>()[15] == 10);
   Tensor own = first.unshared();
   CHECK(own.is_sole_owner());
@@ -181,7 +182,7 @@ TEST_CASE("function: a module that the compiler refuses is an error with its nam
   const auto error = [&](const std::string& body) {
     const std::string code =
         "module {\n func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n" + body + "\n }\n}\n";
-    const auto function = engine().compile(make_module("bad.mlir", code, std::nullopt).value());
+    const auto function = engine().compile(hlo::make_module("bad.mlir", code, std::nullopt).value());
     REQUIRE_FALSE(function);
     CHECK(function.error().code == Code::kInvalidArgument);
     return function.error().message;
@@ -194,7 +195,7 @@ TEST_CASE("function: a module that the compiler refuses is an error with its nam
 }
 
 TEST_CASE("function: jax's platform index is filled in, from text and from bytecode") {
-  const auto doubled = [](Module module) {
+  const auto doubled = [](hlo::Module module) {
     module.platforms = {"cuda", "cpu", "tpu"};
     const auto results = called(*compiled(module), {filled({3}, 1.5F)});
     const auto values = results[0].as<float>();
@@ -207,7 +208,7 @@ TEST_CASE("function: jax's platform index is filled in, from text and from bytec
   CHECK(results[0].as<float>()[0] == 3);  // it doesn't ask: none need be stated
   CHECK(engine().compile(module_of("by_platform.mlir")).error().message.find("list them in the order") !=
         std::string::npos);
-  Module other = module_of("by_platform.mlir");
+  hlo::Module other = module_of("by_platform.mlir");
   other.platforms = {"cuda", "rocm", "tpu"};
   const auto refused = engine().compile(other);
   REQUIRE_FALSE(refused);
@@ -217,10 +218,10 @@ TEST_CASE("function: jax's platform index is filled in, from text and from bytec
 }
 
 TEST_CASE("function: arguments of a module for several platforms are checked by its own signature") {
-  Module module = module_of("by_platform.mlirbc");
+  hlo::Module module = module_of("by_platform.mlirbc");
   module.platforms = {"cuda", "cpu", "tpu"};
   const auto function = compiled(module);
-  CHECK(format_signature(function->signature()) == "(x: f32[3]) -> (f32[3])");
+  CHECK(hlo::format_signature(function->signature()) == "(x: f32[3]) -> (f32[3])");
   CHECK(function->call({s32(1), filled({3}, 1)}).error().message ==
         "2 arguments are given, but the module takes 1: (x: f32[3]) -> (f32[3])");
 }
@@ -231,7 +232,7 @@ TEST_CASE("function: a custom call that the plug-in lacks is named, but not one 
   CHECK(lacks.error().message.find(
             "cholesky.mlir needs a custom call that the plug-in for cpu doesn't have: No FFI handler registered for "
             "lapack_spotrf_ffi") == 0);
-  Module chosen = module_of("kernels.mlir");
+  hlo::Module chosen = module_of("kernels.mlir");
   chosen.platforms = {"cpu", "cuda"};
   const auto results = called(*compiled(chosen), {filled({2, 2}, 4)});
   CHECK(results[0].as<float>()[0] == 8);
@@ -252,7 +253,7 @@ TEST_CASE("function: a sidecar that lies about its bytecode is found out") {
     std::string changed = sidecar;
     REQUIRE(changed.find(from) != std::string::npos);
     changed.replace(changed.find(from), from.size(), to);
-    const auto function = engine().compile(make_module("m.mlirbc", golden("mlp_grads.mlirbc"), changed).value());
+    const auto function = engine().compile(hlo::make_module("m.mlirbc", golden("mlp_grads.mlirbc"), changed).value());
     REQUIRE_FALSE(function);
     CHECK(function.error().code == Code::kInvalidArgument);
     return function.error().message;

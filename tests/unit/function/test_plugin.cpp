@@ -54,7 +54,7 @@ void check_call_fails(const std::string& name, const std::string& part) {
 
 TEST_CASE("plugin: the example computes, with the signature that it states") {
   const auto scale = make("scale", "scale");
-  CHECK(function::format_signature(scale->signature()) == "(x: f32[4], factor: f32[]) -> (f32[4])");
+  CHECK(hlo::format_signature(scale->signature()) == "(x: f32[4], factor: f32[]) -> (f32[4])");
   const auto result = scale->call({floats({1, 2, 3, 4}), Tensor::scalar(DType::kF32, 0.5F)});
   REQUIRE(result.has_value());
   REQUIRE(result->size() == 1);
@@ -96,7 +96,7 @@ TEST_CASE("plugin: it can be loaded from its bytes alone") {
 
 TEST_CASE("plugin: another signature than the program's is refused") {
   const auto plugin = Plugin::load(path_of("scale")).value();
-  function::Signature other = plugin->signature("scale").value();
+  hlo::Signature other = plugin->signature("scale").value();
   other.arguments[0].spec.shape = {5};
   const auto made = plugin->make_function("scale", other);
   REQUIRE_FALSE(made.has_value());

@@ -62,7 +62,7 @@ Engine& four() {
   return *shared;
 }
 
-Module text_module(const char* text) { return make_module("test.mlir", text, std::nullopt).value(); }
+hlo::Module text_module(const char* text) { return hlo::make_module("test.mlir", text, std::nullopt).value(); }
 
 std::shared_ptr<DeviceProgram> program_of(Engine& engine, const char* text, std::vector<std::vector<int>> assignment) {
   auto program = engine.compile_program(text_module(text), {.assignment = std::move(assignment)});

@@ -40,7 +40,7 @@ TEST_CASE("examples: digits fits its modules, and every batch of the test images
   CHECK(count_elements(program, "test", batches) == 355);
   CHECK(batches == std::vector<std::int64_t>{64, 64, 64, 64, 64, 35});
   const FunctionDef& eval = *program.find_function("eval_step");
-  for (const function::Module& module : eval.modules) {
+  for (const hlo::Module& module : eval.modules) {
     const auto& arguments = module.signature.arguments;
     CHECK(arguments[4].spec.shape[0] == arguments[5].spec.shape[0]);
   }

@@ -121,7 +121,7 @@ class SlowEngine final : public function::Engine {
   SlowEngine(std::map<std::string, kit::Body> bodies, std::shared_future<void> done)
       : fake_(std::move(bodies)), done_(std::move(done)) {}
   const function::PluginInfo& plugin() const override { return fake_.plugin(); }
-  Result<std::shared_ptr<function::Function>> compile(const function::Module& module) override {
+  Result<std::shared_ptr<function::Function>> compile(const hlo::Module& module) override {
     done_.wait();
     return fake_.compile(module);
   }

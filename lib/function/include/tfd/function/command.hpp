@@ -69,6 +69,6 @@ struct CommandPlace {
 /// kFailedPrecondition where it exits with something else than 0, dies or ends early; kDeadlineExceeded;
 /// kResourceExhausted where it prints far more than the results need. Each names the command, how it ended and the end
 /// of its stderr. After an error a filter is started afresh for the next call.
-std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, Signature signature);
+std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, hlo::Signature signature);
 
 }  // namespace tfd::function

@@ -13,7 +13,7 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/function/device.hpp"
-#include "tfd/function/module.hpp"
+#include "tfd/hlo/module.hpp"
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::function {
@@ -21,7 +21,7 @@ namespace tfd::function {
 class Function {
  public:
   virtual ~Function() = default;
-  virtual const Signature& signature() const = 0;
+  virtual const hlo::Signature& signature() const = 0;
   /// Arguments are checked first (check_arguments). 64-byte aligned host tensors go in without a copy; results of
   /// another call go in as the device buffers they are; results are read in place. Arguments are never donated:
   /// variables that a worker caches stay valid. kInvalidArgument, kInternal with the plug-in's text,
@@ -56,12 +56,12 @@ class Engine {
   /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features: facts, pjrt section
   /// 7). kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
   /// kUnimplemented for a module of several partitions or replicas.
-  virtual Result<std::shared_ptr<Function>> compile(const Module& module) = 0;
+  virtual Result<std::shared_ptr<Function>> compile(const hlo::Module& module) = 0;
   /// EngineOptions::device_count, once it is known that there are as many.
   virtual int device_count() const { return 1; }
   /// Compiled once, and for each device a function that runs there, in their order: what replicas call at the same
   /// time. The same one for all where the engine doesn't tell them apart. Errors as compile().
-  virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const Module& module);
+  virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const hlo::Module& module);
   virtual CompileStats compile_stats() const { return {}; }
 
   // Values that stay on devices, and programs on several of them. A device goes by its position in devices().
@@ -72,7 +72,11 @@ class Engine {
   virtual Result<DeviceBufferPtr> lend(const tensor::Tensor& value, int device);
   /// As compile(), for an assignment. kInvalidArgument: one that isn't sound, or a module that is for another number of
   /// partitions or replicas.
-  virtual Result<std::shared_ptr<DeviceProgram>> compile_program(const Module& module, const ProgramOptions& options);
+  virtual Result<std::shared_ptr<DeviceProgram>> compile_program(const hlo::Module& module,
+                                                                 const ProgramOptions& options);
+  /// Compiled once, and for each device a program that runs there by itself: what replicas run that don't meet in a
+  /// collective. Errors as compile().
+  virtual Result<std::vector<std::shared_ptr<DeviceProgram>>> compile_for_each_device(const hlo::Module& module);
   /// nullopt where the plug-in doesn't say, as a CPU's.
   virtual std::optional<DeviceMemory> memory(int /*device*/) const { return std::nullopt; }
 };

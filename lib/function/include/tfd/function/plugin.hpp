@@ -26,11 +26,11 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   static Result<std::shared_ptr<const Plugin>> load_bytes(const std::string& name, std::string_view bytes);
 
   /// kNotFound where it has no such function; kInvalidArgument where what it says is no signature.
-  Result<Signature> signature(const std::string& function) const;
+  Result<hlo::Signature> signature(const std::string& function) const;
   /// The lines as the plug-in gives them.
   Result<std::string> signature_text(const std::string& function) const;
   /// kInvalidArgument where `expected` isn't the function's signature.
-  Result<std::shared_ptr<Function>> make_function(const std::string& function, const Signature& expected) const;
+  Result<std::shared_ptr<Function>> make_function(const std::string& function, const hlo::Signature& expected) const;
 
   const std::string& name() const { return name_; }
   const tfd_plugin_table& table() const { return *table_; }

@@ -24,7 +24,7 @@
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
-#include "tfd/function/module.hpp"
+#include "tfd/hlo/module.hpp"
 #include "tfd/tensor/tensor.hpp"
 #include "tfd/variable/initializer.hpp"
 #include "tfd/variable/optimizer.hpp"
@@ -128,7 +128,7 @@ struct FunctionDef {
   function::CommandDef command = {};  // of a command
   /// The same function for several batch sizes; at least one. All have the same number of arguments and results. A
   /// plug-in or command has one here too: its signature, and the plug-in's bytes as code.
-  std::vector<function::Module> modules;
+  std::vector<hlo::Module> modules;
   std::vector<InputBinding> inputs;    // one per module argument
   std::vector<OutputBinding> outputs;  // one per module result
   std::vector<std::string> returns;    // variables read after the updates
@@ -197,7 +197,7 @@ struct UpdateDef {
     std::string slot = {};  // its name
     double initial = 0;     // of the slot, everywhere
   };
-  std::vector<function::Module> modules;
+  std::vector<hlo::Module> modules;
   std::vector<Binding> inputs;   // one per module argument
   std::vector<Binding> outputs;  // one per module result: the variable, slots
 };
@@ -280,7 +280,7 @@ std::optional<std::string> lost_updates_of(const Program& program, const Functio
 /// How many logical devices a replica needs for it: 1 where nothing is split or assigned to another one than the first.
 std::int64_t logical_devices_of(const FunctionDef& function);
 
-using CompileModule = std::function<Result<std::shared_ptr<function::Function>>(const function::Module&)>;
+using CompileModule = std::function<Result<std::shared_ptr<function::Function>>(const hlo::Module&)>;
 /// The program's rules, ready to update variables: an optimizer of one's own is compiled for that. Without it (on a
 /// worker) it clips, and tells the learning rate, but apply() is kFailedPrecondition. Errors of compiling.
 Result<std::shared_ptr<const variable::Optimizer>> compile_rules(const Program& program, const CompileModule& compile);
@@ -345,7 +345,7 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
 
 /// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is
 /// missing: "eval_step: no module accepts batch size 40 (available: 64 and 1): argument 2 (x) is f32[40, 8]".
-Result<const function::Module*> choose_module(const FunctionDef& function,
+Result<const hlo::Module*> choose_module(const FunctionDef& function,
                                               const std::vector<tensor::TensorSpec>& arguments);
 
 }  // namespace tfd::program

@@ -48,6 +48,8 @@ void unscale(tensor::Tensor& gradient, double scale);
 /// Whether no element is infinite or a NaN.
 bool is_finite(const tensor::Tensor& gradient);
 
+class DeviceUpdate;  // device_update.hpp
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -79,6 +81,12 @@ class Optimizer {
   virtual Result<void> apply_rows(VariableState& state, const Rows& gradient) const = 0;
   /// A step of variables that are all here: accumulates, clips, updates. gradients[i] belongs to states[i].
   virtual Result<void> apply_all(std::span<VariableState> states, std::span<const tensor::Tensor> gradients) const = 0;
+
+  /// The same as operations, of a variable of that name: those with the same one are updated alike. Null where it can't
+  /// be written so.
+  virtual std::shared_ptr<const DeviceUpdate> device_update_of(std::string_view /*variable*/) const { return nullptr; }
+  /// What all gradients are clipped by together; then none is by itself.
+  virtual std::optional<double> global_clipnorm() const { return std::nullopt; }
 
   /// At the end of training with "use_ema": the value becomes its average (Keras: finalize_variable_values).
   virtual void use_average(VariableState& state) const = 0;

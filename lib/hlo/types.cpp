@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mlir_types.hpp"
+#include "types.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
-namespace tfd::function {
+namespace tfd::hlo {
 
 Result<tensor::TensorSpec> parse_tensor_type(std::string_view inside) {
   tensor::TensorSpec spec;
@@ -32,4 +32,13 @@ Result<tensor::TensorSpec> parse_tensor_type(std::string_view inside) {
   return spec;
 }
 
-}  // namespace tfd::function
+std::string format_tensor_type(const tensor::TensorSpec& spec) {
+  std::string out = "tensor<";
+  for (const std::int64_t size : spec.shape) out += fmt::format("{}x", size);
+  const std::string_view name = tensor::dtype_name(spec.dtype);  // "s32", "u8", "f32"
+  if (spec.dtype == tensor::DType::kBool) return out + "i1>";
+  if (name.starts_with('s')) return fmt::format("{}i{}>", out, name.substr(1));
+  return fmt::format("{}{}{}>", out, name.starts_with('u') ? "ui" : "", name.starts_with('u') ? name.substr(1) : name);
+}
+
+}  // namespace tfd::hlo

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mlir_lexer.hpp"
+#include "lexer.hpp"
 
 #include <algorithm>
 
-namespace tfd::function {
+namespace tfd::hlo {
 namespace {
 
 // Not <cctype>: those depend on the locale and on the sign of char.
@@ -135,4 +135,4 @@ std::string unescape(std::string_view written) {
   return out;
 }
 
-}  // namespace tfd::function
+}  // namespace tfd::hlo

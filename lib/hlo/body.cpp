@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mlir_body.hpp"
+#include "body.hpp"
 
 #include <algorithm>
 
-namespace tfd::function {
+namespace tfd::hlo {
 namespace {
 
 constexpr std::size_t kMaxCalls = 1000;  // of different names: more is no module
@@ -45,4 +45,4 @@ void BodyScan::count_branches(Lexer behind) {
   if (behind.peek().is(')')) facts_.platform_branches = count;
 }
 
-}  // namespace tfd::function
+}  // namespace tfd::hlo

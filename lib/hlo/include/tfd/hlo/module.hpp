@@ -14,7 +14,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/tensor/tensor.hpp"
 
-namespace tfd::function {
+namespace tfd::hlo {
 
 struct Parameter {
   std::string name;  // from loc("x") or jax.result_info or the sidecar; "arg0", "result0" where there is none
@@ -64,6 +64,13 @@ bool is_bytecode(std::string_view code);
 Result<void> check_platform_name(std::string_view name);
 /// kInvalidArgument where it asks for its platform and none are stated, or another number than it chooses among.
 Result<void> check_platforms(const Module& module);
+/// A module of a jax.export for several platforms, made into one for this platform: in text the index becomes a
+/// constant, so that the compiler drops what is for others; bytecode takes platform_index() as its first argument.
+/// Others come back as they are. kFailedPrecondition where `platform` isn't one of the module's: the message names
+/// both.
+Result<Module> for_platform(const Module& module, const std::string& platform);
+/// The position among the module's; 0 where it states none.
+std::size_t platform_index(const Module& module, const std::string& platform);
 /// Calls that every plug-in of XLA knows, as they are for its partitioner or come from StableHLO itself.
 bool is_common_custom_call(std::string_view target);
 
@@ -71,4 +78,4 @@ bool is_common_custom_call(std::string_view target);
 /// "argument 1 (y) is f32[64], the module takes s32[64]". The plug-in checks only byte sizes (facts: pjrt, section 5).
 Result<void> check_arguments(const Signature& signature, const std::vector<tensor::Tensor>& arguments);
 
-}  // namespace tfd::function
+}  // namespace tfd::hlo

@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "mlir_body.hpp"
+#include "body.hpp"
 #include "tfd/base/error.hpp"
-#include "tfd/function/module.hpp"
+#include "tfd/hlo/module.hpp"
 
-namespace tfd::function {
+namespace tfd::hlo {
 
 /// Where in the text jax's platform index is: bytes from its '%' to behind its comma, and behind the '{' of the body.
 struct PlatformArgument {
@@ -32,4 +32,4 @@ struct ModuleFacts {
 /// kInvalidArgument with the line: "line 3: argument 1 (%arg1): …".
 Result<ModuleFacts> parse_mlir_text(std::string_view text);
 
-}  // namespace tfd::function
+}  // namespace tfd::hlo

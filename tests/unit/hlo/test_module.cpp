@@ -2,11 +2,10 @@
 #include <doctest/doctest.h>
 
 #include "golden.hpp"
-#include "platforms.hpp"
-#include "tfd/function/module.hpp"
+#include "tfd/hlo/module.hpp"
 
 using namespace tfd;
-using namespace tfd::function;
+using namespace tfd::hlo;
 using tfd::test::golden;
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tfd::function {
+namespace tfd::hlo {
 
 enum class TokenKind {
   kEnd,
@@ -66,4 +66,4 @@ class Lexer {
 /// The text that a string token stands for: \" \\ \n \t and \HH.
 std::string unescape(std::string_view written);
 
-}  // namespace tfd::function
+}  // namespace tfd::hlo

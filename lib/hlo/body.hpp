@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "mlir_lexer.hpp"
+#include "lexer.hpp"
 
-namespace tfd::function {
+namespace tfd::hlo {
 
 struct BodyFacts {
   std::vector<std::string> custom_calls;         // targets, each once, in the order of the text
@@ -36,4 +36,4 @@ class BodyScan {
   BodyFacts facts_;
 };
 
-}  // namespace tfd::function
+}  // namespace tfd::hlo

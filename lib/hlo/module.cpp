@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tfd/function/module.hpp"
+#include "tfd/hlo/module.hpp"
 
-#include "mlir_text.hpp"
+#include "text.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
-namespace tfd::function {
+namespace tfd::hlo {
 namespace {
 
 std::string format_parameters(const std::vector<Parameter>& parameters, bool with_names) {
@@ -188,4 +188,4 @@ Result<void> check_arguments(const Signature& signature, const std::vector<tenso
   return {};
 }
 
-}  // namespace tfd::function
+}  // namespace tfd::hlo

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mlir_text.hpp"
+#include "text.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "mlir_body.hpp"
-#include "mlir_lexer.hpp"
-#include "mlir_types.hpp"
+#include "body.hpp"
+#include "lexer.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "types.hpp"
 
-namespace tfd::function {
+namespace tfd::hlo {
 namespace {
 
 /// loc("x") has a name, loc(#loc1) refers to a line before or after, the others have neither.
@@ -332,4 +332,4 @@ class Parser {
 
 Result<ModuleFacts> parse_mlir_text(std::string_view text) { return Parser(text).parse(); }
 
-}  // namespace tfd::function
+}  // namespace tfd::hlo

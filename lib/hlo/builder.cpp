@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/hlo/builder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+#include "types.hpp"
+
+namespace tfd::hlo {
+namespace {
+
+using tensor::DType;
+using tensor::TensorSpec;
+
+/// As MLIR reads it without rounding: floats by their bits.
+std::string literal(double number, DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return fmt::format("0x{:08X}", std::bit_cast<std::uint32_t>(static_cast<float>(number)));
+    case DType::kF64:
+      return fmt::format("0x{:016X}", std::bit_cast<std::uint64_t>(number));
+    case DType::kF16:
+      return fmt::format("0x{:04X}", tensor::float_to_half(static_cast<float>(number)));
+    case DType::kBF16:
+      return fmt::format("0x{:04X}", tensor::float_to_bfloat16(static_cast<float>(number)));
+    case DType::kBool:
+      return number != 0 ? "true" : "false";
+    default:
+      return fmt::format("{}", static_cast<std::int64_t>(number));
+  }
+}
+
+std::string type_of(const Value& value) { return format_tensor_type(value.spec()); }
+
+/// "f32[4] -> f32[]" in brackets, as operations of several types have it.
+std::string function_type(std::span<const Value> arguments, std::span<const TensorSpec> results) {
+  std::string out = "(";
+  for (const Value& argument : arguments) out += (out.size() > 1 ? ", " : "") + type_of(argument);
+  out += ") -> ";
+  std::string types;
+  for (const TensorSpec& result : results) types += (types.empty() ? "" : ", ") + format_tensor_type(result);
+  return out + (results.size() == 1 ? types : "(" + types + ")");
+}
+
+}  // namespace
+
+// ---- arithmetic
+
+/// Of two values, the one that isn't a number or a scalar says what both become.
+Value Builder::binary(const char* operation, const Value& a, const Value& b) {
+  assert(!a.is_number() || !b.is_number());
+  const Value& leads = a.is_number() || (!b.is_number() && a.spec().shape.empty()) ? b : a;
+  const TensorSpec spec{leads.spec_.dtype, leads.spec_.shape};
+  Builder& builder = *leads.builder_;
+  const Value x = builder.fit(a, spec), y = builder.fit(b, spec);
+  return builder.define(spec, fmt::format("{} {}, {} : {}", operation, x.name_, y.name_, format_tensor_type(spec)));
+}
+
+Value Builder::unary(const char* operation, const Value& a) {
+  assert(!a.is_number());
+  return a.builder_->define(a.spec_, fmt::format("{} {} : {}", operation, a.name_, type_of(a)));
+}
+
+Value operator+(const Value& a, const Value& b) { return Builder::binary("stablehlo.add", a, b); }
+Value operator-(const Value& a, const Value& b) { return Builder::binary("stablehlo.subtract", a, b); }
+Value operator*(const Value& a, const Value& b) { return Builder::binary("stablehlo.multiply", a, b); }
+Value operator/(const Value& a, const Value& b) { return Builder::binary("stablehlo.divide", a, b); }
+Value operator&(const Value& a, const Value& b) { return Builder::binary("stablehlo.and", a, b); }
+Value pow(const Value& a, const Value& b) { return Builder::binary("stablehlo.power", a, b); }
+Value operator-(const Value& a) { return Builder::unary("stablehlo.negate", a); }
+Value sqrt(const Value& a) { return Builder::unary("stablehlo.sqrt", a); }
+Value operator<(const Value& a, const Value& b) { return Builder::less(a, b); }
+Value select(const Value& condition, const Value& yes, const Value& no) { return Builder::select(condition, yes, no); }
+Value convert(const Value& value, DType dtype) { return Builder::convert(value, dtype); }
+Value is_finite(const Value& a) { return Builder::is_finite(a); }
+Value abs(const Value& a) { return Builder::unary("stablehlo.abs", a); }
+
+Value Builder::less(const Value& a, const Value& b) {
+  assert(!a.is_number() || !b.is_number());
+  const Value& leads = a.is_number() || (!b.is_number() && a.spec().shape.empty()) ? b : a;
+  const TensorSpec compared = leads.spec_, spec{DType::kBool, compared.shape};
+  Builder& builder = *leads.builder_;
+  const Value x = builder.fit(a, compared), y = builder.fit(b, compared);
+  const char* kind = tensor::is_floating(compared.dtype) ? "FLOAT" : "SIGNED";
+  const std::string type = format_tensor_type(compared);
+  Value out = builder.define(spec, fmt::format("stablehlo.compare LT, {}, {}, {} : ({}, {}) -> {}", x.name_, y.name_,
+                                               kind, type, type, format_tensor_type(spec)));
+  out.compared_ = compared.dtype;
+  return out;
+}
+
+// Two numbers become what was compared.
+Value Builder::select(const Value& condition, const Value& yes, const Value& no) {
+  assert(!condition.is_number() && condition.spec().dtype == DType::kBool);
+  const Value& leads = yes.is_number() || (!no.is_number() && yes.spec().shape.empty()) ? no : yes;
+  TensorSpec spec = leads.spec_;
+  if (leads.is_number()) spec = {condition.compared_.value_or(DType::kF32), condition.spec_.shape};
+  if (spec.shape.empty()) spec.shape = condition.spec_.shape;
+  Builder& builder = *condition.builder_;
+  const Value x = builder.fit(yes, spec), y = builder.fit(no, spec);
+  return builder.define(spec, fmt::format("stablehlo.select {}, {}, {} : {}, {}", condition.name_, x.name_, y.name_,
+                                          type_of(condition), format_tensor_type(spec)));
+}
+
+Value Builder::is_finite(const Value& a) {
+  const TensorSpec spec{DType::kBool, a.spec_.shape};
+  return a.builder_->define(
+      spec, fmt::format("stablehlo.is_finite {} : ({}) -> {}", a.name_, type_of(a), format_tensor_type(spec)));
+}
+
+Value Builder::convert(const Value& value, DType dtype) {
+  if (value.spec_.dtype == dtype) return value;
+  const TensorSpec spec{dtype, value.spec_.shape};
+  return value.builder_->define(
+      spec, fmt::format("stablehlo.convert {} : ({}) -> {}", value.name_, type_of(value), format_tensor_type(spec)));
+}
+
+// ---- the builder
+
+Builder::Builder(std::string name) : name_(std::move(name)) {}
+
+Value Builder::define(TensorSpec spec, std::string_view operation) {
+  Value value;
+  value.builder_ = this;
+  value.name_ = fmt::format("%{}", next_++);
+  value.spec_ = std::move(spec);
+  body_ += fmt::format("    {} = {}\n", value.name_, operation);
+  return value;
+}
+
+Value Builder::fit(const Value& value, const TensorSpec& spec) {
+  if (value.is_number()) return constant(value.number_, spec);
+  assert(value.builder_ == this && value.spec_.dtype == spec.dtype);
+  if (value.spec_ == spec) return value;
+  assert(value.spec_.shape.empty());
+  return define(spec, fmt::format("stablehlo.broadcast_in_dim {}, dims = [] : ({}) -> {}", value.name_, type_of(value),
+                                  format_tensor_type(spec)));
+}
+
+Value Builder::argument(std::string name, TensorSpec spec, std::optional<int> aliases_output) {
+  Value value;
+  value.builder_ = this;
+  value.name_ = fmt::format("%arg{}", signature_.arguments.size());
+  value.spec_ = spec;
+  may_donate_ = may_donate_ || aliases_output;
+  signature_.arguments.push_back({std::move(name), std::move(spec), aliases_output});
+  return value;
+}
+
+Value Builder::constant(double number, const TensorSpec& spec) {
+  return define(
+      spec, fmt::format("stablehlo.constant dense<{}> : {}", literal(number, spec.dtype), format_tensor_type(spec)));
+}
+
+Value Builder::reshape(const Value& value, tensor::Shape shape) {
+  if (value.spec_.shape == shape) return value;
+  const TensorSpec spec{value.spec_.dtype, std::move(shape)};
+  assert(tensor::element_count(spec.shape) == tensor::element_count(value.spec_.shape));
+  return define(
+      spec, fmt::format("stablehlo.reshape {} : ({}) -> {}", value.name_, type_of(value), format_tensor_type(spec)));
+}
+
+Value Builder::slice(const Value& vector, std::int64_t first, std::int64_t last) {
+  assert(vector.spec_.shape.size() == 1 && 0 <= first && first <= last && last <= vector.spec_.shape[0]);
+  if (first == 0 && last == vector.spec_.shape[0]) return vector;
+  const TensorSpec spec{vector.spec_.dtype, {last - first}};
+  return define(spec, fmt::format("stablehlo.slice {} [{}:{}] : ({}) -> {}", vector.name_, first, last, type_of(vector),
+                                  format_tensor_type(spec)));
+}
+
+Value Builder::element(const Value& vector, std::int64_t at) { return reshape(slice(vector, at, at + 1), {}); }
+
+Value Builder::concatenate(std::span<const Value> vectors) {
+  assert(!vectors.empty());
+  if (vectors.size() == 1) return vectors.front();
+  TensorSpec spec{vectors.front().spec_.dtype, {0}};
+  std::string names;
+  for (const Value& vector : vectors) {
+    assert(vector.spec_.shape.size() == 1 && vector.spec_.dtype == spec.dtype);
+    spec.shape[0] += vector.spec_.shape[0];
+    names += (names.empty() ? "" : ", ") + vector.name_;
+  }
+  return define(spec, fmt::format("stablehlo.concatenate {}, dim = 0 : {}", names, function_type(vectors, {&spec, 1})));
+}
+
+Value Builder::reduce(const Value& value, const char* operation, double initial) {
+  const TensorSpec spec{value.spec_.dtype, {}};
+  if (value.spec_.shape.empty()) return value;
+  const Value start = constant(initial, spec);
+  std::string dimensions;
+  for (std::size_t i = 0; i < value.spec_.shape.size(); ++i) dimensions += fmt::format("{}{}", i > 0 ? ", " : "", i);
+  return define(spec,
+                fmt::format("stablehlo.reduce({} init: {}) applies {} across dimensions = [{}] : {}", value.name_,
+                            start.name_, operation, dimensions, function_type(std::vector{value, start}, {&spec, 1})));
+}
+
+Value Builder::sum(const Value& value) { return reduce(value, "stablehlo.add", 0); }
+Value Builder::all(const Value& value) { return reduce(value, "stablehlo.and", 1); }
+
+Value Builder::all_reduce(const Value& value, int replicas) {
+  std::string group;
+  for (int i = 0; i < replicas; ++i) group += fmt::format("{}{}", i > 0 ? ", " : "", i);
+  const std::string type = type_of(value), scalar = format_tensor_type({value.spec_.dtype, {}});
+  return define(
+      value.spec_,
+      fmt::format("\"stablehlo.all_reduce\"({}) <{{channel_handle = #stablehlo.channel_handle<handle = 0, type "
+                  "= 0>, replica_groups = dense<[[{}]]> : tensor<1x{}xi64>}}> ({{\n"
+                  "    ^bb0(%x: {}, %y: {}):\n"
+                  "      %z = stablehlo.add %x, %y : {}\n"
+                  "      stablehlo.return %z : {}\n"
+                  "    }}) : ({}) -> {}",
+                  value.name_, group, replicas, scalar, scalar, scalar, scalar, type, type));
+}
+
+void Builder::embed(const Embedded& module) {
+  functions_ += module.functions;
+  aliases_ += module.aliases;
+  for (const std::string& target : module.custom_calls)
+    if (std::ranges::find(custom_calls_, target) == custom_calls_.end()) custom_calls_.push_back(target);
+}
+
+std::vector<Value> Builder::call(const Embedded& module, std::span<const Value> arguments) {
+  assert(arguments.size() == module.signature.arguments.size());
+  std::vector<TensorSpec> specs;
+  for (const Parameter& result : module.signature.results) specs.push_back(result.spec);
+  std::string names;
+  for (const Value& argument : arguments) names += (names.empty() ? "" : ", ") + argument.name_;
+  const int id = next_++;
+  const std::string results = specs.size() == 1 ? "" : fmt::format(":{}", specs.size());
+  body_ += fmt::format("    {}call @{}({}) : {}\n", specs.empty() ? "" : fmt::format("%{}{} = ", id, results),
+                       module.main, names, function_type(arguments, specs));
+  std::vector<Value> out;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Value& value = out.emplace_back();
+    value.builder_ = this;
+    value.name_ = specs.size() == 1 ? fmt::format("%{}", id) : fmt::format("%{}#{}", id, i);
+    value.spec_ = specs[i];
+  }
+  return out;
+}
+
+Module Builder::finish(const std::vector<std::pair<std::string, Value>>& results, int replicas) {
+  std::string arguments, names, types;
+  for (std::size_t i = 0; i < signature_.arguments.size(); ++i) {
+    const Parameter& argument = signature_.arguments[i];
+    arguments += fmt::format("{}%arg{}: {}", i > 0 ? ", " : "", i, format_tensor_type(argument.spec));
+    if (argument.aliases_output)
+      arguments += fmt::format(" {{tf.aliasing_output = {} : i32}}", *argument.aliases_output);
+  }
+  for (const auto& [name, value] : results) {
+    signature_.results.push_back({name, value.spec_, std::nullopt});
+    names += (names.empty() ? "" : ", ") + value.name_;
+    types += (types.empty() ? "" : ", ") + type_of(value);
+  }
+  Module module;
+  module.name = name_;
+  module.code = fmt::format(
+      "{}module @{} attributes {{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = {} : i32}} {{\n"
+      "  func.func public @main({}) -> ({}) {{\n{}    return{}{}{}{}\n  }}\n{}}}\n",
+      aliases_, name_, replicas, arguments, types, body_, names.empty() ? "" : " ", names, types.empty() ? "" : " : ",
+      types, functions_);
+  module.signature = std::move(signature_);
+  module.replicas = replicas;
+  module.may_donate = may_donate_;
+  module.custom_calls = std::move(custom_calls_);
+  return module;
+}
+
+}  // namespace tfd::hlo

@@ -1,0 +1,113 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes a StableHLO module, operation by operation. Values have the arithmetic of numbers, so that a formula that is
+// written once, as a template, runs on the host or becomes operations. Source of the operations and their text:
+// https://openxla.org/stablehlo/spec. Thread rule: a builder and its values are one thread's.
+//
+//   Builder builder("scale");
+//   const Value w = builder.argument("w", {DType::kF32, {4}}), rate = builder.argument("rate", {DType::kF32, {}});
+//   Module module = builder.finish({{"w", w - w * rate}});
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tfd/hlo/embed.hpp"
+#include "tfd/hlo/module.hpp"
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::hlo {
+
+class Builder;
+
+/// A value of the module that a builder writes; or a number, which becomes a constant of the dtype and shape of what it
+/// meets. Of two values one may be a scalar: it is broadcast. Two that don't fit together are a mistake of the
+/// caller's, and an assertion. Comparisons are values of bool.
+class Value {
+ public:
+  Value(double number = 0) : number_(number) {}  // NOLINT: formulas write N(1), and plain numbers
+  bool is_number() const { return builder_ == nullptr; }
+  const tensor::TensorSpec& spec() const { return spec_; }
+
+ private:
+  friend class Builder;
+  Builder* builder_ = nullptr;  // which outlives it
+  std::string name_;            // "%3"
+  tensor::TensorSpec spec_;
+  std::optional<tensor::DType> compared_;  // of a bool: what was compared
+  double number_ = 0;
+};
+
+Value operator+(const Value& a, const Value& b);
+Value operator-(const Value& a, const Value& b);
+Value operator*(const Value& a, const Value& b);
+Value operator/(const Value& a, const Value& b);
+Value operator-(const Value& a);
+Value operator<(const Value& a, const Value& b);
+Value operator&(const Value& a, const Value& b);  // of bools
+Value select(const Value& condition, const Value& yes, const Value& no);
+Value sqrt(const Value& a);
+Value abs(const Value& a);
+Value pow(const Value& a, const Value& b);
+Value is_finite(const Value& a);
+Value convert(const Value& value, tensor::DType dtype);
+
+class Builder {
+ public:
+  /// `name`: of the module, an identifier.
+  explicit Builder(std::string name);
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  /// `aliases_output`: its memory becomes that result's.
+  Value argument(std::string name, tensor::TensorSpec spec, std::optional<int> aliases_output = std::nullopt);
+  /// The same number in every element.
+  Value constant(double number, const tensor::TensorSpec& spec);
+
+  // What the operators write.
+  static Value binary(const char* operation, const Value& a, const Value& b);
+  static Value unary(const char* operation, const Value& a);
+  static Value less(const Value& a, const Value& b);
+  static Value select(const Value& condition, const Value& yes, const Value& no);
+  static Value is_finite(const Value& a);
+
+  static Value convert(const Value& value, tensor::DType dtype);
+  Value reshape(const Value& value, tensor::Shape shape);
+  /// Elements [first, last) of a vector.
+  Value slice(const Value& vector, std::int64_t first, std::int64_t last);
+  /// The element of a vector, as a scalar.
+  Value element(const Value& vector, std::int64_t at);
+  /// Vectors of one dtype, one behind the other.
+  Value concatenate(std::span<const Value> vectors);
+  /// All elements: their sum, or, of bools, whether all are true.
+  Value sum(const Value& value);
+  Value all(const Value& value);
+  /// The sum over the replicas of the module, in every one of them.
+  Value all_reduce(const Value& value, int replicas);
+
+  /// Takes the functions over; the module's own custom calls come along.
+  void embed(const Embedded& module);
+  /// Calls the @main of what was embedded.
+  std::vector<Value> call(const Embedded& module, std::span<const Value> arguments);
+
+  /// The module, with these results of its @main.
+  Module finish(const std::vector<std::pair<std::string, Value>>& results, int replicas = 1);
+
+ private:
+  /// A number as a constant, a scalar broadcast: of this dtype and shape.
+  Value fit(const Value& value, const tensor::TensorSpec& spec);
+  Value define(tensor::TensorSpec spec, std::string_view operation);
+  Value reduce(const Value& value, const char* operation, double initial);
+
+  std::string name_;
+  Signature signature_;
+  std::string aliases_, functions_, body_;
+  std::vector<std::string> custom_calls_;
+  bool may_donate_ = false;
+  int next_ = 0;
+};
+
+}  // namespace tfd::hlo

@@ -1,0 +1,28 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A text module's functions, under names of their own, for use inside another module: two modules that both have a
+// @main and a @_where can be called from one. Thread rule: free function, plain value.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+#include "tfd/hlo/module.hpp"
+
+namespace tfd::hlo {
+
+struct Embedded {
+  std::string functions;  // text of private functions, and of the meshes that they mention
+  std::string aliases;    // text of the attribute aliases that they mention, which stand before a module
+  std::string main;       // what @main is called now, without '@'
+  Signature signature;    // of it
+  std::vector<std::string> custom_calls;
+};
+
+/// Every symbol `x` that the module defines becomes `PREFIX.x`, every alias `PREFIX_x`; locations are dropped, donation
+/// is the outer module's to say. `prefix`: an identifier, another one for each module that is embedded. kUnimplemented:
+/// bytecode, or a module for several devices. kInvalidArgument: text that can't be read.
+Result<Embedded> embed(const Module& module, std::string_view prefix);
+
+}  // namespace tfd::hlo

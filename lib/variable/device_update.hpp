@@ -1,0 +1,33 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The DeviceUpdate of a group of variables. Thread rule: immutable and thread-safe.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "optimizers.hpp"
+#include "schedule.hpp"
+#include "tfd/variable/device_update.hpp"
+
+namespace tfd::variable {
+
+/// What an update of its variables depends on.
+struct GroupSettings {
+  struct Ema {
+    std::string slot;
+    double momentum = 0.99;
+    std::optional<std::int64_t> overwrite = {};
+  };
+
+  Rule rule;
+  Schedule rate{0};
+  std::int64_t accumulation = 1;  // gradients of an update: schedules count them
+  double weight_decay = 0;
+  std::optional<Ema> ema = {};
+  std::optional<double> clipnorm = {}, clipvalue = {};
+};
+std::shared_ptr<const DeviceUpdate> make_device_update(GroupSettings settings);
+
+}  // namespace tfd::variable

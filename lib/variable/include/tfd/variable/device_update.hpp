@@ -1,0 +1,42 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The update of variables that share their settings, as operations of a module: what Optimizer::apply() does on the
+// host, from the same formulas. Every element is by itself, so that variables may lie one behind the other in a vector.
+// Values are of the dtype of the variable, gradients and slots of the numbers that are calculated with: f32 for f16 and
+// bf16, else the dtype itself. Thread rule: immutable and thread-safe; the values are their builder's.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tfd/hlo/builder.hpp"
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::variable {
+
+class DeviceUpdate {
+ public:
+  struct Slot {
+    std::string name;    // as in checkpoints, behind the optimizer's
+    double initial = 0;  // of every element
+  };
+
+  virtual ~DeviceUpdate() = default;
+  virtual const std::vector<Slot>& slots() const = 0;
+  /// What differs from update to update, of the one after so many: in that type of numbers, f32 or f64. As many for
+  /// every update.
+  virtual std::vector<double> scalars(std::int64_t updates, tensor::DType numbers) const = 0;
+  /// One update. `scalars`: those of scalars(), as scalars of a module.
+  virtual void write(hlo::Value& value, const hlo::Value& gradient, std::span<hlo::Value> slots,
+                     std::span<const hlo::Value> scalars) const = 0;
+  /// What a gradient that only waits for others does: averages go on. Nothing where there are none.
+  virtual void write_waiting(hlo::Value& value, std::span<hlo::Value> slots,
+                             std::span<const hlo::Value> scalars) const = 0;
+  /// Each variable's gradient by itself; where gradients are clipped together, that is the optimizer's.
+  virtual std::optional<double> clipnorm() const = 0;
+  virtual std::optional<double> clipvalue() const = 0;
+};
+
+}  // namespace tfd::variable

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "golden.hpp"
+#include "tfd/hlo/embed.hpp"
+
+using namespace tfd;
+using namespace tfd::hlo;
+
+namespace {
+
+Module parsed(const std::string& code) { return make_module("m.mlir", code, std::nullopt).value(); }
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("embed: every symbol that the module defines has the prefix, wherever it stands") {
+  const auto out = embed(parsed("#loc = loc(unknown)\n"
+                                "module @jit_step attributes {mhlo.num_partitions = 1 : i32} {\n"
+                                "  sdy.mesh @mesh = <[\"x\"=1]>\n"
+                                "  func.func public @main(%x: tensor<4xf32> loc(\"x\")) -> tensor<4xf32> {\n"
+                                "    %0 = call @_where(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#loc5)\n"
+                                "    %1 = func.call @\"odd name\"(%0) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                                "    %2 = stablehlo.custom_call @_where(%1) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                                "    %3 = sdy.sharding_constraint %2 <@mesh, [{\"x\"}]> : tensor<4xf32>\n"
+                                "    return %3 : tensor<4xf32> loc(#loc)\n"
+                                "  } loc(#loc)\n"
+                                "  func.func private @_where(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                                "    return %x : tensor<4xf32>\n"
+                                "  }\n"
+                                "  func.func @\"odd name\"(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                                "    return %x : tensor<4xf32>\n"
+                                "  }\n"
+                                "} loc(#loc)\n"
+                                "#loc5 = loc(\"a\"(#loc))\n"),
+                         "p");
+  REQUIRE(out);
+  CHECK(out->main == "p.main");
+  CHECK(out->aliases.empty());
+  const std::string& text = out->functions;
+  for (const char* part : {"func.func private @p.main(%x: tensor<4xf32>", "call @p._where(%x)",
+                           "func.call @\"p.odd name\"(%0)", "stablehlo.custom_call @_where(%1)", "<@p.mesh, [{\"x\"}]>",
+                           "sdy.mesh @p.mesh", "func.func private @p._where(", "func.func private @\"p.odd name\"("})
+    CHECK_MESSAGE(has(text, part), part);
+  for (const char* part : {"loc", "public", "jit_step", "num_partitions"}) CHECK_MESSAGE(!has(text, part), part);
+}
+
+TEST_CASE("embed: aliases are the prefix's too") {
+  const auto out = embed(parsed("#map = affine_map<(d0) -> (d0)>\n!t = tensor<4xf32>\n"
+                                "module {\n  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                                "    %0 = \"op\"(%x) {m = #map, k = #stablehlo.dot<x>} : (!t) -> !t\n"
+                                "    return %0 : tensor<4xf32>\n  }\n}\n"),
+                         "q");
+  REQUIRE(out);
+  CHECK(has(out->aliases, "#q_map = affine_map<(d0) -> (d0)>"));
+  CHECK(has(out->aliases, "!q_t = tensor<4xf32>"));
+  CHECK(has(out->functions, "{m = #q_map, k = #stablehlo.dot<x>} : (!q_t) -> !q_t"));
+}
+
+TEST_CASE("embed: functions without a module around them") {
+  const auto out =
+      embed(parsed("func.func @main() -> tensor<f32> {\n  %0 = stablehlo.constant dense<1.0> : tensor<f32>\n"
+                   "  return %0 : tensor<f32>\n}\n"),
+            "r");
+  REQUIRE(out);
+  CHECK(has(out->functions, "func.func private @r.main()"));
+}
+
+TEST_CASE("embed: bytecode, several devices and several platforms can't be") {
+  Module module = parsed(test::golden("add.mlir"));
+  module.partitions = 2;
+  CHECK(embed(module, "p").error().code == Code::kUnimplemented);
+  const auto bytecode =
+      make_module("by_platform.mlirbc", test::golden("by_platform.mlirbc"), test::golden("by_platform.sig")).value();
+  CHECK(embed(bytecode, "p").error().message ==
+        "by_platform.mlirbc is bytecode: only text can become a part of another module");
+  CHECK(embed(make_module("by_platform.mlir", test::golden("by_platform.mlir"), std::nullopt).value(), "p")
+            .error()
+            .message == "by_platform.mlir is for several platforms: it can't become a part of another module");
+}
