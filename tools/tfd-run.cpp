@@ -8,6 +8,7 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
+#include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
@@ -148,7 +149,17 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   ending.evaluates = strategy.is_evaluator();
   ending.joins = !strategy.should_checkpoint();
   ending.command = strategy::command_to_continue(*program.train, with.train);
-  const auto summary = TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)));
+  const auto why_not =
+      strategy.is_local() ? strategy::why_not_on_devices(program, a.replicas) : std::optional<std::string>("a cluster");
+  if (strategy.is_local() && why_not) io.log.info("the variables are kept on the host, for {}", *why_not);
+  const auto summary =
+      why_not ? TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)))
+              : TFD_TRY(strategy::train_on_devices(program, {.make_engine = with.make_engine,
+                                                             .replicas = a.replicas,
+                                                             .data_root = with.data_root,
+                                                             .command_environment = with.command_environment,
+                                                             .on_begin = with.on_begin,
+                                                             .train = with.train}));
   progress.finish();
   ending.signal = signals->stopped_by();
   return training::conclude(summary, ending, io);

@@ -128,6 +128,17 @@ Result<void> take_differences(const program::FunctionDef& function, const Variab
   return {};
 }
 
+Result<std::vector<Metric>> bind_metrics(const program::FunctionDef& def, std::span<const Tensor> values,
+                                         double examples) {
+  std::vector<Metric> out;
+  for (const program::OutputBinding& output : def.outputs) {
+    if (output.kind != OutputKind::kMetric) continue;
+    const double value = TFD_TRY(number_of(values[out.size()]), "metric '" + output.name + "'");
+    out.push_back({output.name, output.reduce, output.part, value, examples});
+  }
+  return out;
+}
+
 Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<Tensor> results,
                                   const CallContext& context) {
   const double examples = context.elements->examples();

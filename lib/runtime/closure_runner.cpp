@@ -204,17 +204,20 @@ Result<std::vector<RowLookup>> lookups_of(const program::FunctionDef& function, 
   return lookups;
 }
 
-Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context) {
+Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallContext& context, bool with_variables) {
   const program::FunctionDef& def = *function.def;
-  std::vector<Tensor> arguments(def.inputs.size());
-  std::vector<tensor::TensorSpec> specs(def.inputs.size());
+  BoundInputs out{std::vector<Tensor>(def.inputs.size()), std::vector<tensor::TensorSpec>(def.inputs.size())};
   std::size_t lookups = 0;
   const auto bind = [&](std::size_t i, const tensor::TensorSpec& wanted) -> Result<void> {
     const program::InputBinding& input = def.inputs[i];
-    arguments[i] = TFD_TRY(input.lookup.empty() ? bind_input(input, *function.program, context, wanted)
-                                                : bind_lookup(input, lookups++, context),
-                           def.name);
-    specs[i] = arguments[i].spec();
+    if (!with_variables && input.kind == InputKind::kVariable) {
+      out.specs[i] = function.program->find_variable(input.name)->spec;
+      return {};
+    }
+    out.values[i] = TFD_TRY(input.lookup.empty() ? bind_input(input, *function.program, context, wanted)
+                                                 : bind_lookup(input, lookups++, context),
+                            def.name);
+    out.specs[i] = out.values[i].spec();
     return {};
   };
   const auto is_random = [&](std::size_t i) { return def.inputs[i].kind == InputKind::kRng; };
@@ -225,13 +228,18 @@ Result<BoundOutputs> run_function(const CompiledFunction& function, const CallCo
     if (!is_random(i)) TFD_TRY(bind(i, parameters[i].spec));
   }
   // Last, for their shape may be that of the batch.
-  const hlo::Module& module = has_random ? module_for(def, specs) : def.modules.front();
+  const hlo::Module& module = has_random ? module_for(def, out.specs) : def.modules.front();
   for (std::size_t i = 0; has_random && i < def.inputs.size(); ++i)
     if (is_random(i)) TFD_TRY(bind(i, module.signature.arguments[i].spec));
-  if (def.kind == program::FunctionKind::kModule && def.modules.size() == 1)
-    TFD_TRY(program::choose_module(def, specs));  // says what does not fit as for several
-  function::Function* variant = TFD_TRY(function.choose(specs, context.device));
-  auto results = TFD_TRY(variant->call(arguments), def.name);
+  if (def.kind == program::FunctionKind::kModule)  // of only one it says what doesn't fit as for several
+    out.module = static_cast<std::size_t>(TFD_TRY(program::choose_module(def, out.specs)) - def.modules.data());
+  return out;
+}
+
+Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context) {
+  const program::FunctionDef& def = *function.def;
+  const BoundInputs inputs = TFD_TRY(bind_inputs(function, context, true));
+  auto results = TFD_TRY(function.on_device(inputs.module, context.device)->call(inputs.values), def.name);
   return bind_outputs(def, std::move(results), context);
 }
 

@@ -5,6 +5,7 @@
 // (closure_outputs.cpp). Private to the room. Thread rule: free functions on their arguments.
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,15 @@ Result<std::vector<RowLookup>> lookups_of(const program::FunctionDef& function, 
 Result<void> take_differences(const program::FunctionDef& function, const VariableValues& read,
                               std::vector<variable::Update>& updates);
 
+/// What the inputs of a call are, in their order, and which of the function's modules takes them.
+struct BoundInputs {
+  std::vector<tensor::Tensor> values;
+  std::vector<tensor::TensorSpec> specs;
+  std::size_t module = 0;
+};
+/// Without `with_variables` variables have no value, only the spec that the program states.
+Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallContext& context, bool with_variables);
+
 /// Binds, calls, binds.
 Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context);
 
@@ -80,6 +90,9 @@ Result<BoundOutputs> run_function(const CompiledFunction& function, const CallCo
 Result<tensor::Tensor> bind_source(const program::InputBinding& input, const CallContext& context, tensor::DType dtype);
 /// Rank 1, s64.
 tensor::Tensor flat_indices(const tensor::Tensor& indices);
+/// What scalars, one for each metric among the outputs, say of so many examples. kInvalidArgument: one isn't a scalar.
+Result<std::vector<Metric>> bind_metrics(const program::FunctionDef& def, std::span<const tensor::Tensor> values,
+                                         double examples);
 /// kInvalidArgument: a metric that is no scalar.
 Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<tensor::Tensor> results,
                                   const CallContext& context);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "tfd/runtime/replica_runner.hpp"
 #include "tfd/variable/replicated.hpp"
 
 namespace tfd::runtime {
@@ -124,8 +125,7 @@ Result<variable::Update> reduce_rows(const UpdateRule& rule, const std::vector<v
 Result<Tensor> reduce_values(const UpdateRule& rule, bool is_gradient, const std::vector<Tensor>& values,
                              const std::vector<double>& examples) {
   if (!is_gradient) return variable::aggregate(rule.aggregation, values);
-  if (rule.reduce == program::Reduce::kSum) return variable::aggregate_gradients(variable::Aggregation::kSum, values);
-  return mean_by_examples(values, examples);
+  return reduce_gradients(rule.reduce, values, examples);
 }
 
 /// One update of all replicas' i-th ones.
@@ -151,6 +151,12 @@ Result<variable::Update> reduce_update(const UpdateRule& rule, std::vector<std::
 }
 
 }  // namespace
+
+Result<Tensor> reduce_gradients(program::Reduce reduce, const std::vector<Tensor>& values,
+                                const std::vector<double>& examples) {
+  if (reduce == program::Reduce::kSum) return variable::aggregate_gradients(variable::Aggregation::kSum, values);
+  return mean_by_examples(values, examples);
+}
 
 std::vector<UpdateRule> update_rules_of(const program::Program& program, const program::FunctionDef& function) {
   std::vector<UpdateRule> rules;

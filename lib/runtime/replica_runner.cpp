@@ -17,12 +17,21 @@ class Runner final : public ReplicaRunner {
 
   Result<StepOutcome> step(const std::string& name, const VariableValues& variables, std::int64_t step,
                            int most_elements) override {
-    const auto& train = program_->program().train;
-    ClosureCall call{.function = name, .step = step};
-    call.replicas = train ? train->replicas : program::Replicas::kEach;
-    call.most_elements = most_elements;
+    const ClosureCall call = call_of_step(name, step, most_elements);
     auto done = TFD_TRY(run_call(call, variables));  // nobody looks at the results of a step
     return StepOutcome{std::move(done.updates), std::move(done.metrics)};
+  }
+
+  Result<StepInputs> take_inputs(const std::string& name, std::int64_t step, int most_elements) override {
+    const CompiledFunction* function = TFD_TRY(program_->find_function(name));
+    const ClosureCall call = call_of_step(name, step, most_elements);
+    const auto find = [this](const std::string& id) { return find_iterator(id); };
+    return steps_.bind(*function, call, TFD_TRY(steps_.take(*function->def, call, find), name));
+  }
+
+  Result<std::vector<Metric>> metrics_of(const std::string& name, std::span<const tensor::Tensor> values,
+                                         double examples) const override {
+    return bind_metrics(*TFD_TRY(program_->find_function(name))->def, values, examples);
   }
 
   void begin_data(const data::Order& order) override {
@@ -52,6 +61,14 @@ class Runner final : public ReplicaRunner {
   }
 
  private:
+  ClosureCall call_of_step(const std::string& function, std::int64_t step, int most_elements) const {
+    const auto& train = program_->program().train;
+    ClosureCall call{.function = function, .step = step};
+    call.replicas = train ? train->replicas : program::Replicas::kEach;
+    call.most_elements = most_elements;
+    return call;
+  }
+
   Result<StepResult> run_call(const ClosureCall& call, const VariableValues& variables) {
     const CompiledFunction* function = TFD_TRY(program_->find_function(call.function));
     const auto find = [this](const std::string& id) { return find_iterator(id); };
@@ -85,7 +102,8 @@ Result<std::unique_ptr<ReplicaRunner>> ReplicaRunner::make(const program::Progra
     engine = TFD_TRY(options.make_engine());
   }
   const std::string directory = options.data_root.empty() ? program.directory : options.data_root;
-  auto made = TFD_TRY(WorkerProgram::make(program, directory, engine, options.command_environment));
+  auto made =
+      TFD_TRY(WorkerProgram::make(program, directory, engine, options.command_environment, {}, options.left_out));
   return std::make_unique<Runner>(std::move(made), options, std::move(copies));
 }
 

@@ -4,13 +4,12 @@
 // One step on the replicas of a process: each runs the function on data and a device of its own, at the same time, and
 // what they want of the variables becomes one list of updates. Private to the room.
 // Thread rule: one thread calls; ReplicaThreads help it until it returns.
-#include <atomic>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "closure_runner.hpp"
+#include "tfd/runtime/replica_threads.hpp"
 
 namespace tfd::runtime {
 
@@ -36,30 +35,6 @@ Result<const WorkerIterator*> take_elements(const std::vector<std::string>& ids,
 /// shares, so that nothing is lost; kOutOfRange where there is nothing for any.
 Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
                                               int replicas, program::Replicas how, int most_elements = 0);
-
-/// The threads that replicas run on beside the caller's own; they are started by the first step that needs them, and
-/// sleep between steps. Whoever is awake takes the next replica, so a step that is shorter than waking up a thread is
-/// run by the caller alone. Thread rule: one thread calls.
-class ReplicaThreads {
- public:
-  explicit ReplicaThreads(int replicas) : most_(static_cast<std::size_t>(replicas)) {}
-  ~ReplicaThreads();
-  ReplicaThreads(const ReplicaThreads&) = delete;
-  ReplicaThreads& operator=(const ReplicaThreads&) = delete;
-
-  /// work(0) … work(count - 1), each once, and at the same time as far as count <= replicas. Returns when all are done.
-  void run(std::size_t count, const std::function<void(std::size_t)>& work);
-
- private:
-  void help();
-
-  const std::size_t most_;
-  const std::function<void(std::size_t)>* work_ = nullptr;  // with count_, of whoever took one of what is left_
-  std::size_t count_ = 0;
-  std::atomic<std::uint32_t> left_{0};    // that nobody has taken yet
-  std::atomic<std::uint32_t> undone_{0};  // that somebody may be at
-  std::vector<std::jthread> threads_;     // most_ - 1, once they are needed
-};
 
 /// What the replicas did, in the order of their shares.
 struct ReplicaOutputs {

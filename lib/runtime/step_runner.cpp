@@ -57,6 +57,22 @@ Result<const VariableValues*> StepRunner::outside_of_replicas(const VariableValu
   return &own;
 }
 
+Result<StepInputs> StepRunner::bind(const CompiledFunction& function, const ClosureCall& call,
+                                    const std::vector<ReplicaShare>& shares) const {
+  CallContext context{&call, nullptr, nullptr, learning_rate_of(call.step)};
+  context.num_replicas = options_.replicas;
+  context.first_replica = options_.first_replica;
+  StepInputs out;
+  for (const ReplicaShare& share : shares) {
+    context.elements = &share.elements;
+    context.device = static_cast<int>(out.replicas.size());
+    context.replica_id = options_.replicas > 1 ? context.device : 0;
+    auto bound = TFD_TRY(bind_inputs(function, context, false));
+    out.replicas.push_back({std::move(bound.values), bound.module, share.elements.examples()});
+  }
+  return out;
+}
+
 Result<StepResult> StepRunner::run(const CompiledFunction& function, const ClosureCall& call,
                                    std::vector<ReplicaShare> shares, const VariableValues& variables) {
   const program::Program& program = program_.program();

@@ -20,13 +20,11 @@ class FunctionMaker {
   }
 
  private:
-  Result<std::shared_ptr<function::Function>> make_command(const program::FunctionDef& def,
-                                                           const hlo::Module& module) {
+  Result<std::shared_ptr<function::Function>> make_command(const program::FunctionDef& def, const hlo::Module& module) {
     if (!place_.guard) place_.guard = TFD_TRY(function::GroupGuard::start());
     return function::make_command_function(def.command, place_, module.signature);
   }
-  Result<std::shared_ptr<function::Function>> make_plugin(const program::FunctionDef& def,
-                                                          const hlo::Module& module) {
+  Result<std::shared_ptr<function::Function>> make_plugin(const program::FunctionDef& def, const hlo::Module& module) {
     auto& plugin = plugins_[module.name];
     if (!plugin) plugin = TFD_TRY(function::Plugin::load_bytes(module.name, module.code));
     return plugin->make_function(def.plugin_function, module.signature);
@@ -55,22 +53,23 @@ Result<function::Function*> CompiledFunction::choose(const std::vector<tensor::T
   std::size_t variant = 0;  // of only one, call() checks the arguments and says what doesn't fit
   if (variants.size() > 1)
     variant = static_cast<std::size_t>(TFD_TRY(program::choose_module(*def, arguments)) - def->modules.data());
-  const OnDevices& functions = variants[variant];
-  return functions[static_cast<std::size_t>(device) % functions.size()].get();
+  return on_device(variant, device);
 }
 
 Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program program, std::string directory,
                                                            const std::shared_ptr<function::Engine>& engine,
                                                            const Environment& command_environment,
-                                                           std::shared_ptr<const function::CommandStop> stop) {
+                                                           std::shared_ptr<const function::CommandStop> stop,
+                                                           const std::set<std::string>& left_out) {
   FunctionMaker maker(engine, {directory, command_environment, nullptr, std::move(stop)});
   std::unique_ptr<WorkerProgram> out(new WorkerProgram(std::move(program), std::move(directory)));
   for (const program::VariableDef& variable : out->program_.variables)
     if (variable.per_worker) out->per_worker_.insert(variable.name);
   for (const program::FunctionDef& def : out->program_.functions) {
     CompiledFunction compiled{&def, {}, &out->program_, def.variables_read(), update_rules_of(out->program_, def)};
-    for (const hlo::Module& module : def.modules)
-      compiled.variants.push_back(TFD_TRY(maker.make(def, module), "functions." + def.name));
+    if (!left_out.contains(def.name))
+      for (const hlo::Module& module : def.modules)
+        compiled.variants.push_back(TFD_TRY(maker.make(def, module), "functions." + def.name));
     out->functions_.emplace(def.name, std::move(compiled));
   }
   return out;

@@ -33,16 +33,20 @@ struct CompiledFunction {
   /// The variant that takes arguments of these shapes, on this device. kInvalidArgument names the batch size that is
   /// missing.
   Result<function::Function*> choose(const std::vector<tensor::TensorSpec>& arguments, int device = 0) const;
+  function::Function* on_device(std::size_t variant, int device) const {
+    return variants[variant][static_cast<std::size_t>(device) % variants[variant].size()].get();
+  }
 };
 
 class WorkerProgram {
  public:
-  /// Compiles every module. `directory` is where relative data paths start, and where commands run; `stop` is shared
-  /// with whoever stops these.
+  /// Compiles every module but those of the functions in `left_out`, which can't be called. `directory` is where
+  /// relative data paths start, and where commands run; `stop` is shared with whoever stops these.
   static Result<std::unique_ptr<WorkerProgram>> make(program::Program program, std::string directory,
                                                      const std::shared_ptr<function::Engine>& engine,
                                                      const Environment& command_environment = {},
-                                                     std::shared_ptr<const function::CommandStop> stop = {});
+                                                     std::shared_ptr<const function::CommandStop> stop = {},
+                                                     const std::set<std::string>& left_out = {});
   WorkerProgram(const WorkerProgram&) = delete;
   WorkerProgram& operator=(const WorkerProgram&) = delete;
 

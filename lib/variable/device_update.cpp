@@ -102,6 +102,52 @@ class GroupUpdate final : public DeviceUpdate {
 
 }  // namespace
 
+namespace {
+
+Value square_sum(hlo::Builder& builder, const Value& gradient) { return builder.sum(gradient * gradient); }
+
+/// One variable's gradient, by the settings of its group.
+Value clipped(hlo::Builder& builder, Value gradient, const DeviceUpdate& update) {
+  if (update.clipnorm()) {
+    const Value norm(*update.clipnorm());
+    gradient = formulas::clipped_by_norm(gradient, norm, formulas::norm_above(square_sum(builder, gradient), norm));
+  }
+  if (update.clipvalue())
+    gradient = formulas::clipped(gradient, builder.constant(*update.clipvalue(), {gradient.spec().dtype, {}}));
+  return gradient;
+}
+
+}  // namespace
+
+void write_clipping(hlo::Builder& builder, const std::optional<double>& global_clipnorm,
+                    std::span<DeviceGradient> gradients) {
+  if (global_clipnorm) {
+    std::optional<Value> sum;
+    for (const DeviceGradient& one : gradients) {
+      const Value own = convert(square_sum(builder, one.value), tensor::DType::kF32);
+      sum = sum ? *sum + own : own;
+    }
+    for (DeviceGradient& one : gradients) {
+      const Value scale = formulas::global_clip_scale(*sum, builder.constant(*global_clipnorm, sum->spec()));
+      one.value = one.value * convert(scale, one.value.spec().dtype);
+    }
+    return;
+  }
+  for (DeviceGradient& one : gradients) {
+    if (!one.update->clipnorm() || one.sizes.size() == 1) {
+      one.value = clipped(builder, one.value, *one.update);
+      continue;
+    }
+    std::vector<Value> parts;
+    std::int64_t first = 0;
+    for (const std::int64_t size : one.sizes) {
+      parts.push_back(clipped(builder, builder.slice(one.value, first, first + size), *one.update));
+      first += size;
+    }
+    one.value = builder.concatenate(parts);
+  }
+}
+
 std::shared_ptr<const DeviceUpdate> make_device_update(GroupSettings settings) {
   return std::make_shared<const GroupUpdate>(std::move(settings));
 }

@@ -98,7 +98,7 @@ three_steps() { # TRAIN, JSON
   rm -r ck
   run -65 --separate-stderr timeout 60 tfd-run program.json --cluster none
   [[ $stderr == *"the data of local ended at step 3 of 5"*"what was trained is in ck/step-00000003.safetensors"* ]]
-  [ "$(counted ck)" = "3 3 3" ]
+  [ "$(counts_in ck)" = "3 3 3" ]
 }
 
 @test "checkpoints: a worker whose data ended too early isn't waited for" {

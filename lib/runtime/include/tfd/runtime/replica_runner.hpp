@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +36,8 @@ struct ReplicaOptions {
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   Environment command_environment = {};
-  LookUpRows look_up = {};  // of tables that aren't among the variables of a call
+  std::set<std::string> left_out = {};  // functions that aren't compiled, for somebody else runs them
+  LookUpRows look_up = {};              // of tables that aren't among the variables of a call
 };
 
 struct StepOutcome {
@@ -46,6 +49,21 @@ struct RunOutcome {
   std::vector<std::vector<tensor::Tensor>> results;  // of each replica that had data, by result index
   std::vector<variable::Update> updates;             // as of a step
   bool takes_data = false;                           // false: again it would be the same
+};
+
+/// One gradient of those of the replicas, in their order: the sum, or the mean weighted by the examples of each. f16
+/// and bf16 are rounded once. kInvalidArgument: they differ in their specs; integers.
+Result<tensor::Tensor> reduce_gradients(program::Reduce reduce, const std::vector<tensor::Tensor>& values,
+                                        const std::vector<double>& examples);
+
+/// What the replicas of a step take beside variables, for who runs the function itself.
+struct StepInputs {
+  struct Replica {
+    std::vector<tensor::Tensor> values;  // by input of the function; a variable has none
+    std::size_t module = 0;              // the one of the function that takes them
+    double examples = 1;                 // what a mean is weighted by
+  };
+  std::vector<Replica> replicas;  // those that have data
 };
 
 class ReplicaRunner {
@@ -62,6 +80,13 @@ class ReplicaRunner {
   /// values: by the variable's aggregation.
   virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step,
                                    int most_elements = 0) = 0;
+  /// The same up to the call of the function, which may be among ReplicaOptions::left_out. Lookups and loss scales that
+  /// move are variables too: functions with those can't be run so.
+  virtual Result<StepInputs> take_inputs(const std::string& function, std::int64_t step, int most_elements = 0) = 0;
+  /// What the scalars of a replica, one for each metric of the function, say of its examples. kInvalidArgument: one
+  /// isn't a scalar.
+  virtual Result<std::vector<Metric>> metrics_of(const std::string& function, std::span<const tensor::Tensor> values,
+                                                 double examples) const = 0;
   /// The data of steps begin again, in this order.
   virtual void begin_data(const data::Order& order) = 0;
   /// The function once per replica, each on its share of the rows of the next element of every dataset that it uses;

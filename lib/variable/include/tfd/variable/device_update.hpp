@@ -6,6 +6,7 @@
 // Values are of the dtype of the variable, gradients and slots of the numbers that are calculated with: f32 for f16 and
 // bf16, else the dtype itself. Thread rule: immutable and thread-safe; the values are their builder's.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,5 +39,15 @@ class DeviceUpdate {
   virtual std::optional<double> clipnorm() const = 0;
   virtual std::optional<double> clipvalue() const = 0;
 };
+
+/// A gradient of variables that are updated alike, one behind the other.
+struct DeviceGradient {
+  hlo::Value value;
+  std::shared_ptr<const DeviceUpdate> update;
+  std::vector<std::int64_t> sizes;  // elements of each variable
+};
+/// Clips the gradients of one step as Optimizer::clip() does.
+void write_clipping(hlo::Builder& builder, const std::optional<double>& global_clipnorm,
+                    std::span<DeviceGradient> gradients);
 
 }  // namespace tfd::variable

@@ -1,0 +1,38 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads for what the replicas of a process do at the same time. Thread rule: one thread calls.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace tfd::runtime {
+
+/// The threads that replicas run on beside the caller's own; they are started by the first step that needs them, and
+/// sleep between steps. Whoever is awake takes the next replica, so a step that is shorter than waking up a thread is
+/// run by the caller alone.
+class ReplicaThreads {
+ public:
+  explicit ReplicaThreads(int replicas) : most_(static_cast<std::size_t>(replicas)) {}
+  ~ReplicaThreads();
+  ReplicaThreads(const ReplicaThreads&) = delete;
+  ReplicaThreads& operator=(const ReplicaThreads&) = delete;
+
+  /// work(0) … work(count - 1), each once, and at the same time as far as count <= replicas. Returns when all are done.
+  void run(std::size_t count, const std::function<void(std::size_t)>& work);
+
+ private:
+  void help();
+
+  const std::size_t most_;
+  const std::function<void(std::size_t)>* work_ = nullptr;  // with count_, of whoever took one of what is left_
+  std::size_t count_ = 0;
+  std::atomic<std::uint32_t> left_{0};    // that nobody has taken yet
+  std::atomic<std::uint32_t> undone_{0};  // that somebody may be at
+  std::vector<std::jthread> threads_;     // most_ - 1, once they are needed
+};
+
+}  // namespace tfd::runtime

@@ -1,0 +1,71 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a training lies on devices: variables that are used alike are packed into one buffer, and the step is two modules
+// that tfd writes around the program's: one computes what the variables are to change by, the other changes them. With
+// many small variables a step costs what one costs (facts: 800 variables, 15 ms apart, 25 µs packed).
+// Private to the room. Thread rule: plain values, pure functions.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tfd/hlo/module.hpp"
+#include "tfd/program/program.hpp"
+#include "tfd/variable/device_update.hpp"
+
+namespace tfd::strategy {
+
+/// What the function does with a variable.
+struct VariableUse {
+  program::OutputKind kind = program::OutputKind::kResult;  // kGradient, an assignment; kResult: it only reads it
+  program::Reduce reduce = program::Reduce::kMean;          // of a gradient
+  variable::Aggregation aggregation = variable::Aggregation::kNone;  // of an assignment
+  std::shared_ptr<const variable::DeviceUpdate> update = {};         // of a gradient
+  std::int64_t updates = 0;                                          // that it has had
+
+  bool changes() const { return kind != program::OutputKind::kResult; }
+  friend bool operator==(const VariableUse&, const VariableUse&) = default;
+};
+
+/// Variables in one buffer: a vector of them all, or a single one as it is.
+struct Pack {
+  VariableUse use;
+  tensor::TensorSpec spec;
+  std::vector<std::size_t> variables;  // of the program, in creation order
+  std::vector<std::int64_t> sizes;     // elements of each
+};
+
+struct DeviceLayout {
+  std::vector<Pack> packs;
+
+  /// What the program's function computes, with one of its modules.
+  struct Compute {
+    struct Argument {
+      bool is_pack = false;   // else an input of the function that is no variable
+      std::size_t index = 0;  // of it
+    };
+    hlo::Module module;
+    std::vector<Argument> arguments;
+    std::vector<std::size_t> metrics;  // its results: by metric
+    std::vector<std::size_t> changes;  // what each of changing() changes by, as one value
+  };
+  std::vector<Compute> computes;  // by module of the function
+
+  /// Arguments: packs that change; their slots; by what they change; then the scalars of updates(), by dtype. Results
+  /// are the first and the second of these, in the same memory.
+  hlo::Module update;
+
+  std::vector<std::size_t> changing() const;  // packs
+};
+
+/// `updates[i]`: that the program's i-th variable has had. `platform`: of the engine. What why_not_on_devices() has
+/// (device_training.hpp) has looked at. Errors of embedding.
+Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<std::int64_t>& updates,
+                             const std::string& platform);
+
+/// The arguments of the update that differ from update to update: one vector for each dtype of numbers that there is.
+std::vector<tensor::Tensor> update_scalars(const DeviceLayout& layout);
+
+}  // namespace tfd::strategy

@@ -1,0 +1,32 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trains a program in this process, synchronously: OneDeviceStrategy, and MirroredStrategy on several devices. The
+// variables are on the devices, a copy on each; a step is one update of all of them.
+// Thread rule: blocks its thread, which alone calls the sinks.
+#include <optional>
+#include <string>
+
+#include "tfd/runtime/replica_runner.hpp"
+#include "tfd/strategy/training.hpp"
+
+namespace tfd::strategy {
+
+struct DeviceTrainingOptions {
+  std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};  // with a device for each replica
+  int replicas = 1;
+  std::string data_root = {};  // relative data paths start here; empty: at the program's directory
+  Environment command_environment = {};
+  /// The variables may have been changed: from here on a stop is worth a checkpoint.
+  std::function<void()> on_begin = {};
+  TrainOptions train;
+};
+
+/// Why train_on_devices() can't train this program; nullopt: it can. train_on_parameter_servers() without a cluster
+/// trains those, with the same numbers.
+std::optional<std::string> why_not_on_devices(const program::Program& program, int replicas);
+
+/// program.train must be there. Errors of run_train_loop(), of the engine and of ReplicaRunner.
+Result<TrainSummary> train_on_devices(const program::Program& program, DeviceTrainingOptions options);
+
+}  // namespace tfd::strategy
