@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "tfd/base/environment.hpp"
+#include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
 
 namespace tfd {
@@ -16,13 +17,29 @@ namespace tfd {
 /// started with (Io::env), without this.
 inline void keep_plugins_quiet() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
 
-inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& env, int devices = 1) {
+inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& env,
+                                                             const function::DeviceChoice& devices = {{}, {0}}) {
   function::EngineOptions options;
   options.plugin = TFD_TRY(function::find_plugin(env));
   options.cache_directory = function::find_cache_directory(env);
   options.xla_flags = env.get("XLA_FLAGS");
-  options.device_count = devices;
+  options.positions = devices.positions;
+  options.device_kind = devices.kind;
   return function::make_engine(options);
+}
+
+/// What --devices means here: where it is all of a kind, the plug-in is asked which these are. kUsage for a text that
+/// means nothing.
+inline Result<function::DeviceChoice> choose_devices(const Environment& env, const std::string& text) {
+  auto choice = function::parse_device_choice(text);
+  if (!choice) return fail(Code::kUsage, "--devices {}", choice.error().message);
+  if (!choice->positions.empty()) return choice;
+  const auto all = TFD_TRY(function::list_devices(TFD_TRY(function::find_plugin(env))));
+  for (const function::DeviceInfo& one : all)
+    if (one.process_index == all.front().process_index)
+      choice->positions.push_back(static_cast<int>(choice->positions.size()));
+  if (choice->positions.empty()) return fail(Code::kFailedPrecondition, "--devices {}: the plug-in has none", text);
+  return choice;
 }
 
 }  // namespace tfd

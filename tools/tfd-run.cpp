@@ -24,11 +24,14 @@ using namespace tfd;
 constexpr std::string_view kTool = "tfd-run";
 constexpr std::string_view kParameterServer = "parameter-server";
 constexpr std::string_view kOneDevice = "one-device";
+constexpr std::string_view kMirrored = "mirrored";
+constexpr std::string_view kCentralStorage = "central-storage";
 
 struct Asked {
   training::Common common;
   std::string strategy;  // empty: parameter-server where something names a cluster, else everything is in this process
-  int replicas = 1;
+  int replicas = 0;      // 0: not said
+  std::string devices;   // of the replicas
   std::string function;
   std::string dataset;
   std::string reduce;
@@ -42,14 +45,20 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "NAME",
        .help = "The distribution strategy",
        .target = &a.strategy,
-       .choices = {std::string(kParameterServer), std::string(kOneDevice)},
+       .choices = {std::string(kParameterServer), std::string(kOneDevice), std::string(kMirrored),
+                   std::string(kCentralStorage)},
        .shown_default = "parameter-server with a cluster, else all in this process"},
       {.names = "--replicas",
        .placeholder = "N",
        .help = "Replicas of this worker, each on a device of its own, reduced to one update a step",
        .target = &a.replicas,
        .least = 1,
-       .most = 1024},
+       .most = 1024,
+       .shown_default = "1"},
+      {.names = "--devices",
+       .placeholder = "N|LIST",
+       .help = "Instead: a replica on each of these devices: a count, gpu:all, or such as cpu:0,cpu:1",
+       .target = &a.devices},
       {.names = "--function",
        .placeholder = "NAME",
        .help = "Instead of training: run this function for every element, and print what each replica returns",
@@ -85,10 +94,26 @@ std::vector<cli::Option> options(Asked& a) {
 
 void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
 
+bool is_of_one_host(const Asked& a) {
+  return a.strategy == kOneDevice || a.strategy == kMirrored || a.strategy == kCentralStorage;
+}
+
+/// Of the replicas, one each.
+Result<function::DeviceChoice> find_devices(const Asked& a, const cli::Io& io) {
+  function::DeviceChoice choice;
+  if (!a.devices.empty()) choice = TFD_TRY(choose_devices(io.env, a.devices));
+  for (int i = 0; a.devices.empty() && i < std::max(a.replicas, 1); ++i) choice.positions.push_back(i);
+  if (a.strategy == kOneDevice && choice.positions.size() > 1)
+    return fail(Code::kUsage, "{} {}: --strategy one-device has one replica",
+                a.devices.empty() ? "--replicas" : "--devices",
+                a.devices.empty() ? std::to_string(a.replicas) : a.devices);
+  return choice;
+}
+
 /// stdin is read where somebody asked for what needs a cluster, and TF_CONFIG may name it else: under srun, mpirun,
 /// cron and ssh stdin is a pipe into which nobody writes.
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
-  if (a.strategy == kOneDevice) return cluster::ClusterConfig{};
+  if (is_of_one_host(a)) return cluster::ClusterConfig{};
   const bool named = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
   const bool reads_stdin = named || a.strategy == kParameterServer;
   resolve::InputReader input(io.in_fd);
@@ -98,12 +123,13 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   return config;
 }
 
-Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster::ClusterConfig& config, cli::Io& io,
+Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster::ClusterConfig& config,
+                                                   const function::DeviceChoice& devices, cli::Io& io,
                                                    training::SignalThread& signals) {
   strategy::PsTrainingOptions with;
   if (config.cluster.has_job("ps"))
     with.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.common.key_file, config, io.env)));
-  with.make_engine = [env = io.env, replicas = a.replicas] { return make_engine(env, replicas); };
+  with.make_engine = [env = io.env, devices] { return make_engine(env, devices); };
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
   with.connect_timeout = with.linger = a.common.timeout;
@@ -118,7 +144,8 @@ Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster
 }
 
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
-                         const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
+                         const function::DeviceChoice& devices, const strategy::ParameterServerStrategy& strategy,
+                         cli::Io& io) {
   strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
   if (!a.reduce.empty()) request.combine.reduce = a.reduce == "sum" ? program::Reduce::kSum : program::Reduce::kMean;
   request.untrained = a.untrained;
@@ -130,32 +157,38 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   }
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
-  auto with = TFD_TRY(worker_options(a, config, io, *signals));
+  auto with = TFD_TRY(worker_options(a, config, devices, io, *signals));
   training::connect_sinks(with.train, a.common, progress, io);
   const auto summary = TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
   progress.finish();
   return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
 
+/// Why the variables of a training in this process aren't on its devices.
+std::optional<std::string> why_on_host(const Asked& a, const program::Program& program, int replicas) {
+  if (a.strategy == kCentralStorage) return "--strategy central-storage";
+  return strategy::why_not_on_devices(program, replicas);
+}
+
 Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cluster::ClusterConfig& config,
-                  strategy::ParameterServerStrategy strategy, cli::Io& io) {
+                  const function::DeviceChoice& devices, strategy::ParameterServerStrategy strategy, cli::Io& io) {
   const program::Program& program = steps.program;
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
-  auto with = TFD_TRY(worker_options(a, config, io, *signals));
+  auto with = TFD_TRY(worker_options(a, config, devices, io, *signals));
   with.train.epoch_elements = steps.elements;
   training::connect_sinks(with.train, a.common, progress, io);
   training::Ending ending{.tool = kTool, .task = strategy.task_name()};
   ending.evaluates = strategy.is_evaluator();
   ending.joins = !strategy.should_checkpoint();
   ending.command = strategy::command_to_continue(*program.train, with.train);
-  const auto why_not =
-      strategy.is_local() ? strategy::why_not_on_devices(program, a.replicas) : std::optional<std::string>("a cluster");
-  if (strategy.is_local() && why_not) io.log.info("the variables are kept on the host, for {}", *why_not);
+  const int replicas = static_cast<int>(devices.positions.size());
+  const auto why_not = strategy.is_local() ? why_on_host(a, program, replicas) : "a cluster";
+  if (strategy.is_local() && why_not) io.log.info("the variables are on the host: {}", *why_not);
   const auto summary =
       why_not ? TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)))
               : TFD_TRY(strategy::train_on_devices(program, {.make_engine = with.make_engine,
-                                                             .replicas = a.replicas,
+                                                             .replicas = replicas,
                                                              .data_root = with.data_root,
                                                              .command_environment = with.command_environment,
                                                              .on_begin = with.on_begin,
@@ -183,11 +216,11 @@ void warn_of_lost_updates(const program::Program& program, const std::string& fu
 }
 
 Result<void> check_options(const Asked& a) {
-  if (a.strategy == kOneDevice && a.replicas > 1)
-    return fail(Code::kUsage, "--replicas {}: --strategy one-device has one replica", a.replicas);
+  if (a.replicas > 0 && !a.devices.empty()) return fail(Code::kUsage, "--replicas and --devices exclude each other");
   const bool names_cluster = !a.common.cluster.empty() && a.common.cluster != "none";
-  if (a.strategy == kOneDevice && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
-    return fail(Code::kUsage, "--strategy one-device runs in this process: it takes no --cluster, --jobs or --task");
+  if (is_of_one_host(a) && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
+    return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",
+                a.strategy);
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function");
   if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
   if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
@@ -202,11 +235,13 @@ Result<void> check_options(const Asked& a) {
 
 Result<int> run_strategy(const Asked& a, cli::Io& io) {
   TFD_TRY(check_options(a));
-  auto program = TFD_TRY(training::load_program(a.common, {.overrides = {}, .replicas = a.replicas}, kTool, io));
+  const auto devices = TFD_TRY(find_devices(a, io));
+  const int replicas = static_cast<int>(devices.positions.size());
+  auto program = TFD_TRY(training::load_program(a.common, {.overrides = {}, .replicas = replicas}, kTool, io));
   if (a.function.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));
-  auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = a.replicas}));
+  auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = replicas}));
   if (a.common.check) {
     TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
@@ -222,10 +257,10 @@ Result<int> run_strategy(const Asked& a, cli::Io& io) {
   if (strategy.is_chief() && !strategy.is_evaluator())  // the others would only say it again
     warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, strategy, io);
   keep_plugins_quiet();
-  if (!a.function.empty()) return run_function(a, std::move(program), config, strategy, io);
-  const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : a.replicas;
+  if (!a.function.empty()) return run_function(a, std::move(program), config, devices, strategy, io);
+  const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
   const auto steps = TFD_TRY(strategy::epochs_as_steps(std::move(program), {a.common.data_root, elements}));
-  return train(a, steps, config, std::move(strategy), io);
+  return train(a, steps, config, devices, std::move(strategy), io);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "serve/task_process.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/cluster/formats.hpp"
+#include "tfd/function/devices.hpp"
 #include "tfd/launch/listen.hpp"
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/signals.hpp"
@@ -32,7 +33,7 @@ struct Asked {
   std::string task;
   std::string bind;
   std::string data_root;
-  int devices = 1;
+  std::string devices = "1";
   std::string output;
   std::optional<std::int64_t> ready_fd;
   Duration timeout = std::chrono::seconds(30);
@@ -79,11 +80,9 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.data_root,
        .env = "TFD_DATA_ROOT"},
       {.names = "--devices",
-       .placeholder = "N",
-       .help = "Devices of each worker; each device runs one replica of every training step",
-       .target = &a.devices,
-       .least = 1,
-       .most = 1024},
+       .placeholder = "N|LIST",
+       .help = "Devices of each worker: a count, gpu:all, or such as cpu:0,cpu:1; each runs one replica of every step",
+       .target = &a.devices},
       {.names = "--output",
        .placeholder = "FILE",
        .help = "Write the spec to this file once all tasks are ready",
@@ -128,6 +127,8 @@ Result<void> check_usage(const Asked& asked, const cli::Io& io) {
     return fail(Code::kUsage, "--generate-key and a command exclude each other");
   if (!asked.jobs.empty() && !asked.cluster.empty())
     return fail(Code::kUsage, "--jobs and --cluster exclude each other");
+  if (const auto devices = function::parse_device_choice(asked.devices); !devices)
+    return fail(Code::kUsage, "--devices {}", devices.error().message);
   if (asked.detach && !io.command.empty()) return fail(Code::kUsage, "--detach and a command exclude each other");
   if (asked.ready_fd && ::fcntl(static_cast<int>(*asked.ready_fd), F_GETFD) < 0)
     return fail(Code::kUsage, "--ready-fd: descriptor {} is not open", *asked.ready_fd);
@@ -191,7 +192,7 @@ std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, c
   std::vector<std::string> argv{"tfd-serve", "--serve-task", cluster::format_task(id), "--bind",
                                 cluster::format_address(bound)};
   if (!asked.data_root.empty()) argv.insert(argv.end(), {"--data-root", asked.data_root});
-  if (asked.devices != 1) argv.insert(argv.end(), {"--devices", std::to_string(asked.devices)});
+  if (asked.devices != "1") argv.insert(argv.end(), {"--devices", asked.devices});
   if (io.quiet) argv.push_back("--quiet");
   argv.insert(argv.end(), static_cast<std::size_t>(io.verbosity), "-v");
   if (asked.drain) argv.insert(argv.end(), {"--drain", format_duration(*asked.drain)});

@@ -82,8 +82,8 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
 void DeviceDriver::describe(JsonLine& start) const {
   start.add("workers", 1).add("worker", 0).add("replicas", options_.replicas);
   std::vector<std::string> devices;
-  for (int i = 0; i < engine_->device_count(); ++i)
-    devices.push_back(fmt::format("{}:{}", engine_->plugin().platform, i));
+  for (const function::DeviceInfo& one : engine_->devices())
+    devices.push_back(fmt::format("{}:{}", engine_->plugin().platform, one.id));
   start.add_raw("devices", fmt::format("[\"{}\"]", fmt::join(devices, "\", \"")));
 }
 

@@ -30,8 +30,10 @@ Result<runtime::TaskServerOptions> server_options(const TaskProcess& wanted, cli
   options.native.environment = io.env;
   options.native.allowed = wanted.allow_native;
   if (!wanted.key_file.empty()) options.key = TFD_TRY(runtime::load_key(wanted.key_file));
-  options.devices = wanted.devices;
-  options.make_engine = [env = io.env, devices = wanted.devices] { return make_engine(env, devices); };
+  const bool computes = wanted.task.job != "ps";
+  const auto devices = TFD_TRY(choose_devices(io.env, computes ? wanted.devices : "1"));
+  options.devices = static_cast<int>(devices.positions.size());
+  options.make_engine = [env = io.env, devices] { return make_engine(env, devices); };
   options.on_shutdown = [goodbye_fd] { [[maybe_unused]] const auto written = ::write(goodbye_fd, "x", 1); };
   return options;
 }

@@ -14,7 +14,7 @@ struct TaskProcess {
   cluster::TaskId task;
   std::string bind;  // what the socket it is given listens on
   std::string data_root;
-  int devices = 1;            // of a worker
+  std::string devices = "1";  // of a worker, as --devices has it
   bool drains = false;        // only the supervisor may end it, once all that wait for it had their time
   std::string key_file = {};  // of the cluster; empty: it has no key
   bool allow_native = false;  // plug-ins and commands, to who has the key

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -80,8 +81,9 @@ Result<DeviceInfo> describe_device(const Api& api, PJRT_Device* device) {
   return info;
 }
 
-Result<std::shared_ptr<const Client>> Client::make(const Api& api, int device_count) {
-  PJRT_Client* made = TFD_TRY(create_client(api, device_count));
+Result<std::shared_ptr<const Client>> Client::make(const Api& api, const std::vector<int>& positions) {
+  const int wanted = *std::ranges::max_element(positions) + 1;
+  PJRT_Client* made = TFD_TRY(create_client(api, wanted));
   std::shared_ptr<Client> client(new Client(api, made));
   TFD_PJRT_ARGS(PJRT_Client_PlatformName_Args, name);
   name.client = made;
@@ -90,12 +92,11 @@ Result<std::shared_ptr<const Client>> Client::make(const Api& api, int device_co
   TFD_PJRT_ARGS(PJRT_Client_AddressableDevices_Args, devices);
   devices.client = made;
   TFD_TRY(api.check(api->PJRT_Client_AddressableDevices(&devices), "cannot list the devices"));
-  const std::size_t wanted = static_cast<std::size_t>(device_count);
   if (devices.num_addressable_devices == 0) return fail(Code::kFailedPrecondition, "the PJRT plug-in found no device");
-  if (devices.num_addressable_devices < wanted)
+  if (devices.num_addressable_devices < static_cast<std::size_t>(wanted))
     return fail(Code::kFailedPrecondition, "the PJRT plug-in found {} device{}, not {}",
                 devices.num_addressable_devices, devices.num_addressable_devices == 1 ? "" : "s", wanted);
-  client->devices_.assign(devices.addressable_devices, devices.addressable_devices + wanted);
+  for (const int position : positions) client->devices_.push_back(devices.addressable_devices[position]);
   for (PJRT_Device* device : client->devices_) client->infos_.push_back(TFD_TRY(describe_device(api, device)));
   return client;
 }

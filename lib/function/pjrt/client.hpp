@@ -20,8 +20,8 @@ Result<DeviceInfo> describe_device(const Api& api, PJRT_Device* device);
 
 class Client {
  public:
-  /// kFailedPrecondition when the plug-in finds fewer devices.
-  static Result<std::shared_ptr<const Client>> make(const Api& api, int device_count);
+  /// With the devices at these positions. kFailedPrecondition when the plug-in finds fewer.
+  static Result<std::shared_ptr<const Client>> make(const Api& api, const std::vector<int>& positions);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();

@@ -10,6 +10,7 @@
 #include "proto.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/function/devices.hpp"
 
 namespace tfd::function {
 namespace {
@@ -185,17 +186,22 @@ Result<std::vector<std::shared_ptr<Function>>> Engine::compile_for_devices(const
 
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   if (options.device_count < 1) return fail(Code::kInvalidArgument, "an engine with {} devices", options.device_count);
+  std::vector<int> positions = options.positions;
+  for (int i = 0; options.positions.empty() && i < options.device_count; ++i) positions.push_back(i);
   const Api api = TFD_TRY(Api::load(options.plugin));
-  auto client = TFD_TRY(Client::make(api, options.device_count), "the PJRT plug-in " + options.plugin);
+  auto client = TFD_TRY(Client::make(api, positions), "the PJRT plug-in " + options.plugin);
+  if (!is_of_kind(client->platform(), options.device_kind))
+    return fail(Code::kFailedPrecondition,
+                "the PJRT plug-in {} is for {}, not for {}: TFD_PJRT_PLUGIN names another one", options.plugin,
+                client->platform(), options.device_kind);
   PluginInfo info;
   info.path = options.plugin;
   info.platform = client->platform();
   info.api_major = api->pjrt_api_version.major_version;
   info.api_minor = api->pjrt_api_version.minor_version;
   info.stablehlo_current = api.stablehlo_version();
-  std::string compile_options = options.device_count > 1
-                                    ? encode_portable_options()
-                                    : encode_compile_options({{client->device_infos().front().id}});
+  std::string compile_options =
+      positions.size() > 1 ? encode_portable_options() : encode_compile_options({{client->device_infos().front().id}});
   std::optional<CompileCache> cache;
   if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
   return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), options.xla_flags,

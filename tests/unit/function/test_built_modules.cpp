@@ -21,7 +21,7 @@ namespace {
 using Floats = std::vector<float>;
 const TensorSpec kFour{DType::kF32, {4}};
 
-Tensor floats(tensor::Shape shape, const Floats& values) {
+Tensor f32s(tensor::Shape shape, const Floats& values) {
   Tensor out = Tensor::uninitialized(DType::kF32, std::move(shape));
   std::ranges::copy(values, out.mutable_as<float>());
   return out;
@@ -54,7 +54,7 @@ TEST_CASE("built modules: arithmetic with numbers and scalars, comparisons, choi
                                       {"sign", select(Value(0) < x, Value(1), Value(-1))},
                                       {"least", select(x < s, x, s)},
                                       {"finite", is_finite(1 / x)}});
-  const auto results = run(module, {floats({4}, {1, -2, 0, 4}), floats({}, {2})});
+  const auto results = run(module, {f32s({4}, {1, -2, 0, 4}), f32s({}, {2})});
   CHECK(listed(results[0]) == Floats{-2, -8, 0, -32});
   CHECK(listed(results[1]) == Floats{1, std::sqrt(2.0F), 0, 2});
   CHECK(listed(results[2])[3] == doctest::Approx(64));
@@ -90,7 +90,7 @@ TEST_CASE("built modules: parts of vectors, sums, other dtypes") {
                                            {"third", builder.element(x, 2)},
                                            {"all", builder.all(x < 6)},
                                            {"not all", builder.all(x < 5)}}),
-                           {floats({6}, {0, 1, 2, 3, 4, 5})});
+                           {f32s({6}, {0, 1, 2, 3, 4, 5})});
   CHECK(results[0].shape() == Shape{2, 2});
   CHECK(listed(results[1]) == Floats{2, 3, 4, 5, 0});
   CHECK(results[2].as<float>()[0] == 14);
@@ -136,8 +136,8 @@ TEST_CASE("built modules: a sum over replicas, and memory that is taken over") {
   std::vector<DeviceBuffers> arguments(2);
   for (int device : {0, 1}) {
     auto& own = arguments[static_cast<std::size_t>(device)];
-    own.push_back(engine->put(floats({4}, {1, 2, 3, 4}), device).value());
-    own.push_back(engine->put(floats({4}, {10, 10, 10, static_cast<float>(device)}), device).value());
+    own.push_back(engine->put(f32s({4}, {1, 2, 3, 4}), device).value());
+    own.push_back(engine->put(f32s({4}, {10, 10, 10, static_cast<float>(device)}), device).value());
   }
   const std::vector<std::size_t> donated{0};
   const auto results = (*program)->execute(arguments, donated).value();

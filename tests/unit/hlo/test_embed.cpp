@@ -9,32 +9,33 @@ using namespace tfd::hlo;
 
 namespace {
 
-Module parsed(const std::string& code) { return make_module("m.mlir", code, std::nullopt).value(); }
+Module module_of_text(const std::string& code) { return make_module("m.mlir", code, std::nullopt).value(); }
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
 TEST_CASE("embed: every symbol that the module defines has the prefix, wherever it stands") {
-  const auto out = embed(parsed("#loc = loc(unknown)\n"
-                                "module @jit_step attributes {mhlo.num_partitions = 1 : i32} {\n"
-                                "  sdy.mesh @mesh = <[\"x\"=1]>\n"
-                                "  func.func public @main(%x: tensor<4xf32> loc(\"x\")) -> tensor<4xf32> {\n"
-                                "    %0 = call @_where(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#loc5)\n"
-                                "    %1 = func.call @\"odd name\"(%0) : (tensor<4xf32>) -> tensor<4xf32>\n"
-                                "    %2 = stablehlo.custom_call @_where(%1) : (tensor<4xf32>) -> tensor<4xf32>\n"
-                                "    %3 = sdy.sharding_constraint %2 <@mesh, [{\"x\"}]> : tensor<4xf32>\n"
-                                "    return %3 : tensor<4xf32> loc(#loc)\n"
-                                "  } loc(#loc)\n"
-                                "  func.func private @_where(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
-                                "    return %x : tensor<4xf32>\n"
-                                "  }\n"
-                                "  func.func @\"odd name\"(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
-                                "    return %x : tensor<4xf32>\n"
-                                "  }\n"
-                                "} loc(#loc)\n"
-                                "#loc5 = loc(\"a\"(#loc))\n"),
-                         "p");
+  const auto out =
+      embed(module_of_text("#loc = loc(unknown)\n"
+                           "module @jit_step attributes {mhlo.num_partitions = 1 : i32} {\n"
+                           "  sdy.mesh @mesh = <[\"x\"=1]>\n"
+                           "  func.func public @main(%x: tensor<4xf32> loc(\"x\")) -> tensor<4xf32> {\n"
+                           "    %0 = call @_where(%x) : (tensor<4xf32>) -> tensor<4xf32> loc(#loc5)\n"
+                           "    %1 = func.call @\"odd name\"(%0) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                           "    %2 = stablehlo.custom_call @_where(%1) : (tensor<4xf32>) -> tensor<4xf32>\n"
+                           "    %3 = sdy.sharding_constraint %2 <@mesh, [{\"x\"}]> : tensor<4xf32>\n"
+                           "    return %3 : tensor<4xf32> loc(#loc)\n"
+                           "  } loc(#loc)\n"
+                           "  func.func private @_where(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                           "    return %x : tensor<4xf32>\n"
+                           "  }\n"
+                           "  func.func @\"odd name\"(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                           "    return %x : tensor<4xf32>\n"
+                           "  }\n"
+                           "} loc(#loc)\n"
+                           "#loc5 = loc(\"a\"(#loc))\n"),
+            "p");
   REQUIRE(out);
   CHECK(out->main == "p.main");
   CHECK(out->aliases.empty());
@@ -47,10 +48,10 @@ TEST_CASE("embed: every symbol that the module defines has the prefix, wherever 
 }
 
 TEST_CASE("embed: aliases are the prefix's too") {
-  const auto out = embed(parsed("#map = affine_map<(d0) -> (d0)>\n!t = tensor<4xf32>\n"
-                                "module {\n  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
-                                "    %0 = \"op\"(%x) {m = #map, k = #stablehlo.dot<x>} : (!t) -> !t\n"
-                                "    return %0 : tensor<4xf32>\n  }\n}\n"),
+  const auto out = embed(module_of_text("#map = affine_map<(d0) -> (d0)>\n!t = tensor<4xf32>\n"
+                                        "module {\n  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                                        "    %0 = \"op\"(%x) {m = #map, k = #stablehlo.dot<x>} : (!t) -> !t\n"
+                                        "    return %0 : tensor<4xf32>\n  }\n}\n"),
                          "q");
   REQUIRE(out);
   CHECK(has(out->aliases, "#q_map = affine_map<(d0) -> (d0)>"));
@@ -60,15 +61,15 @@ TEST_CASE("embed: aliases are the prefix's too") {
 
 TEST_CASE("embed: functions without a module around them") {
   const auto out =
-      embed(parsed("func.func @main() -> tensor<f32> {\n  %0 = stablehlo.constant dense<1.0> : tensor<f32>\n"
-                   "  return %0 : tensor<f32>\n}\n"),
+      embed(module_of_text("func.func @main() -> tensor<f32> {\n  %0 = stablehlo.constant dense<1.0> : tensor<f32>\n"
+                           "  return %0 : tensor<f32>\n}\n"),
             "r");
   REQUIRE(out);
   CHECK(has(out->functions, "func.func private @r.main()"));
 }
 
 TEST_CASE("embed: bytecode, several devices and several platforms can't be") {
-  Module module = parsed(test::golden("add.mlir"));
+  Module module = module_of_text(test::golden("add.mlir"));
   module.partitions = 2;
   CHECK(embed(module, "p").error().code == Code::kUnimplemented);
   const auto bytecode =

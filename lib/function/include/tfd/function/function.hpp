@@ -33,6 +33,9 @@ struct EngineOptions {
   std::string plugin;           // path of the shared object; see find_plugin()
   std::string cache_directory;  // compiled executables; empty: none
   int device_count = 1;         // that it is to have; of a CPU they are as many as one likes
+  /// Instead: these, by their positions among the plug-in's; the engine's devices are in this order.
+  std::vector<int> positions = {};
+  std::string device_kind = {};  // "cpu", "gpu", "tpu": the plug-in must be for it; empty: any
   /// XLA_FLAGS of the process's environment, where XLA reads it by itself: compiled executables are kept by it, too.
   std::string xla_flags = {};
 };
