@@ -101,6 +101,7 @@ bool is_of_one_host(const Asked& a) {
 /// Of the replicas, one each.
 Result<function::DeviceChoice> find_devices(const Asked& a, const cli::Io& io) {
   function::DeviceChoice choice;
+  keep_plugins_quiet();  // which may be asked for its devices
   if (!a.devices.empty()) choice = TFD_TRY(choose_devices(io.env, a.devices));
   for (int i = 0; a.devices.empty() && i < std::max(a.replicas, 1); ++i) choice.positions.push_back(i);
   if (a.strategy == kOneDevice && choice.positions.size() > 1)
@@ -256,7 +257,6 @@ Result<int> run_strategy(const Asked& a, cli::Io& io) {
         config, io));
   if (strategy.is_chief() && !strategy.is_evaluator())  // the others would only say it again
     warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, strategy, io);
-  keep_plugins_quiet();
   if (!a.function.empty()) return run_function(a, std::move(program), config, devices, strategy, io);
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
   const auto steps = TFD_TRY(strategy::epochs_as_steps(std::move(program), {a.common.data_root, elements}));

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "tfd/base/cpus.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/process/relay.hpp"
 
@@ -40,9 +40,7 @@ int own_share(const Environment& environment) {
   int share = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), share).ec == std::errc() && share > 0)
     return std::min(share, kMostSlots);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+  return usable_cpus();
 }
 
 /// Linux takes no argument of 128 KiB, and the command line is one of sh's.

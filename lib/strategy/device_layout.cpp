@@ -248,16 +248,13 @@ std::optional<std::string> why_not_on_devices(const program::Program& program, i
     if (!input.lookup.empty()) return "it looks rows up";
     if (input.kind == InputKind::kLossScale) return "it has a loss scale";
   }
-  std::vector<std::string> changed;
   for (const program::OutputBinding& output : function.outputs) {
     if (!changes_variable(output.kind)) continue;
     if (output.rows != program::RowsPart::kAll) return "it updates rows";
-    if (std::ranges::find(changed, output.name) != changed.end()) return "it updates a variable twice";
-    changed.push_back(output.name);
     if (output.kind == OutputKind::kGradient && program.rules->device_update_of(output.name) == nullptr)
       return "its optimizer is its own";
   }
-  if (changed.empty()) return "it updates nothing";
+  if (!function.has_updates()) return "it updates nothing";
   if (program.rules && (program.rules->steps_per_update() > 1 ||
                         program.rules->on_nonfinite() != variable::OnNonfinite::kApply || program.rules->loss_scale()))
     return "its optimizer accumulates, scales or looks at gradients";

@@ -52,6 +52,62 @@ teardown() { run_teardown; }
   done
 }
 
+@test "run: mirrored runs a function on every device, each with its rows of a batch" {
+  cat >twice.mlir <<'MLIR'
+module @twice {
+  func.func public @main(%x: tensor<1xi64>) -> tensor<1xi64> {
+    %y = stablehlo.add %x, %x : tensor<1xi64>
+    return %y : tensor<1xi64>
+  }
+}
+MLIR
+  echo '{"v": 1, "functions": {"replica_fn": {"module": "twice.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]}}}' >twice.json
+  run -0 --separate-stderr timeout 60 tfd-run --strategy mirrored --function replica_fn --dataset '[{"range":4},{"batch":2}]' \
+    --devices cpu:0,cpu:1 twice.json </dev/null
+  [ "$output" = '{"0":[0],"1":[2]}
+{"0":[4],"1":[6]}' ]
+}
+
+@test "run: mirrored and central-storage train alike, and go on from each other's checkpoints" {
+  local losses=() strategy
+  seeded=(--set 'datasets.train[1]={"shuffle": {"buffer": 2000, "seed": 7}}' --set train.steps=40 --set train.log_every=10
+    --set train.evaluate.every=20)
+  for strategy in mirrored central-storage; do
+    run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy "$strategy" --devices 2 "${seeded[@]}" \
+      --set "train.checkpoint={\"dir\": \"$strategy\"}" -v
+    jq -es '.[0].replicas == 2 and .[0].devices == ["cpu:0", "cpu:1"]' <<<"$output"
+    losses+=("$(jq -c 'select(.event == "eval") | .metrics.loss * 100000 | round' <<<"$output" | paste -sd' ')")
+    [[ $strategy == mirrored || $stderr == *"the variables are on the host: --strategy central-storage"* ]]
+  done
+  [ -n "${losses[0]}" ]
+  [ "${losses[0]}" = "${losses[1]}" ]
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy one-device "${seeded[@]}" \
+    --set train.steps=60 --set 'train.checkpoint={"dir": "central-storage"}'
+  jq -es '.[0].step == 40 and .[-1].step == 60' <<<"$output"
+}
+
+@test "run: --devices says what it takes" {
+  counting_program '{"function": "count", "steps": 1}'
+  refused() { # DEVICES, WHAT
+    run -64 --separate-stderr tfd-run program.json --devices "$1" </dev/null
+    [[ $stderr == "tfd-run: --devices $2"* ]] || { echo "$stderr"; false; }
+  }
+  refused frog "'frog': must be a count, or devices such as cpu:0,cpu:1 or gpu:all"
+  refused cpu:0,cpu:0 "'cpu:0': appears twice"
+  refused cpu:0,gpu:1 "'gpu:1': one process has devices of one kind"
+  refused cpu:all "'cpu:all': a CPU has as many devices as you like: write a count"
+  refused 0 "0 is out of range"
+  run -64 --separate-stderr tfd-serve --jobs worker=1 --devices cpu:0,cpu:0
+  [[ $stderr == *"--devices 'cpu:0': appears twice"* ]]
+  run -64 --separate-stderr tfd-run program.json --devices 2 --replicas 2 </dev/null
+  run -64 --separate-stderr tfd-run program.json --strategy mirrored --jobs ps=1,worker=1 </dev/null
+  [[ $stderr == *"--strategy mirrored runs in this process: it takes no --cluster, --jobs or --task"* ]]
+  run -78 --separate-stderr timeout 60 tfd-run program.json --devices gpu:0 </dev/null
+  [[ $stderr == *"is for cpu, not for gpu: TFD_PJRT_PLUGIN names another one"* ]]
+  run -0 --separate-stderr timeout 60 tfd-run program.json --devices cpu:3,cpu:1 </dev/null
+  jq -es '.[0].devices == ["cpu:3", "cpu:1"] and .[0].replicas == 2' <<<"$output"
+}
+
 @test "run: one-device is one replica in this process, whatever TF_CONFIG says" {
   counting_program '{"function": "count", "steps": 5}'
   TF_CONFIG='{"cluster": {"worker": ["h:1"]}}' run -0 --separate-stderr timeout 60 tfd-run program.json --strategy one-device <<<'{}'
@@ -270,8 +326,8 @@ PY
   [[ $stderr == *"task type and the task id"* ]]
   run -0 --separate-stderr tfd-run program.json --cluster no-task.json --task ps:0 --check </dev/null
   [[ $stderr == *"ps:0 serves variables: ok"* ]]
-  run -64 --separate-stderr tfd-run program.json --strategy mirrored </dev/null
-  [[ $stderr == *"--strategy: invalid value 'mirrored' (one of parameter-server and one-device)"* ]]
+  run -64 --separate-stderr tfd-run program.json --strategy mirorred </dev/null
+  [[ $stderr == *"--strategy: invalid value 'mirorred', did you mean 'mirrored'?"* ]] || { echo "$stderr"; false; }
   TF_CONFIG='{"cluster": {"chief": ["h:0"], "worker": ["h:1"], "ps": ["h:2"]}, "task": {"type": "worker", "index": 0}}' \
     run -0 --separate-stderr tfd-run program.json --check --replicas 2 </dev/null
   [[ $stderr == *"worker:0 of 2 workers, 2 replicas, variables on /job:ps/task:0: ok"* ]]

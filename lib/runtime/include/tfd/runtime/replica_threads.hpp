@@ -11,12 +11,12 @@
 
 namespace tfd::runtime {
 
-/// The threads that replicas run on beside the caller's own; they are started by the first step that needs them, and
-/// sleep between steps. Whoever is awake takes the next replica, so a step that is shorter than waking up a thread is
-/// run by the caller alone.
+/// The threads that replicas run on beside the caller's own; they are started by the first step that needs them. Where
+/// each has a CPU of its own they look out for the next step for a moment before they sleep, for waking one up takes as
+/// long as a short step. Whoever is awake takes the next replica.
 class ReplicaThreads {
  public:
-  explicit ReplicaThreads(int replicas) : most_(static_cast<std::size_t>(replicas)) {}
+  explicit ReplicaThreads(int replicas);
   ~ReplicaThreads();
   ReplicaThreads(const ReplicaThreads&) = delete;
   ReplicaThreads& operator=(const ReplicaThreads&) = delete;
@@ -28,6 +28,7 @@ class ReplicaThreads {
   void help();
 
   const std::size_t most_;
+  const bool looks_out_;
   const std::function<void(std::size_t)>* work_ = nullptr;  // with count_, of whoever took one of what is left_
   std::size_t count_ = 0;
   std::atomic<std::uint32_t> left_{0};    // that nobody has taken yet
