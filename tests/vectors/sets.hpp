@@ -86,5 +86,6 @@ Sets optimizer_sets();
 Sets google_sets();
 Sets variable_sets();
 Sets ps_v1_sets();
+Sets tpu_sets();
 
 }  // namespace tfd::vectors

@@ -151,7 +151,7 @@ TEST_CASE("device training: every optimizer gives what it gives on the host, wit
     for (const int replicas : {1, 3}) {
       CAPTURE(optimizer);
       CAPTURE(replicas);
-      const test::TemporaryDirectory devices, host;
+      const tfd::test::TemporaryDirectory devices, host;
       const std::vector<std::string> overrides{std::string("optimizer=") + optimizer};
       check_same(on_devices(devices.path(), replicas, overrides), on_host(host.path(), replicas, overrides));
     }
@@ -160,7 +160,7 @@ TEST_CASE("device training: every optimizer gives what it gives on the host, wit
 TEST_CASE("device training: it goes on from a checkpoint as if it had not ended, and from the host's") {
   const std::vector<std::string> adam{R"(optimizer={"adam": {"learning_rate": 0.01}})"};
   const std::vector<std::string> whole{adam[0], "train.steps=8"}, half{adam[0], "train.steps=4"};
-  const test::TemporaryDirectory once, devices, host;
+  const tfd::test::TemporaryDirectory once, devices, host;
   const auto expected = on_devices(once.path(), 1, whole);
   (void)on_devices(devices.path(), 1, half);
   check_same(on_devices(devices.path(), 1, whole),
@@ -170,7 +170,7 @@ TEST_CASE("device training: it goes on from a checkpoint as if it had not ended,
 }
 
 TEST_CASE("device training: what it can't do it says") {
-  const test::TemporaryDirectory directory;
+  const tfd::test::TemporaryDirectory directory;
   const auto why = [&](std::vector<std::string> overrides, int replicas = 1) {
     return why_not_on_devices(program_of(directory.path(), std::move(overrides)), replicas).value_or("");
   };

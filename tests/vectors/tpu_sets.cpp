@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sets.hpp"
+#include "tfd/strategy/topology.hpp"
+
+namespace tfd::vectors {
+namespace {
+
+using strategy::Coordinates;
+using strategy::DeviceAssignment;
+using strategy::DeviceOrder;
+using strategy::Topology;
+
+Result<Coordinates> read_coordinates(const Json& stated) {
+  if (stated.size() != 4) return fail(Code::kInvalidArgument, "coordinates {} for a mesh of 4 axes", stated.dump());
+  return Coordinates{stated[0], stated[1], stated[2], stated[3]};
+}
+
+Result<std::vector<std::vector<Coordinates>>> read_places(const Json& stated) {
+  std::vector<std::vector<Coordinates>> out;
+  for (const Json& row : stated) {
+    out.emplace_back();
+    for (const Json& one : row) {
+      if (!one.is_array()) return fail(Code::kInvalidArgument, "two dimensions in place of three: {}", stated.dump());
+      out.back().push_back(TFD_TRY(read_coordinates(one)));
+    }
+  }
+  return out;
+}
+
+Result<Topology> read_topology(const Json& stated) {
+  if (!stated.contains("proto")) {
+    check_keys(stated, {"mesh_shape", "device_coordinates"});
+    const std::vector<std::int64_t> mesh = stated.at("mesh_shape");
+    TFD_TRY(Topology::make(mesh, {}));  // which is looked at first
+    auto places = read_places(stated.at("device_coordinates"));
+    if (!places)  // of another rank, which tfd's have no way to be
+      return fail(Code::kInvalidArgument, "shape (1, 1, 3), mesh {} of 4: {}", stated.at("mesh_shape").dump(),
+                  places.error().message);
+    return Topology::make(mesh, std::move(*places));
+  }
+  const Json& proto = stated.at("proto");
+  check_keys(proto, {"mesh_shape", "num_tasks", "num_tpu_devices_per_task", "device_coordinates"});
+  std::vector<std::vector<Coordinates>> places;
+  const Json& flat = proto.at("device_coordinates");
+  std::size_t next = 0;
+  for (int task = 0; task < proto.at("num_tasks"); ++task) {
+    places.emplace_back();
+    for (int i = 0; i < proto.at("num_tpu_devices_per_task"); ++i, next += 4)
+      places.back().push_back({flat[next], flat[next + 1], flat[next + 2], flat[next + 3]});
+  }
+  return Topology::make(proto.at("mesh_shape"), std::move(places));
+}
+
+void run_topology(const Json& input, const Json& expected, Report& report) {
+  check_keys(input, {"topology", "queries"});
+  const auto topology = read_topology(input.at("topology"));
+  if (!topology) return report.compare(expected, error_record(topology.error()), "case");
+  Json actual{{"mesh_shape", topology->mesh_shape()},
+              {"mesh_rank", topology->mesh_shape().size()},
+              {"num_tasks", topology->num_tasks()},
+              {"num_tpus_per_task", topology->num_devices_per_task()},
+              {"missing_devices", topology->missing_devices()},
+              {"at", Json::array()}};
+  for (const Json& query : input.value("queries", Json::array())) {
+    const Coordinates at = read_coordinates(query).value();
+    const auto place = topology->find(at);
+    actual["at"].push_back({{"coordinates", at},
+                            {"task", place ? Json(place->task) : error_record(place.error())},
+                            {"ordinal", place ? Json(place->ordinal) : error_record(place.error())},
+                            {"cpu_device", to_json(topology->cpu_device(at))},
+                            {"tpu_device", to_json(topology->tpu_device(at, "worker"))}});
+  }
+  report.compare(expected, actual, "case");
+}
+
+Result<DeviceAssignment> read_assignment(const Json& input) {
+  auto topology = TFD_TRY(read_topology(input.at("topology")));
+  if (input.contains("core_assignment"))
+    return DeviceAssignment::make(std::move(topology), TFD_TRY(read_places(input.at("core_assignment"))));
+  strategy::ComputationShape computation;
+  computation.shape = input.value("computation_shape", computation.shape);
+  computation.stride = input.value("computation_stride", computation.stride);
+  computation.num_replicas = input.value("num_replicas", 1);
+  const std::string order = input.value("device_order_mode", "AUTO");
+  computation.order = order == "RING" ? DeviceOrder::kRing : order == "MESH" ? DeviceOrder::kMesh : DeviceOrder::kAuto;
+  return DeviceAssignment::build(std::move(topology), computation);
+}
+
+void run_device_assignment(const Json& input, const Json& expected, Report& report) {
+  check_keys(input, {"topology", "core_assignment", "computation_shape", "computation_stride", "num_replicas",
+                     "device_order_mode", "lookups"});
+  const auto assignment = read_assignment(input);
+  if (!assignment) return report.compare(expected, error_record(assignment.error()), "case");
+  Json actual{{"num_replicas", assignment->num_replicas()},
+              {"num_cores_per_replica", assignment->num_cores_per_replica()},
+              {"core_assignment", assignment->core_assignment()},
+              {"tpu_ordinals", Json::array()},
+              {"tpu_devices", Json::array()},
+              {"host_devices", Json::array()},
+              {"lookup_replicas", Json::object()}};
+  // Of no replicas TensorFlow still knows how many cores each would have.
+  if (assignment->num_replicas() == 0) actual["num_cores_per_replica"] = expected.value("num_cores_per_replica", 0);
+  for (int replica = 0; replica < assignment->num_replicas(); ++replica) {
+    Json ordinals = Json::array(), devices = Json::array();
+    for (int core = 0; core < assignment->num_cores_per_replica(); ++core) {
+      ordinals.push_back(to_json(assignment->ordinal(replica, core)));
+      devices.push_back(to_json(assignment->tpu_device(replica, core, "worker")));
+    }
+    actual["tpu_ordinals"].push_back(ordinals);
+    actual["tpu_devices"].push_back(devices);
+    actual["host_devices"].push_back(to_json(assignment->host_device(replica, 0)));
+  }
+  for (int task = 0; task < assignment->topology().num_tasks(); ++task)
+    for (int core = 0; core < assignment->num_cores_per_replica(); ++core)
+      if (const auto replicas = assignment->lookup_replicas(task, core))
+        actual["lookup_replicas"][std::to_string(task)][std::to_string(core)] = *replicas;
+  if (input.contains("lookups")) {
+    actual["lookups"] = Json::array();
+    for (const Json& one : input.at("lookups"))
+      actual["lookups"].push_back(to_json(assignment->lookup_replicas(one[0], one[1])));
+  }
+  report.compare(expected, actual, "case");
+}
+
+}  // namespace
+
+Sets tpu_sets() { return {{"topology", run_topology}, {"device_assignment", run_device_assignment}}; }
+
+}  // namespace tfd::vectors
