@@ -23,8 +23,8 @@ std::int64_t product(const Coordinates& numbers) {
 
 Result<Coordinates> positive_numbers(std::string_view what, const std::vector<std::int64_t>& numbers) {
   if (numbers.size() != kRank || std::ranges::any_of(numbers, [](std::int64_t one) { return one < 1; }))
-    return fail(Code::kInvalidArgument, "{} must be {} positive entries (x, y, z, core), not {}", what, kRank,
-                listed(numbers));
+    return fail(Code::kInvalidArgument, "{} must be {} positive entries (x, y, z, core), not the {} of {}", what, kRank,
+                numbers.size(), listed(numbers));
   Coordinates out;
   for (std::size_t i = 0; i < kRank; ++i) {
     if (numbers[i] > kMostCores) return fail(Code::kInvalidArgument, "{} is too large: {}", what, listed(numbers));

@@ -20,7 +20,8 @@ Result<std::vector<std::vector<Coordinates>>> read_places(const Json& stated) {
   for (const Json& row : stated) {
     out.emplace_back();
     for (const Json& one : row) {
-      if (!one.is_array()) return fail(Code::kInvalidArgument, "two dimensions in place of three: {}", stated.dump());
+      if (!one.is_array())
+        return fail(Code::kInvalidArgument, "shape ({}, {}), not of rank 3", stated.size(), row.size());
       out.back().push_back(TFD_TRY(read_coordinates(one)));
     }
   }
