@@ -5,6 +5,7 @@
 
 #include "key_option.hpp"
 #include "plugin_options.hpp"
+#include "run/tpu_devices.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
@@ -26,12 +27,14 @@ constexpr std::string_view kParameterServer = "parameter-server";
 constexpr std::string_view kOneDevice = "one-device";
 constexpr std::string_view kMirrored = "mirrored";
 constexpr std::string_view kCentralStorage = "central-storage";
+constexpr std::string_view kTpu = "tpu";
 
 struct Asked {
   training::Common common;
   std::string strategy;  // empty: parameter-server where something names a cluster, else everything is in this process
   int replicas = 0;      // 0: not said
   std::string devices;   // of the replicas
+  run::TpuOptions tpu;
   std::string function;
   std::string dataset;
   std::string reduce;
@@ -46,7 +49,7 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "The distribution strategy",
        .target = &a.strategy,
        .choices = {std::string(kParameterServer), std::string(kOneDevice), std::string(kMirrored),
-                   std::string(kCentralStorage)},
+                   std::string(kCentralStorage), std::string(kTpu)},
        .shown_default = "parameter-server with a cluster, else all in this process"},
       {.names = "--replicas",
        .placeholder = "N",
@@ -59,6 +62,27 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "N|LIST",
        .help = "Instead: a replica on each of these devices: a count, gpu:all, or such as cpu:0,cpu:1",
        .target = &a.devices},
+      {.names = "--topology",
+       .placeholder = "XxYxZxC",
+       .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2",
+       .target = &a.tpu.topology,
+       .shown_default = "what the plug-in says of its devices"},
+      {.names = "--num-replicas",
+       .placeholder = "N",
+       .help = "With --strategy tpu: so many replicas, as DeviceAssignment.build() places them",
+       .target = &a.tpu.num_replicas,
+       .shown_default = "one on each core",
+       .least = 1,
+       .most = 1 << 20},
+      {.names = "--computation-shape",
+       .placeholder = "X,Y,Z,C",
+       .help = "With --strategy tpu: the cores of a replica along each axis",
+       .target = &a.tpu.computation_shape,
+       .shown_default = "1,1,1,1"},
+      {.names = "--device-assignment",
+       .placeholder = "FILE",
+       .help = "With --strategy tpu: the cores of each replica, [[[x, y, z, core]], …] in JSON",
+       .target = &a.tpu.assignment},
       {.names = "--function",
        .placeholder = "NAME",
        .help = "Instead of training: run this function for every element, and print what each replica returns",
@@ -95,13 +119,14 @@ std::vector<cli::Option> options(Asked& a) {
 void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
 
 bool is_of_one_host(const Asked& a) {
-  return a.strategy == kOneDevice || a.strategy == kMirrored || a.strategy == kCentralStorage;
+  return a.strategy == kOneDevice || a.strategy == kMirrored || a.strategy == kCentralStorage || a.strategy == kTpu;
 }
 
 /// Of the replicas, one each.
 Result<function::DeviceChoice> find_devices(const Asked& a, const cli::Io& io) {
-  function::DeviceChoice choice;
   keep_plugins_quiet();  // which may be asked for its devices
+  if (a.strategy == kTpu) return run::choose_tpu_devices(a.tpu, io.env);
+  function::DeviceChoice choice;
   if (!a.devices.empty()) choice = TFD_TRY(choose_devices(io.env, a.devices));
   for (int i = 0; a.devices.empty() && i < std::max(a.replicas, 1); ++i) choice.positions.push_back(i);
   if (a.strategy == kOneDevice && choice.positions.size() > 1)
@@ -218,6 +243,12 @@ void warn_of_lost_updates(const program::Program& program, const std::string& fu
 
 Result<void> check_options(const Asked& a) {
   if (a.replicas > 0 && !a.devices.empty()) return fail(Code::kUsage, "--replicas and --devices exclude each other");
+  if (a.strategy != kTpu && !a.tpu.empty())
+    return fail(Code::kUsage,
+                "--topology, --num-replicas, --computation-shape and --device-assignment are for --strategy tpu");
+  if (a.strategy == kTpu && (a.replicas > 0 || !a.devices.empty()))
+    return fail(Code::kUsage, "--strategy tpu: {} is for other strategies; it has --num-replicas",
+                a.replicas > 0 ? "--replicas" : "--devices");
   const bool names_cluster = !a.common.cluster.empty() && a.common.cluster != "none";
   if (is_of_one_host(a) && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
     return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",

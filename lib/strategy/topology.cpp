@@ -277,6 +277,27 @@ Result<std::vector<int>> DeviceAssignment::lookup_replicas(int task, int logical
   return out;
 }
 
+Result<Topology> topology_of(const std::vector<function::DeviceInfo>& devices) {
+  std::map<int, std::vector<std::pair<int, Coordinates>>> tasks;  // by host: each device's id, and where it is
+  std::vector<std::int64_t> mesh(kRank, 1);
+  for (const function::DeviceInfo& one : devices) {
+    if (one.coords.size() != kRank - 1)
+      return fail(Code::kNotFound, "devices of the kind '{}' have no coordinates", one.kind);
+    Coordinates at{};
+    std::ranges::transform(one.coords, at.begin(), [](std::int64_t x) { return static_cast<int>(x); });
+    at.back() = static_cast<int>(one.core_on_chip.value_or(0));
+    for (std::size_t axis = 0; axis < kRank; ++axis) mesh[axis] = std::max<std::int64_t>(mesh[axis], at[axis] + 1);
+    tasks[one.process_index].emplace_back(one.id, at);
+  }
+  std::vector<std::vector<Coordinates>> places;
+  for (auto& [task, own] : tasks) {
+    std::ranges::sort(own);
+    places.emplace_back();
+    for (const auto& [id, at] : own) places.back().push_back(at);
+  }
+  return Topology::make(mesh, std::move(places));
+}
+
 Result<std::vector<std::int64_t>> parse_mesh_shape(std::string_view text) {
   std::vector<std::int64_t> out;
   for (const std::string& one : split(text, text.find('x') == std::string_view::npos ? ',' : 'x'))

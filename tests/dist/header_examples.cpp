@@ -13,8 +13,8 @@
 #include "tfd/coordinate/fetch.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/function.hpp"
-#include "tfd/hlo/module.hpp"
 #include "tfd/function/plugin.hpp"
+#include "tfd/hlo/builder.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
 #include "tfd/process/fd.hpp"
@@ -23,6 +23,7 @@
 #include "tfd/runtime/coordination.hpp"
 #include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/strategy/parameter_server.hpp"
+#include "tfd/strategy/topology.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/partitioner.hpp"
 #include "tfd/variable/rows.hpp"
@@ -32,6 +33,7 @@ using namespace tfd;
 using namespace tfd::cluster;
 using namespace tfd::coordinate;
 using namespace tfd::function;
+using namespace tfd::hlo;
 using namespace tfd::process;
 using namespace tfd::program;
 using namespace tfd::resolve;
@@ -104,12 +106,19 @@ Result<void> endpoint(const Handler& serve, Message question) {
   return {};
 }
 
-// function
+// hlo
 Result<void> module(const std::string& code) {
   Module module = TFD_TRY(make_module("train_step.mlir", code, std::nullopt));
   module.signature.arguments[0].spec;
   return {};
 }
+void built() {
+  Builder builder("scale");
+  const Value w = builder.argument("w", {DType::kF32, {4}}), rate = builder.argument("rate", {DType::kF32, {}});
+  Module module = builder.finish({{"w", w - w * rate}});
+}
+
+// function
 Result<void> programs(const std::shared_ptr<Engine>& engine, const Module& module, const Tensor& value) {
   auto program = TFD_TRY(engine->compile_program(module, {.assignment = {{0}, {1}}}));
   std::vector<DeviceBuffers> arguments(2);
@@ -168,6 +177,12 @@ Result<void> program_file() {
 Result<void> strategy(const ClusterConfig& config) {
   auto strategy = TFD_TRY(ParameterServerStrategy::make(config, {.kind = "CPU", .count = 2}));
   strategy.create_variable("w", variable::Aggregation::kMean);
+  return {};
+}
+Result<void> mesh() {
+  const Topology mesh = TFD_TRY(Topology::full({2, 2, 1, 2}));
+  const auto assignment = TFD_TRY(DeviceAssignment::build(mesh, {.shape = {1, 1, 1, 2}, .num_replicas = 4}));
+  int second = TFD_TRY(assignment.ordinal(0, 1));
   return {};
 }
 

@@ -6,7 +6,7 @@
 //
 //   const Topology mesh = TFD_TRY(Topology::full({2, 2, 1, 2}));            // one host, 4 chips of 2 cores
 //   const auto assignment = TFD_TRY(DeviceAssignment::build(mesh, {.shape = {1, 1, 1, 2}, .num_replicas = 4}));
-//   assignment.ordinal(0, 1)                                                // the device of a replica's second core
+//   int second = TFD_TRY(assignment.ordinal(0, 1));                         // the device of a replica's second core
 #include <array>
 #include <cstdint>
 #include <map>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tfd/base/error.hpp"
+#include "tfd/function/device.hpp"
 
 namespace tfd::strategy {
 
@@ -95,6 +96,8 @@ class DeviceAssignment {
   std::vector<std::vector<Coordinates>> cores_;
 };
 
+/// Of what a plug-in says of its devices: the smallest mesh that has them all. kNotFound: they have no coordinates.
+Result<Topology> topology_of(const std::vector<function::DeviceInfo>& devices);
 /// "2x2x1x2", "1,1,1,2". kInvalidArgument.
 Result<std::vector<std::int64_t>> parse_mesh_shape(std::string_view text);
 
