@@ -25,7 +25,7 @@ DType numbers_of(DType dtype) { return dtype == DType::kF16 || dtype == DType::k
 bool changes_variable(OutputKind kind) { return kind != OutputKind::kResult && kind != OutputKind::kMetric; }
 
 std::vector<VariableUse> uses_of(const program::Program& program, const program::FunctionDef& function,
-                                 const std::vector<std::int64_t>& updates) {
+                                 const std::vector<variable::VariableState>& states) {
   std::vector<VariableUse> uses(program.variables.size());
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const program::VariableDef& variable = program.variables[i];
@@ -38,7 +38,8 @@ std::vector<VariableUse> uses_of(const program::Program& program, const program:
     if (use.kind == OutputKind::kGradient) {
       use.reduce = output->reduce;
       use.update = program.rules->device_update_of(variable.name);
-      use.updates = updates[i];
+      use.updates = states[i].updates;
+      use.accumulated = states[i].accumulated;
     } else {
       use.aggregation = variable.aggregation;
     }
@@ -196,40 +197,62 @@ Value assigned(OutputKind kind, const Value& value, const Value& change) {
   return change;
 }
 
-hlo::Module write_update(const program::Program& program, const DeviceLayout& layout) {
-  struct Changed {
-    const Pack* pack;
-    Value value;
-    std::vector<Value> slots;
-    Value change;
-  };
-  Builder builder("update");
+struct Changed {
+  const Pack* pack;
+  Value value;
+  std::vector<Value> slots;  // the accumulator last
+  Value change;
+};
+
+/// Adds the gradient to those that wait: where the update is due it becomes their mean, and none waits any more.
+void accumulate(Builder& builder, Changed& one, std::int64_t gradients, bool waits) {
+  Value& waiting = one.slots.back();
+  const Value sum = waiting + one.change;
+  one.change = sum / static_cast<double>(gradients);
+  waiting = waits ? sum : builder.constant(0, sum.spec());
+}
+
+void write_gradients(Builder& builder, const program::Program& program, const DeviceLayout& layout,
+                     std::vector<Changed>& all, bool waits) {
+  Scalars scalars(builder, layout.packs);
+  std::vector<variable::DeviceGradient> gradients;
+  for (Changed& one : all) {
+    if (!one.pack->use.update) continue;
+    one.change = hlo::convert(one.change, numbers_of(one.pack->spec.dtype));
+    if (one.pack->use.update->accumulator()) accumulate(builder, one, program.rules->steps_per_update(), waits);
+    gradients.push_back({one.change, one.pack->use.update, one.pack->sizes});
+  }
+  if (program.rules && !waits) variable::write_clipping(builder, program.rules->global_clipnorm(), gradients);
+  std::size_t next = 0;
+  for (Changed& one : all) {
+    if (!one.pack->use.update) continue;
+    const variable::DeviceUpdate& update = *one.pack->use.update;
+    const std::span<Value> slots(one.slots.data(), update.slots().size());
+    const auto numbers = scalars.take(*one.pack);
+    if (waits)
+      update.write_waiting(one.value, slots, numbers);
+    else
+      update.write(one.value, gradients[next++].value, slots, numbers);
+  }
+}
+
+/// `waits`: gradients are only added to those that wait already.
+hlo::Module write_update(const program::Program& program, const DeviceLayout& layout, bool waits) {
+  Builder builder(waits ? "accumulate" : "update");
   std::vector<Changed> all;
   for (const std::size_t p : layout.changing()) all.push_back({&layout.packs[p], {}, {}, {}});
   int results = 0;
   for (Changed& one : all) one.value = builder.argument("value", one.pack->spec, results++);
   for (Changed& one : all)
-    for (std::size_t i = 0; one.pack->use.update && i < one.pack->use.update->slots().size(); ++i)
+    for (std::size_t i = 0; i < one.pack->slot_names().size(); ++i)
       one.slots.push_back(
           builder.argument("slot", {numbers_of(one.pack->spec.dtype), one.pack->spec.shape}, results++));
   for (Changed& one : all) one.change = builder.argument("change", one.pack->spec);
-  Scalars scalars(builder, layout.packs);
-  std::vector<variable::DeviceGradient> gradients;
-  for (const Changed& one : all)
-    if (one.pack->use.update)
-      gradients.push_back(
-          {hlo::convert(one.change, numbers_of(one.pack->spec.dtype)), one.pack->use.update, one.pack->sizes});
-  if (program.rules) variable::write_clipping(builder, program.rules->global_clipnorm(), gradients);
-  std::size_t next = 0;
-  for (Changed& one : all) {
-    if (!one.pack->use.update) {
-      one.value = assigned(one.pack->use.kind, one.value, one.change);
-      continue;
-    }
-    one.pack->use.update->write(one.value, gradients[next++].value, one.slots, scalars.take(*one.pack));
-  }
+  write_gradients(builder, program, layout, all, waits);
   std::vector<std::pair<std::string, Value>> returned;
-  for (const Changed& one : all) returned.emplace_back("value", one.value);
+  for (const Changed& one : all)
+    returned.emplace_back("value",
+                          one.pack->use.update ? one.value : assigned(one.pack->use.kind, one.value, one.change));
   for (const Changed& one : all)
     for (const Value& slot : one.slots) returned.emplace_back("slot", slot);
   return builder.finish(returned);
@@ -237,8 +260,7 @@ hlo::Module write_update(const program::Program& program, const DeviceLayout& la
 
 }  // namespace
 
-// What is left: sparse gradients and lookups, accumulation, loss scales, what looks at gradients that aren't finite, an
-// optimizer of one's own, copies of a variable that differ.
+// What is left: sparse gradients and lookups, loss scales, an optimizer of one's own, copies of a variable that differ.
 std::optional<std::string> why_not_on_devices(const program::Program& program, int replicas) {
   const program::FunctionDef& function = *program.find_function(program.train->function);
   if (function.kind != program::FunctionKind::kModule) return "its function is no module";
@@ -255,15 +277,23 @@ std::optional<std::string> why_not_on_devices(const program::Program& program, i
       return "its optimizer is its own";
   }
   if (!function.has_updates()) return "it updates nothing";
-  if (program.rules && (program.rules->steps_per_update() > 1 ||
-                        program.rules->on_nonfinite() != variable::OnNonfinite::kApply || program.rules->loss_scale()))
-    return "its optimizer accumulates, scales or looks at gradients";
+  if (program.rules && program.rules->loss_scale()) return "it has a loss scale";
+  if (program.rules && program.rules->steps_per_update() > 1 && program.rules->clips())
+    return "it clips gradients that are accumulated";  // each by itself, as on parameter servers
   for (const program::VariableDef& variable : program.variables) {
     if (variable.per_worker) return "it has variables of each worker";
     if (replicas > 1 && variable.synchronization == variable::Synchronization::kOnRead)
       return "it has variables that each replica has its own value of";
   }
   return std::nullopt;
+}
+
+std::vector<std::string> Pack::slot_names() const {
+  std::vector<std::string> names;
+  if (!use.update) return names;
+  for (const auto& slot : use.update->slots()) names.push_back(slot.name);
+  if (use.update->accumulator()) names.push_back(*use.update->accumulator());
+  return names;
 }
 
 std::vector<std::size_t> DeviceLayout::changing() const {
@@ -273,17 +303,18 @@ std::vector<std::size_t> DeviceLayout::changing() const {
   return out;
 }
 
-Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<std::int64_t>& updates,
+Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<variable::VariableState>& states,
                              const std::string& platform) {
   const program::FunctionDef& function = *program.find_function(program.train->function);
   const bool is_text = std::ranges::all_of(function.modules, &hlo::Module::is_text);
   DeviceLayout out;
-  out.packs = pack(program, uses_of(program, function, updates), is_text);
+  out.packs = pack(program, uses_of(program, function, states), is_text);
   for (const hlo::Module& module : function.modules)
     out.computes.push_back(
         is_text ? TFD_TRY(compute_around(program, function, TFD_TRY(hlo::for_platform(module, platform)), out.packs))
                 : compute_as_is(program, function, module, out.packs));
-  out.update = write_update(program, out);
+  out.update = write_update(program, out, false);
+  if (program.rules && program.rules->steps_per_update() > 1) out.waiting = write_update(program, out, true);
   return out;
 }
 

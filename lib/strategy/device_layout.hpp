@@ -14,6 +14,7 @@
 #include "tfd/hlo/module.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/variable/device_update.hpp"
+#include "tfd/variable/optimizer.hpp"
 
 namespace tfd::strategy {
 
@@ -24,6 +25,7 @@ struct VariableUse {
   variable::Aggregation aggregation = variable::Aggregation::kNone;  // of an assignment
   std::shared_ptr<const variable::DeviceUpdate> update = {};         // of a gradient
   std::int64_t updates = 0;                                          // that it has had
+  std::int64_t accumulated = 0;                                      // gradients that wait for the next one
 
   bool changes() const { return kind != program::OutputKind::kResult; }
   friend bool operator==(const VariableUse&, const VariableUse&) = default;
@@ -35,6 +37,9 @@ struct Pack {
   tensor::TensorSpec spec;
   std::vector<std::size_t> variables;  // of the program, in creation order
   std::vector<std::int64_t> sizes;     // elements of each
+
+  /// What its optimizer keeps beside it, the accumulator last.
+  std::vector<std::string> slot_names() const;
 };
 
 struct DeviceLayout {
@@ -53,16 +58,19 @@ struct DeviceLayout {
   };
   std::vector<Compute> computes;  // by module of the function
 
-  /// Arguments: packs that change; their slots; by what they change; then the scalars of updates(), by dtype. Results
-  /// are the first and the second of these, in the same memory.
+  /// Arguments: packs that change; their slots, the accumulator last; by what they change; then update_scalars().
+  /// Results are the first and the second of these, in the same memory.
   hlo::Module update;
+  /// The same where gradients only wait for others; where an update has more than one.
+  std::optional<hlo::Module> waiting;
 
   std::vector<std::size_t> changing() const;  // packs
 };
 
-/// `updates[i]`: that the program's i-th variable has had. `platform`: of the engine. What why_not_on_devices() has
+/// `states`: of the program's variables, of which it takes how many updates and gradients they have had. `platform`: of
+/// the engine. What why_not_on_devices() has
 /// (device_training.hpp) has looked at. Errors of embedding.
-Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<std::int64_t>& updates,
+Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<variable::VariableState>& states,
                              const std::string& platform);
 
 /// The arguments of the update that differ from update to update: one vector for each dtype of numbers that there is.

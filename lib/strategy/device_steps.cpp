@@ -37,9 +37,7 @@ Result<void> first_error(const std::vector<Result<void>>& results) {
 }  // namespace
 
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
-  std::vector<std::int64_t> updates;
-  for (VariableState& one : states) updates.push_back(one.updates);
-  const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, updates, engine_->plugin().platform)));
+  const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, engine_->plugin().platform)));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (computes_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) TFD_TRY(compile());
   std::vector<Replica> loaded(static_cast<std::size_t>(replicas_));
@@ -58,9 +56,8 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
                 [](Replica& replica) -> DeviceBuffers& { return replica.packs; }));
     if (!pack.use.changes()) continue;
     for (Replica& replica : loaded) replica.slots.emplace_back();
-    if (!pack.use.update) continue;
-    for (const auto& slot : pack.use.update->slots())
-      TFD_TRY(put([&](const VariableState& one) { return slot_of(one, slot.name); },
+    for (const std::string& slot : pack.slot_names())
+      TFD_TRY(put([&](const VariableState& one) { return slot_of(one, slot); },
                   [](Replica& replica) -> DeviceBuffers& { return replica.slots.back(); }));
   }
   state_ = std::move(loaded);
@@ -73,11 +70,11 @@ Result<void> DeviceSteps::compile() {
   for (const DeviceLayout::Compute& compute : layout_.computes)
     computes_.push_back(TFD_TRY(engine_->compile_for_each_device(compute.module)));
   std::size_t slots = 0;
-  for (const std::size_t p : changing_)
-    if (layout_.packs[p].use.update) slots += layout_.packs[p].use.update->slots().size();
+  for (const std::size_t p : changing_) slots += layout_.packs[p].slot_names().size();
   donated_.resize(changing_.size() + slots);
   std::iota(donated_.begin(), donated_.end(), 0);
   update_ = TFD_TRY(engine_->compile_for_each_device(layout_.update), "the optimizer");
+  if (layout_.waiting) waiting_ = TFD_TRY(engine_->compile_for_each_device(*layout_.waiting), "the optimizer");
   return {};
 }
 
@@ -101,13 +98,16 @@ Result<std::vector<VariableState>> DeviceSteps::states() const {
       return {};
     };
     TFD_TRY(take(state_.front().packs[p], [](VariableState& state, Tensor value) { state.value = std::move(value); }));
-    for (const std::size_t variable : pack.variables) out[variable].updates = pack.use.updates;
+    for (const std::size_t variable : pack.variables) {
+      out[variable].updates = pack.use.updates;
+      out[variable].accumulated = pack.use.accumulated;
+    }
     if (!pack.use.changes()) continue;
     const DeviceBuffers& slots = state_.front().slots[changing++];
+    const auto names = pack.slot_names();
     for (std::size_t i = 0; i < slots.size(); ++i)
-      TFD_TRY(take(slots[i], [&](VariableState& state, Tensor value) {
-        state.slots.emplace_back(pack.use.update->slots()[i].name, std::move(value));
-      }));
+      TFD_TRY(take(slots[i],
+                   [&](VariableState& state, Tensor value) { state.slots.emplace_back(names[i], std::move(value)); }));
   }
   return out;
 }
@@ -148,7 +148,7 @@ Result<void> DeviceSteps::update(std::size_t replica, const DeviceBuffers& chang
   for (DeviceBuffers& slots : state.slots) std::ranges::move(slots, std::back_inserter(all));
   all.insert(all.end(), changes.begin(), changes.end());
   for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, device)));
-  auto results = TFD_TRY(update_[replica]->execute(arguments, donated_));
+  auto results = TFD_TRY((waits() ? waiting_ : update_)[replica]->execute(arguments, donated_));
   auto next = results.front().begin();
   for (const std::size_t p : changing_) state.packs[p] = std::move(*next++);
   for (DeviceBuffers& slots : state.slots)
@@ -156,7 +156,30 @@ Result<void> DeviceSteps::update(std::size_t replica, const DeviceBuffers& chang
   return {};
 }
 
-Result<std::vector<std::vector<Tensor>>> DeviceSteps::step(const runtime::StepInputs& inputs) {
+std::string DeviceSteps::find_nonfinite(const std::vector<Tensor>& changes) const {
+  for (std::size_t c = 0; c < changes.size(); ++c) {
+    const Pack& pack = layout_.packs[changing_[c]];
+    if (!pack.use.update || variable::is_finite(changes[c])) continue;
+    std::int64_t first = 0;
+    for (std::size_t k = 0; k < pack.variables.size(); ++k) {
+      const bool is_whole = pack.variables.size() == 1;
+      if (is_whole || !variable::is_finite(changes[c].slice_rows(first, pack.sizes[k])))
+        return program_.variables[pack.variables[k]].name;
+      first += pack.sizes[k];
+    }
+  }
+  return "";
+}
+
+// All trained variables have a gradient in every step.
+bool DeviceSteps::waits() const {
+  if (!layout_.waiting) return false;
+  const auto trained = std::ranges::find_if(layout_.packs, [](const Pack& pack) { return pack.use.update != nullptr; });
+  return trained != layout_.packs.end() && trained->use.accumulated + 1 < program_.rules->steps_per_update();
+}
+
+Result<DeviceSteps::Done> DeviceSteps::step(const runtime::StepInputs& inputs) {
+  const bool looks = program_.rules && program_.rules->on_nonfinite() != variable::OnNonfinite::kApply;
   const std::size_t count = inputs.replicas.size(), all = state_.size();
   std::vector<DeviceBuffers> changes(count);
   std::vector<std::vector<Tensor>> metrics(count), host(count);
@@ -170,7 +193,7 @@ Result<std::vector<std::vector<Tensor>>> DeviceSteps::step(const runtime::StepIn
       for (const std::size_t i : compute.metrics) metrics[replica].push_back(TFD_TRY(results[i]->to_host()));
       for (const std::size_t i : compute.changes) {
         changes[replica].push_back(results[i]);
-        if (all > 1) host[replica].push_back(TFD_TRY(results[i]->to_host()));
+        if (all > 1 || looks) host[replica].push_back(TFD_TRY(results[i]->to_host()));
       }
       return {};
     }();
@@ -178,6 +201,10 @@ Result<std::vector<std::vector<Tensor>>> DeviceSteps::step(const runtime::StepIn
   TFD_TRY(first_error(done));
   std::vector<Tensor> reduced;
   if (all > 1) reduced = TFD_TRY(reduce(host, examples));
+  if (looks)
+    if (auto name = find_nonfinite(all > 1 ? reduced : host.front()); !name.empty())
+      return Done{std::move(metrics), std::move(name)};
+  host.clear();
   const std::vector<Tensor> scalars = update_scalars(layout_);
   done.assign(all, {});
   threads_.run(all, [&](std::size_t replica) {
@@ -189,9 +216,13 @@ Result<std::vector<std::vector<Tensor>>> DeviceSteps::step(const runtime::StepIn
     }();
   });
   TFD_TRY(first_error(done));
-  for (Pack& pack : layout_.packs)
-    if (pack.use.update) ++pack.use.updates;
-  return metrics;
+  const bool waited = waits();
+  for (Pack& pack : layout_.packs) {
+    if (!pack.use.update) continue;
+    pack.use.accumulated = waited ? pack.use.accumulated + 1 : 0;
+    if (!waited) ++pack.use.updates;
+  }
+  return Done{std::move(metrics)};
 }
 
 }  // namespace tfd::strategy

@@ -27,10 +27,14 @@ class DeviceSteps {
   /// What they are. The host's view of them: the devices' own memory where it can be read.
   Result<std::vector<variable::VariableState>> states() const;
 
+  struct Done {
+    std::vector<std::vector<tensor::Tensor>> metrics;  // scalars, of each replica that had data
+    /// Where the optimizer looks at gradients: the variable whose gradient wasn't finite. Then nothing was updated.
+    std::string nonfinite = {};
+  };
   /// A step: the changes of all replicas that have data, each as the binding or the variable's aggregation says, and
-  /// one update. The metrics' scalars of each of these replicas. Errors of the program's function, and of its data,
-  /// leave the variables as they were before it.
-  Result<std::vector<std::vector<tensor::Tensor>>> step(const runtime::StepInputs& inputs);
+  /// one update. Errors of the program's function leave the variables as they were before it.
+  Result<Done> step(const runtime::StepInputs& inputs);
 
  private:
   /// What one replica has on its device.
@@ -44,6 +48,9 @@ class DeviceSteps {
   Result<function::DeviceBuffers> compute(std::size_t replica, const runtime::StepInputs::Replica& inputs) const;
   Result<std::vector<tensor::Tensor>> reduce(const std::vector<std::vector<tensor::Tensor>>& changes,
                                              const std::vector<double>& examples) const;
+  /// The first variable with a gradient that isn't finite; empty: none.
+  std::string find_nonfinite(const std::vector<tensor::Tensor>& changes) const;
+  bool waits() const;
   Result<void> update(std::size_t replica, const function::DeviceBuffers& changes,
                       const std::vector<tensor::Tensor>& scalars);
 
@@ -53,7 +60,7 @@ class DeviceSteps {
   DeviceLayout layout_;
   std::vector<std::size_t> changing_;
   std::vector<Programs> computes_;  // by module of the function
-  Programs update_;
+  Programs update_, waiting_;
   std::vector<std::size_t> donated_;  // arguments of the update
   std::vector<Replica> state_;
   runtime::ReplicaThreads threads_;

@@ -103,11 +103,16 @@ Result<std::vector<runtime::Metric>> DeviceDriver::one_step() {
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
   const int most = elements == 0 ? 0 : elements_of_step(step_, elements, options_.replicas);
   const auto inputs = TFD_TRY(runner_->take_inputs(train_.function, step_, most));
-  const auto values = TFD_TRY(steps_->step(inputs), train_.function);
+  const auto done = TFD_TRY(steps_->step(inputs), train_.function);
+  if (!done.nonfinite.empty() && program_.rules->on_nonfinite() == variable::OnNonfinite::kStop)
+    return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", train_.function,
+                done.nonfinite, step_);
   ++iterations_;
+  if (!done.nonfinite.empty())
+    return std::vector<runtime::Metric>{{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
   runtime::MetricAccumulator sum;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    sum.add(TFD_TRY(runner_->metrics_of(train_.function, values[i], inputs.replicas[i].examples)));
+  for (std::size_t i = 0; i < done.metrics.size(); ++i)
+    sum.add(TFD_TRY(runner_->metrics_of(train_.function, done.metrics[i], inputs.replicas[i].examples)));
   return sum.parts();
 }
 

@@ -41,6 +41,7 @@ class GroupUpdate final : public DeviceUpdate {
   }
 
   const std::vector<Slot>& slots() const override { return slots_; }
+  const std::optional<std::string>& accumulator() const override { return s_.accumulator; }
   std::optional<double> clipnorm() const override { return s_.clipnorm; }
   std::optional<double> clipvalue() const override { return s_.clipvalue; }
 

@@ -25,6 +25,7 @@ struct GroupSettings {
   Schedule rate{0};
   std::int64_t accumulation = 1;  // gradients of an update: schedules count them
   double weight_decay = 0;
+  std::optional<std::string> accumulator = {};  // its slot, where there is more than one
   std::optional<Ema> ema = {};
   std::optional<double> clipnorm = {}, clipvalue = {};
 };

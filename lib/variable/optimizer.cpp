@@ -189,6 +189,7 @@ class RuleOptimizer final : public Optimizer {
   std::shared_ptr<const DeviceUpdate> make_update(const Group& group, bool decays) const {
     GroupSettings settings{.rule = group.rule, .rate = group.rate, .accumulation = s_.accumulation};
     if (decays) settings.weight_decay = group.weight_decay;
+    if (s_.accumulation > 1) settings.accumulator = std::string(kAccumulator);
     if (s_.use_ema) settings.ema = {std::string(kAverage), s_.ema_momentum, s_.ema_overwrite};
     if (!s_.global_clipnorm) settings.clipnorm = group.clipnorm;
     if (!s_.global_clipnorm) settings.clipvalue = group.clipvalue;

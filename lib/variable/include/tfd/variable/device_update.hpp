@@ -26,6 +26,8 @@ class DeviceUpdate {
 
   virtual ~DeviceUpdate() = default;
   virtual const std::vector<Slot>& slots() const = 0;
+  /// The slot, behind these, in which gradients are added up until there are as many as make an update.
+  virtual const std::optional<std::string>& accumulator() const = 0;
   /// What differs from update to update, of the one after so many: in that type of numbers, f32 or f64. As many for
   /// every update.
   virtual std::vector<double> scalars(std::int64_t updates, tensor::DType numbers) const = 0;
