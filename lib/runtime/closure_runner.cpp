@@ -115,15 +115,17 @@ Result<Tensor> bind_input(const program::InputBinding& input, const program::Pro
   return bind_source(input, context, spec.dtype);
 }
 
-/// The module that takes the inputs which aren't random; the first where none does.
-const hlo::Module& module_for(const program::FunctionDef& def, const std::vector<tensor::TensorSpec>& specs) {
-  for (const hlo::Module& module : def.modules) {
-    bool fits = true;
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      fits = fits && (def.inputs[i].kind == InputKind::kRng || module.signature.arguments[i].spec == specs[i]);
-    if (fits) return module;
+/// The position of the module that takes the inputs at these positions, but for random ones; the first where none does.
+std::size_t module_for(const program::FunctionDef& def, const std::vector<std::size_t>& inputs,
+                       const std::vector<tensor::TensorSpec>& specs) {
+  for (std::size_t m = 0; m < def.modules.size(); ++m) {
+    const auto& arguments = def.modules[m].signature.arguments;
+    if (std::ranges::all_of(inputs, [&](std::size_t i) {
+          return def.inputs[i].kind == InputKind::kRng || arguments[i].spec == specs[i];
+        }))
+      return m;
   }
-  return def.modules.front();
+  return 0;
 }
 
 }  // namespace
@@ -210,10 +212,6 @@ Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallCont
   std::size_t lookups = 0;
   const auto bind = [&](std::size_t i, const tensor::TensorSpec& wanted) -> Result<void> {
     const program::InputBinding& input = def.inputs[i];
-    if (!with_variables && input.kind == InputKind::kVariable) {
-      out.specs[i] = function.program->find_variable(input.name)->spec;
-      return {};
-    }
     out.values[i] = TFD_TRY(input.lookup.empty() ? bind_input(input, *function.program, context, wanted)
                                                  : bind_lookup(input, lookups++, context),
                             def.name);
@@ -221,18 +219,28 @@ Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallCont
     return {};
   };
   const auto is_random = [&](std::size_t i) { return def.inputs[i].kind == InputKind::kRng; };
-  const auto& parameters = def.modules.front().signature.arguments;
+  const auto& first = def.modules.front().signature.arguments;
+  for (std::size_t i = 0; with_variables && i < def.inputs.size(); ++i)
+    if (def.inputs[i].kind == InputKind::kVariable) TFD_TRY(bind(i, first[i].spec));
   bool has_random = false;
-  for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+  for (const std::size_t i : function.other_inputs) {
     has_random = has_random || is_random(i);
-    if (!is_random(i)) TFD_TRY(bind(i, parameters[i].spec));
+    if (!is_random(i)) TFD_TRY(bind(i, first[i].spec));
   }
+  out.module = module_for(def, function.other_inputs, out.specs);
   // Last, for their shape may be that of the batch.
-  const hlo::Module& module = has_random ? module_for(def, out.specs) : def.modules.front();
-  for (std::size_t i = 0; has_random && i < def.inputs.size(); ++i)
-    if (is_random(i)) TFD_TRY(bind(i, module.signature.arguments[i].spec));
-  if (def.kind == program::FunctionKind::kModule)  // of only one it says what doesn't fit as for several
-    out.module = static_cast<std::size_t>(TFD_TRY(program::choose_module(def, out.specs)) - def.modules.data());
+  for (const std::size_t i : function.other_inputs)
+    if (has_random && is_random(i)) TFD_TRY(bind(i, def.modules[out.module].signature.arguments[i].spec));
+  if (def.kind != program::FunctionKind::kModule) return out;
+  const auto& arguments = def.modules[out.module].signature.arguments;
+  const auto fits = [&](std::size_t i) { return arguments[i].spec == out.specs[i]; };
+  if (!with_variables) {  // which the program was checked for
+    if (std::ranges::all_of(function.other_inputs, fits)) return out;
+    for (std::size_t i = 0; i < def.inputs.size(); ++i)
+      if (def.inputs[i].kind == InputKind::kVariable) out.specs[i] = first[i].spec;
+  }
+  // Of only one it says what doesn't fit as for several.
+  out.module = static_cast<std::size_t>(TFD_TRY(program::choose_module(def, out.specs)) - def.modules.data());
   return out;
 }
 

@@ -67,6 +67,8 @@ Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program prog
     if (variable.per_worker) out->per_worker_.insert(variable.name);
   for (const program::FunctionDef& def : out->program_.functions) {
     CompiledFunction compiled{&def, {}, &out->program_, def.variables_read(), update_rules_of(out->program_, def)};
+    for (std::size_t i = 0; i < def.inputs.size(); ++i)
+      if (def.inputs[i].kind != program::InputKind::kVariable) compiled.other_inputs.push_back(i);
     if (!left_out.contains(def.name))
       for (const hlo::Module& module : def.modules)
         compiled.variants.push_back(TFD_TRY(maker.make(def, module), "functions." + def.name));

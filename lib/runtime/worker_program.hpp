@@ -29,6 +29,7 @@ struct CompiledFunction {
   const program::Program* program = nullptr;                           // that it belongs to
   std::vector<std::string> variables_read;                             // as the definition says
   std::vector<UpdateRule> updates;                                     // one for each that it makes
+  std::vector<std::size_t> other_inputs = {};                          // positions of those that are no variables
 
   /// The variant that takes arguments of these shapes, on this device. kInvalidArgument names the batch size that is
   /// missing.
