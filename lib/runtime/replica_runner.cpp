@@ -13,7 +13,8 @@ class Runner final : public ReplicaRunner {
         part_{options.input.pipelines, options.input.id},
         order_(options.order),
         steps_(*program_, std::move(copies),
-               {options.replicas, static_cast<std::uint32_t>(options.input.id * options.replicas), options.look_up}) {}
+               {options.replicas, static_cast<std::uint32_t>(options.input.id * options.replicas), options.look_up,
+                options.input.pipelines == 1}) {}
 
   Result<StepOutcome> step(const std::string& name, const VariableValues& variables, std::int64_t step,
                            int most_elements) override {

@@ -37,8 +37,8 @@ void wait_for_change(const std::atomic<std::uint32_t>& number, std::uint32_t fro
 
 }  // namespace
 
-ReplicaThreads::ReplicaThreads(int replicas)
-    : most_(static_cast<std::size_t>(replicas)), looks_out_(replicas <= usable_cpus()) {}
+ReplicaThreads::ReplicaThreads(int replicas, bool is_alone)
+    : most_(static_cast<std::size_t>(replicas)), looks_out_(is_alone && replicas <= usable_cpus()) {}
 
 ReplicaThreads::~ReplicaThreads() {
   left_ = kEnd;

@@ -23,6 +23,7 @@ struct StepOptions {
   int replicas = 1;                 // of this process
   std::uint32_t first_replica = 0;  // of this process among those that draw random numbers of the same step
   LookUpRows look_up = {};          // of tables that aren't among the variables of a call
+  bool is_alone = false;            // as ReplicaThreads has it
 };
 
 /// What a step has done; nothing is applied yet.

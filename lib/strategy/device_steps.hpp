@@ -20,7 +20,7 @@ class DeviceSteps {
  public:
   /// Replica i runs on the engine's device i. `program` outlives it.
   DeviceSteps(const program::Program& program, std::shared_ptr<function::Engine> engine, int replicas)
-      : program_(program), engine_(std::move(engine)), replicas_(replicas), threads_(replicas) {}
+      : program_(program), engine_(std::move(engine)), replicas_(replicas), threads_(replicas, true) {}
 
   /// The variables become these, in the program's order: compiled is what hasn't been compiled for them.
   Result<void> load(std::vector<variable::VariableState> states);

@@ -2,7 +2,10 @@
 //
 // A worker with several devices: a step runs as one replica on each, and becomes one update.
 #include <array>
+#include <atomic>
 #include <barrier>
+#include <chrono>
+#include <thread>
 
 #include "replicas.hpp"
 #include "small_cluster.hpp"
@@ -190,12 +193,17 @@ TEST_CASE("replicas: rows of a table that several replicas want are added up, or
 }
 
 TEST_CASE("replicas: their threads run what each of many steps has, once, and at the same time") {
-  ReplicaThreads threads(3);
-  std::array<std::atomic<int>, 3> runs{};
-  for (std::size_t step = 0; step < 999; ++step) threads.run(1 + step % 3, [&](std::size_t i) { ++runs[i]; });
-  CHECK(runs[0] == 999);
-  CHECK(runs[1] == 666);
-  CHECK(runs[2] == 333);
-  std::barrier meeting(3);
-  threads.run(3, [&](std::size_t) { meeting.arrive_and_wait(); });
+  for (const bool is_alone : {false, true})
+    for (const std::size_t count : {2, 3}) {  // as many as there are CPUs, at least on some machines, and more
+      ReplicaThreads threads(static_cast<int>(count), is_alone);
+      std::array<std::atomic<int>, 3> runs{};
+      for (std::size_t step = 0; step < 999; ++step) threads.run(1 + step % count, [&](std::size_t i) { ++runs[i]; });
+      CHECK(runs[0] == 999);
+      CHECK(runs[1] == (count == 2 ? 499 : 666));
+      CHECK(runs[2] == (count == 2 ? 0 : 333));
+      std::barrier meeting(static_cast<std::ptrdiff_t>(count));
+      threads.run(count, [&](std::size_t) { meeting.arrive_and_wait(); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // asleep, or about to be: both are woken
+      threads.run(count, [&](std::size_t) { meeting.arrive_and_wait(); });
+    }
 }

@@ -11,12 +11,13 @@
 
 namespace tfd::runtime {
 
-/// The threads that replicas run on beside the caller's own; they are started by the first step that needs them. Where
-/// each has a CPU of its own they look out for the next step for a moment before they sleep, for waking one up takes as
-/// long as a short step. Whoever is awake takes the next replica.
+/// The threads that replicas run on beside the caller's own; they are started by the first step that needs them.
+/// Whoever is awake takes the next replica.
 class ReplicaThreads {
  public:
-  explicit ReplicaThreads(int replicas);
+  /// `is_alone`: no other process of the training is on this host. Then, where each has a CPU of its own, they look out
+  /// for the next step for a moment before they sleep: waking one up takes as long as a short step.
+  ReplicaThreads(int replicas, bool is_alone);
   ~ReplicaThreads();
   ReplicaThreads(const ReplicaThreads&) = delete;
   ReplicaThreads& operator=(const ReplicaThreads&) = delete;
