@@ -142,7 +142,7 @@ Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& progra
 }
 
 Result<const hlo::Module*> choose_module(const FunctionDef& function,
-                                              const std::vector<tensor::TensorSpec>& arguments) {
+                                         const std::vector<tensor::TensorSpec>& arguments) {
   for (const hlo::Module& module : function.modules)
     if (fits(module, arguments)) return &module;
   const auto& parameters = function.modules.front().signature.arguments;

@@ -57,7 +57,7 @@ struct FunctionDraft {
 // functions.cpp
 /// With `platforms` as those that a module of several is for.
 Result<hlo::Module> read_module(const Node& node, const std::vector<std::string>& platforms,
-                                     const FileReader& read_file, std::map<std::string, std::string>& files);
+                                const FileReader& read_file, std::map<std::string, std::string>& files);
 /// "platforms" of a function, or of an optimizer that is a module; empty where it isn't there.
 Result<std::vector<std::string>> parse_platforms(const Node& owner);
 /// An object of the keys that a function of its kind has.

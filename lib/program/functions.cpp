@@ -26,8 +26,7 @@ Result<void> check_alike(const hlo::Module& first, const hlo::Module& other, con
 }
 
 Result<std::vector<hlo::Module>> parse_modules(const Node& node, const std::vector<std::string>& platforms,
-                                                    const FileReader& read_file,
-                                                    std::map<std::string, std::string>& files) {
+                                               const FileReader& read_file, std::map<std::string, std::string>& files) {
   if (!node.is_text() && !node.is_list()) return node.fail_type("a path or a list of paths");
   std::vector<hlo::Module> modules;
   if (node.is_text()) {
@@ -58,9 +57,8 @@ std::string count_groups(const Node& bindings, std::string_view key, const std::
 }
 
 /// An object by the module's own names for its arguments.
-Result<void> bind_by_name(const Node& node, const std::vector<hlo::Parameter>& arguments,
-                          const std::string& signature, const std::vector<VariableDef>& variables,
-                          FunctionDraft& draft) {
+Result<void> bind_by_name(const Node& node, const std::vector<hlo::Parameter>& arguments, const std::string& signature,
+                          const std::vector<VariableDef>& variables, FunctionDraft& draft) {
   std::vector<std::string> names;
   for (const hlo::Parameter& argument : arguments) names.push_back(argument.name);
   const std::set<std::string_view> known(names.begin(), names.end());
@@ -177,7 +175,7 @@ Result<std::vector<std::string>> parse_platforms(const Node& owner) {
 }
 
 Result<hlo::Module> read_module(const Node& node, const std::vector<std::string>& platforms,
-                                     const FileReader& read_file, std::map<std::string, std::string>& files) {
+                                const FileReader& read_file, std::map<std::string, std::string>& files) {
   const std::string path = TFD_TRY(node.text());
   std::string code = TFD_TRY(read_file(path), node.path());
   std::optional<std::string> sidecar;

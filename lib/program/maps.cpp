@@ -39,12 +39,11 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const std::size_t at = TFD_TRY(find_field(function, i, input));
     const data::FieldSpec& field = input[at];
-    const bool fits =
-        std::any_of(function.modules.begin(), function.modules.end(), [&](const hlo::Module& module) {
-          const tensor::TensorSpec& spec = module.signature.arguments[i].spec;
-          return fits_but_for_batch(field, spec) &&
-                 (field.shape.empty() || field.shape[0] < 0 || field.shape[0] == spec.shape[0]);
-        });
+    const bool fits = std::any_of(function.modules.begin(), function.modules.end(), [&](const hlo::Module& module) {
+      const tensor::TensorSpec& spec = module.signature.arguments[i].spec;
+      return fits_but_for_batch(field, spec) &&
+             (field.shape.empty() || field.shape[0] < 0 || field.shape[0] == spec.shape[0]);
+    });
     if (!fits)
       return fail(Code::kInvalidArgument, "function '{}': field '{}' is {}, but argument '{}' is {}", function.name,
                   field.name, format_field(field), function.modules.front().signature.arguments[i].name,

@@ -157,8 +157,7 @@ std::shared_ptr<const variable::Optimizer> make_module_optimizer(
 Result<std::shared_ptr<const variable::Optimizer>> compile_rules(const Program& program, const CompileModule& compile) {
   if (!program.update) return program.rules;
   ModuleOptimizer::Functions functions;
-  for (const hlo::Module& module : program.update->modules)
-    functions.push_back(TFD_TRY(compile(module), "optimizer"));
+  for (const hlo::Module& module : program.update->modules) functions.push_back(TFD_TRY(compile(module), "optimizer"));
   const auto& plain = static_cast<const ModuleOptimizer&>(*program.rules);
   return std::make_shared<ModuleOptimizer>(*program.update, plain.common(), std::move(functions));
 }

@@ -27,7 +27,7 @@ Result<hlo::Parameter> parse_parameter(const Node& node, std::string name) {
 }
 
 Result<std::vector<hlo::Parameter>> parse_parameters(const Node& function, std::string_view key,
-                                                          std::string_view stem) {
+                                                     std::string_view stem) {
   std::vector<hlo::Parameter> out;
   const auto node = function.find(key);
   if (!node) return out;

@@ -86,8 +86,7 @@ bool splits_its_data(const Node& root, const std::string& function) {
 std::vector<FunctionDraft> parse_functions(const Node& node, const FileReader& reader, Program& program,
                                            Problems& problems) {
   std::vector<FunctionDraft> drafts;
-  if (!problems.check(node, {""}, node.is_object() ? Result<void>() : node.fail_type("an object")))
-    return drafts;
+  if (!problems.check(node, {""}, node.is_object() ? Result<void>() : node.fail_type("an object"))) return drafts;
   for (const auto& [name, child] : node.members()) {
     if (!problems.check_form({mention_of(name)}, check_function_keys(child))) continue;
     if (auto draft = problems.keep(child, {mention_of(name)},

@@ -127,8 +127,7 @@ Result<void> check_shardings(const FunctionDraft& draft, int logical_devices) {
   for (std::size_t i = 0; i < def.outputs.size(); ++i) {
     if (!def.outputs[i].sharding) continue;
     all.push_back(TFD_TRY(stated(def.outputs[i].sharding, draft.outputs[i])));
-    for (const hlo::Module& module : def.modules)
-      TFD_TRY(check_shape(all.back(), module.signature.results[i], module));
+    for (const hlo::Module& module : def.modules) TFD_TRY(check_shape(all.back(), module.signature.results[i], module));
   }
   const std::int64_t needed = TFD_TRY(count_devices(all));
   if (needed <= logical_devices) return {};

@@ -9,7 +9,10 @@
 namespace tfd::runtime {
 
 StepRunner::StepRunner(WorkerProgram& program, ReplicaCopies copies, StepOptions options)
-    : program_(program), copies_(std::move(copies)), options_(std::move(options)), threads_(options_.replicas, options_.is_alone) {}
+    : program_(program),
+      copies_(std::move(copies)),
+      options_(std::move(options)),
+      threads_(options_.replicas, options_.is_alone) {}
 
 double StepRunner::learning_rate_of(std::int64_t step) const {
   const auto& rules = program_.program().rules;

@@ -345,7 +345,6 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
 
 /// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is
 /// missing: "eval_step: no module accepts batch size 40 (available: 64 and 1): argument 2 (x) is f32[40, 8]".
-Result<const hlo::Module*> choose_module(const FunctionDef& function,
-                                              const std::vector<tensor::TensorSpec>& arguments);
+Result<const hlo::Module*> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments);
 
 }  // namespace tfd::program
