@@ -83,12 +83,12 @@ train() {
   event '.event == "worker" and .state == "lost"'
   SECONDS=0
   kill -TERM "$COORDINATOR"
-  event '.event == "checkpoint"'
+  event '.event == "end" and .reason == "interrupted"'
   local step
   step=$(jq .step <<<"$EVENT")
-  event ".event == \"end\" and .reason == \"interrupted\" and .step == $step"
   coordinator_ends 75
   [ "$SECONDS" -lt 30 ]
+  [ -e "ck/step-$(printf %08d "$step").safetensors" ] # now, or just before the workers died
   kill -CONT "$SERVE"
   coordinate program.json --cluster spec.json --set "train.steps=$((step + 500))"
   event ".event == \"start\" and .step == $step"
