@@ -20,8 +20,6 @@ using tensor::TensorSpec;
 
 constexpr std::int64_t kSmall = 16'384;  // elements: larger ones gain nothing, and would be copied out of a vector
 
-DType numbers_of(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
-
 bool changes_variable(OutputKind kind) { return kind != OutputKind::kResult && kind != OutputKind::kMetric; }
 
 std::vector<VariableUse> uses_of(const program::Program& program, const program::FunctionDef& function,
@@ -160,8 +158,8 @@ DeviceLayout::Compute compute_as_is(const program::Program& program, const progr
 std::vector<DType> dtypes_of_numbers(const std::vector<Pack>& packs) {
   std::vector<DType> out;
   for (const DType dtype : {DType::kF32, DType::kF64})
-    if (std::ranges::any_of(packs,
-                            [&](const Pack& one) { return one.use.update && numbers_of(one.spec.dtype) == dtype; }))
+    if (std::ranges::any_of(
+            packs, [&](const Pack& one) { return one.use.update && variable::number_dtype(one.spec.dtype) == dtype; }))
       out.push_back(dtype);
   return out;
 }
@@ -173,13 +171,13 @@ class Scalars {
     for (const DType dtype : dtypes_of_numbers(packs)) {
       std::int64_t count = 0;
       for (const Pack& one : packs)
-        if (one.use.update && numbers_of(one.spec.dtype) == dtype)
+        if (one.use.update && variable::number_dtype(one.spec.dtype) == dtype)
           count += static_cast<std::int64_t>(one.use.update->scalars(one.use.updates, dtype).size());
       vectors_[dtype] = builder.argument(fmt::format("scalars_{}", tensor::dtype_name(dtype)), {dtype, {count}});
     }
   }
   std::vector<Value> take(const Pack& pack) {
-    const DType dtype = numbers_of(pack.spec.dtype);
+    const DType dtype = variable::number_dtype(pack.spec.dtype);
     std::vector<Value> out(pack.use.update->scalars(pack.use.updates, dtype).size());
     for (Value& one : out) one = builder_.element(vectors_.at(dtype), next_[dtype]++);
     return out;
@@ -218,7 +216,7 @@ void write_gradients(Builder& builder, const program::Program& program, const De
   std::vector<variable::DeviceGradient> gradients;
   for (Changed& one : all) {
     if (!one.pack->use.update) continue;
-    one.change = hlo::convert(one.change, numbers_of(one.pack->spec.dtype));
+    one.change = hlo::convert(one.change, variable::number_dtype(one.pack->spec.dtype));
     if (one.pack->use.update->accumulator()) accumulate(builder, one, program.rules->steps_per_update(), waits);
     gradients.push_back({one.change, one.pack->use.update, one.pack->sizes});
   }
@@ -246,7 +244,7 @@ hlo::Module write_update(const program::Program& program, const DeviceLayout& la
   for (Changed& one : all)
     for (std::size_t i = 0; i < one.pack->slot_names().size(); ++i)
       one.slots.push_back(
-          builder.argument("slot", {numbers_of(one.pack->spec.dtype), one.pack->spec.shape}, results++));
+          builder.argument("slot", {variable::number_dtype(one.pack->spec.dtype), one.pack->spec.shape}, results++));
   for (Changed& one : all) one.change = builder.argument("change", one.pack->spec);
   write_gradients(builder, program, layout, all, waits);
   std::vector<std::pair<std::string, Value>> returned;
@@ -323,7 +321,7 @@ std::vector<tensor::Tensor> update_scalars(const DeviceLayout& layout) {
   for (const DType dtype : dtypes_of_numbers(layout.packs)) {
     std::vector<double> all;
     for (const Pack& one : layout.packs) {
-      if (!one.use.update || numbers_of(one.spec.dtype) != dtype) continue;
+      if (!one.use.update || variable::number_dtype(one.spec.dtype) != dtype) continue;
       const auto own = one.use.update->scalars(one.use.updates, dtype);
       all.insert(all.end(), own.begin(), own.end());
     }

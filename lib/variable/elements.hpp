@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tfd/tensor/tensor.hpp"
+#include "tfd/variable/device_update.hpp"
 
 namespace tfd::variable {
 
@@ -92,10 +93,6 @@ N divide(N a, N b) {
     return static_cast<N>(a / b);
 }
 
-/// What is calculated with: f32 for f16 and bf16, else the dtype itself.
-constexpr tensor::DType number_dtype(tensor::DType dtype) {
-  return dtype == tensor::DType::kF16 || dtype == tensor::DType::kBF16 ? tensor::DType::kF32 : dtype;
-}
 /// f16 and bf16 as f32; shared where it is that already.
 tensor::Tensor widened(const tensor::Tensor& value);
 /// f32 as f16 or bf16, rounded to nearest, ties to even; shared where it has that dtype already.

@@ -3,8 +3,8 @@
 //
 // The update of variables that share their settings, as operations of a module: what Optimizer::apply() does on the
 // host, from the same formulas. Every element is by itself, so that variables may lie one behind the other in a vector.
-// Values are of the dtype of the variable, gradients and slots of the numbers that are calculated with: f32 for f16 and
-// bf16, else the dtype itself. Thread rule: immutable and thread-safe; the values are their builder's.
+// Values are of the dtype of the variable, gradients and slots of the numbers that are calculated with
+// (number_dtype()). Thread rule: immutable and thread-safe; the values are their builder's.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +16,11 @@
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::variable {
+
+/// What is calculated with: f32 for f16 and bf16, else the dtype itself.
+constexpr tensor::DType number_dtype(tensor::DType dtype) {
+  return dtype == tensor::DType::kF16 || dtype == tensor::DType::kBF16 ? tensor::DType::kF32 : dtype;
+}
 
 class DeviceUpdate {
  public:
