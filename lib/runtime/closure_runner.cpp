@@ -222,15 +222,12 @@ Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallCont
   const auto& first = def.modules.front().signature.arguments;
   for (std::size_t i = 0; with_variables && i < def.inputs.size(); ++i)
     if (def.inputs[i].kind == InputKind::kVariable) TFD_TRY(bind(i, first[i].spec));
-  bool has_random = false;
-  for (const std::size_t i : function.other_inputs) {
-    has_random = has_random || is_random(i);
+  for (const std::size_t i : function.other_inputs)
     if (!is_random(i)) TFD_TRY(bind(i, first[i].spec));
-  }
   out.module = module_for(def, function.other_inputs, out.specs);
   // Last, for their shape may be that of the batch.
   for (const std::size_t i : function.other_inputs)
-    if (has_random && is_random(i)) TFD_TRY(bind(i, def.modules[out.module].signature.arguments[i].spec));
+    if (is_random(i)) TFD_TRY(bind(i, def.modules[out.module].signature.arguments[i].spec));
   if (def.kind != program::FunctionKind::kModule) return out;
   const auto& arguments = def.modules[out.module].signature.arguments;
   const auto fits = [&](std::size_t i) { return arguments[i].spec == out.specs[i]; };
