@@ -4,6 +4,7 @@
 // The PJRT plug-in of a tool, by the environment that it was started with; and the one place that writes into the
 // process's own environment: XLA reads that by itself when it is loaded, and nobody can hand it anything instead.
 // Thread rule: plain functions; keep_plugins_quiet() before there are other threads.
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -35,10 +36,9 @@ inline Result<function::DeviceChoice> choose_devices(const Environment& env, con
   if (!choice) return fail(Code::kUsage, "--devices {}", choice.error().message);
   if (!choice->positions.empty()) return choice;
   const auto all = TFD_TRY(function::list_devices(TFD_TRY(function::find_plugin(env))));
-  for (const function::DeviceInfo& one : all)
-    if (one.process_index == all.front().process_index)
-      choice->positions.push_back(static_cast<int>(choice->positions.size()));
-  if (choice->positions.empty()) return fail(Code::kFailedPrecondition, "--devices {}: the plug-in has none", text);
+  if (all.empty()) return fail(Code::kFailedPrecondition, "--devices {}: the plug-in has none", text);
+  const auto own = std::ranges::count(all, all.front().process_index, &function::DeviceInfo::process_index);
+  choice->positions = function::first_devices(static_cast<int>(own)).positions;
   return choice;
 }
 

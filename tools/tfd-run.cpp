@@ -126,9 +126,8 @@ bool is_of_one_host(const Asked& a) {
 Result<function::DeviceChoice> find_devices(const Asked& a, const cli::Io& io) {
   keep_plugins_quiet();  // which may be asked for its devices
   if (a.strategy == kTpu) return run::choose_tpu_devices(a.tpu, io.env);
-  function::DeviceChoice choice;
-  if (!a.devices.empty()) choice = TFD_TRY(choose_devices(io.env, a.devices));
-  for (int i = 0; a.devices.empty() && i < std::max(a.replicas, 1); ++i) choice.positions.push_back(i);
+  const auto choice =
+      a.devices.empty() ? function::first_devices(std::max(a.replicas, 1)) : TFD_TRY(choose_devices(io.env, a.devices));
   if (a.strategy == kOneDevice && choice.positions.size() > 1)
     return fail(Code::kUsage, "{} {}: --strategy one-device has one replica",
                 a.devices.empty() ? "--replicas" : "--devices",

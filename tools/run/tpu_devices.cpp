@@ -74,14 +74,13 @@ Result<function::DeviceChoice> choose_tpu_devices(const TpuOptions& options, con
   if (topology.num_tasks() != 1)
     return fail(Code::kUnimplemented, "a TPU system of {} hosts: only those of one host are there yet",
                 topology.num_tasks());
-  function::DeviceChoice choice;
   const bool takes_all = options.assignment.empty() && options.computation_shape.empty() && options.num_replicas == 0;
-  for (int i = 0; takes_all && i < topology.num_devices_per_task(); ++i) choice.positions.push_back(i);
-  if (takes_all) return choice;
+  if (takes_all) return function::first_devices(topology.num_devices_per_task());
   const auto assignment = TFD_TRY(find_assignment(options, std::move(topology)));
   if (assignment.num_cores_per_replica() != 1)
     return fail(Code::kUnimplemented, "replicas of {} cores: only those of one core are there yet",
                 assignment.num_cores_per_replica());
+  function::DeviceChoice choice;
   for (int replica = 0; replica < assignment.num_replicas(); ++replica) {
     const int ordinal = TFD_TRY(assignment.ordinal(replica, 0));
     if (std::ranges::find(choice.positions, ordinal) != choice.positions.end())

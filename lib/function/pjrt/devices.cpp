@@ -45,15 +45,18 @@ Result<void> add_device(std::string_view text, DeviceChoice& choice) {
 
 }  // namespace
 
-Result<DeviceChoice> parse_device_choice(std::string_view text) {
+DeviceChoice first_devices(int count) {
   DeviceChoice choice;
-  const bool is_count = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!is_count) {
-    for (const std::string& one : split(text, ',')) TFD_TRY(add_device(one, choice));
-    return choice;
-  }
-  choice.positions.resize(static_cast<std::size_t>(TFD_TRY(parse_integer(text, 1, kMostDevices))));
+  choice.positions.resize(static_cast<std::size_t>(count));
   std::iota(choice.positions.begin(), choice.positions.end(), 0);
+  return choice;
+}
+
+Result<DeviceChoice> parse_device_choice(std::string_view text) {
+  const bool is_count = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (is_count) return first_devices(static_cast<int>(TFD_TRY(parse_integer(text, 1, kMostDevices))));
+  DeviceChoice choice;
+  for (const std::string& one : split(text, ',')) TFD_TRY(add_device(one, choice));
   return choice;
 }
 

@@ -186,8 +186,8 @@ Result<std::vector<std::shared_ptr<Function>>> Engine::compile_for_devices(const
 
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   if (options.device_count < 1) return fail(Code::kInvalidArgument, "an engine with {} devices", options.device_count);
-  std::vector<int> positions = options.positions;
-  for (int i = 0; options.positions.empty() && i < options.device_count; ++i) positions.push_back(i);
+  const std::vector<int> positions =
+      options.positions.empty() ? first_devices(options.device_count).positions : options.positions;
   const Api api = TFD_TRY(Api::load(options.plugin));
   auto client = TFD_TRY(Client::make(api, positions), "the PJRT plug-in " + options.plugin);
   if (!is_of_kind(client->platform(), options.device_kind))

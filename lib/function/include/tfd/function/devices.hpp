@@ -22,6 +22,8 @@ struct DeviceChoice {
   std::string kind = {};            // "cpu", "gpu", "tpu"; empty: whatever the plug-in is for
   std::vector<int> positions = {};  // among those of this process; empty: all of them
 };
+/// The first so many, of whatever the plug-in is for.
+DeviceChoice first_devices(int count);
 /// "2" (the first two), "gpu:all", "cpu:0,cpu:1". kInvalidArgument: none of these, several kinds, a device twice, or
 /// all of a CPU's, which has as many as one asks for.
 Result<DeviceChoice> parse_device_choice(std::string_view text);
