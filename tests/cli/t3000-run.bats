@@ -53,17 +53,9 @@ teardown() { run_teardown; }
 }
 
 @test "run: mirrored runs a function on every device, each with its rows of a batch" {
-  cat >twice.mlir <<'MLIR'
-module @twice {
-  func.func public @main(%x: tensor<1xi64>) -> tensor<1xi64> {
-    %y = stablehlo.add %x, %x : tensor<1xi64>
-    return %y : tensor<1xi64>
-  }
-}
-MLIR
-  echo '{"v": 1, "functions": {"replica_fn": {"module": "twice.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]}}}' >twice.json
-  run -0 --separate-stderr timeout 60 tfd-run --strategy mirrored --function replica_fn --dataset '[{"range":4},{"batch":2}]' \
-    --devices cpu:0,cpu:1 twice.json </dev/null
+  doubling_program
+  run -0 --separate-stderr timeout 60 tfd-run --strategy mirrored --function double --dataset '[{"range":4},{"batch":2}]' \
+    --devices cpu:0,cpu:1 program.json </dev/null
   [ "$output" = '{"0":[0],"1":[2]}
 {"0":[4],"1":[6]}' ]
 }
