@@ -25,6 +25,8 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   options.cache_directory = function::find_cache_directory(env);
   options.xla_flags = env.get("XLA_FLAGS");
   options.positions = devices.positions;
+  options.logical_devices = devices.logical_devices;
+  options.spmd = devices.spmd;
   options.device_kind = devices.kind;
   return function::make_engine(options);
 }

@@ -5,8 +5,11 @@
 
 #include "key_option.hpp"
 #include "plugin_options.hpp"
+#include "run/predictions.hpp"
 #include "run/tpu_devices.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
 #include "tfd/strategy/device_training.hpp"
@@ -36,8 +39,11 @@ struct Asked {
   std::string devices;   // of the replicas
   run::TpuOptions tpu;
   std::string function;
+  std::string predict;  // the function
+  std::string output;   // of --predict
   std::string dataset;
   std::string reduce;
+  std::string axis;  // of --reduce: one, or several with commas
   std::optional<std::int64_t> gather;
   bool untrained = false;
 };
@@ -83,19 +89,35 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "FILE",
        .help = "With --strategy tpu: the cores of each replica, [[[x, y, z, core]], …] in JSON",
        .target = &a.tpu.assignment},
+      {.names = "--spmd",
+       .help = "With --strategy tpu: partition functions over the cores of a replica, as their shardings say",
+       .target = &a.tpu.spmd},
       {.names = "--function",
        .placeholder = "NAME",
        .help = "Instead of training: run this function for every element, and print what each replica returns",
        .target = &a.function},
+      {.names = "--predict",
+       .placeholder = "NAME",
+       .help = "Instead of training: run this function over a dataset, and print its results, a line per example",
+       .target = &a.predict},
+      {.names = "--output",
+       .placeholder = "FILE",
+       .help = "With --predict: write the results there: .npy (one result) or .jsonl",
+       .target = &a.output,
+       .shown_default = "stdout, as .jsonl"},
       {.names = "--dataset",
        .placeholder = "NAME|JSON",
-       .help = "With --function: where its arguments come from, a dataset of the program or a pipeline",
+       .help = "With --function and --predict: where its arguments come from, a dataset of the program or a pipeline",
        .target = &a.dataset},
       {.names = "--reduce",
        .placeholder = "HOW",
        .help = "With --function: combine what the replicas return into one value, element by element",
        .target = &a.reduce,
        .choices = {"mean", "sum"}},
+      {.names = "--axis",
+       .placeholder = "AXIS[,…]",
+       .help = "With --reduce: over this axis of each replica first; -1 is the last",
+       .target = &a.axis},
       {.names = "--gather",
        .placeholder = "AXIS",
        .help = "With --function: concatenate what the replicas return along this axis",
@@ -103,7 +125,7 @@ std::vector<cli::Option> options(Asked& a) {
        .least = 0,
        .most = 32},
       {.names = "--untrained",
-       .help = "With --function: use the initial values of the variables, whatever checkpoints there are",
+       .help = "With --function and --predict: use the initial values of the variables, whatever checkpoints there are",
        .target = &a.untrained},
   };
   return training::options(
@@ -168,11 +190,22 @@ Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster
   return with;
 }
 
+Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
+  std::vector<std::int64_t> axes;
+  for (const std::string& one : split(text, ',')) {
+    const auto axis = parse_integer(one, -32, 32);
+    if (!axis) return fail(Code::kUsage, "--axis {}: must be a number, or several such as 0,1", printable(text));
+    axes.push_back(*axis);
+  }
+  return axes;
+}
+
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
                          const function::DeviceChoice& devices, const strategy::ParameterServerStrategy& strategy,
                          cli::Io& io) {
   strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
-  if (!a.reduce.empty()) request.combine.reduce = a.reduce == "sum" ? program::Reduce::kSum : program::Reduce::kMean;
+  if (!a.reduce.empty()) request.combine.reduce = TFD_TRY(strategy::parse_reduce(a.reduce));
+  if (!a.axis.empty()) request.combine.axes = TFD_TRY(parse_axes(a.axis));
   request.untrained = a.untrained;
   if (a.dataset.starts_with('[')) {
     request.dataset = "--dataset";
@@ -184,14 +217,24 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   cli::Progress progress(io, std::string(kTool), 0);
   auto with = TFD_TRY(worker_options(a, config, devices, io, *signals));
   training::connect_sinks(with.train, a.common, progress, io);
+  auto predictions = TFD_TRY(run::Predictions::make(a.output, with.train.write_event));
+  if (!a.predict.empty())
+    request.predict = [&](const std::vector<tensor::Tensor>& results) { return predictions.add(results); };
   const auto summary = TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
   progress.finish();
+  if (!a.predict.empty() && summary.reason != "interrupted") {
+    TFD_TRY(predictions.finish());
+    if (!a.output.empty())
+      say(io, fmt::format("{} written to {}", counted(static_cast<std::uint64_t>(predictions.count()), "prediction"),
+                          printable(a.output)));
+  }
   return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
 
 /// Why the variables of a training in this process aren't on its devices.
-std::optional<std::string> why_on_host(const Asked& a, const program::Program& program, int replicas) {
+std::optional<std::string> why_on_host(const Asked& a, const program::Program& program, int replicas, int cores) {
   if (a.strategy == kCentralStorage) return "--strategy central-storage";
+  if (cores > 1) return fmt::format("replicas of {} cores", cores);
   return strategy::why_not_on_devices(program, replicas);
 }
 
@@ -207,8 +250,8 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   ending.evaluates = strategy.is_evaluator();
   ending.joins = !strategy.should_checkpoint();
   ending.command = strategy::command_to_continue(*program.train, with.train);
-  const int replicas = static_cast<int>(devices.positions.size());
-  const auto why_not = strategy.is_local() ? why_on_host(a, program, replicas) : "a cluster";
+  const int replicas = devices.replicas();
+  const auto why_not = strategy.is_local() ? why_on_host(a, program, replicas, devices.logical_devices) : "a cluster";
   if (strategy.is_local() && why_not) io.log.info("the variables are on the host: {}", *why_not);
   const auto summary =
       why_not ? TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)))
@@ -244,7 +287,8 @@ Result<void> check_options(const Asked& a) {
   if (a.replicas > 0 && !a.devices.empty()) return fail(Code::kUsage, "--replicas and --devices exclude each other");
   if (a.strategy != kTpu && !a.tpu.empty())
     return fail(Code::kUsage,
-                "--topology, --num-replicas, --computation-shape and --device-assignment are for --strategy tpu");
+                "--topology, --num-replicas, --computation-shape, --device-assignment and --spmd are for --strategy "
+                "tpu");
   if (a.strategy == kTpu && (a.replicas > 0 || !a.devices.empty()))
     return fail(Code::kUsage, "--strategy tpu: {} is for other strategies; it has --num-replicas",
                 a.replicas > 0 ? "--replicas" : "--devices");
@@ -252,23 +296,33 @@ Result<void> check_options(const Asked& a) {
   if (is_of_one_host(a) && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
     return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",
                 a.strategy);
-  if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function");
+  if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");
   if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
+  if (a.reduce.empty() && !a.axis.empty()) return fail(Code::kUsage, "--axis is for --reduce");
   if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
-  if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function");
+  if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function and --predict");
+  if (a.predict.empty() && !a.output.empty()) return fail(Code::kUsage, "--output is for --predict");
+  if (!a.predict.empty() && (!a.reduce.empty() || a.gather))
+    return fail(Code::kUsage, "--predict writes what each example gives: it takes no --reduce or --gather");
   if (a.untrained && !a.common.checkpoint.empty())
     return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
   if (!a.function.empty() && a.common.start_over)
-    return fail(Code::kUsage, "--start-over only applies to a training, not to --function");
+    return fail(Code::kUsage, "--start-over only applies to a training, not to --function or --predict");
   if (!a.reduce.empty() && a.gather) return fail(Code::kUsage, "--reduce and --gather exclude each other");
   return {};
 }
 
-Result<int> run_strategy(const Asked& a, cli::Io& io) {
+Result<int> run_strategy(Asked a, cli::Io& io) {
+  if (!a.function.empty() && !a.predict.empty())
+    return fail(Code::kUsage, "--function and --predict exclude each other");
+  if (!a.predict.empty()) a.function = a.predict;
   TFD_TRY(check_options(a));
   const auto devices = TFD_TRY(find_devices(a, io));
-  const int replicas = static_cast<int>(devices.positions.size());
-  auto program = TFD_TRY(training::load_program(a.common, {.overrides = {}, .replicas = replicas}, kTool, io));
+  const int replicas = devices.replicas();
+  auto program = TFD_TRY(training::load_program(
+      a.common,
+      {.overrides = {}, .logical_devices = devices.logical_devices, .spmd = devices.spmd, .replicas = replicas}, kTool,
+      io));
   if (a.function.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));

@@ -114,6 +114,7 @@ Result<Module> read_module(std::string name, std::string code, const std::option
     ModuleFacts facts = TFD_TRY(parse_mlir_text(code), printable(name));
     module.signature = std::move(facts.signature);
     module.partitions = facts.partitions;
+    module.sharding_problem = std::move(facts.sharding_problem);
     module.replicas = facts.replicas;
     module.may_donate = facts.may_donate;
     module.takes_platform = facts.platform.has_value();

@@ -20,6 +20,12 @@ struct Location {
   std::string alias;
 };
 
+/// Of an argument or a result, as the text has it: read when all meshes are known.
+struct StatedSharding {
+  std::string mhlo;                   // {devices=[2,1]<=[2]}
+  std::optional<std::string> shardy;  // @mesh, [{"data"}, {}]
+};
+
 /// What an argument is called, in as many ways as there are.
 struct Names {
   std::string info;      // jax.arg_info
@@ -34,6 +40,7 @@ struct Attributes {
   std::string argument_info;
   std::string layout_mode;
   bool is_platform_index = false;
+  StatedSharding sharding;
   int partitions = 1, replicas = 1;
 };
 
@@ -51,6 +58,8 @@ class Parser {
         parse_alias();
       } else if (token.is_word("func.func") && depth == main_depth) {
         TFD_TRY(parse_function());
+      } else if (token.is_word("sdy.mesh") && depth == main_depth) {
+        parse_mesh_definition();
       } else if ((token.is_word("module") || token.is_word("builtin.module")) && depth == 0) {
         TFD_TRY(parse_module_header());
         if (lexer_.peek().is('{')) main_depth = 1;
@@ -67,6 +76,8 @@ class Parser {
                   private_main_ ? " (its @main is private)" : "");
     if (depth != 0) return fail(Code::kInvalidArgument, "it is cut off: {} '{{' are not closed", depth);
     name_parameters();
+    find_shardings(facts_.signature.arguments, argument_shardings_);
+    find_shardings(facts_.signature.results, result_shardings_);
     facts_.body = std::move(body_).facts();
     facts_.may_donate = text_.find("tf.aliasing_output") != std::string_view::npos ||
                         text_.find("jax.buffer_donor") != std::string_view::npos ||
@@ -94,6 +105,31 @@ class Parser {
     const std::string name(lexer_.take().text);
     if (!lexer_.accept('=') || !lexer_.peek().is_word("loc")) return;
     aliases_[name] = parse_location();
+  }
+
+  /// sdy.mesh @mesh = <["data"=2]>
+  void parse_mesh_definition() {
+    lexer_.take();
+    const Token name = lexer_.peek();
+    if (name.kind != TokenKind::kSymbol) return;
+    lexer_.take();
+    if (!lexer_.accept('=') || !lexer_.peek().is('<')) return;
+    if (auto mesh = parse_mesh(lexer_.take_angles())) meshes_.emplace(name.text, std::move(*mesh));
+  }
+
+  /// Only who gives the parameters their pieces minds what isn't known.
+  void find_shardings(std::vector<Parameter>& parameters, const std::vector<StatedSharding>& stated) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const StatedSharding& one = stated[i];
+      if (one.mhlo.empty() && !one.shardy) continue;
+      const std::size_t rank = parameters[i].spec.shape.size();
+      auto sharding = one.shardy ? parse_shardy(*one.shardy, meshes_, rank) : parse_sharding_text(one.mhlo, rank);
+      if (sharding)
+        parameters[i].sharding = std::move(*sharding);
+      else if (facts_.sharding_problem.empty())
+        facts_.sharding_problem =
+            fmt::format("the sharding of '{}': {}", printable(parameters[i].name), sharding.error().message);
+    }
   }
 
   /// With `loc` as the next token.
@@ -138,7 +174,12 @@ class Parser {
       if (key == "jax.arg_info") out.argument_info = unescape(value.text);
       if (key == "jax.result_info") out.result_info = unescape(value.text);
       if (key == "mhlo.layout_mode") out.layout_mode = unescape(value.text);
+      if (key == "mhlo.sharding") out.sharding.mhlo = unescape(value.text);
       if (key == "jax.global_constant") out.is_platform_index = value.text == "_platform_index";
+    }
+    if (key == "sdy.sharding" && value.kind == TokenKind::kAlias && value.text == "sdy.sharding") {
+      lexer_.take();
+      if (lexer_.peek().is('<')) out.sharding.shardy = lexer_.take_angles();
     }
     while (lexer_.peek().kind != TokenKind::kEnd && !lexer_.peek().is(',') && !lexer_.peek().is('}')) {
       if (lexer_.peek().is('(') || lexer_.peek().is('[') || lexer_.peek().is('{') || lexer_.peek().is('<'))
@@ -198,6 +239,7 @@ class Parser {
       Parameter argument;
       argument.spec = TFD_TRY(parse_type(what));
       Names names{{}, {}, {}, std::string(value.text)};
+      StatedSharding sharding;
       if (lexer_.peek().is('{')) {
         const Attributes attributes = TFD_TRY(parse_attributes());
         if (attributes.is_platform_index) {
@@ -207,6 +249,7 @@ class Parser {
         TFD_TRY(check_layout(attributes, value, what));
         argument.aliases_output = attributes.aliases_output;
         names.info = attributes.argument_info;
+        sharding = attributes.sharding;
       }
       if (lexer_.peek().is_word("loc")) {
         Location location = parse_location();
@@ -214,6 +257,7 @@ class Parser {
         names.alias = std::move(location.alias);
       }
       names_.push_back(std::move(names));
+      argument_shardings_.push_back(std::move(sharding));
       facts_.signature.arguments.push_back(std::move(argument));
       if (!lexer_.accept(',') && !lexer_.peek().is(')'))
         return fail_at(lexer_.peek(), "expected ',' or ')' after {}, not {}", what, shown(lexer_.peek()));
@@ -252,10 +296,12 @@ class Parser {
     const Token start = lexer_.peek();
     Parameter result;
     result.spec = TFD_TRY(parse_type(what));
+    StatedSharding& sharding = result_shardings_.emplace_back();
     if (lexer_.peek().is('{') && inside_parentheses_or_attributes()) {
       const Attributes attributes = TFD_TRY(parse_attributes());
       TFD_TRY(check_layout(attributes, start, what));
       result.name = attributes.result_info;
+      sharding = attributes.sharding;
     }
     facts_.signature.results.push_back(std::move(result));
     return {};
@@ -324,6 +370,8 @@ class Parser {
   ModuleFacts facts_;
   BodyScan body_;
   std::vector<Names> names_;  // of the arguments
+  std::vector<StatedSharding> argument_shardings_, result_shardings_;
+  std::map<std::string, Mesh, std::less<>> meshes_;
   std::map<std::string, Location, std::less<>> aliases_;
   bool found_main_ = false, private_main_ = false;
 };

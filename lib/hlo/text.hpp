@@ -23,6 +23,7 @@ struct PlatformArgument {
 
 struct ModuleFacts {
   Signature signature;
+  std::string sharding_problem = {};  // what it says of a parameter's sharding and tfd doesn't know
   int partitions = 1, replicas = 1;
   bool may_donate = false;                   // it mentions aliasing or donation anywhere
   std::optional<PlatformArgument> platform;  // not in the signature

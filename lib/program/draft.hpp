@@ -115,7 +115,7 @@ Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& progra
 /// {"split": [2, 1]}, {"assign": 0}, "replicate".
 Result<OpSharding> parse_sharding(const Node& node);
 /// Against the shapes of the modules, against each other, and against how many logical devices a replica has.
-Result<void> check_shardings(const FunctionDraft& draft, int logical_devices);
+Result<void> check_shardings(FunctionDraft& draft, int logical_devices, bool spmd);
 
 // train.cpp
 /// Fills in program.train, but for what is wrong.

@@ -96,9 +96,10 @@ std::vector<FunctionDraft> parse_functions(const Node& node, const FileReader& r
   return drafts;
 }
 
-Result<void> check_draft(FunctionDraft& draft, const Program& program, const Facts& facts, int logical_devices) {
+Result<void> check_draft(FunctionDraft& draft, const Program& program, const Facts& facts,
+                         const ProgramOptions& options) {
   TFD_TRY(check_function(draft, program, facts));
-  return check_shardings(draft, logical_devices);
+  return check_shardings(draft, options.logical_devices, options.spmd);
 }
 
 Result<std::uint64_t> parse_seed(const Node& node) { return static_cast<std::uint64_t>(TFD_TRY(node.integer(0))); }
@@ -126,8 +127,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   for (FunctionDraft& draft : drafts) {
     draft.splits = splits_its_data(root, draft.def.name);
     draft.replicas = options.replicas;
-    problems.check(draft.node, {mention_of(draft.def.name)},
-                   check_draft(draft, program, facts, options.logical_devices));
+    problems.check(draft.node, {mention_of(draft.def.name)}, check_draft(draft, program, facts, options));
     program.functions.push_back(std::move(draft.def));  // in any case, so that train knows its name
   }
   if (has_rules) problems.check(*optimizer, {}, check_optimizer(*optimizer, program));

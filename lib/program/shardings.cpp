@@ -3,8 +3,6 @@
 // Where inputs and outputs lie on the logical devices of a replica. As in TensorFlow's
 // experimental_split_to_logical_devices (2.21, tpu_strategy.py) the pieces of a split are as many as there are devices.
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "draft.hpp"
 #include "tfd/base/counted.hpp"
@@ -27,17 +25,10 @@ Result<Stated> stated(const std::optional<OpSharding>& sharding, const Node& bin
 /// One piece for each dimension of every module's argument or result, all of the same size.
 Result<void> check_shape(const Stated& at, const hlo::Parameter& parameter, const hlo::Module& module) {
   if (at.sharding->kind != OpSharding::Kind::kSplit) return {};
-  const auto& shape = parameter.spec.shape;
-  const auto& pieces = at.sharding->pieces;
-  const Node split = TFD_TRY(at.node.member("split"));
-  if (pieces.size() != shape.size())
-    return split.fail("gives {}, but '{}' of {} is {}", counted(pieces.size(), "dimension"), parameter.name,
-                      module.name, format_spec(parameter.spec));
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    if (shape[i] % pieces[i] != 0)
-      return split.elements()[i].fail("{} doesn't divide into {} pieces: '{}' of {} is {}", shape[i], pieces[i],
-                                      parameter.name, module.name, format_spec(parameter.spec));
-  return {};
+  const auto fits = hlo::check_pieces(at.sharding->pieces, parameter.spec.shape);
+  if (fits) return {};
+  return TFD_TRY(at.node.member("split"))
+      .fail("{}: '{}' of {} is {}", fits.error().message, parameter.name, module.name, format_spec(parameter.spec));
 }
 
 /// All that a function states together: splits into as many pieces, and no device beyond them.
@@ -63,16 +54,59 @@ Result<std::int64_t> count_devices(const std::vector<Stated>& all) {
   return devices;
 }
 
+/// What TPUStrategy allows on the devices that there are.
+Result<void> check_kinds(const std::vector<Stated>& all, int logical_devices, bool spmd) {
+  const Stated* assigned = nullptr;
+  for (const Stated& at : all) {
+    if (at.sharding->kind == OpSharding::Kind::kAssign) {
+      TFD_TRY(at_path(at.node.path(), hlo::check_assigned(at.sharding->device, logical_devices, spmd)));
+      if (assigned != nullptr && assigned->sharding->device != at.sharding->device)
+        return at.node.fail(
+            "assigns to logical device {}, but another sharding of this function to {}: without SPMD partitioning a "
+            "function runs on one",
+            at.sharding->device, assigned->sharding->device);
+      assigned = &at;
+    }
+    if (at.sharding->kind != OpSharding::Kind::kSplit || logical_devices == 1) continue;
+    if (!spmd) return at.node.fail("splits over logical devices, which needs SPMD partitioning (tfd-run --spmd)");
+    if (at.sharding->devices() != logical_devices)
+      return at.node.fail("makes {}, but a replica has {} logical devices, and each has one",
+                          counted(static_cast<std::uint64_t>(at.sharding->devices()), "piece"), logical_devices);
+  }
+  return {};
+}
+
+/// What the engine does by.
+Result<void> put_into_modules(FunctionDraft& draft, const std::vector<Stated>& all) {
+  for (hlo::Module& module : draft.def.modules) {
+    if (module.partitions > 1) {
+      if (all.empty()) continue;
+      return all.front().node.fail("{} is exported for {} partitions, with shardings of its own", module.name,
+                                   module.partitions);
+    }
+    for (const Stated& at : all)
+      if (at.sharding->kind == OpSharding::Kind::kAssign) module.logical_device = at.sharding->device;
+    for (std::size_t i = 0; i < draft.def.inputs.size(); ++i)
+      module.signature.arguments[i].sharding = draft.def.inputs[i].sharding;
+    for (std::size_t i = 0; i < draft.def.outputs.size(); ++i)
+      module.signature.results[i].sharding = draft.def.outputs[i].sharding;
+  }
+  return {};
+}
+
 std::string one_or(int number) { return number == 1 ? "one" : std::to_string(number); }
 
 /// A module may be exported for several partitions, which are the logical devices of a replica; replicas are tfd's.
-Result<void> check_partitions(const FunctionDraft& draft, int logical_devices) {
+Result<void> check_partitions(const FunctionDraft& draft, int logical_devices, bool spmd) {
   const auto node = draft.node.find("module");
   for (std::size_t i = 0; node && i < draft.def.modules.size(); ++i) {
     const hlo::Module& module = draft.def.modules[i];
     const Node at = node->is_list() ? node->elements()[i] : *node;
     if (module.replicas != 1)
       return at.fail("{} is for {} replicas: export it for one; tfd runs it on each", module.name, module.replicas);
+    if (module.partitions != 1 && module.partitions == logical_devices && !spmd)
+      return at.fail("{} is for {} partitions, which needs SPMD partitioning (tfd-run --spmd)", module.name,
+                     module.partitions);
     if (module.partitions != 1 && module.partitions != logical_devices)
       return at.fail("{} is for {} partitions, but a replica has {} logical device{} here", module.name,
                      module.partitions, one_or(logical_devices), logical_devices == 1 ? "" : "s");
@@ -81,11 +115,6 @@ Result<void> check_partitions(const FunctionDraft& draft, int logical_devices) {
 }
 
 }  // namespace
-
-std::int64_t OpSharding::devices() const {
-  if (kind == Kind::kAssign) return device + 1;
-  return std::accumulate(pieces.begin(), pieces.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 Result<OpSharding> parse_sharding(const Node& node) {
   OpSharding out;
@@ -114,9 +143,9 @@ Result<OpSharding> parse_sharding(const Node& node) {
   return out;
 }
 
-Result<void> check_shardings(const FunctionDraft& draft, int logical_devices) {
+Result<void> check_shardings(FunctionDraft& draft, int logical_devices, bool spmd) {
   const FunctionDef& def = draft.def;
-  TFD_TRY(check_partitions(draft, logical_devices));
+  TFD_TRY(check_partitions(draft, logical_devices, spmd));
   std::vector<Stated> all;
   for (std::size_t i = 0; i < def.inputs.size(); ++i) {
     if (!def.inputs[i].sharding) continue;
@@ -130,7 +159,10 @@ Result<void> check_shardings(const FunctionDraft& draft, int logical_devices) {
     for (const hlo::Module& module : def.modules) TFD_TRY(check_shape(all.back(), module.signature.results[i], module));
   }
   const std::int64_t needed = TFD_TRY(count_devices(all));
-  if (needed <= logical_devices) return {};
+  if (needed <= logical_devices) {
+    TFD_TRY(put_into_modules(draft, all));
+    return check_kinds(all, logical_devices, spmd);
+  }
   const auto widest = std::max_element(all.begin(), all.end(), [](const Stated& a, const Stated& b) {
     return a.sharding->devices() < b.sharding->devices();
   });

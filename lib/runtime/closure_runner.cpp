@@ -2,6 +2,7 @@
 #include "closure_runner.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "gradients.hpp"
 #include "tfd/variable/step_draw.hpp"
@@ -61,6 +62,18 @@ const ArgumentValue* find_argument(const program::InputBinding& input, const Clo
 std::string describe(const program::InputBinding& input) {
   return input.kind == InputKind::kArg ? fmt::format("argument {}", input.index)
                                        : fmt::format("argument '{}'", input.name);
+}
+
+Tensor with_last_row_repeated(const Tensor& value, std::int64_t rows) {
+  tensor::Shape shape = value.shape();
+  const auto have = static_cast<std::size_t>(shape[0]), all = static_cast<std::size_t>(rows);
+  const std::size_t row = value.byte_size() / have;
+  shape[0] = rows;
+  Tensor out = Tensor::uninitialized(value.dtype(), std::move(shape));
+  std::byte* const to = out.mutable_data();
+  std::memcpy(to, value.data(), have * row);
+  for (std::size_t i = have; i < all; ++i) std::memcpy(to + i * row, value.data() + (have - 1) * row, row);
+  return out;
 }
 
 /// A replica's own copy, where it has one.
@@ -158,6 +171,30 @@ void ElementTable::put(const std::string& iterator, const data::ElementSpec& spe
   if (elements_.empty() && !element.empty() && !element[0].shape().empty())
     examples_ = static_cast<double>(element[0].shape()[0]);
   elements_.insert_or_assign(iterator, std::pair(spec, std::move(element)));
+}
+
+Result<std::int64_t> ElementTable::row_count() const {
+  std::optional<std::int64_t> rows;
+  for (const auto& [id, table] : elements_)
+    for (const Tensor& field : table.second) {
+      if (field.shape().empty())
+        return fail(Code::kInvalidArgument, "an element with a scalar has no rows: batch the dataset");
+      if (rows && *rows != field.shape()[0])
+        return fail(Code::kInvalidArgument, "an element has fields of {} and {} rows", *rows, field.shape()[0]);
+      rows = field.shape()[0];
+    }
+  return rows.value_or(0);
+}
+
+ElementTable ElementTable::rows(std::int64_t first, std::int64_t count, std::int64_t padded) const {
+  ElementTable out = *this;
+  out.examples_ = static_cast<double>(count);
+  for (auto& [id, table] : out.elements_)
+    for (Tensor& field : table.second) {
+      field = field.slice_rows(first, count);
+      if (padded > count) field = with_last_row_repeated(field, padded);
+    }
+  return out;
 }
 
 Result<Tensor> ElementTable::field(const std::string& iterator, const std::optional<std::string>& name) const {

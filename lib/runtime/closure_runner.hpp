@@ -39,6 +39,10 @@ class ElementTable {
   Result<tensor::Tensor> field(const std::string& iterator, const std::optional<std::string>& name) const;
   /// Rows of the first field of the first element: what a mean is weighted by. 1 where there is none.
   double examples() const { return examples_; }
+  /// Of every field, which are examples then. kInvalidArgument: a scalar, or fields of different ones.
+  Result<std::int64_t> row_count() const;
+  /// So many rows of each field; behind them the last one again, until there are `padded`.
+  ElementTable rows(std::int64_t first, std::int64_t count, std::int64_t padded) const;
 
  private:
   std::map<std::string, std::pair<data::ElementSpec, data::Element>> elements_;

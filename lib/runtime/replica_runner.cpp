@@ -1,10 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/runtime/replica_runner.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include "step_runner.hpp"
 
 namespace tfd::runtime {
 namespace {
+
+/// Rows that a share has, and those that it was given for a module.
+struct Padding {
+  std::int64_t rows = 0, padded = 0;
+};
+
+/// The rows that each module takes, by its first argument that comes with the data.
+std::set<std::int64_t> batch_sizes_of(const program::FunctionDef& def) {
+  std::set<std::int64_t> sizes;
+  for (const hlo::Module& module : def.modules)
+    for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+      using program::InputKind;
+      const auto kind = def.inputs[i].kind;
+      const auto& shape = module.signature.arguments[i].spec.shape;
+      const bool is_data = kind == InputKind::kArg || kind == InputKind::kKwarg || kind == InputKind::kDataset;
+      if (!is_data || shape.empty()) continue;
+      sizes.insert(shape[0]);
+      break;
+    }
+  return sizes;
+}
+
+/// Rows of a share that a module takes at once: as many of them as the largest, and at the end the smallest that takes
+/// what is left, with the last row repeated.
+struct Piece {
+  ReplicaShare share;
+  Padding padding;
+};
+Result<std::vector<Piece>> cut(const ReplicaShare& share, const std::set<std::int64_t>& sizes) {
+  const std::int64_t rows = TFD_TRY(share.elements.row_count());
+  std::vector<Piece> out;
+  for (std::int64_t first = 0; first < rows;) {
+    Piece piece{share, {rows - first, rows - first}};
+    if (!sizes.empty() && *sizes.begin() > 0) {
+      const auto fits = sizes.lower_bound(rows - first);
+      piece.padding.padded = fits == sizes.end() ? *sizes.rbegin() : *fits;
+      piece.padding.rows = std::min(rows - first, piece.padding.padded);
+    }
+    piece.share.elements = share.elements.rows(first, piece.padding.rows, piece.padding.padded);
+    first += piece.padding.rows;
+    out.push_back(std::move(piece));
+  }
+  return out;
+}
+
+tensor::Tensor without_padding(const tensor::Tensor& result, const Padding& padding) {
+  const bool has_rows = !result.shape().empty() && result.shape()[0] == padding.padded;
+  return has_rows && padding.padded > padding.rows ? result.slice_rows(0, padding.rows) : result;
+}
 
 class Runner final : public ReplicaRunner {
  public:
@@ -40,9 +92,10 @@ class Runner final : public ReplicaRunner {
     order_ = order;
   }
 
-  Result<RunOutcome> run(const std::string& name, const std::string& dataset,
-                         const VariableValues& variables) override {
-    const program::FunctionDef& def = *TFD_TRY(program_->find_function(name))->def;
+  Result<RunOutcome> run(const std::string& name, const std::string& dataset, const VariableValues& variables,
+                         bool in_rows) override {
+    const CompiledFunction* function = TFD_TRY(program_->find_function(name));
+    const program::FunctionDef& def = *function->def;
     if (dataset.empty() && def.arg_count + def.kwargs.size() > 0)
       return fail(Code::kInvalidArgument, "'{}' takes arguments: it needs a dataset to take them from", name);
     ClosureCall call{.function = name, .step = runs_};
@@ -51,9 +104,40 @@ class Runner final : public ReplicaRunner {
     call.args.assign(static_cast<std::size_t>(def.arg_count), argument);
     for (const std::string& one : def.kwargs) call.kwargs.emplace_back(one, argument);
     const bool takes_data = !TFD_TRY(iterators_of(def, call), name).empty();
-    auto done = TFD_TRY(run_call(call, variables));
+    const auto find = [this](const std::string& id) { return find_iterator(id); };
+    auto shares = TFD_TRY(steps_.take(def, call, find), name);
     ++runs_;
+    if (in_rows) return run_in_pieces(*function, call, shares, variables, takes_data);
+    auto done = TFD_TRY(steps_.run(*function, call, std::move(shares), variables));
     return RunOutcome{std::move(done.results), std::move(done.updates), takes_data};
+  }
+
+  /// The first pieces of all shares at the same time, then the second ones, …
+  Result<RunOutcome> run_in_pieces(const CompiledFunction& function, const ClosureCall& call,
+                                   const std::vector<ReplicaShare>& shares, const VariableValues& variables,
+                                   bool takes_data) {
+    const auto sizes = batch_sizes_of(*function.def);
+    std::vector<std::vector<Piece>> pieces;
+    std::size_t most = 0;
+    for (const ReplicaShare& share : shares) {
+      pieces.push_back(TFD_TRY(cut(share, sizes), call.function));
+      most = std::max(most, pieces.back().size());
+    }
+    std::vector<std::vector<std::vector<tensor::Tensor>>> results(pieces.size());  // by share and piece
+    for (std::size_t i = 0; i < most; ++i) {
+      std::vector<ReplicaShare> at_once;  // of the first shares: those have as many rows as the later ones, or more
+      for (auto& of_share : pieces)
+        if (i < of_share.size()) at_once.push_back(std::move(of_share[i].share));
+      auto done = TFD_TRY(steps_.run(function, call, std::move(at_once), variables));
+      for (std::size_t share = 0; share < done.results.size(); ++share) {
+        for (tensor::Tensor& one : done.results[share]) one = without_padding(one, pieces[share][i].padding);
+        results[share].push_back(std::move(done.results[share]));
+      }
+    }
+    RunOutcome out{.results = {}, .updates = {}, .takes_data = takes_data};
+    for (auto& of_share : results)
+      for (auto& of_piece : of_share) out.results.push_back(std::move(of_piece));
+    return out;
   }
 
   Result<std::vector<Metric>> evaluate(const std::string& name, const VariableValues& variables,

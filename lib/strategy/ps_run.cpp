@@ -139,7 +139,7 @@ class PsRun {
     auto values = TFD_TRY(session_.host().read(names));
     runtime::VariableValues variables;
     for (std::size_t i = 0; i < names.size(); ++i) variables.emplace(names[i], std::move(values[i]));
-    return runner_->run(request_.function, request_.dataset, variables);
+    return runner_->run(request_.function, request_.dataset, variables, static_cast<bool>(request_.predict));
   }
 
   Result<void> apply(const std::vector<variable::Update>& updates) {
@@ -149,6 +149,7 @@ class PsRun {
 
   /// One line: what each replica returned, or the one value of all.
   Result<void> write(const std::vector<std::vector<tensor::Tensor>>& results) {
+    if (request_.predict) return request_.predict(TFD_TRY(predictions(results)));
     const Combine& combine = request_.combine;
     std::string line;
     if (combine.reduce || combine.gather_axis) {
@@ -162,15 +163,24 @@ class PsRun {
     return options_.train.write_event ? options_.train.write_event(line) : Result<void>();
   }
 
-  Result<std::vector<tensor::Tensor>> combined(const std::vector<std::vector<tensor::Tensor>>& results) const {
+  /// Rows of all replicas, which have the element's rows in their order.
+  Result<std::vector<tensor::Tensor>> predictions(const std::vector<std::vector<tensor::Tensor>>& results) const {
     std::vector<tensor::Tensor> out;
-    for (std::size_t result = 0; !results.empty() && result < results.front().size(); ++result) {
-      std::vector<tensor::Tensor> values;
-      for (const auto& replica : results) values.push_back(replica[result]);
-      const Combine& combine = request_.combine;
-      out.push_back(combine.reduce ? TFD_TRY(reduce_values(*combine.reduce, values))
-                                   : TFD_TRY(gather_values(*combine.gather_axis, values)));
-    }
+    for (const DistributedValue& value : regroup(results))
+      out.push_back(TFD_TRY(gather(value, 0), "function '" + request_.function + "'"));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (out[i].shape()[0] != out[0].shape()[0])
+        return fail(Code::kInvalidArgument, "function '{}': results 0 and {} have {} and {} rows, not one per example",
+                    request_.function, i, out[0].shape()[0], out[i].shape()[0]);
+    return out;
+  }
+
+  Result<std::vector<tensor::Tensor>> combined(const std::vector<std::vector<tensor::Tensor>>& results) const {
+    const Combine& combine = request_.combine;
+    std::vector<tensor::Tensor> out;
+    for (const DistributedValue& value : regroup(results))
+      out.push_back(combine.reduce ? TFD_TRY(reduce(*combine.reduce, value, combine.axes, results.size()))
+                                   : TFD_TRY(gather(value, *combine.gather_axis)));
     return out;
   }
 
@@ -196,6 +206,20 @@ class PsRun {
   std::unique_ptr<runtime::ReplicaRunner> runner_;
 };
 
+/// One row per example of data that end, and nothing else.
+Result<void> check_prediction(const program::Program& program, const RunRequest& request) {
+  const program::FunctionDef& function = *program.find_function(request.function);
+  const auto refuse = [&](std::string_view why) {
+    return fail(Code::kInvalidArgument, "function '{}' can't predict: {}", request.function, why);
+  };
+  if (function.has_updates()) return refuse("it updates variables");
+  if (std::ranges::none_of(function.outputs, [](const auto& one) { return one.kind == program::OutputKind::kResult; }))
+    return refuse("it has no output that is a result");
+  if (program.endless_datasets.contains(request.dataset))
+    return fail(Code::kInvalidArgument, "dataset '{}' never ends: predictions need one that does", request.dataset);
+  return {};
+}
+
 }  // namespace
 
 bool needs_weights(const program::Program& program, const program::FunctionDef& function) {
@@ -218,6 +242,7 @@ Result<TrainSummary> run_on_parameter_servers(const program::Program& program, c
                 did_you_mean(request.function, names));
   if (!request.dataset.empty() && !program.datasets.contains(request.dataset))
     return fail(Code::kInvalidArgument, "no dataset '{}'", printable(request.dataset));
+  if (request.predict) TFD_TRY(check_prediction(program, request));
   if (strategy.is_parameter_server() || strategy.is_evaluator())
     return fail(Code::kInvalidArgument, "{} is not a worker", strategy.task_name());
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<Interrupts>();

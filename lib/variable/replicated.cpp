@@ -82,10 +82,11 @@ Result<Tensor> aggregate_in(bool is_wide, Aggregation aggregation, std::span<con
   if (dtype == DType::kBool || (aggregation == Aggregation::kMean && !is_floating(dtype)))
     return fail(Code::kInvalidArgument, "there is no {} of {}", name_of(aggregation), dtype_name(dtype));
   Tensor total = is_wide ? widened(values[0]) : values[0];
-  for (const Tensor& value : values.subspan(1)) {
+  for (std::size_t replica = 1; replica < values.size(); ++replica) {
+    const Tensor& value = values[replica];
     if (value.spec() != values[0].spec())
-      return fail(Code::kInvalidArgument, "the replicas' values differ: {} and {}", format_spec(values[0].spec()),
-                  format_spec(value.spec()));
+      return fail(Code::kInvalidArgument, "the replicas' values differ: replica 0 has {}, replica {} has {}",
+                  format_spec(values[0].spec()), replica, format_spec(value.spec()));
     add_to(total, is_wide ? widened(value) : value, false);
   }
   if (aggregation == Aggregation::kMean) total = divided(total, static_cast<std::int64_t>(values.size()));

@@ -299,8 +299,20 @@ PY
   run -0 --separate-stderr "${function[@]}" double --dataset four --gather 0 </dev/null
   [ "$output" = '[0,2]
 [4,6]' ]
-  run -65 --separate-stderr "${function[@]}" double --dataset four --reduce mean </dev/null
-  [[ $stderr == *"function 'double': "*"mean"* ]]
+  run -0 --separate-stderr "${function[@]}" double --dataset four --reduce mean </dev/null # of integers, a fraction
+  [ "$output" = '[1.0]
+[5.0]' ]
+  run -0 --separate-stderr "${function[@]}" double --dataset four --reduce mean --axis 0 </dev/null
+  [ "$output" = '1.0
+5.0' ]
+  run -0 --separate-stderr "${function[@]}" double --dataset four --reduce sum --axis -1 </dev/null
+  [ "$output" = '2
+10' ]
+  run -65 --separate-stderr "${function[@]}" double --dataset four --reduce sum --axis 1 </dev/null
+  [[ $stderr == *"function 'double': there is no axis 1 of [1], which has rank 1"* ]]
+  run -64 --separate-stderr "${function[@]}" double --dataset four --reduce sum --axis 0,x </dev/null
+  run -64 --separate-stderr "${function[@]}" double --dataset four --gather 0 --axis 0 </dev/null
+  [[ $stderr == *"--axis is for --reduce"* ]]
   run -65 --separate-stderr "${function[@]}" double --dataset four --gather 1 </dev/null
   [[ $stderr == *"cannot gather along axis 1: the replicas returned s64[1]"* ]]
   run -64 --separate-stderr "${function[@]}" double --dataset four --gather 0 --reduce sum </dev/null
@@ -323,4 +335,45 @@ PY
   TF_CONFIG='{"cluster": {"chief": ["h:0"], "worker": ["h:1"], "ps": ["h:2"]}, "task": {"type": "worker", "index": 0}}' \
     run -0 --separate-stderr tfd-run program.json --check --replicas 2 </dev/null
   [[ $stderr == *"worker:0 of 2 workers, 2 replicas, variables on /job:ps/task:0: ok"* ]]
+}
+
+@test "run: --predict gives each example's result once, in order, whatever the sizes of batches and modules" {
+  doubling_program
+  local predict=(timeout 60 tfd-run program.json --cluster none --predict double)
+  local seven='[{"range": 7}, {"batch": {"size": 3}}]'
+  run -0 --separate-stderr "${predict[@]}" --dataset "$seven" </dev/null # a module that takes one row
+  [ "$output" = $'0\n2\n4\n6\n8\n10\n12' ]
+  sed -i 's/tensor<1xi64>/tensor<4xi64>/g' double.mlir # a batch, and what is left of it, is padded
+  local replicas
+  for replicas in 1 2 3; do
+    run -0 --separate-stderr "${predict[@]}" --dataset "$seven" --replicas "$replicas" </dev/null
+    [ "$output" = $'0\n2\n4\n6\n8\n10\n12' ]
+  done
+  sed 's/4xi64/2xi64/g' double.mlir >two.mlir
+  local both=(--set 'functions.double.module=["double.mlir", "two.mlir"]')
+  run -0 --separate-stderr "${predict[@]}" "${both[@]}" --dataset '[{"range": 11}, {"batch": {"size": 7}}]' --output out.npy </dev/null
+  [[ $stderr == *"11 predictions written to out.npy"* ]]
+  [ -z "$output" ]
+  [ "$(od -An -v -t d8 -w8 -j 128 out.npy | xargs)" = "0 2 4 6 8 10 12 14 16 18 20" ]
+  run -0 --separate-stderr "${predict[@]}" "${both[@]}" --dataset "$seven" --output out.jsonl </dev/null
+  [ "$(xargs <out.jsonl)" = "0 2 4 6 8 10 12" ]
+}
+
+@test "run: what --predict can't do is said, and no file is left" {
+  doubling_program
+  local run=(timeout 60 tfd-run program.json --cluster none)
+  refused() { # CODE, WHAT, OPTIONS…
+    run "-$1" --separate-stderr "${run[@]}" "${@:3}" </dev/null
+    [[ $stderr == *"$2"* ]] || { echo "$stderr"; false; }
+  }
+  refused 65 "double: an element with a scalar has no rows: batch the dataset" --predict double --dataset '[{"range": 4}]' --output out.npy
+  [ ! -e out.npy ]
+  refused 65 "dataset '--dataset' never ends: predictions need one that does" --predict double --dataset '[{"range": 4}, {"repeat": {}}, {"batch": {"size": 2}}]'
+  refused 65 "function 'count' can't predict: it updates variables" --predict count --dataset four
+  refused 65 "no function 'dubble'" --predict dubble --dataset four
+  refused 65 "cannot open nowhere" --predict double --dataset four --checkpoint nowhere
+  refused 64 "--output x.csv: the name must end in .npy or .jsonl" --predict double --dataset four --output x.csv
+  refused 64 "--output is for --predict" --function double --dataset four --output x.npy
+  refused 64 "--predict writes what each example gives: it takes no --reduce or --gather" --predict double --dataset four --gather 0
+  refused 64 "--function and --predict exclude each other" --predict double --function double --dataset four
 }

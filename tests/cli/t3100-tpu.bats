@@ -51,7 +51,6 @@ devices() { jq -c 'select(.event == "start") | .devices | map(ltrimstr("cpu:") |
   refused 64 "--topology 2x0x1x1" --topology 2x0x1x1
   refused 65 "9 replicas are asked for, but only 8 replicas with shape [1 1 1 1]" --topology 2x2x1x2 --num-replicas 9
   refused 65 "does not fit into the mesh [2 2 1 2]" --topology 2x2x1x2 --computation-shape 4,1,1,1
-  refused 65 "replicas of 2 cores: only those of one core are there yet" --topology 2x2x1x2 --computation-shape 1,1,1,2
   refused 64 "--device-assignment says what" --topology 2x2x1x2 --device-assignment p.json --num-replicas 2
   echo '[[[1, 1, 0, 1]], [[1, 1, 0, 1]]]' >twice.json
   refused 65 "has the core [1, 1, 0, 1] twice" --topology 2x2x1x2 --device-assignment twice.json
@@ -62,4 +61,103 @@ devices() { jq -c 'select(.event == "start") | .devices | map(ltrimstr("cpu:") |
   refused 64 "--replicas is for other strategies" --topology 2x2x1x2 --replicas 2
   run -64 --separate-stderr tfd-run program.json --topology 2x2x1x2 </dev/null
   [[ $stderr == *"are for --strategy tpu"* ]]
+}
+
+# y = x · w, x split by columns and w by rows: XLA sums what the logical devices have.
+matmul_program() {
+  cat >matmul.mlir <<'M'
+module @jit_matmul {
+  func.func public @main(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) -> (tensor<4x2xf32>) {
+    %0 = call @_product(%x, %w) : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    return %0 : tensor<4x2xf32>
+  }
+  func.func private @_product(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) -> (tensor<4x2xf32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    return %0 : tensor<4x2xf32>
+  }
+}
+M
+  cat >program.json <<'P'
+{"v": 1, "variables": {"w": {"dtype": "f32", "shape": [8, 2], "init": {"value": [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10], [11, 12], [13, 14], [15, 16]]}}},
+ "datasets": {"rows": [{"npy": {"field": "x", "path": "x.npy"}}, {"batch": {"size": 8}}]},
+ "functions": {"matmul": {"module": "matmul.mlir",
+                          "inputs": [{"arg": 0, "field": "x", "sharding": {"split": [1, 2]}}, {"variable": "w", "sharding": {"split": [2, 1]}}],
+                          "outputs": [{"result": 0, "sharding": {"split": [2, 1]}}]}}}
+P
+  python3 - <<'X'
+import struct
+rows = [float(8 * i + j) for i in range(8) for j in range(8)]
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 8), }"
+header += " " * (117 - len(header)) + "\n"
+open("x.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<64f", *rows))
+X
+}
+
+@test "tpu: a function is partitioned over the cores of a replica" {
+  matmul_program
+  local set=(--topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --spmd --function matmul --dataset rows)
+  tpu -0 "${set[@]}" --untrained
+  [ "$output" = '{"0":[[308.0,336.0],[820.0,912.0],[1332.0,1488.0],[1844.0,2064.0]],"1":[[2356.0,2640.0],[2868.0,3216.0],[3380.0,3792.0],[3892.0,4368.0]]}' ]
+  tpu -0 "${set[@]}" --untrained --gather 0
+  local split=$output
+  sed -i 's/, "sharding": {[^}]*}//g' program.json # whole on each core
+  tpu -0 "${set[@]}" --untrained --gather 0
+  [ "$output" = "$split" ]
+  run -0 --separate-stderr timeout 60 tfd-run program.json --strategy mirrored --devices 2 --function matmul --dataset rows --untrained --gather 0 </dev/null
+  [ "$output" = "$split" ]
+}
+
+@test "tpu: a module that was exported for several partitions runs as it is" {
+  matmul_program
+  cat >matmul.mlir <<'M'
+module @jit_matmul attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["data"=2, "model"=2]>
+  func.func public @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {"model"}]>}, %w: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>}) -> (tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+    return %0 : tensor<8x2xf32>
+  }
+}
+M
+  local set=(--topology 2x2x1x1 --computation-shape 2,2,1,1 --function matmul --dataset rows --untrained)
+  tpu -65 "${set[@]}" --spmd
+  [[ $stderr == *"matmul.mlir is exported for 4 partitions, with shardings of its own"* ]]
+  sed -i 's/, "sharding": {[^}]*}//g' program.json
+  tpu -0 "${set[@]}" --spmd
+  [ "$output" = '{"0":[[308.0,336.0],[820.0,912.0],[1332.0,1488.0],[1844.0,2064.0],[2356.0,2640.0],[2868.0,3216.0],[3380.0,3792.0],[3892.0,4368.0]]}' ]
+  tpu -65 "${set[@]}"
+  [[ $stderr == *"matmul.mlir is for 4 partitions, which needs SPMD partitioning (tfd-run --spmd)"* ]]
+  tpu -65 --topology 2x1x1x1 --computation-shape 2,1,1,1 --spmd --function matmul --dataset rows --untrained
+  [[ $stderr == *"is for 4 partitions, but a replica has 2 logical devices here"* ]]
+  sed -i 's/#sdy.sharding<@mesh, \[{"model"}, {}\]>/#sdy.sharding<@mesh, [{"model":(1)2}, {}]>/' matmul.mlir
+  tpu -65 "${set[@]}" --spmd
+  [[ $stderr == *"the sharding of 'w': a part of the axis 'model'"* ]]
+}
+
+@test "tpu: a step on replicas of two cores gives what one core gives" {
+  local seeded=(--set 'datasets.train[1]={"shuffle": {"buffer": 2000, "seed": 7}}' --set train.steps=20 --set train.checkpoint=null
+    --set train.evaluate.every=20)
+  cp -r "$EXAMPLES"/digits/* .
+  tpu -0 --topology 2x1x1x1 "${seeded[@]}"
+  local whole
+  whole=$(jq -c 'select(.event == "eval") | .metrics.loss' <<<"$output")
+  tpu -0 --topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --spmd "${seeded[@]}" \
+    --set 'functions.train_step.inputs.w1.sharding={"split": [1, 2]}' --set 'functions.train_step.inputs.image.sharding={"split": [2, 1]}'
+  jq -es --argjson whole "$whole" '[.[] | select(.event == "eval") | .metrics.loss][0] | . - $whole | fabs < 1e-5' <<<"$output"
+}
+
+@test "tpu: without SPMD a function runs on the logical device that it is assigned to" {
+  matmul_program
+  sed -i 's/{"split": \[[0-9, ]*\]}/{"assign": 1}/g' program.json
+  local set=(--topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --function matmul --dataset rows --untrained)
+  tpu -0 "${set[@]}"
+  [ "$output" = '{"0":[[308.0,336.0],[820.0,912.0],[1332.0,1488.0],[1844.0,2064.0]],"1":[[2356.0,2640.0],[2868.0,3216.0],[3380.0,3792.0],[3892.0,4368.0]]}' ]
+  tpu -65 "${set[@]}" --spmd
+  [[ $stderr == *"functions.matmul.inputs[0].sharding: nothing is assigned to a logical device under SPMD partitioning"* ]]
+  tpu -65 "${set[@]}" --set 'functions.matmul.inputs[1].sharding={"assign": 0}'
+  [[ $stderr == *"assigns to logical device 0, but another sharding of this function to 1: without SPMD partitioning a function runs on one"* ]]
+  matmul_program
+  tpu -65 "${set[@]}"
+  [[ $stderr == *"functions.matmul.inputs[0].sharding: splits over logical devices, which needs SPMD partitioning (tfd-run --spmd)"* ]]
+  tpu -65 --topology 2x2x1x2 --computation-shape 2,1,1,2 --spmd --function matmul --dataset rows --untrained
+  [[ $stderr == *"makes 2 pieces, but a replica has 4 logical devices, and each has one"* ]]
 }

@@ -24,6 +24,7 @@
 #include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/strategy/parameter_server.hpp"
 #include "tfd/strategy/topology.hpp"
+#include "tfd/strategy/values.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/partitioner.hpp"
 #include "tfd/variable/rows.hpp"
@@ -117,6 +118,10 @@ void built() {
   const Value w = builder.argument("w", {DType::kF32, {4}}), rate = builder.argument("rate", {DType::kF32, {}});
   Module module = builder.finish({{"w", w - w * rate}});
 }
+void pieces(const Tensor& batch) {
+  OpSharding rows{OpSharding::Kind::kSplit, {2, 1}};
+  Tensor second = piece_of(batch, rows, 1);   // the lower half of the rows
+}
 
 // function
 Result<void> programs(const std::shared_ptr<Engine>& engine, const Module& module, const Tensor& value) {
@@ -177,6 +182,11 @@ Result<void> program_file() {
 Result<void> strategy(const ClusterConfig& config) {
   auto strategy = TFD_TRY(ParameterServerStrategy::make(config, {.kind = "CPU", .count = 2}));
   strategy.create_variable("w", variable::Aggregation::kMean);
+  return {};
+}
+Result<void> reduction(const Tensor& on_first, const Tensor& on_second) {
+  const DistributedValue losses = DistributedValue::per_replica({on_first, on_second});
+  const Tensor mean = TFD_TRY(reduce(program::Reduce::kMean, losses, std::nullopt, 2));
   return {};
 }
 Result<void> mesh() {

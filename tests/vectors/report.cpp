@@ -43,11 +43,13 @@ std::vector<std::string> codes_of(const std::string& type) {
   return found == codes_by_type().end() ? std::vector<std::string>{} : found->second;
 }
 
-/// Numbers that stand alone, NAMES_OF_VARIABLES, and what is in single quotes.
+/// Numbers that stand alone, NAMES_OF_VARIABLES, and what is in single quotes; not what TensorFlow says of the
+/// operation behind it: "for '= Sum[T=DT_FLOAT](args_0)' with input shapes: …".
 std::set<std::string> quantities_of(const std::string& message) {
   static const std::regex kQuantity(R"((^|[^A-Za-z0-9_.])(\d+)(?![A-Za-z0-9_])|([A-Z]+_[A-Z_]+)|'([^']+)')");
   std::set<std::string> out;
-  for (std::sregex_iterator it(message.begin(), message.end(), kQuantity), end; it != end; ++it)
+  const std::string said = message.substr(0, message.find(" for '= "));
+  for (std::sregex_iterator it(said.begin(), said.end(), kQuantity), end; it != end; ++it)
     for (const int group : {2, 3, 4})
       if ((*it)[static_cast<std::size_t>(group)].matched) out.insert((*it)[static_cast<std::size_t>(group)].str());
   return out;

@@ -87,5 +87,6 @@ Sets google_sets();
 Sets variable_sets();
 Sets ps_v1_sets();
 Sets tpu_sets();
+Sets strategy_sets();
 
 }  // namespace tfd::vectors

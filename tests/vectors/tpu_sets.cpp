@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
 #include "sets.hpp"
+#include "tfd/hlo/sharding.hpp"
 #include "tfd/strategy/topology.hpp"
+#include "tfd/strategy/tpu_plan.hpp"
 
 namespace tfd::vectors {
 namespace {
@@ -123,8 +127,62 @@ void run_device_assignment(const Json& input, const Json& expected, Report& repo
   report.compare(expected, actual, "case");
 }
 
+void run_tpu_strategy(const Json& input, const Json& expected, Report& report) {
+  check_keys(input, {"devices", "assignment", "spmd"});
+  std::optional<DeviceAssignment> assignment;
+  if (input.contains("assignment") && !input.at("assignment").is_null()) {
+    auto read = read_assignment(input.at("assignment"));
+    if (!read) return report.compare(expected, error_record(read.error()), "case");
+    assignment = std::move(*read);
+  }
+  const auto plan = strategy::plan_tpu(input.at("devices"), assignment);
+  if (!plan) return report.compare(expected, error_record(plan.error()), "case");
+  Json workers = Json::array();
+  for (const auto& [host, devices] : plan->input_workers) workers.push_back({host, devices});
+  report.compare(expected,
+                 Json{{"num_replicas_in_sync", plan->num_replicas_in_sync()},
+                      {"num_hosts", plan->num_hosts},
+                      {"num_replicas_per_host", plan->num_replicas_per_host},
+                      {"worker_devices", plan->worker_devices()},
+                      {"logical_devices_by_replica", plan->logical_devices},
+                      {"input_workers", workers},
+                      {"host_device", plan->host_device()},
+                      {"in_multi_worker_mode", false}},  // one client, however many hosts
+                 "case");
+}
+
+void run_logical_devices(const Json& input, const Json& expected, Report& report) {
+  check_keys(input,
+             {"op", "logical_devices_per_replica", "logical_device_id", "shape", "partition_dimensions", "spmd"});
+  const int devices = input.at("logical_devices_per_replica");
+  const std::string op = input.at("op");
+  if (op == "replicate") return report.compare(expected, Json{{"kind", "replicated"}}, "case");
+  if (op == "assign") {
+    const int device = input.at("logical_device_id");
+    const auto fits = hlo::check_assigned(device, devices, input.value("spmd", false));
+    const Json actual = fits ? Json{{"kind", "maximal"}, {"device", device}} : error_record(fits.error());
+    return report.compare(expected, actual, "case");
+  }
+  tensor::Shape shape;
+  for (const Json& extent : input.at("shape")) shape.push_back(extent.is_null() ? -1 : extent.get<std::int64_t>());
+  const std::vector<std::int64_t> pieces = input.at("partition_dimensions");
+  if (const auto fits = hlo::check_split(pieces, shape, devices); !fits)
+    return report.compare(expected, error_record(fits.error()), "case");
+  std::vector<int> order(static_cast<std::size_t>(devices));
+  std::iota(order.begin(), order.end(), 0);
+  Json actual{{"kind", "tile"}, {"tile_assignment_dimensions", pieces}, {"tile_assignment_devices", order}};
+  if (expected.contains("shard_shape"))
+    actual["shard_shape"] = hlo::shape_of_piece({hlo::OpSharding::Kind::kSplit, pieces}, shape);
+  report.compare(expected, actual, "case");
+}
+
 }  // namespace
 
-Sets tpu_sets() { return {{"topology", run_topology}, {"device_assignment", run_device_assignment}}; }
+Sets tpu_sets() {
+  return {{"topology", run_topology},
+          {"device_assignment", run_device_assignment},
+          {"tpu_strategy", run_tpu_strategy},
+          {"logical_devices", run_logical_devices}};
+}
 
 }  // namespace tfd::vectors

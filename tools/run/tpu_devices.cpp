@@ -75,19 +75,23 @@ Result<function::DeviceChoice> choose_tpu_devices(const TpuOptions& options, con
     return fail(Code::kUnimplemented, "a TPU system of {} hosts: only those of one host are there yet",
                 topology.num_tasks());
   const bool takes_all = options.assignment.empty() && options.computation_shape.empty() && options.num_replicas == 0;
-  if (takes_all) return function::first_devices(topology.num_devices_per_task());
-  const auto assignment = TFD_TRY(find_assignment(options, std::move(topology)));
-  if (assignment.num_cores_per_replica() != 1)
-    return fail(Code::kUnimplemented, "replicas of {} cores: only those of one core are there yet",
-                assignment.num_cores_per_replica());
-  function::DeviceChoice choice;
-  for (int replica = 0; replica < assignment.num_replicas(); ++replica) {
-    const int ordinal = TFD_TRY(assignment.ordinal(replica, 0));
-    if (std::ranges::find(choice.positions, ordinal) != choice.positions.end())
-      return fail(Code::kInvalidArgument, "the device assignment has the core [{}] twice",
-                  fmt::join(assignment.coordinates(replica, 0), ", "));
-    choice.positions.push_back(ordinal);
+  if (takes_all) {
+    auto all = function::first_devices(topology.num_devices_per_task());
+    all.spmd = options.spmd;
+    return all;
   }
+  const auto assignment = TFD_TRY(find_assignment(options, std::move(topology)));
+  function::DeviceChoice choice;
+  choice.spmd = options.spmd;
+  choice.logical_devices = std::max(assignment.num_cores_per_replica(), 1);
+  for (int replica = 0; replica < assignment.num_replicas(); ++replica)
+    for (int core = 0; core < assignment.num_cores_per_replica(); ++core) {
+      const int ordinal = TFD_TRY(assignment.ordinal(replica, core));
+      if (std::ranges::find(choice.positions, ordinal) != choice.positions.end())
+        return fail(Code::kInvalidArgument, "the device assignment has the core [{}] twice",
+                    fmt::join(assignment.coordinates(replica, core), ", "));
+      choice.positions.push_back(ordinal);
+    }
   if (choice.positions.empty()) return fail(Code::kInvalidArgument, "the device assignment has no replica");
   return choice;
 }

@@ -18,14 +18,15 @@ struct TpuOptions {
   std::string computation_shape;  // "1,1,1,2"; empty: one core
   std::string assignment;         // a file; empty: by the shape
   std::int64_t num_replicas = 0;  // 0: not said: one for each core, or, with a shape, one
+  bool spmd = false;              // functions are partitioned over the cores of a replica
 
   bool empty() const {
-    return topology.empty() && computation_shape.empty() && assignment.empty() && num_replicas == 0;
+    return topology.empty() && computation_shape.empty() && assignment.empty() && num_replicas == 0 && !spmd;
   }
 };
 
-/// A device for each replica. kUsage: options that exclude each other, or no mesh; kInvalidArgument: what doesn't fit
-/// into it; kUnimplemented: replicas of several cores.
+/// The cores of each replica, one replica after the other. kUsage: options that exclude each other, or no mesh;
+/// kInvalidArgument: what doesn't fit into it.
 Result<function::DeviceChoice> choose_tpu_devices(const TpuOptions& options, const Environment& env);
 
 }  // namespace tfd::run

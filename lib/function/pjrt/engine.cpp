@@ -2,24 +2,32 @@
 //
 // The engine behind make_engine(): one plug-in, one client, the compile cache. Thread rule: thread-safe.
 #include <atomic>
+#include <numeric>
 
 #include "buffer.hpp"
 #include "cache.hpp"
 #include "executable.hpp"
+#include "partitioned_function.hpp"
 #include "platforms.hpp"
 #include "proto.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/function/devices.hpp"
+#include "tfd/hlo/partition.hpp"
 
 namespace tfd::function {
 namespace {
 
 class PjrtEngine final : public Engine {
  public:
-  PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options, const std::string& xla_flags,
+  PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options, const EngineOptions& asked,
              std::optional<CompileCache> cache)
-      : info_(std::move(info)), client_(std::move(client)), options_(std::move(options)), cache_(std::move(cache)) {
+      : info_(std::move(info)),
+        client_(std::move(client)),
+        options_(std::move(options)),
+        logical_devices_(asked.logical_devices),
+        spmd_(asked.spmd),
+        cache_(std::move(cache)) {
     if (!cache_) return;
     const auto hash = cache_->file_hash(info_.path);
     if (!hash) {
@@ -27,7 +35,8 @@ class PjrtEngine final : public Engine {
       return;
     }
     // Everything beside the module that decides what is compiled.
-    for (const std::string& part : {std::string("tfd 2"), *hash, describe_cpu(), xla_flags}) key_start_.add_part(part);
+    for (const std::string& part : {std::string("tfd 2"), *hash, describe_cpu(), asked.xla_flags})
+      key_start_.add_part(part);
   }
 
   const PluginInfo& plugin() const override { return info_; }
@@ -37,16 +46,18 @@ class PjrtEngine final : public Engine {
     return TFD_TRY(compile_for_devices(module)).front();
   }
 
-  int device_count() const override { return static_cast<int>(client_->devices().size()); }
+  int device_count() const override { return count() / logical_devices_; }
 
   Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const hlo::Module& module) override {
+    if (logical_devices_ > 1 && spmd_) return compile_partitioned(module);
     const std::shared_ptr<Executable> executable =
         TFD_TRY(compile_module(TFD_TRY(hlo::for_platform(module, info_.platform))));
     std::vector<std::shared_ptr<Function>> out;
-    if (device_count() == 1)
+    if (count() == 1)
       out.push_back(make_function(executable, nullptr));
     else
-      for (PJRT_Device* device : client_->devices()) out.push_back(make_function(executable, device));
+      for (int i = module.logical_device; i < count(); i += logical_devices_)
+        out.push_back(make_function(executable, client_->devices()[static_cast<std::size_t>(i)]));
     return fill_platform_in(std::move(out), module, info_.platform);
   }
 
@@ -66,10 +77,28 @@ class PjrtEngine final : public Engine {
   Result<std::vector<std::shared_ptr<DeviceProgram>>> compile_for_each_device(const hlo::Module& module) override;
 
   std::optional<DeviceMemory> memory(int device) const override {
-    return device < 0 || device >= device_count() ? std::nullopt : client_->memory(static_cast<std::size_t>(device));
+    return device < 0 || device >= count() ? std::nullopt : client_->memory(static_cast<std::size_t>(device));
   }
 
  private:
+  int count() const { return static_cast<int>(client_->devices().size()); }
+
+  /// For each replica by itself: they don't meet in a collective.
+  Result<std::vector<std::shared_ptr<Function>>> compile_partitioned(const hlo::Module& module) {
+    hlo::Module made = TFD_TRY(hlo::for_platform(module, info_.platform));
+    if (made.partitions == 1) made = TFD_TRY(hlo::partitioned(made, logical_devices_));
+    if (!made.sharding_problem.empty())
+      return fail(Code::kUnimplemented, "{}: {} is not supported here", printable(made.name), made.sharding_problem);
+    std::vector<std::shared_ptr<Function>> out;
+    for (int first = 0; first < count(); first += logical_devices_) {
+      std::vector<int> devices(static_cast<std::size_t>(logical_devices_));
+      std::iota(devices.begin(), devices.end(), first);
+      auto program = TFD_TRY(compile_program(made, {.assignment = {std::move(devices)}}));
+      out.push_back(TFD_TRY(make_partitioned_function(client_, made, std::move(program))));
+    }
+    return out;
+  }
+
   /// For the one device, or for any of several.
   Result<std::shared_ptr<Executable>> compile_module(const hlo::Module& module) {
     if (module.partitions != 1 || module.replicas != 1)
@@ -88,8 +117,8 @@ class PjrtEngine final : public Engine {
   }
 
   Result<PJRT_Device*> device_at(int position) const {
-    if (position >= 0 && position < device_count()) return client_->devices()[static_cast<std::size_t>(position)];
-    return fail(Code::kInvalidArgument, "there is no device {} (of {})", position, device_count());
+    if (position >= 0 && position < count()) return client_->devices()[static_cast<std::size_t>(position)];
+    return fail(Code::kInvalidArgument, "there is no device {} (of {})", position, count());
   }
 
   /// `is_whole`: what it takes and gives is what its signature states.
@@ -124,6 +153,8 @@ class PjrtEngine final : public Engine {
   PluginInfo info_;
   std::shared_ptr<const Client> client_;  // shared with the functions and their results
   std::string options_;
+  int logical_devices_;
+  bool spmd_;
   std::optional<CompileCache> cache_;
   Sha256 key_start_;
   std::atomic<int> compiled_{0}, loaded_{0};
@@ -152,9 +183,9 @@ Result<std::vector<std::shared_ptr<DeviceProgram>>> PjrtEngine::compile_for_each
   TFD_TRY(check_platform(module));
   const auto executable = TFD_TRY(compile_module(TFD_TRY(hlo::for_platform(module, info_.platform))));
   std::vector<std::shared_ptr<DeviceProgram>> programs;
-  for (int i = 0; i < device_count(); ++i)
-    programs.push_back(TFD_TRY(make_program(
-        executable, {{i}}, device_count() == 1 ? nullptr : client_->devices()[static_cast<std::size_t>(i)])));
+  for (int i = 0; i < count(); ++i)
+    programs.push_back(TFD_TRY(
+        make_program(executable, {{i}}, count() == 1 ? nullptr : client_->devices()[static_cast<std::size_t>(i)])));
   return programs;
 }
 
@@ -188,6 +219,9 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   if (options.device_count < 1) return fail(Code::kInvalidArgument, "an engine with {} devices", options.device_count);
   const std::vector<int> positions =
       options.positions.empty() ? first_devices(options.device_count).positions : options.positions;
+  if (options.logical_devices < 1 || positions.size() % static_cast<std::size_t>(options.logical_devices) != 0)
+    return fail(Code::kInvalidArgument, "{} devices for replicas of {} logical devices", positions.size(),
+                options.logical_devices);
   const Api api = TFD_TRY(Api::load(options.plugin));
   auto client = TFD_TRY(Client::make(api, positions), "the PJRT plug-in " + options.plugin);
   if (!is_of_kind(client->platform(), options.device_kind))
@@ -204,7 +238,7 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
       positions.size() > 1 ? encode_portable_options() : encode_compile_options({{client->device_infos().front().id}});
   std::optional<CompileCache> cache;
   if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
-  return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), options.xla_flags,
+  return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), options,
                                       std::move(cache));
 }
 

@@ -262,9 +262,11 @@ TEST_CASE("bad program: inputs") {
        "the device assignment of TPUStrategy gives it more",
        Code::kUnimplemented},
       {{R"(functions.train_step.inputs[0].sharding={"split": [2]})"},
-       "functions.train_step.inputs[0].sharding.split: gives 1 dimension, but 'w' of step.mlir is f32[8, 2]"},
+       "functions.train_step.inputs[0].sharding.split: gives pieces for 1, not 2 dimensions: 'w' of step.mlir is "
+       "f32[8, 2]"},
       {{R"(functions.train_step.inputs[0].sharding={"split": [3, 1]})"},
-       "functions.train_step.inputs[0].sharding.split[0]: 8 doesn't divide into 3 pieces: 'w' of step.mlir is f32[8, "
+       "functions.train_step.inputs[0].sharding.split: dimension [0]: 8 doesn't divide into 3 pieces: 'w' of step.mlir "
+       "is f32[8, "
        "2]"},
       {{R"(functions.train_step.inputs[0].sharding={"split": [0, 1]})"},
        "functions.train_step.inputs[0].sharding.split[0]: must be positive, not 0"},

@@ -242,12 +242,12 @@ TEST_CASE("program: replicas that share a batch need modules for their shares") 
 TEST_CASE("program: shardings over the logical devices of a replica are kept, and need as many") {
   const std::vector<std::string> stated{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})",
                                         R"(functions.train_step.inputs[1].sharding="replicate")",
-                                        R"(functions.train_step.outputs[0].sharding={"assign": 1})",
                                         R"(functions.train_step.inputs[2].sharding={"split": [1, 2]})"};
   ProgramOptions options;
   options.overrides = stated;
   options.look_at_files = false;
   options.logical_devices = 2;
+  options.spmd = true;
   const auto program = parse_program(test::kProgram, "p.json", "/nowhere", test::memory_reader(), options);
   REQUIRE_MESSAGE(program, (program ? "" : program.error().message));
   const FunctionDef& step = *program->find_function("train_step");
@@ -256,7 +256,12 @@ TEST_CASE("program: shardings over the logical devices of a replica are kept, an
   CHECK(step.inputs[0].sharding->pieces == std::vector<std::int64_t>{2, 1});
   CHECK(step.inputs[1].sharding->kind == OpSharding::Kind::kReplicate);
   CHECK_FALSE(step.inputs[3].sharding);
-  CHECK(step.outputs[0].sharding->device == 1);
+  CHECK(step.modules[0].signature.arguments[0].sharding == step.inputs[0].sharding);
+  CHECK_FALSE(step.modules[0].signature.arguments[3].sharding);
+  options.overrides = {R"(functions.train_step.outputs[0].sharding={"assign": 1})"};
+  options.spmd = false;
+  const auto assigned = parse_program(test::kProgram, "p.json", "/nowhere", test::memory_reader(), options);
+  CHECK(assigned.value().find_function("train_step")->modules[0].logical_device == 1);
   const Program one = good({R"(functions.train_step.inputs[0].sharding={"split": [1, 1]})",
                             R"(functions.train_step.outputs[1]={"gradient": "w", "sharding": {"assign": 0}})",
                             R"(functions.count.inputs[1].sharding={"split": [1]})"});

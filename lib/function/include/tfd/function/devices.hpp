@@ -21,6 +21,10 @@ Result<std::vector<DeviceInfo>> list_devices(const std::string& plugin, int cpu_
 struct DeviceChoice {
   std::string kind = {};            // "cpu", "gpu", "tpu"; empty: whatever the plug-in is for
   std::vector<int> positions = {};  // among those of this process; empty: all of them
+  int logical_devices = 1;          // so many of them, one after the other, are one replica's
+  bool spmd = false;                // its functions are partitioned over these
+
+  int replicas() const { return static_cast<int>(positions.size()) / logical_devices; }
 };
 /// The first so many, of whatever the plug-in is for.
 DeviceChoice first_devices(int count);

@@ -35,6 +35,10 @@ struct EngineOptions {
   int device_count = 1;         // that it is to have; of a CPU they are as many as one likes
   /// Instead: these, by their positions among the plug-in's; the engine's devices are in this order.
   std::vector<int> positions = {};
+  /// How many of these are the logical devices of one replica, one after the other. With SPMD partitioning a function
+  /// runs on all of them, else on the one that its module states.
+  int logical_devices = 1;
+  bool spmd = false;
   std::string device_kind = {};  // "cpu", "gpu", "tpu": the plug-in must be for it; empty: any
   /// XLA_FLAGS of the process's environment, where XLA reads it by itself: compiled executables are kept by it, too.
   std::string xla_flags = {};
@@ -58,12 +62,12 @@ class Engine {
   virtual const PluginInfo& plugin() const = 0;
   /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features: facts, pjrt section
   /// 7). kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
-  /// kUnimplemented for a module of several partitions or replicas.
+  /// kUnimplemented for a module of several replicas, or of other partitions than there are logical devices.
   virtual Result<std::shared_ptr<Function>> compile(const hlo::Module& module) = 0;
-  /// EngineOptions::device_count, once it is known that there are as many.
+  /// How many replicas can call functions at the same time: one for each device, or for each so many logical devices.
   virtual int device_count() const { return 1; }
-  /// Compiled once, and for each device a function that runs there, in their order: what replicas call at the same
-  /// time. The same one for all where the engine doesn't tell them apart. Errors as compile().
+  /// For each of device_count() a function that runs there, in their order. The same one for all where the engine
+  /// doesn't tell them apart. Errors as compile().
   virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const hlo::Module& module);
   virtual CompileStats compile_stats() const { return {}; }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tfd/base/error.hpp"
+#include "tfd/hlo/sharding.hpp"
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::hlo {
@@ -19,7 +20,8 @@ namespace tfd::hlo {
 struct Parameter {
   std::string name;  // from loc("x") or jax.result_info or the sidecar; "arg0", "result0" where there is none
   tensor::TensorSpec spec;
-  std::optional<int> aliases_output;  // tf.aliasing_output: donated to that result
+  std::optional<int> aliases_output;        // tf.aliasing_output: donated to that result
+  std::optional<OpSharding> sharding = {};  // as the text or the program states it
 };
 
 struct Signature {
@@ -39,7 +41,10 @@ struct Module {
   bool is_text = true;
   Signature signature;
   int partitions = 1, replicas = 1;  // devices that it wants (text: mhlo.num_partitions, mhlo.num_replicas)
-  bool may_donate = true;            // it may take over an argument's buffer unless told not to; false: certainly not
+  int logical_device = 0;            // of a replica's, without SPMD partitioning: where it runs
+  /// Why a module of several partitions can't be given its pieces; empty: its shardings are known.
+  std::string sharding_problem = {};
+  bool may_donate = true;  // it may take over an argument's buffer unless told not to; false: certainly not
   /// Of a jax.export for several platforms: it has a leading argument (jax's _platform_index, s32[]) that isn't in the
   /// signature and that the engine fills in.
   bool takes_platform = false;

@@ -66,17 +66,9 @@ struct RngDef {
   std::optional<std::uint64_t> seed;  // instead of the program's
 };
 
-/// XLA's OpSharding: where an input or output lies on the logical devices of a replica (TPUStrategy's device assignment
-/// gives it several): whole on each of them, cut into so many pieces along each dimension, or on one.
-struct OpSharding {
-  enum class Kind : std::uint8_t { kReplicate, kSplit, kAssign };
-  Kind kind = Kind::kReplicate;
-  std::vector<std::int64_t> pieces = {};  // kSplit: one for each dimension
-  int device = 0;                         // kAssign
-
-  /// How many logical devices it needs; it may be on more unless it is split.
-  std::int64_t devices() const;
-};
+/// Where an input or output lies on the logical devices of a replica, of which TPUStrategy's device assignment gives it
+/// several.
+using hlo::OpSharding;
 
 /// What one module argument is bound to.
 struct InputBinding {
@@ -300,6 +292,7 @@ struct ProgramOptions {
   bool data_elsewhere = false;
   std::string data_root = {};  // relative paths of data start here; empty: at the program's directory
   int logical_devices = 1;     // of each replica: what shardings may need
+  bool spmd = false;           // modules are partitioned over these: what splitting needs, and assigning excludes
   int replicas = 0;            // of a worker, which share a batch where train splits it; 0: not known
   /// Where relative paths in overrides start (absolute); empty: where those of the document do. load_program() takes
   /// the working directory.

@@ -91,9 +91,12 @@ class ReplicaRunner {
   virtual void begin_data(const data::Order& order) = 0;
   /// The function once per replica, each on its share of the rows of the next element of every dataset that it uses;
   /// its arguments are fields of `dataset`. kOutOfRange at the end of the data; kInvalidArgument where it has arguments
-  /// and no dataset is given. Source: tf.distribute.Strategy.run with experimental_distribute_dataset.
+  /// and no dataset is given. `in_rows`: the function gives rows for rows, so that a share that is too large for a
+  /// module is taken in pieces, and one that is too small is padded with its last row; results are those of the pieces,
+  /// in the order of their rows, without padding. It updates nothing then. Source: tf.distribute.Strategy.run with
+  /// experimental_distribute_dataset.
   virtual Result<RunOutcome> run(const std::string& function, const std::string& dataset,
-                                 const VariableValues& variables) = 0;
+                                 const VariableValues& variables, bool in_rows = false) = 0;
   /// One full pass of the function's dataset, or `steps` batches: nothing is sharded, and each device takes a batch at
   /// a time. kCancelled where `stop` says so between batches.
   virtual Result<std::vector<Metric>> evaluate(const std::string& function, const VariableValues& variables,

@@ -4,12 +4,22 @@
 // Runs one function on the replicas of one worker of ParameterServerStrategy (v1), once for every element of a dataset,
 // and says what each replica returned. Source: tf.distribute.Strategy.run and experimental_distribute_dataset.
 // Thread rule: blocks its thread, which alone calls the sinks.
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tfd/strategy/ps_training.hpp"
-#include "tfd/strategy/replica_values.hpp"
+#include "tfd/strategy/values.hpp"
 
 namespace tfd::strategy {
+
+/// What becomes of what the replicas returned; nothing: each one's value by itself.
+struct Combine {
+  std::optional<program::Reduce> reduce = {};
+  std::optional<std::vector<std::int64_t>> axes = {};  // of `reduce`: over these of each replica first
+  std::optional<std::int64_t> gather_axis = {};
+};
 
 struct RunRequest {
   std::string function;
@@ -17,6 +27,9 @@ struct RunRequest {
       dataset;  // of the program (see program::set_dataset()): what the function's argument is; empty: it has none
   Combine combine = {};
   bool untrained = false;  // with the initial values, whatever checkpoints there are
+  /// Instead of lines: each element's results, whose rows are its examples, in their order. The function updates
+  /// nothing; modules take them in pieces of their own sizes, the last one padded.
+  std::function<Result<void>(const std::vector<tensor::Tensor>&)> predict = {};
 };
 
 /// Whether the function means nothing with initial values: it reads variables, and the program says where it saves

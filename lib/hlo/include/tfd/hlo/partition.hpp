@@ -1,0 +1,16 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A text module for one device, made into one that XLA's SPMD partitioner runs on all logical devices of a replica.
+// Thread rule: free function.
+#include "tfd/base/error.hpp"
+#include "tfd/hlo/module.hpp"
+
+namespace tfd::hlo {
+
+/// Its arguments and results lie as their shardings say; those without one are whole on each device. It gives nothing
+/// away of its arguments. kInvalidArgument: a sharding that isn't one of that shape over as many devices;
+/// kUnimplemented: bytecode, or a module for several devices.
+Result<Module> partitioned(const Module& module, int partitions);
+
+}  // namespace tfd::hlo

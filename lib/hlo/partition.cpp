@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/hlo/partition.hpp"
+
+#include "tfd/base/text.hpp"
+#include "tfd/hlo/embed.hpp"
+#include "types.hpp"
+
+namespace tfd::hlo {
+namespace {
+
+/// What is stated, or whole on each device.
+Result<OpSharding> sharding_of(const Parameter& parameter, int partitions) {
+  const OpSharding sharding = parameter.sharding.value_or(OpSharding{});
+  if (sharding.kind == OpSharding::Kind::kAssign)
+    return fail(Code::kInvalidArgument,
+                "'{}' is assigned to a logical device, which SPMD partitioning has no way to do",
+                printable(parameter.name));
+  if (sharding.kind == OpSharding::Kind::kSplit)
+    TFD_TRY(check_split(sharding.pieces, parameter.spec.shape, partitions),
+            fmt::format("'{}'", printable(parameter.name)));
+  return sharding;
+}
+
+std::string with_sharding(const Parameter& parameter, const OpSharding& sharding) {
+  return fmt::format("{} {{mhlo.sharding = \"{}\"}}", format_tensor_type(parameter.spec), format_sharding(sharding));
+}
+
+}  // namespace
+
+Result<Module> partitioned(const Module& module, int partitions) {
+  const Embedded inner = TFD_TRY(embed(module, "whole"));
+  Module out = module;
+  std::string arguments, names, argument_types, results, types;
+  for (std::size_t i = 0; i < module.signature.arguments.size(); ++i) {
+    Parameter& argument = out.signature.arguments[i];
+    argument.sharding = TFD_TRY(sharding_of(argument, partitions), printable(module.name));
+    argument.aliases_output.reset();
+    const char* const comma = i > 0 ? ", " : "";
+    arguments += fmt::format("{}%arg{}: {}", comma, i, with_sharding(argument, *argument.sharding));
+    names += fmt::format("{}%arg{}", comma, i);
+    argument_types += comma + format_tensor_type(argument.spec);
+  }
+  for (std::size_t i = 0; i < module.signature.results.size(); ++i) {
+    Parameter& result = out.signature.results[i];
+    result.sharding = TFD_TRY(sharding_of(result, partitions), printable(module.name));
+    const char* const comma = i > 0 ? ", " : "";
+    results += comma + with_sharding(result, *result.sharding);
+    types += comma + format_tensor_type(result.spec);
+  }
+  const std::size_t count = module.signature.results.size();
+  std::string returned;
+  for (std::size_t i = 0; i < count; ++i)
+    returned += fmt::format("{}%0{}", i > 0 ? ", " : "", count > 1 ? fmt::format("#{}", i) : "");
+  out.code = fmt::format(
+      "{}module @partitioned attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{\n"
+      "  func.func public @main({}) -> ({}) {{\n"
+      "    {}call @{}({}) : ({}) -> ({})\n"
+      "    return{}{}{}{}\n  }}\n{}}}\n",
+      inner.aliases, partitions, arguments, results,
+      count == 0   ? ""
+      : count == 1 ? "%0 = "
+                   : fmt::format("%0:{} = ", count),
+      inner.main, names, argument_types, types, count > 0 ? " " : "", returned, count > 0 ? " : " : "", types,
+      inner.functions);
+  out.partitions = partitions;
+  out.may_donate = false;
+  return out;
+}
+
+}  // namespace tfd::hlo
