@@ -120,6 +120,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   train.grace = a.common.grace;
   train.log = io.log.for_room("coordinate");
   training::connect_sinks(train, a.common, progress, io);
+  TFD_TRY(training::connect_logdir(train, a.common, "", io));
   const auto connect = [&](coordinate::CoordinatorOptions with) {
     auto coordinator = coordinate::ClusterCoordinator::connect(program, config, std::move(with));
     if (coordinator) signals->begin_training();
@@ -187,6 +188,8 @@ std::string describe(const program::Program& program) {
 }
 
 Result<void> check_options(const Asked& a) {
+  if (!a.common.logdir.empty() && !a.closures.empty())
+    return fail(Code::kUsage, "--logdir only applies to a training, not to --closures");
   if (a.common.start_over && !a.closures.empty())
     return fail(Code::kUsage, "--start-over only applies to a training, not to --closures");
   for (const auto& [name, is_given] :

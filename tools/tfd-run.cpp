@@ -246,6 +246,8 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   auto with = TFD_TRY(worker_options(a, config, devices, io, *signals));
   with.train.epoch_elements = steps.elements;
   training::connect_sinks(with.train, a.common, progress, io);
+  const bool is_one_of_several = !strategy.is_local() && !strategy.is_chief();
+  TFD_TRY(training::connect_logdir(with.train, a.common, is_one_of_several ? strategy.task_name() : "", io));
   training::Ending ending{.tool = kTool, .task = strategy.task_name()};
   ending.evaluates = strategy.is_evaluator();
   ending.joins = !strategy.should_checkpoint();
@@ -306,6 +308,8 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--predict writes what each example gives: it takes no --reduce or --gather");
   if (a.untrained && !a.common.checkpoint.empty())
     return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
+  if (!a.function.empty() && !a.common.logdir.empty())
+    return fail(Code::kUsage, "--logdir only applies to a training, not to --function or --predict");
   if (!a.function.empty() && a.common.start_over)
     return fail(Code::kUsage, "--start-over only applies to a training, not to --function or --predict");
   if (!a.reduce.empty() && a.gather) return fail(Code::kUsage, "--reduce and --gather exclude each other");

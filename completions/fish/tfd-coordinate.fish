@@ -15,6 +15,7 @@ complete -c tfd-coordinate -l compat -x -a 'tensorflow' -d 'Handle failures and 
 complete -c tfd-coordinate -l set -x -d 'Override a value of the program; may be repeated'
 complete -c tfd-coordinate -l checkpoint -r -F -d 'Use the variables of this checkpoint for closures, or to begin a training'
 complete -c tfd-coordinate -l start-over -d 'Move the checkpoints of an earlier run aside, and train from the beginning'
+complete -c tfd-coordinate -l logdir -r -F -d 'Write the metrics there too, for TensorBoard: DIR/train and DIR/eval'
 complete -c tfd-coordinate -l check -d 'Check the program without running it'
 complete -c tfd-coordinate -l keep-servers -d 'Leave the tasks running at the end'
 complete -c tfd-coordinate -l rejoin -x -d 'How long a parameter server may be silent before it counts as lost'

@@ -21,6 +21,7 @@ complete -c tfd-run -l untrained -d 'With --function and --predict: use the init
 complete -c tfd-run -l set -x -d 'Override a value of the program; may be repeated'
 complete -c tfd-run -l checkpoint -r -F -d 'Use the variables of this checkpoint for --function, or to begin a training'
 complete -c tfd-run -l start-over -d 'Move the checkpoints of an earlier run aside, and train from the beginning'
+complete -c tfd-run -l logdir -r -F -d 'Write the metrics there too, for TensorBoard: DIR/train and DIR/eval'
 complete -c tfd-run -l check -d 'Check program, cluster and task without running anything'
 complete -c tfd-run -l keep-servers -d 'Leave the parameter servers running at the end'
 complete -c tfd-run -l rejoin -x -d 'How long a parameter server may be silent before it counts as lost'

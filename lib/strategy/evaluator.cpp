@@ -106,6 +106,7 @@ class Follower {
     summary.step = checkpoint->step;
     summary.checkpoint = path;
     if (options_.on_progress) options_.on_progress({summary.step, summary.steps, summary.metrics});
+    if (options_.on_metrics) options_.on_metrics("eval", summary.step, summary.metrics);
     TFD_TRY(emit(event("eval")
                      .add("step", summary.step)
                      .add("metrics", summary.metrics)

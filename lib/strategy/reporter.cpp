@@ -60,6 +60,11 @@ Result<void> Reporter::step(std::int64_t step) {
   reported_at_ = Clock::now();
   reported_step_ = step;
   reported_own_ = own_;
+  if (options_.on_metrics) {
+    Metrics all = last_interval_;
+    all.insert(all.end(), rates.begin(), rates.end());
+    options_.on_metrics("train", step, all);
+  }
   JsonLine line = event("step");
   line.add("step", step);
   if (!task_.empty()) line.add("updates", own_);
@@ -69,6 +74,7 @@ Result<void> Reporter::step(std::int64_t step) {
 Result<void> Reporter::evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun) {
   evaluation_ = metrics;
   for (const auto& [name, value] : metrics) look_at(name, value, step, "evaluation: ");
+  if (options_.on_metrics) options_.on_metrics("eval", step, metrics);
   return emit(event("eval").add("step", step).add("metrics", metrics).add("seconds", seconds_since(begun)));
 }
 

@@ -377,3 +377,23 @@ PY
   refused 64 "--predict writes what each example gives: it takes no --reduce or --gather" --predict double --dataset four --gather 0
   refused 64 "--function and --predict exclude each other" --predict double --function double --dataset four
 }
+
+@test "run: --logdir has the metrics of steps and evaluations for TensorBoard" {
+  cp -r "$EXAMPLES"/digits/* .
+  local train=(timeout 60 tfd-run program.json --set train.checkpoint=null --set train.steps=200 --set train.evaluate.every=100)
+  run -0 --separate-stderr "${train[@]}" --logdir a/logs </dev/null
+  grep -q loss a/logs/train/events.out.tfevents.*
+  grep -q steps_per_second a/logs/train/events.out.tfevents.*
+  grep -q accuracy a/logs/eval/events.out.tfevents.*
+  run ! grep -q accuracy a/logs/train/events.out.tfevents.*
+  touch file
+  run -64 --separate-stderr "${train[@]}" --logdir a/logs --function predict --dataset test </dev/null
+  run --separate-stderr "${train[@]}" --logdir file/logs </dev/null
+  [ "$status" != 0 ]
+  [[ $stderr == *"--logdir: cannot make file/logs: "* ]]
+  rm -r a/logs/* # what can't be written while it trains is a warning, once
+  echo x >a/logs/eval
+  run -0 --separate-stderr "${train[@]}" --logdir a/logs </dev/null
+  [ "$(grep -c "the training goes on without these metrics" <<<"$stderr")" = 1 ]
+  [ -s a/logs/train/events.out.tfevents.* ]
+}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The programs that tfd-resolve's formats are for, run on them: TensorFlow (TFD_TENSORFLOW_PYTHON), JAX
-# (TFD_JAX_PYTHON), PyTorch and its torchrun (TFD_TORCH_PYTHON), each a Python that has it; skipped where not given.
+# (TFD_JAX_PYTHON), PyTorch and its torchrun (TFD_TORCH_PYTHON), each a Python that has it; skipped where not given. And
+# TensorBoard (TFD_TENSORBOARD_PYTHON), which reads --logdir.
 # mpirun reads its hostfile in mpi.bats, Slurm its TaskProlog in slurm.bats.
 
 bats_require_minimum_version 1.5.0
@@ -91,4 +92,16 @@ distributed.destroy_process_group()'
   as_tasks torchrun "worker:0 worker:2" --job "worker=127.0.0.1:$(free_port),127.0.0.1:1,127.0.0.2:1" \
     -- "$TFD_TORCH_PYTHON" -m torch.distributed.run sum.py
   [ "$(sort <<<"$output")" = $'0 3 0 6\n1 3 1 6\n2 3 0 6' ]
+}
+
+@test "TensorBoard reads the metrics of --logdir" {
+  [ -n "${TFD_TENSORBOARD_PYTHON:-}" ] || skip "TFD_TENSORBOARD_PYTHON names no Python with tensorboard"
+  tfd-run "$TFD_SOURCE/examples/linear/program.json" --set train.steps=300 --set train.checkpoint=null --logdir logs </dev/null >events
+  run -0 --separate-stderr "$TFD_TENSORBOARD_PYTHON" -c '
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+reader = EventAccumulator("logs/train")
+reader.Reload()
+for one in reader.Scalars("loss"): print(one.step, "%.6g" % one.value)'
+  [ "$output" = "$(jq -r 'select(.event == "step") | [.step, .metrics.loss] | @tsv' events | awk '{ printf "%d %.6g\n", $1, $2 }')" ]
+  [ "$(wc -l <<<"$output")" = 3 ]
 }

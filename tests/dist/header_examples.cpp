@@ -9,6 +9,7 @@
 
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/names.hpp"
+#include "tfd/base/protobuf.hpp"
 #include "tfd/cluster/server_def.hpp"
 #include "tfd/coordinate/fetch.hpp"
 #include "tfd/data/plan.hpp"
@@ -98,6 +99,11 @@ Result<void> event_loop(const SignalSource& signals, const bool& done) {
 
 // resolve
 void hostlist() { expand_hostlist("n[8-10]", Compat::kNone); }
+void message(double wall_time, std::uint64_t step) {
+  std::string event;
+  protobuf::append_double(event, 1, wall_time);
+  protobuf::append_number(event, 2, step);
+}
 
 // transport
 Result<void> endpoint(const Handler& serve, Message question) {

@@ -11,6 +11,7 @@
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/runtime/memory_need.hpp"
+#include "tfd/strategy/event_files.hpp"
 
 namespace tfd::training {
 
@@ -45,6 +46,11 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
       {.names = "--start-over",
        .help = "Move the checkpoints of an earlier run aside, and train from the beginning",
        .target = &common.start_over},
+      {.names = "--logdir",
+       .placeholder = "DIR",
+       .help = "Write the metrics there too, for TensorBoard: DIR/train and DIR/eval",
+       .target = &common.logdir,
+       .complete = "file"},
       {.names = "--check", .help = std::move(words.check), .target = &common.check},
       {.names = "--keep-servers", .help = std::move(words.keep_servers), .target = &common.keep_servers},
       {.names = "--rejoin",
@@ -175,6 +181,22 @@ void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Pro
     progress.update(at.step, format_metrics(at.metrics));
   };
   train.say = [&progress](const std::string& line) { progress.say(line); };
+}
+
+Result<void> connect_logdir(strategy::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io) {
+  if (common.logdir.empty()) return {};
+  auto opened = strategy::EventFiles::open(common.logdir);
+  if (!opened) return fail(opened.error().code, "--logdir: {}", opened.error().message);
+  std::string suffix = task.empty() ? "" : "-" + task;
+  std::ranges::replace(suffix, ':', '-');
+  train.on_metrics = [&io, suffix, files = std::shared_ptr<strategy::EventFiles>(std::move(*opened)), failed = false](
+                         std::string_view what, std::int64_t step, const strategy::Metrics& metrics) mutable {
+    const auto added = files->add(std::string(what) + suffix, step, metrics);
+    if (!added && !failed)
+      io.log.warning("--logdir: {}: the training goes on without these metrics", added.error().message);
+    failed = failed || !added;
+  };
+  return {};
 }
 
 int conclude(const strategy::TrainSummary& summary, const Ending& ending, cli::Io& io) {

@@ -27,6 +27,7 @@ struct Common {
   bool insecure = false;
   std::string data_root;
   std::string key_file;
+  std::string logdir;
   Duration timeout = std::chrono::seconds(30);
   Duration grace = std::chrono::seconds(25);
   Duration rejoin = std::chrono::seconds(30);
@@ -77,6 +78,10 @@ void say(cli::Io& io, std::string_view tool, const std::string& line);
 
 /// Where a training writes, what it begins with, and what it is told. `progress` and `io` must outlive it.
 void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
+
+/// --logdir, where it is given. `task`: whose metrics these are, where several write; else empty. Errors of
+/// EventFiles::open().
+Result<void> connect_logdir(strategy::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io);
 
 /// How a training was run, for what is said of its end.
 struct Ending {

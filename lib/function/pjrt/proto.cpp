@@ -1,82 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto.hpp"
 
+#include "tfd/base/protobuf.hpp"
+
 namespace tfd::function {
 namespace {
 
-void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-void append_number(std::string& out, int field, std::uint64_t value) {
-  append_varint(out, static_cast<std::uint64_t>(field) << 3);
-  append_varint(out, value);
-}
-void append_bytes(std::string& out, int field, std::string_view value) {
-  append_varint(out, static_cast<std::uint64_t>(field) << 3 | 2);
-  append_varint(out, value.size());
-  out += value;
-}
-
-struct Field {
-  int number = 0;
-  std::uint64_t value = 0;  // of a number
-  std::string_view bytes;   // of a string, a message or packed numbers
-};
-
-/// Walks over the fields of a message; stops at its end and at the first byte that makes no sense.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  std::optional<std::uint64_t> next_varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(rest_.front());
-      rest_.remove_prefix(1);
-      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    return std::nullopt;
-  }
-  std::optional<Field> next() {
-    const auto tag = next_varint();
-    if (!tag) return std::nullopt;
-    Field field;
-    field.number = static_cast<int>(*tag >> 3 & 0x1fffffff);
-    switch (*tag & 7) {
-      case 0: {
-        const auto value = next_varint();
-        if (!value) return std::nullopt;
-        field.value = *value;
-        return field;
-      }
-      case 1:
-        return take(8) ? std::optional(field) : std::nullopt;
-      case 5:
-        return take(4) ? std::optional(field) : std::nullopt;
-      case 2: {
-        const auto size = next_varint();
-        if (!size) return std::nullopt;
-        const auto bytes = take(*size);
-        if (!bytes) return std::nullopt;
-        field.bytes = *bytes;
-        return field;
-      }
-      default:
-        return std::nullopt;
-    }
-  }
-
- private:
-  std::optional<std::string_view> take(std::uint64_t size) {
-    if (size > rest_.size()) return std::nullopt;
-    const std::string_view bytes = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return bytes;
-  }
-  std::string_view rest_;
-};
+using protobuf::append_bytes;
+using protobuf::append_number;
+using protobuf::append_varint;
+using protobuf::Field;
+using protobuf::Reader;
 
 /// A repeated number arrives packed or one by one.
 void read_numbers(const Field& field, std::vector<std::int64_t>& out) {

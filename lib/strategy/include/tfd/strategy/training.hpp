@@ -54,7 +54,9 @@ struct TrainOptions {
   std::shared_ptr<Interrupts> interrupts = {};                          // with whoever reads the signals
   std::function<Result<void>(std::string_view line)> write_event = {};  // one JSON line with its newline
   std::function<void(const TrainProgress&)> on_progress = {};           // often: after every step
-  std::function<void(const std::string& line)> say = {};                // changes of state, for people
+  /// With every `step` event ("train", with the rates) and every evaluation ("eval").
+  std::function<void(std::string_view what, std::int64_t step, const Metrics& metrics)> on_metrics = {};
+  std::function<void(const std::string& line)> say = {};  // changes of state, for people
   /// A file, or a directory (its latest one): what a training begins with that has nothing to go on from.
   std::string checkpoint = {};
   bool start_over = false;          // what train.checkpoint.dir has is moved aside, and training begins anew

@@ -1,0 +1,46 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The wire format of protocol buffers: fields are appended to a message, or walked over. A few messages of a dozen
+// fields don't pay for a library and its compiler. Source: https://protobuf.dev/programming-guides/encoding/.
+// Thread rule: free functions on plain values.
+//
+//   std::string event;
+//   protobuf::append_double(event, 1, wall_time);
+//   protobuf::append_number(event, 2, step);
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tfd::protobuf {
+
+void append_varint(std::string& out, std::uint64_t value);
+/// A field of type int32, int64, uint64, bool or an enum.
+void append_number(std::string& out, int field, std::uint64_t value);
+/// A string, bytes, a message, or packed numbers.
+void append_bytes(std::string& out, int field, std::string_view value);
+void append_double(std::string& out, int field, double value);
+void append_float(std::string& out, int field, float value);
+
+struct Field {
+  int number = 0;
+  std::uint64_t value = 0;      // of a number
+  std::string_view bytes = {};  // of a string, a message or packed numbers; of a double or float its bytes
+};
+
+/// Walks over the fields of a message; stops at its end and at the first byte that makes no sense.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  std::optional<std::uint64_t> next_varint();
+  std::optional<Field> next();
+  /// Whether all has been read.
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  std::optional<std::string_view> take(std::uint64_t size);
+  std::string_view rest_;
+};
+
+}  // namespace tfd::protobuf
