@@ -42,6 +42,7 @@ struct Plan {
   std::vector<std::pair<int, int>> descriptors;  // (source or -1 for /dev/null, target), ascending targets
   std::vector<int> moved;                        // room for the child: where the sources are moved out of the way
   const char* directory = nullptr;
+  bool shares_descriptors = false;
   bool new_group = true;
   int death_signal = 0;
   pid_t parent = 0;
@@ -110,15 +111,18 @@ bool place_descriptors(Plan& plan) {
     plan.moved[i] = ::fcntl(from, F_DUPFD_CLOEXEC, above);
     if (plan.moved[i] < 0) return false;
   }
+  const auto close_others = [&plan](unsigned first, unsigned last) {
+    if (!plan.shares_descriptors) close_on_exec_range(first, last);
+  };
   unsigned next = 3;
   for (std::size_t i = 0; i < plan.descriptors.size(); ++i) {
     const int target = plan.descriptors[i].second;
     if (::dup2(plan.moved[i], target) < 0) return false;
     if (target < 3) continue;
-    close_on_exec_range(next, static_cast<unsigned>(target) - 1);
+    close_others(next, static_cast<unsigned>(target) - 1);
     next = static_cast<unsigned>(target) + 1;
   }
-  close_on_exec_range(next, ~0U);
+  close_others(next, ~0U);
   return true;
 }
 
@@ -206,6 +210,7 @@ Result<Plan> make_plan(const ChildOptions& options) {
   }
   plan.moved.assign(plan.descriptors.size(), -1);
   plan.directory = options.directory.empty() ? nullptr : options.directory.c_str();
+  plan.shares_descriptors = options.shares_descriptors;
   plan.new_group = options.new_group;
   plan.death_signal = options.death_signal;
   plan.parent = ::getpid();

@@ -67,6 +67,15 @@ CoordinationState::Subject CoordinationState::subject_of(const CoordinationReque
       request.what);
 }
 
+template <class State>
+CoordinationState::Decision CoordinationState::look(const Subject& subject,
+                                                    const std::optional<std::uint64_t>& after) const {
+  TFD_TRY(check_name(subject.second));
+  auto now = stand(subject);
+  if (after && std::get<State>(now).version <= *after) return std::nullopt;
+  return now;
+}
+
 CoordinationState::Decision CoordinationState::decide(Connection connection, const CoordinationRequest& request,
                                                       Replies& replies) {
   return std::visit(
@@ -82,15 +91,6 @@ CoordinationState::Decision CoordinationState::decide(Connection connection, con
         if constexpr (std::is_same_v<What, UseBarrier>) return use(connection, what, replies);
       },
       request.what);
-}
-
-template <class State>
-CoordinationState::Decision CoordinationState::look(const Subject& subject,
-                                                    const std::optional<std::uint64_t>& after) const {
-  TFD_TRY(check_name(subject.second));
-  auto now = stand(subject);
-  if (after && std::get<State>(now).version <= *after) return std::nullopt;
-  return now;
 }
 
 CoordinationState::Decision CoordinationState::put(const PutKey& put, Replies& replies) {

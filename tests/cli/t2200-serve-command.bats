@@ -39,6 +39,14 @@ teardown() { serve_teardown; }
   [ "$output" = "" ]
 }
 
+@test "serve -- CMD: it has the shell's other descriptors" {
+  run -0 --separate-stderr timeout 30 tfd-serve --jobs worker=1 -- cat <(echo substituted)
+  [ "$output" = substituted ]
+  # None of the supervisor's own.
+  run -0 --separate-stderr timeout 30 tfd-serve --jobs worker=1 -- bash -c 'ls -l /proc/$$/fd | grep -c -E "socket:|pidfd|eventfd|eventpoll|signalfd"; true'
+  [ "$output" = 0 ]
+}
+
 @test "serve -- CMD: signals are passed on, and its answer counts" {
   launch --jobs worker=1 -- bash -c 'trap "exit 5" TERM; echo up >&2; while :; do sleep 0.1; done'
   said up

@@ -86,6 +86,7 @@ Result<void> Session::start_command() {
   child.stdin_fd = ::isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : -1;
   child.stdout_fd = STDOUT_FILENO;
   child.new_group = false;
+  child.shares_descriptors = true;  // of the shell: --closures <(…)
   auto started = process::Child::start(child);
   if (!started) {
     say(fmt::format("tfd-serve: {}", started.error().message));

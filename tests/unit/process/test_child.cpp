@@ -128,6 +128,18 @@ TEST_CASE("child: only named descriptors are inherited, under their numbers") {
   CHECK(letter == 'b');
 }
 
+TEST_CASE("child: with shared descriptors it has all that aren't closed on exec") {
+  const Pipe pipe = make_pipe().value();
+  const Fd open(::dup(pipe.write.get()));
+  ChildOptions options = shell(fmt::format("echo c >&{} && test ! -e /proc/self/fd/{}", open.get(), pipe.write.get()));
+  CHECK(run(options).status.code != 0);
+  options.shares_descriptors = true;
+  CHECK(run(options).status.code == 0);
+  char letter = 0;
+  REQUIRE(::read(pipe.read.get(), &letter, 1) == 1);
+  CHECK(letter == 'c');
+}
+
 TEST_CASE("child: descriptors may be swapped") {
   const Pipe first = make_pipe().value();
   const Pipe second = make_pipe().value();

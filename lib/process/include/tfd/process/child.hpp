@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starting and watching child processes. A child never inherits a descriptor above 2 that isn't named, gets /dev/null
+// Starting and watching child processes. A child doesn't inherit a descriptor above 2 unless told to, gets /dev/null
 // as stdin unless told otherwise, has no signal blocked and SIGPIPE at its default, and dies with its parent
 // (PR_SET_PDEATHSIG) however that dies.
 // Thread rule: a Child lives on one thread; the thread that starts it must live as long as the child (PDEATHSIG is per
@@ -31,6 +31,7 @@ struct ChildOptions {
   int stdout_fd = -1;          // -1: /dev/null; 1 to share the parent's
   int stderr_fd = 2;
   std::vector<std::pair<int, int>> keep = {};  // (parent's descriptor, number in the child, 3 or more)
+  bool shares_descriptors = false;             // also all others above 2 that aren't closed on exec, as with exec()
   bool new_group = true;                       // a process group of its own (so that Ctrl-C reaches only the parent)
   int death_signal = 9;                        // sent when the parent dies; 0: none
   int announce_fd = -1;                        // told its number, a pid_t, before the program runs; -pid: it won't run
