@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
+#include <limits>
 
 #include "transformations.hpp"
 
@@ -28,6 +29,22 @@ class BatchStream final : public RowStream {
     for (std::size_t field = 0; field < spec_.size(); ++field) block->columns.push_back(pack(field));
     rows_.clear();
     return Row{std::move(block), 0};
+  }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    std::int64_t done = 0;
+    if (!rows_.empty() && count > 0) {  // left by an error, which comes again
+      if (!TFD_TRY(next())) return 0;
+      ++done;
+    }
+    const auto size = static_cast<std::int64_t>(size_);
+    // As many batches at a time as their rows can be counted.
+    while (done < count && !at_end_) {
+      const std::int64_t batches = std::min(count - done, std::numeric_limits<std::int64_t>::max() / size);
+      const std::int64_t rows = TFD_TRY(input_->skip(batches * size));
+      at_end_ = rows < batches * size;
+      done += rows / size + (rows % size != 0 && !drop_remainder_ ? 1 : 0);
+    }
+    return done;
   }
 
  private:

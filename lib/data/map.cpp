@@ -30,6 +30,7 @@ class MapStream final : public RowStream {
                     format_spec(mapped[i].spec()), format_field(function.spec[i]));
     return Row{to_block(std::move(mapped)), 0};
   }
+  Result<std::int64_t> skip(std::int64_t count) override { return input_->skip(count); }
 
  private:
   RowStreamPtr input_;

@@ -27,6 +27,9 @@ class PrefetchStream final : public RowStream {
     changed_.notify_all();
     return row;
   }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    return thread_.joinable() ? RowStream::skip(count) : input_->skip(count);
+  }
 
  private:
   void fill(const std::stop_token& stop) {

@@ -20,6 +20,18 @@ class RangeStream final : public RowStream {
     }
     return Row{block_, index_++};
   }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    const std::int64_t there = block_ ? block_->columns.front().shape()[0] - index_ : 0;
+    if (count < there) {
+      index_ += count;
+      return count;
+    }
+    const auto beyond = std::min(static_cast<std::uint64_t>(count - there), left_);
+    block_ = nullptr;
+    value_ += beyond * step_;
+    left_ -= beyond;
+    return there + static_cast<std::int64_t>(beyond);
+  }
 
  private:
   void fill() {

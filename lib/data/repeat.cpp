@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 
 #include "transformations.hpp"
@@ -19,13 +20,7 @@ class RepeatStream final : public RowStream {
       : input_(std::move(input)), count_(count), outer_(outer) {}
   Result<std::optional<Row>> next() override {
     while (!at_end_) {
-      if (!current_) {
-        if (count_ && pass_ == static_cast<std::uint64_t>(*count_)) break;
-        Order order = outer_;
-        order.pass = pass_within(outer_.pass, pass_);
-        current_ = TFD_TRY(input_->rows(order));
-        is_empty_ = true;
-      }
+      if (!current_ && !TFD_TRY(begin_pass())) break;
       std::optional<Row> row = TFD_TRY(current_->next());
       if (row) {
         is_empty_ = false;
@@ -38,8 +33,47 @@ class RepeatStream final : public RowStream {
     at_end_ = true;
     return std::optional<Row>();
   }
+  /// Whole passes aren't read where it is known how long they are, as after the first one.
+  Result<std::int64_t> skip(std::int64_t count) override {
+    std::optional<std::int64_t> each = input_->cardinality();
+    if (each && *each <= 0) each.reset();
+    std::int64_t done = 0;
+    while (done < count && !at_end_) {
+      const bool is_whole = !current_;
+      if (!current_ && each) {
+        const std::int64_t passes = std::min((count - done) / *each, passes_left());
+        pass_ += static_cast<std::uint64_t>(passes);
+        done += passes * *each;
+        if (done == count) break;
+      }
+      if (!current_ && !TFD_TRY(begin_pass())) break;
+      const std::int64_t rows = TFD_TRY(current_->skip(count - done));
+      is_empty_ = is_empty_ && rows == 0;
+      done += rows;
+      if (done == count) break;
+      if (is_empty_) break;
+      if (is_whole) each = rows;
+      current_ = nullptr;
+      ++pass_;
+    }
+    at_end_ = at_end_ || done < count;
+    return done;
+  }
 
  private:
+  std::int64_t passes_left() const {
+    return count_ ? *count_ - static_cast<std::int64_t>(pass_) : std::numeric_limits<std::int64_t>::max();
+  }
+  /// false: there is none any more.
+  Result<bool> begin_pass() {
+    if (passes_left() <= 0) return false;
+    Order order = outer_;
+    order.pass = pass_within(outer_.pass, pass_);
+    current_ = TFD_TRY(input_->rows(order));
+    is_empty_ = true;
+    return true;
+  }
+
   RowDatasetPtr input_;
   std::optional<std::int64_t> count_;
   Order outer_;

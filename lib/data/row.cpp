@@ -12,12 +12,24 @@ class RowIterator final : public Iterator {
     if (!row) return std::optional<Element>();
     return to_element(*row);
   }
+  Result<std::int64_t> skip(std::int64_t count) override { return rows_->skip(count); }
 
  private:
   RowStreamPtr rows_;
 };
 
+template <class Stream>
+Result<std::int64_t> skip_one_by_one(Stream& stream, std::int64_t count) {
+  for (std::int64_t done = 0; done < count; ++done)
+    if (!TFD_TRY(stream.next())) return done;
+  return count;
+}
+
 }  // namespace
+
+Result<std::int64_t> Iterator::skip(std::int64_t count) { return skip_one_by_one(*this, count); }
+
+Result<std::int64_t> RowStream::skip(std::int64_t count) { return skip_one_by_one(*this, count); }
 
 Result<std::unique_ptr<Iterator>> RowDataset::iterate(const Order& order) const {
   return std::make_unique<RowIterator>(TFD_TRY(rows(order)));

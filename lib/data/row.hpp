@@ -30,6 +30,8 @@ class RowStream {
   virtual ~RowStream() = default;
   /// nullopt at the end, and ever after. An error is returned again by the calls after it.
   virtual Result<std::optional<Row>> next() = 0;
+  /// As so many next(): how many rows there were, fewer at the end.
+  virtual Result<std::int64_t> skip(std::int64_t count);
 };
 using RowStreamPtr = std::unique_ptr<RowStream>;
 

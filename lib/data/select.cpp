@@ -29,6 +29,21 @@ class SelectStream final : public RowStream {
     skip_ = selection_.stride - 1;
     return row;
   }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    const std::int64_t wanted = std::min(count, selection_.most - taken_);
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    if (wanted <= 0) return 0;
+    if (wanted - 1 > (kMost - skip_ - 1) / selection_.stride) return RowStream::skip(count);
+    const std::int64_t through = skip_ + (wanted - 1) * selection_.stride + 1;
+    const std::int64_t got = TFD_TRY(input_->skip(through));
+    if (got < through) {
+      TFD_TRY(end());
+      return got > skip_ ? (got - skip_ - 1) / selection_.stride + 1 : 0;
+    }
+    taken_ += wanted;
+    skip_ = selection_.stride - 1;
+    return wanted;
+  }
 
  private:
   Result<std::optional<Row>> end() {

@@ -14,6 +14,18 @@ class TableStream final : public RowStream {
     }
     return std::optional<Row>();
   }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    std::int64_t left = count;
+    for (; left > 0 && block_ < table_->blocks.size(); ++block_, index_ = 0) {
+      const std::int64_t there = table_->blocks[block_]->columns.front().shape()[0] - index_;
+      if (left < there) {
+        index_ += left;
+        return count;
+      }
+      left -= there;
+    }
+    return count - left;
+  }
 
  private:
   TablePtr table_;

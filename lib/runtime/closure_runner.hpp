@@ -22,6 +22,7 @@ struct WorkerIterator {
   std::string dataset;
   data::ElementSpec spec;
   std::unique_ptr<data::Iterator> iterator;
+  std::int64_t elements = 0;  // that were taken
 };
 
 /// What a function's results become.

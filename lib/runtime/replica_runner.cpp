@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "step_runner.hpp"
+#include "tfd/base/sha256.hpp"
+#include "tfd/data/plan.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -89,7 +93,25 @@ class Runner final : public ReplicaRunner {
 
   void begin_data(const data::Order& order) override {
     iterators_.clear();
+    taken_.clear();
     order_ = order;
+  }
+
+  DataPosition data_position() const override {
+    DataPosition out{order_, {}};
+    for (const auto& [id, iterator] : iterators_)
+      out.datasets[iterator.dataset] = {digest_of(iterator.dataset), iterator.elements};
+    for (const auto& [name, elements] : taken_)  // where the training was continued, and nothing has been taken since
+      if (!out.datasets.contains(name)) out.datasets[name] = {digest_of(name), elements};
+    return out;
+  }
+
+  bool continue_data(const DataPosition& position) override {
+    for (const auto& [name, dataset] : position.datasets)
+      if (digest_of(name) != dataset.pipeline) return false;
+    begin_data(position.order);
+    for (const auto& [name, dataset] : position.datasets) taken_[name] = dataset.elements;
+    return true;
   }
 
   Result<RunOutcome> run(const std::string& name, const std::string& dataset, const VariableValues& variables,
@@ -163,9 +185,22 @@ class Runner final : public ReplicaRunner {
 
   Result<WorkerIterator*> find_iterator(const std::string& id) {
     auto found = iterators_.find(id);
-    if (found == iterators_.end())
-      found = iterators_.emplace(id, TFD_TRY(steps_.open(id.substr(own_iterator_id("").size()), part_, order_))).first;
-    return &found->second;
+    if (found != iterators_.end()) return &found->second;
+    const std::string name = id.substr(own_iterator_id("").size());
+    WorkerIterator iterator = TFD_TRY(steps_.open(name, part_, order_));
+    if (const auto taken = taken_.find(name); taken != taken_.end())
+      iterator.elements = TFD_TRY(iterator.iterator->skip(taken->second), "dataset '" + name + "'");
+    return &iterators_.emplace(id, std::move(iterator)).first->second;
+  }
+
+  /// Of a dataset's pipeline; empty where there is none of that name.
+  std::string digest_of(const std::string& dataset) const {
+    const auto& datasets = program_->program().datasets;
+    const auto found = datasets.find(dataset);
+    if (found == datasets.end()) return {};
+    Sha256 hash;
+    hash.add(data::to_json(found->second).dump());
+    return hash.hex().substr(0, 16);
   }
 
   std::unique_ptr<WorkerProgram> program_;
@@ -173,6 +208,7 @@ class Runner final : public ReplicaRunner {
   data::Order order_;  // of the data of steps
   std::int64_t runs_ = 0;
   StepRunner steps_;
+  std::map<std::string, std::int64_t> taken_;        // elements of datasets, by an earlier process
   std::map<std::string, WorkerIterator> iterators_;  // their maps call the program's functions
 };
 

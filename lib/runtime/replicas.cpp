@@ -61,6 +61,7 @@ Result<const WorkerIterator*> take_elements(const std::vector<std::string>& ids,
     WorkerIterator* iterator = TFD_TRY(find(id));
     auto element = TFD_TRY(iterator->iterator->next(), "dataset '" + iterator->dataset + "'");
     if (!element) return iterator;
+    ++iterator->elements;
     elements.put(id, iterator->spec, std::move(*element));
   }
   return nullptr;
@@ -80,6 +81,7 @@ Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>&
     const std::string where = "dataset '" + iterator->dataset + "'";
     const auto element = TFD_TRY(iterator->iterator->next(), where);
     if (!element) return end_of(*iterator);
+    ++iterator->elements;
     auto parts = TFD_TRY(split_rows(*element, replicas), where);
     if (shares.empty()) shares.resize(parts.size());
     if (parts.size() != shares.size())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/device_training.hpp"
 
+#include "data_start.hpp"
 #include "device_steps.hpp"
 #include "tfd/runtime/memory_need.hpp"
 #include "tfd/strategy/epochs.hpp"
@@ -75,6 +76,7 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
   steps_.emplace(program_, engine_, options_.replicas);
   TFD_TRY(steps_->load(from.state != nullptr ? TFD_TRY(states_of(*from.state), from.state->path)
                                              : TFD_TRY(initial_states())));
+  begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
   step_ = iterations_ = from.step;
   return Begun{.step = step_};
 }
@@ -136,6 +138,7 @@ Result<variable::Checkpoint> DeviceDriver::export_state() {
   variable::Checkpoint checkpoint;
   checkpoint.state = names.name_state(TFD_TRY(steps_->states()), iterations_);
   checkpoint.step = step_;
+  checkpoint.data_position = runtime::format_data_position(runner_->data_position());
   return checkpoint;
 }
 

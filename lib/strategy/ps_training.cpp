@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/ps_training.hpp"
 
+#include "data_start.hpp"
 #include "ps_session.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/evaluator.hpp"
@@ -77,6 +78,7 @@ Result<Begun> PsDriver::begin(const Beginning& from) {
   input_ = replicas.input;
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
   step_ = TFD_TRY(session_.read_global_step());
+  if (strategy_.is_local()) begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
   return Begun{.step = step_, .joined = session_.adopted() || !strategy_.is_chief()};
 }
 
@@ -166,6 +168,7 @@ Result<variable::Checkpoint> PsDriver::export_state() {
   variable::Checkpoint checkpoint;
   checkpoint.state = checkpoint_state(TFD_TRY(session_.host().export_state()));
   checkpoint.step = TFD_TRY(global_step_of(checkpoint.state));
+  if (strategy_.is_local()) checkpoint.data_position = runtime::format_data_position(runner_->data_position());
   return checkpoint;
 }
 

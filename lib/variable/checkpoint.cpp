@@ -57,6 +57,7 @@ Result<void> write_checkpoint(const std::string& path, const Checkpoint& checkpo
   file.tensors = TFD_TRY(merge_state(checkpoint));
   file.metadata = {
       {"format", "tfd"}, {"v", std::to_string(kVersion)}, {"step", std::to_string(checkpoint.step)}, {"run", run}};
+  if (!checkpoint.data_position.empty()) file.metadata["data"] = checkpoint.data_position;
   return save_safetensors(path, file);
 }
 
@@ -74,6 +75,8 @@ Result<std::pair<Checkpoint, bool>> load_any(const std::string& path) {
   checkpoint.path = path;
   checkpoint.state = std::move(file.tensors);
   if (const auto run = file.metadata.find("run"); run != file.metadata.end()) checkpoint.run = run->second;
+  if (const auto data = file.metadata.find("data"); data != file.metadata.end())
+    checkpoint.data_position = data->second;
   const auto step = file.metadata.find("step");
   const auto named = step_of_checkpoint_name(fs::path(path).filename().string());
   if (step != file.metadata.end())

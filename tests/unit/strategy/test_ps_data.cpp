@@ -75,13 +75,13 @@ TEST_CASE("ps data: the parts of all workers are a partition, however the data a
 TEST_CASE("ps data: a training that goes on begins with other elements, a new one with the same") {
   const Directory directory;
   Seen seen;
-  const auto steps = [&](int count, const std::string& where) {
+  const auto steps = [&](int count, const std::string& where, std::size_t seen_first = 5) {
     const std::string train = fmt::format(R"({{"function": "step", "steps": {}, "checkpoint": {{"dir": "{}"}}}})",
                                           count, directory.path() + where);
     Bed bed(seeing(seen, 1000, R"(, {"shuffle": {"buffer": 1000, "seed": 7}}, {"repeat": {}})", train), 1, 1);
-    (void)well(where == "/local" ? bed.train_locally(1) : bed.train(0));
+    (void)well(where.starts_with("/local") ? bed.train_locally(1) : bed.train(0));
     auto values = seen.take();
-    values.resize(5);
+    values.resize(seen_first);
     return values;
   };
   const auto first = steps(5, "/a");
@@ -90,8 +90,12 @@ TEST_CASE("ps data: a training that goes on begins with other elements, a new on
   CHECK(second != first);
   CHECK(steps(10, "/b") == second);
   CHECK(steps(15, "/a") != second);
+  // In one process the data go on where they stood.
+  auto whole = steps(10, "/local whole", 10);
   CHECK(steps(5, "/local") == first);
-  CHECK(steps(10, "/local") == second);
+  const auto rest = steps(10, "/local");
+  whole.erase(whole.begin(), whole.begin() + 5);
+  CHECK(rest == whole);
 }
 
 TEST_CASE("ps data: a worker that joins again doesn't begin with what it has seen") {

@@ -33,6 +33,8 @@ class Iterator {
   virtual ~Iterator() = default;
   /// nullopt at the end of the data, and ever after. Errors name the file and the line.
   virtual Result<std::optional<Element>> next() = 0;
+  /// As so many next(), whose elements nobody sees: how many there were, fewer at the end. What needn't be read isn't.
+  virtual Result<std::int64_t> skip(std::int64_t count);
 };
 
 /// Seeds for shuffles that state none: those who iterate by the same ones see one order.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tfd/data/dataset.hpp"
+#include "tfd/runtime/data_position.hpp"
 #include "tfd/runtime/row_lookup.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/runtime/task_server.hpp"
@@ -89,6 +90,10 @@ class ReplicaRunner {
                                                  double examples) const = 0;
   /// The data of steps begin again, in this order.
   virtual void begin_data(const data::Order& order) = 0;
+  /// Where they stand, behind those that steps have taken.
+  virtual DataPosition data_position() const = 0;
+  /// They go on from there. false where one of the datasets is another one now: then nothing has changed.
+  virtual bool continue_data(const DataPosition& position) = 0;
   /// The function once per replica, each on its share of the rows of the next element of every dataset that it uses;
   /// its arguments are fields of `dataset`. kOutOfRange at the end of the data; kInvalidArgument where it has arguments
   /// and no dataset is given. `in_rows`: the function gives rows for rows, so that a share that is too large for a

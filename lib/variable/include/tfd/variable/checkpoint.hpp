@@ -20,7 +20,8 @@ struct Checkpoint {
   std::vector<std::pair<std::string, tensor::Tensor>>
       state;  // as VariableStore::export_state, of all parameter servers
   std::string path;
-  std::string run = {};  // whose it is; empty: it doesn't say, or, where it is written, the directory's
+  std::string run = {};            // whose it is; empty: it doesn't say, or, where it is written, the directory's
+  std::string data_position = {};  // as whoever makes the steps writes it; empty: not known
 };
 
 /// Writes it (atomically, synced), makes the directory if need be, writes the directory's index, then removes all but
