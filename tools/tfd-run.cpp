@@ -2,18 +2,21 @@
 //
 // tfd-run: trains a program by a distribution strategy: as one worker of it, or in this process alone.
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "key_option.hpp"
 #include "plugin_options.hpp"
 #include "run/predictions.hpp"
 #include "run/tpu_devices.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/base/memory.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/epochs.hpp"
+#include "tfd/strategy/explain.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "training/common.hpp"
@@ -46,6 +49,8 @@ struct Asked {
   std::string axis;  // of --reduce: one, or several with commas
   std::optional<std::int64_t> gather;
   bool untrained = false;
+  bool explain = false;
+  bool json = false;  // of --explain
 };
 
 std::vector<cli::Option> options(Asked& a) {
@@ -124,6 +129,10 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.gather,
        .least = 0,
        .most = 32},
+      {.names = "--explain",
+       .help = "Say what a training here would do (devices, variables, what a step costs), without doing it",
+       .target = &a.explain},
+      {.names = "--json", .help = "With --explain: as JSON", .target = &a.json},
       {.names = "--untrained",
        .help = "With --function and --predict: use the initial values of the variables, whatever checkpoints there are",
        .target = &a.untrained},
@@ -268,6 +277,23 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   return training::conclude(summary, ending, io);
 }
 
+Result<int> explain(const Asked& a, const program::Program& program, const function::DeviceChoice& devices,
+                    const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
+  if (!strategy.is_local())
+    return fail(Code::kUsage, "--explain is about a training in this process, not on a cluster");
+  const auto why_not = why_on_host(a, program, devices.replicas(), devices.logical_devices);
+  const auto plan = TFD_TRY(strategy::explain(
+      program,
+      {.strategy = a.strategy.empty() ? std::string(devices.replicas() > 1 ? kMirrored : kOneDevice) : a.strategy,
+       .make_engine = [&] { return make_engine(io.env, devices); },
+       .devices = devices,
+       .why_on_host = why_not,
+       .free_memory = find_free_memory()}));
+  TFD_TRY(io.out.write(a.json ? plan.dump() + "\n" : strategy::format_explanation(plan)));
+  const auto fits = plan["memory"].find("fits");
+  return fits != plan["memory"].end() && !fits->get<bool>() ? static_cast<int>(cli::ExitCode::kSystem) : 0;
+}
+
 Result<std::string> describe(const program::Program& program, const strategy::ParameterServerStrategy& strategy) {
   const std::string who = strategy.task_name();
   if (strategy.is_parameter_server()) return fmt::format("{}: {} serves variables: ok", program.path, who);
@@ -308,6 +334,12 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--predict writes what each example gives: it takes no --reduce or --gather");
   if (a.untrained && !a.common.checkpoint.empty())
     return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
+  if (a.explain && (!a.function.empty() || a.common.check))
+    return fail(Code::kUsage, "--explain is about a training: it takes no {}",
+                a.common.check      ? "--check"
+                : a.predict.empty() ? "--function"
+                                    : "--predict");
+  if (a.json && !a.explain) return fail(Code::kUsage, "--json is for --explain");
   if (!a.function.empty() && !a.common.logdir.empty())
     return fail(Code::kUsage, "--logdir only applies to a training, not to --function or --predict");
   if (!a.function.empty() && a.common.start_over)
@@ -338,6 +370,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
     say(io, TFD_TRY(describe(program, strategy)));
     return 0;
   }
+  if (a.explain) return explain(a, program, devices, strategy, io);
   if (strategy.is_parameter_server())
     return fail(training::become(
         training::serve_task_command(*config.task,

@@ -161,3 +161,25 @@ M
   tpu -65 --topology 2x2x1x2 --computation-shape 2,1,1,2 --spmd --function matmul --dataset rows --untrained
   [[ $stderr == *"makes 2 pieces, but a replica has 4 logical devices, and each has one"* ]]
 }
+
+@test "tpu: --explain says what a training would do, and does nothing" {
+  cp -r "$EXAMPLES"/digits/* .
+  tpu -0 --topology 2x1x1x2 --explain
+  [[ ${lines[0]} == "strategy   tpu, 4 replicas in sync on cpu" ]]
+  [[ ${lines[3]} == "replica 2  cpu:2" ]]
+  [[ $output == *"variables  4, 19.2 kB, and 38.5 kB that the optimizer keeps: on the devices"* ]]
+  [[ $output == *"step       train_step, variables in 1 buffer"* ]]
+  [[ $output == *"  reduce   19.2 kB of each replica, on the host, in their order"* ]]
+  [[ $output == *"on each device; it fits: there are "* ]]
+  [ ! -e digits-checkpoints ]
+  tpu -0 --topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --spmd --explain --json --set 'functions.train_step.inputs.w1.sharding={"split": [1, 2]}'
+  jq -e '.devices == [["cpu:0", "cpu:1"], ["cpu:2", "cpu:3"]] and .logical_devices == 2 and .memory.fits and .variables.place == "host" and
+    .variables.why_on_host == "replicas of 2 cores" and .variables.each[0].sharding == "{devices=[1,2]<=[2]}" and .reduce.bytes_per_replica == 19240' <<<"$output"
+  [ "$(jq .step.compute.memory.results <<<"$output")" -gt 0 ]
+  # A variable that there is no memory for.
+  run -71 --separate-stderr timeout 60 tfd-run program.json --explain --set 'variables.huge={"shape": [20000000000000], "dtype": "f32", "init": {"zeros": {}}}' </dev/null
+  [[ $output == *"it doesn't fit: there are only"* ]]
+  run -64 --separate-stderr tfd-run program.json --json </dev/null
+  run -64 --separate-stderr tfd-run program.json --explain --check </dev/null
+  [[ $stderr == *"--explain is about a training: it takes no --check"* ]]
+}

@@ -207,4 +207,18 @@ std::optional<ProgramMemory> Executable::memory() const {
                        .temporary = args.temp_size_in_bytes};
 }
 
+std::optional<double> Executable::flops() const {
+  const Api& api = client_->api();
+  if (executable_ == nullptr || !api.has(offsetof(PJRT_Api, PJRT_Executable_GetCostAnalysis))) return std::nullopt;
+  TFD_PJRT_ARGS(PJRT_Executable_GetCostAnalysis_Args, args);
+  args.executable = executable_;
+  if (!api.check(api->PJRT_Executable_GetCostAnalysis(&args), "cost")) return std::nullopt;
+  for (std::size_t i = 0; i < args.num_properties; ++i) {
+    const PJRT_NamedValue& value = args.properties[i];
+    if (std::string_view(value.name, value.name_size) == "flops" && value.type == PJRT_NamedValue_kFloat)
+      return value.float_value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace tfd::function

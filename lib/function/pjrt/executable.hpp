@@ -44,6 +44,7 @@ class Executable {
   };
   Result<Specs> specs() const;
   std::optional<ProgramMemory> memory() const;
+  std::optional<double> flops() const;
   /// Nothing when the plug-in can't.
   std::optional<std::string> serialize() const;
 

@@ -21,6 +21,7 @@ class PjrtProgram final : public DeviceProgram {
   const std::vector<tensor::TensorSpec>& arguments() const override { return specs_.arguments; }
   const std::vector<tensor::TensorSpec>& results() const override { return specs_.results; }
   std::optional<ProgramMemory> memory() const override { return executable_->memory(); }
+  std::optional<double> flops() const override { return executable_->flops(); }
   Result<std::vector<DeviceBuffers>> execute(const std::vector<DeviceBuffers>& arguments,
                                              std::span<const std::size_t> donated) override;
 

@@ -84,6 +84,8 @@ class DeviceProgram {
                                                      std::span<const std::size_t> donated = {}) = 0;
   /// nullopt where the plug-in doesn't say.
   virtual std::optional<ProgramMemory> memory() const = 0;
+  /// Floating-point operations of one run on one device, as the compiler counts them. nullopt as memory().
+  virtual std::optional<double> flops() const { return std::nullopt; }
 };
 
 }  // namespace tfd::function

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/strategy/explain.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "device_layout.hpp"
+#include "tfd/base/counted.hpp"
+#include "tfd/hlo/partition.hpp"
+#include "tfd/runtime/memory_need.hpp"
+
+namespace tfd::strategy {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using function::DeviceProgram;
+
+std::int64_t bytes_of(const tensor::TensorSpec& spec) {
+  return tensor::element_count(spec.shape) * static_cast<std::int64_t>(tensor::dtype_size(spec.dtype));
+}
+
+/// What one device needs for a program, as far as the plug-in says it.
+Json cost_of(const DeviceProgram& program) {
+  Json out = Json::object();
+  if (const auto flops = program.flops()) out["flops"] = *flops;
+  if (const auto memory = program.memory())
+    out["memory"] = {{"arguments", memory->arguments}, {"results", memory->results}, {"temporary", memory->temporary}};
+  return out;
+}
+
+std::int64_t memory_of(const Json& cost, std::initializer_list<const char*> parts) {
+  std::int64_t sum = 0;
+  for (const char* part : parts)
+    if (cost.contains("memory")) sum += cost["memory"][part].get<std::int64_t>();
+  return sum;
+}
+
+class Explainer {
+ public:
+  Explainer(const program::Program& program, const ExplainOptions& options)
+      : program_(program), options_(options), step_(*program.find_function(program.train->function)) {}
+
+  Result<Json> explain() {
+    engine_ = TFD_TRY(options_.make_engine());
+    Json out{{"program", program_.path},
+             {"strategy", options_.strategy},
+             {"platform", engine_->plugin().platform},
+             {"replicas", options_.devices.replicas()},
+             {"logical_devices", options_.devices.logical_devices},
+             {"devices", devices()},
+             {"variables", variables()}};
+    out["step"] = options_.why_on_host ? TFD_TRY(host_step()) : TFD_TRY(device_step());
+    out["reduce"] = reduce();
+    out["memory"] = memory(out["step"]);
+    return out;
+  }
+
+ private:
+  /// By replica and logical device.
+  Json devices() const {
+    Json out = Json::array();
+    const auto& all = engine_->devices();
+    const auto each = static_cast<std::size_t>(options_.devices.logical_devices);
+    for (std::size_t first = 0; first + each <= all.size(); first += each) {
+      out.push_back(Json::array());
+      for (std::size_t i = first; i < first + each; ++i)
+        out.back().push_back(fmt::format("{}:{}", engine_->plugin().platform, all[i].id));
+    }
+    return out;
+  }
+
+  Json variables() const {
+    const auto need = runtime::need_of(program_);
+    Json out{{"place", options_.why_on_host ? "host" : "devices"}};
+    if (options_.why_on_host) out["why_on_host"] = *options_.why_on_host;
+    out.update(
+        {{"count", need.variables}, {"bytes", need.values}, {"slot_bytes", need.slots}, {"each", Json::array()}});
+    for (const program::VariableDef& one : program_.variables) {
+      Json variable{{"name", one.name},
+                    {"dtype", std::string(tensor::dtype_name(one.spec.dtype))},
+                    {"shape", one.spec.shape},
+                    {"bytes", bytes_of(one.spec)}};
+      for (std::size_t i = 0; i < step_.inputs.size(); ++i)
+        if (step_.inputs[i].name == one.name && step_.inputs[i].sharding)
+          variable["sharding"] = hlo::format_sharding(*step_.inputs[i].sharding);
+      out["each"].push_back(std::move(variable));
+    }
+    return out;
+  }
+
+  /// The program's own module; the update is made on the host.
+  Result<Json> host_step() const {
+    if (step_.kind != program::FunctionKind::kModule) return Json{{"function", step_.name}, {"module", nullptr}};
+    hlo::Module module = TFD_TRY(hlo::for_platform(step_.modules.front(), engine_->plugin().platform));
+    std::vector<int> devices{0};
+    if (options_.devices.spmd && options_.devices.logical_devices > 1) {
+      for (int i = 1; i < options_.devices.logical_devices; ++i) devices.push_back(i);
+      if (module.partitions == 1) module = TFD_TRY(hlo::partitioned(module, options_.devices.logical_devices));
+    }
+    const auto compiled = TFD_TRY(engine_->compile_program(module, {.assignment = {devices}}));
+    return Json{{"function", step_.name}, {"module", step_.modules.front().name}, {"compute", cost_of(*compiled)}};
+  }
+
+  Result<Json> device_step() {
+    std::vector<variable::VariableState> states;
+    for (const program::VariableDef& one : program_.variables) states.push_back({one.name, {}, {}, 0, 0});
+    layout_ = TFD_TRY(lay_out(program_, states, engine_->plugin().platform));
+    const auto compute = TFD_TRY(engine_->compile_for_each_device(layout_.computes.front().module));
+    const auto update = TFD_TRY(engine_->compile_for_each_device(layout_.update), "the optimizer");
+    return Json{{"function", step_.name},
+                {"module", step_.modules.front().name},
+                {"buffers", layout_.packs.size()},
+                {"compute", cost_of(*compute.front())},
+                {"update", cost_of(*update.front())}};
+  }
+
+  /// What every replica's step moves for the others.
+  Json reduce() const {
+    std::int64_t bytes = 0;
+    for (const program::OutputBinding& output : step_.outputs) {
+      const bool is_value = output.kind == program::OutputKind::kResult || output.kind == program::OutputKind::kMetric;
+      const program::VariableDef* const variable = program_.find_variable(output.name);
+      if (!is_value && variable != nullptr) bytes += bytes_of(variable->spec);
+    }
+    if (options_.devices.replicas() == 1) return Json{{"bytes_per_replica", 0}};
+    return Json{{"bytes_per_replica", bytes}, {"where", "host"}, {"order", "replicas"}};
+  }
+
+  /// The state, and what the larger of a step's two programs needs beside it.
+  Json memory(const Json& step) const {
+    const auto need = static_cast<std::int64_t>(runtime::need_of(program_).total());
+    const bool on_host = options_.why_on_host.has_value();
+    std::int64_t beside = 0;
+    if (step.contains("compute")) {
+      const std::int64_t whole = memory_of(step["compute"], {"arguments", "results", "temporary"});
+      beside = on_host ? whole : std::max<std::int64_t>(whole - read_bytes(), 0);
+    }
+    if (step.contains("update")) beside = std::max(beside, memory_of(step["update"], {"temporary"}) + changed_bytes());
+    const std::int64_t each = (on_host ? 0 : need) + beside;
+    Json out{{"per_device", each}, {"host", on_host ? need : 0}};
+    if (const auto device = engine_->memory(0); device && device->limit) {
+      out["device_limit"] = *device->limit;
+      out["fits"] = each <= *device->limit;
+      return out;
+    }
+    const std::int64_t all = each * engine_->device_count() + (on_host ? need : 0);  // devices in the host's memory
+    out["all"] = all;
+    if (!options_.free_memory) return out;
+    out["free"] = options_.free_memory->count;
+    out["fits"] = all <= static_cast<std::int64_t>(options_.free_memory->count);
+    return out;
+  }
+  /// Of the state, what compute takes as arguments.
+  std::int64_t read_bytes() const {
+    std::int64_t bytes = 0;
+    if (layout_.computes.empty()) return 0;
+    for (const auto& argument : layout_.computes.front().arguments)
+      if (argument.is_pack) bytes += bytes_of(layout_.packs[argument.index].spec);
+    return bytes;
+  }
+  std::int64_t changed_bytes() const {
+    std::int64_t bytes = 0;
+    for (const std::size_t p : layout_.changing()) bytes += bytes_of(layout_.packs[p].spec);
+    return bytes;
+  }
+
+  const program::Program& program_;
+  const ExplainOptions& options_;
+  const program::FunctionDef& step_;
+  std::shared_ptr<function::Engine> engine_;  // with what it compiles
+  DeviceLayout layout_;
+};
+
+std::string bytes_text(const Json& bytes) { return rounded_bytes(Bytes{bytes.get<std::uint64_t>()}); }
+
+std::string cost_text(const Json& cost) {
+  std::string out;
+  if (cost.contains("flops")) out += fmt::format("{:.4g} flops", cost["flops"].get<double>());
+  if (!cost.contains("memory")) return out.empty() ? "the plug-in doesn't say what it costs" : out;
+  const Json& memory = cost["memory"];
+  return out + fmt::format("{}{} in, {} out, {} temporary", out.empty() ? "" : ", ", bytes_text(memory["arguments"]),
+                           bytes_text(memory["results"]), bytes_text(memory["temporary"]));
+}
+
+}  // namespace
+
+Result<Json> explain(const program::Program& program, const ExplainOptions& options) {
+  if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);
+  return Explainer(program, options).explain();
+}
+
+std::string format_explanation(const Json& plan) {
+  const Json& variables = plan["variables"];
+  const Json& step = plan["step"];
+  const Json& memory = plan["memory"];
+  const auto replicas = plan["replicas"].get<std::uint64_t>();
+  std::string out = fmt::format("strategy   {}, {} in sync on {}\n", plan["strategy"].get<std::string>(),
+                                counted(replicas, "replica"), plan["platform"].get<std::string>());
+  for (std::size_t i = 0; i < plan["devices"].size(); ++i)
+    out += fmt::format("replica {:<2} {}\n", i, fmt::join(plan["devices"][i].get<std::vector<std::string>>(), ", "));
+  out += fmt::format("variables  {}, {}, and {} that the optimizer keeps: on the {}{}\n",
+                     variables["count"].get<std::uint64_t>(), bytes_text(variables["bytes"]),
+                     bytes_text(variables["slot_bytes"]), variables["place"].get<std::string>(),
+                     variables.contains("why_on_host") ? " (" + variables["why_on_host"].get<std::string>() + ")" : "");
+  for (const Json& one : variables["each"])
+    out += fmt::format("  {} {}{}, {}{}\n", one["name"].get<std::string>(), one["dtype"].get<std::string>(),
+                       one["shape"].dump(), bytes_text(one["bytes"]),
+                       one.contains("sharding") ? ", " + one["sharding"].get<std::string>() : "");
+  out += fmt::format("step       {}{}\n", step["function"].get<std::string>(),
+                     step.contains("buffers")
+                         ? fmt::format(", variables in {}", counted(step["buffers"].get<std::uint64_t>(), "buffer"))
+                         : "");
+  if (step.contains("compute")) out += "  compute  " + cost_text(step["compute"]) + "\n";
+  if (step.contains("update")) out += "  update   " + cost_text(step["update"]) + "\n";
+  if (replicas > 1)
+    out += fmt::format("  reduce   {} of each replica, on the host, in their order\n",
+                       bytes_text(plan["reduce"]["bytes_per_replica"]));
+  out += fmt::format("memory     {} on each device{}", bytes_text(memory["per_device"]),
+                     memory["host"].get<std::int64_t>() > 0 ? ", " + bytes_text(memory["host"]) + " on the host" : "");
+  if (memory.contains("fits"))
+    out += fmt::format("; {} {}", memory["fits"].get<bool>() ? "it fits: there are" : "it doesn't fit: there are only",
+                       bytes_text(memory.contains("device_limit") ? memory["device_limit"] : memory["free"]));
+  return out + "\n";
+}
+
+}  // namespace tfd::strategy
