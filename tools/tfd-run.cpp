@@ -51,6 +51,7 @@ struct Asked {
   bool untrained = false;
   bool explain = false;
   bool json = false;  // of --explain
+  std::string trace;  // a file
 };
 
 std::vector<cli::Option> options(Asked& a) {
@@ -129,6 +130,11 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.gather,
        .least = 0,
        .most = 32},
+      {.names = "--trace",
+       .placeholder = "FILE",
+       .help = "Write a timeline of the training there (data, compute, reduce, update), for Perfetto",
+       .target = &a.trace,
+       .complete = "file"},
       {.names = "--explain",
        .help = "Say what a training here would do (devices, variables, what a step costs), without doing it",
        .target = &a.explain},
@@ -257,6 +263,7 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   training::connect_sinks(with.train, a.common, progress, io);
   const bool is_one_of_several = !strategy.is_local() && !strategy.is_chief();
   TFD_TRY(training::connect_logdir(with.train, a.common, is_one_of_several ? strategy.task_name() : "", io));
+  if (!a.trace.empty()) with.train.trace = TFD_TRY(strategy::Trace::open(a.trace), "--trace");
   training::Ending ending{.tool = kTool, .task = strategy.task_name()};
   ending.evaluates = strategy.is_evaluator();
   ending.joins = !strategy.should_checkpoint();
@@ -334,6 +341,8 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--predict writes what each example gives: it takes no --reduce or --gather");
   if (a.untrained && !a.common.checkpoint.empty())
     return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
+  if (!a.function.empty() && !a.trace.empty())
+    return fail(Code::kUsage, "--trace only applies to a training, not to --function or --predict");
   if (a.explain && (!a.function.empty() || a.common.check))
     return fail(Code::kUsage, "--explain is about a training: it takes no {}",
                 a.common.check      ? "--check"

@@ -178,7 +178,7 @@ bool DeviceSteps::waits() const {
   return trained != layout_.packs.end() && trained->use.accumulated + 1 < program_.rules->steps_per_update();
 }
 
-Result<DeviceSteps::Done> DeviceSteps::step(const runtime::StepInputs& inputs) {
+Result<DeviceSteps::Done> DeviceSteps::step(const runtime::StepInputs& inputs, std::int64_t number) {
   const bool looks = program_.rules && program_.rules->on_nonfinite() != variable::OnNonfinite::kApply;
   const std::size_t count = inputs.replicas.size(), all = state_.size();
   std::vector<DeviceBuffers> changes(count);
@@ -187,6 +187,7 @@ Result<DeviceSteps::Done> DeviceSteps::step(const runtime::StepInputs& inputs) {
   std::vector<double> examples;
   for (const auto& one : inputs.replicas) examples.push_back(one.examples);
   threads_.run(count, [&](std::size_t replica) {
+    const Trace::Span span(trace_, "compute", Trace::lane_of(replica), number);
     done[replica] = [&]() -> Result<void> {
       const DeviceLayout::Compute& compute = layout_.computes[inputs.replicas[replica].module];
       const DeviceBuffers results = TFD_TRY(this->compute(replica, inputs.replicas[replica]));
@@ -200,7 +201,10 @@ Result<DeviceSteps::Done> DeviceSteps::step(const runtime::StepInputs& inputs) {
   });
   TFD_TRY(first_error(done));
   std::vector<Tensor> reduced;
-  if (all > 1) reduced = TFD_TRY(reduce(host, examples));
+  if (all > 1) {
+    const Trace::Span span(trace_, "reduce", 0, number);
+    reduced = TFD_TRY(reduce(host, examples));
+  }
   if (looks)
     if (auto name = find_nonfinite(all > 1 ? reduced : host.front()); !name.empty())
       return Done{std::move(metrics), std::move(name)};
@@ -208,6 +212,7 @@ Result<DeviceSteps::Done> DeviceSteps::step(const runtime::StepInputs& inputs) {
   const std::vector<Tensor> scalars = update_scalars(layout_);
   done.assign(all, {});
   threads_.run(all, [&](std::size_t replica) {
+    const Trace::Span span(trace_, "update", Trace::lane_of(replica), number);
     done[replica] = [&]() -> Result<void> {
       if (all == 1) return update(replica, changes.front(), scalars);
       DeviceBuffers own;

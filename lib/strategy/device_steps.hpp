@@ -12,15 +12,17 @@
 #include "tfd/function/function.hpp"
 #include "tfd/runtime/replica_runner.hpp"
 #include "tfd/runtime/replica_threads.hpp"
+#include "tfd/strategy/trace.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::strategy {
 
 class DeviceSteps {
  public:
-  /// Replica i runs on the engine's device i. `program` outlives it.
-  DeviceSteps(const program::Program& program, std::shared_ptr<function::Engine> engine, int replicas)
-      : program_(program), engine_(std::move(engine)), replicas_(replicas), threads_(replicas, true) {}
+  /// Replica i runs on the engine's device i. `program` and `trace` outlive it; null: no trace.
+  DeviceSteps(const program::Program& program, std::shared_ptr<function::Engine> engine, int replicas,
+              Trace* trace = nullptr)
+      : program_(program), engine_(std::move(engine)), replicas_(replicas), trace_(trace), threads_(replicas, true) {}
 
   /// The variables become these, in the program's order: compiled is what hasn't been compiled for them.
   Result<void> load(std::vector<variable::VariableState> states);
@@ -33,8 +35,9 @@ class DeviceSteps {
     std::string nonfinite = {};
   };
   /// A step: the changes of all replicas that have data, each as the binding or the variable's aggregation says, and
-  /// one update. Errors of the program's function leave the variables as they were before it.
-  Result<Done> step(const runtime::StepInputs& inputs);
+  /// one update. `number`: of the step, for the trace. Errors of the program's function leave the variables as they
+  /// were before it.
+  Result<Done> step(const runtime::StepInputs& inputs, std::int64_t number = 0);
 
  private:
   /// What one replica has on its device.
@@ -57,6 +60,7 @@ class DeviceSteps {
   const program::Program& program_;
   std::shared_ptr<function::Engine> engine_;  // with whoever evaluates
   const int replicas_;
+  Trace* const trace_;
   DeviceLayout layout_;
   std::vector<std::size_t> changing_;
   std::vector<Programs> computes_;  // by module of the function

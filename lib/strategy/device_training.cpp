@@ -31,6 +31,10 @@ class DeviceDriver final : public StepDriver {
   Result<std::vector<variable::VariableState>> initial_states() const;
   Result<std::vector<variable::VariableState>> states_of(const variable::Checkpoint& state) const;
   Result<std::vector<runtime::Metric>> one_step();
+  Result<runtime::StepInputs> take_inputs(int most) {
+    const Trace::Span span(options_.train.trace.get(), "data", 0, step_);
+    return runner_->take_inputs(train_.function, step_, most);
+  }
 
   const program::Program& program_;
   const program::TrainDef& train_;
@@ -73,7 +77,7 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
   with.command_environment = options_.command_environment;
   with.left_out = {train_.function};
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_, with));
-  steps_.emplace(program_, engine_, options_.replicas);
+  steps_.emplace(program_, engine_, options_.replicas, options_.train.trace.get());
   TFD_TRY(steps_->load(from.state != nullptr ? TFD_TRY(states_of(*from.state), from.state->path)
                                              : TFD_TRY(initial_states())));
   begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
@@ -104,8 +108,8 @@ Result<Advanced> DeviceDriver::advance(StepControl& control) {
 Result<std::vector<runtime::Metric>> DeviceDriver::one_step() {
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
   const int most = elements == 0 ? 0 : elements_of_step(step_, elements, options_.replicas);
-  const auto inputs = TFD_TRY(runner_->take_inputs(train_.function, step_, most));
-  const auto done = TFD_TRY(steps_->step(inputs), train_.function);
+  const auto inputs = TFD_TRY(take_inputs(most));
+  const auto done = TFD_TRY(steps_->step(inputs, step_), train_.function);
   if (!done.nonfinite.empty() && program_.rules->on_nonfinite() == variable::OnNonfinite::kStop)
     return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", train_.function,
                 done.nonfinite, step_);
@@ -127,12 +131,14 @@ Result<Evaluated> DeviceDriver::evaluate(const variable::Checkpoint* of) {
     for (variable::VariableState& one : TFD_TRY(steps_->states())) variables.emplace(one.name, std::move(one.value));
   }
   const auto stop = [this] { return options_.train.interrupts->stopping(); };
+  const Trace::Span span(options_.train.trace.get(), "evaluate", 0, step_);
   runtime::MetricAccumulator sum;
   sum.add(TFD_TRY(runner_->evaluate(name, variables, train_.evaluate->steps, stop)));
   return Evaluated{step_, sum.values()};
 }
 
 Result<variable::Checkpoint> DeviceDriver::export_state() {
+  const Trace::Span span(options_.train.trace.get(), "save", 0, step_);
   variable::VariableStore names;
   names.set_optimizer(program_.rules);
   variable::Checkpoint checkpoint;

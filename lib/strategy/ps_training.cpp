@@ -42,6 +42,10 @@ class PsDriver final : public StepDriver {
   Result<void> begin_as_chief(const Beginning& from);
   Result<std::shared_ptr<function::Engine>> make_engine();
   Result<runtime::VariableValues> read_variables(const std::string& function);
+  Result<runtime::StepOutcome> compute(const runtime::VariableValues& variables, int most) {
+    const Trace::Span span(options_.train.trace.get(), "data and compute", 0, step_);
+    return runner_->step(train_.function, variables, step_, most);
+  }
   Result<std::vector<runtime::Metric>> one_step(const runtime::VariableValues& variables);
 
   const PsProgram& program_;
@@ -144,8 +148,9 @@ Result<Advanced> PsDriver::advance(StepControl& control) {
 Result<std::vector<runtime::Metric>> PsDriver::one_step(const runtime::VariableValues& variables) {
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
   const int most = elements == 0 ? 0 : elements_of_step(step_, elements, replicas_);
-  auto outcome = TFD_TRY(runner_->step(train_.function, variables, step_, most));
+  auto outcome = TFD_TRY(compute(variables, most));
   session_.add_counters(outcome.updates);
+  const Trace::Span span(options_.train.trace.get(), "update", 0, step_);
   TFD_TRY(session_.host().update(outcome.updates));
   return std::move(outcome.metrics);
 }

@@ -397,3 +397,20 @@ PY
   [ "$(grep -c "the training goes on without these metrics" <<<"$stderr")" = 1 ]
   [ -s a/logs/train/events.out.tfevents.* ]
 }
+
+@test "run: --trace is a timeline of what each replica did" {
+  cp -r "$EXAMPLES"/digits/* .
+  local train=(timeout 60 tfd-run -q program.json --set train.steps=30 --set train.checkpoint=null --set train.evaluate.every=10 --trace trace.json)
+  run -0 --separate-stderr "${train[@]}" --devices 2 </dev/null
+  jq -e 'map(select(.ph == "X")) |
+    (map(select(.name == "compute" and .tid == 1)) | length) == 30 and (map(select(.name == "compute" and .tid == 2)) | length) == 30 and
+    (map(select(.name == "reduce")) | length) == 30 and (map(select(.name == "update")) | length) == 60 and
+    (map(select(.name == "data")) | length) == 30 and (map(select(.name == "evaluate")) | length) == 3 and
+    all(.dur >= 0 and .ts >= 0) and (map(.args.step) | max) == 30' trace.json
+  [ "$(jq -c 'map(select(.ph == "M") | .args.name)' trace.json)" = '["training","replica 0","replica 1"]' ]
+  run -0 --separate-stderr "${train[@]}" --strategy central-storage </dev/null
+  jq -e '(map(select(.name == "update")) | length) == 30' trace.json
+  run --separate-stderr "${train[@]}" --trace nowhere/trace.json </dev/null
+  [ "$status" != 0 ]
+  [[ $stderr == *"--trace: cannot write nowhere/trace.json: no such file or directory"* ]]
+}

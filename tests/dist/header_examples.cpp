@@ -25,6 +25,7 @@
 #include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/strategy/parameter_server.hpp"
 #include "tfd/strategy/topology.hpp"
+#include "tfd/strategy/trace.hpp"
 #include "tfd/strategy/values.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/partitioner.hpp"
@@ -193,6 +194,11 @@ Result<void> strategy(const ClusterConfig& config) {
 Result<void> reduction(const Tensor& on_first, const Tensor& on_second) {
   const DistributedValue losses = DistributedValue::per_replica({on_first, on_second});
   const Tensor mean = TFD_TRY(reduce(program::Reduce::kMean, losses, std::nullopt, 2));
+  return {};
+}
+Result<void> timeline(std::size_t replica, std::int64_t step) {
+  const auto trace = TFD_TRY(Trace::open("trace.json"));
+  const Trace::Span span(trace.get(), "compute", Trace::lane_of(replica), step);   // until it goes
   return {};
 }
 Result<void> mesh() {

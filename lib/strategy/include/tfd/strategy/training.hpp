@@ -18,6 +18,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/base/log.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/strategy/trace.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy {
@@ -57,6 +58,7 @@ struct TrainOptions {
   /// With every `step` event ("train", with the rates) and every evaluation ("eval").
   std::function<void(std::string_view what, std::int64_t step, const Metrics& metrics)> on_metrics = {};
   std::function<void(const std::string& line)> say = {};  // changes of state, for people
+  std::shared_ptr<Trace> trace = {};                      // with the steps' driver; null: none
   /// A file, or a directory (its latest one): what a training begins with that has nothing to go on from.
   std::string checkpoint = {};
   bool start_over = false;          // what train.checkpoint.dir has is moved aside, and training begins anew
