@@ -45,8 +45,9 @@ class Embedder {
   Embedder(std::string_view text, std::string_view prefix) : text_(text), prefix_(prefix) {}
 
   /// The text has been parsed before: its brackets match.
-  void run(Embedded& out) {
+  Result<void> run(Embedded& out) {
     walk([](const Lexer&, const Token&) {}, [this](Lexer& lexer, const Token& token) { find_names(lexer, token); });
+    if (has_module_ && has_text_before_) return fail(Code::kInvalidArgument, "there is something before the module");
     Copier functions(text_);
     std::size_t end = text_.size();
     bool is_inside = false;
@@ -61,6 +62,7 @@ class Embedder {
          [&](std::size_t at) { end = at; });
     out.functions = functions.finish(end) + "\n";  // it may end with a comment
     out.main = rename("main");
+    return {};
   }
 
  private:
@@ -71,7 +73,7 @@ class Embedder {
       const Around& around, const Within& within, const Close& close = [](std::size_t) {}) {
     Lexer lexer(text_);
     int depth = 0;
-    has_module_ = false;
+    has_module_ = has_text_before_ = false;
     depth_ = 0;
     bool is_over = false;
     while (lexer.peek().kind != TokenKind::kEnd) {
@@ -97,6 +99,7 @@ class Embedder {
         is_over = true;
         continue;
       }
+      has_text_before_ = has_text_before_ || !has_module_;
       depth_ = depth - (has_module_ ? 1 : 0);
       within(lexer, token);
     }
@@ -162,7 +165,8 @@ class Embedder {
   std::string_view text_, prefix_;
   Defined names_;
   bool has_module_ = false;
-  int depth_ = 0;  // of brackets within the module
+  bool has_text_before_ = false;  // a module, or there is none
+  int depth_ = 0;                 // of brackets within the module
 };
 
 }  // namespace
@@ -175,7 +179,7 @@ Result<Embedded> embed(const Module& module, std::string_view prefix) {
     return fail(Code::kUnimplemented, "{} is for several {}: it can't become a part of another module", name,
                 module.takes_platform ? "platforms" : "devices");
   Embedded out;
-  Embedder(module.code, prefix).run(out);
+  TFD_TRY(Embedder(module.code, prefix).run(out), name);
   out.signature = module.signature;
   out.custom_calls = module.custom_calls;
   return out;

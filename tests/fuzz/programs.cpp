@@ -7,6 +7,7 @@
 #include "targets.hpp"
 #include "tfd/hlo/embed.hpp"
 #include "tfd/hlo/module.hpp"
+#include "tfd/hlo/partition.hpp"
 #include "tfd/program/program.hpp"
 
 namespace tfd::fuzz {
@@ -30,6 +31,11 @@ void module(std::string_view bytes) {
   if (const auto platforms = hlo::check_platforms(*module); !platforms) expect_readable(platforms.error());
   const auto again = hlo::make_module("f.mlir", module->code, sidecar);
   expect(again.has_value() && hlo::same_specs(again->signature, module->signature), "it is read alike twice");
+  if (const auto parts = hlo::partitioned(*module, 2)) {
+    const auto made = hlo::make_module("p.mlir", parts->code, std::nullopt);
+    expect(made.has_value() && hlo::same_specs(made->signature, module->signature) && made->partitions == 2,
+           "what is partitioned is a module");
+  }
   if (const auto inside = hlo::embed(*module, "e")) {
     const auto outer = hlo::make_module(
         "o.mlir",

@@ -68,6 +68,12 @@ TEST_CASE("embed: functions without a module around them") {
   CHECK(has(out->functions, "func.func private @r.main()"));
 }
 
+TEST_CASE("embed: what stands before the module can't be a part of another one") {
+  const auto out = embed(module_of_text(", module @f {\n  func.func public @main() -> tensor<f32> {\n  }\n}\n"), "p");
+  REQUIRE_FALSE(out);
+  CHECK(out.error().message.find("there is something before the module") != std::string::npos);
+}
+
 TEST_CASE("embed: bytecode, several devices and several platforms can't be") {
   Module module = module_of_text(test::golden("add.mlir"));
   module.partitions = 2;
