@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/hlo/partition.hpp"
 
+#include "text.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/hlo/embed.hpp"
 #include "types.hpp"
@@ -65,6 +66,26 @@ Result<Module> partitioned(const Module& module, int partitions) {
   out.partitions = partitions;
   out.may_donate = false;
   return out;
+}
+
+Result<Module> with_all_shardings(Module module) {
+  if (!module.is_text) return module;
+  const ModuleFacts facts = TFD_TRY(parse_mlir_text(module.code), printable(module.name));
+  std::string& text = module.code;
+  for (auto place = facts.unstated.rbegin(); place != facts.unstated.rend(); ++place) {  // from the end: places stay
+    std::string whole = "mhlo.sharding = \"{replicated}\"";
+    if (!facts.mesh.empty()) {  // Shardy's attributes and XLA's older ones don't mix
+      std::string axes;
+      for (std::size_t i = 0; i < place->rank; ++i) axes += i > 0 ? ", {}" : "{}";
+      whole = fmt::format("sdy.sharding = #sdy.sharding<@\"{}\", [{}]>", facts.mesh, axes);
+    }
+    if (place->in_braces)
+      text.insert(place->at, whole + (place->has_others ? ", " : ""));
+    else
+      text.insert(place->at, fmt::format(" {{{}}}{} ", whole, place->bare ? ")" : ""));
+    if (place->bare) text.insert(*place->bare, "(");
+  }
+  return module;
 }
 
 }  // namespace tfd::hlo

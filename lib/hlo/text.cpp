@@ -114,7 +114,22 @@ class Parser {
     if (name.kind != TokenKind::kSymbol) return;
     lexer_.take();
     if (!lexer_.accept('=') || !lexer_.peek().is('<')) return;
+    if (facts_.mesh.empty()) facts_.mesh = name.text;
     if (auto mesh = parse_mesh(lexer_.take_angles())) meshes_.emplace(name.text, std::move(*mesh));
+  }
+
+  /// With what follows the parameter's type as the next token, before its attributes are read.
+  UnstatedSharding place_for_sharding(const tensor::TensorSpec& spec, bool has_attributes) const {
+    UnstatedSharding place{lexer_.peek().at, has_attributes, false, {}, spec.shape.size()};
+    if (!has_attributes) return place;
+    Lexer ahead = lexer_;
+    ahead.take();
+    place.at = lexer_.peek().at + 1;
+    place.has_others = !ahead.peek().is('}');
+    return place;
+  }
+  void note_sharding(const StatedSharding& sharding, const UnstatedSharding& place) {
+    if (sharding.mhlo.empty() && !sharding.shardy) facts_.unstated.push_back(place);
   }
 
   /// Only who gives the parameters their pieces minds what isn't known.
@@ -240,6 +255,7 @@ class Parser {
       argument.spec = TFD_TRY(parse_type(what));
       Names names{{}, {}, {}, std::string(value.text)};
       StatedSharding sharding;
+      const UnstatedSharding place = place_for_sharding(argument.spec, lexer_.peek().is('{'));
       if (lexer_.peek().is('{')) {
         const Attributes attributes = TFD_TRY(parse_attributes());
         if (attributes.is_platform_index) {
@@ -257,6 +273,7 @@ class Parser {
         names.alias = std::move(location.alias);
       }
       names_.push_back(std::move(names));
+      note_sharding(sharding, place);
       argument_shardings_.push_back(std::move(sharding));
       facts_.signature.arguments.push_back(std::move(argument));
       if (!lexer_.accept(',') && !lexer_.peek().is(')'))
@@ -283,26 +300,30 @@ class Parser {
   Result<void> parse_results() {
     if (lexer_.peek().kind != TokenKind::kArrow) return {};
     lexer_.take();
-    if (!lexer_.accept('(')) return parse_result();
+    if (!lexer_.accept('(')) return parse_result(true);
     while (!lexer_.accept(')')) {
-      TFD_TRY(parse_result());
+      TFD_TRY(parse_result(false));
       if (!lexer_.accept(',') && !lexer_.peek().is(')'))
         return fail_at(lexer_.peek(), "expected ',' or ')' after a result, not {}", shown(lexer_.peek()));
     }
     return {};
   }
-  Result<void> parse_result() {
+  Result<void> parse_result(bool is_bare) {
     const std::string what = fmt::format("result {}", facts_.signature.results.size());
     const Token start = lexer_.peek();
     Parameter result;
     result.spec = TFD_TRY(parse_type(what));
     StatedSharding& sharding = result_shardings_.emplace_back();
-    if (lexer_.peek().is('{') && inside_parentheses_or_attributes()) {
+    const bool has_attributes = lexer_.peek().is('{') && inside_parentheses_or_attributes();
+    UnstatedSharding place = place_for_sharding(result.spec, has_attributes);
+    if (is_bare && !has_attributes) place.bare = start.at;
+    if (has_attributes) {
       const Attributes attributes = TFD_TRY(parse_attributes());
       TFD_TRY(check_layout(attributes, start, what));
       result.name = attributes.result_info;
       sharding = attributes.sharding;
     }
+    note_sharding(sharding, place);
     facts_.signature.results.push_back(std::move(result));
     return {};
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "body.hpp"
 #include "tfd/base/error.hpp"
@@ -21,12 +22,24 @@ struct PlatformArgument {
   std::size_t begin = 0, end = 0, body_at = 0;
 };
 
+/// A parameter of @main whose sharding the text doesn't state, and where it could: before `at`, or, with `in_braces`,
+/// among the attributes that are there. `bare`: a result without parentheses, from there on.
+struct UnstatedSharding {
+  std::size_t at = 0;
+  bool in_braces = false;
+  bool has_others = false;  // attributes
+  std::optional<std::size_t> bare = {};
+  std::size_t rank = 0;
+};
+
 struct ModuleFacts {
   Signature signature;
   std::string sharding_problem = {};  // what it says of a parameter's sharding and tfd doesn't know
   int partitions = 1, replicas = 1;
   bool may_donate = false;                   // it mentions aliasing or donation anywhere
   std::optional<PlatformArgument> platform;  // not in the signature
+  std::vector<UnstatedSharding> unstated;    // in the order of the text
+  std::string mesh = {};                     // the name of one that the module defines; empty: none
   BodyFacts body;
 };
 

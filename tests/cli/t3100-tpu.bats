@@ -123,9 +123,15 @@ M
   [[ $stderr == *"matmul.mlir is exported for 4 partitions, with shardings of its own"* ]]
   sed -i 's/, "sharding": {[^}]*}//g' program.json
   tpu -0 "${set[@]}" --spmd
+  local whole=$output
   [ "$output" = '{"0":[[308.0,336.0],[820.0,912.0],[1332.0,1488.0],[1844.0,2064.0],[2356.0,2640.0],[2868.0,3216.0],[3380.0,3792.0],[3892.0,4368.0]]}' ]
   tpu -65 "${set[@]}"
   [[ $stderr == *"matmul.mlir is for 4 partitions, which needs SPMD partitioning (tfd-run --spmd)"* ]]
+  # As shard_map has it: no sharding on arguments and results, which are whole then.
+  sed -e 's/ {sdy.sharding[^}]*}[^>]*>}//g' matmul.mlir >bare.mlir
+  run ! grep -q 'sdy.sharding' bare.mlir
+  tpu -0 "${set[@]}" --spmd --set functions.matmul.module=bare.mlir
+  [ "$output" = "$whole" ]
   tpu -65 --topology 2x1x1x1 --computation-shape 2,1,1,1 --spmd --function matmul --dataset rows --untrained
   [[ $stderr == *"is for 4 partitions, but a replica has 2 logical devices here"* ]]
   sed -i 's/#sdy.sharding<@mesh, \[{"model"}, {}\]>/#sdy.sharding<@mesh, [{"model":(1)2}, {}]>/' matmul.mlir

@@ -31,6 +31,10 @@ void module(std::string_view bytes) {
   if (const auto platforms = hlo::check_platforms(*module); !platforms) expect_readable(platforms.error());
   const auto again = hlo::make_module("f.mlir", module->code, sidecar);
   expect(again.has_value() && hlo::same_specs(again->signature, module->signature), "it is read alike twice");
+  const auto stated = hlo::with_all_shardings(*module);
+  const auto stated_again = stated ? hlo::make_module("s.mlir", stated->code, sidecar) : stated;
+  expect(stated_again.has_value() && hlo::same_specs(stated_again->signature, module->signature),
+         "shardings are stated in a module's text");
   if (const auto parts = hlo::partitioned(*module, 2)) {
     const auto made = hlo::make_module("p.mlir", parts->code, std::nullopt);
     expect(made.has_value() && hlo::same_specs(made->signature, module->signature) && made->partitions == 2,

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tfd/hlo/module.hpp"
+#include "tfd/hlo/partition.hpp"
 #include "tfd/hlo/sharding.hpp"
 
 namespace tfd::hlo {
@@ -103,6 +104,32 @@ module @m attributes {mhlo.num_partitions = 4 : i32} {
   CHECK_FALSE(module.signature.results[1].sharding);
   CHECK(module.sharding_problem == "the sharding of 'result1': maximal");
   CHECK(module.signature.results[0].name == "result");
+}
+
+TEST_CASE("sharding: what a module doesn't state is made whole on each device, in its own spelling") {
+  const std::string body = " {\n    return %y : tensor<8x4xf32>\n  }\n}\n";
+  const auto stated = [](const std::string& text) {
+    const auto module = make_module("m.mlir", text, std::nullopt).value();
+    const auto made = with_all_shardings(module).value();
+    const auto again = make_module("m.mlir", made.code, std::nullopt).value();
+    CHECK(same_specs(again.signature, module.signature));
+    for (const auto* parameters : {&again.signature.arguments, &again.signature.results})
+      for (const Parameter& one : *parameters) CHECK(one.sharding);
+    CHECK(with_all_shardings(again).value().code == made.code);
+    return made.code;
+  };
+  const std::string mesh = "module @m attributes {mhlo.num_partitions = 2 : i32} {\n  sdy.mesh @mesh = <[\"i\"=2]>\n";
+  CHECK(stated(mesh +
+               "  func.func public @main(%x: tensor<f32>, %y: tensor<8x4xf32> {} loc(\"y\")) -> (tensor<8x4xf32> "
+               "{jax.result_info = \"r\"})" +
+               body)
+            .find("%x: tensor<f32> {sdy.sharding = #sdy.sharding<@\"mesh\", []>} , %y: tensor<8x4xf32> {sdy.sharding = "
+                  "#sdy.sharding<@\"mesh\", [{}, {}]>} loc(\"y\")) -> (tensor<8x4xf32> {sdy.sharding = "
+                  "#sdy.sharding<@\"mesh\", [{}, {}]>, jax.result_info = \"r\"})") != std::string::npos);
+  CHECK(stated("module @m attributes {mhlo.num_partitions = 2 : i32} {\n  func.func public @main(%y: tensor<8x4xf32> "
+               "{mhlo.sharding = \"{devices=[2,1]<=[2]}\"}) -> tensor<8x4xf32>" +
+               body)
+            .find("-> (tensor<8x4xf32>  {mhlo.sharding = \"{replicated}\"})") != std::string::npos);
 }
 
 }  // namespace

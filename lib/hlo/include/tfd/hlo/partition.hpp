@@ -13,4 +13,8 @@ namespace tfd::hlo {
 /// kUnimplemented: bytecode, or a module for several devices.
 Result<Module> partitioned(const Module& module, int partitions);
 
+/// A text module for several devices, in which arguments and results without a sharding are stated to be whole on each
+/// device: XLA would choose otherwise. jax's shard_map has such modules. Bytecode comes back as it is.
+Result<Module> with_all_shardings(Module module);
+
 }  // namespace tfd::hlo
