@@ -17,6 +17,7 @@
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/explain.hpp"
+#include "tfd/strategy/kinds.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "training/common.hpp"
@@ -29,17 +30,13 @@ namespace {
 using namespace tfd;
 
 constexpr std::string_view kTool = "tfd-run";
-constexpr std::string_view kParameterServer = "parameter-server";
-constexpr std::string_view kOneDevice = "one-device";
-constexpr std::string_view kMirrored = "mirrored";
-constexpr std::string_view kCentralStorage = "central-storage";
-constexpr std::string_view kTpu = "tpu";
 
 struct Asked {
   training::Common common;
   std::string strategy;  // empty: parameter-server where something names a cluster, else everything is in this process
-  int replicas = 0;      // 0: not said
-  std::string devices;   // of the replicas
+  const strategy::Kind* kind = nullptr;  // of `strategy`; null: not said
+  int replicas = 0;                      // 0: not said
+  std::string devices;                   // of the replicas
   run::TpuOptions tpu;
   std::string function;
   std::string predict;  // the function
@@ -54,14 +51,19 @@ struct Asked {
   std::string trace;  // a file
 };
 
+std::vector<std::string> names_of_strategies() {
+  std::vector<std::string> names;
+  for (const strategy::Kind* kind : strategy::kinds()) names.emplace_back(kind->name);
+  return names;
+}
+
 std::vector<cli::Option> options(Asked& a) {
   std::vector<cli::Option> own{
       {.names = "--strategy",
        .placeholder = "NAME",
        .help = "The distribution strategy",
        .target = &a.strategy,
-       .choices = {std::string(kParameterServer), std::string(kOneDevice), std::string(kMirrored),
-                   std::string(kCentralStorage), std::string(kTpu)},
+       .choices = names_of_strategies(),
        .shown_default = "parameter-server with a cluster, else all in this process"},
       {.names = "--replicas",
        .placeholder = "N",
@@ -155,20 +157,18 @@ std::vector<cli::Option> options(Asked& a) {
 
 void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
 
-bool is_of_one_host(const Asked& a) {
-  return a.strategy == kOneDevice || a.strategy == kMirrored || a.strategy == kCentralStorage || a.strategy == kTpu;
-}
+bool is_of_one_host(const Asked& a) { return a.kind != nullptr && a.kind->is_of_one_host; }
+bool has_topology(const Asked& a) { return a.kind != nullptr && a.kind->has_topology; }
 
 /// Of the replicas, one each.
 Result<function::DeviceChoice> find_devices(const Asked& a, const cli::Io& io) {
   keep_plugins_quiet();  // which may be asked for its devices
-  if (a.strategy == kTpu) return run::choose_tpu_devices(a.tpu, io.env);
+  if (has_topology(a)) return run::choose_tpu_devices(a.tpu, io.env);
   const auto choice =
       a.devices.empty() ? function::first_devices(std::max(a.replicas, 1)) : TFD_TRY(choose_devices(io.env, a.devices));
-  if (a.strategy == kOneDevice && choice.positions.size() > 1)
-    return fail(Code::kUsage, "{} {}: --strategy one-device has one replica",
-                a.devices.empty() ? "--replicas" : "--devices",
-                a.devices.empty() ? std::to_string(a.replicas) : a.devices);
+  if (a.kind != nullptr && a.kind->has_one_replica && choice.positions.size() > 1)
+    return fail(Code::kUsage, "{} {}: --strategy {} has one replica", a.devices.empty() ? "--replicas" : "--devices",
+                a.devices.empty() ? std::to_string(a.replicas) : a.devices, a.strategy);
   return choice;
 }
 
@@ -177,7 +177,7 @@ Result<function::DeviceChoice> find_devices(const Asked& a, const cli::Io& io) {
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   if (is_of_one_host(a)) return cluster::ClusterConfig{};
   const bool named = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
-  const bool reads_stdin = named || a.strategy == kParameterServer;
+  const bool reads_stdin = named || (a.kind != nullptr && !a.kind->is_of_one_host);
   resolve::InputReader input(io.in_fd);
   auto config = training::find_cluster(a.common, input, io, reads_stdin);
   // Nothing at all, as TensorFlow without TF_CONFIG: everything is in this process.
@@ -248,7 +248,7 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
 
 /// Why the variables of a training in this process aren't on its devices.
 std::optional<std::string> why_on_host(const Asked& a, const program::Program& program, int replicas, int cores) {
-  if (a.strategy == kCentralStorage) return "--strategy central-storage";
+  if (a.kind != nullptr && a.kind->variables == strategy::VariablePlace::kHost) return "--strategy " + a.strategy;
   if (cores > 1) return fmt::format("replicas of {} cores", cores);
   return strategy::why_not_on_devices(program, replicas);
 }
@@ -291,7 +291,9 @@ Result<int> explain(const Asked& a, const program::Program& program, const funct
   const auto why_not = why_on_host(a, program, devices.replicas(), devices.logical_devices);
   const auto plan = TFD_TRY(strategy::explain(
       program,
-      {.strategy = a.strategy.empty() ? std::string(devices.replicas() > 1 ? kMirrored : kOneDevice) : a.strategy,
+      {.strategy = a.strategy.empty()
+                       ? std::string((devices.replicas() > 1 ? strategy::kMirroredKind : strategy::kOneDeviceKind).name)
+                       : a.strategy,
        .make_engine = [&] { return make_engine(io.env, devices); },
        .devices = devices,
        .why_on_host = why_not,
@@ -320,11 +322,11 @@ void warn_of_lost_updates(const program::Program& program, const std::string& fu
 
 Result<void> check_options(const Asked& a) {
   if (a.replicas > 0 && !a.devices.empty()) return fail(Code::kUsage, "--replicas and --devices exclude each other");
-  if (a.strategy != kTpu && !a.tpu.empty())
+  if (!has_topology(a) && !a.tpu.empty())
     return fail(Code::kUsage,
                 "--topology, --num-replicas, --computation-shape, --device-assignment and --spmd are for --strategy "
                 "tpu");
-  if (a.strategy == kTpu && (a.replicas > 0 || !a.devices.empty()))
+  if (has_topology(a) && (a.replicas > 0 || !a.devices.empty()))
     return fail(Code::kUsage, "--strategy tpu: {} is for other strategies; it has --num-replicas",
                 a.replicas > 0 ? "--replicas" : "--devices");
   const bool names_cluster = !a.common.cluster.empty() && a.common.cluster != "none";
@@ -361,6 +363,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.function.empty() && !a.predict.empty())
     return fail(Code::kUsage, "--function and --predict exclude each other");
   if (!a.predict.empty()) a.function = a.predict;
+  a.kind = strategy::find_kind(a.strategy);
   TFD_TRY(check_options(a));
   const auto devices = TFD_TRY(find_devices(a, io));
   const int replicas = devices.replicas();

@@ -1,0 +1,34 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The distribution strategies that there are, in one table: what users call them, and what is different about each.
+// Thread rule: constants.
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tfd::strategy {
+
+/// Where variables are between steps.
+enum class VariablePlace : std::uint8_t { kDevices, kHost, kServers };
+
+struct Kind {
+  std::string_view name;
+  VariablePlace variables = VariablePlace::kDevices;
+  bool is_of_one_host = true;    // all of it is in one process; else its workers are tasks of a cluster
+  bool has_one_replica = false;  // never more
+  bool has_topology = false;     // replicas are placed on a mesh of cores, which may be several for each
+};
+
+inline constexpr Kind kParameterServerKind{"parameter-server", VariablePlace::kServers, false};
+inline constexpr Kind kOneDeviceKind{.name = "one-device", .has_one_replica = true};
+inline constexpr Kind kMirroredKind{.name = "mirrored"};
+inline constexpr Kind kCentralStorageKind{"central-storage", VariablePlace::kHost};
+inline constexpr Kind kTpuKind{.name = "tpu", .has_topology = true};
+
+/// All of them, in the order in which they are offered.
+std::span<const Kind* const> kinds();
+/// Null where there is none of that name.
+const Kind* find_kind(std::string_view name);
+
+}  // namespace tfd::strategy
