@@ -35,15 +35,14 @@ class RepeatStream final : public RowStream {
   }
   /// Whole passes aren't read where it is known how long they are, as after the first one.
   Result<std::int64_t> skip(std::int64_t count) override {
-    std::optional<std::int64_t> each = input_->cardinality();
-    if (each && *each <= 0) each.reset();
+    std::int64_t each = std::max<std::int64_t>(input_->cardinality().value_or(0), 0);  // rows of a pass; 0: not known
     std::int64_t done = 0;
     while (done < count && !at_end_) {
       const bool is_whole = !current_;
-      if (!current_ && each) {
-        const std::int64_t passes = std::min((count - done) / *each, passes_left());
+      if (!current_ && each > 0) {
+        const std::int64_t passes = std::min((count - done) / each, passes_left());
         pass_ += static_cast<std::uint64_t>(passes);
-        done += passes * *each;
+        done += passes * each;
         if (done == count) break;
       }
       if (!current_ && !TFD_TRY(begin_pass())) break;
