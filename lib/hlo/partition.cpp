@@ -65,6 +65,10 @@ Result<Module> partitioned(const Module& module, int partitions) {
       inner.functions);
   out.partitions = partitions;
   out.may_donate = false;
+  // What the text of a broken module becomes in another one isn't known before it is read.
+  const auto read = parse_mlir_text(out.code);
+  if (!read || !same_specs(read->signature, module.signature))
+    return fail(Code::kInvalidArgument, "{} can't be a part of another module", printable(module.name));
   return out;
 }
 
