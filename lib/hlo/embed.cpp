@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lexer.hpp"
+#include "text.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::hlo {
@@ -182,6 +183,10 @@ Result<Embedded> embed(const Module& module, std::string_view prefix) {
   TFD_TRY(Embedder(module.code, prefix).run(out), name);
   out.signature = module.signature;
   out.custom_calls = module.custom_calls;
+  // What the text of a broken module becomes in another one isn't known before it is read.
+  const auto read = parse_mlir_text(out.aliases + "module {\n  func.func public @main() -> tensor<f32> {\n  }\n" +
+                                    out.functions + "}\n");
+  if (!read) return fail(Code::kInvalidArgument, "{} can't become a part of another module", name);
   return out;
 }
 
