@@ -29,6 +29,11 @@ std::string with_sharding(const Parameter& parameter, const OpSharding& sharding
 }  // namespace
 
 Result<Module> partitioned(const Module& module, int partitions) {
+  if (module.partitions > 1) {
+    if (module.partitions == partitions) return with_all_shardings(module);
+    return fail(Code::kInvalidArgument, "{} is for {} partitions, not for {}", printable(module.name),
+                module.partitions, partitions);
+  }
   const Embedded inner = TFD_TRY(embed(module, "whole"));
   Module out = module;
   std::string arguments, names, argument_types, results, types;

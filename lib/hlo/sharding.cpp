@@ -124,6 +124,15 @@ Result<std::vector<int>> parse_device_list(Lexer& lexer) {
   return out;
 }
 
+/// One piece is none; each device with the piece of its number needs no order.
+OpSharding simplest(OpSharding split) {
+  if (product(split.pieces) == 1) return {};
+  std::vector<int> plain(split.order.size());
+  std::iota(plain.begin(), plain.end(), 0);
+  if (split.order == plain) split.order.clear();
+  return split;
+}
+
 /// `devices`: in the order of the tiles, as many of them for each piece as it takes.
 Result<OpSharding> make_split(Numbers pieces, const std::vector<int>& devices) {
   const std::int64_t count = product(pieces);
@@ -138,11 +147,7 @@ Result<OpSharding> make_split(Numbers pieces, const std::vector<int>& devices) {
       return fail(Code::kInvalidArgument, "device {} of {} is there twice, or isn't one", device, devices.size());
     out.order[static_cast<std::size_t>(device)] = static_cast<int>(static_cast<std::int64_t>(i) / copies);
   }
-  if (count == 1) return OpSharding{};
-  std::vector<int> plain(out.order.size());
-  std::iota(plain.begin(), plain.end(), 0);
-  if (out.order == plain) out.order.clear();
-  return out;
+  return simplest(std::move(out));
 }
 
 Result<OpSharding> parse_tiles(Lexer& lexer, std::size_t rank) {
@@ -305,11 +310,7 @@ Result<OpSharding> parse_shardy(std::string_view inside, const std::map<std::str
     }
     out.order.push_back(static_cast<int>(piece));
   }
-  if (product(pieces) == 1) return OpSharding{};
-  std::vector<int> plain(out.order.size());
-  std::iota(plain.begin(), plain.end(), 0);
-  if (out.order == plain) out.order.clear();
-  return out;
+  return simplest(std::move(out));
 }
 
 Shape shape_of_piece(const OpSharding& sharding, const Shape& shape) {

@@ -95,7 +95,7 @@ class Explainer {
     std::vector<int> devices{0};
     if (options_.devices.spmd && options_.devices.logical_devices > 1) {
       for (int i = 1; i < options_.devices.logical_devices; ++i) devices.push_back(i);
-      if (module.partitions == 1) module = TFD_TRY(hlo::partitioned(module, options_.devices.logical_devices));
+      module = TFD_TRY(hlo::partitioned(module, options_.devices.logical_devices));
     }
     const auto compiled = TFD_TRY(engine_->compile_program(module, {.assignment = {devices}}));
     return Json{{"function", step_.name}, {"module", step_.modules.front().name}, {"compute", cost_of(*compiled)}};

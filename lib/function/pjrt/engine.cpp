@@ -85,9 +85,8 @@ class PjrtEngine final : public Engine {
 
   /// For each replica by itself: they don't meet in a collective.
   Result<std::vector<std::shared_ptr<Function>>> compile_partitioned(const hlo::Module& module) {
-    hlo::Module made = TFD_TRY(hlo::for_platform(module, info_.platform));
-    made = made.partitions == 1 ? TFD_TRY(hlo::partitioned(made, logical_devices_))
-                                : TFD_TRY(hlo::with_all_shardings(std::move(made)));
+    const hlo::Module made =
+        TFD_TRY(hlo::partitioned(TFD_TRY(hlo::for_platform(module, info_.platform)), logical_devices_));
     if (!made.sharding_problem.empty())
       return fail(Code::kUnimplemented, "{}: {} is not supported here", printable(made.name), made.sharding_problem);
     std::vector<std::shared_ptr<Function>> out;

@@ -35,8 +35,6 @@ class Reader {
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
   std::optional<std::uint64_t> next_varint();
   std::optional<Field> next();
-  /// Whether all has been read.
-  bool at_end() const { return rest_.empty(); }
 
  private:
   std::optional<std::string_view> take(std::uint64_t size);

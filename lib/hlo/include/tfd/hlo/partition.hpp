@@ -9,8 +9,9 @@
 namespace tfd::hlo {
 
 /// Its arguments and results lie as their shardings say; those without one are whole on each device. It gives nothing
-/// away of its arguments. kInvalidArgument: a sharding that isn't one of that shape over as many devices;
-/// kUnimplemented: bytecode, or a module for several devices.
+/// away of its arguments. One that was exported for as many devices has its own shardings (with_all_shardings()).
+/// kInvalidArgument: a sharding that isn't one of that shape over as many devices, or a module for another number;
+/// kUnimplemented: bytecode for one device.
 Result<Module> partitioned(const Module& module, int partitions);
 
 /// A text module for several devices, in which arguments and results without a sharding are stated to be whole on each
