@@ -49,6 +49,7 @@ void append_float(std::string& out, int field, float value) {
 }
 
 std::optional<std::uint64_t> Reader::next_varint() {
+  if (rest_.empty()) return std::nullopt;
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
     const auto byte = static_cast<unsigned char>(rest_.front());
@@ -56,27 +57,32 @@ std::optional<std::uint64_t> Reader::next_varint() {
     value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
     if (byte < 0x80) return value;
   }
+  has_failed_ = true;
   return std::nullopt;
 }
 
 std::optional<Field> Reader::next() {
+  if (rest_.empty() || has_failed_) return std::nullopt;
+  has_failed_ = true;  // until there is a whole field
   const auto tag = next_varint();
   if (!tag) return std::nullopt;
   Field field;
   field.number = static_cast<int>(*tag >> 3 & 0x1fffffff);
-  if ((*tag & 7) == 0) {
+  field.type = static_cast<int>(*tag & 7);
+  if (field.type == 0) {
     const auto value = next_varint();
     if (!value) return std::nullopt;
     field.value = *value;
-    return field;
+  } else {
+    std::optional<std::uint64_t> size;
+    if (field.type == 1) size = 8;
+    if (field.type == 2) size = next_varint();
+    if (field.type == 5) size = 4;
+    const auto bytes = size ? take(*size) : std::nullopt;
+    if (!bytes) return std::nullopt;
+    field.bytes = *bytes;
   }
-  std::optional<std::uint64_t> size;
-  if ((*tag & 7) == 1) size = 8;
-  if ((*tag & 7) == 2) size = next_varint();
-  if ((*tag & 7) == 5) size = 4;
-  const auto bytes = size ? take(*size) : std::nullopt;
-  if (!bytes) return std::nullopt;
-  field.bytes = *bytes;
+  has_failed_ = false;
   return field;
 }
 

@@ -16,7 +16,8 @@ namespace tfd::coordinate {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kForOthers = std::chrono::seconds(2);         // once one worker is ready, or can't be used, at most
+constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, or can't be used, at most
+constexpr Duration kQuiet = std::chrono::seconds(5);
 constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // whether those that are up still are
 
 /// What its message carries.
@@ -209,12 +210,22 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   return fail(no_worker(waiting));
 }
 
-// As wait() for `changed_`. Where some can't be used, whether one of the others still comes is a matter of time too.
+// As wait() for `changed_`. Where some can't be used, whether one of the others still comes is a matter of time too. A
+// wait that is long says for whom, after 5, 10, 20 … seconds.
 bool Coordinator::wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready) {
+  const auto begun = Clock::now();
+  Clock::duration quiet = kQuiet;
   while (!ready() && !deadline.expired()) {
     const bool had_some = workers_.any_unusable();
-    const Deadline look = had_some ? deadline.earlier_of(Deadline::after(kLookAgain)) : deadline;
+    Deadline look = Deadline::at(begun + quiet).earlier_of(deadline);
+    if (had_some) look = look.earlier_of(Deadline::after(kLookAgain));
     wait(lock, changed_, look, [&] { return ready() || workers_.any_unusable() != had_some; });
+    if (ready() || Clock::now() - begun < quiet) continue;
+    quiet *= 2;
+    const std::string waiting = describe(lock);
+    lock.unlock();
+    options_.log.warning("{}", whom_it_waits_for(waiting));
+    lock.lock();
   }
   return ready();
 }
@@ -230,13 +241,16 @@ bool Coordinator::are_all_unusable(const Lock&) const {
   });
 }
 
-Error Coordinator::no_worker(const std::string& waiting) const {
+std::string Coordinator::whom_it_waits_for(const std::string& waiting) const {
   std::vector<transport::PeerId> peers;
   for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
   auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // says why each isn't
+  return up ? "waiting for " + waiting : up.error().message;
+}
+
+Error Coordinator::no_worker(const std::string& waiting) const {
   return {Code::kDeadlineExceeded,
-          fmt::format("no worker within {}: {}", format_duration(options_.connect_timeout),
-                      up ? "waiting for " + waiting : up.error().message),
+          fmt::format("no worker within {}: {}", format_duration(options_.connect_timeout), whom_it_waits_for(waiting)),
           {}};
 }
 

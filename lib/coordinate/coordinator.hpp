@@ -99,6 +99,7 @@ class Coordinator final : public ClusterCoordinator {
   bool wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready);
   bool are_all_unusable(const Lock& lock) const;
   Error no_worker(const std::string& waiting) const;
+  std::string whom_it_waits_for(const std::string& waiting) const;
   Result<void> raise(Lock& lock);  // whatever is pending; the lock is released where there is something
   static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
 

@@ -259,8 +259,11 @@ Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallCont
   const auto& first = def.modules.front().signature.arguments;
   for (std::size_t i = 0; with_variables && i < def.inputs.size(); ++i)
     if (def.inputs[i].kind == InputKind::kVariable) TFD_TRY(bind(i, first[i].spec));
-  for (const std::size_t i : function.other_inputs)
-    if (!is_random(i)) TFD_TRY(bind(i, first[i].spec));
+  for (const std::size_t i : function.other_inputs) {
+    const bool is_left_out = !with_variables && def.inputs[i].kind == InputKind::kLossScale;
+    if (is_left_out) out.specs[i] = first[i].spec;
+    if (!is_random(i) && !is_left_out) TFD_TRY(bind(i, first[i].spec));
+  }
   out.module = module_for(def, function.other_inputs, out.specs);
   // Last, for their shape may be that of the batch.
   for (const std::size_t i : function.other_inputs)

@@ -162,8 +162,7 @@ void PsService::loaded(Loading& loading) {
 void PsService::epoch_is(std::uint64_t epoch) {
   epoch_ = epoch;
   for (WaitingRead& read : std::exchange(waiting_, {}))
-    read.responder.reply(
-        fail(Code::kPermissionDenied, "{} belongs to another coordinator by now (epoch {})", name_, epoch));
+    read.responder.reply(fail(Code::kPermissionDenied, "{} belongs to another run by now (epoch {})", name_, epoch));
 }
 
 void PsService::adopt(const transport::Message& request, transport::Responder responder) {

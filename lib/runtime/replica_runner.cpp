@@ -67,10 +67,11 @@ class Runner final : public ReplicaRunner {
   Runner(std::unique_ptr<WorkerProgram> program, const ReplicaOptions& options, ReplicaCopies copies)
       : program_(std::move(program)),
         part_{options.input.pipelines, options.input.id},
+        replicas_(options.replicas),
         order_(options.order),
         steps_(*program_, std::move(copies),
                {options.replicas, static_cast<std::uint32_t>(options.input.id * options.replicas), options.look_up,
-                options.input.pipelines == 1}) {}
+                options.input.pipelines == 1, options.run_at_once}) {}
 
   Result<StepOutcome> step(const std::string& name, const VariableValues& variables, std::int64_t step,
                            int most_elements) override {
@@ -114,30 +115,43 @@ class Runner final : public ReplicaRunner {
     return true;
   }
 
-  Result<RunOutcome> run(const std::string& name, const std::string& dataset, const VariableValues& variables,
+  Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name) override {
+    return program_->find_dataset(name, part_, replicas_);
+  }
+
+  Result<RunOutcome> run(const std::string& name, const ReplicaArguments& arguments, const VariableValues& variables,
                          bool in_rows) override {
     const CompiledFunction* function = TFD_TRY(program_->find_function(name));
-    const program::FunctionDef& def = *function->def;
-    if (dataset.empty() && def.arg_count + def.kwargs.size() > 0)
-      return fail(Code::kInvalidArgument, "'{}' takes arguments: it needs a dataset to take them from", name);
-    ClosureCall call{.function = name, .step = runs_};
+    ClosureCall call{.function = name, .args = arguments.args, .kwargs = arguments.kwargs, .step = runs_++};
     call.replicas = program::Replicas::kSplit;
-    const IteratorRef argument{own_iterator_id(dataset)};
-    call.args.assign(static_cast<std::size_t>(def.arg_count), argument);
-    for (const std::string& one : def.kwargs) call.kwargs.emplace_back(one, argument);
-    const bool takes_data = !TFD_TRY(iterators_of(def, call), name).empty();
-    const auto find = [this](const std::string& id) { return find_iterator(id); };
-    auto shares = TFD_TRY(steps_.take(def, call, find), name);
-    ++runs_;
-    if (in_rows) return run_in_pieces(*function, call, shares, variables, takes_data);
+    auto shares = TFD_TRY(shares_of(arguments), name);
+    if (in_rows) return run_in_pieces(*function, call, shares, variables);
     auto done = TFD_TRY(steps_.run(*function, call, std::move(shares), variables));
-    return RunOutcome{std::move(done.results), std::move(done.updates), takes_data};
+    return RunOutcome{std::move(done.results), std::move(done.updates)};
+  }
+
+  Result<std::vector<ReplicaShare>> shares_of(const ReplicaArguments& arguments) const {
+    std::optional<std::vector<ReplicaShare>> shares;
+    const auto add = [&](const std::string& id, const ReplicaElements& elements) -> Result<void> {
+      if (!shares) shares.emplace(elements.of.size());
+      if (elements.of.size() > static_cast<std::size_t>(replicas_))
+        return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and there are {}", id,
+                    elements.of.size(), replicas_);
+      if (elements.of.size() != shares->size())
+        return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and another one for {}", id,
+                    elements.of.size(), shares->size());
+      for (std::size_t i = 0; i < shares->size(); ++i) (*shares)[i].elements.put(id, elements.spec, elements.of[i]);
+      return {};
+    };
+    for (const auto& [id, elements] : arguments.elements) TFD_TRY(add(id, elements));
+    for (const auto& [dataset, elements] : arguments.datasets) TFD_TRY(add(own_iterator_id(dataset), elements));
+    if (!shares) shares.emplace(static_cast<std::size_t>(replicas_));
+    return std::move(*shares);
   }
 
   /// The first pieces of all shares at the same time, then the second ones, …
   Result<RunOutcome> run_in_pieces(const CompiledFunction& function, const ClosureCall& call,
-                                   const std::vector<ReplicaShare>& shares, const VariableValues& variables,
-                                   bool takes_data) {
+                                   const std::vector<ReplicaShare>& shares, const VariableValues& variables) {
     const auto sizes = batch_sizes_of(*function.def);
     std::vector<std::vector<Piece>> pieces;
     std::size_t most = 0;
@@ -156,7 +170,7 @@ class Runner final : public ReplicaRunner {
         results[share].push_back(std::move(done.results[share]));
       }
     }
-    RunOutcome out{.results = {}, .updates = {}, .takes_data = takes_data};
+    RunOutcome out;
     for (auto& of_share : results)
       for (auto& of_piece : of_share) out.results.push_back(std::move(of_piece));
     return out;
@@ -193,19 +207,22 @@ class Runner final : public ReplicaRunner {
     return &iterators_.emplace(id, std::move(iterator)).first->second;
   }
 
-  /// Of a dataset's pipeline; empty where there is none of that name.
-  std::string digest_of(const std::string& dataset) const {
+  /// Of a dataset's pipeline; empty where there is none of that name. Who makes steps ahead asks for it in each.
+  const std::string& digest_of(const std::string& dataset) const {
+    const auto [digest, is_new] = digests_.try_emplace(dataset);
     const auto& datasets = program_->program().datasets;
     const auto found = datasets.find(dataset);
-    if (found == datasets.end()) return {};
+    if (!is_new || found == datasets.end()) return digest->second;
     Sha256 hash;
     hash.add(data::to_json(found->second).dump());
-    return hash.hex().substr(0, 16);
+    return digest->second = hash.hex().substr(0, 16);
   }
 
   std::unique_ptr<WorkerProgram> program_;
   const data::Shard part_;
-  data::Order order_;  // of the data of steps
+  const int replicas_;
+  data::Order order_;                                   // of the data of steps
+  mutable std::map<std::string, std::string> digests_;  // those that were asked for
   std::int64_t runs_ = 0;
   StepRunner steps_;
   std::map<std::string, std::int64_t> taken_;        // elements of datasets, by an earlier process
@@ -225,6 +242,7 @@ Result<std::unique_ptr<ReplicaRunner>> ReplicaRunner::make(const program::Progra
   const std::string directory = options.data_root.empty() ? program.directory : options.data_root;
   auto made =
       TFD_TRY(WorkerProgram::make(program, directory, engine, options.command_environment, {}, options.left_out));
+  made->set_log(options.log.for_room("data"));
   return std::make_unique<Runner>(std::move(made), options, std::move(copies));
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "reduce.hpp"
+#include "tfd/data/rows.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -30,30 +31,6 @@ Result<Tensor> stack(const std::vector<Tensor>& parts) {
 }
 
 }  // namespace
-
-Result<std::vector<data::Element>> split_rows(const data::Element& element, int replicas) {
-  std::int64_t rows = -1;
-  for (const Tensor& field : element) {
-    if (field.shape().empty())
-      return fail(Code::kInvalidArgument, "an element with a scalar has no rows to split over {} replicas: batch it",
-                  replicas);
-    if (rows >= 0 && field.shape()[0] != rows)
-      return fail(Code::kInvalidArgument, "an element with fields of {} and {} rows can't be split over replicas", rows,
-                  field.shape()[0]);
-    rows = field.shape()[0];
-  }
-  const std::int64_t shares = std::min<std::int64_t>(replicas, std::max<std::int64_t>(rows, 1));
-  std::vector<data::Element> out;
-  std::int64_t first = 0;
-  for (std::int64_t share = 0; share < shares; ++share) {
-    const std::int64_t count = rows / shares + (share < rows % shares ? 1 : 0);
-    data::Element part;
-    for (const Tensor& field : element) part.push_back(field.slice_rows(first, count));
-    out.push_back(std::move(part));
-    first += count;
-  }
-  return out;
-}
 
 Result<const WorkerIterator*> take_elements(const std::vector<std::string>& ids, const FindIterator& find,
                                             ElementTable& elements) {
@@ -82,7 +59,7 @@ Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>&
     const auto element = TFD_TRY(iterator->iterator->next(), where);
     if (!element) return end_of(*iterator);
     ++iterator->elements;
-    auto parts = TFD_TRY(split_rows(*element, replicas), where);
+    auto parts = TFD_TRY(data::split_rows(*element, replicas), where);
     if (shares.empty()) shares.resize(parts.size());
     if (parts.size() != shares.size())
       return fail(Code::kInvalidArgument, "{} has rows for {} replicas, but the other dataset for {}", where,
@@ -110,10 +87,10 @@ Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& id
   return shares;
 }
 
-Result<ReplicaOutputs> run_on_replicas(ReplicaThreads& threads, const CompiledFunction& function,
+Result<ReplicaOutputs> run_on_replicas(const RunAtOnce& run_at_once, const CompiledFunction& function,
                                        const CallContext& context, const std::vector<ReplicaShare>& shares) {
   std::vector<std::optional<Result<BoundOutputs>>> outputs(shares.size());
-  threads.run(shares.size(), [&](std::size_t replica) {
+  run_at_once(shares.size(), [&](std::size_t replica) {
     CallContext own = context;
     own.elements = &shares[replica].elements;
     own.device = static_cast<int>(replica);

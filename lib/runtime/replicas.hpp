@@ -20,11 +20,6 @@ struct ReplicaShare {
   std::int64_t batch = 0;                 // of an evaluation: which of the pass
 };
 
-/// The element's rows for each of `replicas`: as equal as can be, those with more rows first, nothing lost; fewer
-/// shares where there are fewer rows than replicas. kInvalidArgument: fields without rows, or of different ones.
-/// Source: the sizes of tf.data's RebatchV2, as experimental_distribute_dataset makes them.
-Result<std::vector<data::Element>> split_rows(const data::Element& element, int replicas);
-
 /// Finds an iterator by its id; made on the way, or an error.
 using FindIterator = std::function<Result<WorkerIterator*>(const std::string& id)>;
 /// The next element of each; the first iterator that has none, null where all have.
@@ -43,7 +38,7 @@ struct ReplicaOutputs {
 };
 /// Replica i on shares[i]; `context` says the rest, with the number of replicas that there are (those beyond the shares
 /// have no data and don't run); where that is 1, each of them is. The first error in the order of replicas.
-Result<ReplicaOutputs> run_on_replicas(ReplicaThreads& threads, const CompiledFunction& function,
+Result<ReplicaOutputs> run_on_replicas(const RunAtOnce& run_at_once, const CompiledFunction& function,
                                        const CallContext& context, const std::vector<ReplicaShare>& shares);
 
 /// One list of updates (see reduce.hpp) and the metrics of all; no results. `context` is that of the call: its copies

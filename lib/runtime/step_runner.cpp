@@ -12,7 +12,11 @@ StepRunner::StepRunner(WorkerProgram& program, ReplicaCopies copies, StepOptions
     : program_(program),
       copies_(std::move(copies)),
       options_(std::move(options)),
-      threads_(options_.replicas, options_.is_alone) {}
+      threads_(options_.replicas, options_.is_alone),
+      run_at_once_(options_.run_at_once ? options_.run_at_once
+                                        : [this](std::size_t count, const std::function<void(std::size_t)>& work) {
+                                            threads_.run(count, work);
+                                          }) {}
 
 double StepRunner::learning_rate_of(std::int64_t step) const {
   const auto& rules = program_.program().rules;
@@ -91,7 +95,7 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Closu
     context.variables = TFD_TRY(outside_of_replicas(variables, own), def.name);
   }
   TFD_TRY(look_up(def, context, shares), def.name);
-  auto outputs = TFD_TRY(run_on_replicas(threads_, function, context, shares));
+  auto outputs = TFD_TRY(run_on_replicas(run_at_once_, function, context, shares));
   StepResult out;
   for (BoundOutputs& one : outputs.outputs) out.results.push_back(std::exchange(one.outcome.results, {}));
   BoundOutputs bound;
@@ -138,7 +142,7 @@ Result<std::vector<Metric>> StepRunner::evaluate(const std::string& name, const 
     }
     if (shares.empty()) break;
     TFD_TRY(look_up(*function->def, context, shares), name);
-    const auto outputs = TFD_TRY(run_on_replicas(threads_, *function, context, shares));
+    const auto outputs = TFD_TRY(run_on_replicas(run_at_once_, *function, context, shares));
     for (const BoundOutputs& one : outputs.outputs) metrics.add(one.outcome.metrics);
     more = more && !ids.empty();
   }

@@ -24,6 +24,7 @@ struct StepOptions {
   std::uint32_t first_replica = 0;  // of this process among those that draw random numbers of the same step
   LookUpRows look_up = {};          // of tables that aren't among the variables of a call
   bool is_alone = false;            // as ReplicaThreads has it
+  RunAtOnce run_at_once = {};       // what the replicas run on; empty: threads of its own
 };
 
 /// What a step has done; nothing is applied yet.
@@ -74,6 +75,7 @@ class StepRunner {
   const ReplicaCopies copies_;
   const StepOptions options_;
   ReplicaThreads threads_;
+  const RunAtOnce run_at_once_;
 };
 
 }  // namespace tfd::runtime

@@ -28,7 +28,7 @@ transport::ReplyCallback acknowledged(TaskClient::Callback<void> done) {
 }
 
 /// One tensor for each that was asked for.
-transport::ReplyCallback counted(std::size_t count, TaskClient::Callback<std::vector<tensor::Tensor>> done) {
+transport::ReplyCallback of_count(std::size_t count, TaskClient::Callback<std::vector<tensor::Tensor>> done) {
   return [done = std::move(done), count](Result<transport::Message> answer) {
     if (!answer) return done(fail(std::move(answer).error()));
     if (answer->tensors.size() != count)
@@ -170,12 +170,12 @@ void TaskClient::evaluate(const std::string& function, std::int64_t count, std::
 void TaskClient::read(const std::vector<std::string>& variables, Deadline deadline,
                       Callback<std::vector<tensor::Tensor>> done) {
   endpoint_.request(peer_, encode_names(Kind::kRead, variables, epoch()), deadline,
-                    counted(variables.size(), std::move(done)));
+                    of_count(variables.size(), std::move(done)));
 }
 
 void TaskClient::read_rows(const NamedTensors& rows, Deadline deadline, Callback<std::vector<tensor::Tensor>> done) {
   endpoint_.request(peer_, encode_named(Kind::kReadRows, rows, epoch()), deadline,
-                    counted(rows.size(), std::move(done)));
+                    of_count(rows.size(), std::move(done)));
 }
 
 void TaskClient::update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,

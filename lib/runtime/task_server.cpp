@@ -185,8 +185,8 @@ class Server final : public TaskServer {
     if (asked == own && own != 0) return {};
     // Who asks a task that has been started anew is told what it is told of one that is gone.
     if (own == 0 && asked != 0) return fail(Code::kUnavailable, "{} has no program", ps_name());
-    return fail(Code::kPermissionDenied, "{} belongs to another coordinator (epoch {}, the request has {})", ps_name(),
-                own, asked);
+    return fail(Code::kPermissionDenied, "{} belongs to another run (epoch {}, the request has {})", ps_name(), own,
+                asked);
   }
 
   Result<transport::Message> drop(const transport::Message& request) {

@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker_program.hpp"
 
+#include <atomic>
+
+#include "tfd/base/counted.hpp"
 #include "tfd/function/plugin.hpp"
 
 namespace tfd::runtime {
 namespace {
+
+/// Says at the 1st, the 10th, the 100th element, … how many were left out. Thread-safe.
+std::function<void(const Error&)> report_skipped(Log log, std::string dataset) {
+  // shared: by the copies of the function
+  auto count = std::make_shared<std::atomic<std::int64_t>>(0);
+  return [log = std::move(log), dataset = std::move(dataset), count](const Error& error) {
+    const std::int64_t now = ++*count;
+    std::int64_t round = 1;
+    while (round < now) round *= 10;
+    if (now == round)
+      log.warning("dataset '{}': {} left out so far, the last one: {}", dataset, counted(now, "element"),
+                  error.message);
+  };
+}
 
 /// Plug-ins that several functions share are loaded once.
 class FunctionMaker {
@@ -91,6 +108,7 @@ Result<std::shared_ptr<const data::Dataset>> WorkerProgram::find_dataset(const s
   context.directory = directory_;
   context.sources = &sources_;
   context.ahead = ahead;
+  context.skipped = skipped_ ? skipped_ : report_skipped(log_, name);
   context.find_function = [this](const std::string& function, const data::ElementSpec& input,
                                  const std::vector<std::string>& fields) { return make_map(function, input, fields); };
   auto dataset = TFD_TRY(program::make_dataset(program_, name, context, part));

@@ -55,6 +55,10 @@ class WorkerProgram {
   /// kNotFound names it.
   Result<const CompiledFunction*> find_function(const std::string& name) const;
   bool is_per_worker(std::string_view variable) const { return per_worker_.contains(variable); }
+  /// Where it is said what datasets leave out because of errors: at the 1st, the 10th, the 100th element, ….
+  void set_log(Log log) { log_ = std::move(log); }
+  /// Instead: what is called with each of those errors.
+  void set_skipped(std::function<void(const Error&)> skipped) { skipped_ = std::move(skipped); }
   /// Opened once and shared, or what is the part's of it; its maps call this program's functions. `ahead` is
   /// data::DatasetContext's, the same in all calls.
   Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name, const data::Shard& part,
@@ -72,6 +76,8 @@ class WorkerProgram {
   std::map<std::string, CompiledFunction, std::less<>> functions_;
   std::map<std::string, std::shared_ptr<const data::Dataset>, std::less<>> datasets_;
   data::SharedSources sources_;
+  Log log_;
+  std::function<void(const Error&)> skipped_;
 };
 
 }  // namespace tfd::runtime

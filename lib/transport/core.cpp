@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kIdleBuffers = 64 * 1024 * 1024;
 constexpr int kReceiveAtOnce = 256;
+constexpr Duration kQuietWait = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -182,6 +183,7 @@ void Core::post_at(Clock::time_point when, std::function<void()> action) {
 Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline) {
   assert(!on_io_thread());
   const Clock::time_point since = Clock::now();
+  Clock::duration quiet = kQuietWait;  // then it is said for whom, after twice as long again, and so on
   std::unique_lock lock(cards_mutex_);
   for (;;) {
     bool all_up = true;
@@ -196,10 +198,15 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline) {
     }
     if (all_up) return {};
     if (deadline.expired()) return fail(late(peers, since));
-    if (deadline.is_never())
-      cards_changed_.wait(lock);
-    else
-      cards_changed_.wait_until(lock, deadline.when());
+    if (Clock::now() - since >= quiet) {
+      quiet *= 2;
+      const std::string whom = late(peers, since).message;
+      lock.unlock();
+      options_.log.warning("still connecting: {}", whom);
+      lock.lock();
+      continue;
+    }
+    cards_changed_.wait_until(lock, deadline.earlier_of(Deadline::at(since + quiet)).when());
   }
 }
 

@@ -41,6 +41,19 @@ count_up() { # FROM TO
   grep -q 'ps:1 is silent (no heartbeat for 2s); waiting up to 30s for it (--rejoin)' talk
 }
 
+@test "frozen: a parameter server while the coordinator connects is named, and waited for" {
+  serve --jobs worker=1,ps=2
+  pid=$(task_pid ps:1)
+  kill -STOP "$pid"
+  counting_pipe
+  timeout 60 tail -n +1 --pid="$COORDINATOR" -F talk 2>/dev/null 3>&- | grep -qm1 'still connecting: waited .* for ps:1 (silent)'
+  kill -CONT "$pid"
+  count_up 1 10 >&5
+  answer 10
+  exec 5>&-
+  coordinator_ends 0
+}
+
 @test "frozen: a parameter server for longer than --rejoin is lost" {
   serve --jobs worker=1,ps=2
   counting_pipe --rejoin 1s

@@ -133,8 +133,7 @@ TEST_CASE("epochs: a newer one has to load its program first") {
     const auto read = cluster.ask<Tensors>([&](auto by, auto done) { task->read({"t"}, by, done); });
     REQUIRE_FALSE(read);
     CHECK(read.error().code == Code::kPermissionDenied);
-    CHECK(read.error().message ==
-          fmt::format("{} belongs to another coordinator (epoch 7, the request has 8)", task->name()));
+    CHECK(read.error().message == fmt::format("{} belongs to another run (epoch 7, the request has 8)", task->name()));
   }
 }
 

@@ -25,6 +25,7 @@ void append_float(std::string& out, int field, float value);
 
 struct Field {
   int number = 0;
+  int type = 0;                 // 0: a number; 1: 8 bytes, a double; 2: of any length; 5: 4 bytes, a float
   std::uint64_t value = 0;      // of a number
   std::string_view bytes = {};  // of a string, a message or packed numbers; of a double or float its bytes
 };
@@ -35,10 +36,13 @@ class Reader {
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
   std::optional<std::uint64_t> next_varint();
   std::optional<Field> next();
+  /// Behind the last one: whether what it stopped at was the end.
+  bool is_complete() const { return !has_failed_ && rest_.empty(); }
 
  private:
   std::optional<std::string_view> take(std::uint64_t size);
   std::string_view rest_;
+  bool has_failed_ = false;
 };
 
 }  // namespace tfd::protobuf

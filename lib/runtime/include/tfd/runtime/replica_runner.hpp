@@ -16,6 +16,7 @@
 
 #include "tfd/data/dataset.hpp"
 #include "tfd/runtime/data_position.hpp"
+#include "tfd/runtime/replica_threads.hpp"
 #include "tfd/runtime/row_lookup.hpp"
 #include "tfd/runtime/task_client.hpp"
 #include "tfd/runtime/task_server.hpp"
@@ -39,6 +40,8 @@ struct ReplicaOptions {
   Environment command_environment = {};
   std::set<std::string> left_out = {};  // functions that aren't compiled, for somebody else runs them
   LookUpRows look_up = {};              // of tables that aren't among the variables of a call
+  RunAtOnce run_at_once = {};           // what the replicas run on; empty: threads of its own
+  Log log = {};                         // of elements that datasets leave out
 };
 
 struct StepOutcome {
@@ -46,10 +49,21 @@ struct StepOutcome {
   std::vector<Metric> metrics;            // of all replicas
 };
 
+/// What replicas get of the data: an element each, of those that have any.
+struct ReplicaElements {
+  data::ElementSpec spec;
+  std::vector<data::Element> of;
+};
+/// What a function is called with, beside variables. Of all elements there are as many.
+struct ReplicaArguments {
+  std::vector<ArgumentValue> args = {};  // a tensor is the same for all, an iterator one of `elements`
+  std::vector<std::pair<std::string, ArgumentValue>> kwargs = {};
+  std::map<std::string, ReplicaElements> elements = {};  // by the iterator's id
+  std::map<std::string, ReplicaElements> datasets = {};  // those that the function reads itself, by name
+};
 struct RunOutcome {
   std::vector<std::vector<tensor::Tensor>> results;  // of each replica that had data, by result index
   std::vector<variable::Update> updates;             // as of a step
-  bool takes_data = false;                           // false: again it would be the same
 };
 
 /// One gradient of those of the replicas, in their order: the sum, or the mean weighted by the examples of each. f16
@@ -60,7 +74,7 @@ Result<tensor::Tensor> reduce_gradients(program::Reduce reduce, const std::vecto
 /// What the replicas of a step take beside variables, for who runs the function itself.
 struct StepInputs {
   struct Replica {
-    std::vector<tensor::Tensor> values;  // by input of the function; a variable has none
+    std::vector<tensor::Tensor> values;  // by input of the function; a variable or a loss scale has none
     std::size_t module = 0;              // the one of the function that takes them
     double examples = 1;                 // what a mean is weighted by
   };
@@ -81,8 +95,8 @@ class ReplicaRunner {
   /// values: by the variable's aggregation.
   virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step,
                                    int most_elements = 0) = 0;
-  /// The same up to the call of the function, which may be among ReplicaOptions::left_out. Lookups and loss scales that
-  /// move are variables too: functions with those can't be run so.
+  /// The same up to the call of the function, which may be among ReplicaOptions::left_out. Lookups are variables too:
+  /// functions with those can't be run so.
   virtual Result<StepInputs> take_inputs(const std::string& function, std::int64_t step, int most_elements = 0) = 0;
   /// What the scalars of a replica, one for each metric of the function, say of its examples. kInvalidArgument: one
   /// isn't a scalar.
@@ -94,13 +108,13 @@ class ReplicaRunner {
   virtual DataPosition data_position() const = 0;
   /// They go on from there. false where one of the datasets is another one now: then nothing has changed.
   virtual bool continue_data(const DataPosition& position) = 0;
-  /// The function once per replica, each on its share of the rows of the next element of every dataset that it uses;
-  /// its arguments are fields of `dataset`. kOutOfRange at the end of the data; kInvalidArgument where it has arguments
-  /// and no dataset is given. `in_rows`: the function gives rows for rows, so that a share that is too large for a
-  /// module is taken in pieces, and one that is too small is padded with its last row; results are those of the pieces,
-  /// in the order of their rows, without padding. It updates nothing then. Source: tf.distribute.Strategy.run with
-  /// experimental_distribute_dataset.
-  virtual Result<RunOutcome> run(const std::string& function, const std::string& dataset,
+  /// This process's part of a dataset of the program, as many elements of which are made ahead as there are replicas.
+  virtual Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name) = 0;
+  /// The function once per replica, each on its elements; where there are none at all, on every replica. `in_rows`: the
+  /// function gives rows for rows, so that an element that is too large for a module is taken in pieces, and one that
+  /// is too small is padded with its last row; results are those of the pieces, in the order of their rows, without
+  /// padding. It updates nothing then. kInvalidArgument: more elements than replicas, or not as many of each.
+  virtual Result<RunOutcome> run(const std::string& function, const ReplicaArguments& arguments,
                                  const VariableValues& variables, bool in_rows = false) = 0;
   /// One full pass of the function's dataset, or `steps` batches: nothing is sharded, and each device takes a batch at
   /// a time. kCancelled where `stop` says so between batches.

@@ -11,6 +11,9 @@
 
 namespace tfd::runtime {
 
+/// work(0) … work(count - 1), each once, and all of them at the same time. Returns when all are done.
+using RunAtOnce = std::function<void(std::size_t count, const std::function<void(std::size_t)>& work)>;
+
 /// The threads that replicas run on beside the caller's own; they are started by the first step that needs them.
 /// Whoever is awake takes the next replica.
 class ReplicaThreads {
