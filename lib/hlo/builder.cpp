@@ -213,7 +213,14 @@ Value Builder::all_reduce(const Value& value, int replicas) {
                   value.name_, group, replicas, scalar, scalar, scalar, scalar, type, type));
 }
 
+Value Builder::replica_id() {
+  const TensorSpec spec{DType::kU32, {}};
+  return define(spec, fmt::format("stablehlo.replica_id : {}", format_tensor_type(spec)));
+}
+
 void Builder::embed(const Embedded& module) {
+  if (std::ranges::find(embedded_, module.main) != embedded_.end()) return;
+  embedded_.push_back(module.main);
   functions_ += module.functions;
   aliases_ += module.aliases;
   for (const std::string& target : module.custom_calls)

@@ -103,6 +103,28 @@ Result<void> take_names(const Signature& sidecar, Signature& signature) {
   return {};
 }
 
+/// Names of operations end with a zero byte in bytecode; portable artifacts number them ("infeed_v1").
+bool has_operation(std::string_view code, std::string_view name) {
+  for (std::size_t at = code.find(name); at != std::string_view::npos; at = code.find(name, at + 1)) {
+    std::string_view rest = code.substr(at + name.size());
+    const bool begins = at > 0 && (code[at - 1] == '\0' || code[at - 1] == '.');
+    if (begins && rest.starts_with("_v"))
+      rest.remove_prefix(std::min(rest.find_first_not_of("0123456789", 2), rest.size()));
+    if (begins && rest.starts_with('\0')) return true;
+  }
+  return false;
+}
+
+/// As the parser of texts checks them; of bytecode nobody sees which devices they are about.
+Result<void> check_bytecode(const std::string& name, std::string_view code) {
+  for (const std::string_view operation : kWaitingOperations)
+    if (has_operation(code, operation))
+      return fail(Code::kInvalidArgument,
+                  "{} has {} in it, which waits for the host or other devices: export it without, or as text",
+                  printable(name), operation);
+  return {};
+}
+
 Result<Module> read_module(std::string name, std::string code, const std::optional<std::string>& sidecar) {
   Module module;
   module.is_text = !is_bytecode(code);
@@ -110,6 +132,7 @@ Result<Module> read_module(std::string name, std::string code, const std::option
     return fail(Code::kInvalidArgument,
                 "{} is bytecode and needs {} beside it (lines 'arg f32 64,10 NAME', 'result f32 - NAME')",
                 printable(name), printable(sidecar_path(name)));
+  if (!module.is_text) TFD_TRY(check_bytecode(name, code));
   if (module.is_text) {
     ModuleFacts facts = TFD_TRY(parse_mlir_text(code), printable(name));
     module.signature = std::move(facts.signature);

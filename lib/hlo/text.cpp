@@ -79,6 +79,7 @@ class Parser {
     find_shardings(facts_.signature.arguments, argument_shardings_);
     find_shardings(facts_.signature.results, result_shardings_);
     facts_.body = std::move(body_).facts();
+    TFD_TRY(check_operations());
     facts_.may_donate = text_.find("tf.aliasing_output") != std::string_view::npos ||
                         text_.find("jax.buffer_donor") != std::string_view::npos ||
                         text_.find("input_output_alias") != std::string_view::npos;
@@ -98,6 +99,20 @@ class Parser {
   Result<void> expect(char mark, const char* where) {
     if (lexer_.accept(mark)) return {};
     return fail_at(lexer_.peek(), "expected '{}' {}, not {}", mark, where, shown(lexer_.peek()));
+  }
+
+  /// An operation that waits for somebody who never comes ends the process, or never ends.
+  Result<void> check_operations() const {
+    const auto fail_on = [&](const FoundOperation& one, std::string_view why) {
+      return fail(Code::kInvalidArgument, "line {}: {} {}", lexer_.line_of(one.at), one.name, why);
+    };
+    if (facts_.body.host_transfer)
+      return fail_on(*facts_.body.host_transfer, "waits for the host, which passes arguments and results only");
+    if (facts_.body.collective && facts_.partitions == 1 && facts_.replicas == 1)
+      return fail_on(*facts_.body.collective,
+                     "meets other devices, but the module is for one: leave it out, for tfd reduces what replicas "
+                     "return, or export the module for several partitions");
+    return {};
   }
 
   /// #loc1 = loc("x")

@@ -22,6 +22,9 @@
 
 namespace tfd::function {
 
+/// Whether the host can read the memory of the platform's devices.
+inline bool has_host_memory(std::string_view platform) { return platform == "cpu"; }
+
 class Api {
  public:
   /// Never unloaded: XLA's threads and static objects would not survive it. kFailedPrecondition: no such file, not a

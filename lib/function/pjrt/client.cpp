@@ -27,19 +27,20 @@ Result<PJRT_Client*> create(const Api& api, std::span<const PJRT_NamedValue> opt
   return args.client;
 }
 
-/// Coordinates, as TPUs have them.
-void add_place(const Api& api, PJRT_DeviceDescription* description, DeviceInfo& info) {
-  if (!api.has(offsetof(PJRT_Api, PJRT_DeviceDescription_Attributes))) return;
+/// What the plug-in says of the device beside what all of them do; empty where it says nothing.
+std::span<const PJRT_NamedValue> attributes_of(const Api& api, PJRT_DeviceDescription* description) {
+  if (!api.has(offsetof(PJRT_Api, PJRT_DeviceDescription_Attributes))) return {};
   TFD_PJRT_ARGS(PJRT_DeviceDescription_Attributes_Args, args);
   args.device_description = description;
-  if (!api.check(api->PJRT_DeviceDescription_Attributes(&args), "attributes")) return;
-  for (std::size_t i = 0; i < args.num_attributes; ++i) {
-    const PJRT_NamedValue& value = args.attributes[i];
-    const std::string_view name(value.name, value.name_size);
-    if (name == "coords" && value.type == PJRT_NamedValue_kInt64List)
-      info.coords.assign(value.int64_array_value, value.int64_array_value + value.value_size);
-    if (name == "core_on_chip" && value.type == PJRT_NamedValue_kInt64) info.core_on_chip = value.int64_value;
-  }
+  if (!api.check(api->PJRT_DeviceDescription_Attributes(&args), "attributes")) return {};
+  return {args.attributes, args.num_attributes};
+}
+
+const PJRT_NamedValue* find_value(const Api& api, PJRT_DeviceDescription* description, std::string_view name,
+                                  PJRT_NamedValue_Type type) {
+  for (const PJRT_NamedValue& one : attributes_of(api, description))
+    if (std::string_view(one.name, one.name_size) == name && one.type == type) return &one;
+  return nullptr;
 }
 
 }  // namespace
@@ -56,29 +57,54 @@ Result<PJRT_Client*> create_client(const Api& api, int cpu_devices) {
   }
 }
 
+std::optional<std::int64_t> find_attribute(const Api& api, PJRT_DeviceDescription* description, std::string_view name) {
+  const PJRT_NamedValue* const found = find_value(api, description, name, PJRT_NamedValue_kInt64);
+  return found != nullptr ? std::optional(found->int64_value) : std::nullopt;
+}
+
 Result<DeviceInfo> describe_device(const Api& api, PJRT_Device* device) {
+  TFD_PJRT_ARGS(PJRT_Device_GetDescription_Args, args);
+  args.device = device;
+  TFD_TRY(api.check(api->PJRT_Device_GetDescription(&args), "cannot describe a device"));
+  return describe_device(api, args.device_description);
+}
+
+Result<DeviceInfo> describe_device(const Api& api, PJRT_DeviceDescription* description) {
   DeviceInfo info;
-  TFD_PJRT_ARGS(PJRT_Device_GetDescription_Args, description);
-  description.device = device;
-  TFD_TRY(api.check(api->PJRT_Device_GetDescription(&description), "cannot describe a device"));
   TFD_PJRT_ARGS(PJRT_DeviceDescription_Id_Args, id);
-  id.device_description = description.device_description;
+  id.device_description = description;
   TFD_TRY(api.check(api->PJRT_DeviceDescription_Id(&id), "cannot describe a device"));
   info.id = id.id;
   if (api.has(offsetof(PJRT_Api, PJRT_DeviceDescription_ProcessIndex))) {
     TFD_PJRT_ARGS(PJRT_DeviceDescription_ProcessIndex_Args, process);
-    process.device_description = description.device_description;
+    process.device_description = description;
     TFD_TRY(api.check(api->PJRT_DeviceDescription_ProcessIndex(&process), "cannot describe a device"));
     info.process_index = process.process_index;
   }
   if (api.has(offsetof(PJRT_Api, PJRT_DeviceDescription_Kind))) {
     TFD_PJRT_ARGS(PJRT_DeviceDescription_Kind_Args, kind);
-    kind.device_description = description.device_description;
+    kind.device_description = description;
     TFD_TRY(api.check(api->PJRT_DeviceDescription_Kind(&kind), "cannot describe a device"));
     info.kind.assign(kind.device_kind, kind.device_kind_size);
   }
-  add_place(api, description.device_description, info);
+  // Coordinates, as TPUs have them.
+  if (const auto* coords = find_value(api, description, "coords", PJRT_NamedValue_kInt64List))
+    info.coords.assign(coords->int64_array_value, coords->int64_array_value + coords->value_size);
+  info.core_on_chip = find_attribute(api, description, "core_on_chip");
   return info;
+}
+
+PluginInfo describe_plugin(const Api& api, const std::string& path, const std::string& platform) {
+  PluginInfo info{.path = path, .platform = platform};
+  info.api_major = api->pjrt_api_version.major_version;
+  info.api_minor = api->pjrt_api_version.minor_version;
+  info.stablehlo_current = api.stablehlo_version();
+  return info;
+}
+
+Result<void> check_logical_devices(std::size_t devices, int logical_devices) {
+  if (devices > 0 && logical_devices > 0 && devices % static_cast<std::size_t>(logical_devices) == 0) return {};
+  return fail(Code::kInvalidArgument, "{} devices for replicas of {} logical devices", devices, logical_devices);
 }
 
 Result<std::shared_ptr<const Client>> Client::make(const Api& api, const std::vector<int>& positions) {

@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api.hpp"
 #include "tfd/function/device.hpp"
+#include "tfd/function/function.hpp"
 
 namespace tfd::function {
 
@@ -17,6 +19,13 @@ namespace tfd::function {
 /// takes longer than small ones do. Other plug-ins refuse options that they don't know, and get none.
 Result<PJRT_Client*> create_client(const Api& api, int cpu_devices);
 Result<DeviceInfo> describe_device(const Api& api, PJRT_Device* device);
+Result<DeviceInfo> describe_device(const Api& api, PJRT_DeviceDescription* description);
+/// A number that the plug-in says of the device; nullopt: it doesn't.
+std::optional<std::int64_t> find_attribute(const Api& api, PJRT_DeviceDescription* description, std::string_view name);
+
+PluginInfo describe_plugin(const Api& api, const std::string& path, const std::string& platform);
+/// kInvalidArgument: no devices, or not so many of them for each replica.
+Result<void> check_logical_devices(std::size_t devices, int logical_devices);
 
 class Client {
  public:
@@ -35,7 +44,7 @@ class Client {
   /// nullopt where the plug-in doesn't say.
   std::optional<DeviceMemory> memory(std::size_t position) const;
   /// Whether the host can read the devices' memory.
-  bool has_host_memory() const { return platform_ == "cpu"; }
+  bool has_host_memory() const { return function::has_host_memory(platform_); }
 
  private:
   Client(const Api& api, PJRT_Client* handle) : api_(api), handle_(handle) {}

@@ -135,9 +135,9 @@ class PjrtEngine final : public Engine {
     }
     auto executable = TFD_TRY(Executable::compile(client_, module, options));
     ++compiled_;
-    if (is_whole) TFD_TRY(executable->check_signature());
+    if (is_whole) TFD_TRY(executable->compiled().check_signature());
     if (cache_)
-      if (const auto bytes = executable->serialize()) cache_->store(key, *bytes);
+      if (const auto bytes = executable->compiled().serialize()) cache_->store(key, *bytes);
     return executable;
   }
 
@@ -163,19 +163,13 @@ class PjrtEngine final : public Engine {
 Result<std::shared_ptr<DeviceProgram>> PjrtEngine::compile_program(const hlo::Module& module,
                                                                    const ProgramOptions& options) {
   TFD_TRY(check_assignment(options.assignment, client_->devices().size()), printable(module.name));
-  const std::size_t replicas = options.assignment.size(), partitions = options.assignment.front().size();
-  const auto fits = [](std::int64_t stated, std::size_t asked) {
-    return stated == 1 || static_cast<std::size_t>(stated) == asked;
-  };
-  if (!fits(module.partitions, partitions) || !fits(module.replicas, replicas))
-    return fail(Code::kInvalidArgument, "{} is for {} partitions and {} replicas, not for {} and {}",
-                printable(module.name), module.partitions, module.replicas, partitions, replicas);
+  TFD_TRY(check_counts(module, options.assignment));
   TFD_TRY(check_platform(module));
   std::vector<std::vector<int>> ids = options.assignment;
   for (auto& replica : ids)
     for (int& device : replica) device = devices()[static_cast<std::size_t>(device)].id;
   auto executable = TFD_TRY(find_or_compile(TFD_TRY(hlo::for_platform(module, info_.platform)),
-                                            encode_compile_options(ids), partitions == 1));
+                                            encode_compile_options(ids), options.assignment.front().size() == 1));
   return make_program(std::move(executable), options.assignment);
 }
 
@@ -219,21 +213,14 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   if (options.device_count < 1) return fail(Code::kInvalidArgument, "an engine with {} devices", options.device_count);
   const std::vector<int> positions =
       options.positions.empty() ? first_devices(options.device_count).positions : options.positions;
-  if (options.logical_devices < 1 || positions.size() % static_cast<std::size_t>(options.logical_devices) != 0)
-    return fail(Code::kInvalidArgument, "{} devices for replicas of {} logical devices", positions.size(),
-                options.logical_devices);
+  TFD_TRY(check_logical_devices(positions.size(), options.logical_devices));
   const Api api = TFD_TRY(Api::load(options.plugin));
   auto client = TFD_TRY(Client::make(api, positions), "the PJRT plug-in " + options.plugin);
   if (!is_of_kind(client->platform(), options.device_kind))
     return fail(Code::kFailedPrecondition,
                 "the PJRT plug-in {} is for {}, not for {}: TFD_PJRT_PLUGIN names another one", options.plugin,
                 client->platform(), options.device_kind);
-  PluginInfo info;
-  info.path = options.plugin;
-  info.platform = client->platform();
-  info.api_major = api->pjrt_api_version.major_version;
-  info.api_minor = api->pjrt_api_version.minor_version;
-  info.stablehlo_current = api.stablehlo_version();
+  PluginInfo info = describe_plugin(api, options.plugin, client->platform());
   std::string compile_options =
       positions.size() > 1 ? encode_portable_options() : encode_compile_options({{client->device_infos().front().id}});
   std::optional<CompileCache> cache;

@@ -13,15 +13,15 @@ namespace {
 
 class PjrtProgram final : public DeviceProgram {
  public:
-  PjrtProgram(std::shared_ptr<const Executable> executable, std::vector<int> devices, Executable::Specs specs,
+  PjrtProgram(std::shared_ptr<const Executable> executable, std::vector<int> devices, Compiled::Specs specs,
               PJRT_Device* runs_on)
       : executable_(std::move(executable)), devices_(std::move(devices)), specs_(std::move(specs)), runs_on_(runs_on) {}
 
   const std::vector<int>& devices() const override { return devices_; }
   const std::vector<tensor::TensorSpec>& arguments() const override { return specs_.arguments; }
   const std::vector<tensor::TensorSpec>& results() const override { return specs_.results; }
-  std::optional<ProgramMemory> memory() const override { return executable_->memory(); }
-  std::optional<double> flops() const override { return executable_->flops(); }
+  std::optional<ProgramMemory> memory() const override { return executable_->compiled().memory(); }
+  std::optional<double> flops() const override { return executable_->compiled().flops(); }
   Result<std::vector<DeviceBuffers>> execute(const std::vector<DeviceBuffers>& arguments,
                                              std::span<const std::size_t> donated) override;
 
@@ -38,7 +38,7 @@ class PjrtProgram final : public DeviceProgram {
 
   std::shared_ptr<const Executable> executable_;  // with the results
   std::vector<int> devices_;
-  Executable::Specs specs_;
+  Compiled::Specs specs_;
   PJRT_Device* runs_on_;  // null: on those that it was compiled for
 };
 
@@ -139,36 +139,13 @@ Result<std::vector<DeviceBuffers>> PjrtProgram::execute(const std::vector<Device
 
 }  // namespace
 
-Result<void> check_assignment(const std::vector<std::vector<int>>& assignment, std::size_t devices) {
-  if (assignment.empty() || assignment.front().empty())
-    return fail(Code::kInvalidArgument, "a device assignment without devices");
-  std::set<int> seen;
-  for (const auto& replica : assignment) {
-    if (replica.size() != assignment.front().size())
-      return fail(Code::kInvalidArgument, "a device assignment with {} for one replica and {} for another",
-                  counted(assignment.front().size(), "device"), replica.size());
-    for (const int device : replica) {
-      if (device < 0 || static_cast<std::size_t>(device) >= devices)
-        return fail(Code::kInvalidArgument, "a device assignment with device {}: there are {}", device, devices);
-      if (!seen.insert(device).second)
-        return fail(Code::kInvalidArgument, "a device assignment that has device {} twice", device);
-    }
-  }
-  return {};
-}
-
 Result<std::shared_ptr<DeviceProgram>> make_program(std::shared_ptr<const Executable> executable,
                                                     const std::vector<std::vector<int>>& assignment,
                                                     PJRT_Device* runs_on) {
   std::vector<int> devices;
   for (const auto& replica : assignment) devices.insert(devices.end(), replica.begin(), replica.end());
-  Executable::Specs specs;
-  if (assignment.front().size() > 1) {
-    specs = TFD_TRY(executable->specs());
-  } else {
-    for (const hlo::Parameter& argument : executable->signature().arguments) specs.arguments.push_back(argument.spec);
-    for (const hlo::Parameter& result : executable->signature().results) specs.results.push_back(result.spec);
-  }
+  Compiled::Specs specs =
+      assignment.front().size() > 1 ? TFD_TRY(executable->compiled().specs()) : executable->compiled().stated_specs();
   return std::make_shared<PjrtProgram>(std::move(executable), std::move(devices), std::move(specs), runs_on);
 }
 

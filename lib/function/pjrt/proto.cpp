@@ -72,16 +72,6 @@ bool is_row_major(const HloShape& shape) {
   return true;
 }
 
-Result<std::optional<tensor::TensorSpec>> spec_of(const HloShape& shape) {
-  const auto dtype = dtype_of_primitive(shape.type);
-  if (!dtype) return std::nullopt;
-  tensor::TensorSpec spec{*dtype, shape.dimensions};
-  if (!is_row_major(shape))
-    return fail(Code::kUnimplemented, "a layout of {} that isn't row-major is not supported",
-                tensor::format_spec(spec));
-  return spec;
-}
-
 }  // namespace
 
 std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids) {
@@ -114,7 +104,7 @@ std::string encode_portable_options() {
   return options;
 }
 
-Result<std::optional<ProgramShapes>> decode_program_shapes(std::string_view program) {
+std::optional<ProgramShapes> decode_program_shapes(std::string_view program) {
   // HloModuleProtoWithConfig.hlo_module (1) . host_program_shape (4) { parameters (1), result (2) }
   const std::string_view host_program_shape = find_message(find_message(program, 1), 4);
   if (host_program_shape.empty()) return std::nullopt;
@@ -130,9 +120,10 @@ Result<std::optional<ProgramShapes>> decode_program_shapes(std::string_view prog
   ProgramShapes out;
   for (const auto& [from, to] : {std::pair(&arguments, &out.arguments), std::pair(&results, &out.results)}) {
     for (const HloShape& shape : *from) {
-      auto spec = TFD_TRY(spec_of(shape));
-      if (!spec) return std::nullopt;
-      to->push_back(std::move(*spec));
+      const auto dtype = dtype_of_primitive(shape.type);
+      if (!dtype) return std::nullopt;
+      to->push_back({*dtype, shape.dimensions});
+      if (!is_row_major(shape) && !out.not_row_major) out.not_row_major = to->back();
     }
   }
   return out;

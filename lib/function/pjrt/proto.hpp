@@ -22,9 +22,11 @@ std::string encode_portable_options();
 
 struct ProgramShapes {
   std::vector<tensor::TensorSpec> arguments, results;
+  /// The first of them whose layout isn't row-major.
+  std::optional<tensor::TensorSpec> not_row_major = {};
 };
 /// From PJRT_Executable_OptimizedProgram ("hlo_with_config"). Nothing when the bytes are not that, or hold what tfd has
-/// no dtype for; kUnimplemented for a layout that isn't row-major: buffers are read in place.
-Result<std::optional<ProgramShapes>> decode_program_shapes(std::string_view program);
+/// no dtype for.
+std::optional<ProgramShapes> decode_program_shapes(std::string_view program);
 
 }  // namespace tfd::function

@@ -124,6 +124,28 @@ TEST_CASE("built modules: a module that is embedded twice gives what it gives by
             doctest::Approx(2 * own[i].as<float>()[static_cast<std::size_t>(k)]));
 }
 
+TEST_CASE("built modules: each replica knows which it is, and what is embedded twice is there once") {
+  const auto engine = make_engine({.plugin = plugin_path(), .cache_directory = "", .device_count = 2}).value();
+  Builder one("one");
+  const Value x = one.argument("x", kFour);
+  const auto embedded = hlo::embed(one.finish({{"y", x * 2}}), "twice").value();
+  Builder builder("which");
+  const Value own = hlo::convert(builder.replica_id(), DType::kF32);
+  std::vector<Value> values{builder.argument("x", kFour) + own};
+  for (int i = 0; i < 2; ++i) {
+    builder.embed(embedded);
+    values = builder.call(embedded, values);
+  }
+  auto program = engine->compile_program(builder.finish({{"y", values.front()}}, 2), {.assignment = {{0}, {1}}});
+  REQUIRE_MESSAGE(program, (program ? "" : program.error().message));
+  std::vector<DeviceBuffers> arguments(2);
+  for (int device : {0, 1})
+    arguments[static_cast<std::size_t>(device)].push_back(engine->put(f32s({4}, {1, 2, 3, 4}), device).value());
+  const auto results = (*program)->execute(arguments).value();
+  CHECK(results[0][0]->to_host().value().as<float>()[3] == 16);
+  CHECK(results[1][0]->to_host().value().as<float>()[3] == 20);
+}
+
 TEST_CASE("built modules: a sum over replicas, and memory that is taken over") {
   EngineOptions options{.plugin = plugin_path(), .cache_directory = "", .device_count = 2};
   const auto engine = make_engine(options).value();

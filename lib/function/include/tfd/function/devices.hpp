@@ -23,6 +23,8 @@ struct DeviceChoice {
   std::vector<int> positions = {};  // among those of this process; empty: all of them
   int logical_devices = 1;          // so many of them, one after the other, are one replica's
   bool spmd = false;                // its functions are partitioned over these
+  /// They are those of a system that isn't here (topology.hpp): a program is compiled for them, and not run.
+  std::string topology = {};
 
   int replicas() const { return static_cast<int>(positions.size()) / logical_devices; }
 };

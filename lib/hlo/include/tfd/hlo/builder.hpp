@@ -87,8 +87,10 @@ class Builder {
   Value all(const Value& value);
   /// The sum over the replicas of the module, in every one of them.
   Value all_reduce(const Value& value, int replicas);
+  /// Which of them this is: a scalar, u32.
+  Value replica_id();
 
-  /// Takes the functions over; the module's own custom calls come along.
+  /// Takes the functions over, once for each `main`; the module's own custom calls come along.
   void embed(const Embedded& module);
   /// Calls the @main of what was embedded.
   std::vector<Value> call(const Embedded& module, std::span<const Value> arguments);
@@ -105,7 +107,7 @@ class Builder {
   std::string name_;
   Signature signature_;
   std::string aliases_, functions_, body_;
-  std::vector<std::string> custom_calls_;
+  std::vector<std::string> custom_calls_, embedded_;
   bool may_donate_ = false;
   int next_ = 0;
 };

@@ -55,7 +55,8 @@ struct Module {
 };
 
 /// kInvalidArgument: no public @main, a type that tfd has no dtype for, dynamic shapes ("tensor<?xf32>"), bytecode
-/// without a sidecar ("… needs train_step.sig beside it"), tokens of ordered effects, calls back into Python, a sidecar
+/// without a sidecar ("… needs train_step.sig beside it"), tokens of ordered effects, calls back into Python,
+/// operations that wait for the host or, in a module for one device, for others ("infeed", "all_reduce"), a sidecar
 /// line that isn't one (named by its number). Sidecar lines: "arg f32 64,10 w", "result f32 - loss" ("-" for a scalar;
 /// the name is the rest of the line and may be left out; empty lines and '#' comments are skipped; a first "arg s32 -
 /// _platform_index" is jax's platform index). Beside a text a sidecar gives the names, and must agree with its types.
