@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
 #include <limits>
 
 #include "transformations.hpp"
@@ -9,8 +8,8 @@ namespace {
 
 class BatchStream final : public RowStream {
  public:
-  BatchStream(RowStreamPtr input, const ElementSpec& spec, std::size_t size, bool drop_remainder)
-      : input_(std::move(input)), spec_(spec), size_(size), drop_remainder_(drop_remainder) {}
+  BatchStream(RowStreamPtr input, PackingPtr packing, std::size_t size, bool drop_remainder)
+      : input_(std::move(input)), packing_(std::move(packing)), size_(size), drop_remainder_(drop_remainder) {}
 
   Result<std::optional<Row>> next() override {
     // Rows that an error interrupted stay for the next call, which gets the error again.
@@ -25,8 +24,7 @@ class BatchStream final : public RowStream {
       rows_.clear();
       return std::optional<Row>();
     }
-    auto block = std::make_shared<Block>();
-    for (std::size_t field = 0; field < spec_.size(); ++field) block->columns.push_back(pack(field));
+    BlockPtr block = TFD_TRY(packing_->pack(rows_));
     rows_.clear();
     return Row{std::move(block), 0};
   }
@@ -48,47 +46,24 @@ class BatchStream final : public RowStream {
   }
 
  private:
-  // One field of all rows, as the one row [1, rows, …]. Neighbours in a block are copied at once.
-  tensor::Tensor pack(std::size_t field) const {
-    tensor::Shape shape{1, static_cast<std::int64_t>(rows_.size())};
-    shape.insert(shape.end(), spec_[field].shape.begin(), spec_[field].shape.end());
-    tensor::Tensor packed = tensor::Tensor::uninitialized(spec_[field].dtype, std::move(shape));
-    std::byte* to = packed.mutable_data();
-    const std::size_t stride = row_bytes(spec_[field]);
-    for (std::size_t first = 0, last = 1; first < rows_.size(); first = last++) {
-      const Row& row = rows_[first];
-      while (last < rows_.size() && rows_[last].block == row.block &&
-             rows_[last].index == row.index + static_cast<std::int64_t>(last - first))
-        ++last;
-      const tensor::Tensor& column = row.block->columns[field];
-      std::memcpy(to + first * stride, column.data() + static_cast<std::size_t>(row.index) * stride,
-                  (last - first) * stride);
-    }
-    return packed;
-  }
-
   RowStreamPtr input_;
-  ElementSpec spec_;  // of the input
+  PackingPtr packing_;
   std::size_t size_;
   bool drop_remainder_;
   std::vector<Row> rows_;
   bool at_end_ = false;
 };
 
-ElementSpec batched(ElementSpec spec, std::int64_t size) {
-  for (FieldSpec& field : spec) field.shape.insert(field.shape.begin(), size);
-  return spec;
-}
-
 class BatchDataset final : public RowDataset {
  public:
-  BatchDataset(RowDatasetPtr input, std::int64_t size, bool drop_remainder)
-      : RowDataset(batched(input->spec(), drop_remainder ? size : -1)),
+  BatchDataset(RowDatasetPtr input, ElementSpec spec, PackingPtr packing, std::int64_t size, bool drop_remainder)
+      : RowDataset(std::move(spec)),
         input_(std::move(input)),
+        packing_(std::move(packing)),
         size_(size),
         drop_remainder_(drop_remainder) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<BatchStream>(TFD_TRY(input_->rows(order)), input_->spec(), static_cast<std::size_t>(size_),
+    return std::make_unique<BatchStream>(TFD_TRY(input_->rows(order)), packing_, static_cast<std::size_t>(size_),
                                          drop_remainder_);
   }
   std::optional<std::int64_t> cardinality() const override {
@@ -99,14 +74,31 @@ class BatchDataset final : public RowDataset {
 
  private:
   RowDatasetPtr input_;
+  PackingPtr packing_;
   std::int64_t size_;
   bool drop_remainder_;
 };
 
+ElementSpec batched(ElementSpec spec, std::int64_t size, bool drop_remainder) {
+  for (FieldSpec& field : spec) field.shape.insert(field.shape.begin(), drop_remainder ? size : -1);
+  return spec;
+}
+
 }  // namespace
 
 RowDatasetPtr make_batch(RowDatasetPtr input, const Batch& batch) {
-  return std::make_shared<BatchDataset>(std::move(input), batch.size, batch.drop_remainder);
+  const ElementSpec& spec = input->spec();
+  PackingPtr packing = make_plain_packing(spec);
+  return std::make_shared<BatchDataset>(std::move(input), batched(spec, batch.size, batch.drop_remainder),
+                                        std::move(packing), batch.size, batch.drop_remainder);
+}
+
+RowDatasetPtr make_padded_batch(RowDatasetPtr input, const PaddedBatch& batch, std::vector<PaddedField> fields) {
+  ElementSpec spec = input->spec();
+  PackingPtr packing = make_padded_packing(spec, fields);
+  for (std::size_t i = 0; i < spec.size(); ++i) spec[i].shape = std::move(fields[i].shape);
+  return std::make_shared<BatchDataset>(std::move(input), batched(std::move(spec), batch.size, batch.drop_remainder),
+                                        std::move(packing), batch.size, batch.drop_remainder);
 }
 
 }  // namespace tfd::data

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "line_reader.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
-
-#include "tfd/base/text.hpp"
 
 namespace tfd::data {
 namespace {
@@ -16,18 +10,7 @@ constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 }  // namespace
 
 Result<LineReader> LineReader::open(const std::string& path) {
-  LineReader reader;
-  reader.path_ = path;
-  // Not to be caught waiting for a FIFO's writer.
-  reader.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (reader.fd_ < 0) return fail_errno(errno, "cannot open " + path);
-  reader.file_.reset(gzdopen(reader.fd_, "rb"));
-  if (!reader.file_) {
-    ::close(reader.fd_);
-    return fail(Code::kResourceExhausted, "cannot open {}: out of memory", path);
-  }
-  reader.stamp_ = TFD_TRY(load_stamp(reader.fd_, path));
-  gzbuffer(reader.file_.get(), kPiece);
+  LineReader reader(TFD_TRY(ByteReader::open(path)));
   reader.buffer_.resize(kPiece);
   return reader;
 }
@@ -40,21 +23,12 @@ Result<bool> LineReader::refill() {
   }
   if (end_ == buffer_.size()) {
     if (buffer_.size() >= kLongestLine)
-      return fail(Code::kInvalidArgument, "{}:{}: the line is longer than {} bytes", path_, line_ + 1, kLongestLine);
+      return fail(Code::kInvalidArgument, "{}:{}: the line is longer than {} bytes", path(), line_ + 1, kLongestLine);
     buffer_.resize(buffer_.size() * 2);
   }
-  const int got = gzread(file_.get(), buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
-  if (got > 0) {
-    end_ += static_cast<std::size_t>(got);
-    return true;
-  }
-  int code = Z_OK;
-  const int saved_errno = errno;
-  const std::string why = gzerror(file_.get(), &code);
-  if (code == Z_ERRNO) return fail_errno(saved_errno, "cannot read " + path_);
-  if (code == Z_BUF_ERROR) return fail(Code::kDataLoss, "{} is cut off after line {}", path_, line_);
-  if (got < 0) return fail(Code::kDataLoss, "{} is corrupt after line {}: {}", path_, line_, printable(why));
-  return false;
+  const std::size_t got = TFD_TRY(bytes_.read(std::span(buffer_).subspan(end_), "line", line_));
+  end_ += got;
+  return got > 0;
 }
 
 Result<std::optional<std::string_view>> LineReader::next() {

@@ -1,17 +1,16 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines of a text file, gzipped or not (told by its first bytes, not by its name). Strips LF or CRLF and a UTF-8 byte
-// order mark. Thread rule: lives on one thread at a time.
-#include <zlib.h>
-
-#include <memory>
+// Lines of a text file, gzipped or not. Strips LF or CRLF and a UTF-8 byte order mark.
+// Thread rule: lives on one thread at a time.
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "file_stamp.hpp"
+#include "byte_reader.hpp"
 #include "tfd/base/error.hpp"
 
 namespace tfd::data {
@@ -25,23 +24,15 @@ class LineReader {
   Result<std::optional<std::string_view>> next();
   /// Of the line that next() returned last; the first is 1.
   std::int64_t line() const { return line_; }
-  /// Of the file as it was opened, and of the file that is open as it is now.
-  const FileStamp& stamp() const { return stamp_; }
-  Result<FileStamp> stamp_now() const { return load_stamp(fd_, path_); }
-  const std::string& path() const { return path_; }
+  const ByteReader& bytes() const { return bytes_; }
+  const std::string& path() const { return bytes_.path(); }
 
  private:
-  struct Close {
-    void operator()(gzFile_s* file) const { gzclose_r(file); }
-  };
-  LineReader() = default;
+  explicit LineReader(ByteReader bytes) : bytes_(std::move(bytes)) {}
   /// More bytes behind those that are left; false at the end.
   Result<bool> refill();
 
-  std::string path_;
-  FileStamp stamp_;
-  int fd_ = -1;  // the file's
-  std::unique_ptr<gzFile_s, Close> file_;
+  ByteReader bytes_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // what is left of the buffer
   std::int64_t line_ = 0;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// map and filter: a function is called for every element.
 #include "transformations.hpp"
 
 namespace tfd::data {
@@ -11,52 +13,124 @@ bool fits(const tensor::Tensor& value, const FieldSpec& field) {
   return true;
 }
 
-// shared: by the dataset and its streams
-using NamedFunction = std::shared_ptr<const std::pair<std::string, MapFunction>>;
+// What the streams of a map or filter share.
+struct Calls {
+  std::string what;  // "map 'decode'"
+  MapFunction function;
+  bool skip_errors;
+  std::function<void(const Error&)> skipped;
+
+  /// Of the element with this number; errors say which one it was.
+  Result<Element> call(const Row& row, std::int64_t number) const {
+    Element made = TFD_TRY(function.call(to_element(row)), fmt::format("{}: element {}", what, number));
+    if (made.size() != function.spec.size())
+      return fail(Code::kInternal, "{} made {} fields instead of {}", what, made.size(), function.spec.size());
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (!fits(made[i], function.spec[i]))
+        return fail(Code::kInternal, "{}: field '{}' is {} instead of {}", what, function.spec[i].name,
+                    format_spec(made[i].spec()), format_field(function.spec[i]));
+    return made;
+  }
+  /// Whether the error is one that is passed over; if so, it is reported.
+  bool pass_over(const Error& error) const {
+    if (!skip_errors || error.code == Code::kInternal) return false;
+    if (skipped) skipped(error);
+    return true;
+  }
+};
+using CallsPtr = std::shared_ptr<const Calls>;  // shared: by the dataset and its streams
 
 class MapStream final : public RowStream {
  public:
-  MapStream(RowStreamPtr input, NamedFunction function) : input_(std::move(input)), function_(std::move(function)) {}
+  MapStream(RowStreamPtr input, CallsPtr calls) : input_(std::move(input)), calls_(std::move(calls)) {}
   Result<std::optional<Row>> next() override {
-    const std::optional<Row> row = TFD_TRY(input_->next());
-    if (!row) return std::optional<Row>();
-    const auto& [name, function] = *function_;
-    Element mapped = TFD_TRY(function.call(to_element(*row)), "map '" + name + "'");
-    if (mapped.size() != function.spec.size())
-      return fail(Code::kInternal, "map '{}' made {} fields instead of {}", name, mapped.size(), function.spec.size());
-    for (std::size_t i = 0; i < mapped.size(); ++i)
-      if (!fits(mapped[i], function.spec[i]))
-        return fail(Code::kInternal, "map '{}': field '{}' is {} instead of {}", name, function.spec[i].name,
-                    format_spec(mapped[i].spec()), format_field(function.spec[i]));
-    return Row{to_block(std::move(mapped)), 0};
+    while (true) {
+      const std::optional<Row> row = TFD_TRY(input_->next());
+      if (!row) return std::optional<Row>();
+      auto made = calls_->call(*row, number_++);
+      if (made) return Row{to_block(*std::move(made)), 0};
+      if (!calls_->pass_over(made.error())) return fail(std::move(made.error()));
+    }
   }
-  Result<std::int64_t> skip(std::int64_t count) override { return input_->skip(count); }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    if (calls_->skip_errors) return RowStream::skip(count);
+    const std::int64_t done = TFD_TRY(input_->skip(count));
+    number_ += done;
+    return done;
+  }
 
  private:
   RowStreamPtr input_;
-  NamedFunction function_;
+  CallsPtr calls_;
+  std::int64_t number_ = 0;  // of the element that comes next, in this pass
+};
+
+class FilterStream final : public RowStream {
+ public:
+  FilterStream(RowStreamPtr input, CallsPtr calls) : input_(std::move(input)), calls_(std::move(calls)) {}
+  Result<std::optional<Row>> next() override {
+    while (true) {
+      std::optional<Row> row = TFD_TRY(input_->next());
+      if (!row) return std::optional<Row>();
+      const auto made = calls_->call(*row, number_++);
+      if (!made && !calls_->pass_over(made.error())) return fail(made.error());
+      if (made && made->front().as<std::uint8_t>()[0] != 0) return row;
+    }
+  }
+
+ private:
+  RowStreamPtr input_;
+  CallsPtr calls_;
+  std::int64_t number_ = 0;  // of the element that comes next, in this pass
 };
 
 class MapDataset final : public RowDataset {
  public:
-  MapDataset(RowDatasetPtr input, std::string name, MapFunction function)
-      : RowDataset(function.spec),
+  MapDataset(RowDatasetPtr input, Calls calls)
+      : RowDataset(calls.function.spec),
         input_(std::move(input)),
-        function_(std::make_shared<const std::pair<std::string, MapFunction>>(std::move(name), std::move(function))) {}
+        calls_(std::make_shared<const Calls>(std::move(calls))) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<MapStream>(TFD_TRY(input_->rows(order)), function_);
+    return std::make_unique<MapStream>(TFD_TRY(input_->rows(order)), calls_);
   }
-  std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
+  std::optional<std::int64_t> cardinality() const override {
+    const auto count = input_->cardinality();
+    return calls_->skip_errors && count != 0 ? std::nullopt : count;
+  }
 
  private:
   RowDatasetPtr input_;
-  NamedFunction function_;
+  CallsPtr calls_;
+};
+
+class FilterDataset final : public RowDataset {
+ public:
+  FilterDataset(RowDatasetPtr input, Calls calls)
+      : RowDataset(input->spec()), input_(std::move(input)), calls_(std::make_shared<const Calls>(std::move(calls))) {}
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    return std::make_unique<FilterStream>(TFD_TRY(input_->rows(order)), calls_);
+  }
+  std::optional<std::int64_t> cardinality() const override {
+    return input_->cardinality() == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+  }
+
+ private:
+  RowDatasetPtr input_;
+  CallsPtr calls_;
 };
 
 }  // namespace
 
-RowDatasetPtr make_map(RowDatasetPtr input, std::string name, MapFunction function) {
-  return std::make_shared<MapDataset>(std::move(input), std::move(name), std::move(function));
+RowDatasetPtr make_map(RowDatasetPtr input, const Map& map, MapFunction function,
+                       std::function<void(const Error&)> skipped) {
+  Calls calls{"map '" + map.function + "'", std::move(function), map.skip_errors, std::move(skipped)};
+  return std::make_shared<MapDataset>(std::move(input), std::move(calls));
+}
+
+RowDatasetPtr make_filter(RowDatasetPtr input, const Filter& filter, MapFunction function,
+                          std::function<void(const Error&)> skipped) {
+  Calls calls{"filter '" + filter.function + "'", std::move(function), filter.skip_errors, std::move(skipped)};
+  return std::make_shared<FilterDataset>(std::move(input), std::move(calls));
 }
 
 }  // namespace tfd::data

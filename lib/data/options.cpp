@@ -84,6 +84,12 @@ std::string Options::required_text(std::string_view key) {
   return std::move(value).value_or("");
 }
 
+bool Options::skips_errors() {
+  const std::string stated = text("on_error").value_or("fail");
+  if (stated != "fail" && stated != "skip") note("on_error", "must be \"fail\" or \"skip\"");
+  return stated == "skip";
+}
+
 Result<void> Options::finish() {
   if (object_.is_object()) {
     for (const auto& [key, value] : object_.items()) {

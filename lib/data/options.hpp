@@ -26,6 +26,8 @@ class Options {
   bool flag(std::string_view key, bool fallback);
   std::optional<std::string> text(std::string_view key);
   std::string required_text(std::string_view key);
+  /// "on_error": "fail", which is the default, or "skip": whether errors are passed over.
+  bool skips_errors();
   /// Any value; null where it is absent.
   const nlohmann::ordered_json* find(std::string_view key);
   const nlohmann::ordered_json* required(std::string_view key);

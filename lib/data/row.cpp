@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "row.hpp"
 
+#include <algorithm>
+
 namespace tfd::data {
 namespace {
 
@@ -59,6 +61,8 @@ BlockPtr to_block(Element element) {
 std::size_t row_bytes(const FieldSpec& field) {
   return static_cast<std::size_t>(tensor::element_count(field.shape)) * dtype_size(field.dtype);
 }
+
+bool varies(const FieldSpec& field) { return std::ranges::find(field.shape, -1) != field.shape.end(); }
 
 std::string format_field(const FieldSpec& field) {
   return fmt::format("{}{}", dtype_name(field.dtype), tensor::format_shape(field.shape));

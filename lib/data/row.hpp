@@ -55,6 +55,8 @@ Element to_element(const Row& row);
 BlockPtr to_block(Element element);
 /// Bytes of one element's field; every dimension is known.
 std::size_t row_bytes(const FieldSpec& field);
+/// Whether one of its dimensions does.
+bool varies(const FieldSpec& field);
 /// "f32[-1, 64]".
 std::string format_field(const FieldSpec& field);
 

@@ -6,21 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "arrays.hpp"
+#include "file_rows.hpp"
 #include "row.hpp"
 #include "tfd/data/plan.hpp"
 
 namespace tfd::data {
 
-/// Decoded rows of up to `cache_bytes` are kept for the next passes, as long as the file doesn't change; a larger file
-/// is read anew by every pass.
-RowDatasetPtr make_csv(CsvSource source, std::size_t cache_bytes = std::size_t{256} << 20);
+RowDatasetPtr make_csv(const CsvSource& source, FileRowsOptions options);
+RowDatasetPtr make_jsonl(const JsonlSource& source, FileRowsOptions options);
+RowDatasetPtr make_text(const TextSource& source, FileRowsOptions options);
+RowDatasetPtr make_tfrecord(const TfrecordSource& source, FileRowsOptions options);
 
-struct NpyColumn {
+struct ArrayColumn {
   FieldSpec spec;  // of one row
-  std::string path;
+  StoredArray array;
 };
 /// Rows are slices along dimension 0. `length`: the number of rows where it is known.
-RowDatasetPtr make_npy(std::vector<NpyColumn> columns, std::optional<std::int64_t> length);
+RowDatasetPtr make_arrays(std::vector<ArrayColumn> columns, std::optional<std::int64_t> length);
 /// The spec of one row of a file.
 Result<tensor::TensorSpec> row_spec_of(const tensor::TensorSpec& file, const std::string& path);
 

@@ -56,7 +56,7 @@ bool some_module_takes(const FunctionDef& def, const std::vector<Bound>& bound, 
   });
 }
 
-/// Which sizes come out where so many replicas share a batch: as split_rows() of runtime does it.
+/// Which sizes come out where so many replicas share a batch: as data::split_rows() does it.
 std::set<std::int64_t> shares_of(std::int64_t batch, std::int64_t replicas) {
   const std::int64_t shares = std::max<std::int64_t>(std::min(batch, replicas), 1);
   return {batch / shares, (batch + shares - 1) / shares};

@@ -47,44 +47,39 @@ void note_missing(data::DatasetContext& context, Program& program, const std::st
 
 /// Whether the stage gives every element that it gets, however often and in whatever order.
 bool keeps_elements(const data::Stage& stage) {
+  const auto* map = std::get_if<data::Map>(&stage);
   return std::holds_alternative<data::Repeat>(stage) || std::holds_alternative<data::Prefetch>(stage) ||
-         std::holds_alternative<data::Shuffle>(stage) || std::holds_alternative<data::Map>(stage);
+         std::holds_alternative<data::Shuffle>(stage) || std::holds_alternative<data::Cache>(stage) ||
+         std::holds_alternative<data::Enumerate>(stage) || (map != nullptr && !map->skip_errors);
+}
+
+std::optional<std::int64_t> batch_size_of(const data::Stage& stage) {
+  if (const auto* batch = std::get_if<data::Batch>(&stage)) return batch->size;
+  if (const auto* batch = std::get_if<data::PaddedBatch>(&stage)) return batch->size;
+  return std::nullopt;
+}
+
+/// Whether behind the stage a first dimension is no longer that of the batch before it, or not of it alone.
+bool mixes_batches(const data::Stage& stage) {
+  return std::holds_alternative<data::Unbatch>(stage) || std::holds_alternative<data::Window>(stage) ||
+         !data::inner_plans(stage).empty();
 }
 
 /// The last batch of the pipeline decides the sizes, if nothing after it takes elements out.
 Result<void> find_batch_sizes(const data::Plan& plan, const data::DatasetContext& context, DatasetFacts& facts) {
   auto at = plan.stages.end();
   bool all_kept = true;
-  while (at != plan.stages.begin() && !std::holds_alternative<data::Batch>(at[-1]))
-    all_kept = keeps_elements(*--at) && all_kept;
+  while (at != plan.stages.begin() && !batch_size_of(at[-1])) {
+    if (mixes_batches(*--at)) return {};
+    all_kept = keeps_elements(*at) && all_kept;
+  }
   if (at == plan.stages.begin()) return {};
-  const std::int64_t size = std::get<data::Batch>(*--at).size;
+  const std::int64_t size = *batch_size_of(*--at);
   const auto before = TFD_TRY(data::instantiate(data::Plan{{plan.stages.begin(), at}}, context));
   const auto count = before->cardinality();
   const bool ends = count && *count != data::Dataset::kInfinite;
   if (!ends || *count >= size) facts.full_batch = size;
   if (ends && all_kept && *count % size != 0) facts.remainder = *count % size;
-  return {};
-}
-
-/// Whether the pipeline repeats without a count, though how much is unknown (a csv file), and nothing ends it later.
-bool repeats_forever(const data::Plan& plan) {
-  for (auto at = plan.stages.rbegin(); at != plan.stages.rend(); ++at) {
-    if (std::holds_alternative<data::Take>(*at)) return false;
-    if (const auto* repeat = std::get_if<data::Repeat>(&*at); repeat != nullptr && !repeat->count) return true;
-  }
-  return false;
-}
-
-/// States what the headers of npy files say, for the tasks that can't look at them.
-Result<void> state_npy_specs(data::Plan& plan, const data::DatasetContext& context) {
-  auto* npy = std::get_if<data::NpySource>(&plan.stages.front());
-  if (npy == nullptr || !context.look_at_files) return {};
-  const auto rows = TFD_TRY(data::instantiate(data::Plan{{plan.stages.front()}}, context));
-  for (std::size_t i = 0; i < npy->fields.size(); ++i) {
-    npy->fields[i].dtype = rows->spec()[i].dtype;
-    npy->fields[i].shape = rows->spec()[i].shape;
-  }
   return {};
 }
 
@@ -94,10 +89,10 @@ Result<DatasetFacts> add_dataset(const std::string& name, data::Plan plan, const
   const auto dataset = TFD_TRY(data::instantiate(plan, context));
   DatasetFacts facts;
   facts.cardinality = dataset->cardinality();
-  if (!facts.cardinality && repeats_forever(plan)) facts.cardinality = data::Dataset::kInfinite;
+  if (!facts.cardinality && data::repeats_forever(plan)) facts.cardinality = data::Dataset::kInfinite;
   const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
   if (std::ranges::any_of(dataset->spec(), varies)) TFD_TRY(find_batch_sizes(plan, context, facts));
-  TFD_TRY(state_npy_specs(plan, context));
+  if (context.look_at_files) TFD_TRY(data::state_specs(plan, context));  // for the tasks that can't look at them
   if (facts.cardinality == data::Dataset::kInfinite)
     program.endless_datasets.insert(name);
   else

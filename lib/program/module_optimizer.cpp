@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <mutex>
 
+#include "tfd/hlo/builder.hpp"
+#include "tfd/hlo/embed.hpp"
+#include "tfd/variable/device_update.hpp"
+
 namespace tfd::program {
 namespace {
 
@@ -33,11 +37,88 @@ Tensor filled(const TensorSpec& spec, double value) {
   return out;
 }
 
+/// The same as part of a module of the devices.
+class ModuleUpdate final : public variable::DeviceUpdate {
+ public:
+  using Value = hlo::Value;
+  ModuleUpdate(UpdateDef def, hlo::Embedded embedded, std::shared_ptr<const variable::Optimizer> common)
+      : def_(std::move(def)), embedded_(std::move(embedded)), common_(std::move(common)) {
+    for (const Binding& one : def_.inputs)
+      if (one.role == Role::kSlot) slots_.push_back({one.slot, one.initial});
+    const auto variable = std::ranges::find(def_.inputs, Role::kVariable, &Binding::role) - def_.inputs.begin();
+    const TensorSpec& spec = embedded_.signature.arguments[static_cast<std::size_t>(variable)].spec;
+    clips_ = common_->device_update_of("", spec);
+  }
+
+  bool is_elementwise() const override { return false; }
+  DType slot_dtype(DType variable) const override { return variable; }
+  const std::vector<Slot>& slots() const override { return slots_; }
+  const std::optional<std::string>& accumulator() const override { return clips_->accumulator(); }
+  std::optional<double> clipnorm() const override { return clips_->clipnorm(); }
+  std::optional<double> clipvalue() const override { return clips_->clipvalue(); }
+
+  /// The rate; the step in two parts, which f32 has without rounding.
+  std::vector<double> scalars(std::int64_t updates, DType) const override {
+    return {common_->learning_rate_at(updates), static_cast<double>(updates / kPart),
+            static_cast<double>(updates % kPart)};
+  }
+
+  void write(hlo::Builder& builder, Value& value, const Value& gradient, std::span<Value> slots,
+             std::span<const Value> scalars) const override {
+    std::vector<Value> arguments;
+    for (std::size_t i = 0; i < def_.inputs.size(); ++i) {
+      const DType dtype = embedded_.signature.arguments[i].spec.dtype;
+      switch (def_.inputs[i].role) {
+        case Role::kVariable:
+          arguments.push_back(value);
+          break;
+        case Role::kGradient:
+          arguments.push_back(convert(gradient, dtype));
+          break;
+        case Role::kSlot:
+          arguments.push_back(slots[position_of(def_.inputs[i].slot)]);
+          break;
+        case Role::kLearningRate:
+          arguments.push_back(convert(scalars[0], dtype));
+          break;
+        case Role::kStep:
+          arguments.push_back(convert(scalars[1], dtype) * static_cast<double>(kPart) + convert(scalars[2], dtype));
+          break;
+      }
+    }
+    builder.embed(embedded_);
+    const std::vector<Value> results = builder.call(embedded_, arguments);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      (def_.outputs[i].role == Role::kVariable ? value : slots[position_of(def_.outputs[i].slot)]) = results[i];
+  }
+  void write_waiting(Value&, std::span<Value>, std::span<const Value>) const override {}  // none waits
+
+ private:
+  static constexpr std::int64_t kPart = 1 << 20;
+
+  std::size_t position_of(const std::string& slot) const {
+    return static_cast<std::size_t>(std::ranges::find(slots_, slot, &Slot::name) - slots_.begin());
+  }
+
+  const UpdateDef def_;
+  const hlo::Embedded embedded_;
+  const std::shared_ptr<const variable::Optimizer> common_;  // shared with the optimizer
+  std::shared_ptr<const variable::DeviceUpdate> clips_;      // shared with `common_`
+  std::vector<Slot> slots_;
+};
+
 class ModuleOptimizer final : public variable::Optimizer {
  public:
   using Functions = std::vector<std::shared_ptr<function::Function>>;
   ModuleOptimizer(UpdateDef def, std::shared_ptr<const Optimizer> common, Functions functions)
-      : def_(std::move(def)), common_(std::move(common)), functions_(std::move(functions)) {}
+      : def_(std::move(def)), common_(std::move(common)), functions_(std::move(functions)) {
+    for (const hlo::Module& module : def_.modules) {
+      auto& update = device_updates_.emplace_back();
+      if (!module.is_text || module.takes_platform) continue;
+      if (auto embedded = hlo::embed(module, fmt::format("optimizer{}", device_updates_.size())))
+        update = std::make_shared<ModuleUpdate>(def_, std::move(*embedded), common_);
+    }
+  }
 
   const std::shared_ptr<const Optimizer>& common() const { return common_; }
   std::string_view state_name() const override { return "module"; }
@@ -98,6 +179,13 @@ class ModuleOptimizer final : public variable::Optimizer {
     return {};
   }
 
+  std::shared_ptr<const variable::DeviceUpdate> device_update_of(std::string_view,
+                                                                 const TensorSpec& spec) const override {
+    std::size_t at = 0;
+    return find_module(def_, spec, &at) == nullptr ? nullptr : device_updates_[at];
+  }
+  std::optional<double> global_clipnorm() const override { return common_->global_clipnorm(); }
+
   void use_average(VariableState&) const override {}
   bool has_averages() const override { return false; }
   double learning_rate_at(std::int64_t iterations) const override { return common_->learning_rate_at(iterations); }
@@ -132,6 +220,7 @@ class ModuleOptimizer final : public variable::Optimizer {
   const UpdateDef def_;
   const std::shared_ptr<const Optimizer> common_;  // shared with the optimizer that isn't compiled
   const Functions functions_;                      // one per module; none where it isn't compiled
+  std::vector<std::shared_ptr<const variable::DeviceUpdate>> device_updates_;  // by module; shared with layouts
   mutable std::mutex calling_;  // a module may call what isn't thread-safe, and variables are updated at the same time
 };
 

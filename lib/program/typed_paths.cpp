@@ -26,9 +26,6 @@ constexpr std::array<PathField, 9> kPathFields{{
     {"variables", "*", "init", "safetensors", "path"},
     {"train", "checkpoint", "dir"},
 }};
-constexpr std::array<PathField, 2> kDataPathFields{{
-    {"datasets", "*", "*", "*", "path"}, {"datasets", "*", "*", "*", "fields", "*"},  // and "path" below
-}};
 // A command is looked for in PATH, unless its name has a slash.
 constexpr PathField kCommandField{"functions", "*", "command", "0"};
 
@@ -41,10 +38,9 @@ bool is_field(const PathField& field, std::span<const std::string> at) {
   return true;
 }
 
+// A text under the key "path" anywhere in a pipeline: of a source, of one of its fields, of a cache.
 bool is_data_path(const std::vector<std::string>& at) {
-  if (is_field(kDataPathFields[0], at)) return true;
-  return at.size() == kDataPathFields[1].size() + 1 && at.back() == "path" &&
-         is_field(kDataPathFields[1], std::span(at).first(at.size() - 1));
+  return at.size() > 4 && at.front() == "datasets" && at.back() == "path";
 }
 
 bool is_path(const std::vector<std::string>& at, const std::string& text, bool with_data) {

@@ -35,11 +35,6 @@ constexpr NameTable<DType, 13> kDescriptors{{{{DType::kBool, "|b1"},
                                               {DType::kF32, "<f4"},
                                               {DType::kF64, "<f8"}}}};
 
-struct NpyHeader {
-  TensorSpec spec;
-  std::uint64_t data_offset = 0;
-};
-
 /// The header is a Python dictionary literal of three known keys; this reads no more of Python than that.
 class HeaderParser {
  public:
@@ -143,32 +138,53 @@ class HeaderParser {
   std::size_t at_ = 0;
 };
 
-Result<NpyHeader> read_header(const InputFile& file) {
+/// Up to where the array's bytes begin.
+Result<TensorSpec> read_header(const ByteStream& stream) {
+  const auto cut_off = [&] { return fail(Code::kDataLoss, "{} is cut off within its header", stream.name); };
   std::array<std::uint8_t, 12> start{};
-  const std::size_t start_size = std::min<std::uint64_t>(start.size(), file.size());
-  TFD_TRY(file.read_at(0, std::as_writable_bytes(std::span(start)).first(start_size)));
-  if (start_size < kMagic.size() || std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0)
-    return fail(Code::kInvalidArgument, "{} is not a .npy file", file.path());
+  if (stream.most_bytes < kMagic.size()) return fail(Code::kInvalidArgument, "{} is not a .npy file", stream.name);
+  const auto take = [&](std::size_t from, std::size_t count) -> Result<void> {
+    if (stream.most_bytes < from + count) return cut_off();
+    return stream.read(std::as_writable_bytes(std::span(start)).subspan(from, count));
+  };
+  TFD_TRY(take(0, kMagic.size()));
+  if (std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0)
+    return fail(Code::kInvalidArgument, "{} is not a .npy file", stream.name);
+  TFD_TRY(take(6, 2));
   const int major = start[6];
-  if (start_size >= 8 && (major < 1 || major > 3))
-    return fail(Code::kInvalidArgument, "{}: .npy version {}.{} is not supported", file.path(), major, start[7]);
+  if (major < 1 || major > 3)
+    return fail(Code::kInvalidArgument, "{}: .npy version {}.{} is not supported", stream.name, major, start[7]);
   const std::size_t length_size = major == 1 ? 2 : 4;
-  if (start_size < 8 + length_size) return fail(Code::kDataLoss, "{} is cut off within its header", file.path());
+  TFD_TRY(take(8, length_size));
   std::uint32_t length = 0;
   std::memcpy(&length, start.data() + 8, length_size);
   if (length > kMostNpyHeader)
-    return fail(Code::kInvalidArgument, "{}: a header of {} bytes is too long", file.path(), length);
-  NpyHeader header;
-  header.data_offset = 8 + length_size + length;
-  if (header.data_offset > file.size()) return fail(Code::kDataLoss, "{} is cut off within its header", file.path());
+    return fail(Code::kInvalidArgument, "{}: a header of {} bytes is too long", stream.name, length);
+  const std::uint64_t data_offset = 8 + length_size + length;
+  if (data_offset > stream.most_bytes) return cut_off();
   std::string text(length, '\0');
-  TFD_TRY(file.read_at(8 + length_size, std::as_writable_bytes(std::span(text))));
-  header.spec = TFD_TRY(HeaderParser(text).parse(), file.path());
-  const std::size_t bytes = TFD_TRY(checked_byte_size(header.spec.dtype, header.spec.shape), file.path());
-  if (bytes > file.size() - header.data_offset)
-    return fail(Code::kDataLoss, "{} is cut off: {} takes {} bytes, but there are only {}", file.path(),
-                format_spec(header.spec), bytes, file.size() - header.data_offset);
-  return header;
+  TFD_TRY(stream.read(std::as_writable_bytes(std::span(text))));
+  TensorSpec spec = TFD_TRY(HeaderParser(text).parse(), stream.name);
+  const std::size_t bytes = TFD_TRY(checked_byte_size(spec.dtype, spec.shape), stream.name);
+  if (bytes > stream.most_bytes - data_offset)
+    return fail(Code::kDataLoss, "{} is cut off: {} takes {} bytes, but there are only {}", stream.name,
+                format_spec(spec), bytes, stream.most_bytes - data_offset);
+  return spec;
+}
+
+ByteStream stream_of(const InputFile& file) {
+  return {file.path(), file.size(), [&file, at = std::uint64_t{0}](std::span<std::byte> out) mutable -> Result<void> {
+            TFD_TRY(file.read_at(at, out));
+            at += out.size();
+            return {};
+          }};
+}
+
+Result<void> check_bools(const Tensor& tensor, const std::string& name) {
+  const auto bytes = tensor.bytes();
+  if (tensor.dtype() != DType::kBool || std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; }))
+    return {};
+  return fail(Code::kDataLoss, "{} holds a bool that is neither 0 nor 1", name);
 }
 
 std::string format_header(const TensorSpec& spec) {
@@ -191,23 +207,30 @@ std::string format_header(const TensorSpec& spec) {
 
 Result<Tensor> read_tensor(const InputFile& file, std::uint64_t offset, const TensorSpec& spec) {
   Tensor tensor = Tensor::uninitialized(spec.dtype, spec.shape);
-  const std::span<std::byte> bytes(tensor.mutable_data(), tensor.byte_size());
-  TFD_TRY(file.read_at(offset, bytes));
-  if (spec.dtype == DType::kBool &&
-      std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
-    return fail(Code::kDataLoss, "{} holds a bool that is neither 0 nor 1", file.path());
+  TFD_TRY(file.read_at(offset, {tensor.mutable_data(), tensor.byte_size()}));
+  TFD_TRY(check_bools(tensor, file.path()));
   return tensor;
 }
 
+Result<Tensor> read_tensor(const ByteStream& stream, const TensorSpec& spec) {
+  Tensor tensor = Tensor::uninitialized(spec.dtype, spec.shape);
+  TFD_TRY(stream.read({tensor.mutable_data(), tensor.byte_size()}));
+  TFD_TRY(check_bools(tensor, stream.name));
+  return tensor;
+}
+
+Result<Tensor> read_npy(const ByteStream& stream) { return read_tensor(stream, TFD_TRY(read_header(stream))); }
+
+Result<TensorSpec> read_npy_spec(const ByteStream& stream) { return read_header(stream); }
+
 Result<Tensor> load_npy(const std::string& path) {
   const InputFile file = TFD_TRY(InputFile::open(path));
-  const NpyHeader header = TFD_TRY(read_header(file));
-  return read_tensor(file, header.data_offset, header.spec);
+  return read_npy(stream_of(file));
 }
 
 Result<TensorSpec> load_npy_spec(const std::string& path) {
   const InputFile file = TFD_TRY(InputFile::open(path));
-  return TFD_TRY(read_header(file)).spec;
+  return read_header(stream_of(file));
 }
 
 Result<void> save_npy(const std::string& path, const Tensor& tensor) {

@@ -26,6 +26,13 @@ constexpr Target kTargets[] = {
     {"frames", frames},
     {"assemblies", assemblies},
     {"task_messages", task_messages},
+    {"csv", csv},
+    {"jsonl", jsonl},
+    {"tfrecord", tfrecord},
+    {"tf_example", tf_example},
+    {"npy", npy},
+    {"idx", idx},
+    {"npz", npz},
 };
 
 }  // namespace

@@ -38,5 +38,12 @@ void closure_line(std::string_view bytes);
 void frames(std::string_view bytes);
 void assemblies(std::string_view bytes);
 void task_messages(std::string_view bytes);
+void csv(std::string_view bytes);
+void jsonl(std::string_view bytes);
+void tfrecord(std::string_view bytes);
+void tf_example(std::string_view bytes);
+void npy(std::string_view bytes);
+void idx(std::string_view bytes);
+void npz(std::string_view bytes);
 
 }  // namespace tfd::fuzz

@@ -3,6 +3,7 @@
 //
 // What the tests of this room share: a temporary directory, pipelines from text, elements as plain numbers.
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -34,6 +35,20 @@ inline DatasetPtr dataset_of(const std::string& text, const DatasetContext& cont
   auto made = try_dataset_of(text, context);
   REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error().message));
   return *made;
+}
+
+inline std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<unsigned>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<unsigned>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
 }
 
 /// As `index` of `count` readers that share the elements.

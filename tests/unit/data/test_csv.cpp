@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zlib.h>
-
 #include <cmath>
 
 #include "kit.hpp"
@@ -11,20 +9,6 @@ using namespace tfd::data;
 using tensor::DType;
 
 namespace {
-
-std::string gzipped(const std::string& text) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<unsigned>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<unsigned>(out.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 // One pass over a file of this text, field "x" of dtype from `columns`.
 struct Read {
@@ -170,7 +154,8 @@ TEST_CASE("csv: a missing file, a directory and a file that may not be read are 
   CHECK(error.code == Code::kNotFound);
   CHECK(error.message ==
         fmt::format("[0].csv.path: cannot open {}/nope.csv: no such file or directory", directory.path()));
-  CHECK(error_of(one_field("."), directory.context()).message.ends_with("not a regular file"));
+  CHECK(error_of(one_field("."), directory.context()).message ==
+        fmt::format("[0].csv.path: cannot read {0}/.: a directory; all of its files are {0}/./*", directory.path()));
   // Not looked at: found missing only when it is read.
   auto context = directory.context();
   context.look_at_files = false;
@@ -237,9 +222,9 @@ TEST_CASE("csv: a file of many blocks comes the same from the file and from memo
   std::string text;
   for (int i = 0; i < 200000; ++i) text += std::to_string(i) + "," + std::to_string(i % 10) + "\n";
   const std::string path = directory.write("d.csv", text);
-  const CsvSource options{path, {{{"x", DType::kS64, {}}, 0}, {{"y", DType::kU8, {}}, 1}}, false, ','};
+  const CsvSource csv{path, {{{"x", DType::kS64, {}}, 0}, {{"y", DType::kU8, {}}, 1}}, false, ','};
   for (const std::size_t cache : {std::size_t{0}, std::size_t{1} << 30}) {
-    const auto dataset = make_csv(options, cache);
+    const auto dataset = make_csv(csv, {.path = path, .cache_bytes = cache});
     for (int pass = 0; pass < 2; ++pass) {
       const Numbers values = drain(dataset).flat();
       REQUIRE(values.size() == 200000);
@@ -253,7 +238,7 @@ TEST_CASE("csv: a file of many blocks comes the same from the file and from memo
     for (int i = 0; i < 10; ++i)
       CHECK((*first->next().value())[0].as<std::int64_t>()[0] == (*second->next().value())[0].as<std::int64_t>()[0]);
   }
-  const auto dataset = make_csv(options, std::size_t{1} << 30);
+  const auto dataset = make_csv(csv, {.path = path, .cache_bytes = std::size_t{1} << 30});
   CHECK(drain(dataset).elements.size() == 200000);
   directory.write("d.csv", "7,8\n");
   CHECK(drain(dataset).flat() == Numbers{7});

@@ -136,7 +136,7 @@ TEST_CASE("pipeline: a map calls its function on every element") {
       *dataset_of(R"([{"range": [13, 20]}, {"map": {"function": "double", "fields": ["twice"]}}])", context)->iterate();
   const auto error = iterator->next();
   REQUIRE_FALSE(error);
-  CHECK(error.error().message == "map 'double': 13 is not liked");
+  CHECK(error.error().message == "map 'double': element 0: 13 is not liked");
   CHECK(iterator->next().value()->at(0).as<std::int64_t>()[0] == 28);  // a map goes on behind it, as tf.data's does
 
   CHECK(error_of(R"([{"range": 3}, {"map": {"function": "triple"}}])", context).message ==
@@ -177,10 +177,12 @@ TEST_CASE("pipeline: names what is wrong, and where") {
   CHECK(error_of(R"([{"range": 4}, {"bacth": 2}])").message ==
         "[1].bacth: unknown transformation, did you mean 'batch'?");
   CHECK(error_of(R"([{"rnage": 4}])").message == "[0].rnage: unknown source, did you mean 'range'?");
-  CHECK(error_of(R"([{"tfrecord": 4}])").message ==
-        "[0].tfrecord: unknown source (available: csv, npy, range and tensor_slices)");
+  CHECK(error_of(R"([{"parquet": 4}])").message ==
+        "[0].parquet: unknown source (available: csv, jsonl, text, tfrecord, npy, idx, npz, safetensors, range and "
+        "tensor_slices)");
   CHECK(error_of(R"([{"batch": 4}])").message ==
-        "[0].batch: a pipeline starts with a source (csv, npy, range and tensor_slices)");
+        "[0].batch: a pipeline starts with a source (csv, jsonl, text, tfrecord, npy, idx, npz, safetensors, "
+        "range and tensor_slices)");
   CHECK(error_of(R"([{"range": 4}, {"range": 4}])").message == "[1].range: a source can only come first");
   CHECK(error_of(R"([{"range": 4}, {"take": -1}])").message == "[1].take.count: must not be negative");
   CHECK(error_of(R"([{"range": 4}, {"skip": {}}])").message == "[1].skip.count: is missing");

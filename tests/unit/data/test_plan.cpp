@@ -33,9 +33,31 @@ class Draw {
   DType dtype() { return flag() ? DType::kF32 : flag() ? DType::kS64 : flag() ? DType::kBool : DType::kBF16; }
 
   Stage source() {
-    switch (number(0, 3)) {
+    switch (number(0, 9)) {
       case 0:
-        return CsvSource{text(), {csv_field("x"), csv_field("y.z")}, flag(), flag() ? ',' : ';'};
+        return CsvSource{text(), {csv_field("x"), csv_field("y.z")}, flag(), flag() ? ',' : ';', flag()};
+      case 4:
+        return JsonlSource{text(), {varying_field("x"), varying_field("y.z")}, flag()};
+      case 5:
+        return TextSource{text(), text()};
+      case 6: {
+        TfrecordSource records{text(), {}};
+        records.skip_errors = flag();
+        if (flag())
+          records.field = text();
+        else
+          records.features = {feature("x"), feature("y/z")};
+        return records;
+      }
+      case 7: {
+        IdxSource idx{{npy_field("x")}, flag()};
+        if (!idx.is_single) idx.fields.push_back(npy_field("y"));
+        return idx;
+      }
+      case 8:
+        return flag() ? NpzSource{text(), {}} : NpzSource{text(), {archive_field("x"), archive_field("y")}};
+      case 9:
+        return SafetensorsSource{text(), {archive_field("x")}};
       case 1: {
         NpySource npy{{npy_field("x")}, flag()};
         if (!npy.is_single) npy.fields.push_back(npy_field("y"));
@@ -48,7 +70,34 @@ class Draw {
     }
   }
   Stage transformation() {
-    switch (number(0, 7)) {
+    switch (number(0, 17)) {
+      case 8: {
+        PaddedBatch batch{number(1, INT64_MAX), flag(), {}};
+        if (flag()) batch.fields.push_back({"x", tensor::Shape{3, -1}, {}});
+        if (flag()) batch.fields.push_back({"y.z", tensor::Shape{}, -0.5});
+        return batch;
+      }
+      case 9:
+        return Unbatch{};
+      case 10:
+        return Window{number(1, 1 << 20), number(1, INT64_MAX), number(1, 1 << 20), flag()};
+      case 11:
+        return Filter{text(), flag()};
+      case 12:
+        return Enumerate{number(INT64_MIN, INT64_MAX), text()};
+      case 13:
+        return Concatenate{inner_plans()};
+      case 14:
+        return Zip{inner_plans()};
+      case 15: {
+        Interleave interleave{inner_plans(), {}, number(1, INT64_MAX)};
+        if (flag()) interleave.cycle_length = number(1, INT64_MAX);
+        return interleave;
+      }
+      case 16:
+        return flag() ? Cache{} : Cache{text()};
+      case 17:
+        return Map{text(), {text()}, flag()};
       case 0: {
         Shuffle shuffle{number(1, INT64_MAX), {}, flag()};
         if (flag()) shuffle.seed = static_cast<std::uint64_t>(number(INT64_MIN, INT64_MAX));
@@ -83,6 +132,25 @@ class Draw {
     if (flag()) field.dtype = dtype();
     if (flag()) field.shape = flag() ? tensor::Shape{} : tensor::Shape{0, 7};
     return field;
+  }
+  FieldSpec varying_field(const char* name) {
+    return {name, dtype(), flag() ? tensor::Shape{} : flag() ? tensor::Shape{-1, 2} : tensor::Shape{3}};
+  }
+  ExampleFeature feature(const char* name) {
+    ExampleFeature feature{varying_field(name)};
+    if (flag() && feature.spec.shape == tensor::Shape{3}) feature.fallback = Tensor::zeros(feature.spec.dtype, {3});
+    return feature;
+  }
+  ArchiveField archive_field(const char* name) {
+    ArchiveField field{name, text()};
+    if (flag()) field.dtype = dtype();
+    if (flag()) field.shape = tensor::Shape{0, 7};
+    return field;
+  }
+  std::vector<Plan> inner_plans() {
+    std::vector<Plan> plans;
+    for (auto left = number(1, 3); left > 0; --left) plans.push_back({{source(), Take{number(0, 5)}}});
+    return plans;
   }
   SlicesField slices_field(const char* name) {
     if (flag()) return flag() ? SlicesField{name, {}, text()} : SlicesField{name, {}, text(), flag() ? text() : ""};

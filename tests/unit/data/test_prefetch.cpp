@@ -58,7 +58,7 @@ TEST_CASE("prefetch: passes errors on, after what came before them") {
     const auto error = iterator->next();
     REQUIRE_FALSE(error);
     CHECK(error.error().code == Code::kDataLoss);
-    CHECK(error.error().message == "map 'f': call 3 fails");
+    CHECK(error.error().message == "map 'f': element 3: call 3 fails");
   }
 }
 

@@ -62,9 +62,9 @@ TEST_CASE("examples: recommender fits its modules, and every batch of the candid
   CHECK(count_elements(program, "candidates", batches) == 900);
   CHECK(batches.back() == 4);
   const FunctionDef& eval = *program.find_function("eval_step");
-  CHECK(eval.inputs[0].lookup == "user_table/embeddings");
-  CHECK(eval.modules[0].signature.arguments[1].spec.shape == tensor::Shape{64, 10, 16});
-  CHECK(eval.modules[1].signature.arguments[1].spec.shape == tensor::Shape{4, 10, 16});
+  CHECK(eval.inputs[8].lookup == "user_table/embeddings");  // after the towers
+  CHECK(eval.modules[0].signature.arguments[9].spec.shape == tensor::Shape{64, 10, 16});
+  CHECK(eval.modules[1].signature.arguments[9].spec.shape == tensor::Shape{4, 10, 16});
 }
 
 TEST_CASE("examples: counter and linear fit their modules") {

@@ -57,6 +57,10 @@ TEST_CASE("typed paths: those of data, unless they are below a root of their own
   CHECK(typed(npy)["datasets"]["n"][0]["npy"]["fields"] ==
         Json({{"path", {{"path", "/here/x.npy"}}}, {"y", {{"path", "/here/y.npy"}}}}));
   CHECK(typed(npy, false)["datasets"]["n"][0]["npy"]["fields"]["y"]["path"] == "y.npy");
+  const std::string inner =
+      R"(datasets.n=[{"text": {"path": "*.txt"}}, {"zip": [[{"npz": {"path": "a.npz"}}]]}, {"cache": {"path": "c"}}])";
+  CHECK(typed(inner)["datasets"]["n"] == Json::parse(R"([{"text": {"path": "/here/*.txt"}},
+      {"zip": [[{"npz": {"path": "/here/a.npz"}}]]}, {"cache": {"path": "/here/c"}}])"));
 }
 
 TEST_CASE("typed paths: nothing else is one, and without a working directory none is") {

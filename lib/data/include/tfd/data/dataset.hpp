@@ -17,7 +17,8 @@
 
 namespace tfd::data {
 
-/// Shape of one element's field; -1 for a first dimension that varies (a batch that may be short).
+/// Shape of one element's field; -1 for a dimension that varies: the first one of a batch that may be short or of a
+/// text, one that a padded batch pads to its largest element.
 struct FieldSpec {
   std::string name;
   tensor::DType dtype = tensor::DType::kF32;
@@ -94,6 +95,8 @@ struct DatasetContext {
   std::function<void(const std::string& path, const std::string& file)> missing_file = {};
   /// Where it is set, sources of files are taken from there if they are the same, and put there.
   SharedSources* sources = nullptr;
+  /// Called with what was wrong with each element that an "on_error": "skip" left out. Thread-safe.
+  std::function<void(const Error&)> skipped = {};
   /// How many elements are made ahead of the reader, as by a prefetch at the end: from the first next() on, a thread of
   /// the iterator makes them, and the maps are called there. Whoever ends the iterator waits for the element that is
   /// being made. 0: none.

@@ -9,9 +9,11 @@
 //   plan.stages.push_back(data::Repeat{});                          // for ever
 //   const auto dataset = TFD_TRY(data::instantiate(plan, {.directory = "/data"}));
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +36,38 @@ struct CsvSource {
   std::vector<CsvField> fields;
   bool header = false;
   char delimiter = ',';
+  bool skip_errors = false;
   friend bool operator==(const CsvSource&, const CsvSource&) = default;
+};
+
+/// A line is a JSON object; a field is the value of the key of its name. A first dimension of -1 varies. A text is u8.
+struct JsonlSource {
+  std::string path;
+  ElementSpec fields;
+  bool skip_errors = false;
+  friend bool operator==(const JsonlSource&, const JsonlSource&) = default;
+};
+
+/// A line is one u8 vector, its bytes.
+struct TextSource {
+  std::string path;
+  std::string field = "value";
+  friend bool operator==(const TextSource&, const TextSource&) = default;
+};
+
+/// A feature of a tf.Example; a first dimension of -1 varies. `fallback`: what a record has that lacks it.
+struct ExampleFeature {
+  FieldSpec spec;
+  std::optional<tensor::Tensor> fallback = {};
+  friend bool operator==(const ExampleFeature& a, const ExampleFeature& b);
+};
+/// Records of TFRecord files: tf.Examples, or, without features, their bytes as one u8 vector.
+struct TfrecordSource {
+  std::string path;
+  std::vector<ExampleFeature> features;
+  std::string field = "value";  // of a record's bytes
+  bool skip_errors = false;
+  friend bool operator==(const TfrecordSource&, const TfrecordSource&) = default;
 };
 
 /// dtype and shape are those of one row; absent: the file's header says them.
@@ -44,11 +77,34 @@ struct NpyField {
   std::optional<tensor::Shape> shape = {};
   friend bool operator==(const NpyField&, const NpyField&) = default;
 };
-struct NpySource {
+enum class ArrayFormat : std::uint8_t { kNpy, kIdx };
+/// A file for each field.
+template <ArrayFormat kFormat>
+struct ArraySource {
   std::vector<NpyField> fields;
   bool is_single = false;  // written as {"field": …, "path": …}, without "fields"
-  friend bool operator==(const NpySource&, const NpySource&) = default;
+  friend bool operator==(const ArraySource&, const ArraySource&) = default;
 };
+using NpySource = ArraySource<ArrayFormat::kNpy>;
+using IdxSource = ArraySource<ArrayFormat::kIdx>;
+
+/// An array of a file of several; dtype and shape as NpyField's.
+struct ArchiveField {
+  std::string name, key;
+  std::optional<tensor::DType> dtype = {};
+  std::optional<tensor::Shape> shape = {};
+  friend bool operator==(const ArchiveField&, const ArchiveField&) = default;
+};
+enum class ArchiveFormat : std::uint8_t { kNpz, kSafetensors };
+/// Several fields of one file.
+template <ArchiveFormat kFormat>
+struct ArchiveSource {
+  std::string path;
+  std::vector<ArchiveField> fields;  // none: all arrays, by their names
+  friend bool operator==(const ArchiveSource&, const ArchiveSource&) = default;
+};
+using NpzSource = ArchiveSource<ArchiveFormat::kNpz>;
+using SafetensorsSource = ArchiveSource<ArchiveFormat::kSafetensors>;
 
 struct RangeSource {
   std::int64_t start = 0, stop = 0, step = 1;
@@ -83,10 +139,52 @@ struct Batch {
   bool drop_remainder = false;
   friend bool operator==(const Batch&, const Batch&) = default;
 };
+/// Rows of different sizes, each padded at its end. Source: tf.data.Dataset.padded_batch.
+struct PaddedBatch {
+  struct Field {
+    std::string name;
+    std::optional<tensor::Shape> shape = {};  // absent, or -1: as large as the largest of the batch
+    std::optional<double> value = {};         // absent: 0
+    friend bool operator==(const Field&, const Field&) = default;
+  };
+  std::int64_t size = 1;
+  bool drop_remainder = false;
+  std::vector<Field> fields = {};  // those that state something
+  friend bool operator==(const PaddedBatch&, const PaddedBatch&) = default;
+};
+/// The elements of a batch, one by one.
+struct Unbatch {
+  friend bool operator==(const Unbatch&, const Unbatch&) = default;
+};
+/// Batches that begin `shift` elements after one another and take every stride-th element. Source:
+/// tf.data.Dataset.window, whose windows are datasets; here a window is packed as a batch is.
+struct Window {
+  std::int64_t size = 1, shift = 1, stride = 1;
+  bool drop_remainder = false;
+  friend bool operator==(const Window&, const Window&) = default;
+};
 struct Map {
   std::string function;
   std::vector<std::string> fields = {};
+  bool skip_errors = false;
   friend bool operator==(const Map&, const Map&) = default;
+};
+/// The elements for which the function's only result, a bool, is true.
+struct Filter {
+  std::string function;
+  bool skip_errors = false;
+  friend bool operator==(const Filter&, const Filter&) = default;
+};
+/// The element's number in front of it, as a field.
+struct Enumerate {
+  std::int64_t start = 0;
+  std::string field = "index";
+  friend bool operator==(const Enumerate&, const Enumerate&) = default;
+};
+/// What the first pass makes serves the others: from memory, or from the file.
+struct Cache {
+  std::string path = {};  // empty: in memory
+  friend bool operator==(const Cache&, const Cache&) = default;
 };
 struct Take {
   std::int64_t count = 0;
@@ -106,9 +204,32 @@ struct Prefetch {
   friend bool operator==(const Prefetch&, const Prefetch&) = default;
 };
 
+struct Plan;
+/// The elements of other datasets, of the same spec, behind these.
+struct Concatenate {
+  std::vector<Plan> others;
+  friend bool operator==(const Concatenate& a, const Concatenate& b);
+};
+/// The fields of other datasets' elements beside these; ends with the shortest of them.
+struct Zip {
+  std::vector<Plan> others;
+  friend bool operator==(const Zip& a, const Zip& b);
+};
+/// block_length elements of one dataset after the other, in turns: of this one, and of others of the same spec. Of
+/// cycle_length of them at a time; the next one takes the place of one that has ended. Source:
+/// tf.data.Dataset.interleave.
+struct Interleave {
+  std::vector<Plan> others;
+  std::optional<std::int64_t> cycle_length;  // absent: of all
+  std::int64_t block_length = 1;
+  friend bool operator==(const Interleave& a, const Interleave& b);
+};
+
 /// Sources first; in the order of the table of their names (plan_json.cpp).
-using Stage = std::variant<CsvSource, NpySource, RangeSource, SlicesSource, Shuffle, Repeat, Batch, Map, Take, Skip,
-                           Shard, Prefetch>;
+using Stage =
+    std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource, NpySource, IdxSource, NpzSource, SafetensorsSource,
+                 RangeSource, SlicesSource, Shuffle, Repeat, Batch, PaddedBatch, Unbatch, Window, Map, Filter,
+                 Enumerate, Take, Skip, Shard, Concatenate, Zip, Interleave, Cache, Prefetch>;
 /// "csv", "tensor_slices", "batch".
 std::string_view name_of(const Stage& stage);
 bool is_source(const Stage& stage);
@@ -118,6 +239,17 @@ struct Plan {
   std::vector<Stage> stages;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+/// The pipelines within a stage: those of a zip, for one.
+std::span<const Plan> inner_plans(const Stage& stage);
+std::span<Plan> inner_plans(Stage& stage);
+/// Whether one of the stages, those of inner pipelines too, is such a one.
+bool has_stage(const Plan& plan, const std::function<bool(const Stage&)>& is_such);
+/// Whether what its functions make decides how many elements there are: a filter, or a map that skips errors.
+bool counts_by_content(const Plan& plan);
+
+/// Whether it repeats without a count, however much (how much isn't known of a csv file), and nothing ends it later.
+bool repeats_forever(const Plan& plan);
 
 /// kInvalidArgument with the JSON path within the pipeline: "[3].batch.size: must be positive"; unknown keys with the
 /// nearest known one.
@@ -134,6 +266,10 @@ Plan shard(Plan plan, std::int64_t count, std::int64_t index);
 struct SharedSources {
   std::vector<std::pair<Stage, std::shared_ptr<const Dataset>>> made;
 };
+
+/// States what the headers of array files say of dtypes and shapes, for those that can't look at them. Errors as
+/// instantiate()'s.
+Result<void> state_specs(Plan& plan, const DatasetContext& context);
 
 /// Makes the dataset. kInvalidArgument with the JSON path within the pipeline. kNotFound where files are looked at and
 /// aren't there. The iterators' errors come with the source's file and line.

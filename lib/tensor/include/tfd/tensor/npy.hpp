@@ -4,11 +4,30 @@
 // NumPy's .npy files, versions 1.0 to 3.0, C order, little endian.
 // Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. bf16 is written as |V2
 // and read as that or as the <V2 of ml_dtypes.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::tensor {
+
+/// Bytes that come one after the other, such as those of a compressed file.
+struct ByteStream {
+  std::string name;              // of what they are from, for messages
+  std::uint64_t most_bytes = 0;  // there can't be more
+  /// Fills all of `out` with the next ones. kDataLoss where there are fewer; every error names where they are from.
+  std::function<Result<void>(std::span<std::byte> out)> read;
+};
+/// As load_npy(), from the beginning of the stream.
+Result<Tensor> read_npy(const ByteStream& stream);
+/// Only the header.
+Result<TensorSpec> read_npy_spec(const ByteStream& stream);
+/// The next bytes as a tensor, in a buffer of its own. kDataLoss for a bool that is neither 0 nor 1: XLA takes those
+/// for granted.
+Result<Tensor> read_tensor(const ByteStream& stream, const TensorSpec& spec);
 
 /// kNotFound, kPermissionDenied; kInvalidArgument for another format, Fortran order, big endian or a dtype that tfd
 /// lacks; kDataLoss when the file is shorter than its header says. Every message names the file.

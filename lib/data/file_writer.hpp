@@ -1,0 +1,38 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file that comes into being whole, however long it is: it is written beside its name and renamed at the end. What is
+// no regular file (/dev/stdout, a FIFO) is written to as it is. Thread rule: lives on one thread at a time.
+#include <zlib.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd::data {
+
+class FileWriter {
+ public:
+  /// `compressed`: with gzip. kNotFound: no such directory; kPermissionDenied.
+  static Result<std::unique_ptr<FileWriter>> create(const std::string& path, bool compressed = false);
+  /// What wasn't finished is removed.
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  /// kResourceExhausted: the disk is full; kSystem.
+  Result<void> add(std::string_view bytes);
+  /// Makes it the file of that name, on disk.
+  Result<void> finish();
+
+ private:
+  FileWriter(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {}
+
+  const std::string path_, temporary_;  // the same for what is no regular file
+  int fd_ = -1;                         // for fsync: the stream has one of its own
+  gzFile_s* stream_ = nullptr;
+};
+
+}  // namespace tfd::data

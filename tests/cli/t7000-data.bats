@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-data: what is in a dataset, how many elements, how fast; files it writes; what it says of bad data.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || exit
+  EXAMPLES=$BATS_TEST_DIRNAME/../../examples
+  printf '1,2,0\n3,4,1\n5,6,0\n' >rows.csv
+  cat >rows.json <<'JSON'
+[{"csv": {"path": "rows.csv", "fields": {"x": {"columns": [0, 2]}, "label": {"columns": 2, "dtype": "s32"}}}}]
+JSON
+}
+
+# What it says on stderr where it ends with this code.
+says() { # CODE COMMAND…
+  local code=$1
+  shift
+  run "-$code" --separate-stderr "$@"
+  [ -z "$output" ]
+  [ "${#stderr_lines[@]}" = 1 ]
+}
+
+@test "data: the element spec, the cardinality and the first elements" {
+  run -0 --separate-stderr tfd-data rows.json --take 2
+  [ -z "$stderr" ]
+  [ "$(jq -c . <<<"$output")" = '{"spec":{"x":{"dtype":"f32","shape":[2]},"label":{"dtype":"s32","shape":[]}},"cardinality":"unknown","elements":[{"x":[1,2],"label":0},{"x":[3,4],"label":1}]}' ]
+  run -0 tfd-data - <<<'[{"range": 10}, {"repeat": {}}, {"batch": 4}]'
+  [ "$(jq -c '[.cardinality, .elements]' <<<"$output")" = '["infinite",[{"value":[0,1,2,3]},{"value":[4,5,6,7]},{"value":[8,9,0,1]}]]' ]
+  printf 'a line\n\xff\n' >a.txt
+  run -0 tfd-data - <<<'[{"text": {"path": "a.txt"}}]'
+  [ "$(jq -c '.elements' <<<"$output")" = '[{"value":"a line"},{"value":[255]}]' ]
+  run -0 tfd-data - --take 0 <<<'[{"range": 10}]'
+  [ "$(jq -c '[.cardinality, .elements]' <<<"$output")" = '[10,[]]' ]
+}
+
+@test "data: a dataset of a program: the one that is named, or the only one" {
+  run -0 tfd-data "$EXAMPLES/digits/program.json" test --take 1
+  [ "$(jq -c '[.spec.image.dtype, (.elements | length)]' <<<"$output")" = '["f32",1]' ]
+  run -0 tfd-data "$EXAMPLES/linear/program.json" --take 1
+  says 64 tfd-data "$EXAMPLES/digits/program.json" tets
+  [[ $stderr == *"no dataset 'tets', did you mean 'test'?"* ]]
+  says 64 tfd-data "$EXAMPLES/digits/program.json"
+  [[ $stderr == *"which of its datasets: "* ]]
+  says 64 tfd-data rows.json train
+}
+
+@test "data: maps and filters call the program's functions, modules and commands, and no others are compiled" {
+  cat >double.mlir <<'MLIR'
+module @double {
+  func.func public @main(%arg0: tensor<i64>) -> tensor<i64> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<i64>
+    return %0 : tensor<i64>
+  }
+}
+MLIR
+  sed 's/stablehlo.add/stablehlo.nothing/' double.mlir >wrong.mlir
+  cat >program.json <<'JSON'
+{"v": 1,
+ "datasets": {"d": [{"range": 10}, {"filter": {"function": "even"}}, {"map": {"function": "double", "fields": ["y"]}}],
+              "bad": [{"range": 10}, {"map": {"function": "picky", "fields": ["y"], "on_error": "skip"}}]},
+ "functions": {
+   "even": {"command": ["jq", "-c", "--unbuffered", ". % 2 == 0"], "keep": true,
+            "arguments": [{"dtype": "s64", "shape": []}], "results": [{"dtype": "bool", "shape": []}],
+            "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},
+   "picky": {"command": ["sh", "-c", "read x; [ $x != 3 ] && echo $x"],
+             "arguments": [{"dtype": "s64", "shape": []}], "results": [{"dtype": "s64", "shape": []}],
+             "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},
+   "double": {"module": "double.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]},
+   "wrong": {"module": "wrong.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]}}}
+JSON
+  run -0 --separate-stderr tfd-data program.json d --take 10
+  [ "$(jq -c '[.cardinality, [.elements[].y]]' <<<"$output")" = '["unknown",[0,4,8,12,16]]' ]
+  run -0 tfd-data program.json d --count
+  [ "$output" = '{"elements":5}' ]
+  run -0 --separate-stderr tfd-data program.json bad --count
+  [ "$output" = '{"elements":9,"skipped":1}' ]
+  [[ $stderr == *"1 error left out; the first: map 'picky': element 3: "* ]]
+  says 78 tfd-data program.json bad --take 10 --set 'datasets.bad[1].map.on_error=fail'
+  [[ $stderr == *"map 'picky': element 3: "* ]]
+}
+
+@test "data: --count" {
+  run -0 --separate-stderr tfd-data rows.json --count
+  [ "$output" = '{"elements":3}' ]
+  run -0 tfd-data rows.json --count --take 2
+  [ "$output" = '{"elements":2}' ]
+  run -0 tfd-data - --count <<<'[{"range": 1000000000000}, {"batch": 10}]'
+  [ "$output" = '{"elements":100000000000}' ]
+  says 65 tfd-data - --count <<<'[{"range": 10}, {"repeat": {}}]'
+  [ "$stderr" = "tfd-data: the dataset never ends: --count needs --take" ]
+  says 65 tfd-data - --write x.tfrecord <<<'[{"csv": {"path": "rows.csv", "fields": {"x": {"columns": 0}}}}, {"repeat": {}}]'
+  [ "$stderr" = "tfd-data: the dataset never ends: --write needs --take" ]
+  [ ! -e x.tfrecord ]
+}
+
+@test "data: --write, and what is read again is the same" {
+  for file in a.tfrecord a.tfrecord.gz; do
+    run -0 tfd-data rows.json --write "$file"
+    [ "$output" = '{"elements":3}' ]
+    tfd-data - --take 3 >again <<JSON
+[{"tfrecord": {"path": "$file", "features": {"x": {"shape": [2]}, "label": {"dtype": "s32"}}}}]
+JSON
+    [ "$(jq -c .elements again)" = "$(tfd-data rows.json --take 3 | jq -c .elements)" ]
+  done
+  [ "$(head -c 2 a.tfrecord.gz | od -An -tx1)" = " 1f 8b" ]
+  run -0 tfd-data - --write x.npy <<<'[{"csv": {"path": "rows.csv", "fields": {"x": {"columns": [0, 2]}}}}]'
+  run -0 tfd-data - <<<'[{"npy": {"path": "x.npy", "field": "x"}}]'
+  [ "$(jq -c '[.cardinality, .elements[2].x]' <<<"$output")" = '[3,[5,6]]' ]
+  says 65 tfd-data rows.json --write rows.npy
+  [[ $stderr == *"an .npy file has one array, but the elements have 2 fields" ]]
+  says 64 tfd-data rows.json --write rows.csv
+  [[ $stderr == *"the name must end in .tfrecord, .tfrecord.gz or .npy"* ]]
+  says 64 tfd-data rows.json --write a.npy --count
+  says 65 tfd-data rows.json --write nowhere/a.tfrecord
+  [ "$(ls -d -- *.tfrecord* *.npy | LC_ALL=C sort | tr "\n" " ")" = "a.tfrecord a.tfrecord.gz x.npy " ]
+}
+
+@test "data: --bench" {
+  run -0 --separate-stderr tfd-data rows.json --bench
+  jq -e '.elements == 3 and .bytes == 36 and .seconds > 0 and .elements_per_second > 0 and .bytes_per_second > 0' <<<"$output"
+  run -0 tfd-data - --bench --duration 100ms <<<'[{"range": 10}, {"repeat": {}}]'
+  jq -e '.elements > 0 and .seconds >= 0.1' <<<"$output"
+}
+
+@test "data: bad rows end it with one line, or are counted and the first one told" {
+  printf '1,2,0\n3,1\n5,6,x\n7,8,1\n' >rows.csv
+  says 65 tfd-data rows.json --take 10
+  [ "$stderr" = "tfd-data: rows.csv:2: 2 columns instead of 3" ]
+  says 65 tfd-data rows.json --count
+  jq '.[0].csv.on_error = "skip"' rows.json >skip.json
+  run -0 --separate-stderr tfd-data skip.json --count
+  [ "$output" = '{"elements":2,"skipped":2}' ]
+  [[ $stderr == *"2 errors left out; the first: rows.csv:2: 2 columns instead of 3" ]]
+  run -0 --separate-stderr tfd-data skip.json
+  [ "$(jq -c '[.skipped, .elements[].label]' <<<"$output")" = '[2,0,1]' ]
+}
+
+@test "data: files that are cut off, empty, missing or a directory, and pipelines that are wrong" {
+  seq 100000 | gzip >a.csv.gz
+  truncate -s 1000 a.csv.gz
+  : >empty.csv
+  mkdir folder
+  local csv='[{"csv": {"path": "%s", "fields": {"x": {"columns": 0}}}}]'
+  # shellcheck disable=SC2059
+  for file in a.csv.gz empty.csv nope.csv folder 'part-*.csv'; do printf "$csv" "$file" >"$file.json" 2>/dev/null || printf "$csv" "$file" >part.json; done
+  says 65 tfd-data a.csv.gz.json --count
+  [[ $stderr =~ ^"tfd-data: a.csv.gz is cut off after line "[0-9]+$ ]]
+  says 65 tfd-data empty.csv.json
+  [ "$stderr" = "tfd-data: empty.csv is empty" ]
+  says 65 tfd-data nope.csv.json
+  [ "$stderr" = "tfd-data: nope.csv.json: [0].csv.path: cannot open nope.csv: no such file or directory" ]
+  says 65 tfd-data folder.json
+  [[ $stderr == *"cannot read folder: a directory; all of its files are folder/*" ]]
+  says 65 tfd-data 'part-*.csv.json'
+  [[ $stderr == *"[0].csv.path: no file matches part-*.csv" ]]
+  says 65 tfd-data - <<<'[{"range": 3}, {"bacth": 2}]'
+  [ "$stderr" = "tfd-data: -: [1].bacth: unknown transformation, did you mean 'batch'?" ]
+  says 65 tfd-data - <<<'[{"range": 3}'
+  [ "$stderr" = "tfd-data: - is not JSON" ]
+  says 65 tfd-data - <<<'[{"range": 3}, {"map": {"function": "f"}}]'
+  [ "$stderr" = "tfd-data: -: [1].map: functions can't be called here" ]
+  says 65 tfd-data nowhere.json
+  says 64 tfd-data
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Trainings on pipelines of several sources and transformations: what they leave out, and where they go on.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || exit
+  cp "$BATS_TEST_DIRNAME"/../../examples/linear/step.mlir .
+  printf '%s\n' -1,-1 -0.5,0.5 0.25,2.5 0.5,3.5 >p1.csv
+  printf '%s\n' 1,5 oops,3 0.75,4.25 >p2.csv
+  for x in -0.9 -0.3 0.1 0.4 0.8; do jq -nc --argjson x "$x" '{x: $x, y: (3 * $x + 2)}'; done | gzip >more.jsonl.gz
+  jq '.datasets.points = [
+    {csv: {path: "p*.csv", fields: {x: {columns: 0}, y: {columns: 1}}, on_error: "skip"}},
+    {interleave: {datasets: [{jsonl: {path: "more.jsonl.gz", fields: {x: {}, y: {}}}}], block_length: 2}},
+    {cache: {}}, {shuffle: {buffer: 5, seed: 7}}, {repeat: {}},
+    {window: {size: 4, shift: 3, drop_remainder: true}}]' \
+    "$BATS_TEST_DIRNAME/../../examples/linear/program.json" >program.json
+}
+
+train() { run -0 --separate-stderr timeout 60 tfd-run program.json --cluster none "$@" </dev/null; }
+# Of checkpoint $1: the bytes of all its tensors, behind their header.
+weights() { tail -c "+$((9 + $(od -An -tu8 -N8 "$1")))" "$1" | od -An -tx4; }
+
+@test "data: a training that is continued takes the elements that it would have taken" {
+  train --set train.steps=40 --set train.checkpoint.dir=whole
+  local whole
+  whole=$(weights whole/step-00000040.safetensors)
+  [ "$(wc -w <<<"$whole")" -ge 2 ]
+  for steps in 1 7 17; do
+    rm -rf ck
+    train --set "train.steps=$steps" --set train.checkpoint.dir=ck
+    [ "$(weights "ck/step-000000$(printf %02d "$steps").safetensors")" != "$whole" ]
+    train --set train.steps=40 --set train.checkpoint.dir=ck
+    [ "$(weights ck/step-00000040.safetensors)" = "$whole" ] || { echo "not so after $steps steps"; false; }
+  done
+}
+
+@test "data: elements that are left out are told, however often they come" {
+  train --set train.steps=40
+  [ "$(grep -c "dataset 'points'" <<<"$stderr")" -ge 1 ]
+  [[ $stderr == *"dataset 'points': 1 element left out so far, the last one: "*"p2.csv:2: column 0: 'oops' is not a number"* ]]
+  jq '.datasets.points[0].csv.on_error = "fail"' program.json >strict.json
+  run -65 --separate-stderr timeout 60 tfd-run strict.json --cluster none </dev/null
+  [[ $stderr == *"p2.csv:2: column 0: 'oops' is not a number"* ]]
+}
+
+@test "data: epochs are counted behind a filter, by its function" {
+  printf '%s\n' -1,-1 -0.5,0.5 0.5,3.5 1,5 >p1.csv
+  jq '.functions.keep = {command: ["jq", "-c", "--unbuffered", ". > -0.7"], keep: true,
+        arguments: [{dtype: "f32", shape: []}], results: [{dtype: "bool", shape: []}],
+        inputs: [{arg: 0, field: "x"}], outputs: [{result: 0}]}
+    | .datasets.points = [.datasets.points[0] * {csv: {path: "p1.csv"}}, {filter: {function: "keep"}}, {repeat: 4}, {batch: 4}]
+    | .train = {function: "step", epochs: 2}' program.json >filtered.json
+  run -0 --separate-stderr timeout 60 tfd-run filtered.json --cluster none </dev/null
+  jq -es 'last.step == 6' <<<"$output" # 3 of 4 rows, 4 times, in batches of 4, twice
+}

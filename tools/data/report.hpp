@@ -1,0 +1,41 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tfd-data says of a dataset, as JSON. Thread rule: pure functions, but for measure(), which reads the clock.
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tfd/base/units.hpp"
+#include "tfd/data/dataset.hpp"
+
+namespace tfd::data_tool {
+
+inline constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+
+/// Counted while elements are read.
+struct Skipped {
+  std::int64_t count = 0;
+  std::string first;  // error
+};
+
+/// {"spec": …, "cardinality": …, "elements": […]}, over several lines. `is_endless`: as far as it is known otherwise.
+std::string describe(const data::Dataset& dataset, bool is_endless, const std::vector<data::Element>& elements,
+                     const Skipped& skipped);
+
+/// {"elements": 1000}
+std::string describe_count(std::int64_t elements, const Skipped& skipped);
+
+/// Elements that were read in this time, and the bytes of their tensors.
+struct Speed {
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;
+  double seconds = 0;
+};
+/// One pass from its first element on, at most so many elements, until the time is over.
+Result<Speed> measure(const data::Dataset& dataset, std::int64_t most, Duration duration);
+std::string describe_speed(const Speed& speed, const Skipped& skipped);
+
+}  // namespace tfd::data_tool

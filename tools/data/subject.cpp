@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "subject.hpp"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "../plugin_options.hpp"
+#include "tfd/base/file.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/data/plan.hpp"
+#include "tfd/program/program.hpp"
+#include "tfd/runtime/program_data.hpp"
+
+namespace tfd::data_tool {
+namespace {
+
+using nlohmann::ordered_json;
+
+bool never_ends(const data::Plan& plan, const data::Dataset& dataset) {
+  return dataset.cardinality() == data::Dataset::kInfinite || (!dataset.cardinality() && data::repeats_forever(plan));
+}
+
+Result<Subject> open_pipeline(const Request& request, const ordered_json& json, data::DatasetContext context) {
+  if (!request.dataset.empty())
+    return fail(Code::kUsage, "{} is a pipeline: it has no dataset '{}'", printable(request.file),
+                printable(request.dataset));
+  if (!request.overrides.empty())
+    return fail(Code::kUsage, "--set is for programs, and {} is a pipeline", printable(request.file));
+  if (request.file != "-") context.directory = std::filesystem::path(request.file).parent_path().string();
+  if (!request.data_root.empty()) context.directory = request.data_root;
+  const data::Plan plan = TFD_TRY(data::parse_plan(json), printable(request.file));
+  auto dataset = TFD_TRY(data::instantiate(plan, context), printable(request.file));
+  const bool is_endless = never_ends(plan, *dataset);
+  return Subject{std::move(dataset), is_endless};
+}
+
+/// The one that is named, or the only one.
+Result<std::string> choose_dataset(const program::Program& program, const Request& request) {
+  std::vector<std::string> names;
+  for (const auto& [name, plan] : program.datasets) names.push_back(name);
+  const std::string file = printable(request.file);
+  if (names.empty()) return fail(Code::kInvalidArgument, "{}: the program has no datasets", file);
+  if (request.dataset.empty() && names.size() == 1) return names.front();
+  if (request.dataset.empty())
+    return fail(Code::kUsage, "{}: which of its datasets: {}?", file, printable(join_words(names)));
+  if (program.datasets.contains(request.dataset)) return request.dataset;
+  return fail(Code::kUsage, "{}: no dataset '{}'{} (there: {})", file, printable(request.dataset),
+              did_you_mean(request.dataset, names), printable(join_words(names)));
+}
+
+Result<Subject> open_of_program(const Request& request, const data::DatasetContext& context, const cli::Io& io) {
+  if (request.file == "-") return fail(Code::kUsage, "a program is a file: its modules are beside it");
+  program::ProgramOptions options;
+  options.overrides = request.overrides;
+  options.data_root = request.data_root;
+  options.has_data_root = !request.data_root.empty();
+  const program::Program program = TFD_TRY(program::load_program(request.file, options));
+  const std::string name = TFD_TRY(choose_dataset(program, request));
+  runtime::DataOptions with{.data_root = request.data_root,
+                            .make_engine = [env = io.env] { return make_engine(env); },
+                            .command_environment = io.env,
+                            .skipped = context.skipped};
+  auto dataset = TFD_TRY(runtime::open_dataset(program, name, with), printable(request.file));
+  return Subject{std::move(dataset), program.endless_datasets.contains(name)};
+}
+
+}  // namespace
+
+Result<Subject> open_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io) {
+  const std::string text = TFD_TRY(load_file(request.file == "-" ? "/dev/stdin" : request.file));
+  const auto json = ordered_json::parse(text, nullptr, false);
+  if (json.is_discarded()) return fail(Code::kInvalidArgument, "{} is not JSON", printable(request.file));
+  data::DatasetContext context;
+  context.skipped = std::move(skipped);
+  if (json.is_array()) return open_pipeline(request, json, std::move(context));
+  return open_of_program(request, context, io);
+}
+
+}  // namespace tfd::data_tool

@@ -1,0 +1,31 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tfd-data looks into: a pipeline in a file, or a dataset of a program. Thread rule: main thread.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tfd/cli/tool.hpp"
+#include "tfd/data/dataset.hpp"
+
+namespace tfd::data_tool {
+
+struct Request {
+  std::string file;     // or "-"
+  std::string dataset;  // of a program
+  std::vector<std::string> overrides = {};
+  std::string data_root = {};
+};
+
+struct Subject {
+  std::shared_ptr<const data::Dataset> dataset;
+  bool is_endless = false;
+};
+
+/// kNotFound, kInvalidArgument: "FILE: [1].batch.size: must be positive". `skipped`: what is called with each error
+/// that is passed over.
+Result<Subject> open_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io);
+
+}  // namespace tfd::data_tool

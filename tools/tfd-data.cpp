@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tfd-data: looks into a dataset before a training does.
+#include <algorithm>
+#include <mutex>
+
+#include "data/report.hpp"
+#include "data/subject.hpp"
+#include "plugin_options.hpp"
+#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/cli/tool.hpp"
+#include "tfd/data/write.hpp"
+
+namespace {
+
+using namespace tfd;
+using data_tool::kAll;
+using data_tool::Skipped;
+using data_tool::Subject;
+
+constexpr std::int64_t kShown = 3;
+
+struct Asked {
+  data_tool::Request request;
+  std::optional<std::int64_t> take;
+  bool count = false;
+  std::string write;
+  bool bench = false;
+  Duration duration = std::chrono::seconds(10);
+};
+
+std::vector<cli::Option> options(Asked& a) {
+  return {
+      {.names = "FILE",
+       .placeholder = "FILE|-",
+       .help = "A pipeline, or a program",
+       .target = &a.request.file,
+       .required = true},
+      {.names = "DATASET",
+       .help = "Which dataset of the program; may be left out if there is only one",
+       .target = &a.request.dataset},
+      {.names = "--take",
+       .placeholder = "N",
+       .help = "Only the first N elements",
+       .target = &a.take,
+       .shown_default = "3; with --count, --write and --bench all",
+       .least = 0},
+      {.names = "--count", .help = "Print how many elements there are", .target = &a.count},
+      {.names = "--write",
+       .placeholder = "FILE",
+       .help = "Write the elements there: .tfrecord, .tfrecord.gz, or .npy (one field)",
+       .target = &a.write,
+       .complete = "file"},
+      {.names = "--bench", .help = "Measure how fast the elements come", .target = &a.bench},
+      {.names = "--duration",
+       .placeholder = "DUR",
+       .help = "With --bench: for how long at most",
+       .target = &a.duration},
+      {.names = "--set",
+       .placeholder = "PATH=VALUE",
+       .help = "Override a value of the program; may be repeated",
+       .target = &a.request.overrides},
+      {.names = "--data-root",
+       .placeholder = "DIR",
+       .help = "Where relative paths of data sets start (default: the directory of FILE)",
+       .target = &a.request.data_root,
+       .env = "TFD_DATA_ROOT"},
+  };
+}
+
+/// Errors that are passed over, from whatever thread.
+class Counter {
+ public:
+  void add(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (skipped_.count++ == 0) skipped_.first = error.message;
+  }
+  Skipped seen() const {
+    const std::lock_guard lock(mutex_);
+    return skipped_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Skipped skipped_;
+};
+
+tl::unexpected<Error> never_ends(std::string_view what) {
+  return fail(Code::kInvalidArgument, "the dataset never ends: {} needs --take", what);
+}
+
+Result<std::int64_t> count_elements(const Asked& a, const Subject& subject) {
+  if (subject.is_endless && !a.take) return never_ends("--count");
+  const auto known = subject.dataset->cardinality();
+  if (known && *known != data::Dataset::kInfinite) return std::min(*known, a.take.value_or(kAll));
+  const auto iterator = TFD_TRY(subject.dataset->iterate());
+  return iterator->skip(a.take.value_or(kAll));
+}
+
+Result<std::int64_t> write_elements(const Asked& a, const Subject& subject) {
+  if (subject.is_endless && !a.take) return never_ends("--write");
+  const auto iterator = TFD_TRY(subject.dataset->iterate());
+  const auto& spec = subject.dataset->spec();
+  const std::int64_t most = a.take.value_or(kAll);
+  return a.write.ends_with(".npy") ? data::write_npy(a.write, spec, *iterator, most)
+                                   : data::write_tfrecord(a.write, spec, *iterator, most);
+}
+
+Result<std::vector<data::Element>> first_elements(const Asked& a, const Subject& subject) {
+  std::vector<data::Element> elements;
+  const auto iterator = TFD_TRY(subject.dataset->iterate());
+  while (static_cast<std::int64_t>(elements.size()) < a.take.value_or(kShown)) {
+    auto element = TFD_TRY(iterator->next());
+    if (!element) break;
+    elements.push_back(*std::move(element));
+  }
+  return elements;
+}
+
+Result<std::string> answer(const Asked& a, const Subject& subject, const Counter& counter) {
+  if (a.count) {
+    const std::int64_t elements = TFD_TRY(count_elements(a, subject));
+    return data_tool::describe_count(elements, counter.seen());
+  }
+  if (!a.write.empty()) {
+    const std::int64_t elements = TFD_TRY(write_elements(a, subject));
+    return data_tool::describe_count(elements, counter.seen());
+  }
+  if (a.bench) {
+    const auto speed = TFD_TRY(data_tool::measure(*subject.dataset, a.take.value_or(kAll), a.duration));
+    return data_tool::describe_speed(speed, counter.seen());
+  }
+  const auto elements = TFD_TRY(first_elements(a, subject));
+  return data_tool::describe(*subject.dataset, subject.is_endless, elements, counter.seen());
+}
+
+Result<void> check(const Asked& a) {
+  if (int{a.count} + int{!a.write.empty()} + int{a.bench} > 1)
+    return fail(Code::kUsage, "--count, --write and --bench don't go together");
+  const bool is_known =
+      a.write.ends_with(".tfrecord") || a.write.ends_with(".tfrecord.gz") || a.write.ends_with(".npy");
+  if (!a.write.empty() && !is_known)
+    return fail(Code::kUsage, "--write {}: the name must end in .tfrecord, .tfrecord.gz or .npy", printable(a.write));
+  return {};
+}
+
+Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
+  TFD_TRY(check(a));
+  Counter counter;
+  const Subject subject = TFD_TRY(data_tool::open_subject(
+      a.request, [&](const Error& error) { counter.add(error); }, io));
+  TFD_TRY(io.out.write(TFD_TRY(answer(a, subject, counter))));
+  if (const Skipped skipped = counter.seen(); skipped.count > 0)
+    io.log.warning("{} left out; the first: {}", counted(static_cast<std::uint64_t>(skipped.count), "error"),
+                   skipped.first);
+  return cli::ExitCode::kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  keep_plugins_quiet();
+  Asked asked;
+  return cli::run_tool(
+      {.name = "tfd-data",
+       .summary = "look into a dataset before a training does",
+       .usage = "FILE|- [DATASET] [OPTIONS]",
+       .options = options(asked),
+       .examples = {{"tfd-data pipeline.json", "the element spec, how many there are, the first elements"},
+                    {"tfd-data program.json train --count", "reads it to its end: {\"elements\": 1000}"},
+                    {"tfd-data program.json train --bench --duration 5s", "how many elements a second"},
+                    {"tfd-data pipeline.json --write rows.tfrecord.gz", "a tf.Example for each element"}},
+       .group = "training",
+       .run = [&](cli::Io& io) { return run(asked, io); }},
+      argc, argv);
+}
