@@ -11,6 +11,7 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/function/topology.hpp"
 
 namespace tfd {
 
@@ -18,8 +19,22 @@ namespace tfd {
 /// started with (Io::env), without this.
 inline void keep_plugins_quiet() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
 
+/// libtpu would ask a server of the cloud which machine this is, for minutes where there is none, and say on stderr
+/// what it misses. Before it is loaded for a system that isn't here.
+inline void keep_plugins_from_looking() {
+  ::setenv("TPU_SKIP_MDS_QUERY", "1", 0);
+  ::setenv("TPU_WORKER_HOSTNAMES", "localhost", 0);
+  ::setenv("TPU_ACCELERATOR_TYPE", "v4-8", 0);
+  ::setenv("TPU_MIN_LOG_LEVEL", "4", 0);
+}
+
 inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& env,
                                                              const function::DeviceChoice& devices = {{}, {0}}) {
+  if (!devices.topology.empty())
+    return function::make_planning_engine({.plugin = TFD_TRY(function::find_plugin(env)),
+                                           .topology = devices.topology,
+                                           .positions = devices.positions,
+                                           .logical_devices = devices.logical_devices});
   function::EngineOptions options;
   options.plugin = TFD_TRY(function::find_plugin(env));
   options.cache_directory = function::find_cache_directory(env);

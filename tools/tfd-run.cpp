@@ -37,6 +37,7 @@ struct Asked {
   const strategy::Kind* kind = nullptr;  // of `strategy`; null: not said
   int replicas = 0;                      // 0: not said
   std::string devices;                   // of the replicas
+  std::string step;                      // how one goes; empty: by the platform
   run::TpuOptions tpu;
   std::string function;
   std::string predict;  // the function
@@ -76,9 +77,17 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "N|LIST",
        .help = "Instead: a replica on each of these devices: a count, gpu:all, or such as cpu:0,cpu:1",
        .target = &a.devices},
+      {.names = "--step",
+       .placeholder = "HOW",
+       .help =
+           "A step on the devices is one module for all of them, or a thread for each device, and a sum on the host",
+       .target = &a.step,
+       .choices = {"fused", "threads"},
+       .shown_default = "fused, but on several CPUs threads"},
       {.names = "--topology",
        .placeholder = "XxYxZxC",
-       .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2",
+       .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the "
+               "name of a system that isn't here, such as v4:2x2x4",
        .target = &a.tpu.topology,
        .shown_default = "what the plug-in says of its devices"},
       {.names = "--num-replicas",
@@ -160,16 +169,32 @@ void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line);
 bool is_of_one_host(const Asked& a) { return a.kind != nullptr && a.kind->is_of_one_host; }
 bool has_topology(const Asked& a) { return a.kind != nullptr && a.kind->has_topology; }
 
-/// Of the replicas, one each.
-Result<function::DeviceChoice> find_devices(const Asked& a, const cli::Io& io) {
+/// Those of the replicas.
+struct Devices {
+  function::DeviceChoice choice;
+  std::optional<strategy::TpuPlan> plan = {};  // of a TPU system
+};
+Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
   keep_plugins_quiet();  // which may be asked for its devices
-  if (has_topology(a)) return run::choose_tpu_devices(a.tpu, io.env);
-  const auto choice =
+  if (has_topology(a)) {
+    auto asked = a.tpu;
+    asked.plans = a.explain;
+    if (asked.plans && !asked.topology.empty()) keep_plugins_from_looking();
+    auto found = TFD_TRY(run::choose_tpu_devices(asked, io.env));
+    return Devices{std::move(found.choice), std::move(found.plan)};
+  }
+  auto choice =
       a.devices.empty() ? function::first_devices(std::max(a.replicas, 1)) : TFD_TRY(choose_devices(io.env, a.devices));
   if (a.kind != nullptr && a.kind->has_one_replica && choice.positions.size() > 1)
     return fail(Code::kUsage, "{} {}: --strategy {} has one replica", a.devices.empty() ? "--replicas" : "--devices",
                 a.devices.empty() ? std::to_string(a.replicas) : a.devices, a.strategy);
-  return choice;
+  return Devices{std::move(choice)};
+}
+
+/// Of a run in this process: who says nothing gets as many replicas as devices.
+const strategy::Kind& local_kind(const Asked& a, int replicas) {
+  if (is_of_one_host(a)) return *a.kind;
+  return replicas > 1 ? strategy::kMirroredKind : strategy::kOneDeviceKind;
 }
 
 /// stdin is read where somebody asked for what needs a cluster, and TF_CONFIG may name it else: under srun, mpirun,
@@ -215,9 +240,21 @@ Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
   return axes;
 }
 
+/// On the devices of this process.
+Result<strategy::TrainSummary> run_here(const program::Program& program, const strategy::Kind& kind,
+                                        const Devices& devices, const strategy::PsTrainingOptions& with,
+                                        const strategy::RunRequest& request) {
+  const auto strategy = TFD_TRY(strategy::Strategy::make({.kind = &kind,
+                                                          .devices = devices.choice,
+                                                          .tpu = devices.plan,
+                                                          .make_engine = with.make_engine,
+                                                          .data_root = with.data_root,
+                                                          .command_environment = with.command_environment}));
+  return strategy::run_function(program, *strategy, request, with.train, with.on_begin);
+}
+
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
-                         const function::DeviceChoice& devices, const strategy::ParameterServerStrategy& strategy,
-                         cli::Io& io) {
+                         const Devices& devices, const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
   strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
   if (!a.reduce.empty()) request.combine.reduce = TFD_TRY(strategy::parse_reduce(a.reduce));
   if (!a.axis.empty()) request.combine.axes = TFD_TRY(parse_axes(a.axis));
@@ -230,12 +267,14 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   }
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
-  auto with = TFD_TRY(worker_options(a, config, devices, io, *signals));
+  auto with = TFD_TRY(worker_options(a, config, devices.choice, io, *signals));
   training::connect_sinks(with.train, a.common, progress, io);
   auto predictions = TFD_TRY(run::Predictions::make(a.output, with.train.write_event));
   if (!a.predict.empty())
     request.predict = [&](const std::vector<tensor::Tensor>& results) { return predictions.add(results); };
-  const auto summary = TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
+  const auto summary =
+      strategy.is_local() ? TFD_TRY(run_here(program, local_kind(a, devices.choice.replicas()), devices, with, request))
+                          : TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
   progress.finish();
   if (!a.predict.empty() && summary.reason != "interrupted") {
     TFD_TRY(predictions.finish());
@@ -247,10 +286,26 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
 }
 
 /// Why the variables of a training in this process aren't on its devices.
-std::optional<std::string> why_on_host(const Asked& a, const program::Program& program, int replicas, int cores) {
+std::optional<std::string> why_on_host(const Asked& a, const program::Program& program, int cores) {
   if (a.kind != nullptr && a.kind->variables == strategy::VariablePlace::kHost) return "--strategy " + a.strategy;
   if (cores > 1) return fmt::format("replicas of {} cores", cores);
-  return strategy::why_not_on_devices(program, replicas);
+  return strategy::why_not_on_devices(program);
+}
+
+strategy::StepWay step_way(const Asked& a) {
+  if (a.step.empty()) return strategy::StepWay::kAuto;
+  return a.step == "fused" ? strategy::StepWay::kFused : strategy::StepWay::kThreads;
+}
+
+/// Who asks for a way gets it, or is told.
+Result<void> check_step(const Asked& a, const program::Program& program, int replicas,
+                        const std::optional<std::string>& why_on_host) {
+  if (!a.step.empty() && why_on_host)
+    return fail(Code::kUsage, "--step {}: it is for variables on devices, but these are on the host: {}", a.step,
+                *why_on_host);
+  const auto why_not = a.step == "fused" ? strategy::why_not_fused(program, replicas) : std::nullopt;
+  if (why_not) return fail(Code::kUsage, "--step fused: {}", *why_not);
+  return {};
 }
 
 Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cluster::ClusterConfig& config,
@@ -269,12 +324,14 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   ending.joins = !strategy.should_checkpoint();
   ending.command = strategy::command_to_continue(*program.train, with.train);
   const int replicas = devices.replicas();
-  const auto why_not = strategy.is_local() ? why_on_host(a, program, replicas, devices.logical_devices) : "a cluster";
+  const auto why_not = strategy.is_local() ? why_on_host(a, program, devices.logical_devices) : "a cluster";
+  TFD_TRY(check_step(a, program, replicas, why_not));
   if (strategy.is_local() && why_not) io.log.info("the variables are on the host: {}", *why_not);
   const auto summary =
       why_not ? TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)))
               : TFD_TRY(strategy::train_on_devices(program, {.make_engine = with.make_engine,
                                                              .replicas = replicas,
+                                                             .step = step_way(a),
                                                              .data_root = with.data_root,
                                                              .command_environment = with.command_environment,
                                                              .on_begin = with.on_begin,
@@ -288,16 +345,15 @@ Result<int> explain(const Asked& a, const program::Program& program, const funct
                     const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
   if (!strategy.is_local())
     return fail(Code::kUsage, "--explain is about a training in this process, not on a cluster");
-  const auto why_not = why_on_host(a, program, devices.replicas(), devices.logical_devices);
+  const auto why_not = why_on_host(a, program, devices.logical_devices);
+  TFD_TRY(check_step(a, program, devices.replicas(), why_not));
   const auto plan = TFD_TRY(strategy::explain(
-      program,
-      {.strategy = a.strategy.empty()
-                       ? std::string((devices.replicas() > 1 ? strategy::kMirroredKind : strategy::kOneDeviceKind).name)
-                       : a.strategy,
-       .make_engine = [&] { return make_engine(io.env, devices); },
-       .devices = devices,
-       .why_on_host = why_not,
-       .free_memory = find_free_memory()}));
+      program, {.strategy = a.strategy.empty() ? std::string(local_kind(a, devices.replicas()).name) : a.strategy,
+                .make_engine = [&] { return make_engine(io.env, devices); },
+                .devices = devices,
+                .why_on_host = why_not,
+                .step = step_way(a),
+                .free_memory = find_free_memory()}));
   TFD_TRY(io.out.write(a.json ? plan.dump() + "\n" : strategy::format_explanation(plan)));
   const auto fits = plan["memory"].find("fits");
   return fits != plan["memory"].end() && !fits->get<bool>() ? static_cast<int>(cli::ExitCode::kSystem) : 0;
@@ -343,6 +399,8 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--predict writes what each example gives: it takes no --reduce or --gather");
   if (a.untrained && !a.common.checkpoint.empty())
     return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
+  if (!a.function.empty() && !a.step.empty())
+    return fail(Code::kUsage, "--step only applies to a training, not to --function or --predict");
   if (!a.function.empty() && !a.trace.empty())
     return fail(Code::kUsage, "--trace only applies to a training, not to --function or --predict");
   if (a.explain && (!a.function.empty() || a.common.check))
@@ -365,7 +423,8 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.predict.empty()) a.function = a.predict;
   a.kind = strategy::find_kind(a.strategy);
   TFD_TRY(check_options(a));
-  const auto devices = TFD_TRY(find_devices(a, io));
+  const auto found = TFD_TRY(find_devices(a, io));
+  const function::DeviceChoice& devices = found.choice;
   const int replicas = devices.replicas();
   auto program = TFD_TRY(training::load_program(
       a.common,
@@ -390,9 +449,13 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
         config, io));
   if (strategy.is_chief() && !strategy.is_evaluator())  // the others would only say it again
     warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, strategy, io);
-  if (!a.function.empty()) return run_function(a, std::move(program), config, devices, strategy, io);
+  if (!a.function.empty()) return run_function(a, std::move(program), config, found, strategy, io);
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
-  const auto steps = TFD_TRY(strategy::epochs_as_steps(std::move(program), {a.common.data_root, elements}));
+  const strategy::EpochsOptions epochs{.data_root = a.common.data_root,
+                                       .elements_per_step = elements,
+                                       .make_engine = [&] { return make_engine(io.env, devices); },
+                                       .command_environment = io.env};
+  const auto steps = TFD_TRY(strategy::epochs_as_steps(std::move(program), epochs));
   return train(a, steps, config, devices, std::move(strategy), io);
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a training lies on devices: variables that are used alike are packed into one buffer, and the step is two modules
-// that tfd writes around the program's: one computes what the variables are to change by, the other changes them. With
-// many small variables a step costs what one costs (facts: 800 variables, 15 ms apart, 25 µs packed).
+// How a training lies on devices: variables that are used alike are packed into one buffer, and the step is modules
+// that tfd writes around the program's: one computes what the variables are to change by, another changes them; or one
+// does both. With many small variables a step costs what one costs (facts: 800 variables, 15 ms apart, 25 µs packed).
 // Private to the room. Thread rule: plain values, pure functions.
 #include <cstdint>
 #include <memory>
@@ -23,9 +23,10 @@ struct VariableUse {
   program::OutputKind kind = program::OutputKind::kResult;  // kGradient, an assignment; kResult: it only reads it
   program::Reduce reduce = program::Reduce::kMean;          // of a gradient
   variable::Aggregation aggregation = variable::Aggregation::kNone;  // of an assignment
-  std::shared_ptr<const variable::DeviceUpdate> update = {};         // of a gradient
-  std::int64_t updates = 0;                                          // that it has had
-  std::int64_t accumulated = 0;                                      // gradients that wait for the next one
+  bool is_own = false;  // each replica has a value of its own, and what it assigns is for that one
+  std::shared_ptr<const variable::DeviceUpdate> update = {};  // of a gradient
+  std::int64_t updates = 0;                                   // that it has had
+  std::int64_t accumulated = 0;                               // gradients that wait for the next one
 
   bool changes() const { return kind != program::OutputKind::kResult; }
   friend bool operator==(const VariableUse&, const VariableUse&) = default;
@@ -43,14 +44,15 @@ struct Pack {
 };
 
 struct DeviceLayout {
-  std::vector<Pack> packs;
+  std::vector<Pack> packs;      // of all variables but a loss scale
+  bool has_loss_scale = false;  // the function's gradients are divided by one
 
+  struct Argument {
+    bool is_pack = false;   // else an input of the function that is no variable
+    std::size_t index = 0;  // of it
+  };
   /// What the program's function computes, with one of its modules.
   struct Compute {
-    struct Argument {
-      bool is_pack = false;   // else an input of the function that is no variable
-      std::size_t index = 0;  // of it
-    };
     hlo::Module module;
     std::vector<Argument> arguments;
     std::vector<std::size_t> metrics;  // its results: by metric
@@ -64,16 +66,35 @@ struct DeviceLayout {
   /// The same where gradients only wait for others; where an update has more than one.
   std::optional<hlo::Module> waiting;
 
+  /// The whole step, with one of the function's modules, for all replicas at once. Arguments: packs that change; their
+  /// slots; these; then update_scalars(). Results: the first and the second of these, in the same memory; metrics; and,
+  /// where the optimizer looks at gradients, whether all of them are finite: else nothing has changed.
+  struct Fused {
+    hlo::Module module;
+    std::vector<Argument> arguments;
+    bool has_finite = false;
+  };
+  std::vector<Fused> fused, fused_waiting;  // by module of the function; empty where steps aren't fused
+
   std::vector<std::size_t> changing() const;  // packs
 };
 
-/// `states`: of the program's variables, of which it takes how many updates and gradients they have had. `platform`: of
-/// the engine. What why_not_on_devices() has
-/// (device_training.hpp) has looked at. Errors of embedding.
-Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<variable::VariableState>& states,
-                             const std::string& platform);
+struct LayoutOptions {
+  std::string platform;  // of the engine
+  int replicas = 1;
+  bool fuses = false;  // what why_not_fused() (device_training.hpp) has looked at
+};
 
-/// The arguments of the update that differ from update to update: one vector for each dtype of numbers that there is.
-std::vector<tensor::Tensor> update_scalars(const DeviceLayout& layout);
+/// `states`: of the program's variables, of which it takes how many updates and gradients they have had. What
+/// why_not_on_devices() (device_training.hpp) has looked at. Errors of embedding.
+Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<variable::VariableState>& states,
+                             const LayoutOptions& options);
+
+/// Whether it is neither a result nor a metric.
+bool changes_variable(program::OutputKind kind);
+
+/// The arguments of the update that differ from update to update: one vector for each dtype of numbers that there is,
+/// with the loss scale in front, where there is one.
+std::vector<tensor::Tensor> update_scalars(const DeviceLayout& layout, double loss_scale);
 
 }  // namespace tfd::strategy

@@ -2,7 +2,6 @@
 #include "device_steps.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 namespace tfd::strategy {
@@ -12,20 +11,9 @@ using function::DeviceBuffers;
 using tensor::Tensor;
 using variable::VariableState;
 
-/// The elements of all, one behind the other.
-Tensor joined(const std::vector<Tensor>& parts, const tensor::Shape& shape) {
-  if (parts.size() == 1) return parts.front();
-  Tensor out = Tensor::uninitialized(parts.front().dtype(), shape);
-  std::byte* to = out.mutable_data();
-  for (const Tensor& part : parts) {
-    if (part.byte_size() > 0) std::memcpy(to, part.data(), part.byte_size());
-    to += part.byte_size();
-  }
-  return out;
-}
-
-const Tensor& slot_of(const VariableState& state, const std::string& name) {
-  return std::ranges::find(state.slots, name, &std::pair<std::string, Tensor>::first)->second;
+/// f32 or f64.
+Tensor scalar_of(tensor::DType dtype, double value) {
+  return dtype == tensor::DType::kF64 ? Tensor::scalar(dtype, value) : Tensor::scalar(dtype, static_cast<float>(value));
 }
 
 /// The first error in the order of replicas.
@@ -37,91 +25,84 @@ Result<void> first_error(const std::vector<Result<void>>& results) {
 }  // namespace
 
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
-  const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, engine_->plugin().platform)));
+  copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, options_.replicas));
+  const auto scale = std::ranges::find(states, program::kLossScaleVariable, &VariableState::name);
+  if (scale != states.end()) loss_scale_ = *scale;
+  const std::string& platform = engine_->plugin().platform;
+  const bool fuses = is_fused(options_.way, program_, options_.replicas, platform);
+  if (const auto why_not = why_not_fused(program_, options_.replicas); fuses && why_not)
+    return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
+  const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, {platform, options_.replicas, fuses})));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
-  if (computes_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) TFD_TRY(compile());
-  std::vector<Replica> loaded(static_cast<std::size_t>(replicas_));
-  for (const Pack& pack : layout_.packs) {
-    for (const std::size_t variable : pack.variables)
-      if (pack.use.update) program_.rules->prepare(states[variable]);
-    const auto put = [&](const auto& tensor_of, const auto& into) -> Result<void> {
-      std::vector<Tensor> parts;
-      for (const std::size_t variable : pack.variables) parts.push_back(tensor_of(states[variable]));
-      const Tensor whole = joined(parts, pack.spec.shape);
-      for (int i = 0; i < replicas_; ++i)
-        into(loaded[static_cast<std::size_t>(i)]).push_back(TFD_TRY(engine_->put(whole, i)));
-      return {};
-    };
-    TFD_TRY(put([](const VariableState& one) { return one.value; },
-                [](Replica& replica) -> DeviceBuffers& { return replica.packs; }));
-    if (!pack.use.changes()) continue;
-    for (Replica& replica : loaded) replica.slots.emplace_back();
-    for (const std::string& slot : pack.slot_names())
-      TFD_TRY(put([&](const VariableState& one) { return slot_of(one, slot); },
-                  [](Replica& replica) -> DeviceBuffers& { return replica.slots.back(); }));
-  }
-  state_ = std::move(loaded);
+  if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) TFD_TRY(compile());
+  state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states)));
   return {};
 }
 
 Result<void> DeviceSteps::compile() {
   changing_ = layout_.changing();
-  computes_.clear();
-  for (const DeviceLayout::Compute& compute : layout_.computes)
-    computes_.push_back(TFD_TRY(engine_->compile_for_each_device(compute.module)));
   std::size_t slots = 0;
   for (const std::size_t p : changing_) slots += layout_.packs[p].slot_names().size();
   donated_.resize(changing_.size() + slots);
   std::iota(donated_.begin(), donated_.end(), 0);
-  update_ = TFD_TRY(engine_->compile_for_each_device(layout_.update), "the optimizer");
-  if (layout_.waiting) waiting_ = TFD_TRY(engine_->compile_for_each_device(*layout_.waiting), "the optimizer");
+  function::ProgramOptions all{.assignment = {}};
+  for (int i = 0; i < options_.replicas; ++i) all.assignment.push_back({i});
+  fused_.clear();
+  fused_waiting_.clear();
+  apart_.reset();
+  for (const DeviceLayout::Fused& one : layout_.fused)
+    fused_.push_back(TFD_TRY(engine_->compile_program(one.module, all)));
+  for (const DeviceLayout::Fused& one : layout_.fused_waiting)
+    fused_waiting_.push_back(TFD_TRY(engine_->compile_program(one.module, all)));
+  if (fused_.empty()) apart_ = TFD_TRY(compile_apart());
   return {};
 }
 
-Result<std::vector<VariableState>> DeviceSteps::states() const {
-  std::vector<VariableState> out(program_.variables.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i].name = program_.variables[i].name;
-  std::size_t changing = 0;
-  for (std::size_t p = 0; p < layout_.packs.size(); ++p) {
-    const Pack& pack = layout_.packs[p];
-    const auto take = [&](const function::DeviceBufferPtr& buffer, const auto& put) -> Result<void> {
-      const Tensor whole = TFD_TRY(buffer->to_host());
-      std::int64_t first = 0;
-      for (std::size_t k = 0; k < pack.variables.size(); ++k) {
-        const std::size_t variable = pack.variables[k];
-        const bool is_whole = pack.variables.size() == 1;
-        put(out[variable],
-            is_whole ? whole
-                     : whole.slice_rows(first, pack.sizes[k]).reshaped(program_.variables[variable].spec.shape));
-        first += pack.sizes[k];
-      }
-      return {};
-    };
-    TFD_TRY(take(state_.front().packs[p], [](VariableState& state, Tensor value) { state.value = std::move(value); }));
-    for (const std::size_t variable : pack.variables) {
-      out[variable].updates = pack.use.updates;
-      out[variable].accumulated = pack.use.accumulated;
+Result<DeviceSteps::Apart> DeviceSteps::compile_apart() {
+  Apart out;
+  for (const DeviceLayout::Compute& compute : layout_.computes)
+    out.computes.push_back(TFD_TRY(engine_->compile_for_each_device(compute.module)));
+  out.update = TFD_TRY(engine_->compile_for_each_device(layout_.update), "the optimizer");
+  if (layout_.waiting) out.waiting = TFD_TRY(engine_->compile_for_each_device(*layout_.waiting), "the optimizer");
+  return out;
+}
+
+Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
+                                             const Inputs& inputs) const {
+  const runtime::StepInputs::Replica& own = inputs.step.replicas[replica];
+  DeviceBuffers out;
+  out.reserve(arguments.size());
+  for (const auto& [is_pack, index] : arguments) {
+    if (is_pack) {
+      out.push_back(state_[replica].packs[index]);
+      continue;
     }
-    if (!pack.use.changes()) continue;
-    const DeviceBuffers& slots = state_.front().slots[changing++];
-    const auto names = pack.slot_names();
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      TFD_TRY(take(slots[i],
-                   [&](VariableState& state, Tensor value) { state.slots.emplace_back(names[i], std::move(value)); }));
+    const bool is_scale = function_.inputs[index].kind == program::InputKind::kLossScale;
+    if (!is_scale && !inputs.buffers.empty()) {
+      out.push_back(inputs.buffers[replica][index]);
+      continue;
+    }
+    const tensor::DType dtype = function_.modules[own.module].signature.arguments[index].spec.dtype;
+    const Tensor value = is_scale ? scalar_of(dtype, loss_scale()) : own.values[index];
+    out.push_back(TFD_TRY(engine_->lend(value, static_cast<int>(replica))));
   }
   return out;
 }
 
-Result<DeviceBuffers> DeviceSteps::compute(std::size_t replica, const runtime::StepInputs::Replica& inputs) const {
-  const DeviceLayout::Compute& compute = layout_.computes[inputs.module];
-  std::vector<DeviceBuffers> arguments(1);
-  arguments[0].reserve(compute.arguments.size());
-  for (const auto& argument : compute.arguments)
-    arguments[0].push_back(argument.is_pack
-                               ? state_[replica].packs[argument.index]
-                               : TFD_TRY(engine_->lend(inputs.values[argument.index], static_cast<int>(replica))));
-  auto results = TFD_TRY(computes_[inputs.module][replica]->execute(arguments));
-  return std::move(results.front());
+Result<std::vector<VariableState>> DeviceSteps::states() const {
+  auto out = TFD_TRY(read_state(program_, layout_, copies_, state_));
+  if (loss_scale_) *std::ranges::find(out, loss_scale_->name, &VariableState::name) = *loss_scale_;
+  return out;
+}
+
+double DeviceSteps::loss_scale() const {
+  if (!layout_.has_loss_scale) return 1;
+  return loss_scale_ ? loss_scale_->value.as<float>()[0] : program_.rules->loss_scale()->initial;
+}
+
+void DeviceSteps::move_loss_scale(bool is_finite) {
+  if (layout_.has_loss_scale && loss_scale_)
+    variable::move_loss_scale(*loss_scale_, is_finite, program_.rules->loss_scale()->growth_steps);
 }
 
 Result<std::vector<Tensor>> DeviceSteps::reduce(const std::vector<std::vector<Tensor>>& changes,
@@ -130,6 +111,10 @@ Result<std::vector<Tensor>> DeviceSteps::reduce(const std::vector<std::vector<Te
   for (std::size_t c = 0; c < changing_.size(); ++c) {
     const VariableUse& use = layout_.packs[changing_[c]].use;
     std::vector<Tensor> values;
+    if (use.is_own) {
+      out.emplace_back();
+      continue;
+    }
     for (const auto& replica : changes) values.push_back(replica[c]);
     out.push_back(use.kind == program::OutputKind::kGradient
                       ? TFD_TRY(runtime::reduce_gradients(use.reduce, values, examples))
@@ -138,22 +123,38 @@ Result<std::vector<Tensor>> DeviceSteps::reduce(const std::vector<std::vector<Te
   return out;
 }
 
+// A replica without data keeps its own values.
+Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t replica, const DeviceBuffers* own,
+                                              const std::vector<Tensor>& reduced) const {
+  const int device = static_cast<int>(replica);
+  DeviceBuffers out;
+  for (std::size_t c = 0; c < changing_.size(); ++c) {
+    const Pack& pack = layout_.packs[changing_[c]];
+    if (!pack.use.is_own)
+      out.push_back(TFD_TRY(engine_->lend(reduced[c], device)));
+    else if (own != nullptr)
+      out.push_back((*own)[c]);
+    else if (pack.use.kind == program::OutputKind::kAssign)
+      out.push_back(state_[replica].packs[changing_[c]]);
+    else
+      out.push_back(TFD_TRY(engine_->lend(Tensor::zeros(pack.spec.dtype, pack.spec.shape), device)));
+  }
+  return out;
+}
+
 Result<void> DeviceSteps::update(std::size_t replica, const DeviceBuffers& changes,
                                  const std::vector<Tensor>& scalars) {
-  const int device = static_cast<int>(replica);
-  Replica& state = state_[replica];
-  std::vector<DeviceBuffers> arguments(1);
+  std::vector<DeviceBuffers> arguments{state_[replica].changing(layout_)};
   DeviceBuffers& all = arguments.front();
-  for (const std::size_t p : changing_) all.push_back(std::move(state.packs[p]));
-  for (DeviceBuffers& slots : state.slots) std::ranges::move(slots, std::back_inserter(all));
   all.insert(all.end(), changes.begin(), changes.end());
-  for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, device)));
-  auto results = TFD_TRY((waits() ? waiting_ : update_)[replica]->execute(arguments, donated_));
-  auto next = results.front().begin();
-  for (const std::size_t p : changing_) state.packs[p] = std::move(*next++);
-  for (DeviceBuffers& slots : state.slots)
-    for (auto& slot : slots) slot = std::move(*next++);
+  for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
+  const auto results = TFD_TRY((waits() ? apart_->waiting : apart_->update)[replica]->execute(arguments, donated_));
+  state_[replica].replace(layout_, results.front());
   return {};
+}
+
+bool DeviceSteps::looks_at_gradients() const {
+  return program_.rules && program_.rules->on_nonfinite() != variable::OnNonfinite::kApply;
 }
 
 std::string DeviceSteps::find_nonfinite(const std::vector<Tensor>& changes) const {
@@ -178,23 +179,100 @@ bool DeviceSteps::waits() const {
   return trained != layout_.packs.end() && trained->use.accumulated + 1 < program_.rules->steps_per_update();
 }
 
-Result<DeviceSteps::Done> DeviceSteps::step(const runtime::StepInputs& inputs, std::int64_t number) {
-  const bool looks = program_.rules && program_.rules->on_nonfinite() != variable::OnNonfinite::kApply;
-  const std::size_t count = inputs.replicas.size(), all = state_.size();
+void DeviceSteps::count_update() {
+  const bool waited = waits();
+  for (Pack& pack : layout_.packs) {
+    if (!pack.use.update) continue;
+    pack.use.accumulated = waited ? pack.use.accumulated + 1 : 0;
+    if (!waited) ++pack.use.updates;
+  }
+}
+
+Result<DeviceSteps::Inputs> DeviceSteps::put(runtime::StepInputs inputs) const {
+  Inputs out{.step = std::move(inputs)};
+  for (const runtime::StepInputs::Replica& one : out.step.replicas) {
+    const int device = static_cast<int>(out.buffers.size());
+    DeviceBuffers& own = out.buffers.emplace_back();
+    for (const Tensor& value : one.values)
+      own.push_back(value.has_value() ? TFD_TRY(engine_->lend(value, device)) : nullptr);
+  }
+  return out;
+}
+
+Result<void> DeviceSteps::read_metrics(Done& done) {
+  for (const DeviceBuffers& own : std::exchange(done.unread, {})) {
+    auto& metrics = done.metrics.emplace_back();
+    for (const auto& one : own) metrics.push_back(TFD_TRY(one->to_host()));
+  }
+  return {};
+}
+
+Result<DeviceSteps::Done> DeviceSteps::step(const Inputs& inputs, std::int64_t number) {
+  if (can_be_fused(inputs.step))
+    if (auto done = TFD_TRY(step_fused(inputs, number))) return std::move(*done);
+  if (!apart_) apart_ = TFD_TRY(compile_apart());
+  auto done = TFD_TRY(step_apart(inputs, number));
+  move_loss_scale(done.nonfinite.empty());
+  return done;
+}
+
+// One module runs on all devices, and its mean is that of equal replicas: a step whose data are used up, or are batches
+// of several sizes, goes the other way, in the same buffers.
+bool DeviceSteps::can_be_fused(const runtime::StepInputs& inputs) const {
+  const auto is_like_first = [&](const runtime::StepInputs::Replica& one) {
+    return one.module == inputs.replicas.front().module && one.examples == inputs.replicas.front().examples;
+  };
+  return !fused_.empty() && inputs.replicas.size() == state_.size() &&
+         std::ranges::all_of(inputs.replicas, is_like_first);
+}
+
+/// nullopt: a gradient isn't finite, and nothing has changed. The other way says whose it is.
+Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& inputs, std::int64_t number) {
+  const Trace::Span span(options_.trace, "step", 0, number);
+  const std::size_t module = inputs.step.replicas.front().module;
+  const DeviceLayout::Fused& fused = (waits() ? layout_.fused_waiting : layout_.fused)[module];
+  const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
+  std::vector<DeviceBuffers> arguments;
+  for (std::size_t replica = 0; replica < state_.size(); ++replica) {
+    DeviceBuffers& all = arguments.emplace_back(state_[replica].changing(layout_));
+    std::ranges::move(TFD_TRY(inputs_of(fused.arguments, replica, inputs)), std::back_inserter(all));
+    for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
+  }
+  const auto results = TFD_TRY((waits() ? fused_waiting_ : fused_)[module]->execute(arguments, donated_));
+  for (std::size_t replica = 0; replica < state_.size(); ++replica) state_[replica].replace(layout_, results[replica]);
+  if (fused.has_finite) {
+    const Tensor finite = TFD_TRY(results.front().back()->to_host());
+    if (!finite.as<bool>()[0]) return std::nullopt;
+  }
+  Done done;
+  const auto first = static_cast<std::ptrdiff_t>(donated_.size());
+  for (const DeviceBuffers& own : results)
+    done.unread.emplace_back(own.begin() + first, own.end() - (fused.has_finite ? 1 : 0));
+  count_update();
+  move_loss_scale(true);
+  return done;
+}
+
+Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int64_t number) {
+  const bool looks = looks_at_gradients();
+  const std::size_t count = inputs.step.replicas.size(), all = state_.size();
   std::vector<DeviceBuffers> changes(count);
   std::vector<std::vector<Tensor>> metrics(count), host(count);
   std::vector<Result<void>> done(count);
   std::vector<double> examples;
-  for (const auto& one : inputs.replicas) examples.push_back(one.examples);
+  for (const auto& one : inputs.step.replicas) examples.push_back(one.examples);
   threads_.run(count, [&](std::size_t replica) {
-    const Trace::Span span(trace_, "compute", Trace::lane_of(replica), number);
+    const Trace::Span span(options_.trace, "compute", Trace::lane_of(replica), number);
     done[replica] = [&]() -> Result<void> {
-      const DeviceLayout::Compute& compute = layout_.computes[inputs.replicas[replica].module];
-      const DeviceBuffers results = TFD_TRY(this->compute(replica, inputs.replicas[replica]));
+      const std::size_t module = inputs.step.replicas[replica].module;
+      const DeviceLayout::Compute& compute = layout_.computes[module];
+      const std::vector<DeviceBuffers> arguments{TFD_TRY(inputs_of(compute.arguments, replica, inputs))};
+      const auto results = TFD_TRY(apart_->computes[module][replica]->execute(arguments)).front();
       for (const std::size_t i : compute.metrics) metrics[replica].push_back(TFD_TRY(results[i]->to_host()));
       for (const std::size_t i : compute.changes) {
+        const bool is_own = layout_.packs[changing_[changes[replica].size()]].use.is_own;
         changes[replica].push_back(results[i]);
-        if (all > 1 || looks) host[replica].push_back(TFD_TRY(results[i]->to_host()));
+        if (all > 1 || looks) host[replica].push_back(is_own ? Tensor() : TFD_TRY(results[i]->to_host()));
       }
       return {};
     }();
@@ -202,32 +280,26 @@ Result<DeviceSteps::Done> DeviceSteps::step(const runtime::StepInputs& inputs, s
   TFD_TRY(first_error(done));
   std::vector<Tensor> reduced;
   if (all > 1) {
-    const Trace::Span span(trace_, "reduce", 0, number);
+    const Trace::Span span(options_.trace, "reduce", 0, number);
     reduced = TFD_TRY(reduce(host, examples));
   }
   if (looks)
     if (auto name = find_nonfinite(all > 1 ? reduced : host.front()); !name.empty())
-      return Done{std::move(metrics), std::move(name)};
+      return Done{.metrics = std::move(metrics), .nonfinite = std::move(name)};
   host.clear();
-  const std::vector<Tensor> scalars = update_scalars(layout_);
+  const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
   done.assign(all, {});
   threads_.run(all, [&](std::size_t replica) {
-    const Trace::Span span(trace_, "update", Trace::lane_of(replica), number);
+    const Trace::Span span(options_.trace, "update", Trace::lane_of(replica), number);
     done[replica] = [&]() -> Result<void> {
       if (all == 1) return update(replica, changes.front(), scalars);
-      DeviceBuffers own;
-      for (const Tensor& one : reduced) own.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
-      return update(replica, own, scalars);
+      const DeviceBuffers* const own = replica < count ? &changes[replica] : nullptr;
+      return update(replica, TFD_TRY(changes_of(replica, own, reduced)), scalars);
     }();
   });
   TFD_TRY(first_error(done));
-  const bool waited = waits();
-  for (Pack& pack : layout_.packs) {
-    if (!pack.use.update) continue;
-    pack.use.accumulated = waited ? pack.use.accumulated + 1 : 0;
-    if (!waited) ++pack.use.updates;
-  }
-  return Done{std::move(metrics)};
+  count_update();
+  return Done{.metrics = std::move(metrics)};
 }
 
 }  // namespace tfd::strategy

@@ -30,11 +30,16 @@ class DeviceDriver final : public StepDriver {
  private:
   Result<std::vector<variable::VariableState>> initial_states() const;
   Result<std::vector<variable::VariableState>> states_of(const variable::Checkpoint& state) const;
-  Result<std::vector<runtime::Metric>> one_step();
-  Result<runtime::StepInputs> take_inputs(int most) {
-    const Trace::Span span(options_.train.trace.get(), "data", 0, step_);
-    return runner_->take_inputs(train_.function, step_, most);
-  }
+
+  /// A step that was made, or is under way on the devices.
+  struct Made {
+    std::int64_t number = 0;
+    DeviceSteps::Done done;
+    std::vector<double> examples = {};  // of each replica that had data
+  };
+  Result<DeviceSteps::Inputs> take_inputs();
+  Result<Made> make_step();
+  Result<std::vector<runtime::Metric>> metrics_of(Made& made) const;
 
   const program::Program& program_;
   const program::TrainDef& train_;
@@ -42,6 +47,12 @@ class DeviceDriver final : public StepDriver {
   std::shared_ptr<function::Engine> engine_;  // with the runner
   std::unique_ptr<runtime::ReplicaRunner> runner_;
   std::optional<DeviceSteps> steps_;
+  /// What the next step takes, while the devices are at work on this one; and where the data stood before.
+  struct Ahead {
+    runtime::DataPosition position;
+    Result<DeviceSteps::Inputs> inputs;
+  };
+  std::optional<Ahead> ahead_;
   std::int64_t step_ = 0;
   std::int64_t iterations_ = 0;  // updates, as checkpoints have them
 };
@@ -76,8 +87,9 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
   with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
   with.command_environment = options_.command_environment;
   with.left_out = {train_.function};
+  with.log = options_.train.log;
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_, with));
-  steps_.emplace(program_, engine_, options_.replicas, options_.train.trace.get());
+  steps_.emplace(program_, engine_, DeviceStepOptions{options_.replicas, options_.step, options_.train.trace.get()});
   TFD_TRY(steps_->load(from.state != nullptr ? TFD_TRY(states_of(*from.state), from.state->path)
                                              : TFD_TRY(initial_states())));
   begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
@@ -93,32 +105,63 @@ void DeviceDriver::describe(JsonLine& start) const {
   start.add_raw("devices", fmt::format("[\"{}\"]", fmt::join(devices, "\", \"")));
 }
 
+// Where the devices work on, the step after this one is begun before the metrics of this one are read.
 Result<Advanced> DeviceDriver::advance(StepControl& control) {
+  std::optional<Made> last;  // isn't counted yet
+  const auto count_last = [&]() -> Result<void> {
+    if (!last) return {};
+    const std::int64_t step = last->number + 1;
+    auto metrics = TFD_TRY(metrics_of(*last));
+    last.reset();
+    return control.count({.step = step, .metrics = std::move(metrics)});
+  };
   while (step_ < control.until() && control.ask() == Ask::kNothing) {
-    auto metrics = one_step();
-    if (!metrics && metrics.error().code == Code::kOutOfRange)
-      return Advanced{.step = step_, .end_of_data = std::move(metrics).error()};
-    if (!metrics) return fail(std::move(metrics).error());
+    auto made = make_step();
+    TFD_TRY(count_last());
+    if (!made && made.error().code == Code::kOutOfRange)
+      return Advanced{.step = step_, .end_of_data = std::move(made).error()};
+    if (!made) return fail(std::move(made).error());
     ++step_;
-    TFD_TRY(control.count({.step = step_, .metrics = std::move(*metrics)}));
+    last = std::move(*made);
+    if (!steps_->works_ahead())
+      TFD_TRY(count_last());
+    else if (step_ < control.until())
+      ahead_ = Ahead{runner_->data_position(), take_inputs()};
   }
+  TFD_TRY(count_last());
   return Advanced{.step = step_};
 }
 
-Result<std::vector<runtime::Metric>> DeviceDriver::one_step() {
+/// Of the step that is next.
+Result<DeviceSteps::Inputs> DeviceDriver::take_inputs() {
+  const Trace::Span span(options_.train.trace.get(), "data", 0, step_);
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
   const int most = elements == 0 ? 0 : elements_of_step(step_, elements, options_.replicas);
-  const auto inputs = TFD_TRY(take_inputs(most));
-  const auto done = TFD_TRY(steps_->step(inputs, step_), train_.function);
-  if (!done.nonfinite.empty() && program_.rules->on_nonfinite() == variable::OnNonfinite::kStop)
-    return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", train_.function,
-                done.nonfinite, step_);
+  auto inputs = TFD_TRY(runner_->take_inputs(train_.function, step_, most));
+  if (!steps_->works_ahead()) return DeviceSteps::Inputs{.step = std::move(inputs)};
+  return steps_->put(std::move(inputs));
+}
+
+Result<DeviceDriver::Made> DeviceDriver::make_step() {
+  auto ahead = std::exchange(ahead_, std::nullopt);
+  const auto inputs = TFD_TRY(ahead ? std::move(ahead->inputs) : take_inputs());
+  Made made{.number = step_, .done = TFD_TRY(steps_->step(inputs, step_), train_.function)};
+  const std::string& nonfinite = made.done.nonfinite;
+  if (!nonfinite.empty() && program_.rules->on_nonfinite() == variable::OnNonfinite::kStop)
+    return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", train_.function, nonfinite,
+                step_);
   ++iterations_;
-  if (!done.nonfinite.empty())
+  for (const auto& one : inputs.step.replicas) made.examples.push_back(one.examples);
+  return made;
+}
+
+Result<std::vector<runtime::Metric>> DeviceDriver::metrics_of(Made& made) const {
+  TFD_TRY(DeviceSteps::read_metrics(made.done), train_.function);
+  if (!made.done.nonfinite.empty())
     return std::vector<runtime::Metric>{{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
   runtime::MetricAccumulator sum;
-  for (std::size_t i = 0; i < done.metrics.size(); ++i)
-    sum.add(TFD_TRY(runner_->metrics_of(train_.function, done.metrics[i], inputs.replicas[i].examples)));
+  for (std::size_t i = 0; i < made.done.metrics.size(); ++i)
+    sum.add(TFD_TRY(runner_->metrics_of(train_.function, made.done.metrics[i], made.examples[i])));
   return sum.parts();
 }
 
@@ -144,7 +187,7 @@ Result<variable::Checkpoint> DeviceDriver::export_state() {
   variable::Checkpoint checkpoint;
   checkpoint.state = names.name_state(TFD_TRY(steps_->states()), iterations_);
   checkpoint.step = step_;
-  checkpoint.data_position = runtime::format_data_position(runner_->data_position());
+  checkpoint.data_position = runtime::format_data_position(ahead_ ? ahead_->position : runner_->data_position());
   return checkpoint;
 }
 

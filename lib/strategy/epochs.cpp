@@ -5,6 +5,7 @@
 // many steps as the epochs have elements (what the ClusterCoordinator page recommends).
 #include <algorithm>
 
+#include "tfd/runtime/program_data.hpp"
 #include "tfd/strategy/epochs.hpp"
 
 namespace tfd::strategy {
@@ -26,18 +27,31 @@ Result<data::MapFunction> stand_in(const program::Program& program, const std::s
   return out;
 }
 
-Result<std::int64_t> count_elements(const program::Program& program, const std::string& name,
-                                    const std::string& data_root) {
-  data::DatasetContext context;
-  context.directory = data_root;  // else as the program says
-  context.find_function = [&](const std::string& function, const data::ElementSpec&,
-                              const std::vector<std::string>& fields) { return stand_in(program, function, fields); };
-  const auto dataset = TFD_TRY(program::make_dataset(program, name, context));
-  if (const auto count = dataset->cardinality()) return *count;
-  const auto iterator = TFD_TRY(dataset->iterate());
+Result<std::int64_t> count_elements(const data::Dataset& dataset) {
+  if (const auto count = dataset.cardinality()) return *count;
+  const auto iterator = TFD_TRY(dataset.iterate());
   std::int64_t count = 0;
   while (TFD_TRY(iterator->next())) ++count;
   return count;
+}
+
+/// With the functions themselves where they decide how many there are, else without calling them.
+Result<std::int64_t> count_elements(const program::Program& program, const std::string& name,
+                                    const EpochsOptions& options) {
+  const auto plan = program.datasets.find(name);
+  if (plan != program.datasets.end() && data::counts_by_content(plan->second)) {
+    if (!options.make_engine)
+      return fail(Code::kInvalidArgument, "how many there are is up to a function that only the workers call");
+    return count_elements(*TFD_TRY(runtime::open_dataset(program, name,
+                                                         {.data_root = options.data_root,
+                                                          .make_engine = options.make_engine,
+                                                          .command_environment = options.command_environment})));
+  }
+  data::DatasetContext context;
+  context.directory = options.data_root;  // else as the program says
+  context.find_function = [&](const std::string& function, const data::ElementSpec&,
+                              const std::vector<std::string>& fields) { return stand_in(program, function, fields); };
+  return count_elements(*TFD_TRY(program::make_dataset(program, name, context)));
 }
 
 std::string dataset_of(const program::Program& program) {
@@ -59,7 +73,7 @@ int elements_of_step(std::int64_t step, std::int64_t elements, int replicas) {
 Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOptions& options) {
   if (!program.train || !program.train->epochs) return StepsOfEpochs{std::move(program)};
   const std::string dataset = dataset_of(program);
-  const auto count = count_elements(program, dataset, options.data_root);
+  const auto count = count_elements(program, dataset, options);
   if (!count)
     return fail(count.error().code,
                 "{}: train.epochs: can't count the elements of dataset '{}' here ({}): set train.steps", program.path,

@@ -183,6 +183,7 @@ Result<TrainSummary> follow_as_evaluator(const program::Program& program, const 
   replicas.data_root = options.data_root;
   replicas.make_engine = options.make_engine;
   replicas.command_environment = options.command_environment;
+  replicas.log = options.train.log;
   const auto runner = TFD_TRY(runtime::ReplicaRunner::make(program, replicas));
   const program::EvaluateDef& evaluate = *program.train->evaluate;
   FollowJob job;

@@ -15,6 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using function::DeviceProgram;
 
+constexpr std::size_t kMostReplicas = 16;  // that people are told of one by one
+
 std::int64_t bytes_of(const tensor::TensorSpec& spec) {
   return tensor::element_count(spec.shape) * static_cast<std::int64_t>(tensor::dtype_size(spec.dtype));
 }
@@ -50,7 +52,7 @@ class Explainer {
              {"devices", devices()},
              {"variables", variables()}};
     out["step"] = options_.why_on_host ? TFD_TRY(host_step()) : TFD_TRY(device_step());
-    out["reduce"] = reduce();
+    out["reduce"] = reduce(!options_.why_on_host && out["step"]["way"] == "fused");
     out["memory"] = memory(out["step"]);
     return out;
   }
@@ -104,18 +106,34 @@ class Explainer {
   Result<Json> device_step() {
     std::vector<variable::VariableState> states;
     for (const program::VariableDef& one : program_.variables) states.push_back({one.name, {}, {}, 0, 0});
-    layout_ = TFD_TRY(lay_out(program_, states, engine_->plugin().platform));
+    const std::string& platform = engine_->plugin().platform;
+    const int replicas = options_.devices.replicas();
+    const bool fuses = is_fused(options_.step, program_, replicas, platform);
+    layout_ = TFD_TRY(lay_out(program_, states, {platform, replicas, fuses}));
+    if (fuses) return fused_step(replicas);
     const auto compute = TFD_TRY(engine_->compile_for_each_device(layout_.computes.front().module));
     const auto update = TFD_TRY(engine_->compile_for_each_device(layout_.update), "the optimizer");
     return Json{{"function", step_.name},
                 {"module", step_.modules.front().name},
+                {"way", "threads"},
                 {"buffers", layout_.packs.size()},
                 {"compute", cost_of(*compute.front())},
                 {"update", cost_of(*update.front())}};
   }
 
+  Result<Json> fused_step(int replicas) const {
+    function::ProgramOptions all{.assignment = {}};
+    for (int i = 0; i < replicas; ++i) all.assignment.push_back({i});
+    const auto compiled = TFD_TRY(engine_->compile_program(layout_.fused.front().module, all));
+    return Json{{"function", step_.name},
+                {"module", step_.modules.front().name},
+                {"way", "fused"},
+                {"buffers", layout_.packs.size()},
+                {"step", cost_of(*compiled)}};
+  }
+
   /// What every replica's step moves for the others.
-  Json reduce() const {
+  Json reduce(bool is_fused) const {
     std::int64_t bytes = 0;
     for (const program::OutputBinding& output : step_.outputs) {
       const bool is_value = output.kind == program::OutputKind::kResult || output.kind == program::OutputKind::kMetric;
@@ -123,17 +141,23 @@ class Explainer {
       if (!is_value && variable != nullptr) bytes += bytes_of(variable->spec);
     }
     if (options_.devices.replicas() == 1) return Json{{"bytes_per_replica", 0}};
+    if (is_fused) return Json{{"bytes_per_replica", bytes}, {"where", "devices"}};
     return Json{{"bytes_per_replica", bytes}, {"where", "host"}, {"order", "replicas"}};
   }
 
-  /// The state, and what the larger of a step's two programs needs beside it.
+  /// The state, and what the largest of a step's programs needs beside it.
   Json memory(const Json& step) const {
     const auto need = static_cast<std::int64_t>(runtime::need_of(program_).total());
     const bool on_host = options_.why_on_host.has_value();
     std::int64_t beside = 0;
     if (step.contains("compute")) {
       const std::int64_t whole = memory_of(step["compute"], {"arguments", "results", "temporary"});
-      beside = on_host ? whole : std::max<std::int64_t>(whole - read_bytes(), 0);
+      beside = on_host ? whole : std::max<std::int64_t>(whole - read_bytes(layout_.computes.front().arguments), 0);
+    }
+    if (step.contains("step")) {  // the state is among its arguments, and what changes of it among its results
+      const std::int64_t whole = memory_of(step["step"], {"arguments", "results", "temporary"});
+      const std::int64_t in_place = 2 * (need - kept_bytes()) + read_bytes(layout_.fused.front().arguments);
+      beside = std::max<std::int64_t>(whole - in_place, 0) + input_bytes();
     }
     if (step.contains("update")) beside = std::max(beside, memory_of(step["update"], {"temporary"}) + changed_bytes());
     const std::int64_t each = (on_host ? 0 : need) + beside;
@@ -150,12 +174,25 @@ class Explainer {
     out["fits"] = all <= static_cast<std::int64_t>(options_.free_memory->count);
     return out;
   }
-  /// Of the state, what compute takes as arguments.
-  std::int64_t read_bytes() const {
+  /// Of the state, what is among these.
+  std::int64_t read_bytes(const std::vector<DeviceLayout::Argument>& arguments) const {
     std::int64_t bytes = 0;
-    if (layout_.computes.empty()) return 0;
-    for (const auto& argument : layout_.computes.front().arguments)
+    for (const auto& argument : arguments)
       if (argument.is_pack) bytes += bytes_of(layout_.packs[argument.index].spec);
+    return bytes;
+  }
+  /// What a fused step takes beside variables: the next one's are on the devices, too.
+  std::int64_t input_bytes() const {
+    std::int64_t bytes = 0;
+    for (const auto& argument : layout_.fused.front().arguments)
+      if (!argument.is_pack) bytes += bytes_of(step_.modules.front().signature.arguments[argument.index].spec);
+    return bytes;
+  }
+  /// Of the state, what the step doesn't change.
+  std::int64_t kept_bytes() const {
+    std::int64_t bytes = 0;
+    for (const Pack& pack : layout_.packs)
+      if (!pack.use.changes()) bytes += bytes_of(pack.spec);
     return bytes;
   }
   std::int64_t changed_bytes() const {
@@ -196,8 +233,10 @@ std::string format_explanation(const Json& plan) {
   const auto replicas = plan["replicas"].get<std::uint64_t>();
   std::string out = fmt::format("strategy   {}, {} in sync on {}\n", plan["strategy"].get<std::string>(),
                                 counted(replicas, "replica"), plan["platform"].get<std::string>());
-  for (std::size_t i = 0; i < plan["devices"].size(); ++i)
+  for (std::size_t i = 0; i < std::min(plan["devices"].size(), kMostReplicas); ++i)
     out += fmt::format("replica {:<2} {}\n", i, fmt::join(plan["devices"][i].get<std::vector<std::string>>(), ", "));
+  if (plan["devices"].size() > kMostReplicas)
+    out += fmt::format("… and {} more\n", plan["devices"].size() - kMostReplicas);
   out += fmt::format("variables  {}, {}, and {} that the optimizer keeps: on the {}{}\n",
                      variables["count"].get<std::uint64_t>(), bytes_text(variables["bytes"]),
                      bytes_text(variables["slot_bytes"]), variables["place"].get<std::string>(),
@@ -210,11 +249,13 @@ std::string format_explanation(const Json& plan) {
                      step.contains("buffers")
                          ? fmt::format(", variables in {}", counted(step["buffers"].get<std::uint64_t>(), "buffer"))
                          : "");
+  if (step.contains("step")) out += "  fused    " + cost_text(step["step"]) + "\n";
   if (step.contains("compute")) out += "  compute  " + cost_text(step["compute"]) + "\n";
   if (step.contains("update")) out += "  update   " + cost_text(step["update"]) + "\n";
   if (replicas > 1)
-    out += fmt::format("  reduce   {} of each replica, on the host, in their order\n",
-                       bytes_text(plan["reduce"]["bytes_per_replica"]));
+    out +=
+        fmt::format("  reduce   {} of each replica, on the {}\n", bytes_text(plan["reduce"]["bytes_per_replica"]),
+                    plan["reduce"]["where"] == "host" ? "host, in their order" : "devices, by one all_reduce a dtype");
   out += fmt::format("memory     {} on each device{}", bytes_text(memory["per_device"]),
                      memory["host"].get<std::int64_t>() > 0 ? ", " + bytes_text(memory["host"]) + " on the host" : "");
   if (memory.contains("fits"))

@@ -62,19 +62,10 @@ void PsSession::say(const std::string& line) const {
   if (options_.train.say) options_.train.say(line);
 }
 
-// For a moment first, so that a longer wait says for whom.
 Result<void> PsSession::connect() {
   if (servers_) return {};
-  const Deadline deadline = Deadline::after(options_.connect_timeout);
-  const auto try_until = [&](Deadline until) {
-    return runtime::ParameterServers::connect(program_.placement, client_options(), until);
-  };
-  auto connected = try_until(Deadline::after(kTalkAfter).earlier_of(deadline));
-  if (!connected && connected.error().code == Code::kDeadlineExceeded && !deadline.expired()) {
-    say(fmt::format("still connecting: {}", connected.error().message));
-    connected = try_until(deadline);
-  }
-  servers_ = TFD_TRY(std::move(connected));
+  servers_ = TFD_TRY(runtime::ParameterServers::connect(program_.placement, client_options(),
+                                                        Deadline::after(options_.connect_timeout)));
   host_ = make_remote_host(*servers_, program_.copies);
   return {};
 }
@@ -256,6 +247,7 @@ Result<runtime::ReplicaOptions> PsSession::replica_options() {
   out.make_engine = options_.make_engine;
   out.command_environment = options_.command_environment;
   out.look_up = [this](const auto& lookups) { return host().look_up(lookups); };
+  out.log = options_.train.log;
   return out;
 }
 

@@ -83,7 +83,9 @@ Result<Begun> PsDriver::begin(const Beginning& from) {
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
   step_ = TFD_TRY(session_.read_global_step());
   if (strategy_.is_local()) begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
-  return Begun{.step = step_, .joined = session_.adopted() || !strategy_.is_chief()};
+  // A chief that has begun anew is at that step, however far the others are while it compiles.
+  const bool has_joined = session_.adopted() || !strategy_.is_chief();
+  return Begun{.step = has_joined ? step_ : from.step, .joined = has_joined};
 }
 
 Result<void> PsDriver::begin_as_chief(const Beginning& from) {

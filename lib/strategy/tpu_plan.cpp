@@ -73,10 +73,14 @@ Result<TpuPlan> plan_tpu(const std::vector<std::string>& devices, const std::opt
     }
   }
   if (replicas.empty()) return fail(Code::kInvalidArgument, "the device assignment has no replica");
+  if (replicas.front().empty()) return fail(Code::kInvalidArgument, "the device assignment has replicas of no core");
   TpuPlan plan;
   for (const auto& replica : replicas) {
     auto& logical = plan.logical_devices.emplace_back();
-    for (const Core& core : replica) logical.push_back(core.name());
+    for (const Core& core : replica) {
+      logical.push_back(core.name());
+      plan.positions.push_back(core.task * cores_per_host + core.index);
+    }
     const std::string host = replica.front().host();
     auto fed = std::ranges::find(plan.input_workers, host, &decltype(plan.input_workers)::value_type::first);
     if (fed == plan.input_workers.end()) fed = plan.input_workers.insert(fed, {host, {}});

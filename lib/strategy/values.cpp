@@ -88,14 +88,21 @@ Result<Tensor> concatenate(std::span<const Tensor> values, std::int64_t axis) {
   return out;
 }
 
+bool is_same_object(const Tensor& a, const Tensor& b) {
+  return a.storage() == b.storage() && a.offset() == b.offset() && a.spec() == b.spec();
+}
+
 }  // namespace
 
-std::vector<DistributedValue> regroup(const std::vector<std::vector<Tensor>>& results) {
+std::vector<DistributedValue> regroup(const std::vector<std::vector<Tensor>>& results, std::size_t num_replicas) {
   std::vector<DistributedValue> out;
   for (std::size_t i = 0; !results.empty() && i < results.front().size(); ++i) {
     std::vector<Tensor> components;
     for (const auto& of_replica : results) components.push_back(of_replica[i]);
-    out.push_back(DistributedValue::per_replica(std::move(components)));
+    const bool is_one = components.size() == num_replicas && std::ranges::all_of(components, [&](const Tensor& one) {
+                          return is_same_object(one, components.front());
+                        });
+    out.push_back(is_one ? DistributedValue(components.front()) : DistributedValue::per_replica(std::move(components)));
   }
   return out;
 }
@@ -133,12 +140,12 @@ Result<Tensor> gather(const DistributedValue& value, std::int64_t axis) {
 
 std::vector<Tensor> local_results(const DistributedValue& value) { return value.components(); }
 
-std::vector<std::map<std::string, Tensor>> local_results(const std::map<std::string, DistributedValue>& values) {
+std::vector<std::vector<Tensor>> local_results(const std::vector<DistributedValue>& values) {
   std::size_t replicas = 1;
-  for (const auto& [name, value] : values) replicas = std::max(replicas, value.components().size());
-  std::vector<std::map<std::string, Tensor>> out(replicas);
+  for (const DistributedValue& value : values) replicas = std::max(replicas, value.components().size());
+  std::vector<std::vector<Tensor>> out(replicas);
   for (std::size_t replica = 0; replica < replicas; ++replica)
-    for (const auto& [name, value] : values) out[replica].emplace(name, value.on(replica));
+    for (const DistributedValue& value : values) out[replica].push_back(value.on(replica));
   return out;
 }
 

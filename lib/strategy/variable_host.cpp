@@ -11,9 +11,13 @@ namespace {
 constexpr Duration kStepTimeout = std::chrono::seconds(60);
 constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variables to move
 
-class LocalHost final : public VariableHost {
+class LocalHost final : public LocalVariables {
  public:
   explicit LocalHost(runtime::ReplicaCopies copies) : copies_(std::move(copies)) {}
+
+  Result<void> create(std::string name, tensor::Tensor value) override {
+    return store_.create(std::move(name), std::move(value));
+  }
 
   Result<void> make(const program::Program& program, const runtime::MakeEngine& make_engine) {
     TFD_TRY(runtime::check_memory(runtime::need_of(program), "here"));
@@ -104,6 +108,8 @@ Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& pr
   TFD_TRY(host->make(program, make_engine));
   return host;
 }
+
+std::unique_ptr<LocalVariables> make_local_variables() { return std::make_unique<LocalHost>(runtime::ReplicaCopies()); }
 
 std::unique_ptr<VariableHost> make_remote_host(runtime::ParameterServers& servers, runtime::ReplicaCopies copies) {
   return std::make_unique<RemoteHost>(servers, std::move(copies));

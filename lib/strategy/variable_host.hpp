@@ -30,6 +30,14 @@ class VariableHost {
   virtual Result<void> use_averages() = 0;
 };
 
+/// In this process, as many as one likes.
+class LocalVariables : public VariableHost {
+ public:
+  /// Errors of VariableStore::create().
+  virtual Result<void> create(std::string name, tensor::Tensor value) = 0;
+};
+std::unique_ptr<LocalVariables> make_local_variables();
+
 /// In this process, with their initial values.
 /// In an engine of its own where the program updates them by an optimizer of its own.
 Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,

@@ -49,7 +49,7 @@ class GroupUpdate final : public DeviceUpdate {
     return numbers == tensor::DType::kF32 ? scalars_as<float>(updates) : scalars_as<double>(updates);
   }
 
-  void write(Value& value, const Value& gradient, std::span<Value> slots,
+  void write(hlo::Builder&, Value& value, const Value& gradient, std::span<Value> slots,
              std::span<const Value> scalars) const override {
     const auto dtype = value.spec().dtype, numbers = number_dtype(dtype);
     Value w = convert(value, numbers);

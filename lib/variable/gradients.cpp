@@ -64,6 +64,13 @@ void clip_by_global_norm(std::span<Tensor> gradients, double norm) {
     });
 }
 
+void move_loss_scale(VariableState& scale, bool is_finite, std::int64_t growth_steps) {
+  if (growth_steps == 0 || (is_finite && ++scale.updates < growth_steps)) return;
+  const float now = scale.value.as<float>()[0];
+  scale.value = Tensor::scalar(tensor::DType::kF32, is_finite ? now * 2 : now / 2);
+  scale.updates = 0;
+}
+
 void unscale(Tensor& gradient, double scale) {
   rewrite(gradient, [=]<std::floating_point T>(T) {
     return [by = static_cast<T>(scale)](T g) { return formulas::unscaled(g, by); };

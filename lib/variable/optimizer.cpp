@@ -164,7 +164,8 @@ class RuleOptimizer final : public Optimizer {
     return {};
   }
 
-  std::shared_ptr<const DeviceUpdate> device_update_of(std::string_view variable) const override {
+  std::shared_ptr<const DeviceUpdate> device_update_of(std::string_view variable,
+                                                       const tensor::TensorSpec&) const override {
     const auto group = static_cast<std::size_t>(&group_of(variable) - s_.groups.data());
     return device_updates_[2 * group + (decays(variable) ? 1 : 0)];
   }

@@ -133,7 +133,16 @@ void ReplicatedVariable::apply(WriteOp op, std::size_t replica, const Tensor& va
 }
 
 void ReplicatedVariable::apply_to_all(WriteOp op, const Tensor& value) {
-  for (std::size_t i = 0; i < copies_.size(); ++i) apply(op, i, value);
+  const bool are_one = std::ranges::all_of(copies_, [&](const Tensor& copy) {
+    return copy.storage() == copies_[0].storage() && copy.offset() == copies_[0].offset();
+  });
+  if (!are_one) {
+    for (std::size_t i = 0; i < copies_.size(); ++i) apply(op, i, value);
+    return;
+  }
+  std::fill(copies_.begin() + 1, copies_.end(), Tensor());  // what is equal is changed once
+  apply(op, 0, value);
+  std::fill(copies_.begin() + 1, copies_.end(), copies_[0]);
 }
 
 Result<Tensor> ReplicatedVariable::read_across() const {

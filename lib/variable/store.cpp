@@ -52,14 +52,9 @@ tl::unexpected<Error> no_memory(const std::string& name, const tensor::TensorSpe
 }
 
 // Steps run at the same time use the same scale: what they tell of one that is no more is late, and changes nothing.
-// `updates` counts the finite steps since it moved.
 void move_scale(VariableState& scale, const Update& told, std::int64_t growth_steps) {
-  const float now = scale.value.as<float>()[0];
-  if (growth_steps == 0 || told.value.as<float>()[0] != now) return;
-  const bool finite = told.kind == UpdateKind::kFiniteScale;
-  if (finite && ++scale.updates < growth_steps) return;
-  scale.value = Tensor::scalar(DType::kF32, finite ? now * 2 : now / 2);
-  scale.updates = 0;
+  if (told.value.as<float>()[0] != scale.value.as<float>()[0]) return;
+  move_loss_scale(scale, told.kind == UpdateKind::kFiniteScale, growth_steps);
 }
 
 // Checked before: can't fail but for lack of memory, or within an optimizer of one's own, which ends a training.

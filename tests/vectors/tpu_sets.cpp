@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numeric>
+#include <set>
 
 #include "sets.hpp"
 #include "tfd/hlo/sharding.hpp"
+#include "tfd/strategy/strategy.hpp"
 #include "tfd/strategy/topology.hpp"
-#include "tfd/strategy/tpu_plan.hpp"
 
 namespace tfd::vectors {
 namespace {
@@ -137,13 +138,23 @@ void run_tpu_strategy(const Json& input, const Json& expected, Report& report) {
   }
   const auto plan = strategy::plan_tpu(input.at("devices"), assignment);
   if (!plan) return report.compare(expected, error_record(plan.error()), "case");
+  int num_replicas = plan->num_replicas_in_sync();
+  auto worker_devices = plan->worker_devices();
+  if (std::set<int>(plan->positions.begin(), plan->positions.end()).size() == plan->positions.size()) {  // of one host
+    function::DeviceChoice choice{.positions = plan->positions};
+    choice.logical_devices = static_cast<int>(plan->logical_devices.front().size());
+    const auto on = strategy::Strategy::make({.kind = &strategy::kTpuKind, .devices = choice, .tpu = *plan});
+    if (!on) return report.compare(expected, error_record(on.error()), "case");
+    num_replicas = (*on)->num_replicas_in_sync();
+    worker_devices = (*on)->worker_devices().value();
+  }
   Json workers = Json::array();
   for (const auto& [host, devices] : plan->input_workers) workers.push_back({host, devices});
   report.compare(expected,
-                 Json{{"num_replicas_in_sync", plan->num_replicas_in_sync()},
+                 Json{{"num_replicas_in_sync", num_replicas},
                       {"num_hosts", plan->num_hosts},
                       {"num_replicas_per_host", plan->num_replicas_per_host},
-                      {"worker_devices", plan->worker_devices()},
+                      {"worker_devices", worker_devices},
                       {"logical_devices_by_replica", plan->logical_devices},
                       {"input_workers", workers},
                       {"host_device", plan->host_device()},

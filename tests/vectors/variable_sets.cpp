@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sets.hpp"
+#include "tfd/strategy/strategy.hpp"
 #include "tfd/tensor/json.hpp"
 #include "tfd/variable/partitioner.hpp"
 #include "tfd/variable/placement.hpp"
@@ -138,36 +139,53 @@ Json json_of(const Tensor& value) {
   return out;
 }
 
-Json read_json(const variable::ReplicatedVariable& v) {
-  const auto read = v.read_across();
+Json read_json(const strategy::DistributedVariable& v) {
+  const auto read = v.read();
   return read ? json_of(*read) : error_record(read.error());
 }
 
-Json run_op(const Json& op, DType dtype, variable::ReplicatedVariable& v) {
+Result<void> write(strategy::DistributedVariable& v, WriteOp op, const Tensor& value) {
+  return op == WriteOp::kAssign ? v.assign(value) : op == WriteOp::kAdd ? v.assign_add(value) : v.assign_sub(value);
+}
+
+/// On every replica, values[i] on replica i.
+Result<void> write_in_replicas(strategy::Strategy& on, strategy::DistributedVariable& v, WriteOp op,
+                               const std::vector<Tensor>& values) {
+  const auto each = [&](strategy::ReplicaContext& replica, const std::vector<Tensor>&) -> Result<std::vector<Tensor>> {
+    TFD_TRY(write(v, op, values[static_cast<std::size_t>(replica.replica_id_in_sync_group())]));
+    return std::vector<Tensor>{};
+  };
+  TFD_TRY(on.run(each));
+  return {};
+}
+
+Json run_op(const Json& op, DType dtype, strategy::Strategy& on, strategy::DistributedVariable& v) {
   const std::string context = op.at(0), name = op.at(1);
   static const std::map<std::string, WriteOp> kWrites{
       {"assign", WriteOp::kAssign}, {"assign_add", WriteOp::kAdd}, {"assign_sub", WriteOp::kSubtract}};
-  const WriteOp write = kWrites.at(name);
+  const WriteOp kind = kWrites.at(name);
   Result<void> done;
   if (context == "replica") {
     std::vector<Tensor> values;
     for (const Json& value : op.at(2)) values.push_back(tensor_of(value, dtype));
-    done = v.write(write, values);
+    done = write_in_replicas(on, v, kind, values);
   } else if (context == "replica_same") {
-    done = v.write_same(write, tensor_of(op.at(2), dtype));
+    const std::vector<Tensor> same(static_cast<std::size_t>(on.num_replicas_in_sync()), tensor_of(op.at(2), dtype));
+    done = write_in_replicas(on, v, kind, same);
   } else if (context != "cross") {
     throw std::runtime_error("nobody knows the context " + context);
   } else {
-    done = v.write_across(write, tensor_of(op.at(2), dtype));
+    done = write(v, kind, tensor_of(op.at(2), dtype));
     // TensorFlow's assign returns the variable, and reading that is part of the call.
-    if (done && !v.read_across()) done = tl::unexpected<Error>(v.read_across().error());
+    if (done && !v.read()) done = tl::unexpected<Error>(v.read().error());
   }
   Json out{{"op", op}};
   if (done)
     out["result"] = "ok";
   else
     out.update(error_record(done.error()));
-  for (const Tensor& copy : v.copies()) out["copies"].push_back(json_of(copy));
+  const strategy::DistributedValue copies = v.copies().value();
+  for (const Tensor& copy : copies.components()) out["copies"].push_back(json_of(copy));
   out["cross_replica_read"] = read_json(v);
   return out;
 }
@@ -181,22 +199,26 @@ std::string upper(std::string_view name) {
 void run_variables(const Json& input, const Json& expected, Report& report) {
   check_keys(input, {"replicas", "initial", "dtype", "synchronization", "aggregation", "trainable", "ops"});
   const DType dtype = tensor::parse_dtype(input.at("dtype").get<std::string>()).value();
-  const auto kind =
-      variable::resolve_kind(dtype, variable::parse_synchronization(input.value("synchronization", "AUTO")).value(),
-                             variable::parse_aggregation(input.value("aggregation", "NONE")).value(),
-                             optional_member<bool>(input, "trainable"));
-  if (!kind) return report.compare(expected, error_record(kind.error(), "create"), "case");
   const int replicas = input.at("replicas");
-  variable::ReplicatedVariable v(*kind, tensor_of(input.at("initial"), dtype), replicas);
-  const bool on_read = kind->synchronization == variable::Synchronization::kOnRead;
+  const auto on =
+      strategy::Strategy::make({.kind = &strategy::kMirroredKind, .devices = function::first_devices(replicas)})
+          .value();
+  const auto made = on->create_variable(
+      "v", tensor_of(input.at("initial"), dtype),
+      {.synchronization = variable::parse_synchronization(input.value("synchronization", "AUTO")).value(),
+       .aggregation = variable::parse_aggregation(input.value("aggregation", "NONE")).value(),
+       .trainable = optional_member<bool>(input, "trainable")});
+  if (!made) return report.compare(expected, error_record(made.error(), "create"), "case");
+  strategy::DistributedVariable& v = **made;
+  const bool on_read = v.kind().synchronization == variable::Synchronization::kOnRead;
   Json out{{"type", on_read ? "SyncOnReadVariable" : "MirroredVariable"},
-           {"synchronization", upper(name_of(kind->synchronization))},
-           {"aggregation", upper(name_of(kind->aggregation))},
-           {"trainable", kind->trainable},
+           {"synchronization", upper(name_of(v.kind().synchronization))},
+           {"aggregation", upper(name_of(v.kind().aggregation))},
+           {"trainable", v.kind().trainable},
            {"names", Json::array()},
            {"trace", Json::array()}};
-  for (int i = 0; i < replicas; ++i) out["names"].push_back(i == 0 ? "v:0" : fmt::format("v/replica_{}:0", i));
-  for (const Json& op : input.at("ops")) out["trace"].push_back(run_op(op, dtype, v));
+  for (const std::string& name : v.copy_names()) out["names"].push_back(name + ":0");
+  for (const Json& op : input.at("ops")) out["trace"].push_back(run_op(op, dtype, *on, v));
   report.compare(expected, out, "case");
 }
 

@@ -3,17 +3,33 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/function/topology.hpp"
 
 namespace tfd::run {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // of a file with an assignment
 
+/// "v4:2x2x4" is one, "2x2x1x2" is a mesh.
+bool is_name(std::string_view topology) { return topology.find_first_not_of("0123456789x,") != std::string_view::npos; }
+
 Result<strategy::Topology> find_topology(const TpuOptions& options, const Environment& env) {
+  if (is_name(options.topology)) {
+    if (!options.plans)
+      return fail(Code::kUsage, "--topology {}: a system that isn't here takes --explain", printable(options.topology));
+    auto devices = function::list_topology_devices(TFD_TRY(function::find_plugin(env)), options.topology);
+    if (!devices && devices.error().code == Code::kUnimplemented)
+      return fail(Code::kFailedPrecondition,
+                  "--topology {}: {}\nhint: TFD_PJRT_PLUGIN names a plug-in that compiles for it, such as libtpu.so",
+                  options.topology, devices.error().message);
+    if (!devices) return fail(std::move(devices).error().within("--topology " + printable(options.topology)));
+    return strategy::topology_of(*devices);
+  }
   if (!options.topology.empty()) {
     auto topology = [&]() -> Result<strategy::Topology> {
       return strategy::Topology::full(TFD_TRY(strategy::parse_mesh_shape(options.topology)));
@@ -65,35 +81,45 @@ Result<strategy::DeviceAssignment> find_assignment(const TpuOptions& options, st
   return strategy::DeviceAssignment::build(std::move(topology), computation);
 }
 
+/// As TensorFlow lists them.
+Result<std::vector<std::string>> names_of_devices(const strategy::Topology& topology) {
+  std::vector<std::string> names;
+  for (const auto& task : topology.device_coordinates())
+    for (const strategy::Coordinates& at : task) names.push_back(TFD_TRY(topology.tpu_device(at)));
+  return names;
+}
+
+/// On CPU devices that stand for cores, too, a core is one replica's.
+Result<void> check_cores(const strategy::DeviceAssignment& assignment) {
+  std::set<strategy::Coordinates> seen;
+  for (const auto& replica : assignment.core_assignment())
+    for (const strategy::Coordinates& core : replica)
+      if (!seen.insert(core).second)
+        return fail(Code::kInvalidArgument, "the device assignment has the core [{}] twice", fmt::join(core, ", "));
+  return {};
+}
+
 }  // namespace
 
-Result<function::DeviceChoice> choose_tpu_devices(const TpuOptions& options, const Environment& env) {
+Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environment& env) {
   if (!options.assignment.empty() && (!options.computation_shape.empty() || options.num_replicas > 0))
     return fail(Code::kUsage, "--device-assignment says what --computation-shape and --num-replicas would");
   auto topology = TFD_TRY(find_topology(options, env));
-  if (topology.num_tasks() != 1)
+  const bool is_named = is_name(options.topology);
+  if (topology.num_tasks() != 1 && !is_named)
     return fail(Code::kUnimplemented, "a TPU system of {} hosts: only those of one host are there yet",
                 topology.num_tasks());
+  const auto devices = TFD_TRY(names_of_devices(topology));
   const bool takes_all = options.assignment.empty() && options.computation_shape.empty() && options.num_replicas == 0;
-  if (takes_all) {
-    auto all = function::first_devices(topology.num_devices_per_task());
-    all.spmd = options.spmd;
-    return all;
-  }
-  const auto assignment = TFD_TRY(find_assignment(options, std::move(topology)));
-  function::DeviceChoice choice;
-  choice.spmd = options.spmd;
-  choice.logical_devices = std::max(assignment.num_cores_per_replica(), 1);
-  for (int replica = 0; replica < assignment.num_replicas(); ++replica)
-    for (int core = 0; core < assignment.num_cores_per_replica(); ++core) {
-      const int ordinal = TFD_TRY(assignment.ordinal(replica, core));
-      if (std::ranges::find(choice.positions, ordinal) != choice.positions.end())
-        return fail(Code::kInvalidArgument, "the device assignment has the core [{}] twice",
-                    fmt::join(assignment.coordinates(replica, core), ", "));
-      choice.positions.push_back(ordinal);
-    }
-  if (choice.positions.empty()) return fail(Code::kInvalidArgument, "the device assignment has no replica");
-  return choice;
+  std::optional<strategy::DeviceAssignment> assignment;
+  if (!takes_all) assignment = TFD_TRY(find_assignment(options, std::move(topology)));
+  if (assignment) TFD_TRY(check_cores(*assignment));
+  TpuDevices out{TFD_TRY(strategy::plan_tpu(devices, assignment)), {}};
+  out.choice.positions = out.plan.positions;
+  if (is_named) out.choice.topology = options.topology;
+  out.choice.logical_devices = static_cast<int>(out.plan.logical_devices.front().size());
+  out.choice.spmd = options.spmd;
+  return out;
 }
 
 }  // namespace tfd::run

@@ -8,25 +8,30 @@
 
 #include "tfd/base/environment.hpp"
 #include "tfd/function/devices.hpp"
-#include "tfd/strategy/topology.hpp"
+#include "tfd/strategy/tpu_plan.hpp"
 
 namespace tfd::run {
 
 /// As options have them.
 struct TpuOptions {
-  std::string topology;           // "2x2x1x2"; empty: the plug-in's
+  std::string topology;           // "2x2x1x2", or a name, "v4:2x2x4"; empty: the plug-in's
   std::string computation_shape;  // "1,1,1,2"; empty: one core
   std::string assignment;         // a file; empty: by the shape
   std::int64_t num_replicas = 0;  // 0: not said: one for each core, or, with a shape, one
   bool spmd = false;              // functions are partitioned over the cores of a replica
+  bool plans = false;             // nothing is run: the topology may be a name, and of several hosts
 
   bool empty() const {
     return topology.empty() && computation_shape.empty() && assignment.empty() && num_replicas == 0 && !spmd;
   }
 };
 
-/// The cores of each replica, one replica after the other. kUsage: options that exclude each other, or no mesh;
+struct TpuDevices {
+  strategy::TpuPlan plan;
+  function::DeviceChoice choice;  // the plan's devices, one replica after the other
+};
+/// Those of a named system go by their positions in it. kUsage: options that exclude each other, or no mesh;
 /// kInvalidArgument: what doesn't fit into it.
-Result<function::DeviceChoice> choose_tpu_devices(const TpuOptions& options, const Environment& env);
+Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environment& env);
 
 }  // namespace tfd::run

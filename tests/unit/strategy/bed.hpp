@@ -113,6 +113,7 @@ class Bed {
   }
 
   std::function<void(const json&)> on_event = {};
+  std::function<void(const std::string& task)> before_engine = {};  // is made, once the variables are there
   std::int64_t epoch_elements = 0;
   bool keep_servers = true;
   Duration connect_timeout = std::chrono::seconds(20);  // of who trains from now on
@@ -135,7 +136,8 @@ class Bed {
                                   std::shared_ptr<Interrupts> interrupts) {
     PsTrainingOptions options;
     options.make_endpoint = endpoints();
-    options.make_engine = [this, replicas]() -> Result<std::shared_ptr<function::Engine>> {
+    options.make_engine = [this, replicas, task = strategy.task_name()]() -> Result<std::shared_ptr<function::Engine>> {
+      if (before_engine) before_engine(task);
       return std::make_shared<kit::FakeEngine>(parts_.bodies, replicas);
     };
     options.connect_timeout = connect_timeout;

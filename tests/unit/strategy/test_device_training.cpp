@@ -21,7 +21,7 @@ using tensor::Tensor;
 /// y = x w + b + h, loss = mean of y * y; beside that it counts its steps, and keeps a statistic of y.
 constexpr const char* kStep =
     R"(module @jit_step attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%w: tensor<3x2xf32>, %b: tensor<2xf32>, %h: tensor<2xbf16>, %x: tensor<4x3xf32>)
+  func.func public @main(%w: tensor<3x2xf32>, %b: tensor<2xf32>, %h: tensor<2xbf16>, %x: tensor<4x3xf32>, %old: tensor<2xf32>)
       -> (tensor<f32>, tensor<3x2xf32>, tensor<2xf32>, tensor<2xbf16>, tensor<i32>, tensor<2xf32>) {
     %wide = stablehlo.convert %h : (tensor<2xbf16>) -> tensor<2xf32>
     %sum = stablehlo.add %b, %wide : tensor<2xf32>
@@ -39,7 +39,10 @@ constexpr const char* kStep =
     %gb = stablehlo.reduce(%dy init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<2xf32>
     %gh = stablehlo.convert %gb : (tensor<2xf32>) -> tensor<2xbf16>
     %one = stablehlo.constant dense<1> : tensor<i32>
-    %mean = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<2xf32>
+    %now = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<2xf32>
+    %half = stablehlo.constant dense<0.5> : tensor<2xf32>
+    %kept = stablehlo.multiply %old, %half : tensor<2xf32>
+    %mean = stablehlo.add %kept, %now : tensor<2xf32>
     return %loss, %gw, %gb, %gh, %one, %mean : tensor<f32>, tensor<3x2xf32>, tensor<2xf32>, tensor<2xbf16>, tensor<i32>, tensor<2xf32>
   }
   func.func private @_rows(%row: tensor<2xf32>) -> tensor<4x2xf32> {
@@ -57,16 +60,79 @@ constexpr const char* kProgram = R"({"v": 1,
   "datasets": {"d": [{"tensor_slices": {"fields": {"x": {"dtype": "f32", "shape": [8, 3], "data":
       [[1,2,0.5],[0,1,1],[-1,0.25,2],[1,1,1],[0.5,0.5,-2],[2,0,0],[0,-1,0],[0.125,3,1]]}}}}, {"repeat": {}}, {"batch": {"size": 4}}]},
   "functions": {"step": {"module": "step.mlir",
-    "inputs": [{"variable": "w"}, {"variable": "b"}, {"variable": "h"}, {"dataset": "d", "field": "x"}],
+    "inputs": [{"variable": "w"}, {"variable": "b"}, {"variable": "h"}, {"dataset": "d", "field": "x"}, {"variable": "mean"}],
     "outputs": [{"metric": "loss"}, {"gradient": "w"}, {"gradient": "b"}, {"gradient": "h"}, {"assign_add": "n"}, {"assign": "mean"}]}},
   "train": {"function": "step", "steps": 9, "checkpoint": {"dir": "ck"}}})";
+
+/// An optimizer of one's own: momentum, with a rate that falls with the step.
+std::string own_text(const std::string& shape, const std::string& dtype) {
+  const std::string whole = "tensor<" + shape + "x" + dtype + ">", one = "tensor<" + dtype + ">";
+  return "module @own {\n  func.func public @main(%w: " + whole + ", %g: " + whole + ", %v: " + whole +
+         ", %rate: tensor<f32>, %step: tensor<i32>) -> (" + whole + ", " + whole +
+         ") {\n"
+         "    %r0 = stablehlo.convert %rate : (tensor<f32>) -> " +
+         one +
+         "\n"
+         "    %s0 = stablehlo.convert %step : (tensor<i32>) -> " +
+         one +
+         "\n"
+         "    %one = stablehlo.constant dense<1.0> : " +
+         one +
+         "\n"
+         "    %s1 = stablehlo.add %s0, %one : " +
+         one +
+         "\n"
+         "    %r1 = stablehlo.divide %r0, %s1 : " +
+         one +
+         "\n"
+         "    %r = stablehlo.broadcast_in_dim %r1, dims = [] : (" +
+         one + ") -> " + whole +
+         "\n"
+         "    %now = stablehlo.multiply %g, %r : " +
+         whole +
+         "\n"
+         "    %v1 = stablehlo.add %v, %now : " +
+         whole +
+         "\n"
+         "    %w1 = stablehlo.subtract %w, %v1 : " +
+         whole +
+         "\n"
+         "    return %w1, %v1 : " +
+         whole + ", " + whole + "\n  }\n}\n";
+}
+
+/// "step2.mlir": for a batch of 2 rows instead of 4. "scaled.mlir": with one more argument, a loss scale.
+std::string step_text(const std::string& path) {
+  if (path.find("own_w") != std::string::npos) return own_text("3x2", "f32");
+  if (path.find("own_b") != std::string::npos) return own_text("2", "f32");
+  if (path.find("own_h") != std::string::npos) return own_text("2", "bf16");
+  std::string text = kStep;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  };
+  if (const char rows = path[path.find(".mlir") - 1]; rows == '2' || rows == '3') {
+    replace("tensor<4x", fmt::format("tensor<{}x", rows));
+    replace("dense<8.0>", fmt::format("dense<{}.0>", (rows - '0') * 2));
+    replace("dense<0.25>", fmt::format("dense<{}>", 1.0 / (rows - '0')));
+  }
+  if (path.find("scaled") != std::string::npos) {
+    replace("%old: tensor<2xf32>)", "%old: tensor<2xf32>, %scale: tensor<f32>)");
+    replace("%dy = stablehlo.multiply %y, %quarter : tensor<4x2xf32>",
+            "%scales = stablehlo.broadcast_in_dim %scale, dims = [] : (tensor<f32>) -> tensor<4x2xf32>\n"
+            "    %unscaled = stablehlo.multiply %y, %quarter : tensor<4x2xf32>\n"
+            "    %dy = stablehlo.multiply %unscaled, %scales : tensor<4x2xf32>");
+  }
+  return text;
+}
 
 program::Program program_of(const std::string& directory, std::vector<std::string> overrides) {
   program::ProgramOptions options;
   overrides.push_back("train.checkpoint.dir=\"" + directory + "\"");
   options.overrides = std::move(overrides);
   auto program = program::parse_program(
-      kProgram, "p.json", directory, [](const std::string&) -> Result<std::string> { return kStep; }, options);
+      kProgram, "p.json", directory, [](const std::string& path) -> Result<std::string> { return step_text(path); },
+      options);
   REQUIRE_MESSAGE(program, (program ? "" : program.error().message));
   return *program;
 }
@@ -88,10 +154,12 @@ NamedState saved(const Result<TrainSummary>& summary) {
   return state;
 }
 
-NamedState on_devices(const std::string& directory, int replicas, std::vector<std::string> overrides = {}) {
+NamedState on_devices(const std::string& directory, int replicas, std::vector<std::string> overrides = {},
+                      StepWay step = StepWay::kAuto) {
   const auto program = program_of(directory, std::move(overrides));
-  CHECK(why_not_on_devices(program, replicas).value_or("") == "");
-  return saved(train_on_devices(program, {.make_engine = engine_maker(replicas), .replicas = replicas}));
+  CHECK(why_not_on_devices(program).value_or("") == "");
+  if (step == StepWay::kFused) CHECK(why_not_fused(program, replicas).value_or("") == "");
+  return saved(train_on_devices(program, {.make_engine = engine_maker(replicas), .replicas = replicas, .step = step}));
 }
 
 NamedState on_host(const std::string& directory, int replicas, std::vector<std::string> overrides = {}) {
@@ -146,6 +214,8 @@ constexpr const char* kOptimizers[] = {
     R"({"lion": {"learning_rate": 0.01}})",
     R"({"adam": {"learning_rate": 0.01, "gradient_accumulation_steps": 4}})",
     R"({"sgd": {"learning_rate": 0.1, "momentum": 0.5, "gradient_accumulation_steps": 2, "use_ema": true, "ema_momentum": 0.5}})",
+    R"({"adam": {"learning_rate": 0.01, "gradient_accumulation_steps": 2, "global_clipnorm": 0.3}})",
+    R"({"sgd": {"learning_rate": 0.1, "gradient_accumulation_steps": 4, "clipnorm": 0.3}})",
     R"({"adam": {"learning_rate": 0.01, "on_nonfinite": "stop"}})",
     R"({"adam": {"learning_rate": 0.01, "use_ema": true, "ema_momentum": 0.8, "ema_overwrite_frequency": 4}})"};
 
@@ -154,9 +224,122 @@ TEST_CASE("device training: every optimizer gives what it gives on the host, wit
     for (const int replicas : {1, 3}) {
       CAPTURE(optimizer);
       CAPTURE(replicas);
-      const tfd::test::TemporaryDirectory devices, host;
+      const tfd::test::TemporaryDirectory threads, fused, host;
       const std::vector<std::string> overrides{std::string("optimizer=") + optimizer};
-      check_same(on_devices(devices.path(), replicas, overrides), on_host(host.path(), replicas, overrides));
+      const auto expected = on_host(host.path(), replicas, overrides);
+      check_same(on_devices(threads.path(), replicas, overrides, StepWay::kThreads), expected);
+      check_same(on_devices(fused.path(), replicas, overrides, StepWay::kFused), expected);
+    }
+}
+
+TEST_CASE("device training: what replicas assign is one value by the variable's aggregation, whatever the way") {
+  const std::vector<std::string> kinds[] = {
+      {"variables.mean.aggregation=mean", "variables.n.aggregation=only_first_replica"},
+      {"variables.mean.aggregation=sum"},
+      {"variables.mean.aggregation=only_first_replica"},
+      {"variables.mean.aggregation=mean", R"(functions.step.outputs[1].reduce="sum")",
+       R"(functions.step.outputs[5]={"assign_sub": "mean"})"}};
+  for (const auto& overrides : kinds) {
+    const tfd::test::TemporaryDirectory threads, fused, host;
+    const auto expected = on_host(host.path(), 2, overrides);
+    check_same(on_devices(threads.path(), 2, overrides, StepWay::kThreads), expected);
+    check_same(on_devices(fused.path(), 2, overrides, StepWay::kFused), expected);
+  }
+}
+
+const std::string kMomentum = R"(optimizer={"sgd": {"learning_rate": 0.1, "momentum": 0.9}})";
+
+// Ten elements for three replicas: the last step has one. It isn't fused, in the same buffers.
+TEST_CASE("device training: a step that not all replicas have data for is right, too") {
+  const std::vector<std::string> overrides{kMomentum, R"(datasets.d[1]={"repeat": 5})", "train.steps=4"};
+  const tfd::test::TemporaryDirectory threads, fused, host;
+  const auto expected = on_host(host.path(), 3, overrides);
+  check_same(on_devices(threads.path(), 3, overrides, StepWay::kThreads), expected);
+  check_same(on_devices(fused.path(), 3, overrides, StepWay::kFused), expected);
+}
+
+// Modules of 4, 3 and 2 rows: 3 and 3, and at the end 2 and 2; or 4 and 3, and at the end 2 and 2.
+TEST_CASE("device training: replicas with other rows weigh as much as they have, whatever the way") {
+  for (const auto& [size, repeat, steps] : {std::tuple(6, 2, 3), std::tuple(7, 4, 5)}) {
+    CAPTURE(size);
+    const std::vector<std::string> overrides{kMomentum,
+                                             R"(functions.step.module=["step.mlir", "step3.mlir", "step2.mlir"])",
+                                             fmt::format(R"(datasets.d[1]={{"repeat": {}}})", repeat),
+                                             fmt::format(R"(datasets.d[2]={{"batch": {}}})", size),
+                                             R"(train.replicas="split")",
+                                             fmt::format("train.steps={}", steps)};
+    const tfd::test::TemporaryDirectory threads, fused, host;
+    const auto expected = on_host(host.path(), 2, overrides);
+    check_same(on_devices(threads.path(), 2, overrides, StepWay::kThreads), expected);
+    check_same(on_devices(fused.path(), 2, overrides, StepWay::kFused), expected);
+  }
+}
+
+// Of ten elements the last step's one is for the first replica: the others keep what they have.
+TEST_CASE("device training: variables that each replica has its own value of") {
+  const std::vector<std::string> kinds[] = {
+      {"variables.mean.aggregation=mean", "variables.n.aggregation=sum"},
+      {"variables.mean.aggregation=sum", "variables.n.aggregation=only_first_replica"},
+      {"variables.mean.aggregation=only_first_replica", R"(functions.step.outputs[4]={"assign_sub": "n"})"}};
+  for (std::vector<std::string> overrides : kinds) {
+    for (const char* more : {"variables.mean.synchronization=on_read", "variables.n.synchronization=on_read",
+                             R"(datasets.d[1]={"repeat": 5})", "train.steps=4"})
+      overrides.emplace_back(more);
+    const tfd::test::TemporaryDirectory threads, fused, host;
+    const auto expected = on_host(host.path(), 3, overrides);
+    check_same(on_devices(threads.path(), 3, overrides, StepWay::kThreads), expected);
+    check_same(on_devices(fused.path(), 3, overrides, StepWay::kFused), expected);
+    // And on from there.
+    overrides.insert(overrides.end(), {R"(datasets.d[1]={"repeat": 8})", "train.steps=6"});
+    const auto later = on_host(host.path(), 3, overrides);
+    check_same(on_devices(threads.path(), 3, overrides, StepWay::kThreads), later);
+    check_same(on_devices(fused.path(), 3, overrides, StepWay::kFused), later);
+  }
+}
+
+// One of three elements has no finite gradients.
+TEST_CASE("device training: gradients of a scaled loss, and a scale that moves") {
+  for (const char* optimizer :
+       {R"({"sgd": {"learning_rate": 0.1, "loss_scale": 1024, "clipnorm": 0.5, "on_nonfinite": "skip"}})",
+        R"({"adam": {"learning_rate": 0.1, "loss_scale": {"initial": 4, "growth_steps": 2}}})",
+        R"({"adam": {"learning_rate": 0.1, "on_nonfinite": "skip", "gradient_accumulation_steps": 2}})"})
+    for (const int replicas : {1, 2}) {
+      CAPTURE(optimizer);
+      CAPTURE(replicas);
+      std::vector<std::string> overrides{
+          std::string("optimizer=") + optimizer,
+          R"(datasets.d[0]={"tensor_slices": {"fields": {"x": {"dtype": "f32", "shape": [12, 3], "data":
+             [[1,2,0.5],[0,1,1],[-1,0.25,2],[1,1,1],[0.5,0.5,-2],[2,0,0],[0,-1,0],[0.125,3,1],[1,1,0],[0,1,0],[1,"NaN",1],[1,0,1]]}}}})",
+          R"(functions.step.module="scaled.mlir")",
+          R"(functions.step.inputs=[{"variable": "w"}, {"variable": "b"}, {"variable": "h"}, {"dataset": "d", "field": "x"},
+             {"variable": "mean"}, "loss_scale"])"};
+      const tfd::test::TemporaryDirectory threads, fused, host;
+      for (const char* steps : {"train.steps=9", "train.steps=12"}) {  // and on from the checkpoint
+        overrides.emplace_back(steps);
+        const auto expected = on_host(host.path(), replicas, overrides);
+        check_same(on_devices(threads.path(), replicas, overrides, StepWay::kThreads), expected);
+        check_same(on_devices(fused.path(), replicas, overrides, StepWay::kFused), expected);
+        const auto scale = std::ranges::find(expected, "optimizer/.loss_scale", &std::pair<std::string, Tensor>::first);
+        CHECK((scale == expected.end()) == (overrides.front().find("1024") != std::string::npos));
+      }
+    }
+}
+
+TEST_CASE("device training: an optimizer of one's own is a part of the update") {
+  for (const char* more : {"", R"(, "clipnorm": 0.3)", R"(, "global_clipnorm": 0.3, "on_nonfinite": "stop")"})
+    for (const int replicas : {1, 2}) {
+      CAPTURE(more);
+      CAPTURE(replicas);
+      const std::vector<std::string> overrides{
+          R"(optimizer={"module": ["own_w.mlir", "own_b.mlir", "own_h.mlir"], "learning_rate": {"exponential_decay":
+             {"initial_learning_rate": 0.1, "decay_steps": 4, "decay_rate": 0.5}},
+             "inputs": ["variable", "gradient", {"slot": "velocity", "initial": 0.01}, "learning_rate", "step"],
+             "outputs": ["variable", {"slot": "velocity"}])" +
+          std::string(more) + "}"};
+      const tfd::test::TemporaryDirectory threads, fused, host;
+      const auto expected = on_host(host.path(), replicas, overrides);
+      check_same(on_devices(threads.path(), replicas, overrides, StepWay::kThreads), expected);
+      check_same(on_devices(fused.path(), replicas, overrides, StepWay::kFused), expected);
     }
 }
 
@@ -172,12 +355,51 @@ TEST_CASE("device training: it goes on from a checkpoint as if it had not ended,
   check_same(on_devices(host.path(), 1, whole), expected);
 }
 
+// Fused, the inputs of the next step are taken while this one is under way: of it nothing may be lost or seen.
+TEST_CASE("device training: where it was interrupted it goes on, and its steps are told in their order") {
+  const std::vector<std::string> adam{R"(optimizer={"adam": {"learning_rate": 0.01}})", "train.log_every=1"};
+  for (const StepWay way : {StepWay::kThreads, StepWay::kFused})
+    for (const int replicas : {1, 2}) {
+      std::vector<std::string> overrides = adam;
+      if (replicas == 2)  // three elements, so that two are never the same again at once
+        overrides.emplace_back(
+            R"(datasets.d=[{"tensor_slices": {"fields": {"x": {"dtype": "f32", "shape": [12, 3], "data":
+            [[1,2,0.5],[0,1,1],[-1,0.25,2],[1,1,1],[0.5,0.5,-2],[2,0,0],[0,-1,0],[0.125,3,1],[1,1,0],[0,1,0],[1,1,1],[1,0,1]]}}}},
+            {"repeat": {}}, {"batch": 4}])");
+      const tfd::test::TemporaryDirectory once, twice;
+      const auto expected = on_devices(once.path(), replicas, overrides, way);
+      std::string events;
+      DeviceTrainingOptions options{.make_engine = engine_maker(replicas), .replicas = replicas, .step = way};
+      options.train.interrupts = std::make_shared<Interrupts>();
+      options.train.write_event = [&](std::string_view line) -> Result<void> {
+        events += line;
+        if (line.find(R"("event":"step","task":"local","step":5,)") != std::string_view::npos)
+          options.train.interrupts->ask_stop();
+        return {};
+      };
+      const auto program = program_of(twice.path(), overrides);
+      const auto interrupted = train_on_devices(program, options);
+      REQUIRE(interrupted);
+      CHECK(interrupted->reason == "interrupted");
+      CHECK(interrupted->step < 9);
+      std::size_t at = 0;
+      for (std::int64_t step = 1; step <= interrupted->step; ++step) {
+        CAPTURE(events);
+        at = events.find(fmt::format(R"("event":"step","task":"local","step":{},)", step), at);
+        CHECK(at != std::string::npos);
+      }
+      check_same(on_devices(twice.path(), replicas, overrides, way), expected);
+    }
+}
+
 TEST_CASE("device training: a gradient that isn't finite ends it, where the optimizer looks") {
-  for (const int replicas : {1, 2}) {
+  for (const auto& [replicas, step] : {std::pair(1, StepWay::kThreads), std::pair(2, StepWay::kThreads),
+                                       std::pair(1, StepWay::kFused), std::pair(2, StepWay::kFused)}) {
     const tfd::test::TemporaryDirectory directory;
     const auto program = program_of(directory.path(), {R"(optimizer={"sgd": {"on_nonfinite": "stop"}})",
                                                        R"(datasets.d[0].tensor_slices.fields.x.data[5][1]="NaN")"});
-    const auto summary = train_on_devices(program, {.make_engine = engine_maker(replicas), .replicas = replicas});
+    const auto summary =
+        train_on_devices(program, {.make_engine = engine_maker(replicas), .replicas = replicas, .step = step});
     REQUIRE_FALSE(summary);
     CHECK(summary.error().message ==
           fmt::format("step: the gradient of 'w' is not finite in step {}", replicas == 1 ? 1 : 0));
@@ -186,15 +408,17 @@ TEST_CASE("device training: a gradient that isn't finite ends it, where the opti
 
 TEST_CASE("device training: what it can't do it says") {
   const tfd::test::TemporaryDirectory directory;
-  const auto why = [&](std::vector<std::string> overrides, int replicas = 1) {
-    return why_not_on_devices(program_of(directory.path(), std::move(overrides)), replicas).value_or("");
+  const auto why = [&](std::vector<std::string> overrides) {
+    return why_not_on_devices(program_of(directory.path(), std::move(overrides))).value_or("");
   };
   CHECK(why({}).empty());
-  CHECK(why({R"(optimizer={"sgd": {"gradient_accumulation_steps": 2, "clipnorm": 1}})"}) ==
-        "it clips gradients that are accumulated");
   CHECK(why({"variables.mean.synchronization=on_read"}).empty());
-  CHECK(why({"variables.mean.synchronization=on_read"}, 2) ==
-        "it has variables that each replica has its own value of");
+  const auto why_not_together = [&](std::vector<std::string> overrides, int replicas) {
+    return why_not_fused(program_of(directory.path(), std::move(overrides)), replicas).value_or("");
+  };
+  CHECK(why_not_together({"variables.mean.aggregation=mean"}, 2).empty());
+  CHECK(why_not_together({"variables.mean.aggregation=none"}, 1).empty());
+  CHECK(why_not_together({"variables.mean.aggregation=none"}, 2) == "what replicas assign to 'mean' doesn't add up");
 }
 
 }  // namespace

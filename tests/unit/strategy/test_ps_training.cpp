@@ -55,6 +55,24 @@ TEST_CASE("ps training: the chief stops all when there was no better evaluation 
     if (name == "n") CHECK(number(value) == best);
 }
 
+TEST_CASE("ps training: a chief that compiles until the others have made all steps saves what they have trained") {
+  const Directory directory;
+  Bed bed(
+      falling(fmt::format(R"({{"function": "step", "steps": 20, "checkpoint": {{"dir": "{}"}}}})", directory.path())),
+      2, 1);
+  std::future<Result<TrainSummary>> other;
+  bed.before_engine = [&](const std::string& task) {
+    if (task == "worker:0") other.wait();
+  };
+  other = std::async(std::launch::async, [&] { return bed.train(1); });
+  const auto chief = well(bed.train(0));
+  CHECK(well(other.get()).step == 20);
+  CHECK(chief.reason == "done");
+  CHECK(chief.step == 20);
+  CHECK(chief.first_step == 0);
+  CHECK(variable::load_checkpoint(chief.checkpoint).value().step == 20);
+}
+
 TEST_CASE("ps training: the same command after an early stop has nothing left to do, by another rule it goes on") {
   const Directory directory;
   Bed bed(falling(fmt::format(R"({{"function": "step", "steps": 1000000, "checkpoint": {{"dir": "{}"}},

@@ -12,9 +12,16 @@
 
 namespace tfd::strategy {
 
+/// How a step goes. Fused: one module computes, sums up over the replicas and updates, and is executed for all of them
+/// at once. Threads: two modules, which a host thread for each replica runs on its device, and the sum on the host,
+/// which on CPUs takes a third of the time and less (facts: pjrt-step). Fused, a step in which not all replicas have
+/// the same to do goes the other way.
+enum class StepWay { kAuto, kFused, kThreads };  // kAuto: fused, but not on several CPUs, and not what can't be
+
 struct DeviceTrainingOptions {
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};  // with a device for each replica
   int replicas = 1;
+  StepWay step = StepWay::kAuto;
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   Environment command_environment = {};
   /// The variables may have been changed: from here on a stop is worth a checkpoint.
@@ -24,9 +31,15 @@ struct DeviceTrainingOptions {
 
 /// Why train_on_devices() can't train this program; nullopt: it can. train_on_parameter_servers() without a cluster
 /// trains those, with the same numbers.
-std::optional<std::string> why_not_on_devices(const program::Program& program, int replicas);
+std::optional<std::string> why_not_on_devices(const program::Program& program);
 
-/// program.train must be there. Errors of run_train_loop(), of the engine and of ReplicaRunner.
+/// Why steps of a program that why_not_on_devices() lets pass can't be fused; nullopt: they can.
+std::optional<std::string> why_not_fused(const program::Program& program, int replicas);
+/// Of an engine's platform.
+bool is_fused(StepWay way, const program::Program& program, int replicas, const std::string& platform);
+
+/// program.train must be there. kFailedPrecondition: its steps can't be fused, but are to be. Errors of
+/// run_train_loop(), of the engine and of ReplicaRunner.
 Result<TrainSummary> train_on_devices(const program::Program& program, DeviceTrainingOptions options);
 
 }  // namespace tfd::strategy

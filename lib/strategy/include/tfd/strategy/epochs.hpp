@@ -4,8 +4,12 @@
 // Epochs as steps, for strategies that count only those: an epoch is one pass in all over the data, whoever makes it.
 // Thread rule: pure function; it may read the data once.
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
+#include "tfd/base/environment.hpp"
+#include "tfd/function/function.hpp"
 #include "tfd/program/program.hpp"
 
 namespace tfd::strategy {
@@ -13,6 +17,9 @@ namespace tfd::strategy {
 struct EpochsOptions {
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   int elements_per_step = 1;   // as many as there are replicas
+  /// Where filters and maps decide how many elements there are: without it those can't be counted here.
+  std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
+  Environment command_environment = {};  // of functions that are commands
 };
 
 struct StepsOfEpochs {

@@ -13,6 +13,7 @@
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/strategy/device_training.hpp"
 
 namespace tfd::strategy {
 
@@ -21,6 +22,7 @@ struct ExplainOptions {
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine;
   function::DeviceChoice devices;               // of the replicas
   std::optional<std::string> why_on_host = {};  // variables; nullopt: they are on the devices
+  StepWay step = StepWay::kAuto;                // of variables on the devices
   std::optional<Bytes> free_memory = {};        // of this host; nullopt: not known
 };
 

@@ -14,16 +14,10 @@
 #include <vector>
 
 #include "tfd/cluster/cluster_config.hpp"
+#include "tfd/strategy/input.hpp"
 #include "tfd/variable/replicated.hpp"
 
 namespace tfd::strategy {
-
-/// What a dataset function is told. Source: tf.distribute.InputContext.
-struct InputContext {
-  int num_input_pipelines = 1;
-  int input_pipeline_id = 0;
-  int num_replicas_in_sync = 1;
-};
 
 /// The compute devices of this worker: one replica each.
 struct LocalDevices {

@@ -1,46 +1,15 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one function on the replicas of one worker of ParameterServerStrategy (v1), once for every element of a dataset,
-// and says what each replica returned. Source: tf.distribute.Strategy.run and experimental_distribute_dataset.
-// Thread rule: blocks its thread, which alone calls the sinks.
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
+// Runs one function on the replicas of one worker of ParameterServerStrategy (v1), whose variables are on the parameter
+// servers of a cluster. Thread rule: blocks its thread, which alone calls the sinks.
+#include "tfd/strategy/function_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
-#include "tfd/strategy/values.hpp"
 
 namespace tfd::strategy {
 
-/// What becomes of what the replicas returned; nothing: each one's value by itself.
-struct Combine {
-  std::optional<program::Reduce> reduce = {};
-  std::optional<std::vector<std::int64_t>> axes = {};  // of `reduce`: over these of each replica first
-  std::optional<std::int64_t> gather_axis = {};
-};
-
-struct RunRequest {
-  std::string function;
-  std::string
-      dataset;  // of the program (see program::set_dataset()): what the function's argument is; empty: it has none
-  Combine combine = {};
-  bool untrained = false;  // with the initial values, whatever checkpoints there are
-  /// Instead of lines: each element's results, whose rows are its examples, in their order. The function updates
-  /// nothing; modules take them in pieces of their own sizes, the last one padded.
-  std::function<Result<void>(const std::vector<tensor::Tensor>&)> predict = {};
-};
-
-/// Whether the function means nothing with initial values: it reads variables, and the program says where it saves
-/// them; or it reads some that training changes, or that begin at random, and no file gives.
-bool needs_weights(const program::Program& program, const program::FunctionDef& function);
-
-/// One line for every element, {"0": […], "1": […]}: what each replica returned for its share of the rows; or, reduced
-/// or gathered, the one value that these make (a list of them where there are several results). What it wants of the
-/// variables is applied, as one update. The variables are those of the checkpoint that TrainOptions names, or the
-/// latest of train.checkpoint.dir, or of the training that goes on on the parameter servers: kInvalidArgument where
-/// there are none of these and needs_weights(). Errors as train_on_parameter_servers().
+/// As run_function(), on this worker's part of the data. The variables may also be those of the training that goes on
+/// on the parameter servers. The strategy isn't local. Errors as train_on_parameter_servers().
 Result<TrainSummary> run_on_parameter_servers(const program::Program& program, const ParameterServerStrategy& strategy,
                                               PsTrainingOptions options, const RunRequest& request);
 

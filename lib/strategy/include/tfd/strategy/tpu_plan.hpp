@@ -18,6 +18,7 @@ struct TpuPlan {
   int num_replicas_per_host = 0;  // 0 where a replica needs more cores than a host has
   /// By replica and logical device: "/job:worker/replica:0/task:0/device:TPU:3".
   std::vector<std::vector<std::string>> logical_devices;
+  std::vector<int> positions;  // of all of these among the devices by task and ordinal, one replica after the other
   /// Hosts in the order in which replicas come to them, each with the first logical devices of those that it feeds.
   std::vector<std::pair<std::string, std::vector<std::string>>> input_workers;
 

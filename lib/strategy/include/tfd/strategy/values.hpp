@@ -7,7 +7,6 @@
 //
 //   const DistributedValue losses = DistributedValue::per_replica({on_first, on_second});
 //   const Tensor mean = TFD_TRY(reduce(program::Reduce::kMean, losses, std::nullopt, 2));
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,8 +44,11 @@ class DistributedValue {
   std::vector<tensor::Tensor> components_;
 };
 
-/// What replicas returned, results[replica][i], as one value for each result. Every replica returned as many.
-std::vector<DistributedValue> regroup(const std::vector<std::vector<tensor::Tensor>>& results);
+/// What replicas returned, results[replica][i], as one value for each result. Every replica returned as many. What is
+/// the same object on all of `num_replicas` (a tensor that was made outside of them) is plain; not where only some of
+/// them ran. Source: tensorflow/python/distribute/distribute_utils.py, regroup, 2.21.
+std::vector<DistributedValue> regroup(const std::vector<std::vector<tensor::Tensor>>& results,
+                                      std::size_t num_replicas);
 
 /// "sum" or "mean", in upper or lower case. kInvalidArgument.
 Result<program::Reduce> parse_reduce(std::string_view name);
@@ -65,7 +67,7 @@ Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis);
 
 /// What is there, as a list; of a plain value that one.
 std::vector<tensor::Tensor> local_results(const DistributedValue& value);
-/// One structure for each replica, in which plain values are repeated; where all are plain the one that it is.
-std::vector<std::map<std::string, tensor::Tensor>> local_results(const std::map<std::string, DistributedValue>& values);
+/// One list for each replica, in which plain values are repeated; where all are plain the one that it is.
+std::vector<std::vector<tensor::Tensor>> local_results(const std::vector<DistributedValue>& values);
 
 }  // namespace tfd::strategy

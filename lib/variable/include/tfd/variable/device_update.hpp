@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The update of variables that share their settings, as operations of a module: what Optimizer::apply() does on the
-// host, from the same formulas. Every element is by itself, so that variables may lie one behind the other in a vector.
-// Values are of the dtype of the variable, gradients and slots of the numbers that are calculated with
-// (number_dtype()). Thread rule: immutable and thread-safe; the values are their builder's.
+// host, from the same formulas. Values are of the dtype of the variable, gradients of the numbers that are calculated
+// with (number_dtype()). Thread rule: immutable and thread-safe; the values are their builder's.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +29,9 @@ class DeviceUpdate {
   };
 
   virtual ~DeviceUpdate() = default;
+  /// Whether every element is by itself, so that variables may lie one behind the other in a vector.
+  virtual bool is_elementwise() const { return true; }
+  virtual tensor::DType slot_dtype(tensor::DType variable) const { return number_dtype(variable); }
   virtual const std::vector<Slot>& slots() const = 0;
   /// The slot, behind these, in which gradients are added up until there are as many as make an update.
   virtual const std::optional<std::string>& accumulator() const = 0;
@@ -37,7 +39,7 @@ class DeviceUpdate {
   /// every update.
   virtual std::vector<double> scalars(std::int64_t updates, tensor::DType numbers) const = 0;
   /// One update. `scalars`: those of scalars(), as scalars of a module.
-  virtual void write(hlo::Value& value, const hlo::Value& gradient, std::span<hlo::Value> slots,
+  virtual void write(hlo::Builder& builder, hlo::Value& value, const hlo::Value& gradient, std::span<hlo::Value> slots,
                      std::span<const hlo::Value> scalars) const = 0;
   /// What a gradient that only waits for others does: averages go on. Nothing where there are none.
   virtual void write_waiting(hlo::Value& value, std::span<hlo::Value> slots,

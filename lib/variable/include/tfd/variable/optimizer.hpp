@@ -43,6 +43,8 @@ struct LossScale {
       2000;  // so many finite steps in a row double it; one that isn't halves it; 0: it is fixed
 };
 
+/// A loss scale, of which `updates` counts the finite steps since it moved, after one more step.
+void move_loss_scale(VariableState& scale, bool is_finite, std::int64_t growth_steps);
 /// Divides a gradient by the loss scale. Writes in place where nobody else holds the buffer; integers stay.
 void unscale(tensor::Tensor& gradient, double scale);
 /// Whether no element is infinite or a NaN.
@@ -82,9 +84,12 @@ class Optimizer {
   /// A step of variables that are all here: accumulates, clips, updates. gradients[i] belongs to states[i].
   virtual Result<void> apply_all(std::span<VariableState> states, std::span<const tensor::Tensor> gradients) const = 0;
 
-  /// The same as operations, of a variable of that name: those with the same one are updated alike. Null where it can't
-  /// be written so.
-  virtual std::shared_ptr<const DeviceUpdate> device_update_of(std::string_view /*variable*/) const { return nullptr; }
+  /// The same as operations, of a variable of that name and spec: those with the same one are updated alike. Null where
+  /// it can't be written so.
+  virtual std::shared_ptr<const DeviceUpdate> device_update_of(std::string_view /*variable*/,
+                                                               const tensor::TensorSpec& /*spec*/) const {
+    return nullptr;
+  }
   /// What all gradients are clipped by together; then none is by itself.
   virtual std::optional<double> global_clipnorm() const { return std::nullopt; }
 

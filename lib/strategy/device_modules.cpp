@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_modules.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "tfd/hlo/builder.hpp"
+
+namespace tfd::strategy {
+namespace {
+
+using hlo::Builder;
+using hlo::Value;
+using program::InputKind;
+using program::OutputKind;
+using tensor::DType;
+using tensor::TensorSpec;
+
+/// The program's function inside a module, on packs.
+class Model {
+ public:
+  Model(const program::Program& program, const std::vector<Pack>& packs, const hlo::Module& module,
+        hlo::Embedded embedded)
+      : program_(program),
+        function_(*program.find_function(program.train->function)),
+        packs_(packs),
+        module_(module),
+        embedded_(std::move(embedded)),
+        read_(function_.variables_read()) {}
+
+  bool reads(const Pack& pack) const {
+    return std::ranges::any_of(pack.variables, [&](std::size_t i) {
+      return std::ranges::find(read_, program_.variables[i].name) != read_.end();
+    });
+  }
+
+  /// Arguments of the builder's module for the inputs that are no variables: what they are goes to `out`.
+  std::map<std::size_t, Value> take_inputs(Builder& builder, std::vector<DeviceLayout::Argument>& out) const {
+    std::map<std::size_t, Value> inputs;
+    for (std::size_t i = 0; i < function_.inputs.size(); ++i) {
+      if (function_.inputs[i].kind == InputKind::kVariable) continue;
+      const hlo::Parameter& parameter = module_.signature.arguments[i];
+      inputs[i] = builder.argument(parameter.name, parameter.spec);
+      out.push_back({false, i});
+    }
+    return inputs;
+  }
+
+  struct Computed {
+    std::vector<std::pair<std::string, Value>> metrics;
+    std::vector<Value> changes;  // by pack that changes
+  };
+  /// `packs`: those that it reads, by position.
+  Computed call(Builder& builder, const std::map<std::size_t, Value>& packs,
+                const std::map<std::size_t, Value>& inputs) const {
+    std::map<std::string, Value> values;
+    for (const auto& [p, whole] : packs) take_apart(builder, packs_[p], whole, values);
+    std::vector<Value> arguments;
+    for (std::size_t i = 0; i < function_.inputs.size(); ++i) {
+      const program::InputBinding& input = function_.inputs[i];
+      arguments.push_back(input.kind == InputKind::kVariable ? values.at(input.name) : inputs.at(i));
+    }
+    builder.embed(embedded_);
+    const std::vector<Value> results = builder.call(embedded_, arguments);
+    Computed out;
+    std::map<std::string, Value> changes;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const program::OutputBinding& output = function_.outputs[i];
+      if (output.kind == OutputKind::kMetric) out.metrics.emplace_back(output.name, results[i]);
+      if (changes_variable(output.kind)) changes[output.name] = results[i];
+    }
+    for (const Pack& pack : packs_)
+      if (pack.use.changes()) out.changes.push_back(put_together(builder, pack, changes));
+    return out;
+  }
+
+ private:
+  void take_apart(Builder& builder, const Pack& pack, const Value& whole, std::map<std::string, Value>& out) const {
+    std::int64_t first = 0;
+    for (std::size_t k = 0; k < pack.variables.size(); ++k) {
+      const program::VariableDef& variable = program_.variables[pack.variables[k]];
+      out[variable.name] =
+          pack.variables.size() == 1
+              ? whole
+              : builder.reshape(builder.slice(whole, first, first + pack.sizes[k]), variable.spec.shape);
+      first += pack.sizes[k];
+    }
+  }
+
+  Value put_together(Builder& builder, const Pack& pack, const std::map<std::string, Value>& changes) const {
+    std::vector<Value> parts;
+    for (std::size_t k = 0; k < pack.variables.size(); ++k) {
+      const Value& change = changes.at(program_.variables[pack.variables[k]].name);
+      parts.push_back(pack.variables.size() == 1 ? change : builder.reshape(change, {pack.sizes[k]}));
+    }
+    return builder.concatenate(parts);
+  }
+
+  const program::Program& program_;
+  const program::FunctionDef& function_;
+  const std::vector<Pack>& packs_;
+  const hlo::Module& module_;
+  const hlo::Embedded embedded_;
+  const std::vector<std::string> read_;
+};
+
+Result<DeviceLayout::Compute> compute_around(const program::Program& program, const hlo::Module& module,
+                                             const std::vector<Pack>& packs) {
+  auto embedded = TFD_TRY(hlo::embed(module, "model"));
+  const Model model(program, packs, module, std::move(embedded));
+  DeviceLayout::Compute out;
+  Builder builder("compute");
+  std::map<std::size_t, Value> wholes;
+  for (std::size_t p = 0; p < packs.size(); ++p) {
+    if (!model.reads(packs[p])) continue;
+    wholes[p] = builder.argument(fmt::format("pack{}", p), packs[p].spec);
+    out.arguments.push_back({true, p});
+  }
+  const auto inputs = model.take_inputs(builder, out.arguments);
+  const auto computed = model.call(builder, wholes, inputs);
+  std::vector<std::pair<std::string, Value>> returned = computed.metrics;
+  for (std::size_t i = 0; i < returned.size(); ++i) out.metrics.push_back(i);
+  for (const Value& change : computed.changes) {
+    out.changes.push_back(returned.size());
+    returned.emplace_back(fmt::format("change{}", out.changes.size() - 1), change);
+  }
+  out.module = builder.finish(returned);
+  out.module.name = module.name;
+  return out;
+}
+
+/// The module as it is: each pack is one variable, and every argument its own.
+DeviceLayout::Compute compute_as_is(const program::Program& program, const hlo::Module& module,
+                                    const std::vector<Pack>& packs) {
+  const program::FunctionDef& function = *program.find_function(program.train->function);
+  DeviceLayout::Compute out;
+  out.module = module;
+  const auto pack_of = [&](const std::string& name) {  // as many packs as variables
+    const auto found = std::ranges::find_if(
+        packs, [&](const Pack& one) { return program.variables[one.variables.front()].name == name; });
+    return static_cast<std::size_t>(found - packs.begin());
+  };
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    const bool is_variable = function.inputs[i].kind == InputKind::kVariable;
+    out.arguments.push_back({is_variable, is_variable ? pack_of(function.inputs[i].name) : i});
+  }
+  for (std::size_t i = 0; i < function.outputs.size(); ++i)
+    if (function.outputs[i].kind == OutputKind::kMetric) out.metrics.push_back(i);
+  for (const Pack& own : packs)
+    for (std::size_t i = 0; own.use.changes() && i < function.outputs.size(); ++i)
+      if (changes_variable(function.outputs[i].kind) &&
+          function.outputs[i].name == program.variables[own.variables.front()].name)
+        out.changes.push_back(i);
+  return out;
+}
+
+/// Each pack's own scalars, out of the vector of its dtype.
+class Scalars {
+ public:
+  Scalars(Builder& builder, const DeviceLayout& layout) : builder_(builder) {
+    for (const DType dtype : dtypes_of_numbers(layout.packs)) {
+      std::int64_t count = next_[dtype] = layout.has_loss_scale ? 1 : 0;
+      for (const Pack& one : layout.packs)
+        if (one.use.update && variable::number_dtype(one.spec.dtype) == dtype)
+          count += static_cast<std::int64_t>(one.use.update->scalars(one.use.updates, dtype).size());
+      vectors_[dtype] = builder.argument(fmt::format("scalars_{}", tensor::dtype_name(dtype)), {dtype, {count}});
+    }
+  }
+  Value loss_scale(DType numbers) { return builder_.element(vectors_.at(numbers), 0); }
+  std::vector<Value> take(const Pack& pack) {
+    const DType dtype = variable::number_dtype(pack.spec.dtype);
+    std::vector<Value> out(pack.use.update->scalars(pack.use.updates, dtype).size());
+    for (Value& one : out) one = builder_.element(vectors_.at(dtype), next_[dtype]++);
+    return out;
+  }
+
+ private:
+  Builder& builder_;
+  std::map<DType, Value> vectors_;
+  std::map<DType, std::int64_t> next_;
+};
+
+Value assigned(OutputKind kind, const Value& value, const Value& change) {
+  if (kind == OutputKind::kAssignAdd) return value + change;
+  if (kind == OutputKind::kAssignSub) return value - change;
+  return change;
+}
+
+struct Changed {
+  const Pack* pack;
+  Value value;
+  std::vector<Value> slots;  // the accumulator last
+  Value change;
+};
+
+/// Adds the gradient to those that wait: where the update is due it becomes their mean, and none waits any more.
+void accumulate(Builder& builder, Changed& one, std::int64_t gradients, bool waits) {
+  Value& waiting = one.slots.back();
+  const Value sum = waiting + one.change;
+  one.change = sum / static_cast<double>(gradients);
+  waiting = waits ? sum : builder.constant(0, sum.spec());
+}
+
+/// Every pack and slot becomes what its change makes of it. Gradients are clipped before they are added to those that
+/// wait, as on parameter servers.
+void write_changes(Builder& builder, const program::Program& program, const DeviceLayout& layout,
+                   std::vector<Changed>& all, bool waits) {
+  Scalars scalars(builder, layout);
+  std::vector<variable::DeviceGradient> gradients;
+  for (Changed& one : all) {
+    if (!one.pack->use.update) continue;
+    const DType numbers = variable::number_dtype(one.pack->spec.dtype);
+    one.change = hlo::convert(one.change, numbers);
+    if (layout.has_loss_scale) one.change = one.change / scalars.loss_scale(numbers);
+    gradients.push_back({one.change, one.pack->use.update, one.pack->sizes});
+  }
+  if (program.rules) variable::write_clipping(builder, program.rules->global_clipnorm(), gradients);
+  auto clipped = gradients.begin();
+  for (Changed& one : all) {
+    if (!one.pack->use.update) continue;
+    one.change = (clipped++)->value;
+    if (one.pack->use.update->accumulator()) accumulate(builder, one, program.rules->steps_per_update(), waits);
+    const variable::DeviceUpdate& update = *one.pack->use.update;
+    const std::span<Value> slots(one.slots.data(), update.slots().size());
+    const auto numbers = scalars.take(*one.pack);
+    if (waits)
+      update.write_waiting(one.value, slots, numbers);
+    else
+      update.write(builder, one.value, one.change, slots, numbers);
+  }
+  for (Changed& one : all)
+    if (!one.pack->use.update) one.value = assigned(one.pack->use.kind, one.value, one.change);
+}
+
+/// What changes, as the first arguments of a module, in whose memory its first results are.
+std::vector<Changed> take_state(Builder& builder, const DeviceLayout& layout) {
+  std::vector<Changed> all;
+  for (const std::size_t p : layout.changing()) all.push_back({&layout.packs[p], {}, {}, {}});
+  int results = 0;
+  for (Changed& one : all) one.value = builder.argument("value", one.pack->spec, results++);
+  for (Changed& one : all)
+    for (std::size_t i = 0; i < one.pack->slot_names().size(); ++i)
+      one.slots.push_back(builder.argument(
+          "slot", {one.pack->use.update->slot_dtype(one.pack->spec.dtype), one.pack->spec.shape}, results++));
+  return all;
+}
+
+std::vector<std::pair<std::string, Value>> state_of(const std::vector<Changed>& all) {
+  std::vector<std::pair<std::string, Value>> out;
+  for (const Changed& one : all) out.emplace_back("value", one.value);
+  for (const Changed& one : all)
+    for (const Value& slot : one.slots) out.emplace_back("slot", slot);
+  return out;
+}
+
+// ---- the sum over the replicas
+
+/// What one replica adds to the sum: halves as f32, and of an assignment that only the first one makes nothing.
+Value summand(Builder& builder, const Changed& one) {
+  const VariableUse& use = one.pack->use;
+  const DType dtype = one.change.spec().dtype;
+  if (use.kind == OutputKind::kGradient) return hlo::convert(one.change, variable::number_dtype(dtype));
+  if (use.aggregation != variable::Aggregation::kOnlyFirstReplica) return one.change;
+  const Value is_first = hlo::convert(builder.replica_id(), DType::kS32) < 1;
+  return select(is_first, dtype == DType::kBool ? hlo::convert(one.change, DType::kS32) : one.change, Value(0));
+}
+
+/// The change of all replicas, by their sum.
+Value summed(const Changed& one, const Value& sum, int replicas) {
+  const VariableUse& use = one.pack->use;
+  const bool is_mean = use.kind == OutputKind::kGradient ? use.reduce == program::Reduce::kMean
+                                                         : use.aggregation == variable::Aggregation::kMean;
+  return hlo::convert(is_mean ? sum / replicas : sum, one.pack->spec.dtype);
+}
+
+/// One all_reduce for each dtype, whatever there is of it. What is each replica's own stays as it is.
+void sum_over_replicas(Builder& builder, std::vector<Changed>& all, int replicas) {
+  std::map<DType, std::vector<Value>> parts;
+  std::map<DType, std::vector<Changed*>> owners;
+  for (Changed& one : all) {
+    if (one.pack->use.is_own) continue;
+    const Value own = summand(builder, one);
+    parts[own.spec().dtype].push_back(builder.reshape(own, {tensor::element_count(own.spec().shape)}));
+    owners[own.spec().dtype].push_back(&one);
+  }
+  for (const auto& [dtype, own] : parts) {
+    const Value sum = builder.all_reduce(builder.concatenate(own), replicas);
+    std::int64_t first = 0;
+    for (Changed* const one : owners[dtype]) {
+      const std::int64_t size = tensor::element_count(one->pack->spec.shape);
+      const Value part = builder.slice(sum, first, first + size);
+      one->change = summed(*one, builder.reshape(part, one->pack->spec.shape), replicas);
+      first += size;
+    }
+  }
+}
+
+/// Whether all gradients are finite: the same on every replica, once they are summed up.
+Value find_finite(Builder& builder, const std::vector<Changed>& all) {
+  std::optional<Value> finite;
+  for (const Changed& one : all) {
+    if (!one.pack->use.update) continue;
+    const Value own = builder.all(is_finite(one.change));
+    finite = finite ? *finite & own : own;
+  }
+  return finite ? *finite : builder.constant(1, {DType::kBool, {}});
+}
+
+}  // namespace
+
+Result<DeviceLayout::Compute> write_compute(const program::Program& program, const hlo::Module& module,
+                                            const std::vector<Pack>& packs) {
+  return module.is_text ? compute_around(program, module, packs) : compute_as_is(program, module, packs);
+}
+
+hlo::Module write_update(const program::Program& program, const DeviceLayout& layout, bool waits) {
+  Builder builder(waits ? "accumulate" : "update");
+  std::vector<Changed> all = take_state(builder, layout);
+  for (Changed& one : all) one.change = builder.argument("change", one.pack->spec);
+  write_changes(builder, program, layout, all, waits);
+  return builder.finish(state_of(all));
+}
+
+Result<DeviceLayout::Fused> write_fused(const program::Program& program, const hlo::Module& module,
+                                        const DeviceLayout& layout, int replicas, bool waits) {
+  auto embedded = TFD_TRY(hlo::embed(module, "model"));
+  const Model model(program, layout.packs, module, std::move(embedded));
+  DeviceLayout::Fused out;
+  Builder builder(waits ? "step_that_waits" : "step");
+  std::vector<Changed> all = take_state(builder, layout);
+  const std::vector<Changed> before = all;
+  std::map<std::size_t, Value> wholes;
+  std::size_t next = 0;
+  for (std::size_t p = 0; p < layout.packs.size(); ++p) {
+    const Pack& pack = layout.packs[p];
+    const Changed* const changed = pack.use.changes() ? &all[next++] : nullptr;
+    if (!model.reads(pack)) continue;
+    wholes[p] = changed != nullptr ? changed->value : builder.argument(fmt::format("pack{}", p), pack.spec);
+    if (changed == nullptr) out.arguments.push_back({true, p});
+  }
+  const auto inputs = model.take_inputs(builder, out.arguments);
+  auto computed = model.call(builder, wholes, inputs);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].change = computed.changes[i];
+  if (replicas > 1) sum_over_replicas(builder, all, replicas);
+  std::optional<Value> finite;
+  if (program.rules && program.rules->on_nonfinite() != variable::OnNonfinite::kApply)
+    finite = find_finite(builder, all);
+  write_changes(builder, program, layout, all, waits);
+  auto returned = state_of(all);
+  if (finite) {
+    const auto old = state_of(before);
+    for (std::size_t i = 0; i < returned.size(); ++i)
+      returned[i].second = select(*finite, returned[i].second, old[i].second);
+  }
+  std::ranges::move(computed.metrics, std::back_inserter(returned));
+  if (finite) returned.emplace_back("finite", *finite);
+  out.has_finite = finite.has_value();
+  out.module = builder.finish(returned, replicas);
+  out.module.name = module.name;
+  return out;
+}
+
+std::vector<DType> dtypes_of_numbers(const std::vector<Pack>& packs) {
+  std::vector<DType> out;
+  for (const DType dtype : {DType::kF32, DType::kF64})
+    if (std::ranges::any_of(
+            packs, [&](const Pack& one) { return one.use.update && variable::number_dtype(one.spec.dtype) == dtype; }))
+      out.push_back(dtype);
+  return out;
+}
+
+}  // namespace tfd::strategy

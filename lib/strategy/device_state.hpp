@@ -1,0 +1,38 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The variables of a training and what its optimizer keeps, on the devices: a copy for each replica, in packs.
+// Private to the room. Thread rule: plain values; a replica's is one thread's at a time.
+#include <span>
+#include <vector>
+
+#include "device_layout.hpp"
+#include "tfd/function/function.hpp"
+#include "tfd/runtime/replica_copies.hpp"
+#include "tfd/variable/store.hpp"
+
+namespace tfd::strategy {
+
+/// What one replica has on its device.
+struct ReplicaState {
+  function::DeviceBuffers packs;
+  std::vector<function::DeviceBuffers> slots;  // by pack that changes
+
+  /// The packs that change, then their slots: what an update takes over.
+  function::DeviceBuffers changing(const DeviceLayout& layout) const;
+  /// They become the first of these, which are the results of an update.
+  void replace(const DeviceLayout& layout, std::span<const function::DeviceBufferPtr> results);
+};
+
+/// Replica i's is on device i. `states`: in the program's order, as they are outside of replicas; slots that are
+/// missing get their initial values. `copies`: of the program and as many replicas.
+Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
+                                            const DeviceLayout& layout, const runtime::ReplicaCopies& copies,
+                                            std::vector<variable::VariableState> states);
+/// The inverse: in the device's own memory where the host can read it. A variable whose copies have no aggregation is
+/// the first one's.
+Result<std::vector<variable::VariableState>> read_state(const program::Program& program, const DeviceLayout& layout,
+                                                        const runtime::ReplicaCopies& copies,
+                                                        const std::vector<ReplicaState>& state);
+
+}  // namespace tfd::strategy

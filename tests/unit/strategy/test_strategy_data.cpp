@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Datasets of a strategy: whose rows are whose, and where they end; beyond the vector set input_context.
+#include "strategy_kit.hpp"
+
+namespace tfd::strategy::test {
+namespace {
+
+using nlohmann::json;
+using tensor::Tensor;
+
+data::Plan plan_of(const std::string& text) { return data::parse_plan(nlohmann::ordered_json::parse(text)).value(); }
+DatasetPtr dataset_of(const std::string& text) { return data::instantiate(plan_of(text), {}).value(); }
+
+/// What the replicas see, step by step; the error at the end, if there is one.
+json steps_of(const DistributedDataset& dataset, int most = 100) {
+  json out = json::array();
+  auto iterator = dataset.iterate().value();
+  for (int step = 0; step < most; ++step) {
+    const auto element = iterator.next();
+    if (!element) {
+      out.push_back(element.error().message);
+      break;
+    }
+    if (!*element) break;
+    out.push_back(shown((*element)->fields.front()));
+  }
+  return out;
+}
+
+json shared(int replicas, const std::string& plan, int most = 100) {
+  return steps_of(make(kMirroredKind, replicas)->experimental_distribute_dataset(plan_of(plan), {}).value(), most);
+}
+
+TEST_CASE("strategy data: replicas share the rows of a batch, as equal as can be, and nothing is lost") {
+  CHECK(shared(2, R"([{"range": 8}, {"batch": 4}])") == json::parse("[[[0,1],[2,3]], [[4,5],[6,7]]]"));
+  CHECK(shared(2, R"([{"range": 10}, {"batch": 8}])") == json::parse("[[[0,1,2,3],[4,5,6,7]], [[8],[9]]]"));
+  CHECK(shared(4, R"([{"range": 10}, {"batch": 9}])") == json::parse("[[[0,1,2],[3,4],[5,6],[7,8]], [[9],[],[],[]]]"));
+  CHECK(shared(4, R"([{"range": 4}, {"batch": 3}])") == json::parse("[[[0],[1],[2],[]], [[3],[],[],[]]]"));
+  CHECK(shared(1, R"([{"range": 5}, {"batch": 2}])") == json::parse("[[[0,1]], [[2,3]], [[4]]]"));
+  CHECK(shared(2, R"([{"range": 0}, {"batch": 2}])") == json::array());
+  CHECK(shared(2, R"([{"range": 5}, {"repeat": {}}, {"batch": 4}])", 3) ==
+        json::parse("[[[0,1],[2,3]], [[4,0],[1,2]], [[3,4],[0,1]]]"));
+  CHECK(shared(1, R"([{"range": 2}])") == json::parse("[[0], [1]]"));  // one replica needs no rows
+  CHECK(shared(2, R"([{"range": 4}])") ==
+        json{"an element with a scalar has no rows to split over 2 replicas: batch it"});
+}
+
+TEST_CASE("strategy data: a distributed dataset says what a replica's elements are") {
+  const auto dataset =
+      make(kMirroredKind, 2)->experimental_distribute_dataset(plan_of(R"([{"range": 8}, {"batch": 4}])"), {}).value();
+  REQUIRE(dataset.element_spec().size() == 1);
+  CHECK(dataset.element_spec()[0].dtype == tensor::DType::kS64);
+  CHECK(dataset.element_spec()[0].shape == std::vector<std::int64_t>{-1});
+}
+
+TEST_CASE("strategy data: of a dataset function each replica takes an element, and none is lost at the end") {
+  const auto strategy = make(kMirroredKind, 2);
+  std::vector<InputContext> told;
+  const auto dataset = [&](const std::string& text) {
+    return strategy
+        ->distribute_datasets_from_function([&, text](const InputContext& context) -> Result<DatasetPtr> {
+          told.push_back(context);
+          return dataset_of(text);
+        })
+        .value();
+  };
+  CHECK(steps_of(dataset(R"([{"range": 6}, {"batch": 2}])")) == json::parse("[[[0,1],[2,3]], [[4,5],[]]]"));
+  CHECK(steps_of(dataset(R"([{"range": 6}, {"batch": {"size": 2, "drop_remainder": true}}])")) ==
+        json::parse("[[[0,1],[2,3]], [[4,5],[]]]"));
+  CHECK(steps_of(dataset(R"([{"range": 4}])")) == json::parse("[[0,1], [2,3]]"));
+  CHECK(
+      steps_of(dataset(R"([{"range": 3}])")) ==
+      json::parse(R"([[0,1], "the data end with elements for some of 2 replicas: replica 1 has none, and of a scalar )"
+                  R"(there is no empty one: batch the dataset"])"));
+  REQUIRE(told.size() == 4);
+  CHECK(told[0].num_input_pipelines == 1);
+  CHECK(told[0].input_pipeline_id == 0);
+  CHECK(told[0].num_replicas_in_sync == 2);
+  CHECK(told[0].get_per_replica_batch_size(8).value() == 4);
+  CHECK(error_of(told[0].get_per_replica_batch_size(7)) ==
+        "the `global_batch_size` 7 is not divisible by `num_replicas_in_sync` 2");
+}
+
+TEST_CASE("strategy data: the next element is for all replicas, so that none of them takes it") {
+  const auto strategy = make(kMirroredKind, 2);
+  const auto dataset =
+      strategy->experimental_distribute_dataset(plan_of(R"([{"range": 8}, {"batch": 4}])"), {}).value();
+  auto iterator = dataset.iterate().value();
+  const auto result = strategy->run([&](ReplicaContext&, const Tensors&) -> Result<Tensors> {
+    TFD_TRY(iterator.next());
+    return Tensors{};
+  });
+  CHECK(result.error().code == Code::kInvalidArgument);
+  CHECK(error_of(result) == "next: it gives elements of all replicas, and this is replica 0: pass them to run");
+}
+
+TEST_CASE("strategy data: per replica, the function makes a dataset for each") {
+  const auto strategy = make(kMirroredKind, 2);
+  const DatasetFunction make_dataset = [](const InputContext& context) -> Result<DatasetPtr> {
+    CHECK(context.num_input_pipelines == 2);
+    return dataset_of(context.input_pipeline_id == 0 ? R"([{"range": 4}, {"batch": 2}])"
+                                                     : R"([{"range": [10, 15]}, {"batch": 2}])");
+  };
+  const auto dataset =
+      strategy->distribute_datasets_from_function(make_dataset, InputReplicationMode::kPerReplica).value();
+  CHECK(steps_of(dataset) == json::parse("[[[0,1],[10,11]], [[2,3],[12,13]], [[],[14]]]"));
+  CHECK(make(kCentralStorageKind, 2)
+            ->distribute_datasets_from_function(make_dataset, InputReplicationMode::kPerReplica)
+            .error()
+            .code == Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace tfd::strategy::test
