@@ -1,19 +1,17 @@
 module @jit_predict attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<64x64xf32> loc("w1"), %arg1: tensor<64xf32> loc("b1"), %arg2: tensor<64x10xf32> loc("w2"), %arg3: tensor<10xf32> loc("b2"), %arg4: tensor<1x64xf32> loc("image")) -> (tensor<1xi32> {jax.result_info = "result"}) {
+  func.func public @main(%arg0: tensor<64x64xf32> loc("w1"), %arg1: tensor<64xf32> loc("b1"), %arg2: tensor<64x10xf32> loc("w2"), %arg3: tensor<10xf32> loc("b2"), %arg4: tensor<1x64xf32> loc("image")) -> (tensor<1xi32> {jax.result_info = "result0"}) {
     %cst = stablehlo.constant dense<1.600000e+01> : tensor<f32>
     %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<1x64xf32>
     %1 = stablehlo.divide %arg4, %0 : tensor<1x64xf32>
     %2 = stablehlo.dot_general %1, %arg0, contracting_dims = [1] x [0] : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32>
     %3 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<64xf32>) -> tensor<1x64xf32>
-    %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1] : (tensor<1x64xf32>) -> tensor<1x64xf32>
-    %5 = stablehlo.add %2, %4 : tensor<1x64xf32>
-    %6 = call @relu(%5) : (tensor<1x64xf32>) -> tensor<1x64xf32>
-    %7 = stablehlo.dot_general %6, %arg2, contracting_dims = [1] x [0] : (tensor<1x64xf32>, tensor<64x10xf32>) -> tensor<1x10xf32>
-    %8 = stablehlo.broadcast_in_dim %arg3, dims = [1] : (tensor<10xf32>) -> tensor<1x10xf32>
-    %9 = stablehlo.broadcast_in_dim %8, dims = [0, 1] : (tensor<1x10xf32>) -> tensor<1x10xf32>
-    %10 = stablehlo.add %7, %9 : tensor<1x10xf32>
-    %11 = call @argmax(%10) : (tensor<1x10xf32>) -> tensor<1xi32>
-    return %11 : tensor<1xi32>
+    %4 = stablehlo.add %2, %3 : tensor<1x64xf32>
+    %5 = call @relu(%4) : (tensor<1x64xf32>) -> tensor<1x64xf32>
+    %6 = stablehlo.dot_general %5, %arg2, contracting_dims = [1] x [0] : (tensor<1x64xf32>, tensor<64x10xf32>) -> tensor<1x10xf32>
+    %7 = stablehlo.broadcast_in_dim %arg3, dims = [1] : (tensor<10xf32>) -> tensor<1x10xf32>
+    %8 = stablehlo.add %6, %7 : tensor<1x10xf32>
+    %9 = call @argmax(%8) : (tensor<1x10xf32>) -> tensor<1xi32>
+    return %9 : tensor<1xi32>
   }
   func.func private @relu(%arg0: tensor<1x64xf32>) -> tensor<1x64xf32> {
     %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>

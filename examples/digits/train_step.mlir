@@ -1,5 +1,5 @@
 module @jit_train_step attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<64x64xf32> loc("w1"), %arg1: tensor<64xf32> loc("b1"), %arg2: tensor<64x10xf32> loc("w2"), %arg3: tensor<10xf32> loc("b2"), %arg4: tensor<64x64xf32> loc("image"), %arg5: tensor<64xi32> loc("label")) -> (tensor<f32> {jax.result_info = "result[0]"}, tensor<64x64xf32> {jax.result_info = "result[1]"}, tensor<64xf32> {jax.result_info = "result[2]"}, tensor<64x10xf32> {jax.result_info = "result[3]"}, tensor<10xf32> {jax.result_info = "result[4]"}) {
+  func.func public @main(%arg0: tensor<64x64xf32> loc("w1"), %arg1: tensor<64xf32> loc("b1"), %arg2: tensor<64x10xf32> loc("w2"), %arg3: tensor<10xf32> loc("b2"), %arg4: tensor<64x64xf32> loc("image"), %arg5: tensor<64xi32> loc("label")) -> (tensor<f32> {jax.result_info = "loss"}, tensor<64x64xf32> {jax.result_info = "gradient w1"}, tensor<64xf32> {jax.result_info = "gradient b1"}, tensor<64x10xf32> {jax.result_info = "gradient w2"}, tensor<10xf32> {jax.result_info = "gradient b2"}) {
     %cst = stablehlo.constant dense<1.000000e+00> : tensor<f32>
     %cst_0 = stablehlo.constant dense<6.400000e+01> : tensor<f32>
     %cst_1 = stablehlo.constant dense<0.000000e+00> : tensor<f32>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds this example's model in Keras 3, exports what tfd runs of it, and trains it in Keras to compare.
+"""Builds this example's model in Keras 3, exports what tfd runs of it by tfd_export, and trains it in Keras to compare.
 
 usage: pip install keras==3.15.1 jax==0.10.2 && python export.py
 
 It writes
-  train_step.mlir, eval_step.mlir, eval_step_rest.mlir: StableHLO of what one worker does with one batch. Keras' embedding
+  program.json; train_step.mlir, eval_step_64.mlir, eval_step_4.mlir: StableHLO of what one worker does with one batch. Keras' embedding
       layers are not part of them: tfd looks the rows up and gives them to the module, and gets the rows' gradients.
   initial.safetensors: the weights that Keras began with, so that tfd begins with the same.
   keras-losses.json: the loss of each step of Keras' own training of the whole model from these weights on, batch after
@@ -15,18 +15,20 @@ Made with keras 3.15.1, jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6 and Python 3.11, 
 import json
 import os
 import pathlib
-import re
-import struct
+import sys
+from collections import OrderedDict
 
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax  # noqa: E402
-import jax.export  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "share"))
+import tfd_export  # noqa: E402
+
 SEED = 1
 USERS, ITEMS, DIM = 300, 600, 16
 BATCH = 64
@@ -61,60 +63,47 @@ def run_tower(tower, weights, rows):
     return out.reshape(*rows.shape[:-1], -1)
 
 
-def mean_loss(user_rows, item_rows, user_weights, item_weights, label):
-    like = jnp.sum(run_tower(user_tower, user_weights, user_rows) * run_tower(item_tower, item_weights, item_rows), axis=-1)
-    return keras.losses.BinaryCrossentropy(from_logits=True)(label[:, None], like[:, None])
+def towers(params):
+    """The weights of both towers, in Keras' order."""
+    return ([params[weight.path] for weight in tower.weights] for tower in (user_tower, item_tower))
 
 
-def train_step(user_rows, item_rows, user_k1, user_b1, user_k2, user_b2, item_k1, item_b1, item_k2, item_b2, label):
-    """-> loss, and its gradients by the rows and by the towers' weights."""
-    loss, (user, item, user_tower, item_tower) = jax.value_and_grad(mean_loss, argnums=(0, 1, 2, 3))(
-        user_rows, item_rows, [user_k1, user_b1, user_k2, user_b2], [item_k1, item_b1, item_k2, item_b2], label)
-    return loss, user, item, *user_tower, *item_tower
+def mean_loss(params, batch):
+    """Of the rows [batch, DIM] of users and items, and labels [batch]."""
+    user_weights, item_weights = towers(params)
+    user, item = run_tower(user_tower, user_weights, batch["user"]), run_tower(item_tower, item_weights, batch["item"])
+    like = jnp.sum(user * item, axis=-1)
+    return keras.losses.BinaryCrossentropy(from_logits=True)(batch["label"][:, None], like[:, None])
 
 
-def eval_step(user_rows, item_rows, user_k1, user_b1, user_k2, user_b2, item_k1, item_b1, item_k2, item_b2):
-    """Of [batch] users and [batch, 10] items, the first of which was taken -> how many hits, of how many."""
-    user = run_tower(user_tower, [user_k1, user_b1, user_k2, user_b2], user_rows)
-    item = run_tower(item_tower, [item_k1, item_b1, item_k2, item_b2], item_rows)
+def evaluate(params, batch):
+    """Of the rows of [batch] users and [batch, 10] items, the first of which was taken -> how many hits, of how many."""
+    user_weights, item_weights = towers(params)
+    user, item = run_tower(user_tower, user_weights, batch["user"]), run_tower(item_tower, item_weights, batch["items"])
     like = jnp.sum(user[:, None, :] * item, axis=-1)
     better = jnp.sum((like[:, 1:] >= like[:, :1]).astype(jnp.int32), axis=1)
-    return jnp.sum((better < FIRST).astype(jnp.float32)), jnp.float32(like.shape[0])
+    return {"hit_rate": (jnp.sum((better < FIRST).astype(jnp.float32)), jnp.float32(like.shape[0]))}
 
 
-def strip_locations(text):
-    """Drops debug locations, but keeps those that name the arguments of @main."""
-    lines = []
-    for line in text.splitlines():
-        if line.startswith("#loc"):
-            continue
-        if "func.func public @main" in line:
-            line = re.sub(r" loc\(#[^)]*\)", "", line)
-        else:
-            line = re.sub(r' loc\((?:#\w+|"[^"]*"(?:\([^)]*\))?|unknown)\)', "", line)
-        lines.append(line)
-    return "\n".join(lines) + "\n"
+def csv(name, *stages, **columns):
+    fields = {field: {"columns": of, "dtype": "f32" if field == "label" else "s32"} for field, of in columns.items()}
+    return [{"csv": {"path": f"{name}.csv", "fields": fields}}, *stages]
 
 
-def export(name, function, rows, labels):
-    shapes = [*rows, *(weight.shape for weight in [*user_tower.weights, *item_tower.weights]), *labels]
-    arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
-    module = jax.export.export(jax.jit(function, keep_unused=True))(*arguments).mlir_module()
-    (HERE / f"{name}.mlir").write_text(strip_locations(module))
-    print(f"{name}.mlir: batch {rows[0][0]}")
-
-
-def save_weights(model):
-    """safetensors: the length of a header, the header (JSON), the bytes. By Keras' paths, which are tfd's names here."""
-    header, data = {}, b""
-    for weight in model.weights:
-        value = np.asarray(weight, "<f4")
-        header[weight.path] = {"dtype": "F32", "shape": value.shape, "data_offsets": [len(data), len(data) + value.nbytes]}
-        data += value.tobytes()
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    (HERE / "initial.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
-    print("initial.safetensors:", {name: entry["shape"] for name, entry in header.items()})
+def export(candidates):
+    params = OrderedDict((weight.path, np.asarray(weight.value)) for weight in [*user_tower.weights, *item_tower.weights])
+    looked_up = ((user_table, ["user"]), (item_table, ["item", "items"]))
+    tables = {table.weights[0].path: (np.asarray(table.weights[0].value), fields) for table, fields in looked_up}
+    ids = np.zeros(BATCH, np.int32)
+    program = tfd_export.jax(
+        mean_loss, params, OrderedDict(user=ids, item=ids, label=np.zeros(BATCH, np.float32)), HERE, tables=tables, dataset="interactions",
+        optimizer={"adagrad": {"learning_rate": 0.3}}, train={"steps": STEPS, "log_every": 100},
+        variables={"user_table/*": {"partitioner": {"min_size": {"min_shard_bytes": 16384, "max_shards": 3}}},
+                   "item_table/*": {"partitioner": {"fixed_shards": {"num_shards": 3}}}},
+        data=csv("interactions", {"shuffle": {"buffer": 20400}}, {"repeat": {}}, {"batch": {"size": BATCH, "drop_remainder": True}},
+                 {"prefetch": {"buffer": 2}}, user=0, item=1, label=2))
+    program.evaluation(evaluate, OrderedDict(user=ids, items=np.zeros((BATCH, 10), np.int32)), batch_sizes=[BATCH, len(candidates) % BATCH],
+                       dataset="candidates", data=csv("candidates", {"batch": {"size": BATCH}}, user=0, items=[1, 11]), every=EVALUATE_EVERY)
 
 
 def hit_rate(model, candidates):
@@ -140,12 +129,8 @@ def train_in_keras(model, optimizer, steps, interactions, candidates):
 
 def main():
     model = make_model()
-    save_weights(model)
     interactions, candidates = (np.loadtxt(HERE / f"{name}.csv", "int32", delimiter=",") for name in ("interactions", "candidates"))
-    rest = len(candidates) % BATCH
-    export("train_step", train_step, [(BATCH, DIM), (BATCH, DIM)], [(BATCH,)])
-    export("eval_step", eval_step, [(BATCH, DIM), (BATCH, 10, DIM)], [])
-    export("eval_step_rest", eval_step, [(rest, DIM), (rest, 10, DIM)], [])
+    export(candidates)
     initial = model.get_weights()
     losses, hits = train_in_keras(model, keras.optimizers.Adagrad(learning_rate=0.3), STEPS, interactions, candidates)
     model.set_weights(initial)

@@ -1,31 +1,31 @@
 module @jit_train_step attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<64x16xf32> loc("user_rows"), %arg1: tensor<64x16xf32> loc("item_rows"), %arg2: tensor<16x16xf32> loc("user_k1"), %arg3: tensor<16xf32> loc("user_b1"), %arg4: tensor<16x8xf32> loc("user_k2"), %arg5: tensor<8xf32> loc("user_b2"), %arg6: tensor<16x16xf32> loc("item_k1"), %arg7: tensor<16xf32> loc("item_b1"), %arg8: tensor<16x8xf32> loc("item_k2"), %arg9: tensor<8xf32> loc("item_b2"), %arg10: tensor<64xf32> loc("label")) -> (tensor<f32> {jax.result_info = "result[0]"}, tensor<64x16xf32> {jax.result_info = "result[1]"}, tensor<64x16xf32> {jax.result_info = "result[2]"}, tensor<16x16xf32> {jax.result_info = "result[3]"}, tensor<16xf32> {jax.result_info = "result[4]"}, tensor<16x8xf32> {jax.result_info = "result[5]"}, tensor<8xf32> {jax.result_info = "result[6]"}, tensor<16x16xf32> {jax.result_info = "result[7]"}, tensor<16xf32> {jax.result_info = "result[8]"}, tensor<16x8xf32> {jax.result_info = "result[9]"}, tensor<8xf32> {jax.result_info = "result[10]"}) {
+  func.func public @main(%arg0: tensor<16x16xf32> loc("user/user_hidden/kernel"), %arg1: tensor<16xf32> loc("user/user_hidden/bias"), %arg2: tensor<16x8xf32> loc("user/user_out/kernel"), %arg3: tensor<8xf32> loc("user/user_out/bias"), %arg4: tensor<16x16xf32> loc("item/item_hidden/kernel"), %arg5: tensor<16xf32> loc("item/item_hidden/bias"), %arg6: tensor<16x8xf32> loc("item/item_out/kernel"), %arg7: tensor<8xf32> loc("item/item_out/bias"), %arg8: tensor<64x16xf32> loc("rows of user_table/embeddings"), %arg9: tensor<64x16xf32> loc("rows of item_table/embeddings"), %arg10: tensor<64xf32> loc("label")) -> (tensor<f32> {jax.result_info = "loss"}, tensor<16x16xf32> {jax.result_info = "gradient user/user_hidden/kernel"}, tensor<16xf32> {jax.result_info = "gradient user/user_hidden/bias"}, tensor<16x8xf32> {jax.result_info = "gradient user/user_out/kernel"}, tensor<8xf32> {jax.result_info = "gradient user/user_out/bias"}, tensor<16x16xf32> {jax.result_info = "gradient item/item_hidden/kernel"}, tensor<16xf32> {jax.result_info = "gradient item/item_hidden/bias"}, tensor<16x8xf32> {jax.result_info = "gradient item/item_out/kernel"}, tensor<8xf32> {jax.result_info = "gradient item/item_out/bias"}, tensor<64x16xf32> {jax.result_info = "gradient user_table/embeddings"}, tensor<64x16xf32> {jax.result_info = "gradient item_table/embeddings"}) {
     %c = stablehlo.constant dense<0> : tensor<i32>
     %c_0 = stablehlo.constant dense<1> : tensor<i32>
     %cst = stablehlo.constant dense<1.000000e+00> : tensor<f32>
     %cst_1 = stablehlo.constant dense<-1.000000e+00> : tensor<f32>
     %cst_2 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %c_3 = stablehlo.constant dense<64> : tensor<1xi32>
-    %0 = stablehlo.dot_general %arg0, %arg2, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
-    %1 = stablehlo.broadcast_in_dim %arg3, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
+    %0 = stablehlo.dot_general %arg8, %arg0, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
+    %1 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
     %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<1x16xf32>) -> tensor<64x16xf32>
     %3 = stablehlo.add %0, %2 : tensor<64x16xf32>
     %4 = call @relu(%3) : (tensor<64x16xf32>) -> tensor<64x16xf32>
     %5 = stablehlo.broadcast_in_dim %cst_2, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
     %6 = stablehlo.compare GT, %3, %5, FLOAT : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<64x16xi1>
-    %7 = stablehlo.dot_general %4, %arg4, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x8xf32>) -> tensor<64x8xf32>
-    %8 = stablehlo.broadcast_in_dim %arg5, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %7 = stablehlo.dot_general %4, %arg2, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x8xf32>) -> tensor<64x8xf32>
+    %8 = stablehlo.broadcast_in_dim %arg3, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
     %9 = stablehlo.broadcast_in_dim %8, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<64x8xf32>
     %10 = stablehlo.add %7, %9 : tensor<64x8xf32>
-    %11 = stablehlo.dot_general %arg1, %arg6, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
-    %12 = stablehlo.broadcast_in_dim %arg7, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
+    %11 = stablehlo.dot_general %arg9, %arg4, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
+    %12 = stablehlo.broadcast_in_dim %arg5, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
     %13 = stablehlo.broadcast_in_dim %12, dims = [0, 1] : (tensor<1x16xf32>) -> tensor<64x16xf32>
     %14 = stablehlo.add %11, %13 : tensor<64x16xf32>
     %15 = call @relu(%14) : (tensor<64x16xf32>) -> tensor<64x16xf32>
     %16 = stablehlo.broadcast_in_dim %cst_2, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
     %17 = stablehlo.compare GT, %14, %16, FLOAT : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<64x16xi1>
-    %18 = stablehlo.dot_general %15, %arg8, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x8xf32>) -> tensor<64x8xf32>
-    %19 = stablehlo.broadcast_in_dim %arg9, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %18 = stablehlo.dot_general %15, %arg6, contracting_dims = [1] x [0] : (tensor<64x16xf32>, tensor<16x8xf32>) -> tensor<64x8xf32>
+    %19 = stablehlo.broadcast_in_dim %arg7, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
     %20 = stablehlo.broadcast_in_dim %19, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<64x8xf32>
     %21 = stablehlo.add %18, %20 : tensor<64x8xf32>
     %22 = stablehlo.multiply %10, %21 : tensor<64x8xf32>
@@ -75,30 +75,30 @@ module @jit_train_step attributes {jax.uses_shape_polymorphism = false, mhlo.num
     %66 = stablehlo.reduce(%65 init: %cst_2) applies stablehlo.add across dimensions = [0] : (tensor<1x8xf32>, tensor<f32>) -> tensor<8xf32>
     %67 = stablehlo.dot_general %62, %15, contracting_dims = [0] x [0] : (tensor<64x8xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
     %68 = stablehlo.transpose %67, dims = [1, 0] : (tensor<8x16xf32>) -> tensor<16x8xf32>
-    %69 = stablehlo.dot_general %62, %arg8, contracting_dims = [1] x [1] : (tensor<64x8xf32>, tensor<16x8xf32>) -> tensor<64x16xf32>
+    %69 = stablehlo.dot_general %62, %arg6, contracting_dims = [1] x [1] : (tensor<64x8xf32>, tensor<16x8xf32>) -> tensor<64x16xf32>
     %70 = stablehlo.broadcast_in_dim %cst_2, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
     %71 = stablehlo.select %17, %69, %70 : tensor<64x16xi1>, tensor<64x16xf32>
     %72 = stablehlo.reduce(%71 init: %cst_2) applies stablehlo.add across dimensions = [0] : (tensor<64x16xf32>, tensor<f32>) -> tensor<16xf32>
     %73 = stablehlo.reshape %72 : (tensor<16xf32>) -> tensor<1x16xf32>
     %74 = stablehlo.reduce(%73 init: %cst_2) applies stablehlo.add across dimensions = [0] : (tensor<1x16xf32>, tensor<f32>) -> tensor<16xf32>
-    %75 = stablehlo.dot_general %71, %arg1, contracting_dims = [0] x [0] : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<16x16xf32>
+    %75 = stablehlo.dot_general %71, %arg9, contracting_dims = [0] x [0] : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<16x16xf32>
     %76 = stablehlo.transpose %75, dims = [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>
-    %77 = stablehlo.dot_general %71, %arg6, contracting_dims = [1] x [1] : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
+    %77 = stablehlo.dot_general %71, %arg4, contracting_dims = [1] x [1] : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
     %78 = stablehlo.reduce(%63 init: %cst_2) applies stablehlo.add across dimensions = [0] : (tensor<64x8xf32>, tensor<f32>) -> tensor<8xf32>
     %79 = stablehlo.reshape %78 : (tensor<8xf32>) -> tensor<1x8xf32>
     %80 = stablehlo.reduce(%79 init: %cst_2) applies stablehlo.add across dimensions = [0] : (tensor<1x8xf32>, tensor<f32>) -> tensor<8xf32>
     %81 = stablehlo.dot_general %63, %4, contracting_dims = [0] x [0] : (tensor<64x8xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
     %82 = stablehlo.transpose %81, dims = [1, 0] : (tensor<8x16xf32>) -> tensor<16x8xf32>
-    %83 = stablehlo.dot_general %63, %arg4, contracting_dims = [1] x [1] : (tensor<64x8xf32>, tensor<16x8xf32>) -> tensor<64x16xf32>
+    %83 = stablehlo.dot_general %63, %arg2, contracting_dims = [1] x [1] : (tensor<64x8xf32>, tensor<16x8xf32>) -> tensor<64x16xf32>
     %84 = stablehlo.broadcast_in_dim %cst_2, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
     %85 = stablehlo.select %6, %83, %84 : tensor<64x16xi1>, tensor<64x16xf32>
     %86 = stablehlo.reduce(%85 init: %cst_2) applies stablehlo.add across dimensions = [0] : (tensor<64x16xf32>, tensor<f32>) -> tensor<16xf32>
     %87 = stablehlo.reshape %86 : (tensor<16xf32>) -> tensor<1x16xf32>
     %88 = stablehlo.reduce(%87 init: %cst_2) applies stablehlo.add across dimensions = [0] : (tensor<1x16xf32>, tensor<f32>) -> tensor<16xf32>
-    %89 = stablehlo.dot_general %85, %arg0, contracting_dims = [0] x [0] : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<16x16xf32>
+    %89 = stablehlo.dot_general %85, %arg8, contracting_dims = [0] x [0] : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<16x16xf32>
     %90 = stablehlo.transpose %89, dims = [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>
-    %91 = stablehlo.dot_general %85, %arg2, contracting_dims = [1] x [1] : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
-    return %46#0, %91, %77, %90, %88, %82, %80, %76, %74, %68, %66 : tensor<f32>, tensor<64x16xf32>, tensor<64x16xf32>, tensor<16x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<16x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>
+    %91 = stablehlo.dot_general %85, %arg0, contracting_dims = [1] x [1] : (tensor<64x16xf32>, tensor<16x16xf32>) -> tensor<64x16xf32>
+    return %46#0, %90, %88, %82, %80, %76, %74, %68, %66, %91, %77 : tensor<f32>, tensor<16x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<16x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<64x16xf32>, tensor<64x16xf32>
   }
   func.func private @relu(%arg0: tensor<64x16xf32>) -> tensor<64x16xf32> {
     %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>

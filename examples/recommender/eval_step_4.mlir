@@ -1,26 +1,26 @@
 module @jit_eval_step attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x16xf32> loc("user_rows"), %arg1: tensor<4x10x16xf32> loc("item_rows"), %arg2: tensor<16x16xf32> loc("user_k1"), %arg3: tensor<16xf32> loc("user_b1"), %arg4: tensor<16x8xf32> loc("user_k2"), %arg5: tensor<8xf32> loc("user_b2"), %arg6: tensor<16x16xf32> loc("item_k1"), %arg7: tensor<16xf32> loc("item_b1"), %arg8: tensor<16x8xf32> loc("item_k2"), %arg9: tensor<8xf32> loc("item_b2")) -> (tensor<f32> {jax.result_info = "result[0]"}, tensor<f32> {jax.result_info = "result[1]"}) {
+  func.func public @main(%arg0: tensor<16x16xf32> loc("user/user_hidden/kernel"), %arg1: tensor<16xf32> loc("user/user_hidden/bias"), %arg2: tensor<16x8xf32> loc("user/user_out/kernel"), %arg3: tensor<8xf32> loc("user/user_out/bias"), %arg4: tensor<16x16xf32> loc("item/item_hidden/kernel"), %arg5: tensor<16xf32> loc("item/item_hidden/bias"), %arg6: tensor<16x8xf32> loc("item/item_out/kernel"), %arg7: tensor<8xf32> loc("item/item_out/bias"), %arg8: tensor<4x16xf32> loc("rows of user_table/embeddings"), %arg9: tensor<4x10x16xf32> loc("rows of item_table/embeddings")) -> (tensor<f32> {jax.result_info = "hit_rate/numerator"}, tensor<f32> {jax.result_info = "hit_rate/denominator"}) {
     %cst = stablehlo.constant dense<4.000000e+00> : tensor<f32>
     %c = stablehlo.constant dense<3> : tensor<i32>
     %c_0 = stablehlo.constant dense<0> : tensor<i32>
     %cst_1 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %0 = stablehlo.dot_general %arg0, %arg2, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
-    %1 = stablehlo.broadcast_in_dim %arg3, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
+    %0 = stablehlo.dot_general %arg8, %arg0, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
+    %1 = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
     %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<1x16xf32>) -> tensor<4x16xf32>
     %3 = stablehlo.add %0, %2 : tensor<4x16xf32>
     %4 = call @relu(%3) : (tensor<4x16xf32>) -> tensor<4x16xf32>
-    %5 = stablehlo.dot_general %4, %arg4, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
-    %6 = stablehlo.broadcast_in_dim %arg5, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %5 = stablehlo.dot_general %4, %arg2, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+    %6 = stablehlo.broadcast_in_dim %arg3, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
     %7 = stablehlo.broadcast_in_dim %6, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<4x8xf32>
     %8 = stablehlo.add %5, %7 : tensor<4x8xf32>
-    %9 = stablehlo.reshape %arg1 : (tensor<4x10x16xf32>) -> tensor<40x16xf32>
-    %10 = stablehlo.dot_general %9, %arg6, contracting_dims = [1] x [0] : (tensor<40x16xf32>, tensor<16x16xf32>) -> tensor<40x16xf32>
-    %11 = stablehlo.broadcast_in_dim %arg7, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
+    %9 = stablehlo.reshape %arg9 : (tensor<4x10x16xf32>) -> tensor<40x16xf32>
+    %10 = stablehlo.dot_general %9, %arg4, contracting_dims = [1] x [0] : (tensor<40x16xf32>, tensor<16x16xf32>) -> tensor<40x16xf32>
+    %11 = stablehlo.broadcast_in_dim %arg5, dims = [1] : (tensor<16xf32>) -> tensor<1x16xf32>
     %12 = stablehlo.broadcast_in_dim %11, dims = [0, 1] : (tensor<1x16xf32>) -> tensor<40x16xf32>
     %13 = stablehlo.add %10, %12 : tensor<40x16xf32>
     %14 = call @relu_0(%13) : (tensor<40x16xf32>) -> tensor<40x16xf32>
-    %15 = stablehlo.dot_general %14, %arg8, contracting_dims = [1] x [0] : (tensor<40x16xf32>, tensor<16x8xf32>) -> tensor<40x8xf32>
-    %16 = stablehlo.broadcast_in_dim %arg9, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
+    %15 = stablehlo.dot_general %14, %arg6, contracting_dims = [1] x [0] : (tensor<40x16xf32>, tensor<16x8xf32>) -> tensor<40x8xf32>
+    %16 = stablehlo.broadcast_in_dim %arg7, dims = [1] : (tensor<8xf32>) -> tensor<1x8xf32>
     %17 = stablehlo.broadcast_in_dim %16, dims = [0, 1] : (tensor<1x8xf32>) -> tensor<40x8xf32>
     %18 = stablehlo.add %15, %17 : tensor<40x8xf32>
     %19 = stablehlo.reshape %18 : (tensor<40x8xf32>) -> tensor<4x10x8xf32>

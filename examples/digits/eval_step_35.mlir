@@ -1,5 +1,5 @@
 module @jit_eval_step attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%arg0: tensor<64x64xf32> loc("w1"), %arg1: tensor<64xf32> loc("b1"), %arg2: tensor<64x10xf32> loc("w2"), %arg3: tensor<10xf32> loc("b2"), %arg4: tensor<35x64xf32> loc("image"), %arg5: tensor<35xi32> loc("label")) -> (tensor<f32> {jax.result_info = "result[0]"}, tensor<f32> {jax.result_info = "result[1]"}, tensor<f32> {jax.result_info = "result[2]"}) {
+  func.func public @main(%arg0: tensor<64x64xf32> loc("w1"), %arg1: tensor<64xf32> loc("b1"), %arg2: tensor<64x10xf32> loc("w2"), %arg3: tensor<10xf32> loc("b2"), %arg4: tensor<35x64xf32> loc("image"), %arg5: tensor<35xi32> loc("label")) -> (tensor<f32> {jax.result_info = "accuracy/numerator"}, tensor<f32> {jax.result_info = "accuracy/denominator"}, tensor<f32> {jax.result_info = "loss"}) {
     %cst = stablehlo.constant dense<3.500000e+01> : tensor<f32>
     %cst_0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
     %cst_1 = stablehlo.constant dense<1.600000e+01> : tensor<f32>
@@ -36,7 +36,7 @@ module @jit_eval_step attributes {jax.uses_shape_polymorphism = false, mhlo.num_
     %30 = stablehlo.negate %29 : tensor<f32>
     %31 = stablehlo.convert %12 : (tensor<35xi1>) -> tensor<35xf32>
     %32 = stablehlo.reduce(%31 init: %cst_0) applies stablehlo.add across dimensions = [0] : (tensor<35xf32>, tensor<f32>) -> tensor<f32>
-    return %30, %32, %cst : tensor<f32>, tensor<f32>, tensor<f32>
+    return %32, %cst, %30 : tensor<f32>, tensor<f32>, tensor<f32>
   }
   func.func private @relu(%arg0: tensor<35x64xf32>) -> tensor<35x64xf32> {
     %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>

@@ -1,0 +1,959 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exports models from JAX, Keras, TensorFlow and PyTorch as programs that tfd runs, and brings trained weights back.
+
+    import tfd_export
+    program = tfd_export.jax(loss, params, {"image": images, "label": labels}, "digits", optimizer={"adam": {"learning_rate": 0.001}})
+    program.evaluation(accuracy, {"image": images, "label": labels}, data={"image": test_images, "label": test_labels})
+    ...                                                   # $ tfd-run digits/program.json --set train.checkpoint.dir=ck
+    params = tfd_export.load_into(params, "ck")
+
+It writes what tfd-program(5) describes: program.json, one StableHLO module (text) per function and batch size, and the initial weights. One file
+that needs only what is exported from: numpy, which all frameworks bring, and the framework itself. The manual is tfd-export(1).
+"""
+import fnmatch
+import inspect
+import json
+import pathlib
+import re
+import struct
+
+import numpy as np
+
+# ---------------------------------------------------------------------------------------------------- safetensors
+
+_SAFETENSORS = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16", "uint32": "U32",
+                "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
+_TFD = {"bool": "bool", "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
+        "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
+
+
+def _numpy_dtype(name):
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes  # numpy has none of its own; jax and TensorFlow bring it
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def write_safetensors(path, values):
+    """Writes {name: array} as a safetensors file: the length of a header, the header (JSON), the bytes of the arrays."""
+    header, data = {}, []
+    offset = 0
+    for name, value in values.items():
+        value = np.asarray(value)
+        if value.dtype.name not in _SAFETENSORS:
+            raise ValueError(f"{name}: safetensors has no dtype {value.dtype}")
+        data.append(value.astype(value.dtype.newbyteorder("<"), order="C").tobytes())
+        header[name] = {"dtype": _SAFETENSORS[value.dtype.name], "shape": list(value.shape), "data_offsets": [offset, offset + len(data[-1])]}
+        offset += len(data[-1])
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
+
+
+def read_safetensors(path):
+    """The arrays of a safetensors file, {name: array}."""
+    data = pathlib.Path(path).read_bytes()
+    try:
+        begin = 8 + struct.unpack_from("<Q", data)[0]
+        header = json.loads(data[8:begin])
+        names = {code: name for name, code in _SAFETENSORS.items()}
+        values = {}
+        for name, entry in header.items():
+            if name != "__metadata__":
+                first, last = entry["data_offsets"]
+                if begin + last > len(data):
+                    raise ValueError("it is cut off")
+                values[name] = np.frombuffer(data[begin + first:begin + last], _numpy_dtype(names[entry["dtype"]])).reshape(entry["shape"])
+        return values
+    except (struct.error, UnicodeDecodeError, KeyError, TypeError, ValueError) as problem:
+        raise ValueError(f"{path} is no safetensors file: {problem}") from None
+
+
+def checkpoint_file(checkpoint):
+    """The file of a checkpoint: itself, or the newest one of a directory that tfd wrote."""
+    checkpoint = pathlib.Path(checkpoint)
+    if not checkpoint.is_dir():
+        return checkpoint
+    index = checkpoint / "index.json"
+    if index.exists():
+        return checkpoint / json.loads(index.read_text())["latest"]
+    steps = sorted(checkpoint.glob("step-*.safetensors"))
+    if not steps:
+        raise FileNotFoundError(f"{checkpoint} has no checkpoint (step-N.safetensors)")
+    return steps[-1]
+
+
+# ---------------------------------------------------------------------------------------------------- weights, back
+
+def load_into(target, checkpoint):
+    """Brings the values of a checkpoint (or of any safetensors file) into what was exported.
+
+    target: a Keras model, a torch module or TensorFlow variables (a tf.Module, a list of them, or the dict that tensorflow() was given), which
+    are changed in place; or a tree of arrays as jax() takes it (params, or state), of which a new one is returned. ValueError names what is missing or of
+    another shape.
+    """
+    path = checkpoint_file(checkpoint)
+    values = read_safetensors(path)
+
+    def value_of(name, shape):
+        if name not in values:
+            raise ValueError(f"{path} has no variable {name!r}; it has {', '.join(n for n in values if '.optimizer' not in n)}")
+        if values[name].shape != tuple(shape):
+            raise ValueError(f"{path}: {name!r} has the shape {list(values[name].shape)}, not {list(shape)}")
+        return values[name]
+
+    if hasattr(target, "state_dict"):  # a torch module
+        import torch as t
+        found = {name: value_of(name, tensor.shape) for name, tensor in _torch_tensors(target).items()}
+        plain = {name: value.astype("float32") if value.dtype.kind == "V" else np.array(value) for name, value in found.items()}  # V: bfloat16
+        target.load_state_dict({name: t.tensor(value) for name, value in plain.items()}, strict=False)
+        return target
+    in_place = _variables_of(target)
+    if in_place is not None:
+        found = [value_of(name, variable.shape) for name, variable in in_place.items()]
+        for variable, value in zip(in_place.values(), found):
+            variable.assign(value)
+        return target
+    from jax import tree_util
+    leaves, structure = tree_util.tree_flatten(target)
+    return tree_util.tree_unflatten(structure, [_like(leaf, value_of(name, np.shape(leaf))) for name, leaf in zip(_names(target), leaves)])
+
+
+def _variables_of(target):
+    """Of a model that has variables: {name: variable}; else None."""
+    if hasattr(target, "stateless_call"):
+        return _keras_variables(target)
+    listed = getattr(target, "variables", target)
+    return _tensorflow_names(listed) if listed and all(hasattr(one, "assign") for one in (listed.values() if isinstance(listed, dict) else listed)) else None
+
+
+def _like(leaf, value):
+    """The value as an array of the same kind (numpy's or jax's) and dtype."""
+    value = np.array(value, getattr(leaf, "dtype", None))
+    if isinstance(leaf, (np.ndarray, np.generic, float, int)):
+        return value
+    import jax.numpy
+    return jax.numpy.asarray(value)
+
+
+# ---------------------------------------------------------------------------------------------------- modules
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_LOCATION = re.compile(rf' loc\((?:[^()"]|{_QUOTED}|\((?:[^()"]|{_QUOTED}|\([^()]*\))*\))*\)')
+_ARGUMENT = re.compile(r"%arg(\d+): tensor<[^>]*>(?: \{[^{}]*\})?")
+
+
+def _tidy(text, arguments, results):
+    """The text of a module without debug locations, with the names of what @main takes and returns."""
+    lines = [line for line in text.splitlines() if not line.startswith("#loc")]
+    for i, line in enumerate(lines):
+        lines[i] = line = _LOCATION.sub("", line)
+        if re.match(r"\s*func\.func (?:public )?@main\(", line):
+            taken, returned = line.split(" -> ", 1)
+            if "_platform_index" in taken:  # a module for several platforms, which tfd gives its index by itself
+                arguments = ["_platform_index", *arguments]
+            taken = _ARGUMENT.sub(lambda found: f"{found[0]} loc({json.dumps(arguments[int(found[1])])})", taken)
+            if returned.count("jax.result_info") == len(results):
+                names = iter(results)
+                returned = re.sub(rf"jax\.result_info = {_QUOTED}", lambda _: f"jax.result_info = {json.dumps(next(names))}", returned)
+            lines[i] = f"{taken} -> {returned}"
+    return "\n".join(lines) + "\n"
+
+
+class _Module:
+    """A traced function: its text, and the inputs and outputs of the program's function; each has one name for the text."""
+
+    def __init__(self, text, inputs, outputs):
+        self.inputs, self.outputs = inputs, outputs
+        self.text = _tidy(text, [_label(one) for one in inputs], [_label(one) for one in outputs])
+
+    def uses(self, name):
+        """Whether the argument of that name is used."""
+        place = f"%arg{[_label(one) for one in self.inputs].index(name)}"
+        main = self.text[self.text.index("@main("):]
+        main = main[:main.index("\n  }")] if "\n  }" in main else main
+        return len(re.findall(rf"{place}\b", main)) > 1
+
+
+def _label(binding):
+    if isinstance(binding, str):
+        return binding
+    if "lookup" in binding:
+        return f"rows of {binding['lookup']}"
+    kind = next(key for key in ("variable", "field", "metric", "gradient", "assign", "result", "arg") if key in binding)
+    if kind in ("gradient", "assign"):
+        return f"{kind} {binding[kind]}"
+    return f"{kind}{binding[kind]}" if kind in ("result", "arg") else "/".join(filter(None, (binding[kind], binding.get("part"))))
+
+
+# ---------------------------------------------------------------------------------------------------- the program
+
+# What tfd gives to a parameter of the function that has this name.
+_GIVEN = ("rng", "step", "learning_rate", "loss_scale", "replica_id", "num_replicas")
+
+
+class _Variable:
+    def __init__(self, value, trainable):
+        self.value, self.trainable = np.asarray(value), trainable
+
+
+class Program:
+    """A program in a directory. `document` is what program.json says: change it as you like, then call write()."""
+
+    def __init__(self, to, framework, batch, optimizer, settings, weights):
+        self.directory = pathlib.Path(to)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._framework, self._batch, self._settings = framework, batch, settings or {}
+        optimizer = {optimizer: {}} if isinstance(optimizer, str) else optimizer
+        self.document = {"v": 1, **({"weights": weights} if weights else {}), "variables": {}, "optimizer": optimizer, "datasets": {}, "functions": {}}
+
+    def write(self):
+        """Writes program.json and the initial weights."""
+        if "weights" in self.document:
+            values = {name: variable.value for name, variable in self._framework.variables.items()}
+            write_safetensors(self.directory / self.document["weights"], values)
+        (self.directory / "program.json").write_text(_formatted(self.document) + "\n")
+
+    def evaluation(self, function=None, batch=None, *, name="eval_step", batch_sizes=None, data=None, dataset="test", every=None, fields=None):
+        """Adds a function that evaluates: function(params[, state], batch) -> {metric: scalar, or (numerator, denominator)}, or a scalar, which
+        is called loss. Of a Keras model it is the model's own loss and metrics. It is exported for batch_sizes and for the last, smaller
+        batch of `data`, where those are arrays. every: the steps between two evaluations; there is one at the end in any case."""
+        batch = self._batch if batch is None else self._framework.batch(batch, fields)
+        rows = _rows(data)
+        sizes = list(batch_sizes or [min(batch.size, rows or batch.size)])
+        if rows and rows % sizes[0] and rows % sizes[0] not in sizes:
+            sizes.append(rows % sizes[0])
+        self._add(name, sizes, lambda size: self._framework.evaluation(function, batch.resized(size), name, dataset))
+        self._add_dataset(dataset, data, batch, [{"batch": {"size": sizes[0]}}])
+        self.document["train"]["evaluate"] = {"function": name} | ({"every": every} if every else {})
+        self.write()
+        return self
+
+    def prediction(self, function=None, inputs=None, *, name="predict", batch_sizes=(1,), fields=None):
+        """Adds a function of the inputs of an example: function(params[, state], inputs) -> its result, an array or several. Of a Keras
+        model it is the model's own output. For tfd-run --predict, and for closures."""
+        inputs = self._framework.inputs(self._batch) if inputs is None else self._framework.batch(inputs, fields)
+        self._add(name, list(batch_sizes), lambda size: self._framework.prediction(function, inputs.resized(size), name))
+        self.write()
+        return self
+
+    def _training(self, name, sizes, data, dataset, train):
+        self._add(name, sizes, lambda size: self._framework.training(self._batch.resized(size), name, dataset))
+        train = {"function": name} | (train or {"epochs": 1})
+        stages = [{"shuffle": {"buffer": min(_rows(data) or 10000, 10000)}}, *([] if "epochs" in train else [{"repeat": {}}]),
+                  {"batch": {"size": sizes[0], "drop_remainder": True}}]
+        self._add_dataset(dataset, data, self._batch, stages)
+        self.document["train"] = train
+        self.write()
+
+    def _add(self, name, sizes, trace):
+        paths = []
+        for size in sizes:
+            paths.append(f"{name}.mlir" if len(sizes) == 1 else f"{name}_{size}.mlir")
+            module = trace(size)
+            (self.directory / paths[-1]).write_text(module.text)
+        variables = self._framework.variables
+        for variable, stated in _stated_variables(variables, self._settings).items():
+            self.document["variables"].setdefault(variable, stated)
+        self.document["functions"][name] = {
+            "module": paths[0] if len(paths) == 1 else paths,
+            **({"platforms": list(self._framework.platforms)} if "_platform_index" in module.text else {}),
+            "inputs": _grouped(module.inputs, "variable", "variables", list(variables)),
+            "outputs": _grouped(module.outputs, "gradient", "gradients", [n for n, v in variables.items() if v.trainable])}
+
+    def _add_dataset(self, name, data, batch, stages):
+        if isinstance(data, (list, tuple)):
+            self.document["datasets"][name] = list(data)
+            return
+        files = {field: f"{name}_{field.replace('/', '_')}.npy" for field in batch.names}
+        for field, (_, dtype) in zip(batch.names, batch.specs) if data is not None else ():
+            np.save(self.directory / files[field], np.asarray(data[field], dtype))
+        self.document["datasets"][name] = [{"npy": {"fields": {field: {"path": path} for field, path in files.items()}}}, *stages]
+
+
+def _rows(data):
+    return len(next(iter(data.values()))) if isinstance(data, dict) else None
+
+
+def _stated_variables(variables, settings):
+    for pattern in settings:
+        if not fnmatch.filter(variables, pattern):
+            raise ValueError(f"variables: no variable matches {pattern!r} (there are {', '.join(variables)})")
+    stated = {}
+    for name, variable in variables.items():
+        if variable.value.dtype.name not in _TFD:
+            raise ValueError(f"{name}: tfd has no dtype {variable.value.dtype}")
+        stated[name] = {"shape": list(variable.value.shape), "dtype": _TFD[variable.value.dtype.name]}
+        if not variable.trainable and variable.value.dtype.kind in "fV":
+            stated[name]["trainable"] = False
+        for pattern, more in settings.items():
+            if fnmatch.fnmatchcase(name, pattern):
+                stated[name] |= more
+    return stated
+
+
+def _grouped(bindings, key, group, names):
+    """The bindings, where all variables of a pattern, in their order, are one group: {"variables": "*"}, {"variables": "user/*"}."""
+    prefixes = {""} | {name[:i + 1] for name in names for i, letter in enumerate(name) if letter == "/"}
+    for prefix in sorted(prefixes, key=len):
+        every = [{key: name} for name in names if name.startswith(prefix)]
+        for i in range(len(bindings) - len(every) + 1):
+            if len(every) > 1 and bindings[i:i + len(every)] == every:
+                bindings = [*bindings[:i], {group: prefix + "*"}, *bindings[i + len(every):]]
+                break
+    return bindings
+
+
+def _formatted(value, indent=0, width=160):
+    """JSON, in which what fits into a line is in one."""
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, (dict, list)) or not value or (indent and indent + len(line) <= width):
+        return line
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        parts = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_formatted(item, indent + 2, width)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
+    return "[\n" + ",\n".join(inner + _formatted(item, indent + 2, width) for item in value) + "\n" + " " * indent + "]"
+
+
+def _as_metrics(result):
+    """Of what an evaluation returns: a dict; a loss; or, as a training does, a loss and a dict."""
+    if isinstance(result, dict):
+        return result
+    return {"loss": result} if not isinstance(result, (tuple, list)) else result[-1] | {"loss": result[0]}
+
+
+def _metric_outputs(metrics):
+    """Outputs in the order in which jax flattens the dict."""
+    outputs = []
+    for name in sorted(metrics):
+        parts = metrics[name]
+        outputs += [{"metric": name, "part": "numerator"}, {"metric": name, "part": "denominator"}] if isinstance(parts, (tuple, list)) else [{"metric": name}]
+    return outputs
+
+
+def _assignment(name, variable):
+    """How new state is assigned, also where several workers do: what moves or counts is added up, keys (unsigned) and flags are overwritten."""
+    return {"assign": name, "apply": "difference" if variable.value.dtype.kind in "fVi" else "last"}
+
+
+def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, train=None, variables=None, name="train_step", dataset="train",
+            weights="initial.safetensors"):
+    """Writes the program of a training. The options are those of all frameworks:
+
+    batch_sizes: those to export for, by default that of the batch; the first is that of the dataset.
+    data: where examples come from: a pipeline as in program.json, or {field: array}, which is written as .npy files; else you bring the
+    files that the program names. train: as in program.json, by default one epoch. variables: more about those whose names match,
+    {"embed*": {"partitioner": …}}. name, dataset, weights: what the function, its data and the file of initial weights are called; with
+    weights=None there is no such file, and each variable needs an init: {"w": {"init": {"glorot_uniform": {}}}}.
+    """
+    program = Program(to, framework, batch, optimizer, variables, weights)
+    program._training(name, list(batch_sizes or [batch.size]), data, dataset, train)
+    return program
+
+
+# ---------------------------------------------------------------------------------------------------- JAX
+
+def jax(loss, params, batch, to, *, state=None, tables=None, gradients=False, optimizer="sgd", fields=None, platforms=("cpu",), **options):
+    """Exports a training from JAX -> Program.
+
+    loss: loss(params, [state,] batch) -> loss[, new state][, metrics]; a mean over the batch. Parameters of it that are called rng (a key),
+    step, learning_rate, loss_scale, replica_id or num_replicas get these. With gradients=True it returns loss, gradients[, …] by itself.
+    params, state: trees of arrays, the initial values. Variables are called after their places in the tree, "layer0/kernel".
+    batch: a tree of arrays, or of anything that has shape and dtype; the first dimension is the batch. fields: other names for its leaves.
+    tables: large tables of which a batch uses some rows, {name of the variable: (initial values, [fields with the rows' numbers])}. In place
+    of these numbers the function finds the rows themselves; only these are sent, and their gradients. They are created before params.
+    optimizer: as in program.json, {"adam": {"learning_rate": 0.001}}. options: those of all frameworks, see _export().
+    """
+    names, state_names = _names(params), _names(state)
+    if set(names) & set(state_names):
+        raise ValueError(f"params and state have the same names: {', '.join(sorted(set(names) & set(state_names)))}")
+    traced = _Jax(loss, params, state, names, state_names, gradients, platforms, tables)
+    return _export(traced, traced.batch(batch, fields), to, optimizer, **options)
+
+
+def _names(tree):
+    """The names of a tree's leaves, from their places in it: "layer0/kernel"."""
+    from jax import tree_util
+    parts = lambda path: "/".join(str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path)  # noqa: E731
+    return [parts(path) or "value" for path, _ in tree_util.tree_flatten_with_path(tree)[0]]
+
+
+class _Batch:
+    """A tree of fields: their names, shapes and dtypes; and how the function gets them."""
+
+    def __init__(self, names, specs, build):
+        self.names, self.specs, self.build = names, specs, build
+        for name, (shape, _) in zip(names, specs):
+            if not shape or shape[0] != specs[0][0][0]:
+                raise ValueError(f"batch: {name} has the shape {list(shape)}; the first dimension has to be the batch, the same for all")
+        self.size = specs[0][0][0]
+
+    def resized(self, size):
+        return _Batch(self.names, [((size, *shape[1:]), dtype) for shape, dtype in self.specs], self.build)
+
+    def bindings(self, **source):
+        return [source | {"field": name} for name in self.names]
+
+
+class _Jax:
+    """How functions of (params, [state,] batch, …) become modules."""
+
+    def __init__(self, loss, params, state, names, state_names, gradients=False, platforms=("cpu",), tables=None):
+        from jax import tree_util
+        self.loss, self.returns_gradients, self.platforms = loss, gradients, tuple(platforms)
+        self.names, self.state_names, self.has_state = names, state_names, state is not None
+        leaves = [*tree_util.tree_leaves(params), *tree_util.tree_leaves(state)]
+        values = [np.asarray(leaf).astype(self.spec((), np.asarray(leaf).dtype).dtype) for leaf in leaves]
+        self.table_of = {field: table for table, (_, looked_up) in (tables or {}).items() for field in looked_up}
+        self.variables = {table: _Variable(value, True) for table, (value, _) in (tables or {}).items()}
+        self.variables |= {n: _Variable(value, i < len(names)) for i, (n, value) in enumerate(zip([*names, *state_names], values))}
+        self.specs = tuple(tree_util.tree_map(lambda x: self.spec(np.shape(x), np.asarray(x).dtype), tree) for tree in (params, state))
+
+    @staticmethod
+    def spec(shape, dtype):
+        import jax as j
+        return j.ShapeDtypeStruct(shape, j.dtypes.canonicalize_dtype(dtype))
+
+    def batch(self, tree, fields=None):
+        from jax import dtypes, tree_util
+        leaves, structure = tree_util.tree_flatten(tree)
+        specs = [(tuple(np.shape(leaf)), np.dtype(dtypes.canonicalize_dtype(getattr(leaf, "dtype", None) or np.asarray(leaf).dtype))) for leaf in leaves]
+        return _Batch(list(fields or _names(tree)), specs, lambda values: tree_util.tree_unflatten(structure, values))
+
+    def inputs(self, batch):
+        raise ValueError("prediction: the function and its inputs must be given")
+
+    def given(self, function):
+        """The specs of what tfd gives to the function by name."""
+        import jax as j
+        specs = {"rng": lambda: j.ShapeDtypeStruct(j.random.PRNGKey(0).shape, np.uint32)}
+        for one in ("learning_rate", "loss_scale"):
+            specs[one] = lambda: j.ShapeDtypeStruct((), np.float32)
+        for one in ("step", "replica_id", "num_replicas"):
+            specs[one] = lambda: j.ShapeDtypeStruct((), np.int32)
+        return {one: specs[one]() for one in sorted(set(inspect.signature(function).parameters) & set(_GIVEN))}
+
+    def training(self, batch, name, dataset):
+        import jax as j
+
+        def normalised(result):
+            """-> loss, (gradients or None, new state, metrics)."""
+            first, *rest = result if isinstance(result, (tuple, list)) else (result,)
+            gradients = rest.pop(0) if self.returns_gradients else None
+            if self.has_state and not rest:
+                raise ValueError("with state the function has to return (loss, new state)")
+            state, metrics = rest.pop(0) if self.has_state else None, rest.pop(0) if rest else {}
+            if rest or not isinstance(metrics, dict):
+                raise ValueError("the function has to return loss[, new state][, {metric: value}]")
+            return first, (gradients, state, metrics)
+
+        places = [i for i, field in enumerate(batch.names) if field in self.table_of]
+
+        def step(params, state, fields, given):
+            def loss(trained):
+                params, rows = trained
+                own = [rows[places.index(i)] if i in places else field for i, field in enumerate(fields)]
+                return normalised(self.loss(params, *((state,) if self.has_state else ()), batch.build(own), **given))
+
+            trained = (params, [fields[i] for i in places])
+            if self.returns_gradients:
+                value, (gradients, new, metrics) = loss(trained)
+            else:
+                (value, (_, new, metrics)), gradients = j.value_and_grad(loss, has_aux=True)(trained)
+            return value, gradients, new, metrics
+
+        given = self.given(self.loss)
+        text, (_, _, new, metrics) = self.lower(step, name, *self.specs, self.fields(batch), given)
+        if _names(new) != _names(self.specs[1]):
+            raise ValueError(f"the new state has {_names(new)}, the state has {_names(self.specs[1])}")
+        outputs = [{"metric": "loss"}, *({"gradient": one} for one in self.names),
+                   *({"gradient": self.table_of[batch.names[i]], "ids": {"dataset": dataset, "field": batch.names[i]}} for i in places),
+                   *(_assignment(one, self.variables[one]) for one in self.state_names), *_metric_outputs(metrics)]
+        return _Module(text, self.inputs_of(batch.bindings(dataset=dataset), given), outputs)
+
+    def evaluation(self, function, batch, name, dataset):
+        def step(params, state, fields, given):
+            return _as_metrics(function(params, *((state,) if self.has_state else ()), batch.build(fields), **given))
+
+        given = self.given(function)
+        text, metrics = self.lower(step, name, *self.specs, self.fields(batch), given)
+        return _Module(text, self.inputs_of(batch.bindings(dataset=dataset), given), _metric_outputs(metrics))
+
+    def prediction(self, function, batch, name):
+        from jax import tree_util
+
+        def step(params, state, fields, given):
+            return function(params, *((state,) if self.has_state else ()), batch.build(fields), **given)
+
+        given = self.given(function)
+        text, results = self.lower(step, name, *self.specs, self.fields(batch), given)
+        outputs = [{"result": i} for i in range(len(tree_util.tree_leaves(results)))]
+        return _Module(text, self.inputs_of(batch.bindings(arg=0), given), outputs)
+
+    def fields(self, batch):
+        """The specs of what the function gets: rows in place of their numbers."""
+        specs = []
+        for field, (shape, dtype) in zip(batch.names, batch.specs):
+            table = self.variables[self.table_of[field]].value if field in self.table_of else None
+            specs.append(self.spec(shape, dtype) if table is None else self.spec((*shape, *table.shape[1:]), table.dtype))
+        return specs
+
+    def inputs_of(self, fields, given):
+        looked_up = [{"lookup": self.table_of[one["field"]], "ids": one} if one["field"] in self.table_of else one for one in fields]
+        return [*({"variable": one} for one in [*self.names, *self.state_names]), *looked_up, *sorted(given)]
+
+    def lower(self, function, name, *arguments):
+        """The text of function(*arguments), whose arguments and results are flat, and the specs of its results."""
+        import jax as j
+        import jax.export
+        leaves, structure = j.tree_util.tree_flatten(arguments)
+
+        def flat(*values):
+            return j.tree_util.tree_leaves(function(*j.tree_util.tree_unflatten(structure, values)))
+
+        flat.__name__ = flat.__qualname__ = name
+        # Without keep_unused an argument that the function doesn't need would vanish from the module.
+        exported = j.export.export(j.jit(flat, keep_unused=True), platforms=self.platforms)(*leaves)
+        return exported.mlir_module(), j.eval_shape(function, *arguments)
+
+
+# ---------------------------------------------------------------------------------------------------- Keras
+
+def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="state", fields=None, platforms=("cpu",), **options):
+    """Exports the training of a Keras 3 model on its JAX backend (KERAS_BACKEND=jax) -> Program.
+
+    loss, optimizer, metrics: as in model.compile(), which is called with them; without them the model has to be compiled. A dict as the
+    optimizer is as in program.json. batch: (x, y) or (x, y, sample_weight), as fit() takes them; the fields are called x, y and
+    sample_weight, or after their places where x or y is a dict. seeds: "state" keeps the states of Keras' seed generators (Dropout) as
+    variables, each replica with numbers of its own, the first one with those of Keras; "rng" makes them of tfd's random numbers.
+    What is exported is the model's loss with its regularizers; metrics have to be means (Accuracy, MeanSquaredError and so on), since tfd
+    adds up their numerators and denominators. options: those of all frameworks, see _export().
+    """
+    import keras as k
+    if k.backend.backend() != "jax":
+        raise ValueError(f"keras: the backend is {k.backend.backend()}; set KERAS_BACKEND=jax")
+    if seeds not in ("state", "rng"):
+        raise ValueError(f"keras: seeds is {seeds!r}, but has to be 'state' or 'rng'")
+    stated = optimizer if isinstance(optimizer, dict) else None
+    if loss is not None or metrics is not None or optimizer is not None:
+        model.compile("sgd" if stated else optimizer or "sgd", loss, metrics=metrics)
+    if not getattr(model, "compiled", False):
+        raise ValueError("keras: the model isn't compiled: give its loss, or call model.compile() before")
+    x, y, weight = (*batch, None)[:3]
+    parts = {"x": x, "y": y} | ({} if weight is None else {"sample_weight": weight})
+    traced = _Keras(model, parts, seeds, platforms)
+    return _export(traced, traced.batch(parts, fields), to, stated or _keras_optimizer(model.optimizer, model), **options)
+
+
+def _keras_variables(model):
+    """{path: variable}, those that are trained first; seed generators with the same path are numbered."""
+    variables = {}
+    for variable in [*model.trainable_variables, *model.non_trainable_variables]:
+        path, count = variable.path, 1
+        while path in variables:
+            count += 1
+            path = f"{variable.path}_{count}"
+        variables[path] = variable
+    return variables
+
+
+class _Keras(_Jax):
+    """A Keras model: its loss, with its own metrics, as functions of (trainable, other variables, batch)."""
+
+    def __init__(self, model, parts, seeds, platforms):
+        self.model, self.variables_of_model = model, _keras_variables(model)
+        trained, names = len(model.trainable_variables), list(self.variables_of_model)
+        self.seeds = [i for i, name in enumerate(names[trained:]) if "seed_generator_state" in name]
+        self.from_rng = seeds == "rng"
+        dropped = {names[trained + i] for i in self.seeds} if self.from_rng else set()
+        self.kept = [i for i, name in enumerate(names[trained:]) if name not in dropped]
+        values = [np.asarray(variable.value) for variable in self.variables_of_model.values()]
+        self.others = values[trained:]
+        super().__init__(None, values[:trained], [self.others[i] for i in self.kept], names[:trained],
+                         [names[trained + i] for i in self.kept], platforms=platforms)
+        self._build(parts)
+        self.loss = self._loss_with("rng") if self.from_rng and self.seeds else self._loss_with("replica_id") if self.seeds else self._plain_loss
+
+    def _build(self, parts):
+        """Has Keras make the variables of its metrics, by a batch of zeros; the model stays as it is."""
+        import jax as j
+        zeros = j.tree_util.tree_map(lambda leaf: np.zeros(np.shape(leaf), getattr(leaf, "dtype", None)), parts)
+        before = [np.array(variable.value) for variable in self.model.variables]
+        self.model.test_on_batch(zeros["x"], zeros["y"], zeros.get("sample_weight"))
+        self.model.reset_metrics()
+        for variable, value in zip(self.model.variables, before):
+            variable.assign(value)
+
+    def _with_seeds(self, state, seed_of):
+        """The values of all non-trainable variables: the kept ones, and seeds."""
+        values = list(self.others)
+        for place, value in zip(self.kept, state):
+            values[place] = value
+        for place in self.seeds:
+            values[place] = seed_of(place, values[place])
+        return values
+
+    def _run(self, trained, others, parts, training):
+        """-> loss, new values of the non-trainable variables, metrics."""
+        from keras import StatelessScope, metrics as kinds
+        x, y, weight = parts["x"], parts["y"], parts.get("sample_weight")
+        of_metrics = [variable.value for variable in self.model.metrics_variables]
+        of_optimizer = [variable.value for variable in self.model.optimizer.variables]
+        loss, (_, predicted, new, _) = self.model.compute_loss_and_updates(
+            trained, others, of_metrics, x, y, weight, training=training, optimizer_variables=of_optimizer)
+        values = {}
+        with StatelessScope(state_mapping=[(variable, variable.value * 0) for variable in self.model.metrics_variables]) as scope:
+            for compiled in self.model.metrics:
+                for metric in getattr(compiled, "metrics", []):  # not the mean of the loss, which is one by itself
+                    if not isinstance(metric, kinds.Mean):
+                        raise ValueError(f"keras: {metric.name} is no mean, so tfd can't add it up over batches: leave it out of the metrics")
+                if getattr(compiled, "metrics", []):
+                    compiled.update_state(y, predicted, weight)
+                    values |= {metric.name: (scope.get_current_value(metric.total), scope.get_current_value(metric.count)) for metric in compiled.metrics}
+        return loss, list(new), values
+
+    def _plain_loss(self, trained, state, parts):
+        loss, new, values = self._run(trained, self._with_seeds(state, lambda place, value: value), parts, True)
+        return loss, [new[i] for i in self.kept], values
+
+    def _loss_with(self, given):
+        import jax as j
+
+        def by_replica(trained, state, parts, replica_id):
+            apart = j.numpy.stack([replica_id.astype(j.numpy.uint32), j.numpy.uint32(0)])
+            loss, new, values = self._run(trained, self._with_seeds(state, lambda _, value: value + apart), parts, True)
+            return loss, [new[i] - apart if i in self.seeds else new[i] for i in self.kept], values
+
+        def by_key(trained, state, parts, rng):
+            loss, new, values = self._run(trained, self._with_seeds(state, lambda place, _: j.random.fold_in(rng, place)), parts, True)
+            return loss, [new[i] for i in self.kept], values
+
+        return by_key if given == "rng" else by_replica
+
+    def evaluation(self, function, batch, name, dataset):
+        def own(trained, state, parts):
+            loss, _, values = self._run(trained, self._with_seeds(state, lambda _, value: value), parts, False)
+            return values | {"loss": loss}
+
+        return super().evaluation(function or own, batch, name, dataset)
+
+    def prediction(self, function, batch, name):
+        def own(trained, state, parts):
+            return self.model.stateless_call(trained, self._with_seeds(state, lambda _, value: value), parts["x"], training=False)[0]
+
+        return super().prediction(function or own, batch, name)
+
+    def inputs(self, batch):
+        """x alone: the tree of a batch without labels."""
+        from jax import tree_util
+        structure = tree_util.tree_structure(batch.build(list(range(len(batch.names)))))
+        of_x = tree_util.tree_leaves(tree_util.tree_unflatten(structure, range(len(batch.names)))["x"])
+        tree = batch.build(batch.names)["x"]
+        return _Batch([batch.names[i] for i in of_x], [batch.specs[i] for i in of_x],
+                      lambda values: {"x": tree_util.tree_unflatten(tree_util.tree_structure(tree), values)})
+
+
+_KERAS_OPTIMIZERS = {"SGD": "sgd", "Adagrad": "adagrad", "Adadelta": "adadelta", "Adam": "adam", "AdamW": "adamw", "Adamax": "adamax", "Nadam": "nadam",
+                     "RMSprop": "rmsprop", "Ftrl": "ftrl", "Lion": "lion"}
+
+
+def _keras_optimizer(optimizer, model=None):
+    """The optimizer as program.json has it; the settings have Keras' names there."""
+    kind = type(optimizer).__name__
+    if kind not in _KERAS_OPTIMIZERS:
+        raise ValueError(f"keras: tfd has no optimizer {kind}; it has {', '.join(_KERAS_OPTIMIZERS)}")
+    settings = {}
+    for key, value in optimizer.get_config().items():
+        if key == "learning_rate" and isinstance(value, dict):
+            value = _keras_schedule(value)
+        if key == "loss_scale_factor" and value is not None:
+            raise ValueError("keras: the loss is scaled by the optimizer; state loss_scale in program.json instead")
+        if key == "name" or value is None or value is False:
+            continue
+        settings[key] = float(str(np.float32(value))) if isinstance(value, float) else value
+    if not optimizer.use_ema:
+        settings.pop("ema_momentum", None)
+    if optimizer.weight_decay and model is not None:
+        excluded = [name for name, v in _keras_variables(model).items() if v.trainable and not optimizer._use_weight_decay(v)]
+        if excluded:
+            settings["exclude_from_weight_decay"] = excluded
+    return {_KERAS_OPTIMIZERS[kind]: settings}
+
+
+def _keras_schedule(config):
+    kind = re.sub(r"(?<!^)(?=[A-Z])", "_", config["class_name"]).lower()
+    known = ("exponential_decay", "inverse_time_decay", "polynomial_decay", "piecewise_constant_decay", "cosine_decay", "cosine_decay_restarts")
+    if kind not in known:
+        raise ValueError(f"keras: tfd has no learning rate schedule {config['class_name']}; it has {', '.join(known)}")
+    return {kind: {key: value for key, value in config["config"].items() if key != "name" and value is not None}}
+
+
+# ---------------------------------------------------------------------------------------------------- TensorFlow
+
+def tensorflow(loss, batch, to, *, names=None, optimizer="sgd", **options):
+    """Exports a training from TensorFlow -> Program.
+
+    loss: a tf.function (or what can be one) of the fields of a batch, loss(x, y), that returns the mean loss, or (loss, metrics) as in jax().
+    It uses and assigns variables as it likes: those that are trainable and have a gradient are trained, what it assigns is mutable state, and
+    constants that TensorFlow keeps outside of the function become variables, "constant_0". Parameters that are called step, learning_rate and so on
+    get these; rng is a seed for tf.random.stateless_… (s32[2]). tf.random's other numbers are the same in every step.
+    batch: {field: array}, in the order of the parameters, or a list of arrays. names: {name: variable}; else TensorFlow's own names.
+    options: those of all frameworks, see _export().
+    """
+    traced = _TensorFlow(loss, names)
+    return _export(traced, traced.batch(batch), to, optimizer, **options)
+
+
+def _tensorflow_names(variables):
+    """{name: variable}: TensorFlow's names, the second one of a name numbered."""
+    if isinstance(variables, dict):
+        return dict(variables)
+    named = {}
+    for variable in variables:
+        _add_named(named, variable.name.split(":")[0], variable)
+    return named
+
+
+def _add_named(named, name, value):
+    unique, count = name, 1
+    while unique in named:
+        count += 1
+        unique = f"{name}_{count}"
+    named[unique] = value
+    return unique
+
+
+class _TensorFlow:
+    """How functions of fields become modules; their variables are arguments after these, in the order in which they are captured."""
+
+    platforms = ("cpu",)
+
+    def __init__(self, loss, names):
+        self.loss, self.variables, self.names = loss, {}, {name: variable for name, variable in (names or {}).items()}
+        self.constants = []
+
+    @staticmethod
+    def parameters(function):
+        return list(inspect.signature(getattr(function, "python_function", function)).parameters)
+
+    def batch(self, fields, names=None):
+        if not isinstance(fields, dict):
+            own = [name for name in self.parameters(self.loss) if name not in _GIVEN]
+            fields = dict(zip(names or own, fields))
+        dtypes = [np.dtype(getattr(value, "dtype", None) or np.asarray(value).dtype) for value in fields.values()]
+        return _Batch(list(fields), [(tuple(np.shape(value)), dtype) for value, dtype in zip(fields.values(), dtypes)], list)
+
+    def inputs(self, batch):
+        raise ValueError("prediction: the function and its inputs must be given")
+
+    def training(self, batch, name, dataset):
+        import tensorflow as tf
+        found = {}
+
+        def step(*arguments):
+            with tf.GradientTape() as tape:
+                result = tf.function(self.loss)(*arguments) if not hasattr(self.loss, "python_function") else self.loss(*arguments)
+                value, metrics = result if isinstance(result, (tuple, list)) else (result, {})
+            gradients = zip(tape.watched_variables(), tape.gradient(value, tape.watched_variables()))
+            trained = [(variable, tf.convert_to_tensor(gradient)) for variable, gradient in gradients if gradient is not None]
+            found.update(trained=[variable for variable, _ in trained], metrics=metrics)
+            return [value, *(gradient for _, gradient in trained), *tf.nest.flatten([metrics[one] for one in sorted(metrics)])]
+
+        def outputs():
+            return [{"metric": "loss"}, *({"gradient": self.name_of(one)} for one in found["trained"]), *_metric_outputs(found["metrics"])]
+
+        return self.lower(step, self.loss, batch, name, batch.bindings(dataset=dataset), outputs)
+
+    def evaluation(self, function, batch, name, dataset):
+        import tensorflow as tf
+        found = {}
+
+        def step(*arguments):
+            found["metrics"] = _as_metrics(function(*arguments))
+            return tf.nest.flatten([found["metrics"][one] for one in sorted(found["metrics"])])
+
+        return self.lower(step, function, batch, name, batch.bindings(dataset=dataset), lambda: _metric_outputs(found["metrics"]))
+
+    def prediction(self, function, batch, name):
+        import tensorflow as tf
+        found = []
+
+        def step(*arguments):
+            found[:] = tf.nest.flatten(function(*arguments))
+            return list(found)
+
+        return self.lower(step, function, batch, name, batch.bindings(arg=0), lambda: [{"result": i} for i in range(len(found))])
+
+    def lower(self, step, function, batch, name, fields, outputs):
+        """The module of `step`, which calls `function`; outputs() says what its results are, after it was traced."""
+        import tensorflow as tf
+        specs, bindings, rest = [], [], list(zip(batch.specs, fields))
+        for parameter in self.parameters(function):
+            if parameter in _GIVEN:
+                shape, dtype = ((2,), tf.int32) if parameter == "rng" else ((), tf.float32 if parameter in ("learning_rate", "loss_scale") else tf.int32)
+                specs.append(tf.TensorSpec(shape, dtype))
+                bindings.append(parameter)
+            elif rest:
+                (shape, dtype), binding = rest.pop(0)
+                specs.append(tf.TensorSpec(shape, tf.as_dtype(dtype)))
+                bindings.append(binding)
+        if rest:
+            raise ValueError(f"batch: the function has no parameter for {', '.join(one['field'] for _, one in rest)}")
+        compiled = tf.function(step, jit_compile=True, autograph=False)
+        concrete = compiled.get_concrete_function(*specs)
+        text = str(compiled.experimental_get_compiler_ir(*specs)(stage="stablehlo"))
+        variables = {id(variable.handle): variable for variable in concrete.variables}
+        for captured in concrete.captured_inputs:
+            known = variables.get(id(captured))
+            bindings.append({"variable": self.constant(captured.numpy()) if known is None else self.name_of(known)})
+        # After what it returns come the new values of what it assigns; the module says which result is which argument.
+        results = outputs()
+        found = re.findall(r"parameter_number = (\d+) : i64}, output_index = array<i64: (\d+)>", text)
+        aliases = {int(output): int(argument) for argument, output in found}
+        for place in sorted(aliases):
+            if place != len(results):
+                raise ValueError(f"tensorflow: the module assigns its result {place}, but {len(results)} was expected")
+            assigned = bindings[aliases[place]]["variable"]
+            results.append(_assignment(assigned, self.variables[assigned]))
+        text = re.sub(r"^module @.*$", f"module @{name} {{", text, count=1, flags=re.M)
+        return _Module(text, bindings, results)
+
+    def name_of(self, variable):
+        for name, known in self.names.items():
+            if known is variable:
+                break
+        else:
+            name = _add_named(self.names, variable.name.split(":")[0], variable)
+        self.variables.setdefault(name, _Variable(variable.numpy(), variable.trainable))
+        return name
+
+    def constant(self, value):
+        for name, known in self.constants:
+            if known.dtype == value.dtype and np.array_equal(known, value):
+                return name
+        name = f"constant_{len(self.constants)}"
+        self.constants.append((name, value))
+        self.variables[name] = _Variable(value, False)
+        return name
+
+
+# ---------------------------------------------------------------------------------------------------- PyTorch
+
+def torch(module, loss, batch, to, *, optimizer="sgd", fields=None, platforms=("cpu",), **options):
+    """Exports the training of a torch module by torchax -> Program.
+
+    loss: loss(module, batch), plain torch code that calls the module -> the mean loss, or (loss, metrics) as in jax(). batch: a tree of arrays
+    or tensors; the function gets tensors. Variables have torch's names, fc1.weight: parameters, then those that require no gradient and
+    buffers, which are mutable state. Dropout and torch's other random functions get tfd's random numbers. 64-bit integers become 32-bit ones.
+    The module is exported in training mode; for evaluation() and prediction() in evaluation mode, with function(module, batch).
+    optimizer: as in program.json. options: those of all frameworks, see _export().
+    """
+    traced = _Torch(module, loss, platforms)
+    return _export(traced, traced.batch(_arrays(batch), fields), to, optimizer, **options)
+
+
+def _arrays(tree):
+    from jax import tree_util
+    return tree_util.tree_map(lambda leaf: leaf.detach().cpu().numpy() if hasattr(leaf, "detach") else leaf, tree)
+
+
+def _torch_tensors(module):
+    """{name: tensor} of all parameters and of the buffers that are saved, those that are trained first."""
+    parameters = sorted(module.named_parameters(), key=lambda one: not one[1].requires_grad)
+    saved = module.state_dict()
+    return {name: tensor for name, tensor in [*parameters, *module.named_buffers()] if name in saved}
+
+
+class _Torch(_Jax):
+    """A torch module as functions of (trained parameters, other tensors, batch)."""
+
+    def __init__(self, module, loss, platforms):
+        self.module, self.of_module = module, loss
+        tensors = _torch_tensors(module)
+        trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False)]
+        others = [name for name in tensors if name not in trained]
+        values = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+        super().__init__(None, [values[name] for name in trained], [values[name] for name in others], trained, others, platforms=platforms)
+
+    def _call(self, function, training, params, state, batch, rng=None):
+        """-> function(module, batch), and the tensors that it has changed in place, by their places in state."""
+        import contextlib
+        import torch as t
+        import torchax
+        import torchax.interop
+
+        class Holder(t.nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+
+            def forward(self, batch):
+                return function(self.module, batch)
+
+        holder = Holder(self.module)
+
+        def run(params, state, batch):
+            tensors = {f"module.{name}": value for name, value in zip([*self.names, *self.state_names], [*params, *state])}
+            result = t.func.functional_call(holder, tensors, (batch,))
+            return result, [tensors[f"module.{name}"] for name in self.state_names]
+
+        was_training = self.module.training
+        environment = torchax.default_env()
+        random = environment.override_property(prng=rng) if rng is not None else contextlib.nullcontext()
+        try:
+            holder.train(training)
+            with random, _moving_batch_norm():
+                return torchax.interop.jax_view(run)(params, state, batch)
+        finally:
+            self.module.train(was_training)
+
+    def training(self, batch, name, dataset):
+        def plain(params, state, batch):
+            return with_numbers(params, state, batch, None)
+
+        def with_numbers(params, state, batch, rng):
+            result, new = self._call(self.of_module, True, params, state, batch, rng)
+            value, metrics = result if isinstance(result, (tuple, list)) else (result, {})
+            return value, new, metrics
+
+        self.loss = with_numbers
+        module = super().training(batch, name, dataset)
+        if module.uses("rng"):
+            return module
+        self.loss = plain
+        return super().training(batch, name, dataset)
+
+    def evaluation(self, function, batch, name, dataset):
+        return super().evaluation(lambda params, state, batch: self._call(function or self.of_module, False, params, state, batch)[0], batch, name, dataset)
+
+    def prediction(self, function, batch, name):
+        own = function or (lambda module, inputs: module(inputs))
+        return super().prediction(lambda params, state, batch: self._call(own, False, params, state, batch)[0], batch, name)
+
+
+def _moving_batch_norm():
+    """torchax' own batch norm never changes running_mean and running_var: within this, torch's does what torch says."""
+    import contextlib
+    import torch as t
+
+    def batch_norm(x, mean_then, var_then, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+        axes, shape = [0, *range(2, x.ndim)], [1, -1] + [1] * (x.ndim - 2)
+        mean, var = (x.mean(axes), x.var(axes, correction=0)) if training else (mean_then, var_then)
+        if training and mean_then is not None:
+            count = x.numel() // x.shape[1]
+            mean_then.mul_(1 - momentum).add_(mean.detach() * momentum)
+            var_then.mul_(1 - momentum).add_(var.detach() * (momentum * count / (count - 1)))
+        y = (x - mean.reshape(shape)) * t.rsqrt(var.reshape(shape) + eps)
+        return y if weight is None else y * weight.reshape(shape) + bias.reshape(shape)
+
+    @contextlib.contextmanager
+    def replaced():
+        own = t.nn.functional.batch_norm
+        t.nn.functional.batch_norm = batch_norm
+        try:
+            yield
+        finally:
+            t.nn.functional.batch_norm = own
+
+    return replaced()

@@ -1,0 +1,459 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# share/tfd_export.py with the frameworks: JAX (TFD_JAX_PYTHON), Keras 3 (TFD_KERAS_PYTHON), TensorFlow
+# (TFD_TENSORFLOW_PYTHON), PyTorch with torchax (TFD_TORCH_PYTHON), each a Python that has it; skipped where not given.
+# The shipped examples are in tests/cli/t3500-exported.bats.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+  export PYTHONPATH=$TFD_SOURCE/share PYTHONDONTWRITEBYTECODE=1 JAX_PLATFORMS=cpu KERAS_BACKEND=jax TF_CPP_MIN_LOG_LEVEL=3
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+needs() { # VARIABLE WHAT
+  [ -n "${!1:-}" ] || skip "$1 names no Python with $2"
+  PYTHON=${!1}
+}
+
+# tfd's losses, a line each, of one after another of the elements of the file.
+losses() { # ARGS…
+  timeout 120 tfd-run -q out/program.json --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" </dev/null >events
+  jq 'select(.event == "step").metrics.loss' events
+}
+
+# A small model with a mutable state, a counter among it, metrics, and what tfd gives; theirs() trains it in JAX.
+write_model() {
+  cat >model.py <<'PY'
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tfd_export
+
+random = np.random.default_rng(3)
+data = {"x": random.normal(0, 1, (96, 5)).astype("float32"), "y": random.integers(0, 3, 96)}
+params = {"hidden": {"kernel": random.normal(0, 0.5, (5, 8)).astype("float32"), "bias": np.zeros(8, "float32")},
+          "out": [random.normal(0, 0.5, (8, 3)).astype("float32"), np.zeros(3, "float32")]}
+state = {"mean": np.zeros(8, "float32"), "seen": np.int32(0)}
+
+
+def logits(params, mean, x):
+    hidden = jnp.tanh(x @ params["hidden"]["kernel"] + params["hidden"]["bias"])
+    return (hidden - mean) @ params["out"][0] + params["out"][1], hidden
+
+
+def loss(params, state, batch):
+    result, hidden = logits(params, state["mean"], batch["x"])
+    label = jax.nn.one_hot(batch["y"], 3)
+    new = {"mean": 0.9 * state["mean"] + 0.1 * hidden.mean(axis=0), "seen": state["seen"] + 1}
+    right = jnp.sum((jnp.argmax(result, axis=1) == batch["y"]).astype(jnp.float32))
+    metrics = {"accuracy": (right, jnp.float32(len(label))), "size": jnp.float32(len(label))}
+    return -jnp.mean(jnp.sum(label * jax.nn.log_softmax(result), axis=1)), jax.lax.stop_gradient(new), metrics
+
+
+def evaluate(params, state, batch):
+    return loss(params, state, batch)[2]
+
+
+def predict(params, state, batch):
+    return logits(params, state["mean"], batch["x"])[0]
+
+
+def theirs(steps, rate=0.1):
+    p, s, values = params, state, []
+    for i in range(steps):
+        batch = {name: value[16 * i % 96:][:16] for name, value in data.items()}
+        (value, (s, _)), g = jax.value_and_grad(lambda p: (lambda r: (r[0], r[1:]))(loss(p, s, batch)), has_aux=True)(p)
+        p = jax.tree.map(lambda v, g: v - rate * g, p, g)
+        values.append(float(value))
+    return values, p, s
+PY
+}
+
+@test "export: from JAX, with state, metrics, evaluation and prediction; and the trained weights back" {
+  needs TFD_JAX_PYTHON jax
+  write_model
+  cat >export.py <<'PY'
+from model import *
+program = tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, "out", state=state, batch_sizes=[16, 8], data=data,
+                         optimizer={"sgd": {"learning_rate": 0.1}}, train={"steps": 30}, variables={"hidden/*": {"aggregation": "mean"}})
+program.evaluation(evaluate, batch_sizes=[64], data=data)
+program.prediction(predict, {"x": data["x"][:1]}, batch_sizes=[1, 32])
+PY
+  "$PYTHON" export.py
+  jq -e '.functions.train_step | .inputs == [{"variables": "*"}, {"dataset": "train", "field": "x"}, {"dataset": "train", "field": "y"}] and
+    .outputs == [{"metric": "loss"}, {"gradients": "*"}, {"assign": "mean", "apply": "difference"}, {"assign": "seen", "apply": "difference"},
+      {"metric": "accuracy", "part": "numerator"}, {"metric": "accuracy", "part": "denominator"}, {"metric": "size"}]' out/program.json
+  jq -e '.variables | keys_unsorted == ["hidden/bias", "hidden/kernel", "out/0", "out/1", "mean", "seen"] and
+    .mean == {"shape": [8], "dtype": "f32", "trainable": false} and .seen.dtype == "s32" and ."hidden/bias".aggregation == "mean"' out/program.json
+  ! grep -l 'loc(#\|#loc\|loc(unknown)' out/*.mlir
+  losses --set train.checkpoint.dir=ck >ours
+  tfd-run out/program.json --checkpoint ck --predict predict --dataset test --output logits.npy
+  jq -es '.[-1].event == "end" and (.[-1].metrics.accuracy | . > 0.3 and . <= 1)' events
+  "$PYTHON" - <<'PY'
+from model import *
+values, p, s = theirs(30)
+np.testing.assert_allclose(np.loadtxt("ours"), values, atol=2e-6)
+trained, moved = tfd_export.load_into(params, "ck"), tfd_export.load_into(state, "ck")
+jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-6), (trained, moved), (p, s))
+assert moved["seen"] == 30 and isinstance(trained["out"], list) and trained["out"][1].dtype == np.float32
+np.testing.assert_allclose(np.load("logits.npy"), predict(trained, moved, data), atol=2e-6)
+try:
+    tfd_export.load_into({"hidden": {"kernel": np.zeros((5, 9))}}, "ck")
+except ValueError as problem:
+    assert "'hidden/kernel' has the shape [5, 8], not [5, 9]" in str(problem), problem
+else:
+    raise AssertionError
+PY
+  # The mean of the gradients and of the state over two replicas is that of the whole batch.
+  losses --strategy mirrored --devices 2 --set train.replicas=split >two
+  paste ours two | awk '{ d = $1 - $2; if (d > 1e-5 || d < -1e-5) exit 1 } END { exit NR != 30 }'
+}
+
+@test "export: tables of which JAX gets rows, one for two fields, without initial weights" {
+  needs TFD_JAX_PYTHON jax
+  cat >export.py <<'PY'
+import jax, jax.numpy as jnp, numpy as np, tfd_export
+random = np.random.default_rng(2)
+table, w = random.normal(0, 1, (20, 3)).astype("float32"), np.ones(3, "float32")
+data = {"a": random.integers(0, 20, 32).astype("int32"), "b": random.integers(0, 20, 32).astype("int32"), "y": random.normal(0, 1, 32).astype("float32")}
+def loss(params, batch):
+    return jnp.mean((jnp.sum(batch["a"] * batch["b"] * params["w"], axis=1) - batch["y"]) ** 2)
+if __name__ == "__main__":
+    tfd_export.jax(loss, {"w": w}, {n: v[:8] for n, v in data.items()}, "out", tables={"table": (table, ["a", "b"])}, data=data, train={"steps": 20},
+                   optimizer={"sgd": {"learning_rate": 0.1}}, variables={"table": {"partitioner": {"fixed_shards": {"num_shards": 2}}}})
+    constant = {"w": {"init": {"ones": {}}}, "table": {"init": {"constant": {"value": 0.5}}}}
+    program = tfd_export.jax(loss, {"w": w}, {n: v[:8] for n, v in data.items()}, "without", tables={"table": (table, ["a", "b"])}, data=data, train={"steps": 5},
+                             weights=None, variables=constant)
+    program.document["optimizer"] = {"adagrad": {}}
+    program.write()
+PY
+  "$PYTHON" export.py
+  jq -e '.functions.train_step | .inputs[1] == {"lookup": "table", "ids": {"dataset": "train", "field": "a"}} and
+    .outputs[3] == {"gradient": "table", "ids": {"dataset": "train", "field": "b"}}' out/program.json
+  losses >ours
+  "$PYTHON" - <<'PY'
+from export import *
+trained, values = ({"w": w}, table), []
+for i in range(20):
+    batch = {n: v[8 * i % 32:][:8] for n, v in data.items()}
+    value, gradients = jax.value_and_grad(lambda t: loss(t[0], batch | {"a": t[1][batch["a"]], "b": t[1][batch["b"]]}))(trained)
+    trained = jax.tree.map(lambda v, g: v - 0.1 * g, trained, gradients)
+    values.append(float(value))
+np.testing.assert_allclose(np.loadtxt("ours"), values, atol=1e-5)
+PY
+  [ ! -e without/initial.safetensors ]
+  jq -e '.optimizer == {"adagrad": {}}' without/program.json
+  tfd-run -q without/program.json >events
+}
+
+@test "export: a function of JAX gets keys, the step and the learning rate; gradients of its own; bfloat16" {
+  needs TFD_JAX_PYTHON jax
+  cat >export.py <<'PY'
+import jax, jax.numpy as jnp, numpy as np, tfd_export
+def step(params, batch, rng, step, learning_rate):
+    noise = jax.random.normal(rng, (4,))
+    return jnp.mean(noise), {"w": jnp.ones(3, jnp.bfloat16)}, {"step": step.astype(jnp.float32), "rate": learning_rate}
+tfd_export.jax(step, {"w": jnp.zeros(3, jnp.bfloat16)}, [np.zeros(4)], "out", gradients=True, data={"0": np.zeros(8)}, train={"steps": 20},
+               optimizer={"sgd": {"learning_rate": {"exponential_decay": {"initial_learning_rate": 0.5, "decay_steps": 1, "decay_rate": 0.5}}}})
+PY
+  "$PYTHON" export.py
+  losses --set train.checkpoint.dir=ck >ours
+  [ "$(sort -u ours | wc -l)" = 20 ]
+  jq -es '[.[] | select(.event == "step").metrics] | [.[0, 1, 19].step] == [0, 1, 19] and [.[0, 1].rate] == [0.5, 0.25]' events
+  "$PYTHON" -c '
+import jax.numpy as jnp, tfd_export
+w = tfd_export.load_into({"w": jnp.zeros(3, jnp.bfloat16)}, "ck")["w"]
+assert w.dtype == jnp.bfloat16 and abs(float(w[0]) + 1) < 0.05, w'
+}
+
+@test "export: for several platforms, and what cannot be exported is said" {
+  needs TFD_JAX_PYTHON jax
+  cat >export.py <<'PY'
+import jax, jax.numpy as jnp, numpy as np, tfd_export
+def loss(params, batch): return jnp.mean((params["w"] * batch["x"]) ** 2)
+params, batch = {"w": np.float32(1)}, {"x": np.ones(4, "float32")}
+def refused(text, *arguments, **more):
+    try: tfd_export.jax(*arguments, "refused", **more)
+    except ValueError as problem: assert text in str(problem), problem
+    else: raise AssertionError(text)
+tfd_export.jax(loss, params, batch, "out", data=batch, train={"steps": 3}, platforms=("cpu", "cuda"))
+refused("params and state have the same names: w", loss, params, batch, state={"w": np.float32(0)})
+refused("with state the function has to return (loss, new state)", lambda p, s, b: loss(p, b), params, batch, state={"s": np.float32(0)})
+refused("batch: y has the shape [3]", loss, params, {"x": np.ones(4), "y": np.ones(3)})
+refused("no variable matches 'v*' (there are w)", loss, params, batch, variables={"v*": {}})
+PY
+  "$PYTHON" export.py
+  [ "$(losses --set train.log_every=1 | wc -l)" = 3 ]
+  # Data of one's own: the program names the files.
+  "$PYTHON" -c 'from export import *; tfd_export.jax(loss, params, batch, "placeholder")'
+  run -65 --separate-stderr tfd-run --check placeholder/program.json
+  [[ $stderr == *"datasets.train[0].npy.fields.x.path: cannot open "*train_x.npy* ]]
+  # Weights that are none.
+  head -c 40 out/initial.safetensors >cut.safetensors
+  run -1 "$PYTHON" -c 'import tfd_export; tfd_export.read_safetensors("cut.safetensors")'
+  [[ ${lines[-1]} == 'ValueError: cut.safetensors is no safetensors file: '* ]]
+}
+
+@test "export: from Keras, two inputs, sample weights, regularizers and dropout; and the trained weights back" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  cat >model.py <<'PY'
+import keras, numpy as np, tfd_export
+from keras import layers
+random = np.random.default_rng(5)
+data = {"a": random.normal(0, 1, (96, 6)).astype("float32"), "b": random.normal(0, 1, (96, 4)).astype("float32")}
+y, weight = random.normal(0, 1, (96, 1)).astype("float32"), random.uniform(0.5, 2, 96).astype("float32")
+def make():
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(7)
+    a, b = keras.Input((6,), name="a"), keras.Input((4,), name="b")
+    x = layers.Concatenate()([layers.Dense(8, kernel_regularizer="l2", name="left")(a), layers.Dense(8, name="right")(b)])
+    x = layers.Dropout(0.5)(layers.BatchNormalization(name="norm")(layers.Dropout(0.2)(layers.ReLU()(x))))
+    return keras.Model({"a": a, "b": b}, layers.Dense(1, name="out")(x), name="two")
+compiled = dict(loss="mse", optimizer=keras.optimizers.RMSprop(0.01, momentum=0.5, clipnorm=1.0), metrics=["mae"])
+PY
+  cat >export.py <<'PY'
+from model import *
+first = {n: v[:16] for n, v in data.items()}
+program = tfd_export.keras(make(), **compiled, batch=(first, y[:16], weight[:16]), to="out", batch_sizes=[16, 8],
+                           data={"x/a": data["a"], "x/b": data["b"], "y": y, "sample_weight": weight}, train={"steps": 30})
+program.evaluation(data={"x/a": data["a"], "x/b": data["b"], "y": y, "sample_weight": weight}, batch_sizes=[40])
+program.prediction(batch_sizes=[16])
+PY
+  "$PYTHON" export.py
+  jq -e '.optimizer == {"rmsprop": {"learning_rate": 0.01, "clipnorm": 1.0, "rho": 0.9, "momentum": 0.5, "epsilon": 1e-7}} and
+    (.functions.eval_step.module == ["eval_step_40.mlir", "eval_step_16.mlir"])' out/program.json
+  losses --set train.checkpoint.dir=ck >ours
+  tfd-run out/program.json --checkpoint ck --predict predict --dataset test --output predicted.npy
+  "$PYTHON" - <<'PY'
+import json
+from model import *
+model, values = make(), []
+model.compile(**compiled)
+for i in range(30):
+    rows = slice(16 * i % 96, 16 * i % 96 + 16)
+    model.reset_metrics()
+    values.append(model.train_on_batch({n: v[rows] for n, v in data.items()}, y[rows], weight[rows])[0])
+np.testing.assert_allclose(np.loadtxt("ours"), values, rtol=1e-4)
+ours = tfd_export.load_into(make(), "ck")
+for mine, theirs in zip(ours.variables, model.variables):
+    np.testing.assert_allclose(mine.value, theirs.value, atol=1e-4, err_msg=mine.path)
+np.testing.assert_allclose(np.load("predicted.npy"), ours.predict(data, verbose=0), atol=1e-5)
+end = [json.loads(line) for line in open("events")][-1]["metrics"]
+ours.compile(loss="mse", metrics=["mae"])
+loss, mae = ours.evaluate(data, y, sample_weight=weight, verbose=0)
+assert abs(end["loss"] - loss) < 2e-3, (end, loss, mae)  # tfd: the mean of the batches' losses; Keras weights them by their weights
+PY
+}
+
+@test "export: from Keras, with tfd's random numbers, and what cannot be exported is said" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  cat >export.py <<'PY'
+import keras, numpy as np, tfd_export
+from keras import layers, optimizers
+def make():
+    return keras.Sequential([keras.Input((4,)), layers.Dropout(0.5), layers.Dropout(0.5), layers.Dense(1, kernel_initializer="ones", use_bias=False)], name="m")
+x, y = np.ones((8, 4), "float32"), np.zeros((8, 1), "float32")
+batch = (x, y)
+program = tfd_export.keras(make(), "mse", {"sgd": {"learning_rate": 0.0}}, batch=batch, to="out", seeds="rng", data={"x": x, "y": y}, train={"steps": 20})
+assert list(program.document["variables"]) == ["m/dense/kernel"], program.document["variables"]
+def refused(text, *arguments, **more):
+    try: tfd_export.keras(make(), *arguments, batch=batch, to="refused", **more)
+    except ValueError as problem: assert text in str(problem), problem
+    else: raise AssertionError(text)
+refused("the model isn't compiled")
+refused("tfd has no optimizer Adafactor; it has SGD", "mse", "adafactor")
+refused("no mean", "mse", "adam", [keras.metrics.AUC()])
+refused("seeds is 'both'", "mse", seeds="both")
+def program_of(optimizer):
+    return tfd_export._keras_optimizer(optimizer)
+S = optimizers.schedules
+assert program_of(optimizers.SGD(S.PiecewiseConstantDecay([10, 20], [0.1, 0.2, 0.3]), 0.9, nesterov=True, use_ema=True)) == {"sgd": {
+    "learning_rate": {"piecewise_constant_decay": {"boundaries": [10, 20], "values": [0.1, 0.2, 0.3]}}, "momentum": 0.9, "nesterov": True,
+    "use_ema": True, "ema_momentum": 0.99}}
+assert program_of(optimizers.Adam(0.1, amsgrad=True, gradient_accumulation_steps=2))["adam"]["gradient_accumulation_steps"] == 2
+optimizer = optimizers.AdamW(S.ExponentialDecay(0.1, 10, 0.5, staircase=True))
+optimizer.exclude_from_weight_decay(var_names=["bias"])
+model = keras.Sequential([keras.Input((4,)), layers.Dense(2, name="d")], name="m2")
+stated = tfd_export._keras_optimizer(optimizer, model)["adamw"]
+assert stated["exclude_from_weight_decay"] == ["m2/d/bias"] and stated["learning_rate"] == {
+    "exponential_decay": {"initial_learning_rate": 0.1, "decay_steps": 10, "decay_rate": 0.5, "staircase": True}}, stated
+PY
+  "$PYTHON" export.py
+  losses >ours
+  [ "$(sort -u ours | wc -l)" -gt 5 ]
+}
+
+@test "export: from TensorFlow, with an embedding, state, constants, metrics; and the trained weights back" {
+  needs TFD_TENSORFLOW_PYTHON tensorflow
+  cat >export.py <<'PY'
+import numpy as np, tensorflow as tf, tfd_export
+random = np.random.default_rng(4)
+data = {"x": random.integers(0, 9, 96).astype("int32"), "y": random.normal(0, 1, (96, 3)).astype("float32")}
+class Model(tf.Module):
+    def __init__(self):
+        values = np.random.default_rng(8)
+        self.w = tf.Variable(values.normal(0, 0.5, (4, 3)).astype("float32"), name="w")
+        self.table = tf.Variable(values.normal(0, 1, (9, 4)).astype("float32"), name="table")
+        self.calls = tf.Variable(0, trainable=False, name="calls")
+        self.mean = tf.Variable(np.zeros(3, "float32"), trainable=False, name="mean")
+        self.unused = tf.Variable(1.0, name="unused")
+        self.scale = tf.constant(np.arange(1, 301, dtype="float32"))
+    def __call__(self, x):
+        return tf.gather(self.table, x) @ self.w + self.mean
+    @tf.function
+    def loss(self, x, y):
+        result = self(x)
+        self.calls.assign_add(1)
+        self.mean.assign(0.9 * self.mean + 0.1 * tf.reduce_mean(result, axis=0))
+        if tf.reduce_sum(self.scale) > 0:  # autograph
+            result = result * 2
+        return tf.reduce_mean((result - y) ** 2), {"far": (tf.reduce_sum(tf.abs(result - y)), tf.cast(tf.size(y), tf.float32))}
+model = Model()
+if __name__ == "__main__":
+    first = {n: v[:16] for n, v in data.items()}
+    program = tfd_export.tensorflow(model.loss, first, "out", batch_sizes=[16, 8], data=data, train={"steps": 30}, optimizer={"sgd": {"learning_rate": 0.1}})
+    program.evaluation(tf.function(lambda x, y: {"error": tf.reduce_mean((model(x) - y) ** 2)}), data=data, batch_sizes=[40])
+    program.prediction(lambda x: model(x), {"x": data["x"][:1]}, batch_sizes=[96])
+PY
+  "$PYTHON" export.py 2>talk || { tail -n 5 talk; false; }
+  jq -e '(.variables | keys | sort == ["calls", "constant_0", "mean", "table", "w"]) and .variables.constant_0.trainable == false and
+    ([.functions.train_step.outputs[] | select(.assign)] | sort_by(.assign) == [{"assign": "calls", "apply": "difference"}, {"assign": "mean", "apply": "difference"}])' out/program.json
+  ! grep -l 'loc(#\|#loc\|loc(unknown)\|XLA_Args' out/*.mlir
+  losses --set train.checkpoint.dir=ck >ours
+  tfd-run out/program.json --checkpoint ck --predict predict --dataset test --output predicted.npy
+  losses --strategy mirrored --devices 2 --set train.replicas=split >two
+  "$PYTHON" - 2>talk <<'PY' || { tail -n 5 talk; false; }
+import json
+from export import *
+ours, values = Model(), []
+for i in range(30):
+    x, y = data["x"][16 * i % 96:][:16], data["y"][16 * i % 96:][:16]
+    with tf.GradientTape() as tape:
+        value, _ = model.loss(x, y)
+    for v, g in zip((model.w, model.table), tape.gradient(value, (model.w, model.table))):
+        v.assign_sub(0.1 * tf.convert_to_tensor(g))
+    values.append(float(value))
+np.testing.assert_allclose(np.loadtxt("ours"), values, atol=5e-6)
+np.testing.assert_allclose(np.loadtxt("two"), values, atol=5e-6)
+tfd_export.load_into([ours.w, ours.table, ours.calls, ours.mean], "ck")
+for name in ("w", "table", "calls", "mean"):
+    np.testing.assert_allclose(getattr(ours, name), getattr(model, name), atol=5e-6, err_msg=name)
+np.testing.assert_allclose(np.load("predicted.npy"), model(data["x"]), atol=5e-6)
+end = [json.loads(line) for line in open("events")][-1]["metrics"]
+assert abs(end["error"] - float(tf.reduce_mean((model(data["x"]) - data["y"]) ** 2))) < 1e-5, end
+try: tfd_export.load_into(ours, "ck")
+except ValueError as problem: assert "has no variable 'unused'" in str(problem), problem
+else: raise AssertionError
+PY
+}
+
+@test "export: a function of TensorFlow gets seeds and the step" {
+  needs TFD_TENSORFLOW_PYTHON tensorflow
+  cat >export.py <<'PY'
+import numpy as np, tensorflow as tf, tfd_export
+w = tf.Variable(1.0)
+def loss(x, rng, step):
+    return w * tf.reduce_sum(tf.random.stateless_uniform([4], rng)) + 0 * x[0], {"step": tf.cast(step, tf.float32)}
+tfd_export.tensorflow(loss, [np.zeros(4, "float32")], "out", names={"the/w": w}, data={"x": np.zeros(8)}, train={"steps": 20}, optimizer={"sgd": {"learning_rate": 0.0}})
+PY
+  "$PYTHON" export.py 2>talk || { tail -n 5 talk; false; }
+  jq -e '.variables | keys == ["the/w"]' out/program.json
+  losses >ours
+  [ "$(sort -u ours | wc -l)" = 20 ]
+  jq -es '[.[] | select(.event == "step").metrics.step] == [range(20)]' events
+}
+
+@test "export: from PyTorch, with batch normalization and dropout; and the trained weights back" {
+  needs TFD_TORCH_PYTHON "torch and torchax"
+  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  cat >export.py <<'PY'
+import numpy as np, torch, tfd_export
+import torch.nn as nn, torch.nn.functional as F
+random = np.random.default_rng(4)
+data = {"x": random.normal(0, 1, (96, 1, 6, 6)).astype("float32"), "y": random.integers(0, 3, 96)}
+def make(dropout=0.0):
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(dropout), nn.Linear(64, 3))
+def loss(module, batch):
+    result = module(batch["x"])
+    right = (result.argmax(dim=1) == batch["y"]).sum()
+    return F.cross_entropy(result, batch["y"]), {"accuracy": (right.float(), torch.ones_like(right).float() * len(result))}
+def export(to, **more):
+    first = {n: torch.tensor(v[:16]) for n, v in data.items()}
+    return tfd_export.torch(make(**more), loss, first, to, batch_sizes=[16, 8], data=data, optimizer={"sgd": {"learning_rate": 0.1, "momentum": 0.9}}, train={"steps": 30})
+if __name__ == "__main__":
+    program = export("out")
+    program.evaluation(data=data, batch_sizes=[40])
+    program.prediction(None, data["x"][:1], fields=["x"], batch_sizes=[32])
+    export("dropout", dropout=0.5)
+PY
+  "$PYTHON" export.py
+  jq -e '(.variables | keys_unsorted == ["0.weight", "0.bias", "1.weight", "1.bias", "5.weight", "5.bias", "1.running_mean", "1.running_var", "1.num_batches_tracked"]) and
+    .functions.train_step.inputs == [{"variables": "*"}, {"dataset": "train", "field": "x"}, {"dataset": "train", "field": "y"}]' out/program.json
+  losses --set train.checkpoint.dir=ck >ours
+  tfd-run out/program.json --checkpoint ck --predict predict --dataset '[{"npy": {"fields": {"x": {"path": "out/train_x.npy"}}}}, {"batch": 32}]' --output predicted.npy
+  "$PYTHON" - <<'PY'
+import json
+from export import *
+model, values = make(), []
+optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+tensors = {n: torch.tensor(v) for n, v in data.items()}
+for i in range(30):
+    optimizer.zero_grad()
+    value = loss(model, {n: v[16 * i % 96:][:16] for n, v in tensors.items()})[0]
+    value.backward()
+    optimizer.step()
+    values.append(value.item())
+np.testing.assert_allclose(np.loadtxt("ours"), values, atol=2e-5)
+ours = tfd_export.load_into(make(), "ck")
+for (name, mine), theirs in zip(ours.state_dict().items(), model.state_dict().values()):
+    np.testing.assert_allclose(mine, theirs, atol=2e-5, err_msg=name)
+    assert mine.dtype == theirs.dtype, name
+assert ours[1].num_batches_tracked == 30
+ours.eval()
+np.testing.assert_allclose(np.load("predicted.npy"), ours(tensors["x"]).detach(), atol=2e-5)
+end = [json.loads(line) for line in open("events")][-1]["metrics"]
+value, metrics = loss(ours, tensors)
+assert abs(end["loss"] - value.item()) < 1e-5 and abs(end["accuracy"] - metrics["accuracy"][0].item() / 96) < 1e-6, end
+PY
+  # Dropout: other numbers in every run of another seed, and in every step.
+  mv dropout out.dropout && rm -r out && mv out.dropout out
+  jq -e '.functions.train_step.inputs[-1] == "rng"' out/program.json
+  frozen=(--set optimizer.sgd.learning_rate=0 --set 'datasets.train[1]={"take": 16}')
+  losses "${frozen[@]}" >one
+  losses "${frozen[@]}" --set seed=2 >two
+  [ "$(sort -u one | wc -l)" = 30 ] && ! cmp -s one two
+}
+
+@test "export: what tfd has made of the CNN is as good in Keras" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  tfd-run -q "$TFD_SOURCE/examples/cnn/program.json" --set train.steps=200 --set train.checkpoint.dir=ck </dev/null >events
+  PYTHONPATH+=:$TFD_SOURCE/examples/cnn "$PYTHON" - <<'PY'
+import json
+from export import *
+model = tfd_export.load_into(make_model(), "ck")
+loss, accuracy = model.evaluate(*rows_of("test"), batch_size=BATCH, verbose=0)
+end = [json.loads(line) for line in open("events")][-1]["metrics"]
+assert abs(loss - end["loss"]) < 1e-5 and abs(accuracy - end["accuracy"]) < 1e-6 and accuracy > 0.9, (loss, accuracy, end)
+PY
+}
+
+@test "export: what tfd has made of the transformer is as good in JAX" {
+  needs TFD_JAX_PYTHON jax
+  "$PYTHON" -c 'import optax' 2>/dev/null || skip "TFD_JAX_PYTHON names no Python with optax"
+  tfd-run -q "$TFD_SOURCE/examples/transformer/program.json" --set train.steps=100 --set train.checkpoint.dir=ck </dev/null >events
+  PYTHONPATH+=:$TFD_SOURCE/examples/transformer "$PYTHON" - <<'PY'
+from export import *
+params = tfd_export.load_into(initial(np.random.default_rng(2)), "ck")
+test = windows((HERE / "sonnets.txt").read_text())[-56:]
+end = [json.loads(line) for line in open("events")][-1]["metrics"]
+assert abs(loss(params, {"text": test}) - end["loss"]) < 1e-5, end
+PY
+}
+
+@test "export: the examples of tfd-export(1) run" {
+  needs TFD_JAX_PYTHON jax
+  PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_JAX=1 run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" tfd-export
+  [[ $output != *skip* && $output == *", 0 failed" ]]
+}
