@@ -48,7 +48,7 @@ list() { # SUITE WHAT
   case $1 in
     unit | fuzz) "list_$1" "$2" ;;
     vectors) echo vectors ;;
-    cli | fault | dist | cluster) list_bats "$1" "$2" ;;
+    cli | fault | dist | cluster | device) list_bats "$1" "$2" ;;
   esac
 }
 
@@ -97,6 +97,7 @@ limit_of() { # NAME
   [ -z "${TFD_TEST_LIMIT:-}" ] || { echo "$TFD_TEST_LIMIT" && return; }
   case $1 in
     fuzz/*) echo $((${TFD_FUZZ_SECONDS:-60} + 180)) ;;
+    device/*) echo 900 ;;  # the first time it fetches plug-ins
     cluster/*) echo 1800 ;; # the first time it builds an API server
     *) echo $((${TFD_SANITIZED:-0} ? 1800 : 600)) ;;
   esac
@@ -211,11 +212,11 @@ for what in "$@"; do
   suite=${what%%/*} rest=${what#"$suite"}
   rest=${rest#/}
   case $suite in
-    unit | cli | fault | dist | cluster) ;;
+    unit | cli | fault | dist | cluster | device) ;;
     vectors) [ -z "$rest" ] || GOLDEN=$(realpath "$rest") ;;
     fuzz) at_once=$CORES ;; # fuzzers never wait
     *)
-      say "test-run.sh: no suite '$suite' (unit, vectors, cli, fault, dist, cluster, fuzz)"
+      say "test-run.sh: no suite '$suite' (unit, vectors, cli, fault, dist, cluster, device, fuzz)"
       exit 64
       ;;
   esac

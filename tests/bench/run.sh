@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | variable | steps]
+# Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
 build=$1
@@ -94,11 +95,32 @@ bench_steps() {
   "$build/tests/bench/bench-steps"
 }
 
+# A Python with JAX: TFD_JAX_PYTHON, else one that is made in the cache.
+jax_python() {
+  if [ -n "${TFD_JAX_PYTHON:-}" ]; then
+    echo "$TFD_JAX_PYTHON"
+    return
+  fi
+  if [ ! -x "$cache/jax/bin/python" ]; then
+    python3 -m venv "$cache/jax" && "$cache/jax/bin/python" -m pip install -q jax==0.10.2 >&2 || { rm -rf "$cache/jax"; return 1; }
+  fi
+  echo "$cache/jax/bin/python"
+}
+
+# Trainings on 1, 2 and 4 devices against the bare PJRT loop, JAX and TensorFlow's MirroredStrategy. Not one of all: 15 minutes.
+bench_strategies() {
+  local jax tensorflow
+  ninja -C "$build" --quiet tests/bench/bare-step tools/tfd-run
+  jax=$(jax_python) || { echo "no JAX here: nothing to export the models with" >&2; return 1; }
+  tensorflow=$(tensorflow_python) || tensorflow=-
+  python3 "$source/tests/bench/strategies/run.py" "$build" "$jax" "$tensorflow" "$@"
+}
+
 # Not one of all: it takes as long as everything else together.
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
   all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_variable; bench_steps ;;
-  coordinate | transport | resolve | exec | variable | steps | build) "bench_$what" ;;
+  coordinate | transport | resolve | exec | variable | steps | strategies | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

@@ -78,6 +78,26 @@ teardown() { run_teardown; }
   jq -es '.[0].step == 40 and .[-1].step == 60' <<<"$output"
 }
 
+@test "run: a step is fused, or goes by threads, with the same numbers" {
+  local losses=() way train
+  train=(timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy mirrored --devices 2 --set train.checkpoint=null --set train.log_every=10
+    --set train.steps=30 --set train.evaluate=null --set 'datasets.train[1]={"shuffle": {"buffer": 2000, "seed": 7}}')
+  for way in fused threads; do
+    run -0 --separate-stderr "${train[@]}" --step "$way" --trace trace.json
+    losses+=("$(jq -c 'select(.event == "step") | .metrics.loss * 100000 | round' <<<"$output" | paste -sd' ')")
+    jq -e --arg name "$([ $way = fused ] && echo step || echo reduce)" 'map(select(.name == $name)) | length == 30' trace.json
+    run -0 --separate-stderr "${train[@]}" --step "$way" --explain --json
+    jq -e --arg way "$way" --arg where "$([ $way = fused ] && echo devices || echo host)" \
+      '.step.way == $way and .reduce.where == $where and .memory.fits' <<<"$output"
+  done
+  [ -n "${losses[0]}" ]
+  [ "${losses[0]}" = "${losses[1]}" ]
+  run -0 --separate-stderr "${train[@]}" --step fused --explain
+  [[ $output == *"  fused    "* && $output == *"reduce   19.2 kB of each replica, on the devices, by one all_reduce a dtype"* ]]
+  run -64 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy central-storage --step fused
+  [[ $stderr == *"--step fused: it is for variables on devices, but these are on the host: --strategy central-storage"* ]]
+}
+
 @test "run: --devices says what it takes" {
   counting_program '{"function": "count", "steps": 1}'
   refused() { # DEVICES, WHAT
@@ -288,6 +308,41 @@ PY
   run -65 --separate-stderr timeout 60 tfd-run program.json --function dubble --cluster none </dev/null
   [[ $stderr == *"no function 'dubble'"*double* ]]
   run -64 --separate-stderr timeout 60 tfd-run program.json --dataset four --cluster none </dev/null
+}
+
+@test "run: --function runs under every strategy of one host, and says with -v on which devices" {
+  doubling_program
+  local function=(timeout 60 tfd-run program.json --function count --dataset four -v) kind
+  for kind in mirrored central-storage; do
+    run -0 --separate-stderr "${function[@]}" --strategy "$kind" --devices cpu:0,cpu:1 </dev/null
+    [ "$output" = '{"0":0,"1":0}
+{"0":2,"1":2}' ]
+    [[ $stderr == *"$kind: 2 replicas on "*"device:CPU:0, "*"device:CPU:1, variables on "* ]]
+  done
+  [[ $stderr == *"variables on /job:localhost/replica:0/task:0/device:CPU:0"* ]]
+  run -0 --separate-stderr "${function[@]}" --strategy tpu --topology 1x1x1x2 </dev/null
+  [ "$output" = '{"0":0,"1":0}
+{"0":2,"1":2}' ]
+  run -0 --separate-stderr timeout 60 tfd-run program.json --function double --dataset '[{"range": 2}, {"batch": 1}]' -v </dev/null
+  [ "$output" = '{"0":[0]}
+{"0":[2]}' ]
+  [[ $stderr == *"one-device: 1 replica on "* ]]
+}
+
+@test "run: --function prints the variables that the function returns behind its results, as they are then" {
+  doubling_program
+  run -0 --separate-stderr timeout 60 tfd-run program.json --strategy mirrored --devices 2 --function count --dataset four \
+    --set 'functions.count.returns=["n"]' </dev/null
+  [ "$output" = '{"0":[0, 2],"1":[0, 2]}
+{"0":[2, 4],"1":[2, 4]}' ]
+  run -65 --separate-stderr timeout 60 tfd-run program.json --replicas 2 --function count --dataset four --reduce sum \
+    --set 'functions.count.returns=["n"]' </dev/null
+  [[ $stderr == *"function 'count': a variable is the same on all 2 replicas: there is no sum of it"* ]]
+  cluster_of 1 2
+  worker worker:0 program.json --replicas 2 --function count --dataset four --set 'functions.count.returns=["n"]'
+  run_ends "$RUN" 0
+  [ "$(cat worker:0.events)" = '{"0":[0, 2],"1":[0, 2]}
+{"0":[2, 4],"1":[2, 4]}' ]
 }
 
 @test "run: --reduce and --gather make one value of what the replicas return" {

@@ -147,7 +147,8 @@ M
   local whole
   whole=$(jq -c 'select(.event == "eval") | .metrics.loss' <<<"$output")
   tpu -0 --topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --spmd "${seeded[@]}" \
-    --set 'functions.train_step.inputs.w1.sharding={"split": [1, 2]}' --set 'functions.train_step.inputs.image.sharding={"split": [2, 1]}'
+    --set 'functions.train_step.inputs=[{"variable": "w1", "sharding": {"split": [1, 2]}}, {"variable": "b1"}, {"variable": "w2"}, {"variable": "b2"},
+      {"dataset": "train", "field": "image", "sharding": {"split": [2, 1]}}, {"dataset": "train", "field": "label"}]'
   jq -es --argjson whole "$whole" '[.[] | select(.event == "eval") | .metrics.loss][0] | . - $whole | fabs < 1e-5' <<<"$output"
 }
 
@@ -178,12 +179,14 @@ M
   [[ $output == *"  reduce   19.2 kB of each replica, on the host, in their order"* ]]
   [[ $output == *"on each device; it fits: there are "* ]]
   [ ! -e digits-checkpoints ]
-  tpu -0 --topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --spmd --explain --json --set 'functions.train_step.inputs.w1.sharding={"split": [1, 2]}'
+  tpu -0 --topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --spmd --explain --json \
+    --set 'functions.train_step.inputs=[{"variable": "w1", "sharding": {"split": [1, 2]}}, {"variable": "b1"}, {"variable": "w2"}, {"variable": "b2"},
+      {"dataset": "train", "field": "image"}, {"dataset": "train", "field": "label"}]'
   jq -e '.devices == [["cpu:0", "cpu:1"], ["cpu:2", "cpu:3"]] and .logical_devices == 2 and .memory.fits and .variables.place == "host" and
     .variables.why_on_host == "replicas of 2 cores" and .variables.each[0].sharding == "{devices=[1,2]<=[2]}" and .reduce.bytes_per_replica == 19240' <<<"$output"
   [ "$(jq .step.compute.memory.results <<<"$output")" -gt 0 ]
   # A variable that there is no memory for.
-  run -71 --separate-stderr timeout 60 tfd-run program.json --explain --set 'variables.huge={"shape": [20000000000000], "dtype": "f32", "init": {"zeros": {}}}' </dev/null
+  run -71 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --explain --set 'variables.huge={"shape": [20000000000000], "dtype": "f32", "init": {"zeros": {}}}' </dev/null
   [[ $output == *"it doesn't fit: there are only"* ]]
   run -64 --separate-stderr tfd-run program.json --json </dev/null
   run -64 --separate-stderr tfd-run program.json --explain --check </dev/null

@@ -76,6 +76,14 @@ is_close() { # A B
   [ "$(jq -c '[.replicas, .logical_devices]' <<<"$output")" = '[3,2]' ]
 }
 
+@test "TPUStrategy: extended knows the devices: the first core of each replica" {
+  doubling_program
+  tpu -0 --topology 2x2x1x2 --computation-shape 1,1,1,2 --num-replicas 3 --function double --dataset '[{"range": 3}, {"batch": 3}]' -v
+  [ "$output" = '{"0":[0],"1":[2],"2":[4]}' ]
+  local core=/job:localhost/replica:0/task:0/device:TPU
+  [[ $stderr == *"tpu: 3 replicas on $core:0, $core:2, $core:4, variables on $core:0, $core:2, $core:4"* ]]
+}
+
 @test "TPUStrategy: with two logical devices and one replica, an operation is assigned to logical device 0" {
   doubling_program
   local assigned=(--topology 2x2x1x2 --computation-shape 1,1,1,2 --num-replicas 1 --function double --dataset '[{"range": 3}, {"batch": 1}]')

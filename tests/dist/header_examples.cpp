@@ -15,6 +15,7 @@
 #include "tfd/data/plan.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/function/plugin.hpp"
+#include "tfd/function/topology.hpp"
 #include "tfd/hlo/builder.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
@@ -23,6 +24,7 @@
 #include "tfd/resolve/hostlist.hpp"
 #include "tfd/runtime/coordination.hpp"
 #include "tfd/runtime/parameter_servers.hpp"
+#include "tfd/strategy/loaded_program.hpp"
 #include "tfd/strategy/parameter_server.hpp"
 #include "tfd/strategy/topology.hpp"
 #include "tfd/strategy/trace.hpp"
@@ -139,6 +141,13 @@ Result<void> programs(const std::shared_ptr<Engine>& engine, const Module& modul
   tensor::Tensor loss = TFD_TRY(results[0][0]->to_host());
   return {};
 }
+Result<void> topology(const std::string& libtpu, const Module& module) {
+  const auto devices = TFD_TRY(list_topology_devices(libtpu, "v4:2x2x4"));
+  auto engine = TFD_TRY(make_planning_engine({.plugin = libtpu, .topology = "v4:2x2x4", .positions = {0, 1}}));
+  auto program = TFD_TRY(engine->compile_program(module, {.assignment = {{0}, {1}}}));
+  std::optional<ProgramMemory> needs = program->memory();
+  return {};
+}
 Result<void> plugin() {
   auto plugin = TFD_TRY(Plugin::load("scale.so"));
   auto function = TFD_TRY(plugin->make_function("scale", TFD_TRY(plugin->signature("scale"))));
@@ -194,6 +203,29 @@ Result<void> strategy(const ClusterConfig& config) {
 Result<void> reduction(const Tensor& on_first, const Tensor& on_second) {
   const DistributedValue losses = DistributedValue::per_replica({on_first, on_second});
   const Tensor mean = TFD_TRY(reduce(program::Reduce::kMean, losses, std::nullopt, 2));
+  return {};
+}
+Result<Tensor> replicas(const Tensor& zero, const Tensor& on_first, const Tensor& on_second) {
+  auto strategy = TFD_TRY(Strategy::make({.kind = &kMirroredKind, .devices = function::first_devices(2)}));
+  DistributedVariable* total = TFD_TRY(strategy->create_variable("total", zero, {.aggregation = Aggregation::kSum}));
+  auto count = [&](ReplicaContext& replica, const std::vector<Tensor>& args) -> Result<std::vector<Tensor>> {
+    TFD_TRY(total->assign_add(args[0]));                                        // of both replicas, the sum
+    return std::vector{TFD_TRY(replica.all_reduce(program::Reduce::kMean, args[0]))};
+  };
+  auto means = TFD_TRY(strategy->run(count, {DistributedValue::per_replica({on_first, on_second})}));
+  Tensor mean = TFD_TRY(strategy->reduce(program::Reduce::kMean, means[0]));
+  return mean;
+}
+Result<void> shared_batches(Strategy* strategy, const data::Plan& plan, const ReplicaFunction& step) {
+  auto batches = TFD_TRY(strategy->experimental_distribute_dataset(plan, {}));   // of 8 rows, two replicas: 4 and 4
+  auto iterator = TFD_TRY(batches.iterate());
+  while (auto batch = TFD_TRY(iterator.next())) TFD_TRY(strategy->run(step, {*batch}));
+  return {};
+}
+Result<void> program_in_scope(Strategy* strategy, const Program& program) {
+  auto loaded = TFD_TRY(strategy->load(program));
+  auto batches = TFD_TRY(TFD_TRY(loaded->distribute("train")).iterate());
+  while (auto batch = TFD_TRY(batches.next())) TFD_TRY(loaded->run("step", {*batch}));
   return {};
 }
 Result<void> timeline(std::size_t replica, std::int64_t step) {

@@ -67,12 +67,19 @@ option() { jq -r --arg name "$1" '.[] | select(.name == $name).value' "$TFD_BUIL
   [ "$output" = "fetched 3" ]
 }
 
+@test "library: examples/library has a strategy, which prints what its page says" {
+  command=$(grep -E '^g\+\+ .*pkg-config' "$EXAMPLES/library/README.md")
+  (cd "$EXAMPLES/library" && command=${command/three.cpp/replicas.cpp} && eval "${command/-o three/-o \$T/replicas}")
+  run -0 --separate-stderr timeout 60 ./replicas </dev/null
+  [ "$output" = "$(awk '/^```/ { on = !on; next } on && /^(PerReplica|total)/' "$EXAMPLES/library/README.md")" ]
+}
+
 @test "library: examples/library in Meson takes what is installed" {
   cp -r "$EXAMPLES/library" own
   meson setup own/build own -Doptimization=0 >setup.log || { cat setup.log; return 1; }
   ninja -C own/build -t query three >inputs
   grep -q "$ROOT.*libtfd.a" inputs
-  ninja -C own/build three >build.log || { cat build.log; return 1; }
+  ninja -C own/build three replicas >build.log || { cat build.log; return 1; }
   run -64 own/build/three
 }
 

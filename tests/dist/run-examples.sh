@@ -9,8 +9,9 @@
 #   TFD_BUILD=build TFD_SOURCE=. tests/dist/run-examples.sh [WORD…]     only those whose "file:line" holds one of the words
 #
 # How to write one:
-# - It runs as `bash -euo pipefail -c BLOCK` in a temporary directory of its own, with the build's tools first in PATH and
-#   the project's examples/ linked into the directory (read only: write elsewhere, e.g. --set train.checkpoint.dir=ck).
+# - It runs as `bash -euo pipefail -c BLOCK` in a temporary directory of its own, with the build's tools first in PATH,
+#   share/ in PYTHONPATH, and the project's examples/ linked into the directory (read only: write elsewhere, e.g.
+#   --set train.checkpoint.dir=ck).
 #   stdin is /dev/null. After 120 s it has failed; whatever it left running is killed.
 # - It has to exit with 0. A first line `# exits: 65` states another code.
 # - A first line `# needs: slurm` (tensorflow, kubernetes, …; several words are all needed) skips it unless
@@ -25,7 +26,7 @@ BUILD=$(cd "${TFD_BUILD:-$SOURCE/build}" && pwd)
 LIMIT=${TFD_EXAMPLE_LIMIT:-120}
 TOP=$(mktemp -d)
 trap 'rm -rf "$TOP"' EXIT
-export PATH=$BUILD/tools:$PATH
+export PATH=$BUILD/tools:$PATH PYTHONPATH=$SOURCE/share PYTHONDONTWRITEBYTECODE=1
 unset TF_CONFIG TFD_LOG
 
 # "FILE:LINE\nBLOCK\0" for every example of a file.

@@ -118,6 +118,6 @@ TEXT
   [ "$stderr" = "test-run.sh: no test is called 'unit/two'" ]
   tests unit nonsense
   [ "$status" = 64 ]
-  [ "$stderr" = "test-run.sh: no suite 'nonsense' (unit, vectors, cli, fault, dist, cluster, fuzz)" ]
+  [ "$stderr" = "test-run.sh: no suite 'nonsense' (unit, vectors, cli, fault, dist, cluster, device, fuzz)" ]
   [ ! -e order ]
 }

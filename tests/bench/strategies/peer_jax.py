@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a model of models.py with JAX: jit on one device, shard_map on several. Prints one JSON object: steps/s where the
+loss is read after every step, and where it is after every fiftieth; the first 50 losses.
+
+usage: peer_jax.py MODEL DEVICES STEPS
+"""
+import functools
+import json
+import os
+import statistics
+import sys
+import time
+
+import numpy
+
+import models
+
+ROUNDS = 5
+
+
+def step_of(model, ops, axis):
+    """(parameters, m, v, rate, batch) -> the same three after a step of Adam as Keras has it, and the loss."""
+    import jax
+
+    names = list(model.parameters)
+
+    def step(parameters, m, v, rate, batch):
+        def loss(values):
+            return model.loss(ops, dict(zip(names, values)), batch)
+
+        value, gradients = jax.value_and_grad(loss)(parameters)
+        if axis:
+            value, gradients = jax.lax.pmean((value, gradients), axis)
+        m = [x + (g - x) * (1 - models.BETA1) for x, g in zip(m, gradients)]
+        v = [x + (g * g - x) * (1 - models.BETA2) for x, g in zip(v, gradients)]
+        after = [p - x * rate / (ops.np.sqrt(y) + models.EPSILON) for p, x, y in zip(parameters, m, v)]
+        return after, m, v, value
+
+    return step
+
+
+def rate_of(number):
+    """Of step 1, 2, …: in single precision, as Keras computes it."""
+    one = numpy.float32(1)
+    powers = numpy.power(numpy.float32([models.BETA1, models.BETA2]), numpy.float32(number))
+    return numpy.float32(models.RATE) * numpy.sqrt(one - powers[1]) / (one - powers[0])
+
+
+def main():
+    name, devices, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + f" --xla_force_host_platform_device_count={devices}"
+    import jax
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    model = models.all_models()[name]
+    ops = models.Jax()
+    if devices == 1:
+        run, place = jax.jit(step_of(model, ops, None), donate_argnums=(0, 1, 2)), jax.device_put
+    else:
+        mesh = Mesh(numpy.array(jax.devices()[:devices]), ("x",))
+        whole, share = PartitionSpec(), PartitionSpec("x")
+        mapped = jax.shard_map(step_of(model, ops, "x"), mesh=mesh, in_specs=(whole, whole, whole, whole, share),
+                               out_specs=whole, check_vma=False)
+        run = jax.jit(mapped, donate_argnums=(0, 1, 2))
+        place = functools.partial(jax.device_put, device=NamedSharding(mesh, whole))
+    values = list(model.parameters.values())
+    state = tuple(place(x) for x in (values, [v * 0 for v in values], [v * 0 for v in values]))
+    batches, number, losses = model.batches(model.batch * devices), 0, []
+
+    def go(count, every):
+        nonlocal state, number
+        begun = time.perf_counter()
+        for _ in range(count):
+            number += 1
+            *state, loss = run(*state, rate_of(number), batches[(number - 1) % len(batches)])
+            if number % every == 0:
+                losses.append(float(loss))
+        jax.block_until_ready(state)
+        return count / (time.perf_counter() - begun)
+
+    go(50, 1)
+    first = losses[:50]
+    rates = {every: statistics.median(go(steps, every) for _ in range(ROUNDS)) for every in (1, 50)}
+    print(json.dumps({"peer": "jax", "steps_per_s": rates[1], "steps_per_s_loss_every_50": rates[50], "losses": first}))
+
+
+if __name__ == "__main__":
+    main()

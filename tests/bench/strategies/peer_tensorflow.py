@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a model of models.py with TensorFlow's MirroredStrategy on CPU devices, its loss read after every step. Prints one
+JSON object as peer_jax.py.
+
+usage: peer_tensorflow.py MODEL DEVICES STEPS
+"""
+import json
+import os
+import statistics
+import sys
+import time
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow as tf  # noqa: E402
+
+import models  # noqa: E402
+
+ROUNDS = 5
+
+
+def main():
+    name, devices, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
+    tf.experimental.numpy.experimental_enable_numpy_behavior()
+    strategy = tf.distribute.MirroredStrategy([f"/cpu:{i}" for i in range(devices)])
+    model = models.all_models()[name]
+    ops = models.TensorFlow()
+    with strategy.scope():
+        parameters = {name: tf.Variable(value) for name, value in model.parameters.items()}
+        optimizer = tf.keras.optimizers.Adam(models.RATE, models.BETA1, models.BETA2, models.EPSILON)
+        optimizer.build(list(parameters.values()))
+    data = tf.data.Dataset.from_tensor_slices(tuple(model.fields.values()))
+    data = data.batch(model.batch * devices, drop_remainder=True).repeat().prefetch(2)
+    batches = iter(strategy.experimental_distribute_dataset(data))
+
+    def one(*batch):
+        with tf.GradientTape() as tape:
+            loss = model.loss(ops, {name: tf.convert_to_tensor(v) for name, v in parameters.items()}, batch)
+        gradients = tape.gradient(loss, list(parameters.values()))
+        optimizer.apply_gradients([(g / devices, v) for g, v in zip(gradients, parameters.values())])
+        return loss
+
+    @tf.function
+    def step(batch):
+        return strategy.reduce("MEAN", strategy.run(one, args=batch), axis=None)
+
+    def go(count):
+        begun = time.perf_counter()
+        losses = [float(step(next(batches))) for _ in range(count)]
+        return count / (time.perf_counter() - begun), losses
+
+    _, first = go(50)
+    rate = statistics.median(go(steps)[0] for _ in range(ROUNDS))
+    print(json.dumps({"peer": "tensorflow", "steps_per_s": rate, "losses": first}))
+
+
+if __name__ == "__main__":
+    main()

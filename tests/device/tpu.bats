@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What libtpu says of systems that aren't here: TFD_LIBTPU, else it is fetched.
+# bats file_tags=long
+
+bats_require_minimum_version 1.5.0
+load fetch
+
+setup_file() {
+  local plugin=${TFD_LIBTPU:-}
+  [ -n "$plugin" ] || plugin=$(fetch_plugin libtpu 0.0.51 libtpu/libtpu.so \
+    ba67ddbfdbac61c8da1fafc26cd51b93e9fe4d298016e2882eb986b1718cba34) || skip "libtpu can't be fetched here"
+  export TFD_PJRT_PLUGIN=$plugin
+}
+
+explain() { # TOPOLOGY ARGS…
+  run --separate-stderr timeout 300 tfd-run --strategy tpu --explain --topology "$@" </dev/null
+}
+
+@test "tpu: --explain compiles a program for a TPU v4 of 16 chips, which isn't here" {
+  explain v4:2x2x4 "$TFD_SOURCE/examples/digits/program.json" --json
+  [ "$status" = 0 ] && [ -z "$stderr" ]
+  jq -e '.platform == "tpu" and .replicas == 32 and .logical_devices == 1 and .memory.fits and .memory.device_limit > 3e10
+    and .step.way == "fused" and .step.step.flops > 1e6 and .step.step.memory.arguments >= 3 * 19240' <<<"$output"
+}
+
+@test "tpu: --explain places replicas of several cores on the mesh of the system" {
+  explain v4:2x2x1 "$TFD_SOURCE/examples/digits/program.json" --computation-shape 1,1,1,2 --num-replicas 4 --spmd --json \
+    --set 'functions.train_step.inputs=[{"variable": "w1", "sharding": {"split": [1, 2]}}, {"variable": "b1"}, {"variable": "w2"}, {"variable": "b2"},
+      {"dataset": "train", "field": "image"}, {"dataset": "train", "field": "label"}]'
+  [ "$status" = 0 ]
+  jq -e '.replicas == 4 and .logical_devices == 2 and ([.devices[][]] | unique | length) == 8' <<<"$output"
+}
+
+@test "tpu: --explain says what a device's memory doesn't hold" {
+  cat >"$BATS_TEST_TMPDIR/large.mlir" <<'MLIR'
+module @large {
+  func.func public @main(%w: tensor<3000000000xf32>) -> (tensor<f32>, tensor<3000000000xf32>) {
+    %loss = stablehlo.constant dense<0.0> : tensor<f32>
+    return %loss, %w : tensor<f32>, tensor<3000000000xf32>
+  }
+}
+MLIR
+  cat >"$BATS_TEST_TMPDIR/large.json" <<'JSON'
+{"v": 1, "variables": {"w": {"shape": [3000000000], "init": {"zeros": {}}}}, "optimizer": {"adam": {}},
+ "functions": {"step": {"module": "large.mlir", "inputs": [{"variable": "w"}], "outputs": [{"metric": "loss"}, {"gradient": "w"}]}},
+ "train": {"function": "step", "steps": 1}}
+JSON
+  explain v5e:2x2 "$BATS_TEST_TMPDIR/large.json"
+  [ "$status" = 71 ]
+  [[ "$output$stderr" == *"doesn't fit"* || $stderr == *"memory"* ]]
+}
+
+@test "tpu: a system that libtpu doesn't know is an error that says so" {
+  explain v9:2x2 "$TFD_SOURCE/examples/digits/program.json"
+  [ "$status" = 65 ]
+  [ "$stderr" = "tfd-run: --topology v9:2x2: Invalid TPU external name: TPU v9" ]
+}
