@@ -79,6 +79,7 @@ std::vector<cli::Option> options(Asked& a) {
   return training::options(a.common, std::move(own),
                            {.cluster = "stdin, then TF_CONFIG",
                             .checkpoint = "Use the variables of this checkpoint for closures, or to begin a training",
+                            .trace = "what each worker did for which closure",
                             .check = "Check the program without running it",
                             .keep_servers = "Leave the tasks running at the end",
                             .insecure = "With --by-role: listen where other hosts can connect, without a key",
@@ -121,13 +122,16 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   train.log = io.log.for_room("coordinate");
   training::connect_sinks(train, a.common, progress, io);
   TFD_TRY(training::connect_logdir(train, a.common, "", io));
+  train.trace = TFD_TRY(training::open_trace(a.common));
   const auto connect = [&](coordinate::CoordinatorOptions with) {
     auto coordinator = coordinate::ClusterCoordinator::connect(program, config, std::move(with));
     if (coordinator) signals->begin_training();
     return coordinator;
   };
   const auto job = a.follow_checkpoints ? coordinate::follow_checkpoints : coordinate::train;
-  const auto summary = TFD_TRY(job(program, connect, TFD_TRY(coordinator_options(a, config, io)), train));
+  auto with = TFD_TRY(coordinator_options(a, config, io));
+  coordinate::trace_workers(with, train.trace);
+  const auto summary = TFD_TRY(job(program, connect, std::move(with), train));
   progress.finish();
   // With an evaluation there was a coordinator, which has said it.
   if (summary.reason == "nothing_left" && !a.common.keep_servers && !program.train->evaluate)
@@ -151,8 +155,9 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
   std::optional<variable::Checkpoint> weights;
   if (!a.common.checkpoint.empty())
     weights = TFD_TRY(strategy::load_weights(program, a.common.checkpoint, io.log.for_room("coordinate")));
-  auto coordinator =
-      TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, TFD_TRY(coordinator_options(a, config, io))));
+  auto with = TFD_TRY(coordinator_options(a, config, io));
+  coordinate::trace_workers(with, TFD_TRY(training::open_trace(a.common)));
+  auto coordinator = TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, std::move(with)));
   coordinate::ClosureStreamOptions stream;
   if (weights) {
     TFD_TRY(coordinator->import_state(weights->state, Deadline::after(stream.timeout)), weights->path);

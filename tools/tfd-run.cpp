@@ -49,7 +49,6 @@ struct Asked {
   bool untrained = false;
   bool explain = false;
   bool json = false;  // of --explain
-  std::string trace;  // a file
 };
 
 std::vector<std::string> names_of_strategies() {
@@ -141,11 +140,6 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.gather,
        .least = 0,
        .most = 32},
-      {.names = "--trace",
-       .placeholder = "FILE",
-       .help = "Write a timeline of the training there (data, compute, reduce, update), for Perfetto",
-       .target = &a.trace,
-       .complete = "file"},
       {.names = "--explain",
        .help = "Say what a training here would do (devices, variables, what a step costs), without doing it",
        .target = &a.explain},
@@ -158,6 +152,7 @@ std::vector<cli::Option> options(Asked& a) {
       a.common, std::move(own),
       {.cluster = "TF_CONFIG, else none; with --strategy parameter-server stdin first",
        .checkpoint = "Use the variables of this checkpoint for --function, or to begin a training",
+       .trace = "data, compute, reduce, update",
        .check = "Check program, cluster and task without running anything",
        .keep_servers = "Leave the parameter servers running at the end",
        .insecure = "As a parameter server: listen where other hosts can connect, without a key",
@@ -318,7 +313,7 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   training::connect_sinks(with.train, a.common, progress, io);
   const bool is_one_of_several = !strategy.is_local() && !strategy.is_chief();
   TFD_TRY(training::connect_logdir(with.train, a.common, is_one_of_several ? strategy.task_name() : "", io));
-  if (!a.trace.empty()) with.train.trace = TFD_TRY(strategy::Trace::open(a.trace), "--trace");
+  with.train.trace = TFD_TRY(training::open_trace(a.common));
   training::Ending ending{.tool = kTool, .task = strategy.task_name()};
   ending.evaluates = strategy.is_evaluator();
   ending.joins = !strategy.should_checkpoint();
@@ -401,7 +396,7 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
   if (!a.function.empty() && !a.step.empty())
     return fail(Code::kUsage, "--step only applies to a training, not to --function or --predict");
-  if (!a.function.empty() && !a.trace.empty())
+  if (!a.function.empty() && !a.common.trace.empty())
     return fail(Code::kUsage, "--trace only applies to a training, not to --function or --predict");
   if (a.explain && (!a.function.empty() || a.common.check))
     return fail(Code::kUsage, "--explain is about a training: it takes no {}",

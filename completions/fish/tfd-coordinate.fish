@@ -16,6 +16,7 @@ complete -c tfd-coordinate -l set -x -d 'Override a value of the program; may be
 complete -c tfd-coordinate -l checkpoint -r -F -d 'Use the variables of this checkpoint for closures, or to begin a training'
 complete -c tfd-coordinate -l start-over -d 'Move the checkpoints of an earlier run aside, and train from the beginning'
 complete -c tfd-coordinate -l logdir -r -F -d 'Write the metrics there too, for TensorBoard: DIR/train and DIR/eval'
+complete -c tfd-coordinate -l trace -r -F -d 'Write a timeline there (what each worker did for which closure), for Perfetto'
 complete -c tfd-coordinate -l check -d 'Check the program without running it'
 complete -c tfd-coordinate -l keep-servers -d 'Leave the tasks running at the end'
 complete -c tfd-coordinate -l rejoin -x -d 'How long a parameter server may be silent before it counts as lost'

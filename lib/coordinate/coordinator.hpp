@@ -90,6 +90,7 @@ class Coordinator final : public ClusterCoordinator {
     std::size_t worker;
     std::uint64_t generation;
     ClosurePtr closure;
+    Clock::time_point sent = {};  // where somebody wants to know
   };
 
   // cluster_coordinator.cpp

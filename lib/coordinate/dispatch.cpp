@@ -54,6 +54,11 @@ void Coordinator::hand_out(const Lock&, WorkerPool::Share share, std::vector<Dis
 }
 
 void Coordinator::send(const Dispatched& one) {
+  if (options_.on_ran && one.sent == Clock::time_point()) {
+    Dispatched timed = one;
+    timed.sent = Clock::now();
+    return send(timed);
+  }
   if (one.closure->command) return send_command(one);
   workers_[one.worker].client->run(
       one.closure->call, Deadline::never(),
@@ -157,6 +162,8 @@ void Coordinator::ended(const Dispatched& one, Result<runtime::ClosureOutcome> o
     has_aftermath = closures_.is_aftermath_due();
   }
   if (has_aftermath) send_aftermath();
+  if (options_.on_ran)
+    options_.on_ran({workers_[one.worker].name, one.closure->call.function, one.closure->id, one.sent, Clock::now()});
   call_back({one.closure});
   dispatch();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 
 #include "steps.hpp"
@@ -180,11 +181,13 @@ Result<void> CoordinatorDriver::tell_news(strategy::StepControl& control) {
 }
 
 Result<strategy::Evaluated> CoordinatorDriver::evaluate(const variable::Checkpoint*) {
+  const strategy::Trace::Span span(options_.trace.get(), "evaluate", 0, steps_.counted());
   auto metrics = TFD_TRY(coordinator_->evaluate(train_.evaluate->function, train_.evaluate->steps, Deadline::never()));
   return strategy::Evaluated{steps_.counted(), std::move(metrics)};
 }
 
 Result<variable::Checkpoint> CoordinatorDriver::export_state() {
+  const strategy::Trace::Span span(options_.trace.get(), "save", 0, steps_.counted());
   variable::Checkpoint checkpoint;
   checkpoint.step = steps_.counted();
   checkpoint.state = TFD_TRY(coordinator_->export_state(Deadline::after(kStateTimeout)));
@@ -202,6 +205,17 @@ Result<void> CoordinatorDriver::import_state(const variable::Checkpoint& state) 
 }
 
 }  // namespace
+
+void trace_workers(CoordinatorOptions& options, std::shared_ptr<strategy::Trace> trace) {
+  if (trace == nullptr) return;
+  options.on_ran = [trace = std::move(trace),
+                    last = std::map<std::string, Clock::time_point>()](const WorkerRun& run) mutable {
+    auto& before = last[run.task];  // one runs while others wait there
+    trace->add(run.function, trace->lane_of(run.task), static_cast<std::int64_t>(run.closure),
+               std::max(run.sent, before), run.answered);
+    before = run.answered;
+  };
+}
 
 Result<TrainSummary> train(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
                            TrainOptions options) {

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::strategy {
@@ -15,7 +17,7 @@ constexpr std::size_t kFlushAt = std::size_t{1} << 16;  // bytes
 
 double microseconds(Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
 
-std::string name_of_lane(int lane) { return lane == 0 ? "training" : fmt::format("replica {}", lane - 1); }
+std::string name_of_lane(std::size_t lane) { return lane == 0 ? "training" : fmt::format("replica {}", lane - 1); }
 
 }  // namespace
 
@@ -33,15 +35,30 @@ Trace::~Trace() {
   ::close(fd_);
 }
 
-void Trace::add(const Span& span) {
-  const auto end = Clock::now();
+int Trace::lane_of(const std::string& name) {
   const std::scoped_lock lock(mutex_);
-  for (; lanes_ <= span.lane_; ++lanes_)
-    text_ += fmt::format(R"({}{{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"{}"}}}})",
-                         lanes_ == 0 ? "\n" : ",\n", lanes_, name_of_lane(lanes_));
-  text_ += fmt::format(R"(,{}{{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{{"step":{}}}}})",
-                       "\n", span.name_, span.lane_, microseconds(span.begun_ - start_),
-                       microseconds(end - span.begun_), span.step_);
+  if (lanes_.empty()) add_lane(name_of_lane(0));
+  const auto found = std::ranges::find(lanes_, name);
+  const auto lane = static_cast<int>(found - lanes_.begin());
+  if (found == lanes_.end()) add_lane(name);
+  return lane;
+}
+
+void Trace::add_lane(std::string name) {
+  text_ += fmt::format(R"({}{{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":)",
+                       lanes_.empty() ? "\n" : ",\n", lanes_.size());
+  append_json_string(name, text_);
+  text_ += "}}";
+  lanes_.push_back(std::move(name));
+}
+
+void Trace::add(std::string_view name, int lane, std::int64_t step, Clock::time_point begun, Clock::time_point ended) {
+  const std::scoped_lock lock(mutex_);
+  while (lanes_.size() <= static_cast<std::size_t>(lane)) add_lane(name_of_lane(lanes_.size()));
+  text_ += ",\n{\"name\":";
+  append_json_string(name, text_);
+  text_ += fmt::format(R"(,"ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{{"step":{}}}}})", lane,
+                       microseconds(begun - start_), microseconds(ended - begun), step);
   if (text_.size() >= kFlushAt) flush();
 }
 

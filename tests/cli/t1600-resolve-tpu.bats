@@ -182,6 +182,14 @@ TOPOLOGY: '2x4'")"
   [ "$output" = 4 ]
   TFD_TPU_TOPOLOGY=2x2 run -0 tpu local --connect --system-metadata --get system_metadata.num_hosts
   [ "$output" = 1 ]
+  TFD_TPU_TOPOLOGY=2x2 run -0 tpu local --get metadata
+  [ "$(jq -c '[.num_cores, .num_hosts, .topology.mesh_shape]' <<<"$output")" = '[4,1,[2,2,1,1]]' ]
+  [ "$(jq -c '.topology.device_coordinates[0][3]' <<<"$output")" = '[1,1,0,0]' ]
+  [ "$(jq -r '.devices[3].name' <<<"$output")" = /job:localhost/replica:0/task:0/device:TPU:3 ]
+  TFD_TPU_TOPOLOGY=2x2 run -0 tpu local --get metadata.topology.mesh_shape
+  [ "$output" = '[2, 2, 1, 1]' ]
+  run --separate-stderr -64 tpu a-name --zone z --project p --get metadata.num_cores
+  [[ $stderr == *"initializes the TPU of this machine"* ]]
   TPU_LIBRARY_PATH=/nonexistent run --separate-stderr -65 tpu local --connect
   [[ $stderr == *"no TPU device"* ]]
 }

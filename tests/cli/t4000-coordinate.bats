@@ -25,6 +25,20 @@ teardown() { coordinate_teardown; }
   [ -z "$stderr" ]
 }
 
+@test "coordinate: --trace is a timeline of what each worker did" {
+  run -0 --separate-stderr timeout 60 bash -c "tfd-serve --jobs worker=2,ps=1 -- tfd-coordinate -q '$EXAMPLES/linear/program.json' --trace trace.json --set train.steps=20 --set train.checkpoint.dir='\"$PWD/ck\"' --set train.checkpoint.every=10"
+  [ "$(jq -r '.[] | select(.ph == "M") | .args.name' trace.json | sort | paste -sd' ')" = 'training worker:0 worker:1' ]
+  jq -e '[.[] | select(.ph == "X")] | (map(select(.name == "step")) | length) == 20 and (map(select(.name == "save")) | length) == 2
+    and all(.dur >= 0 and .ts >= 0)' trace.json
+  # What one does at a time doesn't overlap.
+  jq -e '[.[] | select(.name == "step")] | group_by(.tid) | all(. as $all | [range(1; length)] | all($all[.].ts >= $all[. - 1].ts + $all[. - 1].dur - 0.002))' trace.json
+  run -0 --separate-stderr timeout 60 bash -c "tfd-serve --jobs worker=2,ps=1 -- tfd-coordinate '$EXAMPLES/counter/program.json' --closures '$EXAMPLES/counter/closures.jsonl' --trace closures.json"
+  jq -e '[.[] | select(.ph == "X")] | length >= 1 and all(.name | length > 0)' closures.json
+  run --separate-stderr timeout 60 bash -c "tfd-serve --jobs worker=1,ps=1 -- tfd-coordinate -q '$EXAMPLES/linear/program.json' --trace no/trace.json"
+  [ "$status" != 0 ]
+  [[ $stderr == *"--trace: cannot write no/trace.json"* ]]
+}
+
 @test "coordinate: --check checks, says what, and needs no cluster" {
   run -0 --separate-stderr tfd-coordinate "$EXAMPLES/linear/program.json" --check </dev/null
   [ -z "$output" ]

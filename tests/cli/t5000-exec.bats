@@ -75,9 +75,10 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are only 2 sou
   slow_first='if [ {} = 1 ]; then until [ -s go ] && ! kill -0 $(cat go) 2>/dev/null; do sleep 0.01; done; else echo $$ >go; fi; echo {}'
   run --separate-stderr tfd_exec -j 2 "$slow_first" ::: 1 2
   [ "$output" = $'1\n2' ]
-  rm go
-  run --separate-stderr tfd_exec -j 2 --no-keep-order "$slow_first" ::: 1 2
-  [ "$output" = $'2\n1' ]
+  # The first waits until what the second said has been read.
+  slow_first='if [ {} = 1 ]; then until grep -q 2 seen 2>/dev/null; do sleep 0.01; done; fi; echo {}'
+  tfd_exec -j 2 --no-keep-order "$slow_first" ::: 1 2 | while read -r line; do echo "$line" >>seen; done
+  [ "$(cat seen)" = $'2\n1' ]
 }
 
 @test "what one command prints stays together, with its tag before each line" {

@@ -23,6 +23,7 @@
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/hostlist.hpp"
 #include "tfd/runtime/coordination.hpp"
+#include "tfd/runtime/host_exchange.hpp"
 #include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/strategy/loaded_program.hpp"
 #include "tfd/strategy/parameter_server.hpp"
@@ -184,6 +185,10 @@ Result<void> parameter_servers(Endpoint& endpoint, const Placement& placement, s
   auto values = TFD_TRY(reading.wait(stop));
   return {};
 }
+void hosts(ParameterServers& servers, EngineOptions& options) {
+  options.hosts = {.count = 2, .index = 1, .exchange = runtime::make_host_exchange(servers.coordination(), "gpu")};
+}
+
 Result<void> coordination(ParameterServers& servers) {
   const CoordinationClient run = servers.coordination();
   TFD_TRY(run.pass_barrier("start", "worker:1", {"worker:0", "worker:1"}, Deadline::after(30s)));

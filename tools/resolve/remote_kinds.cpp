@@ -88,10 +88,26 @@ cluster::JsonValue to_json(const resolve::TpuSystemMetadata& metadata) {
   return out;
 }
 
-/// A TPU, and what --wait-healthy and --system-metadata ask of it besides.
+/// Whether it begins with this key.
+bool asks_for(const Asked& asked, std::string_view key) {
+  return asked.get && (*asked.get == key || asked.get->starts_with(fmt::format("{}.", key)));
+}
+
+/// Another TPU's runtime speaks TensorFlow's protocol.
+Result<void> check_metadata(const Asked& asked) {
+  if (!asks_for(asked, "metadata") || asked.arguments.empty() || asked.arguments == std::vector<std::string>{"local"})
+    return {};
+  return fail(Code::kUsage,
+              "--get metadata initializes the TPU of this machine; of '{}' --system-metadata says what its accelerator "
+              "type does",
+              printable(asked.arguments.front()));
+}
+
+/// A TPU, and what --wait-healthy, --system-metadata and --get ask of it besides.
 class AskedTpu : public resolve::Resolver {
  public:
-  AskedTpu(std::unique_ptr<resolve::TpuResolver> tpu, const Asked& asked) : tpu_(std::move(tpu)), asked_(asked) {}
+  AskedTpu(std::unique_ptr<resolve::TpuResolver> tpu, const Context& context)
+      : tpu_(std::move(tpu)), asked_(context.asked), env_(context.io.env) {}
 
   Result<cluster::ClusterConfig> resolve(Deadline deadline) override {
     if (asked_.wait_healthy && !was_healthy_)
@@ -99,10 +115,12 @@ class AskedTpu : public resolve::Resolver {
     was_healthy_ = true;
     if (asked_.connect) TFD_TRY(tpu_->connect(deadline));
     auto config = TFD_TRY(tpu_->resolve(deadline));
-    if (asked_.get && asked_.get->starts_with("num_accelerators"))
-      config.num_accelerators = TFD_TRY(tpu_->num_accelerators(deadline));
+    if (asks_for(asked_, "num_accelerators")) config.num_accelerators = TFD_TRY(tpu_->num_accelerators(deadline));
     if (asked_.system_metadata)
       config.extra = with_member(config.extra, "system_metadata", to_json(TFD_TRY(tpu_->system_metadata(deadline))));
+    if (asks_for(asked_, "metadata"))
+      config.extra = with_member(config.extra, "metadata",
+                                 TFD_TRY(cluster::parse_json(TFD_TRY(describe_tpu(env_, deadline)), "metadata")));
     return config;
   }
   Result<bool> wait_change(Deadline deadline) override { return tpu_->wait_change(deadline); }
@@ -110,6 +128,7 @@ class AskedTpu : public resolve::Resolver {
  private:
   std::unique_ptr<resolve::TpuResolver> tpu_;
   const Asked& asked_;
+  const Environment& env_;
   bool was_healthy_ = false;
 };
 
@@ -134,8 +153,9 @@ Made make_kubernetes(const Context& context) {
 }
 
 Made make_tpu(const Context& context) {
+  TFD_TRY(check_metadata(context.asked));
   auto tpu = TFD_TRY(resolve::make_tpu_resolver(TFD_TRY(tpu_options(context)), context.surroundings, context.deadline));
-  return std::make_unique<AskedTpu>(std::move(tpu), context.asked);
+  return std::make_unique<AskedTpu>(std::move(tpu), context);
 }
 
 Result<bool> tpu_is_recoverable(const Context& context) {

@@ -51,6 +51,11 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .help = "Write the metrics there too, for TensorBoard: DIR/train and DIR/eval",
        .target = &common.logdir,
        .complete = "file"},
+      {.names = "--trace",
+       .placeholder = "FILE",
+       .help = fmt::format("Write a timeline there ({}), for Perfetto", words.trace),
+       .target = &common.trace,
+       .complete = "file"},
       {.names = "--check", .help = std::move(words.check), .target = &common.check},
       {.names = "--keep-servers", .help = std::move(words.keep_servers), .target = &common.keep_servers},
       {.names = "--rejoin",
@@ -181,6 +186,11 @@ void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Pro
     progress.update(at.step, format_metrics(at.metrics));
   };
   train.say = [&progress](const std::string& line) { progress.say(line); };
+}
+
+Result<std::shared_ptr<strategy::Trace>> open_trace(const Common& common) {
+  if (common.trace.empty()) return nullptr;
+  return TFD_TRY(strategy::Trace::open(common.trace), "--trace");
 }
 
 Result<void> connect_logdir(strategy::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io) {

@@ -28,6 +28,7 @@ struct Common {
   std::string data_root;
   std::string key_file;
   std::string logdir;
+  std::string trace;
   Duration timeout = std::chrono::seconds(30);
   Duration grace = std::chrono::seconds(25);
   Duration rejoin = std::chrono::seconds(30);
@@ -38,6 +39,7 @@ struct Common {
 struct Words {
   std::string cluster;  // where the spec comes from without --cluster
   std::string checkpoint;
+  std::string trace;  // what a timeline shows
   std::string check;
   std::string keep_servers;
   std::string insecure;
@@ -78,6 +80,9 @@ void say(cli::Io& io, std::string_view tool, const std::string& line);
 
 /// Where a training writes, what it begins with, and what it is told. `progress` and `io` must outlive it.
 void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
+
+/// --trace, where it is given; else null. Errors of Trace::open().
+Result<std::shared_ptr<strategy::Trace>> open_trace(const Common& common);
 
 /// --logdir, where it is given. `task`: whose metrics these are, where several write; else empty. Errors of
 /// EventFiles::open().

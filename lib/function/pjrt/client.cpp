@@ -2,6 +2,7 @@
 #include "client.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -19,10 +20,17 @@ PJRT_NamedValue option(std::string_view name, PJRT_NamedValue_Type type) {
   return out;
 }
 
-Result<PJRT_Client*> create(const Api& api, std::span<const PJRT_NamedValue> options) {
+PJRT_NamedValue option(std::string_view name, std::int64_t value) {
+  PJRT_NamedValue out = option(name, PJRT_NamedValue_kInt64);
+  out.int64_value = value;
+  return out;
+}
+
+Result<PJRT_Client*> create(const Api& api, std::span<const PJRT_NamedValue> options, KeyValues* key_values = nullptr) {
   TFD_PJRT_ARGS(PJRT_Client_Create_Args, args);
   args.create_options = options.data();
   args.num_options = options.size();
+  if (key_values != nullptr) key_values->add_to(args);
   TFD_TRY(api.check(api->PJRT_Client_Create(&args), "cannot create a PJRT client"));
   return args.client;
 }
@@ -47,9 +55,8 @@ const PJRT_NamedValue* find_value(const Api& api, PJRT_DeviceDescription* descri
 
 // Left out, "cpu_device_count" is four of xla-cpu-pjrt, which ignores the other one; who refuses both isn't a CPU's.
 Result<PJRT_Client*> create_client(const Api& api, int cpu_devices) {
-  PJRT_NamedValue options[] = {option("cpu_device_count", PJRT_NamedValue_kInt64),
+  PJRT_NamedValue options[] = {option("cpu_device_count", std::int64_t{cpu_devices}),
                                option("asynchronous", PJRT_NamedValue_kBool)};
-  options[0].int64_value = cpu_devices;
   options[1].bool_value = false;
   for (std::size_t count = cpu_devices > 0 ? std::size(options) : 0;; --count) {
     auto client = create(api, std::span(options, count));
@@ -107,24 +114,38 @@ Result<void> check_logical_devices(std::size_t devices, int logical_devices) {
   return fail(Code::kInvalidArgument, "{} devices for replicas of {} logical devices", devices, logical_devices);
 }
 
-Result<std::shared_ptr<const Client>> Client::make(const Api& api, const std::vector<int>& positions) {
+Result<std::shared_ptr<const Client>> Client::make(const Api& api, const std::vector<int>& positions,
+                                                   const Hosts& hosts) {
   const int wanted = *std::ranges::max_element(positions) + 1;
-  PJRT_Client* made = TFD_TRY(create_client(api, wanted));
-  std::shared_ptr<Client> client(new Client(api, made));
+  std::unique_ptr<KeyValues> key_values;
+  if (hosts.exchange != nullptr) key_values = std::make_unique<KeyValues>(hosts.exchange);
+  const std::array of_host{option("node_id", std::int64_t{hosts.index}),
+                           option("num_nodes", std::int64_t{hosts.count})};
+  PJRT_Client* made = TFD_TRY(key_values ? create(api, of_host, key_values.get()) : create_client(api, wanted));
+  std::shared_ptr<Client> client(new Client(api, made, std::move(key_values)));
+  if (hosts.count > 1 && (client->key_values_ == nullptr || !client->key_values_->was_used()))
+    return fail(Code::kUnimplemented, "the plug-in knows the devices of its own host only, not of {} hosts",
+                hosts.count);
+  TFD_TRY(client->find_devices(positions, wanted));
+  return client;
+}
+
+Result<void> Client::find_devices(const std::vector<int>& positions, int wanted) {
+  const Api& api = api_;
   TFD_PJRT_ARGS(PJRT_Client_PlatformName_Args, name);
-  name.client = made;
+  name.client = handle_;
   TFD_TRY(api.check(api->PJRT_Client_PlatformName(&name), "cannot ask for the platform"));
-  client->platform_.assign(name.platform_name, name.platform_name_size);
+  platform_.assign(name.platform_name, name.platform_name_size);
   TFD_PJRT_ARGS(PJRT_Client_AddressableDevices_Args, devices);
-  devices.client = made;
+  devices.client = handle_;
   TFD_TRY(api.check(api->PJRT_Client_AddressableDevices(&devices), "cannot list the devices"));
   if (devices.num_addressable_devices == 0) return fail(Code::kFailedPrecondition, "the PJRT plug-in found no device");
   if (devices.num_addressable_devices < static_cast<std::size_t>(wanted))
     return fail(Code::kFailedPrecondition, "the PJRT plug-in found {} device{}, not {}",
                 devices.num_addressable_devices, devices.num_addressable_devices == 1 ? "" : "s", wanted);
-  for (const int position : positions) client->devices_.push_back(devices.addressable_devices[position]);
-  for (PJRT_Device* device : client->devices_) client->infos_.push_back(TFD_TRY(describe_device(api, device)));
-  return client;
+  for (const int position : positions) devices_.push_back(devices.addressable_devices[position]);
+  for (PJRT_Device* device : devices_) infos_.push_back(TFD_TRY(describe_device(api, device)));
+  return {};
 }
 
 Client::~Client() {

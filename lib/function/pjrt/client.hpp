@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api.hpp"
+#include "key_values.hpp"
 #include "tfd/function/device.hpp"
 #include "tfd/function/function.hpp"
 
@@ -29,8 +30,10 @@ Result<void> check_logical_devices(std::size_t devices, int logical_devices);
 
 class Client {
  public:
-  /// With the devices at these positions. kFailedPrecondition when the plug-in finds fewer.
-  static Result<std::shared_ptr<const Client>> make(const Api& api, const std::vector<int>& positions);
+  /// With the devices at these positions, of this host. kFailedPrecondition when the plug-in finds fewer; errors of the
+  /// exchange with other hosts; kUnimplemented: the plug-in doesn't know others.
+  static Result<std::shared_ptr<const Client>> make(const Api& api, const std::vector<int>& positions,
+                                                    const Hosts& hosts = {});
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();
@@ -47,8 +50,12 @@ class Client {
   bool has_host_memory() const { return function::has_host_memory(platform_); }
 
  private:
-  Client(const Api& api, PJRT_Client* handle) : api_(api), handle_(handle) {}
+  Client(const Api& api, PJRT_Client* handle, std::unique_ptr<KeyValues> key_values)
+      : api_(api), key_values_(std::move(key_values)), handle_(handle) {}
+  Result<void> find_devices(const std::vector<int>& positions, int wanted);
+
   Api api_;
+  std::unique_ptr<KeyValues> key_values_;  // null: one host
   PJRT_Client* handle_;
   std::string platform_;
   std::vector<PJRT_Device*> devices_;

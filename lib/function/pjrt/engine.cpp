@@ -215,7 +215,7 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
       options.positions.empty() ? first_devices(options.device_count).positions : options.positions;
   TFD_TRY(check_logical_devices(positions.size(), options.logical_devices));
   const Api api = TFD_TRY(Api::load(options.plugin));
-  auto client = TFD_TRY(Client::make(api, positions), "the PJRT plug-in " + options.plugin);
+  auto client = TFD_TRY(Client::make(api, positions, options.hosts), "the PJRT plug-in " + options.plugin);
   if (!is_of_kind(client->platform(), options.device_kind))
     return fail(Code::kFailedPrecondition,
                 "the PJRT plug-in {} is for {}, not for {}: TFD_PJRT_PLUGIN names another one", options.plugin,

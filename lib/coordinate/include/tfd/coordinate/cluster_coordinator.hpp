@@ -145,6 +145,14 @@ struct WorkerChange {
   std::string reason;
 };
 
+/// What a worker did for a closure, as seen from here: from the call to its answer.
+struct WorkerRun {
+  const std::string& task;
+  const std::string& function;  // of a shell command empty
+  std::uint64_t closure = 0;    // its number
+  Clock::time_point sent, answered;
+};
+
 struct CoordinatorOptions {
   runtime::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   Duration connect_timeout = std::chrono::seconds(30);
@@ -172,6 +180,7 @@ struct CoordinatorOptions {
   int max_losses = 0;
   Duration stall_after = std::chrono::seconds(10);          // of silence, until the log says who waits for whom
   std::function<void(const WorkerChange&)> on_worker = {};  // on the I/O thread
+  std::function<void(const WorkerRun&)> on_ran = {};        // on the I/O thread, of closures that have ended
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
   /// parameter servers are left alone. At the end what still runs is killed; tasks are not told to stop.
   std::optional<runtime::CommandSession> commands = {};

@@ -25,6 +25,10 @@ using strategy::TrainSummary;
 /// Makes the coordinator once it is known that something is left to do.
 using Connect = std::function<Result<std::unique_ptr<ClusterCoordinator>>(CoordinatorOptions)>;
 
+/// The timeline gets a lane for each worker, and what it did for each closure: from the call, or the answer to the one
+/// before it, to the answer. The step is the closure's number.
+void trace_workers(CoordinatorOptions& options, std::shared_ptr<strategy::Trace> trace);
+
 /// program.train must be there. Errors: those of a step (its task set); kUnavailable for a lost parameter server, with
 /// the checkpoint to continue from; kOutOfRange when the data end before the steps that were promised; those of reading
 /// or writing a checkpoint.

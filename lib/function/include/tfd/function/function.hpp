@@ -13,6 +13,7 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/function/device.hpp"
+#include "tfd/function/hosts.hpp"
 #include "tfd/hlo/module.hpp"
 #include "tfd/tensor/tensor.hpp"
 
@@ -39,6 +40,8 @@ struct EngineOptions {
   /// runs on all of them, else on the one that its module states.
   int logical_devices = 1;
   bool spmd = false;
+  /// Of one system, as GPU plug-ins make of several hosts; the devices above are those of this one.
+  Hosts hosts = {};
   std::string device_kind = {};  // "cpu", "gpu", "tpu": the plug-in must be for it; empty: any
   /// XLA_FLAGS of the process's environment, where XLA reads it by itself: compiled executables are kept by it, too.
   std::string xla_flags = {};

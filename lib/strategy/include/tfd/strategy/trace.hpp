@@ -10,6 +10,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
@@ -25,8 +27,9 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// Lanes of the timeline: the training's thread is 0.
+  /// Lanes of the timeline: the training's thread is 0, then come replicas, or whoever has a name.
   static int lane_of(std::size_t replica) { return static_cast<int>(replica) + 1; }
+  int lane_of(const std::string& name);
 
   class Span {
    public:
@@ -38,13 +41,12 @@ class Trace {
           step_(step),
           begun_(trace != nullptr ? Clock::now() : Clock::time_point()) {}
     ~Span() {
-      if (trace_ != nullptr) trace_->add(*this);
+      if (trace_ != nullptr) trace_->add(name_, lane_, step_, begun_, Clock::now());
     }
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
 
    private:
-    friend class Trace;
     Trace* trace_;
     const char* name_;
     int lane_;
@@ -52,16 +54,19 @@ class Trace {
     Clock::time_point begun_;
   };
 
+  /// What somebody else did.
+  void add(std::string_view name, int lane, std::int64_t step, Clock::time_point begun, Clock::time_point ended);
+
  private:
   explicit Trace(int fd) : fd_(fd) {}
-  void add(const Span& span);
+  void add_lane(std::string name);
   void flush();
 
   const int fd_;
   const Clock::time_point start_ = Clock::now();
   std::mutex mutex_;  // guards what follows
   std::string text_;
-  int lanes_ = 0;  // that have a name
+  std::vector<std::string> lanes_;  // their names
 };
 
 }  // namespace tfd::strategy

@@ -1,0 +1,34 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several hosts whose devices are one system: what their PJRT clients tell each other when they are made (where whose
+// devices are) and later (NCCL's ids) goes through a key-value store that the hosts share. Thread rule: thread-safe.
+//
+//   options.hosts = {.count = 2, .index = 1, .exchange = runtime::make_host_exchange(servers.coordination(), "gpu")};
+#include <memory>
+#include <string>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+
+namespace tfd::function {
+
+/// Keys and values are bytes; plug-ins call it from threads of their own. Source: the contract of
+/// PJRT_KeyValueGetCallback, …TryGetCallback and …PutCallback in pjrt_c_api.h.
+class HostExchange {
+ public:
+  virtual ~HostExchange() = default;
+  virtual Result<void> put(const std::string& key, const std::string& value) = 0;
+  /// Blocks until some host has put it. kDeadlineExceeded: nobody has.
+  virtual Result<std::string> get(const std::string& key, Deadline deadline) = 0;
+  /// kNotFound at once.
+  virtual Result<std::string> try_get(const std::string& key) = 0;
+};
+
+struct Hosts {
+  int count = 1;
+  int index = 0;                           // of this one
+  std::shared_ptr<HostExchange> exchange;  // with the client, which uses it as long as it is there; null: one host
+};
+
+}  // namespace tfd::function

@@ -1,0 +1,34 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The callbacks by which a PJRT client reaches what its hosts share. Thread rule: thread-safe; a plug-in calls them
+// from any thread until its client is destroyed.
+#include <atomic>
+#include <memory>
+
+#include "api.hpp"
+#include "tfd/function/hosts.hpp"
+
+namespace tfd::function {
+
+class KeyValues {
+ public:
+  explicit KeyValues(std::shared_ptr<HostExchange> exchange) : exchange_(std::move(exchange)) {}
+  KeyValues(const KeyValues&) = delete;
+  KeyValues& operator=(const KeyValues&) = delete;
+
+  /// All three: a client that lacks one uses none. This has to be there as long as the client.
+  void add_to(PJRT_Client_Create_Args& args);
+  /// Whether the plug-in has put anything: one that doesn't knows no host but its own.
+  bool was_used() const { return puts_ > 0; }
+
+ private:
+  static PJRT_Error* get(PJRT_KeyValueGetCallback_Args* args);
+  static PJRT_Error* try_get(PJRT_KeyValueTryGetCallback_Args* args);
+  static PJRT_Error* put(PJRT_KeyValuePutCallback_Args* args);
+
+  std::shared_ptr<HostExchange> exchange_;  // with whoever made it
+  std::atomic<int> puts_ = 0;
+};
+
+}  // namespace tfd::function
