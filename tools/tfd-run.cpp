@@ -281,10 +281,10 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
 }
 
 /// Why the variables of a training in this process aren't on its devices.
-std::optional<std::string> why_on_host(const Asked& a, const program::Program& program, int cores) {
+std::optional<std::string> why_on_host(const Asked& a, const program::Program& program,
+                                       const function::DeviceChoice& devices) {
   if (a.kind != nullptr && a.kind->variables == strategy::VariablePlace::kHost) return "--strategy " + a.strategy;
-  if (cores > 1) return fmt::format("replicas of {} cores", cores);
-  return strategy::why_not_on_devices(program);
+  return strategy::why_not_on_devices(program, devices);
 }
 
 strategy::StepWay step_way(const Asked& a) {
@@ -319,13 +319,14 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   ending.joins = !strategy.should_checkpoint();
   ending.command = strategy::command_to_continue(*program.train, with.train);
   const int replicas = devices.replicas();
-  const auto why_not = strategy.is_local() ? why_on_host(a, program, devices.logical_devices) : "a cluster";
+  const auto why_not = strategy.is_local() ? why_on_host(a, program, devices) : "a cluster";
   TFD_TRY(check_step(a, program, replicas, why_not));
   if (strategy.is_local() && why_not) io.log.info("the variables are on the host: {}", *why_not);
   const auto summary =
       why_not ? TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)))
               : TFD_TRY(strategy::train_on_devices(program, {.make_engine = with.make_engine,
                                                              .replicas = replicas,
+                                                             .logical_devices = devices.logical_devices,
                                                              .step = step_way(a),
                                                              .data_root = with.data_root,
                                                              .command_environment = with.command_environment,
@@ -340,7 +341,7 @@ Result<int> explain(const Asked& a, const program::Program& program, const funct
                     const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
   if (!strategy.is_local())
     return fail(Code::kUsage, "--explain is about a training in this process, not on a cluster");
-  const auto why_not = why_on_host(a, program, devices.logical_devices);
+  const auto why_not = why_on_host(a, program, devices);
   TFD_TRY(check_step(a, program, devices.replicas(), why_not));
   const auto plan = TFD_TRY(strategy::explain(
       program, {.strategy = a.strategy.empty() ? std::string(local_kind(a, devices.replicas()).name) : a.strategy,

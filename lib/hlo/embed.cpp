@@ -172,11 +172,11 @@ class Embedder {
 
 }  // namespace
 
-Result<Embedded> embed(const Module& module, std::string_view prefix) {
+Result<Embedded> embed(const Module& module, std::string_view prefix, int replicas) {
   const std::string name = printable(module.name);
   if (!module.is_text)
     return fail(Code::kUnimplemented, "{} is bytecode: only text can become a part of another module", name);
-  if (module.partitions != 1 || module.replicas != 1 || module.takes_platform)
+  if (module.partitions != 1 || module.replicas != replicas || module.takes_platform)
     return fail(Code::kUnimplemented, "{} is for several {}: it can't become a part of another module", name,
                 module.takes_platform ? "platforms" : "devices");
   Embedded out;
@@ -184,8 +184,9 @@ Result<Embedded> embed(const Module& module, std::string_view prefix) {
   out.signature = module.signature;
   out.custom_calls = module.custom_calls;
   // What the text of a broken module becomes in another one isn't known before it is read.
-  const auto read = parse_mlir_text(out.aliases + "module {\n  func.func public @main() -> tensor<f32> {\n  }\n" +
-                                    out.functions + "}\n");
+  const auto read =
+      parse_mlir_text(out.aliases + fmt::format("module attributes {{mhlo.num_replicas = {} : i32}} {{\n", replicas) +
+                      "  func.func public @main() -> tensor<f32> {\n  }\n" + out.functions + "}\n");
   if (!read) return fail(Code::kInvalidArgument, "{} can't become a part of another module", name);
   return out;
 }

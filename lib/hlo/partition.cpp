@@ -23,24 +23,27 @@ Result<OpSharding> sharding_of(const Parameter& parameter, int partitions) {
 }
 
 std::string with_sharding(const Parameter& parameter, const OpSharding& sharding) {
-  return fmt::format("{} {{mhlo.sharding = \"{}\"}}", format_tensor_type(parameter.spec), format_sharding(sharding));
+  const std::string alias =
+      parameter.aliases_output ? fmt::format(", tf.aliasing_output = {} : i32", *parameter.aliases_output) : "";
+  return fmt::format("{} {{mhlo.sharding = \"{}\"{}}}", format_tensor_type(parameter.spec), format_sharding(sharding),
+                     alias);
 }
 
 }  // namespace
 
-Result<Module> partitioned(const Module& module, int partitions) {
+Result<Module> partitioned(const Module& module, int partitions, Aliases aliases) {
   if (module.partitions > 1) {
     if (module.partitions == partitions) return with_all_shardings(module);
     return fail(Code::kInvalidArgument, "{} is for {} partitions, not for {}", printable(module.name),
                 module.partitions, partitions);
   }
-  const Embedded inner = TFD_TRY(embed(module, "whole"));
+  const Embedded inner = TFD_TRY(embed(module, "whole", module.replicas));
   Module out = module;
   std::string arguments, names, argument_types, results, types;
   for (std::size_t i = 0; i < module.signature.arguments.size(); ++i) {
     Parameter& argument = out.signature.arguments[i];
     argument.sharding = TFD_TRY(sharding_of(argument, partitions), printable(module.name));
-    argument.aliases_output.reset();
+    if (aliases == Aliases::kNone) argument.aliases_output.reset();
     const char* const comma = i > 0 ? ", " : "";
     arguments += fmt::format("{}%arg{}: {}", comma, i, with_sharding(argument, *argument.sharding));
     names += fmt::format("{}%arg{}", comma, i);
@@ -58,18 +61,18 @@ Result<Module> partitioned(const Module& module, int partitions) {
   for (std::size_t i = 0; i < count; ++i)
     returned += fmt::format("{}%0{}", i > 0 ? ", " : "", count > 1 ? fmt::format("#{}", i) : "");
   out.code = fmt::format(
-      "{}module @partitioned attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{\n"
+      "{}module @partitioned attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = {} : i32}} {{\n"
       "  func.func public @main({}) -> ({}) {{\n"
       "    {}call @{}({}) : ({}) -> ({})\n"
       "    return{}{}{}{}\n  }}\n{}}}\n",
-      inner.aliases, partitions, arguments, results,
+      inner.aliases, partitions, module.replicas, arguments, results,
       count == 0   ? ""
       : count == 1 ? "%0 = "
                    : fmt::format("%0:{} = ", count),
       inner.main, names, argument_types, types, count > 0 ? " " : "", returned, count > 0 ? " : " : "", types,
       inner.functions);
   out.partitions = partitions;
-  out.may_donate = false;
+  out.may_donate = aliases == Aliases::kKept && module.may_donate;
   // What the text of a broken module becomes in another one isn't known before it is read.
   const auto read = parse_mlir_text(out.code);
   if (!read || !same_specs(read->signature, module.signature))

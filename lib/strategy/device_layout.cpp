@@ -17,12 +17,24 @@ using tensor::TensorSpec;
 
 constexpr std::int64_t kSmall = 16'384;  // elements: larger ones gain nothing, and would be copied out of a vector
 
+/// As the function takes the variable: absent where it isn't cut.
+std::optional<hlo::OpSharding> sharding_of(const program::FunctionDef& function, const std::string& variable) {
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    const auto& stated = function.modules.front().signature.arguments[i].sharding;
+    if (function.inputs[i].kind == InputKind::kVariable && function.inputs[i].name == variable && stated &&
+        stated->kind == hlo::OpSharding::Kind::kSplit)
+      return stated;
+  }
+  return std::nullopt;
+}
+
 std::vector<VariableUse> uses_of(const program::Program& program, const program::FunctionDef& function,
-                                 const std::vector<variable::VariableState>& states, int replicas) {
+                                 const std::vector<variable::VariableState>& states, const LayoutOptions& options) {
   std::vector<VariableUse> uses(program.variables.size());
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const program::VariableDef& variable = program.variables[i];
-    uses[i].is_own = replicas > 1 && variable.synchronization == variable::Synchronization::kOnRead;
+    if (options.logical_devices > 1) uses[i].sharding = sharding_of(function, variable.name);
+    uses[i].is_own = options.replicas > 1 && variable.synchronization == variable::Synchronization::kOnRead;
     const auto output = std::ranges::find_if(function.outputs, [&](const program::OutputBinding& one) {
       return changes_variable(one.kind) && one.name == variable.name;
     });
@@ -48,7 +60,7 @@ std::vector<Pack> pack(const program::Program& program, const std::vector<Variab
     const TensorSpec& spec = program.variables[i].spec;
     const std::int64_t size = tensor::element_count(spec.shape);
     const auto joins = [&](const Pack& other) {
-      return other.use == uses[i] && (!uses[i].update || uses[i].update->is_elementwise()) &&
+      return other.use == uses[i] && !uses[i].sharding && (!uses[i].update || uses[i].update->is_elementwise()) &&
              other.spec.dtype == spec.dtype &&
              std::ranges::all_of(other.sizes, [](std::int64_t one) { return one <= kSmall; });
     };
@@ -70,10 +82,26 @@ std::vector<Pack> pack(const program::Program& program, const std::vector<Variab
 
 bool changes_variable(OutputKind kind) { return kind != OutputKind::kResult && kind != OutputKind::kMetric; }
 
+namespace {
+
+std::optional<std::string> why_not_partitioned(const program::FunctionDef& function,
+                                               const function::DeviceChoice& devices) {
+  if (!devices.spmd) return fmt::format("replicas of {} cores without SPMD partitioning", devices.logical_devices);
+  for (const hlo::Module& module : function.modules) {
+    if (!module.is_text) return "its function is bytecode, which can't be partitioned";
+    if (module.partitions > 1) return fmt::format("its function is exported for {} partitions", module.partitions);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 // What is left: sparse gradients and lookups.
-std::optional<std::string> why_not_on_devices(const program::Program& program) {
+std::optional<std::string> why_not_on_devices(const program::Program& program, const function::DeviceChoice& devices) {
   const program::FunctionDef& function = *program.find_function(program.train->function);
   if (function.kind != program::FunctionKind::kModule) return "its function is no module";
+  if (devices.logical_devices > 1)
+    if (auto why_not = why_not_partitioned(function, devices)) return why_not;
   for (const hlo::Module& module : function.modules)
     if (module.takes_platform && !module.is_text) return "its function is bytecode for several platforms";
   for (const program::InputBinding& input : function.inputs)
@@ -136,7 +164,7 @@ Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<
   DeviceLayout out;
   out.has_loss_scale =
       std::ranges::find(function.inputs, InputKind::kLossScale, &program::InputBinding::kind) != function.inputs.end();
-  out.packs = pack(program, uses_of(program, function, states, options.replicas), is_text);
+  out.packs = pack(program, uses_of(program, function, states, options), is_text);
   for (const hlo::Module& one : function.modules) {
     const hlo::Module module = is_text ? TFD_TRY(hlo::for_platform(one, options.platform)) : one;
     out.computes.push_back(TFD_TRY(write_compute(program, module, out.packs)));

@@ -23,6 +23,7 @@ struct VariableUse {
   program::OutputKind kind = program::OutputKind::kResult;  // kGradient, an assignment; kResult: it only reads it
   program::Reduce reduce = program::Reduce::kMean;          // of a gradient
   variable::Aggregation aggregation = variable::Aggregation::kNone;  // of an assignment
+  std::optional<hlo::OpSharding> sharding = {};  // how it is cut over a replica's logical devices; absent: it isn't
   bool is_own = false;  // each replica has a value of its own, and what it assigns is for that one
   std::shared_ptr<const variable::DeviceUpdate> update = {};  // of a gradient
   std::int64_t updates = 0;                                   // that it has had
@@ -82,7 +83,8 @@ struct DeviceLayout {
 struct LayoutOptions {
   std::string platform;  // of the engine
   int replicas = 1;
-  bool fuses = false;  // what why_not_fused() (device_training.hpp) has looked at
+  int logical_devices = 1;  // of each
+  bool fuses = false;       // what why_not_fused() (device_training.hpp) has looked at
 };
 
 /// `states`: of the program's variables, of which it takes how many updates and gradients they have had. What

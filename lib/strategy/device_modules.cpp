@@ -104,6 +104,29 @@ class Model {
   const std::vector<std::string> read_;
 };
 
+using Shardings = std::vector<std::optional<hlo::OpSharding>>;
+
+/// States where the first arguments and results lie; the others aren't cut.
+void place(hlo::Module& module, const Shardings& arguments, const Shardings& results) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) module.signature.arguments[i].sharding = arguments[i];
+  for (std::size_t i = 0; i < results.size(); ++i) module.signature.results[i].sharding = results[i];
+}
+
+/// Of the packs that change, then of their slots, which lie as they do.
+Shardings shardings_of_state(const DeviceLayout& layout) {
+  Shardings out;
+  for (const std::size_t p : layout.changing()) out.push_back(layout.packs[p].use.sharding);
+  for (const std::size_t p : layout.changing())
+    out.insert(out.end(), layout.packs[p].slot_names().size(), layout.packs[p].use.sharding);
+  return out;
+}
+
+void add_shardings(const std::vector<DeviceLayout::Argument>& arguments, const std::vector<Pack>& packs,
+                   const hlo::Module& module, Shardings& out) {
+  for (const auto& [is_pack, index] : arguments)
+    out.push_back(is_pack ? packs[index].use.sharding : module.signature.arguments[index].sharding);
+}
+
 Result<DeviceLayout::Compute> compute_around(const program::Program& program, const hlo::Module& module,
                                              const std::vector<Pack>& packs) {
   auto embedded = TFD_TRY(hlo::embed(module, "model"));
@@ -125,6 +148,11 @@ Result<DeviceLayout::Compute> compute_around(const program::Program& program, co
     returned.emplace_back(fmt::format("change{}", out.changes.size() - 1), change);
   }
   out.module = builder.finish(returned);
+  Shardings taken, given(out.metrics.size());
+  add_shardings(out.arguments, packs, module, taken);
+  for (const Pack& pack : packs)
+    if (pack.use.changes()) given.push_back(pack.use.sharding);
+  place(out.module, taken, given);
   out.module.name = module.name;
   return out;
 }
@@ -273,13 +301,18 @@ Value summed(const Changed& one, const Value& sum, int replicas) {
   return hlo::convert(is_mean ? sum / replicas : sum, one.pack->spec.dtype);
 }
 
-/// One all_reduce for each dtype, whatever there is of it. What is each replica's own stays as it is.
+/// One all_reduce for each dtype, whatever there is of it; what is cut over logical devices has its own, which each of
+/// them makes of its piece. What is each replica's own stays as it is.
 void sum_over_replicas(Builder& builder, std::vector<Changed>& all, int replicas) {
   std::map<DType, std::vector<Value>> parts;
   std::map<DType, std::vector<Changed*>> owners;
   for (Changed& one : all) {
     if (one.pack->use.is_own) continue;
     const Value own = summand(builder, one);
+    if (one.pack->use.sharding) {
+      one.change = summed(one, builder.all_reduce(own, replicas), replicas);
+      continue;
+    }
     parts[own.spec().dtype].push_back(builder.reshape(own, {tensor::element_count(own.spec().shape)}));
     owners[own.spec().dtype].push_back(&one);
   }
@@ -318,7 +351,12 @@ hlo::Module write_update(const program::Program& program, const DeviceLayout& la
   std::vector<Changed> all = take_state(builder, layout);
   for (Changed& one : all) one.change = builder.argument("change", one.pack->spec);
   write_changes(builder, program, layout, all, waits);
-  return builder.finish(state_of(all));
+  hlo::Module module = builder.finish(state_of(all));
+  const Shardings state = shardings_of_state(layout);
+  Shardings taken = state;
+  for (const Changed& one : all) taken.push_back(one.pack->use.sharding);
+  place(module, taken, state);
+  return module;
 }
 
 Result<DeviceLayout::Fused> write_fused(const program::Program& program, const hlo::Module& module,
@@ -356,6 +394,10 @@ Result<DeviceLayout::Fused> write_fused(const program::Program& program, const h
   if (finite) returned.emplace_back("finite", *finite);
   out.has_finite = finite.has_value();
   out.module = builder.finish(returned, replicas);
+  const Shardings state = shardings_of_state(layout);
+  Shardings taken = state;
+  add_shardings(out.arguments, layout.packs, module, taken);
+  place(out.module, taken, state);
   out.module.name = module.name;
   return out;
 }

@@ -32,7 +32,8 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   const bool fuses = is_fused(options_.way, program_, options_.replicas, platform);
   if (const auto why_not = why_not_fused(program_, options_.replicas); fuses && why_not)
     return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
-  const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, {platform, options_.replicas, fuses})));
+  const auto before = std::exchange(
+      layout_, TFD_TRY(lay_out(program_, states, {platform, options_.replicas, options_.logical_devices, fuses})));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) TFD_TRY(compile());
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states)));

@@ -13,6 +13,7 @@
 #include "device_layout.hpp"
 #include "device_state.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/function/replica_engine.hpp"
 #include "tfd/runtime/replica_runner.hpp"
 #include "tfd/runtime/replica_threads.hpp"
 #include "tfd/strategy/device_training.hpp"
@@ -22,7 +23,8 @@
 namespace tfd::strategy {
 
 struct DeviceStepOptions {
-  int replicas = 1;  // replica i runs on the engine's device i
+  int replicas = 1;         // replica i runs on the engine's device i
+  int logical_devices = 1;  // or, where it has several, on those from i * logical_devices on
   StepWay way = StepWay::kAuto;
   Trace* trace = nullptr;  // null: none
 };
@@ -33,7 +35,8 @@ class DeviceSteps {
   DeviceSteps(const program::Program& program, std::shared_ptr<function::Engine> engine, DeviceStepOptions options)
       : program_(program),
         function_(*program.find_function(program.train->function)),
-        engine_(std::move(engine)),
+        engine_(options.logical_devices > 1 ? function::make_replica_engine(std::move(engine), options.logical_devices)
+                                            : std::move(engine)),
         options_(options),
         threads_(options.replicas, true) {}
 

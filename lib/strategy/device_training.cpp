@@ -89,7 +89,9 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
   with.left_out = {train_.function};
   with.log = options_.train.log;
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_, with));
-  steps_.emplace(program_, engine_, DeviceStepOptions{options_.replicas, options_.step, options_.train.trace.get()});
+  steps_.emplace(
+      program_, engine_,
+      DeviceStepOptions{options_.replicas, options_.logical_devices, options_.step, options_.train.trace.get()});
   TFD_TRY(steps_->load(from.state != nullptr ? TFD_TRY(states_of(*from.state), from.state->path)
                                              : TFD_TRY(initial_states())));
   begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
@@ -99,10 +101,7 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
 
 void DeviceDriver::describe(JsonLine& start) const {
   start.add("workers", 1).add("worker", 0).add("replicas", options_.replicas);
-  std::vector<std::string> devices;
-  for (const function::DeviceInfo& one : engine_->devices())
-    devices.push_back(fmt::format("{}:{}", engine_->plugin().platform, one.id));
-  start.add_raw("devices", fmt::format("[\"{}\"]", fmt::join(devices, "\", \"")));
+  start.add_raw("devices", fmt::format("[\"{}\"]", fmt::join(function::names_of_devices(*engine_), "\", \"")));
 }
 
 // Where the devices work on, the step after this one is begun before the metrics of this one are read.

@@ -6,6 +6,7 @@
 
 #include "device_layout.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/function/replica_engine.hpp"
 #include "tfd/hlo/partition.hpp"
 #include "tfd/runtime/memory_need.hpp"
 
@@ -44,6 +45,8 @@ class Explainer {
 
   Result<Json> explain() {
     engine_ = TFD_TRY(options_.make_engine());
+    const int cores = options_.devices.logical_devices;
+    replicas_engine_ = cores > 1 ? function::make_replica_engine(engine_, cores) : engine_;
     Json out{{"program", program_.path},
              {"strategy", options_.strategy},
              {"platform", engine_->plugin().platform},
@@ -109,10 +112,10 @@ class Explainer {
     const std::string& platform = engine_->plugin().platform;
     const int replicas = options_.devices.replicas();
     const bool fuses = is_fused(options_.step, program_, replicas, platform);
-    layout_ = TFD_TRY(lay_out(program_, states, {platform, replicas, fuses}));
+    layout_ = TFD_TRY(lay_out(program_, states, {platform, replicas, options_.devices.logical_devices, fuses}));
     if (fuses) return fused_step(replicas);
-    const auto compute = TFD_TRY(engine_->compile_for_each_device(layout_.computes.front().module));
-    const auto update = TFD_TRY(engine_->compile_for_each_device(layout_.update), "the optimizer");
+    const auto compute = TFD_TRY(replicas_engine_->compile_for_each_device(layout_.computes.front().module));
+    const auto update = TFD_TRY(replicas_engine_->compile_for_each_device(layout_.update), "the optimizer");
     return Json{{"function", step_.name},
                 {"module", step_.modules.front().name},
                 {"way", "threads"},
@@ -124,7 +127,7 @@ class Explainer {
   Result<Json> fused_step(int replicas) const {
     function::ProgramOptions all{.assignment = {}};
     for (int i = 0; i < replicas; ++i) all.assignment.push_back({i});
-    const auto compiled = TFD_TRY(engine_->compile_program(layout_.fused.front().module, all));
+    const auto compiled = TFD_TRY(replicas_engine_->compile_program(layout_.fused.front().module, all));
     return Json{{"function", step_.name},
                 {"module", step_.modules.front().name},
                 {"way", "fused"},
@@ -147,7 +150,7 @@ class Explainer {
 
   /// The state, and what the largest of a step's programs needs beside it.
   Json memory(const Json& step) const {
-    const auto need = static_cast<std::int64_t>(runtime::need_of(program_).total());
+    const std::int64_t need = static_cast<std::int64_t>(runtime::need_of(program_).total()) - elsewhere_bytes();
     const bool on_host = options_.why_on_host.has_value();
     std::int64_t beside = 0;
     if (step.contains("compute")) {
@@ -167,18 +170,31 @@ class Explainer {
       out["fits"] = each <= *device->limit;
       return out;
     }
-    const std::int64_t all = each * engine_->device_count() + (on_host ? need : 0);  // devices in the host's memory
+    const std::int64_t all = each * static_cast<std::int64_t>(engine_->devices().size()) +
+                             (on_host ? need : 0);  // devices in the host's memory
     out["all"] = all;
     if (!options_.free_memory) return out;
     out["free"] = options_.free_memory->count;
     out["fits"] = all <= static_cast<std::int64_t>(options_.free_memory->count);
     return out;
   }
+  /// Of the state, what other logical devices of the replica have.
+  std::int64_t elsewhere_bytes() const {
+    std::int64_t bytes = 0;
+    for (const Pack& pack : layout_.packs)
+      bytes += (bytes_of(pack.spec) - bytes_here(pack)) * static_cast<std::int64_t>(1 + pack.slot_names().size());
+    return bytes;
+  }
+  /// On each logical device.
+  static std::int64_t bytes_here(const Pack& pack) {
+    if (!pack.use.sharding) return bytes_of(pack.spec);
+    return bytes_of({pack.spec.dtype, hlo::shape_of_piece(*pack.use.sharding, pack.spec.shape)});
+  }
   /// Of the state, what is among these.
   std::int64_t read_bytes(const std::vector<DeviceLayout::Argument>& arguments) const {
     std::int64_t bytes = 0;
     for (const auto& argument : arguments)
-      if (argument.is_pack) bytes += bytes_of(layout_.packs[argument.index].spec);
+      if (argument.is_pack) bytes += bytes_here(layout_.packs[argument.index]);
     return bytes;
   }
   /// What a fused step takes beside variables: the next one's are on the devices, too.
@@ -192,19 +208,20 @@ class Explainer {
   std::int64_t kept_bytes() const {
     std::int64_t bytes = 0;
     for (const Pack& pack : layout_.packs)
-      if (!pack.use.changes()) bytes += bytes_of(pack.spec);
+      if (!pack.use.changes()) bytes += bytes_here(pack);
     return bytes;
   }
   std::int64_t changed_bytes() const {
     std::int64_t bytes = 0;
-    for (const std::size_t p : layout_.changing()) bytes += bytes_of(layout_.packs[p].spec);
+    for (const std::size_t p : layout_.changing()) bytes += bytes_here(layout_.packs[p]);
     return bytes;
   }
 
   const program::Program& program_;
   const ExplainOptions& options_;
   const program::FunctionDef& step_;
-  std::shared_ptr<function::Engine> engine_;  // with what it compiles
+  std::shared_ptr<function::Engine> engine_;           // with what it compiles
+  std::shared_ptr<function::Engine> replicas_engine_;  // whose devices are the replicas
   DeviceLayout layout_;
 };
 

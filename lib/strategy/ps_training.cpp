@@ -3,6 +3,7 @@
 
 #include "data_start.hpp"
 #include "ps_session.hpp"
+#include "tfd/function/devices.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/strategy/train_loop.hpp"
@@ -101,8 +102,7 @@ Result<void> PsDriver::begin_as_chief(const Beginning& from) {
 /// Each replica runs on a device of its own.
 Result<std::shared_ptr<function::Engine>> PsDriver::make_engine() {
   auto engine = TFD_TRY(options_.make_engine());
-  for (int i = 0; i < engine->device_count(); ++i)
-    devices_.push_back(fmt::format("{}:{}", engine->plugin().platform, i));
+  devices_ = function::names_of_devices(*engine);
   return engine;
 }
 

@@ -150,6 +150,7 @@ M
     --set 'functions.train_step.inputs=[{"variable": "w1", "sharding": {"split": [1, 2]}}, {"variable": "b1"}, {"variable": "w2"}, {"variable": "b2"},
       {"dataset": "train", "field": "image", "sharding": {"split": [2, 1]}}, {"dataset": "train", "field": "label"}]'
   jq -es --argjson whole "$whole" '[.[] | select(.event == "eval") | .metrics.loss][0] | . - $whole | fabs < 1e-5' <<<"$output"
+  [ "$(jq -c 'select(.event == "start") | .devices' <<<"$output")" = '["cpu:0","cpu:1","cpu:2","cpu:3"]' ]
 }
 
 @test "tpu: without SPMD a function runs on the logical device that it is assigned to" {
@@ -169,6 +170,46 @@ M
   [[ $stderr == *"makes 2 pieces, but a replica has 4 logical devices, and each has one"* ]]
 }
 
+@test "tpu: whole functions are on logical devices of their own, and values go from one to the other" {
+  cat >double.mlir <<'M'
+module @double {
+  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %y = stablehlo.add %x, %x : tensor<2xf32>
+    return %y : tensor<2xf32>
+  }
+}
+M
+  cat >step.mlir <<'M'
+module @step {
+  func.func public @main(%w: tensor<f32>, %x: tensor<2xf32>) -> (tensor<f32>, tensor<f32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+    %l = stablehlo.multiply %w, %s : tensor<f32>
+    return %l, %s : tensor<f32>, tensor<f32>
+  }
+}
+M
+  cat >program.json <<'P'
+{"v": 1, "variables": {"w": {"shape": [], "init": {"ones": {}}}}, "optimizer": {"sgd": {"learning_rate": 0.001}},
+ "datasets": {"train": [{"tensor_slices": {"fields": {"x": [1.0, 2.0, 3.0, 4.0]}}}, {"repeat": {}}, {"batch": {"size": 2, "drop_remainder": true}},
+                        {"map": {"function": "double", "fields": ["x"]}}]},
+ "functions": {
+  "double": {"module": "double.mlir", "inputs": [{"arg": 0, "field": "x", "sharding": {"assign": 0}}], "outputs": [{"result": 0}]},
+  "step": {"module": "step.mlir", "inputs": [{"variable": "w", "sharding": {"assign": 1}}, {"dataset": "train", "field": "x"}],
+           "outputs": [{"metric": "loss"}, {"gradient": "w"}]},
+  "look": {"module": "step.mlir", "inputs": [{"variable": "w"}, {"dataset": "train", "field": "x", "sharding": {"assign": 2}}],
+           "outputs": [{"metric": "loss"}, {"result": 0}]}},
+ "train": {"function": "step", "steps": 6, "log_every": 1, "evaluate": {"function": "look", "steps": 2, "every": 3}}}
+P
+  tpu -0 --topology 2x2x1x3 --computation-shape 1,1,1,3 --num-replicas 2
+  [ "$(jq -c 'select(.event == "start") | .devices' <<<"$output")" = '["cpu:0","cpu:1","cpu:2","cpu:3","cpu:4","cpu:5"]' ]
+  jq -c 'select(.metrics) | [.event, .step, .metrics]' <<<"$output" >assigned
+  [ "$(grep -c eval assigned)" = 2 ]
+  sed -i 's/, "sharding": {[^}]*}//g' program.json
+  tpu -0 --topology 2x1x1x1
+  diff assigned <(jq -c 'select(.metrics) | [.event, .step, .metrics]' <<<"$output")
+}
+
 @test "tpu: --explain says what a training would do, and does nothing" {
   cp -r "$EXAMPLES"/digits/* .
   tpu -0 --topology 2x1x1x2 --explain
@@ -182,8 +223,7 @@ M
   tpu -0 --topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --spmd --explain --json \
     --set 'functions.train_step.inputs=[{"variable": "w1", "sharding": {"split": [1, 2]}}, {"variable": "b1"}, {"variable": "w2"}, {"variable": "b2"},
       {"dataset": "train", "field": "image"}, {"dataset": "train", "field": "label"}]'
-  jq -e '.devices == [["cpu:0", "cpu:1"], ["cpu:2", "cpu:3"]] and .logical_devices == 2 and .memory.fits and .variables.place == "host" and
-    .variables.why_on_host == "replicas of 2 cores" and .variables.each[0].sharding == "{devices=[1,2]<=[2]}" and .reduce.bytes_per_replica == 19240' <<<"$output"
+  jq -e '.devices == [["cpu:0", "cpu:1"], ["cpu:2", "cpu:3"]] and .logical_devices == 2 and .memory.fits and .variables.place == "devices" and .variables.each[0].sharding == "{devices=[1,2]<=[2]}" and .reduce.bytes_per_replica == 19240' <<<"$output"
   [ "$(jq .step.compute.memory.results <<<"$output")" -gt 0 ]
   # A variable that there is no memory for.
   run -71 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --explain --set 'variables.huge={"shape": [20000000000000], "dtype": "f32", "init": {"zeros": {}}}' </dev/null

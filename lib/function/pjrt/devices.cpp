@@ -64,6 +64,14 @@ bool is_of_kind(std::string_view platform, std::string_view kind) {
   return kind.empty() || platform == kind || (kind == "gpu" && (platform == "cuda" || platform == "rocm"));
 }
 
+std::vector<std::string> names_of_devices(const Engine& engine) {
+  std::vector<std::string> out;
+  for (const DeviceInfo& one : engine.devices()) out.push_back(fmt::format("{}:{}", engine.plugin().platform, one.id));
+  for (int i = 0; i < engine.device_count() && engine.devices().empty(); ++i)
+    out.push_back(fmt::format("{}:{}", engine.plugin().platform, i));
+  return out;
+}
+
 Result<std::vector<DeviceInfo>> list_devices(const std::string& plugin, int cpu_devices) {
   const Api api = TFD_TRY(Api::load(plugin));
   if (!api.has(offsetof(PJRT_Api, PJRT_Client_Devices)))

@@ -3,6 +3,7 @@
 
 #include "buffer.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/function/replica_engine.hpp"
 #include "tfd/hlo/sharding.hpp"
 
 namespace tfd::function {
@@ -11,7 +12,7 @@ namespace {
 using hlo::OpSharding;
 using tensor::Tensor;
 
-const OpSharding& sharding_of(const hlo::Parameter& parameter) {
+const OpSharding& stated_sharding(const hlo::Parameter& parameter) {
   static const OpSharding kWhole;
   return parameter.sharding ? *parameter.sharding : kWhole;
 }
@@ -29,7 +30,8 @@ class PartitionedFunction final : public Function {
     std::vector<DeviceBuffers> buffers(program_->devices().size());
     for (std::size_t i = 0; i < arguments.size(); ++i)
       for (std::size_t slot = 0; slot < buffers.size(); ++slot) {
-        const Tensor piece = hlo::piece_of(arguments[i], sharding_of(signature_.arguments[i]), static_cast<int>(slot));
+        const Tensor piece =
+            hlo::piece_of(arguments[i], stated_sharding(signature_.arguments[i]), static_cast<int>(slot));
         const int device = program_->devices()[slot];
         PJRT_Device* const at = client_->devices()[static_cast<std::size_t>(device)];
         buffers[slot].push_back(std::make_shared<SharedBuffer>(TFD_TRY(Buffer::of(client_, at, piece), name_), device));
@@ -39,7 +41,7 @@ class PartitionedFunction final : public Function {
     for (std::size_t i = 0; i < signature_.results.size(); ++i) {
       std::vector<Tensor> pieces;
       for (const DeviceBuffers& slot : results) pieces.push_back(TFD_TRY(slot[i]->to_host()));
-      out.push_back(hlo::join_pieces(pieces, sharding_of(signature_.results[i]), signature_.results[i].spec));
+      out.push_back(hlo::join_pieces(pieces, stated_sharding(signature_.results[i]), signature_.results[i].spec));
     }
     return out;
   }
@@ -51,40 +53,12 @@ class PartitionedFunction final : public Function {
   std::shared_ptr<DeviceProgram> program_;
 };
 
-/// What a device has of it, against what the compiled program takes or gives there.
-Result<void> check_piece(const hlo::Parameter& parameter, const tensor::TensorSpec& compiled, int partitions) {
-  const OpSharding& sharding = sharding_of(parameter);
-  const std::string who = fmt::format("'{}'", printable(parameter.name));
-  if (sharding.kind == OpSharding::Kind::kSplit) {
-    TFD_TRY(hlo::check_pieces(sharding.pieces, parameter.spec.shape), who);
-    if (sharding.devices() != partitions)
-      return fail(Code::kInvalidArgument, "{} is split over {} devices, not over {}", who, sharding.devices(),
-                  partitions);
-  }
-  const tensor::TensorSpec piece{parameter.spec.dtype, hlo::shape_of_piece(sharding, parameter.spec.shape)};
-  if (piece == compiled) return {};
-  return fail(Code::kUnimplemented,
-              "{} is {} on each device by its sharding, but XLA makes it {}: state a sharding of every argument and "
-              "result in the module",
-              who, format_spec(piece), format_spec(compiled));
-}
-
 }  // namespace
 
 Result<std::shared_ptr<Function>> make_partitioned_function(std::shared_ptr<const Client> client,
                                                             const hlo::Module& module,
                                                             std::shared_ptr<DeviceProgram> program) {
-  const std::string name = printable(module.name);
-  const int partitions = static_cast<int>(program->devices().size());
-  const auto& [arguments, results] = module.signature;
-  if (arguments.size() != program->arguments().size() || results.size() != program->results().size())
-    return fail(Code::kInvalidArgument,
-                "{}: the compiled program takes {} arguments and gives {} results, not {} and {}", name,
-                program->arguments().size(), program->results().size(), arguments.size(), results.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    TFD_TRY(check_piece(arguments[i], program->arguments()[i], partitions), name);
-  for (std::size_t i = 0; i < results.size(); ++i)
-    TFD_TRY(check_piece(results[i], program->results()[i], partitions), name);
+  TFD_TRY(check_pieces(module, *program, static_cast<int>(program->devices().size())), printable(module.name));
   return std::make_shared<PartitionedFunction>(std::move(client), module, std::move(program));
 }
 

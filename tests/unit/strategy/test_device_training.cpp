@@ -126,8 +126,10 @@ std::string step_text(const std::string& path) {
   return text;
 }
 
-program::Program program_of(const std::string& directory, std::vector<std::string> overrides) {
+program::Program program_of(const std::string& directory, std::vector<std::string> overrides, int cores = 1) {
   program::ProgramOptions options;
+  options.logical_devices = cores;
+  options.spmd = cores > 1;
   overrides.push_back("train.checkpoint.dir=\"" + directory + "\"");
   options.overrides = std::move(overrides);
   auto program = program::parse_program(
@@ -137,12 +139,14 @@ program::Program program_of(const std::string& directory, std::vector<std::strin
   return *program;
 }
 
-auto engine_maker(int devices) {
-  return [devices] {
+auto engine_maker(int replicas, int cores = 1) {
+  return [=] {
     ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
     return function::make_engine({.plugin = function::find_plugin(Environment::of_process()).value(),
                                   .cache_directory = "",
-                                  .device_count = devices});
+                                  .device_count = replicas * cores,
+                                  .logical_devices = cores,
+                                  .spmd = cores > 1});
   };
 }
 
@@ -155,11 +159,13 @@ NamedState saved(const Result<TrainSummary>& summary) {
 }
 
 NamedState on_devices(const std::string& directory, int replicas, std::vector<std::string> overrides = {},
-                      StepWay step = StepWay::kAuto) {
-  const auto program = program_of(directory, std::move(overrides));
-  CHECK(why_not_on_devices(program).value_or("") == "");
+                      StepWay step = StepWay::kAuto, int cores = 1) {
+  const auto program = program_of(directory, std::move(overrides), cores);
+  CHECK(why_not_on_devices(program, {.logical_devices = cores, .spmd = true}).value_or("") == "");
   if (step == StepWay::kFused) CHECK(why_not_fused(program, replicas).value_or("") == "");
-  return saved(train_on_devices(program, {.make_engine = engine_maker(replicas), .replicas = replicas, .step = step}));
+  return saved(train_on_devices(
+      program,
+      {.make_engine = engine_maker(replicas, cores), .replicas = replicas, .logical_devices = cores, .step = step}));
 }
 
 NamedState on_host(const std::string& directory, int replicas, std::vector<std::string> overrides = {}) {
@@ -230,6 +236,49 @@ TEST_CASE("device training: every optimizer gives what it gives on the host, wit
       check_same(on_devices(threads.path(), replicas, overrides, StepWay::kThreads), expected);
       check_same(on_devices(fused.path(), replicas, overrides, StepWay::kFused), expected);
     }
+}
+
+// w by columns, what belongs to columns likewise; x by rows: XLA sums up over the cores what the rows give.
+TEST_CASE("device training: replicas of two cores each, over which variables are cut") {
+  const std::string places = R"(functions.step.inputs=[{"variable": "w", "sharding": {"split": [1, 2]}},
+    {"variable": "b", "sharding": {"split": [2]}}, {"variable": "h", "sharding": {"split": [2]}},
+    {"dataset": "d", "field": "x", "sharding": {"split": [2, 1]}}, {"variable": "mean"}])";
+  for (const char* optimizer :
+       {R"({"adam": {"learning_rate": 0.01, "amsgrad": true, "global_clipnorm": 0.3}})",
+        R"({"sgd": {"learning_rate": 0.1, "momentum": 0.9, "clipnorm": 0.5, "gradient_accumulation_steps": 2}})",
+        R"({"adam": {"learning_rate": 0.01, "on_nonfinite": "stop"}})"})
+    for (const int replicas : {1, 2}) {
+      CAPTURE(optimizer);
+      CAPTURE(replicas);
+      const tfd::test::TemporaryDirectory threads, fused, host;
+      std::vector<std::string> overrides{std::string("optimizer=") + optimizer};
+      auto cut = overrides;
+      cut.push_back(places);
+      const auto expected = on_host(host.path(), replicas, overrides);
+      check_same(on_devices(threads.path(), replicas, cut, StepWay::kThreads, 2), expected);
+      check_same(on_devices(fused.path(), replicas, cut, StepWay::kFused, 2), expected);
+      // And on from there, with replicas of one core.
+      overrides.emplace_back("train.steps=12");
+      check_same(on_devices(fused.path(), replicas, overrides), on_host(host.path(), replicas, overrides));
+    }
+}
+
+// Of ten elements the last step has one: it isn't fused, in the same pieces.
+TEST_CASE("device training: replicas of two cores, not all of which have data") {
+  const std::vector<std::string> overrides{R"(optimizer={"sgd": {"learning_rate": 0.1, "momentum": 0.9}})",
+                                           R"(datasets.d[1]={"repeat": 5})", "train.steps=4",
+                                           "variables.n.synchronization=on_read", "variables.n.aggregation=sum"};
+  auto cut = overrides;
+  cut.emplace_back(R"(functions.step.inputs[0]={"variable": "w", "sharding": {"split": [1, 2]}})");
+  const tfd::test::TemporaryDirectory fused, host;
+  check_same(on_devices(fused.path(), 3, cut, StepWay::kFused, 2), on_host(host.path(), 3, overrides));
+}
+
+TEST_CASE("device training: what can't be partitioned is trained on the host") {
+  const tfd::test::TemporaryDirectory directory;
+  const auto program = program_of(directory.path(), {}, 1);
+  CHECK(why_not_on_devices(program, {.logical_devices = 2}).value_or("") ==
+        "replicas of 2 cores without SPMD partitioning");
 }
 
 TEST_CASE("device training: what replicas assign is one value by the variable's aggregation, whatever the way") {

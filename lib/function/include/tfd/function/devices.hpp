@@ -17,6 +17,10 @@ namespace tfd::function {
 /// kFailedPrecondition: not a plug-in; else what the plug-in says: kFailedPrecondition, kNotFound, kUnavailable, …
 Result<std::vector<DeviceInfo>> list_devices(const std::string& plugin, int cpu_devices = 0);
 
+class Engine;
+/// "cpu:0", "cpu:1"; by their ids, where the engine tells them apart.
+std::vector<std::string> names_of_devices(const Engine& engine);
+
 /// Devices of a plug-in that somebody asks for.
 struct DeviceChoice {
   std::string kind = {};            // "cpu", "gpu", "tpu"; empty: whatever the plug-in is for

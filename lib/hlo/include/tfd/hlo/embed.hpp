@@ -21,8 +21,9 @@ struct Embedded {
 };
 
 /// Every symbol `x` that the module defines becomes `PREFIX.x`, every alias `PREFIX_x`; locations are dropped, donation
-/// is the outer module's to say. `prefix`: an identifier, another one for each module that is embedded. kUnimplemented:
-/// bytecode, or a module for several devices. kInvalidArgument: text that can't be read.
-Result<Embedded> embed(const Module& module, std::string_view prefix);
+/// is the outer module's to say. `prefix`: an identifier, another one for each module that is embedded. `replicas`:
+/// that the outer module is for. kUnimplemented: bytecode, or a module for several partitions or other replicas.
+/// kInvalidArgument: text that can't be read.
+Result<Embedded> embed(const Module& module, std::string_view prefix, int replicas = 1);
 
 }  // namespace tfd::hlo

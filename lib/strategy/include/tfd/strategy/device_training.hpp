@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "tfd/function/devices.hpp"
 #include "tfd/runtime/replica_runner.hpp"
 #include "tfd/strategy/training.hpp"
 
@@ -21,6 +22,7 @@ enum class StepWay { kAuto, kFused, kThreads };  // kAuto: fused, but not on sev
 struct DeviceTrainingOptions {
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};  // with a device for each replica
   int replicas = 1;
+  int logical_devices = 1;  // of each, over which XLA partitions its steps (SPMD)
   StepWay step = StepWay::kAuto;
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   Environment command_environment = {};
@@ -29,9 +31,10 @@ struct DeviceTrainingOptions {
   TrainOptions train;
 };
 
-/// Why train_on_devices() can't train this program; nullopt: it can. train_on_parameter_servers() without a cluster
-/// trains those, with the same numbers.
-std::optional<std::string> why_not_on_devices(const program::Program& program);
+/// Why train_on_devices() can't train this program on these; nullopt: it can. train_on_parameter_servers() without a
+/// cluster trains those, with the same numbers.
+std::optional<std::string> why_not_on_devices(const program::Program& program,
+                                              const function::DeviceChoice& devices = {});
 
 /// Why steps of a program that why_not_on_devices() lets pass can't be fused; nullopt: they can.
 std::optional<std::string> why_not_fused(const program::Program& program, int replicas);
