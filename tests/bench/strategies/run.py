@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trainings on 1, 2 and 4 CPU devices by tfd-run, JAX and TensorFlow's MirroredStrategy, and the bare PJRT loop on one: the
+"""Trainings on 1, 2 and 4 devices by tfd-run, JAX and TensorFlow's MirroredStrategy, and the bare PJRT loop on one: the
 same models, the same values, one after the other in the same run. Prints a table, and one JSON object per row to --json.
 
-usage: run.py BUILD JAX_PYTHON TENSORFLOW_PYTHON|- [--models A,B] [--devices 1,2,4] [--json FILE]
+usage: run.py BUILD JAX_PYTHON TENSORFLOW_PYTHON|- [--models A,B] [--devices 1,2,4] [--kind cpu|gpu] [--json FILE]
 """
 import argparse
 import json
@@ -32,10 +32,11 @@ def last_object(text):
     return text if isinstance(text, dict) else json.loads(text.strip().splitlines()[-1])
 
 
-def tfd(build, folder, devices, steps):
+def tfd(build, folder, devices, steps, kind):
     """A training of five rounds; a second one, which logs every step, for the losses."""
     def run(count, every):
-        events = ask(build / "tools/tfd-run", "--devices", devices, "--strategy", "one-device" if devices == 1 else "mirrored",
+        chosen = devices if kind == "cpu" else ",".join(f"{kind}:{i}" for i in range(devices))
+        events = ask(build / "tools/tfd-run", "--devices", chosen, "--strategy", "one-device" if devices == 1 else "mirrored",
                      "--set", f"train.steps={count}", "--set", f"train.log_every={every}", folder / "program.json")
         if isinstance(events, dict):
             return events
@@ -74,6 +75,7 @@ def main():
     arguments.add_argument("tensorflow")
     arguments.add_argument("--models", default=",".join(STEPS))
     arguments.add_argument("--devices", default="1,2,4")
+    arguments.add_argument("--kind", default="cpu", help="of tfd's devices; JAX takes what it finds")
     arguments.add_argument("--json", type=argparse.FileType("w"))
     given = arguments.parse_args()
     environment = os.environ | {"PYTHONPATH": str(HERE)}
@@ -84,8 +86,8 @@ def main():
             if isinstance(made, dict):
                 sys.exit(f"{model}: {made['error']}")
             for devices in map(int, given.devices.split(",")):
-                peers = {"tfd": tfd(given.build, folder, devices, steps)}
-                if devices == 1:
+                peers = {"tfd": tfd(given.build, folder, devices, steps, given.kind)}
+                if devices == 1 and given.kind == "cpu" and (given.build / "tests/bench/bare-step").exists():
                     peers["bare"] = last_object(ask(given.build / "tests/bench/bare-step", folder, steps))
                 for name, python in (("jax", given.jax), ("tensorflow", given.tensorflow)):
                     if python != "-":
