@@ -14,6 +14,7 @@
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/runtime/key.hpp"
+#include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/explain.hpp"
@@ -143,7 +144,7 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--explain",
        .help = "Say what a training here would do (devices, variables, what a step costs), without doing it",
        .target = &a.explain},
-      {.names = "--json", .help = "With --explain: as JSON", .target = &a.json},
+      {.names = "--json", .help = "With --explain and --check: as JSON", .target = &a.json},
       {.names = "--untrained",
        .help = "With --function and --predict: use the initial values of the variables, whatever checkpoints there are",
        .target = &a.untrained},
@@ -153,7 +154,7 @@ std::vector<cli::Option> options(Asked& a) {
       {.cluster = "TF_CONFIG, else none; with --strategy parameter-server stdin first",
        .checkpoint = "Use the variables of this checkpoint for --function, or to begin a training",
        .trace = "data, compute, reduce, update",
-       .check = "Check program, cluster and task without running anything",
+       .check = "Check program, cluster and task, and say what the program is made of, without running anything",
        .keep_servers = "Leave the parameter servers running at the end",
        .insecure = "As a parameter server: listen where other hosts can connect, without a key",
        .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
@@ -360,10 +361,23 @@ Result<std::string> describe(const program::Program& program, const strategy::Pa
   if (strategy.is_parameter_server()) return fmt::format("{}: {} serves variables: ok", program.path, who);
   if (strategy.is_evaluator()) return fmt::format("{}: {} evaluates checkpoints: ok", program.path, who);
   const auto input = TFD_TRY(strategy.input_context());
+  if (strategy.is_local())
+    return fmt::format("{}: in this process, {}: ok", program.path,
+                       counted(static_cast<std::uint64_t>(input.num_replicas_in_sync), "replica"));
   return fmt::format("{}: {} of {} workers{}, {}, variables on {}: ok", program.path, who, input.num_input_pipelines,
                      strategy.is_chief() ? " (chief)" : "",
                      counted(static_cast<std::uint64_t>(input.num_replicas_in_sync), "replica"),
                      fmt::join(strategy.parameter_devices(), ", "));
+}
+
+/// What it costs is known where there is a plug-in.
+Result<void> print_description(const Asked& a, const program::Program& program, const function::DeviceChoice& devices,
+                               cli::Io& io) {
+  std::shared_ptr<function::Engine> engine;
+  if (program.has_kind(program::FunctionKind::kModule) && function::find_plugin(io.env))
+    engine = TFD_TRY(make_engine(io.env, devices));
+  const auto description = TFD_TRY(strategy::describe_program(program, engine.get()), program.path);
+  return io.out.write(a.json ? description.dump() + "\n" : strategy::format_description(description));
 }
 
 void warn_of_lost_updates(const program::Program& program, const std::string& function,
@@ -404,7 +418,7 @@ Result<void> check_options(const Asked& a) {
                 a.common.check      ? "--check"
                 : a.predict.empty() ? "--function"
                                     : "--predict");
-  if (a.json && !a.explain) return fail(Code::kUsage, "--json is for --explain");
+  if (a.json && !a.explain && !a.common.check) return fail(Code::kUsage, "--json is for --explain and --check");
   if (!a.function.empty() && !a.common.logdir.empty())
     return fail(Code::kUsage, "--logdir only applies to a training, not to --function or --predict");
   if (!a.function.empty() && a.common.start_over)
@@ -426,7 +440,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
       a.common,
       {.overrides = {}, .logical_devices = devices.logical_devices, .spmd = devices.spmd, .replicas = replicas}, kTool,
       io));
-  if (a.function.empty() && !program.train)
+  if (a.function.empty() && !program.train && !a.common.check)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));
   auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = replicas}));
@@ -434,6 +448,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
     TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
     warn_of_lost_updates(program, "", strategy, io);
+    TFD_TRY(print_description(a, program, devices, io));
     say(io, TFD_TRY(describe(program, strategy)));
     return 0;
   }

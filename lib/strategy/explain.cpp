@@ -9,6 +9,7 @@
 #include "tfd/function/replica_engine.hpp"
 #include "tfd/hlo/partition.hpp"
 #include "tfd/runtime/memory_need.hpp"
+#include "tfd/strategy/description.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -20,15 +21,6 @@ constexpr std::size_t kMostReplicas = 16;  // that people are told of one by one
 
 std::int64_t bytes_of(const tensor::TensorSpec& spec) {
   return tensor::element_count(spec.shape) * static_cast<std::int64_t>(tensor::dtype_size(spec.dtype));
-}
-
-/// What one device needs for a program, as far as the plug-in says it.
-Json cost_of(const DeviceProgram& program) {
-  Json out = Json::object();
-  if (const auto flops = program.flops()) out["flops"] = *flops;
-  if (const auto memory = program.memory())
-    out["memory"] = {{"arguments", memory->arguments}, {"results", memory->results}, {"temporary", memory->temporary}};
-  return out;
 }
 
 std::int64_t memory_of(const Json& cost, std::initializer_list<const char*> parts) {
@@ -226,15 +218,6 @@ class Explainer {
 };
 
 std::string bytes_text(const Json& bytes) { return rounded_bytes(Bytes{bytes.get<std::uint64_t>()}); }
-
-std::string cost_text(const Json& cost) {
-  std::string out;
-  if (cost.contains("flops")) out += fmt::format("{:.4g} flops", cost["flops"].get<double>());
-  if (!cost.contains("memory")) return out.empty() ? "the plug-in doesn't say what it costs" : out;
-  const Json& memory = cost["memory"];
-  return out + fmt::format("{}{} in, {} out, {} temporary", out.empty() ? "" : ", ", bytes_text(memory["arguments"]),
-                           bytes_text(memory["results"]), bytes_text(memory["temporary"]));
-}
 
 }  // namespace
 

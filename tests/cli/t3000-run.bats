@@ -453,6 +453,23 @@ PY
   [ -s a/logs/train/events.out.tfevents.* ]
 }
 
+@test "run: --check says what a program takes, gives and costs" {
+  cp -r "$EXAMPLES"/digits/* .
+  run -0 --separate-stderr tfd-run program.json --check </dev/null
+  [[ ${lines[0]} == "variables  4, 19.2 kB, and 38.5 kB that the optimizer keeps; 4810 parameters to train" ]]
+  [[ ${lines[1]} == "  w1 f32[64,64]" ]]
+  [[ $output == *"function   train_step"*"  takes    variable w1 f32[64,64], "*"dataset train.image f32[64,64]"*"  gives    metric loss f32[], gradient w1 f32[64,64]"* ]]
+  [[ $output == *"flops, "*" in, "*" out, "*" temporary"* ]]
+  run -0 --separate-stderr tfd-run program.json --check --json </dev/null
+  # Forward 64 x 64 x 64 and 64 x 64 x 10, both gradients of the second, that of w1.
+  jq -e '.parameters == 4810 and .variables.each[3].name == "b2" and .variables.slot_bytes == 38480 and
+    (.functions[0] | .name == "train_step" and (.inputs | length) == 6 and .outputs[1].is == "gradient" and .modules[0].memory.arguments > 19240 and
+     .modules[0].flops >= 2 * (2 * 64 * 64 * 64 + 3 * 64 * 64 * 10))' <<<"$output"
+  run -64 --separate-stderr tfd-run program.json --json </dev/null
+  run -0 --separate-stderr tfd-run "$EXAMPLES/cnn/program.json" --check --json </dev/null
+  jq -e '.functions | map(.modules[0].flops) | all(. > 1e4)' <<<"$output"
+}
+
 @test "run: --trace is a timeline of what each replica did" {
   cp -r "$EXAMPLES"/digits/* .
   local train=(timeout 60 tfd-run -q program.json --set train.steps=30 --set train.checkpoint=null --set train.evaluate.every=10 --trace trace.json)

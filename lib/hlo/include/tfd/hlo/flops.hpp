@@ -1,0 +1,16 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a module computes, from its text, where the compiler doesn't say. Thread rule: pure function.
+#include <optional>
+
+#include "tfd/hlo/module.hpp"
+
+namespace tfd::hlo {
+
+/// Multiplications and additions of the matrix products and convolutions of one run: two for each element of a result
+/// and each element that is summed up for it. The body of a loop counts once. nullopt: bytecode, or text in which none
+/// can be made out.
+std::optional<double> estimate_flops(const Module& module);
+
+}  // namespace tfd::hlo

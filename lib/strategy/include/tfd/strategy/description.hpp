@@ -1,0 +1,30 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program is made of, for people and as JSON: its variables, and of each function what it takes, gives and
+// costs. Nothing is run. Thread rule: pure functions.
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tfd/base/error.hpp"
+#include "tfd/function/function.hpp"
+#include "tfd/program/program.hpp"
+
+namespace tfd::strategy {
+
+/// {"program", "parameters": elements of what is trained, "variables": {"count", "bytes", "slot_bytes", "each":
+/// [{"name", "dtype", "shape", "parameters", "trained"}]}, "functions": [{"name", "kind", "inputs": [{"is", "name",
+/// "dtype", "shape"}], "outputs": likewise, "modules": [{"module", "flops", "memory": {"arguments", "results",
+/// "temporary"}}]}]}. What a module costs, on one device, is what `engine` (null: none) says that compiles it; flops
+/// that it doesn't say are hlo::estimate_flops(). Errors of the compiler.
+Result<nlohmann::ordered_json> describe_program(const program::Program& program, function::Engine* engine);
+std::string format_description(const nlohmann::ordered_json& description);
+
+/// What one device needs for a program, as far as the plug-in says it: {"flops", "memory"}.
+nlohmann::ordered_json cost_of(const function::DeviceProgram& program);
+/// "1.2e+06 flops, 33 kB in, 20 kB out, 40 kB temporary".
+std::string cost_text(const nlohmann::ordered_json& cost);
+
+}  // namespace tfd::strategy
