@@ -11,14 +11,14 @@
 #include <variant>
 #include <vector>
 
+#include "tfd/base/compat.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/cluster/cluster_config.hpp"
 
 namespace tfd::resolve {
 
-/// Where TensorFlow 2.21 differs from the documentation or the real system (design: "Faithful, and right").
-enum class Compat { kNone, kTensorflow };
+using tfd::Compat;
 
 /// Job name -> number of tasks, in the order given: "chief=1,worker=3". kInvalidArgument says what is wrong with which.
 using JobCounts = std::vector<std::pair<std::string, int>>;
