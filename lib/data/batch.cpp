@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 
 #include "transformations.hpp"
@@ -6,10 +7,21 @@
 namespace tfd::data {
 namespace {
 
+// What is the same of batches of all kinds.
+struct Batching {
+  std::int64_t size = 1;
+  bool drop_remainder = false;
+  bool has_mask = false;  // and so is filled up
+};
+
 class BatchStream final : public RowStream {
  public:
-  BatchStream(RowStreamPtr input, PackingPtr packing, std::size_t size, bool drop_remainder)
-      : input_(std::move(input)), packing_(std::move(packing)), size_(size), drop_remainder_(drop_remainder) {}
+  BatchStream(RowStreamPtr input, PackingPtr packing, const Batching& batching)
+      : input_(std::move(input)),
+        packing_(std::move(packing)),
+        size_(static_cast<std::size_t>(batching.size)),
+        drop_remainder_(batching.drop_remainder),
+        has_mask_(batching.has_mask) {}
 
   Result<std::optional<Row>> next() override {
     // Rows that an error interrupted stay for the next call, which gets the error again.
@@ -24,8 +36,11 @@ class BatchStream final : public RowStream {
       rows_.clear();
       return std::optional<Row>();
     }
+    const std::size_t real = rows_.size();
+    if (has_mask_) rows_.resize(size_, rows_.back());
     BlockPtr block = TFD_TRY(packing_->pack(rows_));
     rows_.clear();
+    if (has_mask_) block = with_mask(*block, real);
     return Row{std::move(block), 0};
   }
   Result<std::int64_t> skip(std::int64_t count) override {
@@ -46,59 +61,65 @@ class BatchStream final : public RowStream {
   }
 
  private:
+  BlockPtr with_mask(const Block& packed, std::size_t real) const {
+    auto block = std::make_shared<Block>(packed);
+    tensor::Tensor mask = tensor::Tensor::zeros(tensor::DType::kF32, {1, static_cast<std::int64_t>(size_)});
+    std::fill_n(mask.mutable_as<float>(), real, 1.0F);
+    block->columns.push_back(std::move(mask));
+    return block;
+  }
+
   RowStreamPtr input_;
   PackingPtr packing_;
   std::size_t size_;
   bool drop_remainder_;
+  bool has_mask_;
   std::vector<Row> rows_;
   bool at_end_ = false;
 };
 
 class BatchDataset final : public RowDataset {
  public:
-  BatchDataset(RowDatasetPtr input, ElementSpec spec, PackingPtr packing, std::int64_t size, bool drop_remainder)
-      : RowDataset(std::move(spec)),
-        input_(std::move(input)),
-        packing_(std::move(packing)),
-        size_(size),
-        drop_remainder_(drop_remainder) {}
+  BatchDataset(RowDatasetPtr input, ElementSpec spec, PackingPtr packing, const Batching& batching)
+      : RowDataset(std::move(spec)), input_(std::move(input)), packing_(std::move(packing)), batching_(batching) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<BatchStream>(TFD_TRY(input_->rows(order)), packing_, static_cast<std::size_t>(size_),
-                                         drop_remainder_);
+    return std::make_unique<BatchStream>(TFD_TRY(input_->rows(order)), packing_, batching_);
   }
   std::optional<std::int64_t> cardinality() const override {
     const auto count = input_->cardinality();
     if (!count || *count == kInfinite) return count;
-    return *count / size_ + (!drop_remainder_ && *count % size_ != 0 ? 1 : 0);
+    return *count / batching_.size + (!batching_.drop_remainder && *count % batching_.size != 0 ? 1 : 0);
   }
 
  private:
   RowDatasetPtr input_;
   PackingPtr packing_;
-  std::int64_t size_;
-  bool drop_remainder_;
+  Batching batching_;
 };
 
-ElementSpec batched(ElementSpec spec, std::int64_t size, bool drop_remainder) {
-  for (FieldSpec& field : spec) field.shape.insert(field.shape.begin(), drop_remainder ? size : -1);
-  return spec;
+// `batch`: a Batch or a PaddedBatch.
+template <class Stated>
+RowDatasetPtr make_batches(RowDatasetPtr input, ElementSpec spec, PackingPtr packing, const Stated& batch) {
+  const bool is_full = batch.drop_remainder || batch.mask;
+  for (FieldSpec& field : spec) field.shape.insert(field.shape.begin(), is_full ? batch.size : -1);
+  if (batch.mask) spec.push_back({*batch.mask, tensor::DType::kF32, {batch.size}, true});
+  return std::make_shared<BatchDataset>(std::move(input), std::move(spec), std::move(packing),
+                                        Batching{batch.size, batch.drop_remainder, batch.mask.has_value()});
 }
 
 }  // namespace
 
 RowDatasetPtr make_batch(RowDatasetPtr input, const Batch& batch) {
-  const ElementSpec& spec = input->spec();
+  ElementSpec spec = input->spec();
   PackingPtr packing = make_plain_packing(spec);
-  return std::make_shared<BatchDataset>(std::move(input), batched(spec, batch.size, batch.drop_remainder),
-                                        std::move(packing), batch.size, batch.drop_remainder);
+  return make_batches(std::move(input), std::move(spec), std::move(packing), batch);
 }
 
 RowDatasetPtr make_padded_batch(RowDatasetPtr input, const PaddedBatch& batch, std::vector<PaddedField> fields) {
   ElementSpec spec = input->spec();
   PackingPtr packing = make_padded_packing(spec, fields);
   for (std::size_t i = 0; i < spec.size(); ++i) spec[i].shape = std::move(fields[i].shape);
-  return std::make_shared<BatchDataset>(std::move(input), batched(std::move(spec), batch.size, batch.drop_remainder),
-                                        std::move(packing), batch.size, batch.drop_remainder);
+  return make_batches(std::move(input), std::move(spec), std::move(packing), batch);
 }
 
 }  // namespace tfd::data

@@ -8,6 +8,8 @@
 #include <memory>
 
 #include "file_stamp.hpp"
+#include "tfd/base/counted.hpp"
+#include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
@@ -37,6 +39,25 @@ Result<std::vector<std::string>> find_files(const std::string& path) {
     if (!is_directory(found.gl_pathv[i])) files.emplace_back(found.gl_pathv[i]);
   if (files.empty()) return fail(Code::kNotFound, "no file matches {}", path);
   return files;
+}
+
+Result<std::vector<std::string>> find_files(const FileList& files) {
+  std::vector<std::string> all;
+  for (const std::string& path : files.paths)
+    for (std::string& file : TFD_TRY(find_files(path))) all.push_back(std::move(file));
+  const Shard& shard = files.shard;
+  if (shard.count == 1) return all;
+  std::vector<std::string> own;
+  for (auto at = static_cast<std::size_t>(shard.index); at < all.size(); at += static_cast<std::size_t>(shard.count))
+    own.push_back(all[at]);
+  if (shard.require_non_empty && !own.empty() && std::ssize(all) < shard.count)
+    return too_few_for(shard, fmt::format("{} only means {}", format_files(files), counted(all.size(), "file")));
+  return own;
+}
+
+std::string format_files(const FileList& files) {
+  if (files.paths.size() == 1) return files.paths.front();
+  return fmt::format("{} and {}", files.paths.front(), counted(files.paths.size() - 1, "other"));
 }
 
 }  // namespace tfd::data

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tfd/base/error.hpp"
+#include "tfd/data/plan.hpp"
 
 namespace tfd::data {
 
@@ -15,5 +15,11 @@ bool is_pattern(const std::string& path);
 /// The path itself, or the files that match it, in the order of their names. kNotFound: no file matches;
 /// kInvalidArgument for a directory.
 Result<std::vector<std::string>> find_files(const std::string& path);
+
+/// Those of all paths, of which the shard is taken: none where it lies behind them. kInvalidArgument where the shard
+/// requires one for each, and there are fewer.
+Result<std::vector<std::string>> find_files(const FileList& files);
+/// "rows.csv", "a.csv and 2 others".
+std::string format_files(const FileList& files);
 
 }  // namespace tfd::data

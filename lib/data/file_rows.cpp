@@ -101,7 +101,8 @@ class FileRowsStream final : public RowStream {
     at_end_ = true;
     if (!all_empty_ || has_skipped_) return {};
     if (files_.size() == 1) return fail(Code::kInvalidArgument, "{} is empty", files_.front());
-    return fail(Code::kInvalidArgument, "all {} files of {} are empty", files_.size(), shared_->options.path);
+    return fail(Code::kInvalidArgument, "all {} files of {} are empty", files_.size(),
+                format_files(shared_->options.files));
   }
 
   void note(const Result<void>& result) {
@@ -139,7 +140,8 @@ class FileRowsDataset final : public RowDataset {
         shared_(
             new SharedFileRows{.spec = std::move(spec), .format = std::move(format), .options = std::move(options)}) {}
   Result<RowStreamPtr> rows(const Order&) const override {
-    auto files = TFD_TRY(find_files(shared_->options.path));
+    auto files = TFD_TRY(find_files(shared_->options.files));
+    if (files.empty()) return stream_table(std::make_shared<Table>());  // a shard behind the last file
     if (TablePtr cached = shared_->find_cached(files)) return stream_table(std::move(cached));
     auto first = TFD_TRY(shared_->format->open(files.front()));
     return std::make_unique<FileRowsStream>(shared_, std::move(files), std::move(first));

@@ -14,6 +14,7 @@
 #include "block_builder.hpp"
 #include "byte_reader.hpp"
 #include "row.hpp"
+#include "tfd/data/plan.hpp"
 
 namespace tfd::data {
 
@@ -39,7 +40,7 @@ class RowFormat {
 };
 
 struct FileRowsOptions {
-  std::string path;  // or a pattern, expanded by every pass
+  FileList files;  // patterns are expanded by every pass
   bool skip_errors = false;
   std::function<void(const Error&)> skipped = {};  // DatasetContext's
   std::size_t cache_bytes = std::size_t{256} << 20;

@@ -95,6 +95,7 @@ class Maker {
 
   MadeStage operator()(const Batch& batch) const {
     TFD_TRY(check_packed(batch.size));
+    TFD_TRY(check_mask(batch.mask, batch.size));
     return make_batch(input_, batch);
   }
   MadeStage operator()(const Window& window) const {
@@ -102,21 +103,21 @@ class Maker {
     return make_window(input_, window);
   }
   MadeStage operator()(const PaddedBatch& batch) const {
+    TFD_TRY(check_mask(batch.mask, batch.size));
     return make_padded_batch(input_, batch, TFD_TRY(padded_fields(batch)));
   }
 
   MadeStage operator()(const Unbatch&) const {
-    const FieldSpec* known = nullptr;
-    for (const FieldSpec& field : input_->spec()) {
-      if (field.shape.empty())
-        return fail(Code::kInvalidArgument, "{}: field '{}' is a scalar: not of a batch", path_, field.name);
-      if (field.shape.front() == -1) continue;
-      if (known != nullptr && known->shape.front() != field.shape.front())
-        return fail(Code::kInvalidArgument, "{}: field '{}' has {} rows, but '{}' has {}", path_, field.name,
-                    field.shape.front(), known->name, known->shape.front());
-      known = &field;
-    }
+    TFD_TRY(check_rows());
     return make_unbatch(input_);
+  }
+  MadeStage operator()(const Rebatch& rebatch) const {
+    TFD_TRY(check_rows());
+    return make_rebatch(input_, rebatch);
+  }
+  MadeStage operator()(const LegacyRebatch& rebatch) const {
+    TFD_TRY(check_batched());
+    return make_legacy_rebatch(input_, rebatch);
   }
 
   MadeStage operator()(const Map& map) const {
@@ -130,14 +131,19 @@ class Maker {
     return make_filter(input_, filter, std::move(function), context_.skipped);
   }
   MadeStage operator()(const Enumerate& enumerate) const {
-    if (std::ranges::find(input_->spec(), enumerate.field, &FieldSpec::name) != input_->spec().end())
-      return fail(Code::kInvalidArgument, "{}.field: the elements have a field '{}' already", path_,
-                  printable(enumerate.field));
+    TFD_TRY(check_new("field", enumerate.field));
     return make_enumerate(input_, enumerate);
   }
   MadeStage operator()(const Take& take) const { return make_take(input_, take); }
   MadeStage operator()(const Skip& skip) const { return make_skip(input_, skip); }
-  MadeStage operator()(const Shard& shard) const { return make_shard(input_, shard); }
+  MadeStage operator()(const Shard& shard) const {
+    if (!shard.by_hint) return make_shard(input_, shard);
+    return fail(
+        Code::kFailedPrecondition,
+        "{}: a hint (tf.data's SHARD_HINT) is for datasets that are distributed with {{\"options\": {{\"auto_shard\": "
+        "\"hint\"}}}}; elsewhere state count and index",
+        path_);
+  }
 
   MadeStage operator()(const Concatenate& concatenate) const {
     auto inputs = TFD_TRY(make_inputs(concatenate.others, path_));
@@ -165,6 +171,7 @@ class Maker {
     return make_cache(input_, placed, to_json(before_).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   MadeStage operator()(const Prefetch& prefetch) const { return make_prefetch(input_, prefetch); }
+  MadeStage operator()(const WithOptions&) const { return input_; }
 
  private:
   std::string file_path(const std::string& stated) const {
@@ -181,10 +188,13 @@ class Maker {
   // Sources whose files are looked for here, and read by every pass.
   template <class Source, class Make>
   MadeStage make_rows_of_files(const Source& stated, bool skip_errors, const Make& make) const {
-    FileRowsOptions options{.path = file_path(stated.path), .skip_errors = skip_errors, .skipped = context_.skipped};
-    if (context_.look_at_files && !is_left_to_others(path_, options.path))
-      for (const std::string& file : TFD_TRY(find_files(options.path), path_ + ".path"))
+    FileRowsOptions options{.files = stated.files, .skip_errors = skip_errors, .skipped = context_.skipped};
+    for (std::string& path : options.files.paths) {
+      path = file_path(path);
+      if (!context_.look_at_files || is_left_to_others(path_, path)) continue;
+      for (const std::string& file : TFD_TRY(find_files(path), path_ + ".path"))
         TFD_TRY(load_stamp(file), path_ + ".path");
+    }
     return share(stated, [&] { return make(stated, std::move(options)); });
   }
 
@@ -200,6 +210,37 @@ class Maker {
       TFD_TRY(tensor::checked_byte_size(field.dtype, shape), path_ + ".size");
     }
     return {};
+  }
+  // Fields that are rows.
+  Result<void> check_batched() const {
+    for (const FieldSpec& field : input_->spec())
+      if (field.shape.empty())
+        return fail(Code::kInvalidArgument, "{}: field '{}' is a scalar: not of a batch", path_, field.name);
+    return {};
+  }
+  // As many of each, as far as that is known.
+  Result<void> check_rows() const {
+    TFD_TRY(check_batched());
+    const FieldSpec* known = nullptr;
+    for (const FieldSpec& field : input_->spec()) {
+      if (field.shape.front() == -1) continue;
+      if (known != nullptr && known->shape.front() != field.shape.front())
+        return fail(Code::kInvalidArgument, "{}: field '{}' has {} rows, but '{}' has {}", path_, field.name,
+                    field.shape.front(), known->name, known->shape.front());
+      known = &field;
+    }
+    return {};
+  }
+  Result<void> check_new(const std::string& key, const std::string& name) const {
+    if (std::ranges::find(input_->spec(), name, &FieldSpec::name) == input_->spec().end()) return {};
+    return fail(Code::kInvalidArgument, "{}.{}: the elements have a field '{}' already", path_, key, printable(name));
+  }
+  // Where a batch is filled up its size is a matter of memory.
+  Result<void> check_mask(const std::optional<std::string>& mask, std::int64_t size) const {
+    constexpr std::int64_t kMost = 1 << 28;
+    if (!mask) return {};
+    if (size > kMost) return fail(Code::kInvalidArgument, "{}.size: at most {} are filled up", path_, kMost);
+    return check_new("mask", *mask);
   }
   bool is_batched() const {
     return std::ranges::any_of(before_.stages, [](const Stage& stage) {

@@ -59,6 +59,10 @@ std::optional<std::uint64_t> Options::seed(std::string_view key) {
   return std::nullopt;
 }
 
+void Options::note(const Error& error) {
+  if (!error_) error_ = error;
+}
+
 bool Options::flag(std::string_view key, bool fallback) {
   const auto* value = find(key);
   if (value == nullptr) return fallback;

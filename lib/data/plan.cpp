@@ -62,14 +62,15 @@ bool repeats_forever(const Plan& plan) {
   return false;
 }
 
-Plan shard(Plan plan, std::int64_t count, std::int64_t index) {
+Plan shard(Plan plan, const Shard& shard) {
   const auto stays = [](const Stage& stage) {
     const Map* map = std::get_if<Map>(&stage);
-    return (map != nullptr && !map->skip_errors) || std::holds_alternative<Prefetch>(stage);
+    return (map != nullptr && !map->skip_errors) || std::holds_alternative<Prefetch>(stage) ||
+           std::holds_alternative<WithOptions>(stage);
   };
   auto at = plan.stages.end();
   while (at != plan.stages.begin() && stays(at[-1])) --at;
-  plan.stages.insert(at, Shard{count, index});
+  plan.stages.insert(at, shard);
   return plan;
 }
 

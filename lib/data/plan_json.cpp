@@ -35,6 +35,8 @@ constexpr std::array kKinds{
     Kind{"batch", false, read_batch},
     Kind{"padded_batch", false, read_padded_batch},
     Kind{"unbatch", false, read_unbatch},
+    Kind{"rebatch", false, read_rebatch},
+    Kind{"legacy_rebatch", false, read_legacy_rebatch},
     Kind{"window", false, read_window},
     Kind{"map", false, read_map},
     Kind{"filter", false, read_filter},
@@ -47,6 +49,7 @@ constexpr std::array kKinds{
     Kind{"interleave", false, read_interleave},
     Kind{"cache", false, read_cache},
     Kind{"prefetch", false, read_prefetch},
+    Kind{"options", false, read_options},
 };
 static_assert(kKinds.size() == std::variant_size_v<Stage>);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tfd/base/counted.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
@@ -13,6 +14,7 @@ struct Selection {
   std::int64_t first = 0;                                        // position of the first one
   std::int64_t stride = 1;                                       // to the next
   std::int64_t most = std::numeric_limits<std::int64_t>::max();  // how many
+  bool require_non_empty = false;                                // Shard's
 };
 
 class SelectStream final : public RowStream {
@@ -20,19 +22,22 @@ class SelectStream final : public RowStream {
   SelectStream(RowStreamPtr input, const Selection& selection)
       : input_(std::move(input)), selection_(selection), skip_(selection.first) {}
   Result<std::optional<Row>> next() override {
+    if (error_) return fail(*error_);
     if (taken_ == selection_.most) return std::optional<Row>();
     for (; skip_ > 0; --skip_)
       if (!TFD_TRY(input_->next())) return end();
     std::optional<Row> row = TFD_TRY(input_->next());
     if (!row) return end();
-    ++taken_;
     skip_ = selection_.stride - 1;
+    if (taken_ == 0) TFD_TRY(check_others());
+    ++taken_;
     return row;
   }
   Result<std::int64_t> skip(std::int64_t count) override {
     const std::int64_t wanted = std::min(count, selection_.most - taken_);
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     if (wanted <= 0) return 0;
+    if (selection_.require_non_empty && taken_ == 0) return RowStream::skip(count);  // which looks at the others
     if (wanted - 1 > (kMost - skip_ - 1) / selection_.stride) return RowStream::skip(count);
     const std::int64_t through = skip_ + (wanted - 1) * selection_.stride + 1;
     const std::int64_t got = TFD_TRY(input_->skip(through));
@@ -46,6 +51,18 @@ class SelectStream final : public RowStream {
   }
 
  private:
+  // Behind the first element: of those that are passed over, some are the first ones of the shards behind this one.
+  Result<void> check_others() {
+    if (!selection_.require_non_empty) return {};
+    const std::int64_t behind = selection_.stride - 1 - selection_.first;
+    const std::int64_t others = TFD_TRY(input_->skip(behind));
+    skip_ -= others;
+    if (others == behind) return {};
+    const auto there = static_cast<std::uint64_t>(selection_.first + 1 + others);
+    error_ =
+        too_few_for(Shard{selection_.stride, selection_.first}, "there is only " + counted(there, "element")).value();
+    return fail(*error_);
+  }
   Result<std::optional<Row>> end() {
     taken_ = selection_.most;
     return std::optional<Row>();
@@ -54,6 +71,7 @@ class SelectStream final : public RowStream {
   Selection selection_;
   std::int64_t skip_;  // before the next one
   std::int64_t taken_ = 0;
+  std::optional<Error> error_;
 };
 
 class SelectDataset final : public RowDataset {
@@ -89,7 +107,16 @@ RowDatasetPtr make_skip(RowDatasetPtr input, const Skip& skip) {
 }
 
 RowDatasetPtr make_shard(RowDatasetPtr input, const Shard& shard) {
-  return std::make_shared<SelectDataset>(std::move(input), Selection{shard.index, shard.count});
+  return std::make_shared<SelectDataset>(
+      std::move(input),
+      Selection{.first = shard.index, .stride = shard.count, .require_non_empty = shard.require_non_empty});
+}
+
+tl::unexpected<Error> too_few_for(const Shard& shard, std::string_view found) {
+  return fail(Code::kInvalidArgument,
+              "shard {} of {} has something, but not each of them: {}; share it another way, with "
+              "\"auto_shard\": \"data\" or \"off\"",
+              shard.index + 1, shard.count, found);
 }
 
 }  // namespace tfd::data

@@ -236,12 +236,38 @@ Result<SlicesField> read_slices_field(const std::string& name, const ordered_jso
   return field;
 }
 
+// "path": one, or a list of them; "shard": which of the files.
+FileList read_files(Options& options) {
+  const ordered_json* path = options.find("path");
+  FileList files;
+  if (path == nullptr || !path->is_array()) files.paths.push_back(options.required_text("path"));
+  if (path != nullptr && path->is_array()) {
+    for (const ordered_json& one : *path)
+      if (one.is_string() && one != "") files.paths.push_back(one.get<std::string>());
+    if (path->empty() || files.paths.size() != path->size()) options.note("path", "must be a path, or a list of paths");
+  }
+  if (const ordered_json* stated = options.find("shard")) {
+    const auto shard = read_shard({*stated, options.path() + ".shard"});
+    if (shard) files.shard = std::get<Shard>(*shard);
+    if (!shard) options.note(shard.error());
+    if (files.shard.by_hint) options.note("shard", "must be an object");
+  }
+  return files;
+}
+
+ordered_json write_files(const FileList& files) {
+  ordered_json out = {
+      {"path", files.paths.size() == 1 ? ordered_json(files.paths.front()) : ordered_json(files.paths)}};
+  if (files.shard != Shard{}) out["shard"] = write(files.shard);
+  return out;
+}
+
 }  // namespace
 
 ReadStage read_csv(const StatedStage& stage) {
   Options options(stage.value, stage.path);
   CsvSource csv;
-  csv.path = options.required_text("path");
+  csv.files = read_files(options);
   const auto* fields = options.required("fields");
   csv.header = options.flag("header", false);
   const std::string delimiter = options.text("delimiter").value_or(",");
@@ -257,7 +283,8 @@ ReadStage read_csv(const StatedStage& stage) {
 }
 
 ordered_json write(const CsvSource& csv) {
-  ordered_json out = {{"path", csv.path}, {"fields", ordered_json::object()}};
+  ordered_json out = write_files(csv.files);
+  out["fields"] = ordered_json::object();
   for (const CsvField& field : csv.fields) {
     const std::int64_t count = tensor::element_count(field.spec.shape);
     ordered_json& one = out["fields"][field.spec.name];
@@ -274,7 +301,7 @@ ordered_json write(const CsvSource& csv) {
 ReadStage read_jsonl(const StatedStage& stage) {
   Options options(stage.value, stage.path);
   JsonlSource jsonl;
-  jsonl.path = options.required_text("path");
+  jsonl.files = read_files(options);
   const ordered_json* fields = options.required("fields");
   jsonl.skip_errors = options.skips_errors();
   TFD_TRY(options.finish());
@@ -283,7 +310,7 @@ ReadStage read_jsonl(const StatedStage& stage) {
 }
 
 ordered_json write(const JsonlSource& jsonl) {
-  ordered_json out = {{"path", jsonl.path}};
+  ordered_json out = write_files(jsonl.files);
   for (const FieldSpec& field : jsonl.fields) out["fields"][field.name] = write_spec(field);
   if (jsonl.skip_errors) out["on_error"] = "skip";
   return out;
@@ -292,18 +319,22 @@ ordered_json write(const JsonlSource& jsonl) {
 ReadStage read_text(const StatedStage& stage) {
   Options options(stage.value, stage.path);
   TextSource text;
-  text.path = options.required_text("path");
+  text.files = read_files(options);
   text.field = options.text("field").value_or(text.field);
   TFD_TRY(options.finish());
   return text;
 }
 
-ordered_json write(const TextSource& text) { return {{"path", text.path}, {"field", text.field}}; }
+ordered_json write(const TextSource& text) {
+  ordered_json out = write_files(text.files);
+  out["field"] = text.field;
+  return out;
+}
 
 ReadStage read_tfrecord(const StatedStage& stage) {
   Options options(stage.value, stage.path);
   TfrecordSource records;
-  records.path = options.required_text("path");
+  records.files = read_files(options);
   const ordered_json* features = options.find("features");
   records.skip_errors = options.skips_errors();
   if (const auto field = options.text("field")) {
@@ -317,7 +348,7 @@ ReadStage read_tfrecord(const StatedStage& stage) {
 }
 
 ordered_json write(const TfrecordSource& records) {
-  ordered_json out = {{"path", records.path}};
+  ordered_json out = write_files(records.files);
   for (const ExampleFeature& feature : records.features) {
     ordered_json& one = out["features"][feature.spec.name];
     one = write_spec(feature.spec);

@@ -31,6 +31,8 @@ ReadStage read_repeat(const StatedStage& stage);
 ReadStage read_batch(const StatedStage& stage);
 ReadStage read_padded_batch(const StatedStage& stage);
 ReadStage read_unbatch(const StatedStage& stage);
+ReadStage read_rebatch(const StatedStage& stage);
+ReadStage read_legacy_rebatch(const StatedStage& stage);
 ReadStage read_window(const StatedStage& stage);
 ReadStage read_map(const StatedStage& stage);
 ReadStage read_filter(const StatedStage& stage);
@@ -43,6 +45,7 @@ ReadStage read_zip(const StatedStage& stage);
 ReadStage read_interleave(const StatedStage& stage);
 ReadStage read_cache(const StatedStage& stage);
 ReadStage read_prefetch(const StatedStage& stage);
+ReadStage read_options(const StatedStage& stage);
 
 nlohmann::ordered_json write(const CsvSource& stage);
 nlohmann::ordered_json write(const JsonlSource& stage);
@@ -59,6 +62,8 @@ nlohmann::ordered_json write(const Repeat& stage);
 nlohmann::ordered_json write(const Batch& stage);
 nlohmann::ordered_json write(const PaddedBatch& stage);
 nlohmann::ordered_json write(const Unbatch& stage);
+nlohmann::ordered_json write(const Rebatch& stage);
+nlohmann::ordered_json write(const LegacyRebatch& stage);
 nlohmann::ordered_json write(const Window& stage);
 nlohmann::ordered_json write(const Map& stage);
 nlohmann::ordered_json write(const Filter& stage);
@@ -71,6 +76,7 @@ nlohmann::ordered_json write(const Zip& stage);
 nlohmann::ordered_json write(const Interleave& stage);
 nlohmann::ordered_json write(const Cache& stage);
 nlohmann::ordered_json write(const Prefetch& stage);
+nlohmann::ordered_json write(const WithOptions& stage);
 
 /// The plan of a pipeline that is part of a stage. kInvalidArgument for one that is too deep.
 Result<Plan> parse_inner_plan(const nlohmann::ordered_json& pipeline, const std::string& path, int depth);

@@ -9,6 +9,7 @@
 #include "options.hpp"
 #include "stage_json.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/data/distribute.hpp"
 
 namespace tfd::data {
 namespace {
@@ -46,6 +47,26 @@ ordered_json write_pipelines(const std::vector<Plan>& plans) {
   ordered_json list = ordered_json::array();
   for (const Plan& plan : plans) list.push_back(to_json(plan));
   return list;
+}
+
+// What batch and padded_batch have in common.
+template <class Batching>
+void read_batching(Options& options, Batching& batch) {
+  batch.size = options.required_integer("size", 1);
+  batch.drop_remainder = options.flag("drop_remainder", false);
+  const std::string mask = options.text("mask").value_or("mask");
+  if (options.flag("pad_remainder", false)) batch.mask = mask;
+  if (batch.mask && batch.drop_remainder) options.note("pad_remainder", "a remainder that is dropped isn't padded");
+  if (!batch.mask && options.find("mask") != nullptr) options.note("mask", "needs \"pad_remainder\": true");
+}
+
+template <class Batching>
+ordered_json write_batching(const Batching& batch) {
+  ordered_json out = {{"size", batch.size}};
+  if (batch.drop_remainder) out["drop_remainder"] = true;
+  if (batch.mask) out["pad_remainder"] = true;
+  if (batch.mask && *batch.mask != "mask") out["mask"] = *batch.mask;
+  return out;
 }
 
 // null and -1 are as large as the largest.
@@ -121,17 +142,12 @@ ReadStage read_batch(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "size");
   Options options(value, stage.path);
   Batch batch;
-  batch.size = options.required_integer("size", 1);
-  batch.drop_remainder = options.flag("drop_remainder", false);
+  read_batching(options, batch);
   TFD_TRY(options.finish());
   return batch;
 }
 
-ordered_json write(const Batch& batch) {
-  ordered_json out = {{"size", batch.size}};
-  if (batch.drop_remainder) out["drop_remainder"] = true;
-  return out;
-}
+ordered_json write(const Batch& batch) { return write_batching(batch); }
 
 ReadStage read_map(const StatedStage& stage) {
   Options options(stage.value, stage.path);
@@ -184,16 +200,14 @@ ReadStage read_padded_batch(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "size");
   Options options(value, stage.path);
   PaddedBatch batch;
-  batch.size = options.required_integer("size", 1);
-  batch.drop_remainder = options.flag("drop_remainder", false);
+  read_batching(options, batch);
   read_padding(options, batch);
   TFD_TRY(options.finish());
   return batch;
 }
 
 ordered_json write(const PaddedBatch& batch) {
-  ordered_json out = {{"size", batch.size}};
-  if (batch.drop_remainder) out["drop_remainder"] = true;
+  ordered_json out = write_batching(batch);
   for (const PaddedBatch::Field& field : batch.fields) {
     if (field.shape) out["padded_shapes"][field.name] = *field.shape;
     if (field.value) out["padding_values"][field.name] = *field.value;
@@ -207,6 +221,39 @@ ReadStage read_unbatch(const StatedStage& stage) {
 }
 
 ordered_json write(const Unbatch&) { return ordered_json::object(); }
+
+ReadStage read_rebatch(const StatedStage& stage) {
+  const bool is_short = stage.value.is_number() || stage.value.is_array();
+  const ordered_json value = is_short ? ordered_json{{"sizes", stage.value}} : stage.value;
+  Options options(value, stage.path);
+  Rebatch rebatch;
+  if (const ordered_json* stated = options.required("sizes")) {
+    const ordered_json sizes = stated->is_array() ? *stated : ordered_json::array({*stated});
+    for (const ordered_json& size : sizes)
+      if (const auto number = integer_of(size); number && *number >= 0) rebatch.sizes.push_back(*number);
+    if (rebatch.sizes.size() != sizes.size() || std::ranges::all_of(rebatch.sizes, [](auto size) { return size == 0; }))
+      options.note("sizes", "must be a list of sizes, at least one of which is positive");
+  }
+  rebatch.drop_remainder = options.flag("drop_remainder", false);
+  TFD_TRY(options.finish());
+  return rebatch;
+}
+
+ordered_json write(const Rebatch& rebatch) {
+  ordered_json out = {{"sizes", rebatch.sizes}};
+  if (rebatch.drop_remainder) out["drop_remainder"] = true;
+  return out;
+}
+
+ReadStage read_legacy_rebatch(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "pieces");
+  Options options(value, stage.path);
+  const LegacyRebatch rebatch{options.required_integer("pieces", 1)};
+  TFD_TRY(options.finish());
+  return rebatch;
+}
+
+ordered_json write(const LegacyRebatch& rebatch) { return {{"pieces", rebatch.pieces}}; }
 
 ReadStage read_window(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "size");
@@ -276,16 +323,28 @@ ordered_json write(const Take& take) { return {{"count", take.count}}; }
 ordered_json write(const Skip& skip) { return {{"count", skip.count}}; }
 
 ReadStage read_shard(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
   Shard shard;
+  if (stage.value == "hint") {
+    shard.by_hint = true;
+    return shard;
+  }
+  Options options(stage.value, stage.path);
   shard.count = options.required_integer("count", 1);
   shard.index = options.required_integer("index", 0);
-  if (shard.index >= shard.count) options.note("index", fmt::format("must be less than the count, {}", shard.count));
+  if (shard.index >= shard.count)
+    options.note("index",
+                 fmt::format("must be between 0 and {}, for there are {} shards", shard.count - 1, shard.count));
+  shard.require_non_empty = options.flag("require_non_empty", false);
   TFD_TRY(options.finish());
   return shard;
 }
 
-ordered_json write(const Shard& shard) { return {{"count", shard.count}, {"index", shard.index}}; }
+ordered_json write(const Shard& shard) {
+  if (shard.by_hint) return "hint";
+  ordered_json out = {{"count", shard.count}, {"index", shard.index}};
+  if (shard.require_non_empty) out["require_non_empty"] = true;
+  return out;
+}
 
 ReadStage read_prefetch(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "buffer");
@@ -296,5 +355,23 @@ ReadStage read_prefetch(const StatedStage& stage) {
 }
 
 ordered_json write(const Prefetch& prefetch) { return {{"buffer", prefetch.buffer}}; }
+
+ReadStage read_options(const StatedStage& stage) {
+  Options options(stage.value, stage.path);
+  WithOptions with;
+  if (const auto name = options.text("auto_shard")) {
+    with.auto_shard = kAutoShardPolicies.find(*name);
+    if (!with.auto_shard)
+      options.note("auto_shard", fmt::format("must be {}", fmt::join(kAutoShardPolicies.names(), ", ")));
+  }
+  TFD_TRY(options.finish());
+  return with;
+}
+
+ordered_json write(const WithOptions& with) {
+  ordered_json out = ordered_json::object();
+  if (with.auto_shard) out["auto_shard"] = kAutoShardPolicies.name(*with.auto_shard);
+  return out;
+}
 
 }  // namespace tfd::data

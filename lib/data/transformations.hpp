@@ -11,12 +11,17 @@ namespace tfd::data {
 
 RowDatasetPtr make_shuffle(RowDatasetPtr input, const Shuffle& shuffle);
 RowDatasetPtr make_repeat(RowDatasetPtr input, const Repeat& repeat);
-/// Every dimension of the input's fields is known, as for make_window().
+/// Every dimension of the input's fields is known, as for make_window(). No field is called as the mask, as for
+/// make_padded_batch().
 RowDatasetPtr make_batch(RowDatasetPtr input, const Batch& batch);
 /// `fields`: one for each of the input's, of its rank.
 RowDatasetPtr make_padded_batch(RowDatasetPtr input, const PaddedBatch& batch, std::vector<PaddedField> fields);
 /// Every field has a first dimension, and those that are known are the same.
 RowDatasetPtr make_unbatch(RowDatasetPtr input);
+/// As make_unbatch().
+RowDatasetPtr make_rebatch(RowDatasetPtr input, const Rebatch& rebatch);
+/// Every field has a first dimension.
+RowDatasetPtr make_legacy_rebatch(RowDatasetPtr input, const LegacyRebatch& rebatch);
 RowDatasetPtr make_window(RowDatasetPtr input, const Window& window);
 /// `skipped`: where errors are skipped, what is called with each; may be empty.
 RowDatasetPtr make_map(RowDatasetPtr input, const Map& map, MapFunction function,
@@ -27,7 +32,10 @@ RowDatasetPtr make_filter(RowDatasetPtr input, const Filter& filter, MapFunction
 RowDatasetPtr make_enumerate(RowDatasetPtr input, const Enumerate& enumerate);
 RowDatasetPtr make_take(RowDatasetPtr input, const Take& take);
 RowDatasetPtr make_skip(RowDatasetPtr input, const Skip& skip);
+/// Not by hint.
 RowDatasetPtr make_shard(RowDatasetPtr input, const Shard& shard);
+/// The error of a shard that requires something for each: `found` says how much there is.
+tl::unexpected<Error> too_few_for(const Shard& shard, std::string_view found);
 /// What elements of all of these are: dimensions that differ vary. kInvalidArgument where fields differ, or their
 /// dtypes or ranks.
 Result<ElementSpec> common_spec(const std::vector<RowDatasetPtr>& inputs);

@@ -158,8 +158,7 @@ Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program
   }
   data::DatasetContext placed = context;
   if (placed.directory.empty()) placed.directory = data_directory(program);
-  auto dataset =
-      data::instantiate(part.count == 1 ? found->second : data::shard(found->second, part.count, part.index), placed);
+  auto dataset = data::instantiate(part.count == 1 ? found->second : data::shard(found->second, part), placed);
   if (!dataset) return fail(continue_path("datasets." + name, std::move(dataset).error()));
   return dataset;
 }

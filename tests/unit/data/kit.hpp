@@ -54,7 +54,7 @@ inline std::string gzipped(const std::string& text) {
 /// As `index` of `count` readers that share the elements.
 inline DatasetPtr shard_of(const std::string& text, std::int64_t count, std::int64_t index,
                            const DatasetContext& context = {}) {
-  auto made = instantiate(shard(parse_plan(nlohmann::ordered_json::parse(text)).value(), count, index), context);
+  auto made = instantiate(shard(parse_plan(nlohmann::ordered_json::parse(text)).value(), Shard{count, index}), context);
   REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error().message));
   return *made;
 }

@@ -224,7 +224,7 @@ TEST_CASE("csv: a file of many blocks comes the same from the file and from memo
   const std::string path = directory.write("d.csv", text);
   const CsvSource csv{path, {{{"x", DType::kS64, {}}, 0}, {{"y", DType::kU8, {}}, 1}}, false, ','};
   for (const std::size_t cache : {std::size_t{0}, std::size_t{1} << 30}) {
-    const auto dataset = make_csv(csv, {.path = path, .cache_bytes = cache});
+    const auto dataset = make_csv(csv, {.files = path, .cache_bytes = cache});
     for (int pass = 0; pass < 2; ++pass) {
       const Numbers values = drain(dataset).flat();
       REQUIRE(values.size() == 200000);
@@ -238,7 +238,7 @@ TEST_CASE("csv: a file of many blocks comes the same from the file and from memo
     for (int i = 0; i < 10; ++i)
       CHECK((*first->next().value())[0].as<std::int64_t>()[0] == (*second->next().value())[0].as<std::int64_t>()[0]);
   }
-  const auto dataset = make_csv(csv, {.path = path, .cache_bytes = std::size_t{1} << 30});
+  const auto dataset = make_csv(csv, {.files = path, .cache_bytes = std::size_t{1} << 30});
   CHECK(drain(dataset).elements.size() == 200000);
   directory.write("d.csv", "7,8\n");
   CHECK(drain(dataset).flat() == Numbers{7});

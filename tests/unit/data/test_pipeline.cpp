@@ -101,7 +101,7 @@ TEST_CASE("pipeline: shards take every count-th element") {
   CHECK(drain(shard_of(batches, 2, 1)).elements == std::vector<Numbers>{{3, 4, 5}, {9}});
   CHECK(shard_of(batches, 2, 1)->spec()[0].shape == tensor::Shape{-1});
   CHECK(error_of(R"([{"range": 4}, {"shard": {"count": 2, "index": 2}}])").message ==
-        "[1].shard.index: must be less than the count, 2");
+        "[1].shard.index: must be between 0 and 1, for there are 2 shards");
   CHECK(error_of(R"([{"range": 4}, {"shard": 2}])").message == "[1].shard: must be an object");
 }
 

@@ -175,7 +175,7 @@ TEST_CASE("plan: what is written of one is parsed to the same, whatever it was r
     Draw draw(seed);
     Plan plan{{draw.source()}};
     for (auto left = draw.number(0, 5); left > 0; --left) plan.stages.push_back(draw.transformation());
-    for (const Plan& one : {plan, shard(plan, 5, 3)}) {
+    for (const Plan& one : {plan, shard(plan, Shard{5, 3})}) {
       const std::string text = to_json(one).dump();
       CAPTURE(text);
       const auto again = parse_plan(nlohmann::ordered_json::parse(text));
@@ -206,7 +206,7 @@ TEST_CASE("plan: a shard comes before maps and prefetches at the end, and its el
   };
   const Plan plan = plan_of(
       R"([{"range": 100}, {"map": {"function": "f"}}, {"batch": 2}, {"map": {"function": "f"}}, {"prefetch": 3}])");
-  const Plan third = shard(plan, 5, 2);
+  const Plan third = shard(plan, Shard{5, 2});
   REQUIRE(third.stages.size() == 6);
   CHECK(third.stages[3] == Stage(Shard{5, 2}));
   Plan behind = plan;
@@ -216,7 +216,7 @@ TEST_CASE("plan: a shard comes before maps and prefetches at the end, and its el
   calls = 0;
   CHECK(drain(*instantiate(third, context)).elements == elements);
   CHECK(calls == 100 + 10);
-  CHECK(std::holds_alternative<Shard>(shard(plan_of(R"([{"range": 4}, {"shuffle": 4}])"), 2, 0).stages.back()));
+  CHECK(std::holds_alternative<Shard>(shard(plan_of(R"([{"range": 4}, {"shuffle": 4}])"), Shard{2, 0}).stages.back()));
 }
 
 TEST_CASE("plan: pipelines of one file share what one has decoded") {

@@ -23,6 +23,7 @@ struct FieldSpec {
   std::string name;
   tensor::DType dtype = tensor::DType::kF32;
   std::vector<std::int64_t> shape;
+  bool is_mask = false;  // 1 for each row that is data, 0 for one that only fills up a batch
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
 using ElementSpec = std::vector<FieldSpec>;

@@ -26,13 +26,31 @@
 
 namespace tfd::data {
 
+/// Every count-th element, from index on (0 <= index < count). Source: tf.data.Dataset.shard.
+struct Shard {
+  std::int64_t count = 1, index = 0;
+  bool by_hint = false;  // which one: who distributes the dataset says it (auto_shard()). Source: SHARD_HINT
+  /// An error where there is an element for this shard, but not one for each. Source: ShardDataset's attribute.
+  bool require_non_empty = false;
+  friend bool operator==(const Shard&, const Shard&) = default;
+};
+
+/// Files of rows: paths and patterns, one behind the other, and which of the files that they mean are read.
+struct FileList {
+  std::vector<std::string> paths;
+  Shard shard = {};
+  FileList() = default;
+  FileList(std::string path) : paths{std::move(path)} {}  // NOLINT: a path is a list of one
+  friend bool operator==(const FileList&, const FileList&) = default;
+};
+
 struct CsvField {
   FieldSpec spec;
   std::int64_t first_column = 0;  // as many as the shape has elements
   friend bool operator==(const CsvField&, const CsvField&) = default;
 };
 struct CsvSource {
-  std::string path;
+  FileList files;
   std::vector<CsvField> fields;
   bool header = false;
   char delimiter = ',';
@@ -42,7 +60,7 @@ struct CsvSource {
 
 /// A line is a JSON object; a field is the value of the key of its name. A first dimension of -1 varies. A text is u8.
 struct JsonlSource {
-  std::string path;
+  FileList files;
   ElementSpec fields;
   bool skip_errors = false;
   friend bool operator==(const JsonlSource&, const JsonlSource&) = default;
@@ -50,7 +68,7 @@ struct JsonlSource {
 
 /// A line is one u8 vector, its bytes.
 struct TextSource {
-  std::string path;
+  FileList files;
   std::string field = "value";
   friend bool operator==(const TextSource&, const TextSource&) = default;
 };
@@ -63,7 +81,7 @@ struct ExampleFeature {
 };
 /// Records of TFRecord files: tf.Examples, or, without features, their bytes as one u8 vector.
 struct TfrecordSource {
-  std::string path;
+  FileList files;
   std::vector<ExampleFeature> features;
   std::string field = "value";  // of a record's bytes
   bool skip_errors = false;
@@ -134,9 +152,12 @@ struct Repeat {
   std::optional<std::int64_t> count = {};  // absent: for ever
   friend bool operator==(const Repeat&, const Repeat&) = default;
 };
+/// The last batch, where it is smaller: as it is, left out, or filled up.
 struct Batch {
   std::int64_t size = 1;
   bool drop_remainder = false;
+  /// Filled up with its last element, and a field of this name: f32[size], 1 for elements and 0 for what fills up.
+  std::optional<std::string> mask = {};
   friend bool operator==(const Batch&, const Batch&) = default;
 };
 /// Rows of different sizes, each padded at its end. Source: tf.data.Dataset.padded_batch.
@@ -149,12 +170,26 @@ struct PaddedBatch {
   };
   std::int64_t size = 1;
   bool drop_remainder = false;
-  std::vector<Field> fields = {};  // those that state something
+  std::vector<Field> fields = {};        // those that state something
+  std::optional<std::string> mask = {};  // Batch's
   friend bool operator==(const PaddedBatch&, const PaddedBatch&) = default;
 };
 /// The elements of a batch, one by one.
 struct Unbatch {
   friend bool operator==(const Unbatch&, const Unbatch&) = default;
+};
+/// Batches of these sizes, in turns, cut and joined from the rows of those before; 0 makes one without rows. Source:
+/// tf.data.Dataset.rebatch.
+struct Rebatch {
+  std::vector<std::int64_t> sizes;  // at least one of them positive
+  bool drop_remainder = false;
+  friend bool operator==(const Rebatch&, const Rebatch&) = default;
+};
+/// Each batch cut into so many: of n rows ceil(n / pieces), as far as they go. Source: _LegacyRebatchDataset of
+/// tensorflow/python/data/experimental/ops/distribute.py.
+struct LegacyRebatch {
+  std::int64_t pieces = 1;
+  friend bool operator==(const LegacyRebatch&, const LegacyRebatch&) = default;
 };
 /// Batches that begin `shift` elements after one another and take every stride-th element. Source:
 /// tf.data.Dataset.window, whose windows are datasets; here a window is packed as a batch is.
@@ -194,14 +229,17 @@ struct Skip {
   std::int64_t count = 0;
   friend bool operator==(const Skip&, const Skip&) = default;
 };
-/// Every count-th element, from index on (0 <= index < count). Source: tf.data.Dataset.shard.
-struct Shard {
-  std::int64_t count = 1, index = 0;
-  friend bool operator==(const Shard&, const Shard&) = default;
-};
 struct Prefetch {
   std::int64_t buffer = 2;
   friend bool operator==(const Prefetch&, const Prefetch&) = default;
+};
+
+/// How a dataset is shared by workers. Source: tf.data.experimental.AutoShardPolicy.
+enum class AutoShardPolicy : std::uint8_t { kAuto, kFile, kData, kOff, kHint };
+/// What is said of the dataset; its elements stay as they are. Source: tf.data.Dataset.with_options.
+struct WithOptions {
+  std::optional<AutoShardPolicy> auto_shard = {};
+  friend bool operator==(const WithOptions&, const WithOptions&) = default;
 };
 
 struct Plan;
@@ -226,10 +264,10 @@ struct Interleave {
 };
 
 /// Sources first; in the order of the table of their names (plan_json.cpp).
-using Stage =
-    std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource, NpySource, IdxSource, NpzSource, SafetensorsSource,
-                 RangeSource, SlicesSource, Shuffle, Repeat, Batch, PaddedBatch, Unbatch, Window, Map, Filter,
-                 Enumerate, Take, Skip, Shard, Concatenate, Zip, Interleave, Cache, Prefetch>;
+using Stage = std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource, NpySource, IdxSource, NpzSource,
+                           SafetensorsSource, RangeSource, SlicesSource, Shuffle, Repeat, Batch, PaddedBatch, Unbatch,
+                           Rebatch, LegacyRebatch, Window, Map, Filter, Enumerate, Take, Skip, Shard, Concatenate, Zip,
+                           Interleave, Cache, Prefetch, WithOptions>;
 /// "csv", "tensor_slices", "batch".
 std::string_view name_of(const Stage& stage);
 bool is_source(const Stage& stage);
@@ -257,9 +295,9 @@ Result<Plan> parse_plan(const nlohmann::ordered_json& pipeline);
 /// What parse_plan() makes the same plan of.
 nlohmann::ordered_json to_json(const Plan& plan);
 
-/// The plan's elements index, index + count, …. The shard comes before the maps and prefetches at the end of the
-/// pipeline, which leave elements where they are: what other shards get isn't made. Source: tf.data.Dataset.shard.
-Plan shard(Plan plan, std::int64_t count, std::int64_t index);
+/// The plan's elements index, index + count, …. The shard comes before the maps, prefetches and options at the end of
+/// the pipeline, which leave elements where they are: what other shards get isn't made. Source: tf.data.Dataset.shard.
+Plan shard(Plan plan, const Shard& shard);
 
 /// Sources of files that several pipelines read: what one has decoded serves the others. Thread rule:
 /// thread-compatible.

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/data/distribute.hpp"
+
+#include <algorithm>
+
+namespace tfd::data {
+namespace {
+
+template <class... Kinds>
+bool is_any(const Stage& stage) {
+  return (std::holds_alternative<Kinds>(stage) || ...);
+}
+
+constexpr std::int64_t kUnknown = -1;
+
+// Of the stages before `end`: of the nearest batch that only stages lie behind which leave batches as they are.
+std::int64_t nearest_batch(const Plan& plan) {
+  for (auto at = plan.stages.rbegin(); at != plan.stages.rend(); ++at) {
+    if (const auto* batch = std::get_if<Batch>(&*at)) return batch->size;
+    if (const auto* batch = std::get_if<PaddedBatch>(&*at)) return batch->size;
+    if (is_any<Concatenate, Zip>(*at)) {
+      const std::int64_t own = nearest_batch(Plan{{plan.stages.begin(), at.base() - 1}});
+      const auto others = inner_plans(*at);
+      const auto is_same = [&](const Plan& other) { return nearest_batch(other) == own; };
+      return std::ranges::all_of(others, is_same) ? own : kUnknown;
+    }
+    if (!is_any<Cache, Filter, Prefetch, Repeat, Shard, Shuffle, Skip, Take, WithOptions>(*at)) return kUnknown;
+  }
+  return kUnknown;
+}
+
+// In batches of the sizes of this worker's replicas.
+Result<Plan> rebatched(Plan plan, const ElementSpec& spec, const Reader& reader) {
+  const std::int64_t global = TFD_TRY(compute_batch_size(plan, spec));
+  if (global > 0)
+    plan.stages.emplace_back(
+        Rebatch{batch_sizes_for_worker(global, reader.workers, reader.replicas, reader.worker), false});
+  else
+    plan.stages.emplace_back(LegacyRebatch{reader.workers * reader.replicas});
+  return plan;
+}
+
+constexpr std::int64_t kInfinite = -1,
+                       kNotKnown = -2;  // as TensorFlow has them, where other negative numbers are wrong
+
+// What each stage makes of a number of elements, in TensorFlow's arithmetic: DatasetBase::Cardinality() of its kernels.
+struct CountAsTensorflow {
+  std::int64_t count = kNotKnown;
+
+  bool is_number() const { return count != kInfinite && count != kNotKnown; }
+  void divide(std::int64_t by, bool one_more) {
+    if (is_number()) count = count / by + (one_more ? 1 : 0);
+  }
+  void operator()(const RangeSource& range) {
+    const std::int64_t way = range.stop - range.start;
+    count = std::max<std::int64_t>(0, way / range.step + (way % range.step != 0 ? 1 : 0));
+  }
+  void operator()(const SlicesSource& slices) {
+    const tensor::Tensor& rows = slices.fields.front().rows;
+    if (rows.has_value() && !rows.shape().empty()) count = rows.shape()[0];
+  }
+  void operator()(const Shard& shard) {
+    const std::int64_t shards = shard.by_hint ? -1 : shard.count, index = shard.by_hint ? -1 : shard.index;
+    divide(shards, shards == -1 || index < count % shards);
+  }
+  void operator()(const Batch& batch) { divide(batch.size, count % batch.size != 0 && !batch.drop_remainder); }
+  void operator()(const PaddedBatch& batch) { divide(batch.size, count % batch.size != 0 && !batch.drop_remainder); }
+  void operator()(const Take& take) {
+    if (count != kNotKnown) count = count == kInfinite ? take.count : std::min(count, take.count);
+  }
+  void operator()(const Skip& skip) {
+    if (is_number()) count = std::max<std::int64_t>(0, count - skip.count);
+  }
+  void operator()(const Repeat& repeat) {
+    if (!repeat.count)
+      count = count == 0 ? 0 : kInfinite;
+    else if (*repeat.count == 0 || is_number())
+      count *= *repeat.count;
+  }
+  template <class Other>
+  void operator()(const Other& other) {
+    if (!is_any<Shuffle, Cache, Prefetch, Map, Enumerate, WithOptions>(Stage(other))) count = kNotKnown;
+  }
+};
+
+}  // namespace
+
+AutoShardPolicy policy_of(const Plan& plan) {
+  for (auto at = plan.stages.rbegin(); at != plan.stages.rend(); ++at)
+    if (const auto* with = std::get_if<WithOptions>(&*at); with != nullptr && with->auto_shard)
+      return *with->auto_shard;
+  return AutoShardPolicy::kAuto;
+}
+
+std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global, std::int64_t workers, std::int64_t replicas,
+                                                 std::int64_t worker) {
+  const std::int64_t count = workers * replicas;
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t turn = (worker * replicas + i) % count;
+    sizes.push_back(global / count + (turn < global % count ? 1 : 0));
+  }
+  return sizes;
+}
+
+Result<std::int64_t> compute_batch_size(const Plan& plan, const ElementSpec& spec) {
+  for (const FieldSpec& field : spec)
+    if (field.shape.empty())
+      return fail(Code::kInvalidArgument,
+                  "field '{}' of the elements is a scalar, which replicas can't share: batch the "
+                  "dataset",
+                  field.name);
+  const auto rows = [](const FieldSpec& field) { return field.shape.front(); };
+  if (std::ranges::find(spec, -1, rows) != spec.end()) return nearest_batch(plan);
+  const bool all_same = std::ranges::all_of(spec, [&](const auto& field) { return rows(field) == rows(spec.front()); });
+  return all_same && !spec.empty() ? rows(spec.front()) : kUnknown;
+}
+
+Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Reader& reader, Compat compat) {
+  using enum AutoShardPolicy;
+  const AutoShardPolicy policy = policy_of(plan);
+  const bool is_exact = compat == Compat::kTensorflow;
+  const bool is_alone = reader.workers == 1 && reader.replicas == 1;
+  const bool shares_rows = !is_exact && (policy == kAuto || policy == kData || reader.workers == 1);
+  if (shares_rows) return WorkerInput{policy == kHint ? with_hint(plan, Shard{}) : plan, true};
+  Plan own = is_alone ? plan : TFD_TRY(rebatched(plan, spec, reader));
+  own = TFD_TRY(auto_shard(std::move(own), reader, policy, !is_exact));
+  return WorkerInput{std::move(own), false};
+}
+
+std::optional<std::int64_t> tensorflow_cardinality(const Plan& plan, const Dataset& dataset) {
+  const auto is_hint = [](const Stage& stage) {
+    const Shard* shard = std::get_if<Shard>(&stage);
+    return shard != nullptr && shard->by_hint;
+  };
+  if (repeats_forever(plan)) return Dataset::kInfinite;
+  if (!has_stage(plan, is_hint)) return dataset.cardinality();
+  CountAsTensorflow counted;
+  for (const Stage& stage : plan.stages) std::visit(counted, stage);
+  return counted.count == kInfinite ? std::optional(Dataset::kInfinite) : std::nullopt;
+}
+
+}  // namespace tfd::data

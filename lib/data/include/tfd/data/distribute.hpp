@@ -1,0 +1,71 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who reads what where workers share a dataset: plans rewritten, one for each worker. Thread rule: pure functions.
+// Source: tensorflow/python/distribute/input_lib.py, tensorflow/python/data/experimental/ops/distribute.py,
+// tensorflow/core/grappler/optimizers/data/auto_shard.cc, 2.21; docs of tf.data.experimental.AutoShardPolicy.
+//
+//   // Two workers of two replicas each: what the second one reads.
+//   const auto input = TFD_TRY(data::input_of(plan, spec, {.workers = 2, .worker = 1, .replicas = 2}));
+#include <cstdint>
+#include <vector>
+
+#include "tfd/base/compat.hpp"
+#include "tfd/base/names.hpp"
+#include "tfd/data/plan.hpp"
+
+namespace tfd::data {
+
+inline constexpr NameTable<AutoShardPolicy, 5> kAutoShardPolicies{{{{AutoShardPolicy::kAuto, "auto"},
+                                                                    {AutoShardPolicy::kFile, "file"},
+                                                                    {AutoShardPolicy::kData, "data"},
+                                                                    {AutoShardPolicy::kOff, "off"},
+                                                                    {AutoShardPolicy::kHint, "hint"}}}};
+/// What the last {"options": …} says that says it; else kAuto.
+AutoShardPolicy policy_of(const Plan& plan);
+
+/// How many rows each of workers * replicas sub-batches of a global batch has: as equal as can be, in the order in
+/// which this worker takes them, `replicas` a step. All workers together take `global` rows a step.
+std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global, std::int64_t workers, std::int64_t replicas,
+                                                 std::int64_t worker);
+
+/// Rows of a whole batch of the plan, whose elements are of `spec`; -1 where that isn't known: behind a map or an
+/// unbatch, or where fields or the parts of a zip differ. kInvalidArgument for elements with a scalar, which are no
+/// batches.
+Result<std::int64_t> compute_batch_size(const Plan& plan, const ElementSpec& spec);
+
+/// One worker of several that have as many replicas.
+struct Reader {
+  std::int64_t workers = 1, worker = 0;
+  std::int64_t replicas = 1;  // of each worker
+};
+
+/// What one of the workers reads of the plan, in TensorFlow's way: by kFile every workers-th file (a policy of files,
+/// or kAuto where there are files), by kData every workers-th element. Shards are errors where there is something for
+/// this worker, but not for each; not with `may_be_empty`. kInvalidArgument: no such worker. kNotFound: kFile, and a
+/// source that isn't of files.
+Result<Plan> auto_shard(Plan plan, const Reader& reader, AutoShardPolicy policy, bool may_be_empty = false);
+
+/// What a worker reads, and how its replicas take it.
+struct WorkerInput {
+  Plan plan;
+  /// Each element is a batch of all replicas of all workers, of which every one has its share (split_rows()). Else
+  /// elements are those of this worker's replicas, in turns.
+  bool shares_rows = false;
+};
+
+/// As experimental_distribute_dataset. By default nothing is seen twice and nothing lost: workers share the rows of
+/// every batch, or, where the policy says so, they have files of their own or their hinted shard, or each of them sees
+/// everything, and then their batches are such that together they make as large a step. Under kTensorflow its exact
+/// splits, and what is lost by them. `spec`: of the plan's elements. Errors of auto_shard() and compute_batch_size().
+Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Reader& reader,
+                             Compat compat = Compat::kNone);
+
+/// The plan where each shard by hint is this one.
+Plan with_hint(Plan plan, const Shard& shard);
+
+/// How many elements TensorFlow says there are of what `dataset` is made of: with a shard by hint before it is one, it
+/// counts -1 shards, and may so find data that never end.
+std::optional<std::int64_t> tensorflow_cardinality(const Plan& plan, const Dataset& dataset);
+
+}  // namespace tfd::data
