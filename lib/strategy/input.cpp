@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/input.hpp"
 
+#include <algorithm>
+
 #include "tfd/data/rows.hpp"
 #include "tfd/strategy/replica_context.hpp"
 
@@ -14,6 +16,17 @@ data::ElementSpec spec_of_share(data::ElementSpec spec) {
   for (data::FieldSpec& field : spec)
     if (!field.shape.empty()) field.shape[0] = -1;
   return spec;
+}
+
+bool is_static(const data::ElementSpec& spec) {
+  return std::ranges::all_of(
+      spec, [](const data::FieldSpec& field) { return std::ranges::find(field.shape, -1) == field.shape.end(); });
+}
+
+/// TensorFlow makes no step where a replica lacks data if it doesn't expect one. Source: _enable_get_next_as_optional
+/// in input_lib.py.
+bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality, bool all_static) {
+  return compat == Compat::kTensorflow && (cardinality == data::Dataset::kInfinite || all_static);
 }
 
 }  // namespace
@@ -31,16 +44,18 @@ data::Element DistributedElement::on(std::size_t replica) const {
 }
 
 DistributedIterator::DistributedIterator(std::vector<std::unique_ptr<data::Iterator>> iterators, data::ElementSpec spec,
-                                         int replicas, bool shares_rows)
-    : iterators_(std::move(iterators)), spec_(std::move(spec)), replicas_(replicas), shares_rows_(shares_rows) {}
+                                         const DistributedSteps& steps)
+    : iterators_(std::move(iterators)), spec_(std::move(spec)), steps_(steps) {}
 
 Result<std::optional<DistributedElement>> DistributedIterator::next() {
   if (current_replica() != nullptr)
     return fail(Code::kInvalidArgument,
                 "next: it gives elements of all replicas, and this is replica {}: pass them to run",
                 current_replica()->replica_id_in_sync_group());
-  auto elements = TFD_TRY(shares_rows_ ? share() : take_each());
-  if (elements.empty()) return std::nullopt;
+  if (has_ended_) return std::nullopt;
+  auto elements = TFD_TRY(steps_.shares_rows ? share() : take_each());
+  has_ended_ = elements.empty();
+  if (has_ended_) return std::nullopt;
   TFD_TRY(fill_up(elements));
   DistributedElement out{spec_, {}};
   for (std::size_t field = 0; field < spec_.size(); ++field) {
@@ -55,27 +70,31 @@ Result<std::optional<DistributedElement>> DistributedIterator::next() {
 Result<std::vector<data::Element>> DistributedIterator::share() {
   auto element = TFD_TRY(iterators_.front()->next());
   if (!element) return std::vector<data::Element>{};
-  if (replicas_ == 1) return std::vector<data::Element>{std::move(*element)};
-  return data::split_rows(*element, replicas_);
+  if (steps_.replicas == 1) return std::vector<data::Element>{std::move(*element)};
+  return data::split_rows(*element, steps_.replicas);
 }
 
 /// Empty at the end. A replica whose data have ended, where those of others haven't, has an element without fields.
 Result<std::vector<data::Element>> DistributedIterator::take_each() {
+  const auto replicas = static_cast<std::size_t>(steps_.replicas);
+  const std::size_t each = replicas / iterators_.size();
   std::vector<data::Element> out;
-  bool is_end = true;
-  for (int replica = 0; replica < replicas_; ++replica) {
-    const std::size_t of = iterators_.size() == 1 ? 0 : static_cast<std::size_t>(replica);
-    auto element = TFD_TRY(iterators_[of]->next());
-    is_end = is_end && !element;
-    out.push_back(element ? std::move(*element) : data::Element{});
+  std::size_t ended = 0;
+  for (std::size_t replica = 0; replica < replicas; ++replica) {
+    auto element = iterators_[replica / each]->next();
+    if (!element && iterators_.size() > 1)
+      return fail(std::move(element.error()).within(fmt::format("input pipeline {}", replica / each)));
+    if (!element) return fail(std::move(element.error()));
+    ended += *element ? 0 : 1;
+    out.push_back(*element ? *std::move(*element) : data::Element{});
   }
-  if (is_end) out.clear();
+  if (ended == replicas || (ended > 0 && steps_.ends_with_first)) out.clear();
   return out;
 }
 
 /// Replicas without data get no rows of the same kind.
 Result<void> DistributedIterator::fill_up(std::vector<data::Element>& elements) const {
-  elements.resize(static_cast<std::size_t>(replicas_));
+  elements.resize(static_cast<std::size_t>(steps_.replicas));
   const data::Element* like = nullptr;
   for (const data::Element& element : elements)
     if (like == nullptr && !element.empty()) like = &element;
@@ -87,7 +106,7 @@ Result<void> DistributedIterator::fill_up(std::vector<data::Element>& elements) 
         return fail(Code::kInvalidArgument,
                     "the data end with elements for some of {} replicas: replica {} has none, and of a scalar there is "
                     "no empty one: batch the dataset",
-                    replicas_, replica);
+                    steps_.replicas, replica);
       tensor::Shape shape = field.shape();
       shape[0] = 0;
       none.push_back(Tensor::zeros(field.dtype(), std::move(shape)));
@@ -97,23 +116,45 @@ Result<void> DistributedIterator::fill_up(std::vector<data::Element>& elements) 
   return {};
 }
 
-DistributedDataset::DistributedDataset(std::vector<DatasetPtr> datasets, int replicas, bool shares_rows)
-    : datasets_(std::move(datasets)), replicas_(replicas), shares_rows_(shares_rows), spec_(datasets_.front()->spec()) {
-  if (shares_rows_ && replicas_ > 1) spec_ = spec_of_share(std::move(spec_));
+DistributedDataset::DistributedDataset(std::vector<DatasetPtr> datasets, const DistributedSteps& steps)
+    : datasets_(std::move(datasets)), steps_(steps), spec_(datasets_.front()->spec()) {
+  if (steps_.shares_rows && steps_.replicas > 1) spec_ = spec_of_share(std::move(spec_));
+}
+
+Result<DistributedDataset> DistributedDataset::of_plan(const data::Plan& plan, const Make& make,
+                                                       const Distribution& distribution) {
+  if (distribution.replicas % distribution.workers != 0)
+    return fail(Code::kInvalidArgument, "{} replicas can't be divided by {} workers: each has the same number of them",
+                distribution.replicas, distribution.workers);
+  const DatasetPtr whole = TFD_TRY(make(data::with_hint(plan, {})));
+  DistributedSteps steps{.replicas = distribution.replicas};
+  std::vector<DatasetPtr> datasets;
+  for (data::Reader reader{distribution.workers, 0, distribution.replicas / distribution.workers};
+       reader.worker < reader.workers; ++reader.worker) {
+    auto input = TFD_TRY(data::input_of(plan, whole->spec(), reader, distribution.compat));
+    steps.shares_rows = input.shares_rows;
+    datasets.push_back(TFD_TRY(make(input.plan), fmt::format("input pipeline {}", reader.worker)));
+    if (steps.shares_rows) break;  // all of them read the same
+  }
+  steps.ends_with_first = loses_partial_steps(distribution.compat, data::tensorflow_cardinality(plan, *whole),
+                                              is_static(whole->spec()) && !distribution.between_graph);
+  return DistributedDataset(std::move(datasets), steps);
 }
 
 DistributedDataset DistributedDataset::of_batches(DatasetPtr dataset, int replicas) {
-  return {{std::move(dataset)}, replicas, true};
+  return {{std::move(dataset)}, {.replicas = replicas, .shares_rows = true}};
 }
 
-DistributedDataset DistributedDataset::of_elements(std::vector<DatasetPtr> datasets, int replicas) {
-  return {std::move(datasets), replicas, false};
+DistributedDataset DistributedDataset::of_elements(std::vector<DatasetPtr> datasets, int replicas, Compat compat) {
+  const data::Dataset& first = *datasets.front();
+  const bool ends = loses_partial_steps(compat, first.cardinality(), is_static(first.spec()));
+  return {std::move(datasets), {.replicas = replicas, .ends_with_first = ends}};
 }
 
 Result<DistributedIterator> DistributedDataset::iterate(const data::Order& order) const {
   std::vector<std::unique_ptr<data::Iterator>> iterators;
   for (const DatasetPtr& dataset : datasets_) iterators.push_back(TFD_TRY(dataset->iterate(order)));
-  return DistributedIterator(std::move(iterators), spec_, replicas_, shares_rows_);
+  return DistributedIterator(std::move(iterators), spec_, steps_);
 }
 
 }  // namespace tfd::strategy

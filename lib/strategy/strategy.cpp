@@ -264,8 +264,10 @@ Result<DistributedValue> Strategy::experimental_distribute_values_from_function(
 
 Result<DistributedDataset> Strategy::experimental_distribute_dataset(const data::Plan& plan,
                                                                      data::DatasetContext context) const {
+  TFD_TRY(check_outside("experimental_distribute_dataset"));
   context.ahead = static_cast<std::int64_t>(replicas_);
-  return experimental_distribute_dataset(TFD_TRY(data::instantiate(plan, context)));
+  const auto make = [&](const data::Plan& one) { return data::instantiate(one, context); };
+  return DistributedDataset::of_plan(plan, make, {.replicas = num_replicas_in_sync(), .compat = options_.compat});
 }
 
 Result<DistributedDataset> Strategy::experimental_distribute_dataset(DatasetPtr dataset) const {
@@ -288,7 +290,7 @@ Result<DistributedDataset> Strategy::distribute_datasets_from_function(const Dat
       return fail(Code::kInvalidArgument, "the datasets of input pipelines 0 and {} have other fields",
                   context.input_pipeline_id);
   }
-  return DistributedDataset::of_elements(std::move(datasets), num_replicas_in_sync());
+  return DistributedDataset::of_elements(std::move(datasets), num_replicas_in_sync(), options_.compat);
 }
 
 Result<void> Strategy::update(DistributedVariable& variable,

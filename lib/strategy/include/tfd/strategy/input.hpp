@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "tfd/data/dataset.hpp"
+#include "tfd/data/distribute.hpp"
 #include "tfd/strategy/values.hpp"
 
 namespace tfd::strategy {
@@ -44,14 +44,30 @@ struct DistributedElement {
   data::Element on(std::size_t replica) const;
 };
 
+/// Who shares a dataset.
+struct Distribution {
+  int workers = 1;
+  int replicas = 1;  // of all workers, each of which has as many
+  Compat compat = Compat::kNone;
+  /// Workers are processes that agree on each step, as with MultiWorkerMirroredStrategy: under kTensorflow a step is
+  /// made then while any of them has data, whatever the shapes.
+  bool between_graph = false;
+};
+
+/// How the datasets of replicas make steps.
+struct DistributedSteps {
+  int replicas = 1;
+  bool shares_rows = false;      // of one element; else each replica has one of its own
+  bool ends_with_first = false;  // no step where any replica lacks data; else none where all of them do
+};
+
 class DistributedIterator {
  public:
-  DistributedIterator(std::vector<std::unique_ptr<data::Iterator>> iterators, data::ElementSpec spec, int replicas,
-                      bool shares_rows);
+  DistributedIterator(std::vector<std::unique_ptr<data::Iterator>> iterators, data::ElementSpec spec,
+                      const DistributedSteps& steps);
   /// nullopt at the end of the data, and ever after. Errors of the datasets; kInvalidArgument: in a replica; an element
-  /// without rows,
-  /// or with several numbers of rows, that several replicas are to share; data that end within a step where elements
-  /// are scalars, so that there is no empty one.
+  /// without rows, or with several numbers of rows, that several replicas are to share; data that end within a step
+  /// where elements are scalars, so that there is no empty one.
   Result<std::optional<DistributedElement>> next();
 
  private:
@@ -59,18 +75,26 @@ class DistributedIterator {
   Result<std::vector<data::Element>> take_each();
   Result<void> fill_up(std::vector<data::Element>& elements) const;
 
-  std::vector<std::unique_ptr<data::Iterator>> iterators_;  // one for all replicas, or one for each
+  std::vector<std::unique_ptr<data::Iterator>> iterators_;  // each for as many replicas
   data::ElementSpec spec_;
-  int replicas_;
-  bool shares_rows_;  // of one element; else each replica has one of its own
+  DistributedSteps steps_;
+  bool has_ended_ = false;
 };
 
 class DistributedDataset {
  public:
+  /// Instantiates a plan.
+  using Make = std::function<Result<DatasetPtr>(const data::Plan&)>;
+
+  /// As experimental_distribute_dataset, for the replicas of all workers: those of the first worker come first. Each
+  /// worker reads its data::input_of(). kInvalidArgument: workers that would have different numbers of replicas; errors
+  /// of data::input_of() and `make`.
+  static Result<DistributedDataset> of_plan(const data::Plan& plan, const Make& make, const Distribution& distribution);
   /// Batches that `replicas` share: as equal as can be, those with more rows first, nothing lost.
   static DistributedDataset of_batches(DatasetPtr dataset, int replicas);
-  /// Elements that are one replica's each: of one dataset in turn, or of one dataset for each replica.
-  static DistributedDataset of_elements(std::vector<DatasetPtr> datasets, int replicas);
+  /// Elements that are one replica's each: of one dataset in turn, or of one dataset for each replica. Under
+  /// kTensorflow elements of static shapes are lost where not every replica has one.
+  static DistributedDataset of_elements(std::vector<DatasetPtr> datasets, int replicas, Compat compat = Compat::kNone);
 
   /// Of one replica's elements.
   const data::ElementSpec& element_spec() const { return spec_; }
@@ -78,10 +102,9 @@ class DistributedDataset {
   Result<DistributedIterator> iterate(const data::Order& order = {}) const;
 
  private:
-  DistributedDataset(std::vector<DatasetPtr> datasets, int replicas, bool shares_rows);
+  DistributedDataset(std::vector<DatasetPtr> datasets, const DistributedSteps& steps);
   std::vector<DatasetPtr> datasets_;
-  int replicas_;
-  bool shares_rows_;
+  DistributedSteps steps_;
   data::ElementSpec spec_;
 };
 

@@ -56,6 +56,7 @@ struct StrategyOptions {
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   /// What the devices were found by, where that is a cluster.
   std::optional<cluster::ClusterConfig> cluster_resolver = {};
+  Compat compat = Compat::kNone;  // of how datasets are distributed
   // Of programs.
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   Environment command_environment = {};
