@@ -88,5 +88,6 @@ Sets variable_sets();
 Sets ps_v1_sets();
 Sets tpu_sets();
 Sets strategy_sets();
+Sets input_sets();
 
 }  // namespace tfd::vectors

@@ -128,113 +128,6 @@ void run_local_results(const Json& input, const Json& expected, Report& report) 
   report.compare(expected, actual, "case");
 }
 
-void run_input_context(const Json& input, const Json& expected, Report& report) {
-  check_keys(input, {"context", "global_batch_size"});
-  const Json& stated = input.at("context");
-  check_keys(stated, {"num_input_pipelines", "input_pipeline_id", "num_replicas_in_sync"});
-  strategy::InputContext context;
-  context.num_input_pipelines = stated.value("num_input_pipelines", context.num_input_pipelines);
-  context.input_pipeline_id = stated.value("input_pipeline_id", context.input_pipeline_id);
-  context.num_replicas_in_sync = stated.value("num_replicas_in_sync", context.num_replicas_in_sync);
-  // How Python shows it, which is no text of tfd's.
-  const std::string shown = fmt::format("tf.distribute.InputContext(input pipeline id {}, total: {})",
-                                        context.input_pipeline_id, context.num_input_pipelines);
-  const auto size = context.get_per_replica_batch_size(input.at("global_batch_size"));
-  report.compare(expected, Json{{"per_replica", to_json(size)}, {"str", shown}}, "case");
-}
-
-/// nullopt: of something that tfd's pipelines don't have.
-std::optional<data::Plan> read_pipeline(const Json& stated) {
-  check_keys(stated, {"source", "ops", "policy"});
-  const Json& source = stated.at("source");
-  if (!source.contains("range") && !source.contains("slices")) return std::nullopt;
-  Json plan = Json::array();
-  if (source.contains("range"))
-    plan.push_back({{"range", source.at("range")}});
-  else
-    plan.push_back({{"tensor_slices", {{"fields", {{"rows", source.at("slices")}}}}}});
-  for (const Json& op : stated.at("ops")) {
-    const std::string name = op.at(0);
-    if (name == "batch")
-      plan.push_back({{"batch", {{"size", op.at(1)}, {"drop_remainder", op.size() > 2 && op.at(2).get<bool>()}}}});
-    else if (name == "repeat")
-      plan.push_back({{"repeat", op.size() > 1 ? Json{{"count", op.at(1)}} : Json::object()}});
-    else
-      return std::nullopt;
-  }
-  const auto read = data::parse_plan(plan);
-  if (!read) throw std::runtime_error(read.error().message);
-  return *read;
-}
-
-/// Per replica, step by step; the error of the first step that has one.
-Json steps_of(const strategy::DistributedDataset& dataset, int most) {
-  Json steps = Json::array();
-  auto iterator = dataset.iterate().value();
-  for (int step = 0; step < most; ++step) {
-    const auto element = iterator.next();
-    if (!element) return error_record(element.error(), "distribute");
-    if (!*element) break;
-    Json replicas = Json::array();
-    for (const Tensor& one : (*element)->fields.front().components()) {
-      const auto value = tensor::tensor_to_json(one);
-      replicas.push_back(value.is_object() ? Json(value.at("data")) : Json(value));
-    }
-    steps.push_back(replicas);
-  }
-  return steps;
-}
-
-/// How many rows each replica has in TensorFlow: pieces of one size, as far as they go. tfd's are as equal as can be.
-bool are_equal_shares(const Json& steps) {
-  for (const Json& step : steps) {
-    std::size_t most = 0, least = step.empty() ? 0 : step[0].size();
-    for (const Json& share : step) {
-      most = std::max(most, share.size());
-      least = std::min(least, share.size());
-    }
-    if (most > least + 1) return false;
-    for (std::size_t i = 1; i < step.size(); ++i)
-      if (step[i].size() > step[i - 1].size()) return false;
-  }
-  return true;
-}
-
-void run_dataset_mirrored(const Json& input, const Json& expected, Report& report) {
-  check_keys(input, {"replicas", "pipeline", "max_steps"});
-  const auto plan = read_pipeline(input.at("pipeline"));
-  if (!plan) return report.not_implemented("a pipeline that tfd doesn't have");
-  if (!are_equal_shares(expected.value("steps", Json::array())))
-    return report.not_implemented("shares that aren't as equal as can be, as TensorFlow's are");
-  const auto on = mirrored(input.at("replicas"));
-  const auto dataset = on->experimental_distribute_dataset(*plan, {}).value();
-  Json steps = steps_of(dataset, input.value("max_steps", 1000));
-  report.compare(expected, steps.is_array() ? Json{{"steps", std::move(steps)}} : std::move(steps), "case");
-}
-
-void run_dataset_from_function(const Json& input, const Json& expected, Report& report) {
-  check_keys(input, {"replicas", "pipeline", "pipelines", "per_replica"});
-  std::vector<data::Plan> plans;
-  for (const Json& one : input.contains("pipelines") ? input.at("pipelines") : Json::array({input.at("pipeline")})) {
-    plans.push_back(read_pipeline(one).value());
-    const auto* batch = std::get_if<data::Batch>(&plans.back().stages.back());
-    if (batch != nullptr && batch->drop_remainder)
-      return report.not_implemented("data that are lost where shapes are static");
-  }
-  const auto on = mirrored(input.at("replicas"));
-  Json contexts = Json::array();
-  const auto make = [&](const strategy::InputContext& context) -> Result<strategy::DatasetPtr> {
-    contexts.push_back({{"num_input_pipelines", context.num_input_pipelines},
-                        {"input_pipeline_id", context.input_pipeline_id},
-                        {"num_replicas_in_sync", context.num_replicas_in_sync}});
-    return data::instantiate(plans[static_cast<std::size_t>(context.input_pipeline_id) % plans.size()], {});
-  };
-  const bool is_per_replica = expected.at("input_contexts").size() > 1;
-  const auto dataset = on->distribute_datasets_from_function(
-      make, is_per_replica ? strategy::InputReplicationMode::kPerReplica : strategy::InputReplicationMode::kPerWorker);
-  report.compare(expected, Json{{"steps", steps_of(dataset.value(), 1000)}, {"input_contexts", contexts}}, "case");
-}
-
 }  // namespace
 
 Sets strategy_sets() {
@@ -242,10 +135,7 @@ Sets strategy_sets() {
           {"gather", run_gather},
           {"gather_errors", run_gather},
           {"all_reduce", run_all_reduce},
-          {"local_results", run_local_results},
-          {"input_context", run_input_context},
-          {"dataset_mirrored", run_dataset_mirrored},
-          {"dataset_from_function", run_dataset_from_function}};
+          {"local_results", run_local_results}};
 }
 
 }  // namespace tfd::vectors
