@@ -11,11 +11,13 @@
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/data/write.hpp"
+#include "tfd/strategy/input.hpp"
 
 namespace {
 
 using namespace tfd;
 using data_tool::kAll;
+using data_tool::OpenSubject;
 using data_tool::Skipped;
 using data_tool::Subject;
 
@@ -28,6 +30,8 @@ struct Asked {
   std::string write;
   bool bench = false;
   Duration duration = std::chrono::seconds(10);
+  std::optional<std::int64_t> replicas, workers, worker;
+  std::string compat;
 };
 
 std::vector<cli::Option> options(Asked& a) {
@@ -44,7 +48,7 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "N",
        .help = "Only the first N elements",
        .target = &a.take,
-       .shown_default = "3; with --count, --write and --bench all",
+       .shown_default = "3, or steps; with --count, --write and --bench all",
        .least = 0},
       {.names = "--count", .help = "Print how many elements there are", .target = &a.count},
       {.names = "--write",
@@ -57,6 +61,31 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "DUR",
        .help = "With --bench: for how long at most",
        .target = &a.duration},
+      {.names = "--replicas",
+       .placeholder = "N",
+       .help = "Instead: who gets what, if the dataset is distributed over so many replicas of each worker",
+       .target = &a.replicas,
+       .shown_default = "1",
+       .least = 1,
+       .most = 1024},
+      {.names = "--workers",
+       .placeholder = "N",
+       .help = "Instead: who gets what, if the dataset is distributed over so many workers",
+       .target = &a.workers,
+       .shown_default = "1",
+       .least = 1,
+       .most = 4096},
+      {.names = "--worker",
+       .placeholder = "I",
+       .help = "With --workers: only what this one gets",
+       .target = &a.worker,
+       .shown_default = "all of them",
+       .least = 0},
+      {.names = "--compat",
+       .placeholder = "WHAT",
+       .help = "With --replicas and --workers: split the data exactly as TensorFlow 2.21 does",
+       .target = &a.compat,
+       .choices = {"tensorflow"}},
       {.names = "--set",
        .placeholder = "PATH=VALUE",
        .help = "Override a value of the program; may be repeated",
@@ -90,7 +119,7 @@ tl::unexpected<Error> never_ends(std::string_view what) {
   return fail(Code::kInvalidArgument, "the dataset never ends: {} needs --take", what);
 }
 
-Result<std::int64_t> count_elements(const Asked& a, const Subject& subject) {
+Result<std::int64_t> count_elements(const Asked& a, const OpenSubject& subject) {
   if (subject.is_endless && !a.take) return never_ends("--count");
   const auto known = subject.dataset->cardinality();
   if (known && *known != data::Dataset::kInfinite) return std::min(*known, a.take.value_or(kAll));
@@ -98,7 +127,7 @@ Result<std::int64_t> count_elements(const Asked& a, const Subject& subject) {
   return iterator->skip(a.take.value_or(kAll));
 }
 
-Result<std::int64_t> write_elements(const Asked& a, const Subject& subject) {
+Result<std::int64_t> write_elements(const Asked& a, const OpenSubject& subject) {
   if (subject.is_endless && !a.take) return never_ends("--write");
   const auto iterator = TFD_TRY(subject.dataset->iterate());
   const auto& spec = subject.dataset->spec();
@@ -107,7 +136,7 @@ Result<std::int64_t> write_elements(const Asked& a, const Subject& subject) {
                                    : data::write_tfrecord(a.write, spec, *iterator, most);
 }
 
-Result<std::vector<data::Element>> first_elements(const Asked& a, const Subject& subject) {
+Result<std::vector<data::Element>> first_elements(const Asked& a, const OpenSubject& subject) {
   std::vector<data::Element> elements;
   const auto iterator = TFD_TRY(subject.dataset->iterate());
   while (static_cast<std::int64_t>(elements.size()) < a.take.value_or(kShown)) {
@@ -118,7 +147,7 @@ Result<std::vector<data::Element>> first_elements(const Asked& a, const Subject&
   return elements;
 }
 
-Result<std::string> answer(const Asked& a, const Subject& subject, const Counter& counter) {
+Result<std::string> answer(const Asked& a, const OpenSubject& subject, const Counter& counter) {
   if (a.count) {
     const std::int64_t elements = TFD_TRY(count_elements(a, subject));
     return data_tool::describe_count(elements, counter.seen());
@@ -135,6 +164,42 @@ Result<std::string> answer(const Asked& a, const Subject& subject, const Counter
   return data_tool::describe(*subject.dataset, subject.is_endless, elements, counter.seen());
 }
 
+bool is_distributed(const Asked& a) { return a.replicas || a.workers || a.worker || !a.compat.empty(); }
+
+/// A line for each replica and step.
+Result<void> show_shares(const Asked& a, const Subject& subject, cli::Io& io) {
+  const int workers = static_cast<int>(a.workers.value_or(1)), each = static_cast<int>(a.replicas.value_or(1));
+  const strategy::Distribution over{.workers = workers,
+                                    .replicas = workers * each,
+                                    .compat = a.compat.empty() ? Compat::kNone : Compat::kTensorflow,
+                                    .between_graph = workers > 1};
+  const auto shares = TFD_TRY(strategy::DistributedDataset::of_plan(subject.plan, subject.make, over));
+  const data::ShuffleSeeds seeds{data::draw_seed(), data::draw_seed()};  // the same order for all workers
+  auto iterator = TFD_TRY(shares.iterate({.seeds = seeds}));
+  for (std::int64_t step = 0; step < a.take.value_or(kShown); ++step) {
+    const auto element = TFD_TRY(iterator.next());
+    if (!element) break;
+    std::string lines;
+    for (int replica = 0; replica < over.replicas; ++replica)
+      if (!a.worker || *a.worker == replica / each)
+        lines += data_tool::describe_share({step, replica / each, replica}, element->spec,
+                                           element->on(static_cast<std::size_t>(replica)));
+    TFD_TRY(io.out.write(lines));
+  }
+  return {};
+}
+
+Result<void> check_distribution(const Asked& a) {
+  if (!is_distributed(a)) return {};
+  if (a.count || !a.write.empty() || a.bench)
+    return fail(Code::kUsage,
+                "--replicas and --workers show who gets what: --count, --write and --bench don't go with them");
+  if (a.worker.value_or(0) >= a.workers.value_or(1))
+    return fail(Code::kUsage, "--worker {}: there are {} (--workers), the first of which is 0", *a.worker,
+                counted(static_cast<std::uint64_t>(a.workers.value_or(1)), "worker"));
+  return {};
+}
+
 Result<void> check(const Asked& a) {
   if (int{a.count} + int{!a.write.empty()} + int{a.bench} > 1)
     return fail(Code::kUsage, "--count, --write and --bench don't go together");
@@ -147,10 +212,14 @@ Result<void> check(const Asked& a) {
 
 Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   TFD_TRY(check(a));
+  TFD_TRY(check_distribution(a));
   Counter counter;
-  const Subject subject = TFD_TRY(data_tool::open_subject(
+  const Subject subject = TFD_TRY(data_tool::find_subject(
       a.request, [&](const Error& error) { counter.add(error); }, io));
-  TFD_TRY(io.out.write(TFD_TRY(answer(a, subject, counter))));
+  if (is_distributed(a))
+    TFD_TRY(show_shares(a, subject, io));
+  else
+    TFD_TRY(io.out.write(TFD_TRY(answer(a, TFD_TRY(data_tool::open(subject)), counter))));
   if (const Skipped skipped = counter.seen(); skipped.count > 0)
     io.log.warning("{} left out; the first: {}", counted(static_cast<std::uint64_t>(skipped.count), "error"),
                    skipped.first);
@@ -170,6 +239,8 @@ int main(int argc, char** argv) {
        .examples = {{"tfd-data pipeline.json", "the element spec, how many there are, the first elements"},
                     {"tfd-data program.json train --count", "reads it to its end: {\"elements\": 1000}"},
                     {"tfd-data program.json train --bench --duration 5s", "how many elements a second"},
+                    {"tfd-data pipeline.json --replicas 3 --workers 2 --worker 0",
+                     "what each replica gets, step by step"},
                     {"tfd-data pipeline.json --write rows.tfrecord.gz", "a tf.Example for each element"}},
        .group = "training",
        .run = [&](cli::Io& io) { return run(asked, io); }},

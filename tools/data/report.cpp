@@ -43,6 +43,17 @@ void append_value(const tensor::Tensor& value, const data::FieldSpec& field, std
   tensor::append_json(value, out);
 }
 
+void append_element(const data::Element& element, const data::ElementSpec& spec, std::string& out) {
+  out += '{';
+  for (std::size_t field = 0; field < spec.size(); ++field) {
+    if (field > 0) out += ", ";
+    append_json_string(spec[field].name, out);
+    out += ": ";
+    append_value(element[field], spec[field], out);
+  }
+  out += '}';
+}
+
 std::string describe_spec(const data::ElementSpec& spec) {
   JsonLine fields;
   for (const data::FieldSpec& field : spec) {
@@ -75,16 +86,18 @@ std::string describe(const data::Dataset& dataset, bool is_endless, const std::v
   if (skipped.count > 0) out += fmt::format(" \"skipped\": {},\n", skipped.count);
   out += " \"elements\": [";
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    out += i == 0 ? "\n  {" : ",\n  {";
-    for (std::size_t field = 0; field < spec.size(); ++field) {
-      if (field > 0) out += ", ";
-      append_json_string(spec[field].name, out);
-      out += ": ";
-      append_value(elements[i][field], spec[field], out);
-    }
-    out += "}";
+    out += i == 0 ? "\n  " : ",\n  ";
+    append_element(elements[i], spec, out);
   }
   return out + "]}\n";
+}
+
+std::string describe_share(const Taker& taker, const data::ElementSpec& spec, const data::Element& element) {
+  std::string text;
+  append_element(element, spec, text);
+  JsonLine line;
+  line.add("step", taker.step).add("worker", taker.worker).add("replica", taker.replica).add_raw("element", text);
+  return std::move(line).text();
 }
 
 std::string describe_count(std::int64_t elements, const Skipped& skipped) {

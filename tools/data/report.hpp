@@ -25,6 +25,15 @@ struct Skipped {
 std::string describe(const data::Dataset& dataset, bool is_endless, const std::vector<data::Element>& elements,
                      const Skipped& skipped);
 
+/// Who gets an element.
+struct Taker {
+  std::int64_t step = 0;
+  int worker = 0;
+  int replica = 0;  // of all workers'
+};
+/// {"step": 0, "worker": 0, "replica": 1, "element": {…}}
+std::string describe_share(const Taker& taker, const data::ElementSpec& spec, const data::Element& element);
+
 /// {"elements": 1000}
 std::string describe_count(std::int64_t elements, const Skipped& skipped);
 

@@ -28,10 +28,13 @@ Result<Subject> open_pipeline(const Request& request, const ordered_json& json, 
     return fail(Code::kUsage, "--set is for programs, and {} is a pipeline", printable(request.file));
   if (request.file != "-") context.directory = std::filesystem::path(request.file).parent_path().string();
   if (!request.data_root.empty()) context.directory = request.data_root;
-  const data::Plan plan = TFD_TRY(data::parse_plan(json), printable(request.file));
-  auto dataset = TFD_TRY(data::instantiate(plan, context), printable(request.file));
-  const bool is_endless = never_ends(plan, *dataset);
-  return Subject{std::move(dataset), is_endless};
+  data::Plan plan = TFD_TRY(data::parse_plan(json), printable(request.file));
+  Subject subject{std::move(plan), {}};
+  subject.make = [file = printable(request.file),
+                  context = std::move(context)](const data::Plan& one) -> Result<std::shared_ptr<const data::Dataset>> {
+    return TFD_TRY(data::instantiate(one, context), file);
+  };
+  return subject;
 }
 
 /// The one that is named, or the only one.
@@ -48,32 +51,44 @@ Result<std::string> choose_dataset(const program::Program& program, const Reques
               did_you_mean(request.dataset, names), printable(join_words(names)));
 }
 
-Result<Subject> open_of_program(const Request& request, const data::DatasetContext& context, const cli::Io& io) {
+Result<Subject> find_in_program(const Request& request, const data::DatasetContext& context, const cli::Io& io) {
   if (request.file == "-") return fail(Code::kUsage, "a program is a file: its modules are beside it");
   program::ProgramOptions options;
   options.overrides = request.overrides;
   options.data_root = request.data_root;
   options.has_data_root = !request.data_root.empty();
-  const program::Program program = TFD_TRY(program::load_program(request.file, options));
+  program::Program program = TFD_TRY(program::load_program(request.file, options));
   const std::string name = TFD_TRY(choose_dataset(program, request));
   runtime::DataOptions with{.data_root = request.data_root,
                             .make_engine = [env = io.env] { return make_engine(env); },
                             .command_environment = io.env,
                             .skipped = context.skipped};
-  auto dataset = TFD_TRY(runtime::open_dataset(program, name, with), printable(request.file));
-  return Subject{std::move(dataset), program.endless_datasets.contains(name)};
+  Subject subject{program.datasets.at(name), {}};
+  subject.make = [file = printable(request.file), program = std::move(program), name,
+                  with](const data::Plan& one) -> Result<std::shared_ptr<const data::Dataset>> {
+    program::Program with_plan = program;
+    with_plan.datasets.at(name) = one;
+    return TFD_TRY(runtime::open_dataset(with_plan, name, with), file);
+  };
+  return subject;
 }
 
 }  // namespace
 
-Result<Subject> open_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io) {
+Result<Subject> find_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io) {
   const std::string text = TFD_TRY(load_file(request.file == "-" ? "/dev/stdin" : request.file));
   const auto json = ordered_json::parse(text, nullptr, false);
   if (json.is_discarded()) return fail(Code::kInvalidArgument, "{} is not JSON", printable(request.file));
   data::DatasetContext context;
   context.skipped = std::move(skipped);
   if (json.is_array()) return open_pipeline(request, json, std::move(context));
-  return open_of_program(request, context, io);
+  return find_in_program(request, context, io);
+}
+
+Result<OpenSubject> open(const Subject& subject) {
+  auto dataset = TFD_TRY(subject.make(subject.plan));
+  const bool is_endless = never_ends(subject.plan, *dataset);
+  return OpenSubject{std::move(dataset), is_endless};
 }
 
 }  // namespace tfd::data_tool

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tfd/cli/tool.hpp"
-#include "tfd/data/dataset.hpp"
+#include "tfd/data/plan.hpp"
 
 namespace tfd::data_tool {
 
@@ -20,12 +20,21 @@ struct Request {
 };
 
 struct Subject {
+  data::Plan plan;
+  /// As a worker makes it; of another plan over the same sources and functions, too.
+  std::function<Result<std::shared_ptr<const data::Dataset>>(const data::Plan&)> make;
+};
+
+/// What a worker has of it that sees all of the data.
+struct OpenSubject {
   std::shared_ptr<const data::Dataset> dataset;
   bool is_endless = false;
 };
+/// Errors of making it.
+Result<OpenSubject> open(const Subject& subject);
 
 /// kNotFound, kInvalidArgument: "FILE: [1].batch.size: must be positive". `skipped`: what is called with each error
 /// that is passed over.
-Result<Subject> open_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io);
+Result<Subject> find_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io);
 
 }  // namespace tfd::data_tool
