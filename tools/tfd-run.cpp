@@ -50,6 +50,7 @@ struct Asked {
   bool untrained = false;
   bool explain = false;
   bool json = false;  // of --explain
+  std::string compat;
 };
 
 std::vector<std::string> names_of_strategies() {
@@ -141,6 +142,11 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.gather,
        .least = 0,
        .most = 32},
+      {.names = "--compat",
+       .placeholder = "WHAT",
+       .help = "With --function and --predict: split datasets exactly as TensorFlow 2.21 does",
+       .target = &a.compat,
+       .choices = {"tensorflow"}},
       {.names = "--explain",
        .help = "Say what a training here would do (devices, variables, what a step costs), without doing it",
        .target = &a.explain},
@@ -238,12 +244,13 @@ Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
 
 /// On the devices of this process.
 Result<strategy::TrainSummary> run_here(const program::Program& program, const strategy::Kind& kind,
-                                        const Devices& devices, const strategy::PsTrainingOptions& with,
+                                        const Devices& devices, Compat compat, const strategy::PsTrainingOptions& with,
                                         const strategy::RunRequest& request) {
   const auto strategy = TFD_TRY(strategy::Strategy::make({.kind = &kind,
                                                           .devices = devices.choice,
                                                           .tpu = devices.plan,
                                                           .make_engine = with.make_engine,
+                                                          .compat = compat,
                                                           .data_root = with.data_root,
                                                           .command_environment = with.command_environment}));
   return strategy::run_function(program, *strategy, request, with.train, with.on_begin);
@@ -268,9 +275,11 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   auto predictions = TFD_TRY(run::Predictions::make(a.output, with.train.write_event));
   if (!a.predict.empty())
     request.predict = [&](const std::vector<tensor::Tensor>& results) { return predictions.add(results); };
+  const Compat compat = a.compat.empty() ? Compat::kNone : Compat::kTensorflow;
   const auto summary =
-      strategy.is_local() ? TFD_TRY(run_here(program, local_kind(a, devices.choice.replicas()), devices, with, request))
-                          : TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
+      strategy.is_local()
+          ? TFD_TRY(run_here(program, local_kind(a, devices.choice.replicas()), devices, compat, with, request))
+          : TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
   progress.finish();
   if (!a.predict.empty() && summary.reason != "interrupted") {
     TFD_TRY(predictions.finish());
@@ -403,6 +412,7 @@ Result<void> check_options(const Asked& a) {
   if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
   if (a.reduce.empty() && !a.axis.empty()) return fail(Code::kUsage, "--axis is for --reduce");
   if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
+  if (a.function.empty() && !a.compat.empty()) return fail(Code::kUsage, "--compat is for --function and --predict");
   if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function and --predict");
   if (a.predict.empty() && !a.output.empty()) return fail(Code::kUsage, "--output is for --predict");
   if (!a.predict.empty() && (!a.reduce.empty() || a.gather))

@@ -128,6 +128,13 @@ Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Re
   return WorkerInput{std::move(own), false};
 }
 
+Result<Plan> part_of(Plan plan, const Shard& part) {
+  const AutoShardPolicy policy = policy_of(plan);
+  const bool is_by_elements = policy == AutoShardPolicy::kAuto || policy == AutoShardPolicy::kData;
+  if (is_by_elements) return part.count == 1 ? plan : shard(std::move(plan), part);
+  return auto_shard(std::move(plan), {.workers = part.count, .worker = part.index}, policy, true);
+}
+
 std::optional<std::int64_t> tensorflow_cardinality(const Plan& plan, const Dataset& dataset) {
   const auto is_hint = [](const Stage& stage) {
     const Shard* shard = std::get_if<Shard>(&stage);

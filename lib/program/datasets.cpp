@@ -4,6 +4,7 @@
 
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/data/distribute.hpp"
 #include "typed_paths.hpp"
 
 namespace tfd::program {
@@ -50,7 +51,8 @@ bool keeps_elements(const data::Stage& stage) {
   const auto* map = std::get_if<data::Map>(&stage);
   return std::holds_alternative<data::Repeat>(stage) || std::holds_alternative<data::Prefetch>(stage) ||
          std::holds_alternative<data::Shuffle>(stage) || std::holds_alternative<data::Cache>(stage) ||
-         std::holds_alternative<data::Enumerate>(stage) || (map != nullptr && !map->skip_errors);
+         std::holds_alternative<data::Enumerate>(stage) || std::holds_alternative<data::WithOptions>(stage) ||
+         (map != nullptr && !map->skip_errors);
 }
 
 std::optional<std::int64_t> batch_size_of(const data::Stage& stage) {
@@ -62,6 +64,7 @@ std::optional<std::int64_t> batch_size_of(const data::Stage& stage) {
 /// Whether behind the stage a first dimension is no longer that of the batch before it, or not of it alone.
 bool mixes_batches(const data::Stage& stage) {
   return std::holds_alternative<data::Unbatch>(stage) || std::holds_alternative<data::Window>(stage) ||
+         std::holds_alternative<data::Rebatch>(stage) || std::holds_alternative<data::LegacyRebatch>(stage) ||
          !data::inner_plans(stage).empty();
 }
 
@@ -86,7 +89,7 @@ Result<void> find_batch_sizes(const data::Plan& plan, const data::DatasetContext
 /// Puts the dataset into the program, once it has been made for its spec. Errors with the path within the pipeline.
 Result<DatasetFacts> add_dataset(const std::string& name, data::Plan plan, const data::DatasetContext& context,
                                  Program& program) {
-  const auto dataset = TFD_TRY(data::instantiate(plan, context));
+  const auto dataset = TFD_TRY(data::instantiate(TFD_TRY(data::part_of(plan, {})), context));
   DatasetFacts facts;
   facts.cardinality = dataset->cardinality();
   if (!facts.cardinality && data::repeats_forever(plan)) facts.cardinality = data::Dataset::kInfinite;
@@ -156,9 +159,14 @@ Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program
     for (const auto& [known, plan] : program.datasets) names.push_back(known);
     return fail(Code::kNotFound, "{}", unknown_text("dataset", name, names));
   }
+  return make_dataset(program, name, TFD_TRY(data::part_of(found->second, part), "datasets." + name), context);
+}
+
+Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
+                                                          const data::Plan& plan, const data::DatasetContext& context) {
   data::DatasetContext placed = context;
   if (placed.directory.empty()) placed.directory = data_directory(program);
-  auto dataset = data::instantiate(part.count == 1 ? found->second : data::shard(found->second, part), placed);
+  auto dataset = data::instantiate(plan, placed);
   if (!dataset) return fail(continue_path("datasets." + name, std::move(dataset).error()));
   return dataset;
 }

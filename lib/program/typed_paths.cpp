@@ -38,9 +38,11 @@ bool is_field(const PathField& field, std::span<const std::string> at) {
   return true;
 }
 
-// A text under the key "path" anywhere in a pipeline: of a source, of one of its fields, of a cache.
+// A text under the key "path" anywhere in a pipeline, or in a list there: of a source, of one of its fields, of a
+// cache.
 bool is_data_path(const std::vector<std::string>& at) {
-  return at.size() > 4 && at.front() == "datasets" && at.back() == "path";
+  const std::size_t keys = at.size();
+  return keys > 4 && at.front() == "datasets" && (at[keys - 1] == "path" || (keys > 5 && at[keys - 2] == "path"));
 }
 
 bool is_path(const std::vector<std::string>& at, const std::string& text, bool with_data) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "gradients.hpp"
 #include "tfd/variable/step_draw.hpp"
@@ -167,9 +168,23 @@ Result<Tensor> bind_source(const program::InputBinding& input, const CallContext
   return fail(Code::kInternal, "unknown input kind");
 }
 
+namespace {
+
+/// Rows that are data, where a mask says which of them are.
+double examples_of(const data::ElementSpec& spec, const data::Element& element) {
+  if (element.empty() || element[0].shape().empty()) return 1;
+  for (std::size_t i = 0; i < spec.size(); ++i) {
+    if (!spec[i].is_mask) continue;
+    const auto rows = element[i].as<float>();
+    return std::accumulate(rows.begin(), rows.end(), 0.0);
+  }
+  return static_cast<double>(element[0].shape()[0]);
+}
+
+}  // namespace
+
 void ElementTable::put(const std::string& iterator, const data::ElementSpec& spec, data::Element element) {
-  if (elements_.empty() && !element.empty() && !element[0].shape().empty())
-    examples_ = static_cast<double>(element[0].shape()[0]);
+  if (elements_.empty()) examples_ = examples_of(spec, element);
   elements_.insert_or_assign(iterator, std::pair(spec, std::move(element)));
 }
 

@@ -38,7 +38,8 @@ class ElementTable {
   bool has(const std::string& iterator) const { return elements_.contains(iterator); }
   /// kInvalidArgument: no such field, or none named where there are several.
   Result<tensor::Tensor> field(const std::string& iterator, const std::optional<std::string>& name) const;
-  /// Rows of the first field of the first element: what a mean is weighted by. 1 where there is none.
+  /// Rows of the first field of the first element, without those that only fill up a batch: what a mean is weighted by.
+  /// 1 where there is none.
   double examples() const { return examples_; }
   /// Of every field, which are examples then. kInvalidArgument: a scalar, or fields of different ones.
   Result<std::int64_t> row_count() const;

@@ -118,6 +118,9 @@ class Runner final : public ReplicaRunner {
   Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name) override {
     return program_->find_dataset(name, part_, replicas_);
   }
+  Result<std::shared_ptr<const data::Dataset>> make_dataset(const std::string& name, const data::Plan& plan) override {
+    return program_->make_dataset(name, plan, replicas_);
+  }
 
   Result<RunOutcome> run(const std::string& name, const ReplicaArguments& arguments, const VariableValues& variables,
                          bool in_rows) override {

@@ -104,16 +104,25 @@ Result<std::shared_ptr<const data::Dataset>> WorkerProgram::find_dataset(const s
                                                                          const data::Shard& part, int ahead) {
   const auto found = datasets_.find(name);
   if (found != datasets_.end() && part.count == 1) return found->second;
+  auto dataset = TFD_TRY(program::make_dataset(program_, name, context_of(name, ahead), part));
+  if (part.count == 1) datasets_.emplace(name, dataset);
+  return dataset;
+}
+
+Result<std::shared_ptr<const data::Dataset>> WorkerProgram::make_dataset(const std::string& name,
+                                                                         const data::Plan& plan, int ahead) {
+  return program::make_dataset(program_, name, plan, context_of(name, ahead));
+}
+
+data::DatasetContext WorkerProgram::context_of(const std::string& dataset, int ahead) {
   data::DatasetContext context;
   context.directory = directory_;
   context.sources = &sources_;
   context.ahead = ahead;
-  context.skipped = skipped_ ? skipped_ : report_skipped(log_, name);
+  context.skipped = skipped_ ? skipped_ : report_skipped(log_, dataset);
   context.find_function = [this](const std::string& function, const data::ElementSpec& input,
                                  const std::vector<std::string>& fields) { return make_map(function, input, fields); };
-  auto dataset = TFD_TRY(program::make_dataset(program_, name, context, part));
-  if (part.count == 1) datasets_.emplace(name, dataset);
-  return dataset;
+  return context;
 }
 
 Result<data::MapFunction> WorkerProgram::make_map(const std::string& name, const data::ElementSpec& input,

@@ -63,8 +63,11 @@ class WorkerProgram {
   /// data::DatasetContext's, the same in all calls.
   Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name, const data::Shard& part,
                                                             int ahead);
+  /// Of another plan over the dataset's sources and functions.
+  Result<std::shared_ptr<const data::Dataset>> make_dataset(const std::string& name, const data::Plan& plan, int ahead);
 
  private:
+  data::DatasetContext context_of(const std::string& dataset, int ahead);
   WorkerProgram(program::Program program, std::string directory)
       : program_(std::move(program)), directory_(std::move(directory)) {}
   Result<data::MapFunction> make_map(const std::string& name, const data::ElementSpec& input,

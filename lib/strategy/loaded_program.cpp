@@ -22,7 +22,7 @@ Result<void> LoadedProgram::make() {
   with.run_at_once = [this](std::size_t count, const auto& work) { strategy_.threads_->run(count, work); };
   copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, with.replicas));
   host_ = TFD_TRY(make_local_host(program_, options.make_engine, copies_));
-  replicas_ = TFD_TRY(ReplicaProgram::make(program_, *host_, copies_, with));
+  replicas_ = TFD_TRY(ReplicaProgram::make(program_, *host_, copies_, with, options.compat));
   for (const program::VariableDef& one : program_.variables) {
     const variable::ReplicationKind kind{one.synchronization, one.aggregation, one.trainable};
     variables_.emplace(one.name, std::make_unique<DistributedVariable>(strategy_, *host_, one.name, one.spec, kind,

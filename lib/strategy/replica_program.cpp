@@ -61,19 +61,20 @@ ProgramArguments all_from(const program::FunctionDef& function, const Distribute
 
 ReplicaProgram::ReplicaProgram(const program::Program& program, VariableHost& host,
                                const runtime::ReplicaCopies& copies, const runtime::ReplicaOptions& options,
-                               std::unique_ptr<runtime::ReplicaRunner> runner)
+                               Compat compat, std::unique_ptr<runtime::ReplicaRunner> runner)
     : program_(program),
       host_(host),
       copies_(copies),
       replicas_(options.replicas),
+      compat_(compat),
       order_(options.order),
       runner_(std::move(runner)) {}
 
 Result<std::unique_ptr<ReplicaProgram>> ReplicaProgram::make(const program::Program& program, VariableHost& host,
                                                              const runtime::ReplicaCopies& copies,
-                                                             const runtime::ReplicaOptions& options) {
+                                                             const runtime::ReplicaOptions& options, Compat compat) {
   auto runner = TFD_TRY(runtime::ReplicaRunner::make(program, options));
-  return std::unique_ptr<ReplicaProgram>(new ReplicaProgram(program, host, copies, options, std::move(runner)));
+  return std::unique_ptr<ReplicaProgram>(new ReplicaProgram(program, host, copies, options, compat, std::move(runner)));
 }
 
 Result<const program::FunctionDef*> ReplicaProgram::find_function(const std::string& name) const {
@@ -84,7 +85,11 @@ Result<const program::FunctionDef*> ReplicaProgram::find_function(const std::str
 }
 
 Result<DistributedDataset> ReplicaProgram::distribute(const std::string& dataset) {
-  return DistributedDataset::of_batches(TFD_TRY(runner_->find_dataset(dataset)), replicas_);
+  const auto plan = program_.datasets.find(dataset);
+  if (compat_ == Compat::kNone || plan == program_.datasets.end())
+    return DistributedDataset::of_batches(TFD_TRY(runner_->find_dataset(dataset)), replicas_);
+  const auto make = [&](const data::Plan& one) { return runner_->make_dataset(dataset, one); };
+  return DistributedDataset::of_plan(plan->second, make, {.replicas = replicas_, .compat = compat_});
 }
 
 Result<runtime::VariableValues> ReplicaProgram::read(const std::vector<std::string>& variables) {

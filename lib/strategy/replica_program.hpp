@@ -35,8 +35,10 @@ class ReplicaProgram {
   /// `program` and `host` are borrowed. Errors of ReplicaRunner::make().
   static Result<std::unique_ptr<ReplicaProgram>> make(const program::Program& program, VariableHost& host,
                                                       const runtime::ReplicaCopies& copies,
-                                                      const runtime::ReplicaOptions& options);
+                                                      const runtime::ReplicaOptions& options,
+                                                      Compat compat = Compat::kNone);
 
+  /// Under kTensorflow in its shares.
   Result<DistributedDataset> distribute(const std::string& dataset);
   /// As LoadedProgram::run(), but nothing is applied.
   Result<ProgramOutcome> run(const std::string& function, const ProgramArguments& arguments);
@@ -47,7 +49,7 @@ class ReplicaProgram {
 
  private:
   ReplicaProgram(const program::Program& program, VariableHost& host, const runtime::ReplicaCopies& copies,
-                 const runtime::ReplicaOptions& options, std::unique_ptr<runtime::ReplicaRunner> runner);
+                 const runtime::ReplicaOptions& options, Compat compat, std::unique_ptr<runtime::ReplicaRunner> runner);
   Result<const program::FunctionDef*> find_function(const std::string& name) const;
   Result<runtime::VariableValues> read(const std::vector<std::string>& variables);
   Result<runtime::ReplicaArguments> bind(const program::FunctionDef& function, const ProgramArguments& arguments);
@@ -57,6 +59,7 @@ class ReplicaProgram {
   VariableHost& host_;
   const runtime::ReplicaCopies& copies_;
   const int replicas_;
+  const Compat compat_;
   const data::Order order_;
   std::unique_ptr<runtime::ReplicaRunner> runner_;
   std::map<std::string, DistributedIterator> own_data_;  // of datasets that functions read themselves

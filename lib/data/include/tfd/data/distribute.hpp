@@ -61,6 +61,10 @@ struct WorkerInput {
 Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Reader& reader,
                              Compat compat = Compat::kNone);
 
+/// What one of several workers reads that make steps of their own, of whole elements: nothing is seen twice and nothing
+/// lost, unless the policy says that each of them sees everything. Errors of auto_shard().
+Result<Plan> part_of(Plan plan, const Shard& part);
+
 /// The plan where each shard by hint is this one.
 Plan with_hint(Plan plan, const Shard& shard);
 

@@ -323,6 +323,9 @@ Result<void> set_dataset(Program& program, const std::string& name, const std::s
 Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
                                                           const data::DatasetContext& context,
                                                           const data::Shard& part = {});
+/// Of another plan over the sources and functions of the dataset of that name.
+Result<std::shared_ptr<const data::Dataset>> make_dataset(const Program& program, const std::string& name,
+                                                          const data::Plan& plan, const data::DatasetContext& context);
 
 /// How a function of the program serves a dataset's map: {"arg": 0, "field": "image"} is the element's field of that
 /// name,

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tfd/data/dataset.hpp"
+#include "tfd/data/plan.hpp"
 #include "tfd/runtime/data_position.hpp"
 #include "tfd/runtime/replica_threads.hpp"
 #include "tfd/runtime/row_lookup.hpp"
@@ -110,6 +110,9 @@ class ReplicaRunner {
   virtual bool continue_data(const DataPosition& position) = 0;
   /// This process's part of a dataset of the program, as many elements of which are made ahead as there are replicas.
   virtual Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name) = 0;
+  /// Of another plan over the same sources and functions.
+  virtual Result<std::shared_ptr<const data::Dataset>> make_dataset(const std::string& name,
+                                                                    const data::Plan& plan) = 0;
   /// The function once per replica, each on its elements; where there are none at all, on every replica. `in_rows`: the
   /// function gives rows for rows, so that an element that is too large for a module is taken in pieces, and one that
   /// is too small is padded with its last row; results are those of the pieces, in the order of their rows, without
