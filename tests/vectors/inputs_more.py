@@ -141,7 +141,7 @@ def attempt(key, call, **more):
     return failure(error, **more)
 
 
-def steps_of(iterator, strategy, reorder=lambda values: values):
+def steps_of(iterator, strategy):
   steps = []
   for element in itertools.islice(iterator, MOST):
     fields = element if isinstance(element, tuple) else (element,)
@@ -157,14 +157,8 @@ def strategy_of(replicas):
 
 def mirrored(case):
   strategy = strategy_of(case["replicas"])
-  def steps():
-    try:
-      dataset = strategy.experimental_distribute_dataset(make(case["pipeline"]))
-    except Exception as error:
-      error.args = error.args or ("",)
-      raise
-    return steps_of(iter(dataset), strategy)
-  return attempt("steps", steps)
+  return attempt("steps", lambda: steps_of(
+      iter(strategy.experimental_distribute_dataset(make(case["pipeline"]))), strategy))
 
 
 def multi_host(case):
@@ -178,29 +172,6 @@ def multi_host(case):
                                                 num_replicas_in_sync=case["replicas"])
     return steps_of(iter(dataset), strategy)
   return attempt("steps", steps)
-
-
-def between_graph(case):
-  """Workers one after the other: each ends for itself, and has no data for as long as others have."""
-  each = case["replicas"] // case["workers"]
-  by_worker = []
-  for worker in range(case["workers"]):
-    strategy = strategy_of(each)
-    strategy.extended._in_multi_worker_mode = lambda: True
-    devices = [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(each)]
-    context = tf.distribute.InputContext(case["workers"], worker, case["replicas"])
-    def steps(strategy=strategy, devices=devices, context=context):
-      dataset = input_util.get_distributed_dataset(
-          make(case["pipeline"]), input_lib.InputWorkers([("/device:CPU:0", devices)]), strategy,
-          num_replicas_in_sync=case["replicas"], input_context=context)
-      return steps_of(iter(dataset), strategy)
-    answer = attempt("steps", steps, worker=worker)
-    if "error" in answer:
-      return answer
-    by_worker.append(answer["steps"])
-  field = [[], []] if any(op[0] == "zip" for op in case["pipeline"]["ops"]) else []
-  longest = max(len(steps) for steps in by_worker)
-  return {"steps": [[steps[i] if i < len(steps) else [field] * each for steps in by_worker] for i in range(longest)]}
 
 
 def from_function(case):
@@ -248,7 +219,6 @@ def draw_hosts():
 SETS = {
     "dataset_mirrored": (lambda: {"replicas": DRAW.randint(1, 4), "pipeline": draw_pipeline(True)}, mirrored, 120),
     "dataset_multi_host": (draw_hosts, multi_host, 120),
-    "dataset_between_graph": (draw_hosts, between_graph, 80),
     "dataset_from_function": (lambda: {"replicas": DRAW.randint(1, 3), "pipeline": draw_pipeline(True, 1)}, from_function, 30),
     "autoshard": (lambda: {"num_shards": DRAW.randint(1, 4), "pipeline": draw_pipeline(DRAW.random() < 0.5)}, autoshard, 80),
     "rebatch_kernels": (draw_kernel, kernel, 60),
