@@ -30,7 +30,7 @@ Result<Tensor> load_array(const StoredArray& array) {
   ByteReader reader = TFD_TRY(ByteReader::open(array.path));
   const tensor::ByteStream stream = stream_of(reader);
   Tensor loaded = TFD_TRY(array.format == StoredFormat::kIdx ? read_idx(stream) : tensor::read_npy(stream));
-  TFD_TRY(reader.check_unchanged());
+  TFD_TRY(reader.file()->check_unchanged());
   return loaded;
 }
 

@@ -2,63 +2,143 @@
 #include "byte_reader.hpp"
 
 #include <fcntl.h>
+#include <isa-l/igzip_lib.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-
-#include "tfd/base/text.hpp"
+#include <tuple>
+#include <vector>
 
 namespace tfd::data {
 namespace {
 
-constexpr unsigned kGzipBuffer = 256U << 10;
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // what gzread counts in an int
+constexpr std::size_t kPackedPiece = std::size_t{256} << 10;
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // what fits the counters of read() and of igzip
+constexpr std::array<unsigned char, 2> kGzipMagic{0x1f, 0x8b};
 
-}  // namespace
-
-Result<ByteReader> ByteReader::open(const std::string& path) {
-  ByteReader reader;
-  reader.path_ = path;
-  // Not to be caught waiting for a FIFO's writer.
-  reader.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (reader.fd_ < 0) return fail_errno(errno, "cannot open " + path);
-  reader.file_.reset(gzdopen(reader.fd_, "rb"));
-  if (!reader.file_) {
-    ::close(reader.fd_);
-    return fail(Code::kResourceExhausted, "cannot open {}: out of memory", path);
-  }
-  reader.stamp_ = TFD_TRY(load_stamp(reader.fd_, path));
-  gzbuffer(reader.file_.get(), kGzipBuffer);
-  return reader;
-}
-
-Result<std::size_t> ByteReader::read(std::span<char> out, std::string_view unit, std::int64_t units) {
+// As far as there are bytes; fewer only at the end.
+Result<std::size_t> read_fully(const OpenFile& file, std::span<char> out) {
   std::size_t done = 0;
   while (done < out.size()) {
-    const auto wanted = static_cast<unsigned>(std::min(out.size() - done, kMostAtOnce));
-    const int got = gzread(file_.get(), out.data() + done, wanted);
-    if (got > 0) {
+    const ssize_t got = ::read(file.fd(), out.data() + done, std::min(out.size() - done, kMostAtOnce));
+    if (got == 0) break;
+    if (got > 0)
       done += static_cast<std::size_t>(got);
-      continue;
-    }
-    int code = Z_OK;
-    const int saved_errno = errno;
-    const std::string why = gzerror(file_.get(), &code);
-    if (code == Z_ERRNO) return fail_errno(saved_errno, "cannot read " + path_);
-    if (code != Z_OK && code != Z_STREAM_END) TFD_TRY(check_unchanged());
-    if (code == Z_BUF_ERROR) return fail(Code::kDataLoss, "{} is cut off after {} {}", path_, unit, units);
-    if (got < 0) return fail(Code::kDataLoss, "{} is corrupt after {} {}: {}", path_, unit, units, printable(why));
-    break;
+    else if (errno != EINTR)
+      return fail_errno(errno, "cannot read " + file.path());
   }
   return done;
 }
 
-Result<void> ByteReader::check_unchanged() const {
+const char* describe(int igzip_code) {
+  switch (igzip_code) {
+    case ISAL_INVALID_WRAPPER:
+      return "invalid header";
+    case ISAL_UNSUPPORTED_METHOD:
+      return "unknown compression method";
+    case ISAL_INCORRECT_CHECKSUM:
+      return "incorrect data check";
+    case ISAL_INVALID_LOOKBACK:
+      return "invalid distance";
+    default:
+      return "invalid code";
+  }
+}
+
+}  // namespace
+
+Result<OpenFilePtr> OpenFile::open(const std::string& path) {
+  // Not to be caught waiting for a FIFO's writer.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return fail_errno(errno, "cannot open " + path);
+  const std::shared_ptr<OpenFile> file(new OpenFile(path, fd));
+  file->stamp_ = TFD_TRY(load_stamp(fd, path));
+  return file;
+}
+
+OpenFile::~OpenFile() { ::close(fd_); }
+
+Result<void> OpenFile::check_unchanged() const {
   if (TFD_TRY(load_stamp(fd_, path_)) == stamp_) return {};
   return fail(Code::kDataLoss, "{} has changed while it was read", path_);
 }
 
-std::uint64_t ByteReader::most_bytes() const { return gzdirect(file_.get()) != 0 ? stamp_.size : stamp_.size * 1032; }
+// Members of a gzip file behind one another; what follows them and is none is passed over, as gzip(1) does.
+class ByteReader::Inflater {
+ public:
+  explicit Inflater(OpenFilePtr file) : file_(std::move(file)), packed_(kPackedPiece) { begin_member(); }
+
+  Result<std::size_t> read(std::span<char> out, std::string_view unit, std::int64_t units) {
+    std::size_t done = 0;
+    while (done < out.size()) {
+      TFD_TRY(refill());
+      if (state_.block_state == ISAL_BLOCK_FINISH) {
+        if (!is_member()) break;
+        begin_member();
+      }
+      const std::size_t wanted = std::min(out.size() - done, kMostAtOnce);
+      state_.next_out = reinterpret_cast<std::uint8_t*>(out.data() + done);
+      state_.avail_out = static_cast<std::uint32_t>(wanted);
+      const std::uint32_t left = state_.avail_in;
+      const int code = isal_inflate(&state_);
+      const std::size_t got = wanted - state_.avail_out;
+      done += got;
+      const bool has_moved = got > 0 || state_.avail_in < left || state_.block_state == ISAL_BLOCK_FINISH;
+      if (code >= 0 && has_moved) continue;
+      TFD_TRY(file_->check_unchanged());
+      if (code >= 0) return fail(Code::kDataLoss, "{} is cut off after {} {}", file_->path(), unit, units);
+      return fail(Code::kDataLoss, "{} is corrupt after {} {}: {}", file_->path(), unit, units, describe(code));
+    }
+    return done;
+  }
+
+ private:
+  void begin_member() {
+    const auto left = std::pair(state_.next_in, state_.avail_in);
+    isal_inflate_init(&state_);
+    std::tie(state_.next_in, state_.avail_in) = left;
+    state_.crc_flag = ISAL_GZIP;
+  }
+  bool is_member() const {
+    return state_.avail_in >= kGzipMagic.size() && std::equal(kGzipMagic.begin(), kGzipMagic.end(), state_.next_in);
+  }
+  // So that there is enough to tell whether a member begins, as far as there are bytes.
+  Result<void> refill() {
+    if (at_end_ || state_.avail_in >= kGzipMagic.size()) return {};
+    if (state_.avail_in > 0) packed_.front() = static_cast<char>(*state_.next_in);
+    const std::size_t got = TFD_TRY(read_fully(*file_, std::span(packed_).subspan(state_.avail_in)));
+    at_end_ = got < packed_.size() - state_.avail_in;
+    state_.next_in = reinterpret_cast<std::uint8_t*>(packed_.data());
+    state_.avail_in += static_cast<std::uint32_t>(got);
+    return {};
+  }
+
+  OpenFilePtr file_;
+  std::vector<char> packed_;
+  inflate_state state_{};
+  bool at_end_ = false;
+};
+
+ByteReader::ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater)
+    : file_(std::move(file)), inflater_(std::move(inflater)) {}
+ByteReader::ByteReader(ByteReader&&) noexcept = default;
+ByteReader& ByteReader::operator=(ByteReader&&) noexcept = default;
+ByteReader::~ByteReader() = default;
+
+Result<ByteReader> ByteReader::open(const std::string& path) {
+  OpenFilePtr file = TFD_TRY(OpenFile::open(path));
+  std::array<unsigned char, kGzipMagic.size()> begin{};
+  if (::pread(file->fd(), begin.data(), begin.size(), 0) < 0) return fail_errno(errno, "cannot read " + path);
+  auto inflater = begin == kGzipMagic ? std::make_unique<Inflater>(file) : nullptr;
+  return ByteReader(std::move(file), std::move(inflater));
+}
+
+Result<std::size_t> ByteReader::read(std::span<char> out, std::string_view unit, std::int64_t units) {
+  return inflater_ ? inflater_->read(out, unit, units) : read_fully(*file_, out);
+}
+
+std::uint64_t ByteReader::most_bytes() const { return file_->stamp().size * (inflater_ ? 1032 : 1); }
 
 }  // namespace tfd::data

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bytes of a file, gzipped or not (told by its first bytes, not by its name), one after the other.
-// Thread rule: lives on one thread at a time.
-#include <zlib.h>
-
+// Thread rule: an OpenFile is thread-safe; a ByteReader lives on one thread at a time.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,34 +15,54 @@
 
 namespace tfd::data {
 
-class ByteReader {
+/// A file as it was when it was opened.
+class OpenFile {
  public:
   /// kNotFound, kPermissionDenied; kInvalidArgument for what isn't a regular file.
+  static Result<std::shared_ptr<const OpenFile>> open(const std::string& path);
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile();
+
+  const std::string& path() const { return path_; }
+  const FileStamp& stamp() const { return stamp_; }
+  int fd() const { return fd_; }
+  /// kDataLoss where the file isn't any more what was opened.
+  Result<void> check_unchanged() const;
+
+ private:
+  OpenFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  std::string path_;
+  int fd_;
+  FileStamp stamp_;
+};
+using OpenFilePtr = std::shared_ptr<const OpenFile>;  // shared: by its reader and what it has read
+
+class ByteReader {
+ public:
+  /// Errors as OpenFile::open()'s.
   static Result<ByteReader> open(const std::string& path);
+  ByteReader(ByteReader&&) noexcept;
+  ByteReader& operator=(ByteReader&&) noexcept;
+  ~ByteReader();
 
   /// Fills `out` as far as there are bytes: how many; fewer only at the end. kDataLoss for gzip data that is corrupt or
   /// cut off, and where the file isn't any more what it was: the messages say how many of what (`unit`: "line") had
   /// been read.
   Result<std::size_t> read(std::span<char> out, std::string_view unit, std::int64_t units);
-  /// kDataLoss where the file isn't any more what was opened.
-  Result<void> check_unchanged() const;
 
-  /// Of the file as it was opened.
-  const FileStamp& stamp() const { return stamp_; }
+  const OpenFilePtr& file() const { return file_; }
+  const std::string& path() const { return file_->path(); }
   /// How many bytes there can be, compressed as well as it gets. Source: https://zlib.net/zlib_tech.html (1032:1).
   std::uint64_t most_bytes() const;
-  const std::string& path() const { return path_; }
 
  private:
-  struct Close {
-    void operator()(gzFile_s* file) const { gzclose_r(file); }
-  };
-  ByteReader() = default;
+  class Inflater;
+  ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater);
 
-  std::string path_;
-  FileStamp stamp_;
-  int fd_ = -1;  // the file's
-  std::unique_ptr<gzFile_s, Close> file_;
+  OpenFilePtr file_;
+  std::unique_ptr<Inflater> inflater_;  // null for what isn't gzipped
 };
 
 }  // namespace tfd::data

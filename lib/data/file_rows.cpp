@@ -79,7 +79,7 @@ class FileRowsStream final : public RowStream {
 
   // A bad row is passed over; behind a file that is broken the next one follows.
   void settle(const Error& error) {
-    if (const auto same = reader_->bytes().check_unchanged(); !same) return note(same);
+    if (const auto same = reader_->bytes().file()->check_unchanged(); !same) return note(same);
     if (!shared_->options.skip_errors) return note(fail(error));
     has_skipped_ = true;
     if (shared_->options.skipped) shared_->options.skipped(error);
@@ -87,13 +87,13 @@ class FileRowsStream final : public RowStream {
   }
 
   Result<void> end_file() {
-    TFD_TRY(reader_->bytes().check_unchanged());
+    TFD_TRY(reader_->bytes().file()->check_unchanged());
     all_empty_ = all_empty_ && reader_->is_empty();
     return open_next();
   }
 
   Result<void> open_next() {
-    stamps_.push_back(reader_->bytes().stamp());
+    stamps_.push_back(reader_->bytes().file()->stamp());
     if (stamps_.size() < files_.size()) {
       reader_ = TFD_TRY(shared_->format->open(files_[stamps_.size()]));
       return {};

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | variable | steps]
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
+# Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
 build=$1
@@ -116,11 +117,20 @@ bench_strategies() {
   python3 "$source/tests/bench/strategies/run.py" "$build" "$jax" "$tensorflow" "$@"
 }
 
+# Datasets read, shuffled and batched, against tf.data, pyarrow and numpy. Not one of all: 5 minutes.
+bench_data() {
+  local tensorflow
+  ninja -C "$build" --quiet tools/tfd-data
+  tensorflow=$(tensorflow_python) || tensorflow=-
+  [ "$tensorflow" = - ] || "$tensorflow" -c 'import pyarrow' 2>/dev/null || "$tensorflow" -m pip install -q pyarrow >&2 || true
+  python3 "$source/tests/bench/data/run.py" "$build" "$tensorflow" "$@"
+}
+
 # Not one of all: it takes as long as everything else together.
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
   all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_variable; bench_steps ;;
-  coordinate | transport | resolve | exec | variable | steps | strategies | build) "bench_$what" "${@:3}" ;;
+  coordinate | transport | resolve | exec | variable | steps | strategies | data | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

@@ -217,6 +217,25 @@ TEST_CASE("csv: reads gzip whatever the name, and says when it is cut off or cor
   CHECK(drained.error->message.find("broken.csv.gz is corrupt after line ") != std::string::npos);
 }
 
+TEST_CASE("csv: the members of a gzip file are one after the other, and what follows them is nothing") {
+  const TemporaryDirectory directory;
+  const auto values = [&](const std::string& bytes) {
+    directory.write("a.csv.gz", bytes);
+    return values_of(one_field("a.csv.gz"), directory.context());
+  };
+  CHECK(values(gzipped("1\n2\n") + gzipped("") + gzipped("3\n4")) == Numbers{1, 2, 3, 4});
+  CHECK(values(gzipped("1\n2\n") + "more, and no member") == Numbers{1, 2});
+  CHECK(values(gzipped("1\n2\n") + "\x1f") == Numbers{1, 2});
+  // A member ends wherever a piece of the file does.
+  std::string many;
+  Numbers expected;
+  for (int i = 0; i < 30000; ++i) {
+    many += gzipped(std::to_string(i) + "\n");
+    expected.push_back(i);
+  }
+  CHECK(values(many) == expected);
+}
+
 TEST_CASE("csv: a file of many blocks comes the same from the file and from memory, and is read anew when it changes") {
   const TemporaryDirectory directory;
   std::string text;
