@@ -15,9 +15,12 @@ tensor::ByteStream stream_of(ByteReader& reader) {
   return {reader.path(), reader.most_bytes(),
           [&reader, done = std::int64_t{0}](std::span<std::byte> out) mutable -> Result<void> {
             char* to = reinterpret_cast<char*>(out.data());
-            const std::size_t got = TFD_TRY(reader.read({to, out.size()}, "byte", done));
-            done += static_cast<std::int64_t>(got);
-            if (got < out.size()) return fail(Code::kDataLoss, "{} is cut off after byte {}", reader.path(), done);
+            for (std::size_t left = out.size(); left > 0;) {
+              const std::size_t got = TFD_TRY(reader.read({to + (out.size() - left), left}, "byte", done));
+              if (got == 0) return fail(Code::kDataLoss, "{} is cut off after byte {}", reader.path(), done);
+              done += static_cast<std::int64_t>(got);
+              left -= got;
+            }
             return {};
           }};
 }

@@ -7,7 +7,7 @@ namespace tfd::data {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
-constexpr std::size_t kMostBlockRows = 65536;
+constexpr std::int64_t kMostBlockRows = 65536;
 
 tensor::Shape shape_of(std::int64_t rows, const tensor::Shape& row) {
   tensor::Shape shape{rows};
@@ -17,7 +17,7 @@ tensor::Shape shape_of(std::int64_t rows, const tensor::Shape& row) {
 
 }  // namespace
 
-BlockBuilder::BlockBuilder(const ElementSpec& spec) : spec_(spec) {
+BlockBuilder::BlockBuilder(const ElementSpec& spec, std::int64_t rows) : spec_(spec) {
   std::size_t bytes = 0;
   bool one_varies = false;
   for (const FieldSpec& field : spec_) {
@@ -26,15 +26,11 @@ BlockBuilder::BlockBuilder(const ElementSpec& spec) : spec_(spec) {
     one_varies = one_varies || varies(field);
   }
   if (!one_varies)
-    most_rows_ = static_cast<std::int64_t>(
-        std::clamp<std::size_t>(kBlockBytes / std::max<std::size_t>(bytes, 1), 1, kMostBlockRows));
-  begin();
+    most_rows_ = std::clamp<std::int64_t>(
+        std::min(rows, static_cast<std::int64_t>(kBlockBytes / std::max<std::size_t>(bytes, 1))), 1, kMostBlockRows);
 }
 
 void BlockBuilder::begin() {
-  columns_.clear();
-  row_.clear();
-  rows_ = 0;
   for (const FieldSpec& field : spec_) {
     columns_.push_back(varies(field) ? tensor::Tensor()
                                      : tensor::Tensor::uninitialized(field.dtype, shape_of(most_rows_, field.shape)));
@@ -61,7 +57,9 @@ BlockPtr BlockBuilder::take() {
   auto block = std::make_shared<Block>();
   for (tensor::Tensor& column : columns_)
     block->columns.push_back(column.shape()[0] == rows_ ? std::move(column) : column.slice_rows(0, rows_));
-  begin();
+  columns_.clear();
+  row_.clear();
+  rows_ = 0;
   return block;
 }
 

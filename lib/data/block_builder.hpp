@@ -13,23 +13,27 @@ namespace tfd::data {
 
 class BlockBuilder {
  public:
-  explicit BlockBuilder(const ElementSpec& spec);
+  /// `rows`: how many there will be at most.
+  BlockBuilder(const ElementSpec& spec, std::int64_t rows);
 
+  /// Makes room for the next row, if there is none.
+  void prepare() {
+    if (columns_.empty()) begin();
+  }
   /// Where the fields of the next row go; null for one that varies. What is written there counts once it is committed.
   const std::vector<std::byte*>& row() const { return row_; }
   /// Memory for a field whose first dimension is `length` in the next row. kInvalidArgument where it is too large.
   Result<std::byte*> allocate(std::size_t field, std::int64_t length);
   /// The next row is complete.
   void commit();
-  std::int64_t rows() const { return rows_; }
   bool is_full() const { return rows_ == most_rows_; }
-  /// The rows so far; null for none. It begins anew.
+  /// The rows so far; null for none.
   BlockPtr take();
 
  private:
   void begin();
 
-  const ElementSpec spec_;
+  const ElementSpec& spec_;
   std::vector<std::size_t> strides_;  // of fields that don't vary
   std::int64_t most_rows_ = 1;
   std::vector<tensor::Tensor> columns_;

@@ -18,7 +18,7 @@ constexpr std::size_t kPackedPiece = std::size_t{256} << 10;
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // what fits the counters of read() and of igzip
 constexpr std::array<unsigned char, 2> kGzipMagic{0x1f, 0x8b};
 
-// As far as there are bytes; fewer only at the end.
+// As far as there are bytes; fewer only at the end, or before an error.
 Result<std::size_t> read_fully(const OpenFile& file, std::span<char> out) {
   std::size_t done = 0;
   while (done < out.size()) {
@@ -26,6 +26,8 @@ Result<std::size_t> read_fully(const OpenFile& file, std::span<char> out) {
     if (got == 0) break;
     if (got > 0)
       done += static_cast<std::size_t>(got);
+    else if (done > 0 && errno != EINTR)
+      break;
     else if (errno != EINTR)
       return fail_errno(errno, "cannot read " + file.path());
   }
@@ -72,26 +74,22 @@ class ByteReader::Inflater {
 
   Result<std::size_t> read(std::span<char> out, std::string_view unit, std::int64_t units) {
     std::size_t done = 0;
-    while (done < out.size()) {
-      TFD_TRY(refill());
+    while (done < out.size() && code_ >= 0) {
+      const auto refilled = refill();
+      if (!refilled && done == 0) return fail(refilled.error());
+      if (!refilled) return done;
       if (state_.block_state == ISAL_BLOCK_FINISH) {
-        if (!is_member()) break;
+        if (!is_member()) return done;
         begin_member();
       }
-      const std::size_t wanted = std::min(out.size() - done, kMostAtOnce);
-      state_.next_out = reinterpret_cast<std::uint8_t*>(out.data() + done);
-      state_.avail_out = static_cast<std::uint32_t>(wanted);
-      const std::uint32_t left = state_.avail_in;
-      const int code = isal_inflate(&state_);
-      const std::size_t got = wanted - state_.avail_out;
+      const std::size_t got = inflate(out.subspan(done));
+      if (got == 0 && is_stuck_) break;
       done += got;
-      const bool has_moved = got > 0 || state_.avail_in < left || state_.block_state == ISAL_BLOCK_FINISH;
-      if (code >= 0 && has_moved) continue;
-      TFD_TRY(file_->check_unchanged());
-      if (code >= 0) return fail(Code::kDataLoss, "{} is cut off after {} {}", file_->path(), unit, units);
-      return fail(Code::kDataLoss, "{} is corrupt after {} {}: {}", file_->path(), unit, units, describe(code));
     }
-    return done;
+    if (done > 0 || out.empty()) return done;
+    TFD_TRY(file_->check_unchanged());
+    if (code_ >= 0) return fail(Code::kDataLoss, "{} is cut off after {} {}", file_->path(), unit, units);
+    return fail(Code::kDataLoss, "{} is corrupt after {} {}: {}", file_->path(), unit, units, describe(code_));
   }
 
  private:
@@ -100,6 +98,15 @@ class ByteReader::Inflater {
     isal_inflate_init(&state_);
     std::tie(state_.next_in, state_.avail_in) = left;
     state_.crc_flag = ISAL_GZIP;
+  }
+  std::size_t inflate(std::span<char> out) {
+    const std::size_t wanted = std::min(out.size(), kMostAtOnce);
+    state_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    state_.avail_out = static_cast<std::uint32_t>(wanted);
+    const std::uint32_t left = state_.avail_in;
+    code_ = isal_inflate(&state_);
+    is_stuck_ = state_.avail_in == left && state_.block_state != ISAL_BLOCK_FINISH;
+    return wanted - state_.avail_out;
   }
   bool is_member() const {
     return state_.avail_in >= kGzipMagic.size() && std::equal(kGzipMagic.begin(), kGzipMagic.end(), state_.next_in);
@@ -118,6 +125,8 @@ class ByteReader::Inflater {
   OpenFilePtr file_;
   std::vector<char> packed_;
   inflate_state state_{};
+  int code_ = ISAL_DECOMP_OK;  // below zero: corrupt
+  bool is_stuck_ = false;      // whether the last call took nothing in
   bool at_end_ = false;
 };
 

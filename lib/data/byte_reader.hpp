@@ -47,9 +47,9 @@ class ByteReader {
   ByteReader& operator=(ByteReader&&) noexcept;
   ~ByteReader();
 
-  /// Fills `out` as far as there are bytes: how many; fewer only at the end. kDataLoss for gzip data that is corrupt or
-  /// cut off, and where the file isn't any more what it was: the messages say how many of what (`unit`: "line") had
-  /// been read.
+  /// Fills `out` as far as there are bytes: how many; fewer only at the end, or before an error, which the next call
+  /// returns; 0 only at the end. kDataLoss for gzip data that is corrupt or cut off, and where the file isn't any more
+  /// what it was: the messages say how many of what (`unit`: "line") had been read.
   Result<std::size_t> read(std::span<char> out, std::string_view unit, std::int64_t units);
 
   const OpenFilePtr& file() const { return file_; }

@@ -12,6 +12,7 @@ namespace {
 // A record's first byte. Behind it the head has the pipeline as text, the end the number of elements, and an element
 // for each field its dimensions and its bytes.
 constexpr char kHead = 'H', kElement = 'E', kEnd = 'Z';
+constexpr std::size_t kPiece = std::size_t{256} << 10;
 
 template <class T>
 void append_value(std::string& out, T value) {
@@ -20,7 +21,7 @@ void append_value(std::string& out, T value) {
 
 class CacheFileStream final : public RowStream {
  public:
-  CacheFileStream(RecordReader records, ElementSpec spec) : records_(std::move(records)), spec_(std::move(spec)) {}
+  CacheFileStream(Records records, ElementSpec spec) : records_(std::move(records)), spec_(std::move(spec)) {}
   Result<std::optional<Row>> next() override {
     if (at_end_) return std::optional<Row>();
     if (error_) return fail(*error_);
@@ -68,7 +69,7 @@ class CacheFileStream final : public RowStream {
                 records_.record());
   }
 
-  RecordReader records_;
+  Records records_;
   ElementSpec spec_;
   std::optional<Error> error_;
   bool at_end_ = false;
@@ -107,7 +108,7 @@ Result<void> CacheWriter::finish() {
 }
 
 Result<RowStreamPtr> stream_cache_file(const std::string& path, const std::string& pipeline, const ElementSpec& spec) {
-  RecordReader records = TFD_TRY(RecordReader::open(path));
+  Records records(TFD_TRY(RecordReader::open(path, kPiece)));
   const auto head = TFD_TRY(records.next());
   if (!head || !head->starts_with(kHead)) return fail(Code::kDataLoss, "{} is no cache: remove it", path);
   if (head->substr(1) != pipeline)

@@ -13,56 +13,63 @@ ElementSpec spec_of(const std::vector<CsvField>& fields) {
   return spec;
 }
 
-class CsvReader final : public RowReader {
+std::optional<std::string_view> next_filled_line(Piece& piece) {
+  auto line = next_line(piece);
+  while (line && line->find_first_not_of(" \t") == std::string_view::npos) line = next_line(piece);
+  return line;
+}
+
+// Looks at the first line of a file, which says how many columns all of them have.
+class CsvReader final : public PieceReader {
  public:
   CsvReader(const CsvRow& row, bool has_header, LineReader lines)
       : row_(row), has_header_(has_header), lines_(std::move(lines)) {}
 
-  Result<bool> next(BlockBuilder& out) override {
-    while (true) {
-      auto line = lines_.next();
-      is_broken_ = !line;
-      const std::optional<std::string_view> text = TFD_TRY(std::move(line));
-      if (!text) return false;
-      if (text->find_first_not_of(" \t") == std::string_view::npos) continue;
-      const bool is_first = columns_ == 0;
-      if (is_first) TFD_TRY(count_columns(*text));
-      if (is_first && has_header_) continue;
-      if (const auto parsed = row_.parse_line(*text, columns_, out.row()); !parsed) return fail_line(parsed.error());
-      return true;
-    }
+  Result<std::optional<Piece>> next() override {
+    auto piece = TFD_TRY(lines_.next());
+    if (piece && columns_ == 0) TFD_TRY(begin(*piece));
+    if (piece) piece->columns = columns_;
+    return piece;
   }
-  bool is_broken() const override { return is_broken_; }
   bool is_empty() const override { return columns_ == 0; }
-  const ByteReader& bytes() const override { return lines_.bytes(); }
+  const OpenFilePtr& file() const override { return lines_.file(); }
 
  private:
-  // Of the first line, so of all.
-  Result<void> count_columns(std::string_view line) {
-    columns_ = row_.count_columns(line);
-    if (columns_ >= row_.columns_needed()) return {};
-    is_broken_ = true;
-    return fail(Code::kInvalidArgument, "{}:{}: {} columns, but the fields need {}", lines_.path(), lines_.line(),
-                columns_, row_.columns_needed());
-  }
-  tl::unexpected<Error> fail_line(const Error& error) const {
-    const bool may_be_header = lines_.line() == 1 && !has_header_;
-    return fail(error.code, "{}:{}: {}{}", lines_.path(), lines_.line(), error.message,
-                may_be_header ? " (if this line is a header, set \"header\": true)" : "");
+  Result<void> begin(Piece& piece) {
+    const std::size_t at = piece.at;
+    const std::int64_t number = piece.number;
+    const auto first = next_filled_line(piece);
+    if (!first) return {};
+    columns_ = row_.count_columns(*first);
+    if (columns_ < row_.columns_needed())
+      return fail(Code::kInvalidArgument, "{}: {} columns, but the fields need {}", place_of_line(piece), columns_,
+                  row_.columns_needed());
+    if (has_header_) return {};
+    piece.at = at;
+    piece.number = number;
+    return {};
   }
 
   const CsvRow& row_;  // the format's
   const bool has_header_;
   LineReader lines_;
   std::int64_t columns_ = 0;
-  bool is_broken_ = false;
 };
 
 class CsvFormat final : public RowFormat {
  public:
   explicit CsvFormat(const CsvSource& source) : row_(source.fields, source.delimiter), has_header_(source.header) {}
-  Result<std::unique_ptr<RowReader>> open(const std::string& path) const override {
-    return std::make_unique<CsvReader>(row_, has_header_, TFD_TRY(LineReader::open(path)));
+  Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const override {
+    return std::make_unique<CsvReader>(row_, has_header_, TFD_TRY(LineReader::open(path, piece_bytes)));
+  }
+  Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
+    const auto line = next_filled_line(piece);
+    if (!line) return false;
+    const auto parsed = row_.parse_line(*line, piece.columns, out.row());
+    if (parsed) return true;
+    const bool may_be_header = piece.number == 1 && !has_header_;
+    return fail(parsed.error().code, "{}: {}{}", place_of_line(piece), parsed.error().message,
+                may_be_header ? " (if this line is a header, set \"header\": true)" : "");
   }
 
  private:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "file_rows.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include "file_pattern.hpp"
+#include "parse_ahead.hpp"
 #include "table.hpp"
 
 namespace tfd::data {
@@ -40,97 +42,103 @@ struct SharedFileRows {
 };
 using SharedFileRowsPtr = std::shared_ptr<const SharedFileRows>;  // shared: by the dataset and its streams
 
-// Decodes the files block by block; what a full pass has decoded becomes the dataset's cache.
+// The rows of a step's piece, up to its end or an error that isn't passed over.
+void parse(Step& step, const SharedFileRows& shared) {
+  if (!step.piece) return;
+  BlockBuilder builder(shared.spec, step.piece->rows);
+  const auto flush = [&] {
+    if (BlockPtr block = builder.take()) step.blocks.push_back(std::move(block));
+  };
+  while (!step.error) {
+    builder.prepare();
+    const auto parsed = shared.format->parse_row(*step.piece, builder);
+    if (parsed && !*parsed) break;
+    if (parsed) {
+      builder.commit();
+      if (builder.is_full()) flush();
+    } else if (const auto same = step.piece->file->check_unchanged(); !same) {
+      step.error = same.error();
+    } else if (shared.options.skip_errors) {
+      step.skipped.push_back(parsed.error());
+    } else {
+      step.error = parsed.error();
+    }
+  }
+  flush();
+  step.piece.reset();
+}
+
+// What a full pass has decoded becomes the dataset's cache.
 class FileRowsStream final : public RowStream {
  public:
-  FileRowsStream(SharedFileRowsPtr shared, std::vector<std::string> files, std::unique_ptr<RowReader> first)
-      : shared_(std::move(shared)),
-        files_(std::move(files)),
-        reader_(std::move(first)),
-        builder_(shared_->spec),
+  FileRowsStream(const SharedFileRowsPtr& shared, std::vector<std::string> files, std::unique_ptr<PieceReader> first)
+      : shared_(shared),
+        steps_(
+            FilePieces(*shared->format, shared->options, std::move(files), std::move(first)),
+            [shared = shared.get()](Step& step) { parse(step, *shared); }, shared->options.parsing),
         decoded_(std::make_shared<Table>()) {}
 
   Result<std::optional<Row>> next() override {
+    while (rows_left() == 0)
+      if (!TFD_TRY(go_on())) return std::optional<Row>();
+    return Row{block_, index_++};
+  }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    std::int64_t left = count;
     while (true) {
-      if (block_ && index_ < block_->columns.front().shape()[0]) return Row{block_, index_++};
-      if (error_) return fail(*error_);
-      if (at_end_) return std::optional<Row>();
-      decode_block();
+      const std::int64_t here = std::min(left, rows_left());
+      index_ += here;
+      left -= here;
+      if (left == 0 || !TFD_TRY(go_on())) return count - left;
     }
   }
 
  private:
-  // The rows up to the end, an error or a full block. An error is kept for after them.
-  void decode_block() {
-    while (!builder_.is_full() && !at_end_ && !error_) {
-      const auto decoded = reader_->next(builder_);
-      if (decoded && *decoded)
-        builder_.commit();
-      else if (decoded)
-        note(end_file());
-      else
-        settle(decoded.error());
+  std::int64_t rows_left() const { return block_ ? block_->columns.front().shape()[0] - index_ : 0; }
+
+  // To the next block; false at the end.
+  Result<bool> go_on() {
+    while (next_block_ == step_.blocks.size()) {
+      if (step_.error) return fail(*step_.error);
+      if (step_.is_last) return false;
+      take_step();
     }
-    block_ = builder_.take();
+    block_ = std::move(step_.blocks[next_block_++]);
     index_ = 0;
-    if (block_) remember();
-    if (at_end_ && !error_) publish();
+    return true;
   }
 
-  // A bad row is passed over; behind a file that is broken the next one follows.
-  void settle(const Error& error) {
-    if (const auto same = reader_->bytes().file()->check_unchanged(); !same) return note(same);
-    if (!shared_->options.skip_errors) return note(fail(error));
-    has_skipped_ = true;
-    if (shared_->options.skipped) shared_->options.skipped(error);
-    if (reader_->is_broken()) note(open_next());
+  void take_step() {
+    step_ = steps_.next();
+    next_block_ = 0;
+    has_skipped_ = has_skipped_ || !step_.skipped.empty();
+    for (const Error& error : step_.skipped)
+      if (shared_->options.skipped) shared_->options.skipped(error);
+    for (const BlockPtr& block : step_.blocks) remember(block);
+    if (step_.is_last && !step_.error) publish();
   }
 
-  Result<void> end_file() {
-    TFD_TRY(reader_->bytes().file()->check_unchanged());
-    all_empty_ = all_empty_ && reader_->is_empty();
-    return open_next();
-  }
-
-  Result<void> open_next() {
-    stamps_.push_back(reader_->bytes().file()->stamp());
-    if (stamps_.size() < files_.size()) {
-      reader_ = TFD_TRY(shared_->format->open(files_[stamps_.size()]));
-      return {};
-    }
-    at_end_ = true;
-    if (!all_empty_ || has_skipped_) return {};
-    if (files_.size() == 1) return fail(Code::kInvalidArgument, "{} is empty", files_.front());
-    return fail(Code::kInvalidArgument, "all {} files of {} are empty", files_.size(),
-                format_files(shared_->options.files));
-  }
-
-  void note(const Result<void>& result) {
-    if (!result) error_ = result.error();
-  }
-
-  void remember() {
-    for (const tensor::Tensor& column : block_->columns) decoded_bytes_ += column.byte_size();
+  void remember(const BlockPtr& block) {
+    for (const tensor::Tensor& column : block->columns) decoded_bytes_ += column.byte_size();
     if (decoded_bytes_ > shared_->options.cache_bytes) decoded_ = nullptr;
-    if (decoded_) decoded_->blocks.push_back(block_);
+    if (decoded_) decoded_->blocks.push_back(block);
   }
 
   // Only at the end, and only what every pass would decode to without saying anything.
   void publish() {
-    if (decoded_ && !has_skipped_) shared_->keep(std::move(decoded_), files_, stamps_);
+    if (decoded_ && !has_skipped_)
+      shared_->keep(std::move(decoded_), steps_.pieces().files(), steps_.pieces().stamps());
   }
 
   SharedFileRowsPtr shared_;
-  std::vector<std::string> files_;
-  Stamps stamps_;  // of the files that have been read
-  std::unique_ptr<RowReader> reader_;
-  BlockBuilder builder_;
+  ParseAhead steps_;
+  Step step_;
+  std::size_t next_block_ = 0;
   std::shared_ptr<Table> decoded_;  // null once it is too large; shared with the cache when complete
   std::size_t decoded_bytes_ = 0;
   BlockPtr block_;
   std::int64_t index_ = 0;
-  std::optional<Error> error_;
-  bool all_empty_ = true, has_skipped_ = false, at_end_ = false;
+  bool has_skipped_ = false;
 };
 
 class FileRowsDataset final : public RowDataset {
@@ -143,7 +151,7 @@ class FileRowsDataset final : public RowDataset {
     auto files = TFD_TRY(find_files(shared_->options.files));
     if (files.empty()) return stream_table(std::make_shared<Table>());  // a shard behind the last file
     if (TablePtr cached = shared_->find_cached(files)) return stream_table(std::move(cached));
-    auto first = TFD_TRY(shared_->format->open(files.front()));
+    auto first = TFD_TRY(shared_->format->open(files.front(), shared_->options.parsing.piece_bytes));
     return std::make_unique<FileRowsStream>(shared_, std::move(files), std::move(first));
   }
   std::optional<std::int64_t> cardinality() const override { return std::nullopt; }
@@ -155,6 +163,9 @@ class FileRowsDataset final : public RowDataset {
 }  // namespace
 
 RowDatasetPtr make_file_rows(ElementSpec spec, std::unique_ptr<const RowFormat> format, FileRowsOptions options) {
+  constexpr std::size_t kVaryingPiece = std::size_t{64} << 10;  // a row that varies is a block of its own
+  if (std::ranges::any_of(spec, varies))
+    options.parsing.piece_bytes = std::min(options.parsing.piece_bytes, kVaryingPiece);
   return std::make_shared<FileRowsDataset>(std::move(spec), std::move(format), std::move(options));
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rows of one file, or of all files that match a pattern, in the order of their names: what csv, jsonl, text and
-// tfrecord are. A format decodes a row; here is what they share: blocks, the cache, errors that are skipped, files that
-// are empty or change. Thread rule: a RowFormat is immutable and thread-safe; a RowReader lives on one thread at a
-// time.
+// tfrecord are. A format cuts files into pieces and parses their rows; here is what they share: threads that parse
+// ahead, blocks, the cache, errors that are skipped, files that are empty or change. Thread rule: a RowFormat is
+// immutable and thread-safe.
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -12,31 +12,20 @@
 #include <vector>
 
 #include "block_builder.hpp"
-#include "byte_reader.hpp"
+#include "piece.hpp"
 #include "row.hpp"
 #include "tfd/data/plan.hpp"
 
 namespace tfd::data {
 
-/// Reads one file from its beginning.
-class RowReader {
- public:
-  virtual ~RowReader() = default;
-  /// Writes the next row to `out`, and doesn't commit it; false at the end. An error names the file and the line or
-  /// record. Behind one that is that row's alone the next call goes on.
-  virtual Result<bool> next(BlockBuilder& out) = 0;
-  /// Behind an error: whether there is no next row to go on with.
-  virtual bool is_broken() const = 0;
-  /// At the end: whether there was nothing, not even a header.
-  virtual bool is_empty() const = 0;
-  virtual const ByteReader& bytes() const = 0;
-};
-
 class RowFormat {
  public:
   virtual ~RowFormat() = default;
-  /// kNotFound, kPermissionDenied.
-  virtual Result<std::unique_ptr<RowReader>> open(const std::string& path) const = 0;
+  /// Of pieces of about so many bytes. kNotFound, kPermissionDenied.
+  virtual Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const = 0;
+  /// Writes the next row of the piece to `out`, and doesn't commit it; false at the piece's end. An error names the
+  /// file and the line or record, and is that row's alone: the next call goes on behind it.
+  virtual Result<bool> parse_row(Piece& piece, BlockBuilder& out) const = 0;
 };
 
 struct FileRowsOptions {
@@ -44,6 +33,7 @@ struct FileRowsOptions {
   bool skip_errors = false;
   std::function<void(const Error&)> skipped = {};  // DatasetContext's
   std::size_t cache_bytes = std::size_t{256} << 20;
+  Parsing parsing = {};
 };
 
 /// Decoded rows of up to `cache_bytes` are kept for the next passes, as long as the files don't change; more are read

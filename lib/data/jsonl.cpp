@@ -58,25 +58,36 @@ Result<void> write_value(const json& value, std::size_t index, const FieldSpec& 
   return {};
 }
 
-class JsonlReader final : public RowReader {
+class JsonlReader final : public PieceReader {
  public:
-  JsonlReader(const ElementSpec& spec, LineReader lines) : spec_(spec), lines_(std::move(lines)) {}
+  explicit JsonlReader(LineReader lines) : lines_(std::move(lines)) {}
+  Result<std::optional<Piece>> next() override {
+    auto piece = lines_.next();
+    if (is_empty_ && piece && *piece) is_empty_ = std::ranges::all_of((*piece)->rest(), is_space);
+    return piece;
+  }
+  bool is_empty() const override { return is_empty_; }
+  const OpenFilePtr& file() const override { return lines_.file(); }
 
-  Result<bool> next(BlockBuilder& out) override {
-    while (true) {
-      auto line = lines_.next();
-      is_broken_ = !line;
-      const std::optional<std::string_view> text = TFD_TRY(std::move(line));
-      if (!text) return false;
-      if (std::ranges::all_of(*text, is_space)) continue;
-      is_empty_ = false;
-      TFD_TRY(write_line(*text, out), fmt::format("{}:{}", lines_.path(), lines_.line()));
+ private:
+  LineReader lines_;
+  bool is_empty_ = true;
+};
+
+class JsonlFormat final : public RowFormat {
+ public:
+  explicit JsonlFormat(ElementSpec spec) : spec_(std::move(spec)) {}
+  Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const override {
+    return std::make_unique<JsonlReader>(TFD_TRY(LineReader::open(path, piece_bytes)));
+  }
+  Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
+    while (const auto line = next_line(piece)) {
+      if (std::ranges::all_of(*line, is_space)) continue;
+      TFD_TRY(write_line(*line, out), place_of_line(piece));
       return true;
     }
+    return false;
   }
-  bool is_broken() const override { return is_broken_; }
-  bool is_empty() const override { return is_empty_; }
-  const ByteReader& bytes() const override { return lines_.bytes(); }
 
  private:
   Result<void> write_line(std::string_view line, BlockBuilder& out) const {
@@ -89,19 +100,6 @@ class JsonlReader final : public RowReader {
     return {};
   }
 
-  const ElementSpec& spec_;  // the format's
-  LineReader lines_;
-  bool is_broken_ = false, is_empty_ = true;
-};
-
-class JsonlFormat final : public RowFormat {
- public:
-  explicit JsonlFormat(ElementSpec spec) : spec_(std::move(spec)) {}
-  Result<std::unique_ptr<RowReader>> open(const std::string& path) const override {
-    return std::make_unique<JsonlReader>(spec_, TFD_TRY(LineReader::open(path)));
-  }
-
- private:
   ElementSpec spec_;
 };
 

@@ -1,60 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "line_reader.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tfd::data {
 namespace {
-constexpr std::size_t kPiece = std::size_t{256} << 10;
+
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+
+std::int64_t count_lines(std::string_view text) {
+  std::int64_t lines = 0;
+  while (!text.empty()) {
+    const void* found = std::memchr(text.data(), '\n', text.size());
+    ++lines;
+    if (found == nullptr) break;
+    text.remove_prefix(static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) + 1);
+  }
+  return lines;
+}
+
 }  // namespace
 
-Result<LineReader> LineReader::open(const std::string& path) {
-  LineReader reader(TFD_TRY(ByteReader::open(path)));
-  reader.buffer_.resize(kPiece);
-  return reader;
+Result<LineReader> LineReader::open(const std::string& path, std::size_t piece_bytes) {
+  return LineReader(PieceBuffer(TFD_TRY(ByteReader::open(path)), piece_bytes));
 }
 
-Result<bool> LineReader::refill() {
-  if (begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
-  }
-  if (end_ == buffer_.size()) {
-    if (buffer_.size() >= kLongestLine)
-      return fail(Code::kInvalidArgument, "{}:{}: the line is longer than {} bytes", path(), line_ + 1, kLongestLine);
-    buffer_.resize(buffer_.size() * 2);
-  }
-  const std::size_t got = TFD_TRY(bytes_.read(std::span(buffer_).subspan(end_), "line", line_));
-  end_ += got;
-  return got > 0;
-}
-
-Result<std::optional<std::string_view>> LineReader::next() {
-  std::size_t searched = 0;
+Result<std::optional<Piece>> LineReader::next() {
   while (true) {
-    const char* from = buffer_.data() + begin_;
-    const void* found =
-        end_ > begin_ + searched ? std::memchr(from + searched, '\n', end_ - begin_ - searched) : nullptr;
-    std::string_view text;
-    if (found != nullptr) {
-      text = {from, static_cast<std::size_t>(static_cast<const char*>(found) - from)};
-      begin_ += text.size() + 1;
-    } else if (!at_end_) {
-      searched = end_ - begin_;
-      at_end_ = !TFD_TRY(refill());
-      continue;
-    } else if (begin_ == end_) {
-      return std::optional<std::string_view>();
-    } else {
-      text = {from, end_ - begin_};
-      begin_ = end_;
-    }
-    if (++line_ == 1 && text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    return text;
+    const bool is_more = TFD_TRY(buffer_.fill("line", lines_));
+    const std::string_view text = buffer_.rest();
+    const std::size_t last = text.rfind('\n');
+    if (last != std::string_view::npos) return cut(last + 1);
+    if (!is_more && text.empty()) return std::optional<Piece>();
+    if (!is_more) return cut(text.size());
+    if (text.size() < buffer_.capacity()) continue;
+    if (text.size() >= kLongestLine)
+      return fail(Code::kInvalidArgument, "{}:{}: the line is longer than {} bytes", file()->path(), lines_ + 1,
+                  kLongestLine);
+    buffer_.reserve(std::min(2 * text.size(), kLongestLine));
   }
 }
+
+Piece LineReader::cut(std::size_t size) {
+  Piece piece = buffer_.cut(size);
+  piece.number = lines_;
+  piece.rows = count_lines(piece.rest());
+  lines_ += piece.rows;
+  return piece;
+}
+
+std::optional<std::string_view> next_line(Piece& piece) {
+  std::string_view text = piece.rest();
+  if (text.empty()) return std::nullopt;
+  const void* found = std::memchr(text.data(), '\n', text.size());
+  if (found != nullptr) text = text.substr(0, static_cast<std::size_t>(static_cast<const char*>(found) - text.data()));
+  piece.at = std::min(piece.end, piece.at + text.size() + 1);
+  if (++piece.number == 1 && text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+std::string place_of_line(const Piece& piece) { return fmt::format("{}:{}", piece.file->path(), piece.number); }
 
 }  // namespace tfd::data

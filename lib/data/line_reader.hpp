@@ -8,35 +8,34 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "byte_reader.hpp"
+#include "piece.hpp"
 #include "tfd/base/error.hpp"
 
 namespace tfd::data {
 
 class LineReader {
  public:
-  static Result<LineReader> open(const std::string& path);
+  static Result<LineReader> open(const std::string& path, std::size_t piece_bytes);
 
-  /// nullopt at the end. The view is valid until the next call. kDataLoss for gzip data that is corrupt or cut off: the
-  /// piece of a line before the cut is never returned. kInvalidArgument for a line above 64 MiB.
-  Result<std::optional<std::string_view>> next();
-  /// Of the line that next() returned last; the first is 1.
-  std::int64_t line() const { return line_; }
-  const ByteReader& bytes() const { return bytes_; }
-  const std::string& path() const { return bytes_.path(); }
+  /// Whole lines; nullopt at the end. kDataLoss for gzip data that is corrupt or cut off: the piece of a line before
+  /// the cut is never returned. kInvalidArgument for a line above 64 MiB.
+  Result<std::optional<Piece>> next();
+  /// How many lines were returned.
+  std::int64_t lines() const { return lines_; }
+  const OpenFilePtr& file() const { return buffer_.file(); }
 
  private:
-  explicit LineReader(ByteReader bytes) : bytes_(std::move(bytes)) {}
-  /// More bytes behind those that are left; false at the end.
-  Result<bool> refill();
+  explicit LineReader(PieceBuffer buffer) : buffer_(std::move(buffer)) {}
+  Piece cut(std::size_t size);
 
-  ByteReader bytes_;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;  // what is left of the buffer
-  std::int64_t line_ = 0;
-  bool at_end_ = false;
+  PieceBuffer buffer_;
+  std::int64_t lines_ = 0;
 };
+
+/// The next line of a piece, and its number there.
+std::optional<std::string_view> next_line(Piece& piece);
+/// "FILE:LINE", of the line that was taken last.
+std::string place_of_line(const Piece& piece);
 
 }  // namespace tfd::data

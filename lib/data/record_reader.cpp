@@ -2,7 +2,6 @@
 #include "record_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "tfd/data/tfrecord.hpp"
@@ -10,8 +9,7 @@
 namespace tfd::data {
 namespace {
 
-constexpr std::size_t kPieceOfRecord = std::size_t{1}
-                                       << 20;  // so that no length is believed before its bytes are there
+constexpr std::size_t kHeader = 12, kFooter = 4;
 constexpr std::uint64_t kLongestRecord = std::uint64_t{2} << 30;
 
 template <class T>
@@ -23,55 +21,71 @@ T load(const char* from) {
 
 }  // namespace
 
-Result<RecordReader> RecordReader::open(const std::string& path) {
-  return RecordReader(TFD_TRY(ByteReader::open(path)));
+Result<RecordReader> RecordReader::open(const std::string& path, std::size_t piece_bytes) {
+  return RecordReader(PieceBuffer(TFD_TRY(ByteReader::open(path)), std::max(piece_bytes, kHeader)));
 }
 
-tl::unexpected<Error> RecordReader::cut_off() const {
-  return fail(Code::kDataLoss, "{} is cut off after record {}", path(), record_);
-}
-
-Result<std::optional<std::uint64_t>> RecordReader::read_length() {
-  std::array<char, 12> header{};
-  const std::size_t got = TFD_TRY(bytes_.read(header, "record", record_));
-  if (got == 0) return std::optional<std::uint64_t>();
-  if (got < header.size()) return cut_off();
-  const std::string_view length(header.data(), 8);
-  if (load<std::uint32_t>(header.data() + 8) != masked_crc32c(length)) {
-    if (record_ == 0)
+Result<std::optional<std::size_t>> RecordReader::load_size(std::string_view bytes) const {
+  if (bytes.size() < kHeader) return std::optional<std::size_t>();
+  const std::string& path = file()->path();
+  if (load<std::uint32_t>(bytes.data() + 8) != masked_crc32c(bytes.substr(0, 8))) {
+    if (records_ == 0)
       return fail(Code::kDataLoss, "{}: record 1: the checksum of its length is wrong: not a TFRecord file, or corrupt",
-                  path());
-    return fail(Code::kDataLoss, "{}: record {}: the checksum of its length is wrong", path(), record_ + 1);
+                  path);
+    return fail(Code::kDataLoss, "{}: record {}: the checksum of its length is wrong", path, records_ + 1);
   }
-  const auto bytes = load<std::uint64_t>(header.data());
-  if (bytes > kLongestRecord)
-    return fail(Code::kInvalidArgument, "{}: record {} has {} bytes, more than 2 GiB", path(), record_ + 1, bytes);
-  return bytes;
+  const auto length = load<std::uint64_t>(bytes.data());
+  if (length > kLongestRecord)
+    return fail(Code::kInvalidArgument, "{}: record {} has {} bytes, more than 2 GiB", path, records_ + 1, length);
+  return kHeader + static_cast<std::size_t>(length) + kFooter;
 }
 
-Result<void> RecordReader::read_data(std::uint64_t length) {
-  const std::size_t wanted = static_cast<std::size_t>(length) + sizeof(std::uint32_t);
-  data_.clear();
-  while (data_.size() < wanted) {
-    const std::size_t done = data_.size();
-    data_.resize(std::min(wanted, done + std::max(kPieceOfRecord, done)));
-    const std::size_t got = TFD_TRY(bytes_.read(std::span(data_).subspan(done), "record", record_));
-    if (got < data_.size() - done) return cut_off();
+Result<std::optional<Piece>> RecordReader::next() {
+  while (true) {
+    const bool is_more = TFD_TRY(buffer_.fill("record", records_));
+    const std::string_view bytes = buffer_.rest();
+    std::size_t end = 0;
+    std::int64_t count = 0;
+    auto size = load_size(bytes);
+    while (size && *size && **size <= bytes.size() - end) {
+      end += **size;
+      ++count;
+      size = load_size(bytes.substr(end));
+    }
+    if (count > 0) {  // an error comes again
+      Piece piece = buffer_.cut(end);
+      piece.number = records_;
+      piece.rows = count;
+      records_ += count;
+      return piece;
+    }
+    if (!size) return fail(std::move(size.error()));
+    if (!is_more && bytes.empty()) return std::optional<Piece>();
+    if (!is_more) return fail(Code::kDataLoss, "{} is cut off after record {}", file()->path(), records_);
+    // No length is believed before its bytes are there.
+    if (bytes.size() == buffer_.capacity()) buffer_.reserve(std::min(**size, 2 * bytes.size()));
   }
-  return {};
 }
 
-Result<std::optional<std::string_view>> RecordReader::next() {
-  is_broken_ = true;  // but for what is said below
-  const auto length = TFD_TRY(read_length());
-  if (!length) return std::optional<std::string_view>();
-  TFD_TRY(read_data(*length));
-  ++record_;
-  is_broken_ = false;
-  const std::string_view data = std::string_view(data_).substr(0, static_cast<std::size_t>(*length));
-  if (load<std::uint32_t>(data.data() + data.size()) != masked_crc32c(data))
-    return fail(Code::kDataLoss, "{}: record {}: the checksum of its data is wrong", path(), record_);
+Result<std::optional<std::string_view>> next_record(Piece& piece) {
+  const std::string_view bytes = piece.rest();
+  if (bytes.empty()) return std::optional<std::string_view>();
+  const auto length = static_cast<std::size_t>(load<std::uint64_t>(bytes.data()));
+  piece.at += kHeader + length + kFooter;
+  ++piece.number;
+  const std::string_view data = bytes.substr(kHeader, length);
+  if (load<std::uint32_t>(data.data() + length) != masked_crc32c(data))
+    return fail(Code::kDataLoss, "{}: record {}: the checksum of its data is wrong", piece.file->path(), piece.number);
   return data;
+}
+
+Result<std::optional<std::string_view>> Records::next() {
+  while (piece_.rest().empty()) {
+    auto piece = TFD_TRY(reader_.next());
+    if (!piece) return std::optional<std::string_view>();
+    piece_ = *std::move(piece);
+  }
+  return next_record(piece_);
 }
 
 }  // namespace tfd::data

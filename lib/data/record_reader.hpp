@@ -7,36 +7,49 @@
 #include <string>
 #include <string_view>
 
-#include "byte_reader.hpp"
+#include "piece.hpp"
 #include "tfd/base/error.hpp"
 
 namespace tfd::data {
 
+/// Whole records, whose lengths and their checksums are right.
 class RecordReader {
  public:
-  static Result<RecordReader> open(const std::string& path);
+  static Result<RecordReader> open(const std::string& path, std::size_t piece_bytes);
 
-  /// nullopt at the end. The view is valid until the next call. kDataLoss for a file that is cut off and for a wrong
-  /// checksum; kInvalidArgument for a record above 2 GiB.
-  Result<std::optional<std::string_view>> next();
-  /// Behind an error: whether the rest of the file can't be read. It can behind a record whose own checksum is wrong.
-  bool is_broken() const { return is_broken_; }
-  /// Of the record that next() returned last; the first is 1.
-  std::int64_t record() const { return record_; }
-  const ByteReader& bytes() const { return bytes_; }
-  const std::string& path() const { return bytes_.path(); }
+  /// nullopt at the end. kDataLoss for a file that is cut off and for a wrong checksum of a length; kInvalidArgument
+  /// for a record above 2 GiB.
+  Result<std::optional<Piece>> next();
+  /// How many records were returned.
+  std::int64_t records() const { return records_; }
+  const OpenFilePtr& file() const { return buffer_.file(); }
 
  private:
-  explicit RecordReader(ByteReader bytes) : bytes_(std::move(bytes)) {}
-  /// nullopt at the end; kDataLoss within a header.
-  Result<std::optional<std::uint64_t>> read_length();
-  Result<void> read_data(std::uint64_t length);
-  tl::unexpected<Error> cut_off() const;
+  explicit RecordReader(PieceBuffer buffer) : buffer_(std::move(buffer)) {}
+  /// With header and checksum, of the record that begins there; nullopt where its header isn't complete.
+  Result<std::optional<std::size_t>> load_size(std::string_view bytes) const;
 
-  ByteReader bytes_;
-  std::string data_;  // and its checksum
-  std::int64_t record_ = 0;
-  bool is_broken_ = false;
+  PieceBuffer buffer_;
+  std::int64_t records_ = 0;
+};
+
+/// The next record of a piece, and its number there; nullopt at its end. kDataLoss for a wrong checksum of the data,
+/// behind which the next one can be read.
+Result<std::optional<std::string_view>> next_record(Piece& piece);
+
+/// Records one by one.
+class Records {
+ public:
+  explicit Records(RecordReader reader) : reader_(std::move(reader)) {}
+  /// nullopt at the end. The view is valid until the next call. Errors as RecordReader's and next_record()'s.
+  Result<std::optional<std::string_view>> next();
+  /// Of the record that next() returned last; the first is 1.
+  std::int64_t record() const { return piece_.number; }
+  const std::string& path() const { return reader_.file()->path(); }
+
+ private:
+  RecordReader reader_;
+  Piece piece_;
 };
 
 }  // namespace tfd::data

@@ -10,19 +10,12 @@
 namespace tfd::data {
 namespace {
 
-class TextReader final : public RowReader {
+class TextReader final : public PieceReader {
  public:
   explicit TextReader(LineReader lines) : lines_(std::move(lines)) {}
-  Result<bool> next(BlockBuilder& out) override {
-    const std::optional<std::string_view> line = TFD_TRY(lines_.next());
-    if (!line) return false;
-    std::byte* to = TFD_TRY(out.allocate(0, static_cast<std::int64_t>(line->size())));
-    std::memcpy(to, line->data(), line->size());
-    return true;
-  }
-  bool is_broken() const override { return true; }
-  bool is_empty() const override { return lines_.line() == 0; }
-  const ByteReader& bytes() const override { return lines_.bytes(); }
+  Result<std::optional<Piece>> next() override { return lines_.next(); }
+  bool is_empty() const override { return lines_.lines() == 0; }
+  const OpenFilePtr& file() const override { return lines_.file(); }
 
  private:
   LineReader lines_;
@@ -30,8 +23,15 @@ class TextReader final : public RowReader {
 
 class TextFormat final : public RowFormat {
  public:
-  Result<std::unique_ptr<RowReader>> open(const std::string& path) const override {
-    return std::make_unique<TextReader>(TFD_TRY(LineReader::open(path)));
+  Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const override {
+    return std::make_unique<TextReader>(TFD_TRY(LineReader::open(path, piece_bytes)));
+  }
+  Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
+    const auto line = next_line(piece);
+    if (!line) return false;
+    std::byte* to = TFD_TRY(out.allocate(0, static_cast<std::int64_t>(line->size())));
+    std::memcpy(to, line->data(), line->size());
+    return true;
   }
 };
 

@@ -9,36 +9,33 @@
 namespace tfd::data {
 namespace {
 
-class TfrecordReader final : public RowReader {
+class TfrecordReader final : public PieceReader {
  public:
-  TfrecordReader(const std::vector<ExampleFeature>& features, RecordReader records)
-      : features_(features), records_(std::move(records)) {}
-
-  Result<bool> next(BlockBuilder& out) override {
-    const std::optional<std::string_view> record = TFD_TRY(records_.next());
-    if (!record) return false;
-    if (features_.empty()) {
-      std::byte* to = TFD_TRY(out.allocate(0, static_cast<std::int64_t>(record->size())));
-      std::memcpy(to, record->data(), record->size());
-    } else {
-      TFD_TRY(parse_example(*record, features_, out), fmt::format("{}: record {}", records_.path(), records_.record()));
-    }
-    return true;
-  }
-  bool is_broken() const override { return records_.is_broken(); }
-  bool is_empty() const override { return records_.record() == 0; }
-  const ByteReader& bytes() const override { return records_.bytes(); }
+  explicit TfrecordReader(RecordReader records) : records_(std::move(records)) {}
+  Result<std::optional<Piece>> next() override { return records_.next(); }
+  bool is_empty() const override { return records_.records() == 0; }
+  const OpenFilePtr& file() const override { return records_.file(); }
 
  private:
-  const std::vector<ExampleFeature>& features_;  // the format's
   RecordReader records_;
 };
 
 class TfrecordFormat final : public RowFormat {
  public:
   explicit TfrecordFormat(std::vector<ExampleFeature> features) : features_(std::move(features)) {}
-  Result<std::unique_ptr<RowReader>> open(const std::string& path) const override {
-    return std::make_unique<TfrecordReader>(features_, TFD_TRY(RecordReader::open(path)));
+  Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const override {
+    return std::make_unique<TfrecordReader>(TFD_TRY(RecordReader::open(path, piece_bytes)));
+  }
+  Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
+    const std::optional<std::string_view> record = TFD_TRY(next_record(piece));
+    if (!record) return false;
+    if (features_.empty()) {
+      std::byte* to = TFD_TRY(out.allocate(0, static_cast<std::int64_t>(record->size())));
+      std::memcpy(to, record->data(), record->size());
+    } else {
+      TFD_TRY(parse_example(*record, features_, out), fmt::format("{}: record {}", piece.file->path(), piece.number));
+    }
+    return true;
   }
 
  private:

@@ -109,7 +109,8 @@ void tf_example(std::string_view bytes) {
   std::vector<data::ExampleFeature> features;
   for (const data::FieldSpec& field : spec) features.push_back({field});
   features[3].fallback = tensor::Tensor::zeros(tensor::DType::kS8, {2});
-  data::BlockBuilder builder(spec);
+  data::BlockBuilder builder(spec, 1);
+  builder.prepare();
   if (const auto parsed = data::parse_example(bytes, features, builder); !parsed)
     return expect_readable(parsed.error());
   builder.commit();

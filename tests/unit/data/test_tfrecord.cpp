@@ -121,7 +121,8 @@ TEST_CASE("tfrecord: an element that is encoded is parsed to the same") {
       element.push_back(std::move(value));
     }
   const std::string bytes = encode_example(spec, element);
-  BlockBuilder builder(spec);
+  BlockBuilder builder(spec, 1);
+  builder.prepare();
   const auto parsed = parse_example(bytes, features, builder);
   REQUIRE_MESSAGE(parsed.has_value(), (parsed ? std::string() : parsed.error().message));
   builder.commit();

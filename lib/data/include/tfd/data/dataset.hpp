@@ -82,6 +82,18 @@ struct MapFunction {
 
 struct SharedSources;
 
+/// How the rows of csv, jsonl, text and tfrecord files are parsed ahead of their reader: a file is read, and inflated,
+/// by one thread at a time, piece by piece, and pieces are parsed by several threads. The elements, their order, errors
+/// and what is skipped are the same with any number of them. The threads start with the third piece of an iteration.
+struct Parsing {
+  std::size_t threads = default_threads();
+  std::size_t piece_bytes = std::size_t{512} << 10;
+  /// What is read and not taken yet is at most this and one piece; a row is never cut.
+  std::size_t ahead_bytes = std::size_t{32} << 20;
+  /// As many as the machine has processors, 8 at most; none where it has one.
+  static std::size_t default_threads();
+};
+
 struct DatasetContext {
   std::string directory;  // relative paths start here
   /// Finds the function of a map: its name, the element it gets, the names of the fields it makes. Absent: maps are
@@ -102,6 +114,7 @@ struct DatasetContext {
   /// the iterator makes them, and the maps are called there. Whoever ends the iterator waits for the element that is
   /// being made. 0: none.
   std::int64_t ahead = 0;
+  Parsing parsing = {};
 };
 
 }  // namespace tfd::data

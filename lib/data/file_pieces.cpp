@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "file_pieces.hpp"
+
+namespace tfd::data {
+
+Step FilePieces::next() {
+  Step step;
+  while (true) {
+    auto piece = reader_->next();
+    if (piece && *piece) {
+      step.piece = *std::move(piece);
+      return step;
+    }
+    const auto gone_on = piece ? end_file() : pass_over(piece.error(), step);
+    if (!gone_on) step.error = gone_on.error();
+    step.is_last = at_end_;
+    if (step.error || step.is_last) return step;
+  }
+}
+
+// Behind a file that is broken the next one follows.
+Result<void> FilePieces::pass_over(const Error& error, Step& step) {
+  TFD_TRY(reader_->file()->check_unchanged());
+  if (!options_.skip_errors) return fail(error);
+  has_skipped_ = true;
+  step.skipped.push_back(error);
+  return open_next();
+}
+
+Result<void> FilePieces::end_file() {
+  TFD_TRY(reader_->file()->check_unchanged());
+  all_empty_ = all_empty_ && reader_->is_empty();
+  return open_next();
+}
+
+Result<void> FilePieces::open_next() {
+  stamps_.push_back(reader_->file()->stamp());
+  if (stamps_.size() < files_.size()) {
+    reader_ = TFD_TRY(format_.open(files_[stamps_.size()], options_.parsing.piece_bytes));
+    return {};
+  }
+  at_end_ = true;
+  if (!all_empty_ || has_skipped_) return {};
+  if (files_.size() == 1) return fail(Code::kInvalidArgument, "{} is empty", files_.front());
+  return fail(Code::kInvalidArgument, "all {} files of {} are empty", files_.size(), format_files(options_.files));
+}
+
+}  // namespace tfd::data

@@ -1,0 +1,66 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file cut into pieces of whole rows (lines, records), so that one thread reads it while others parse what was read.
+// Thread rule: a Piece and a PieceReader live on one thread at a time.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "byte_reader.hpp"
+#include "tfd/base/error.hpp"
+
+namespace tfd::data {
+
+/// Rows as they lie in the file; who parses them moves on in it.
+struct Piece {
+  OpenFilePtr file = {};
+  std::unique_ptr<char[]> bytes = {};
+  std::size_t at = 0, end = 0;  // what is left of the bytes
+  std::int64_t rows = 0;        // at most
+  std::int64_t number = 0;      // in the file, of the row before `at`; the first is 1
+  std::int64_t columns = 0;     // csv: of every line
+
+  std::string_view rest() const { return {bytes.get() + at, end - at}; }
+};
+
+/// Reads one file from its beginning.
+class PieceReader {
+ public:
+  virtual ~PieceReader() = default;
+  /// nullopt at the end. Behind an error there is no more to be read.
+  virtual Result<std::optional<Piece>> next() = 0;
+  /// At the end: whether there was nothing, not even a header.
+  virtual bool is_empty() const = 0;
+  virtual const OpenFilePtr& file() const = 0;
+};
+
+/// What has been read of a file and isn't a piece yet.
+class PieceBuffer {
+ public:
+  PieceBuffer(ByteReader bytes, std::size_t piece_bytes)
+      : bytes_(std::move(bytes)),
+        piece_bytes_(piece_bytes),
+        capacity_(piece_bytes),
+        buffer_(std::make_unique_for_overwrite<char[]>(piece_bytes)) {}
+
+  std::string_view rest() const { return {buffer_.get(), end_}; }
+  std::size_t capacity() const { return capacity_; }
+  /// Grows it to so many bytes.
+  void reserve(std::size_t bytes);
+  /// Fills it up as far as there are bytes: false where there are no more. Errors as ByteReader::read()'s.
+  Result<bool> fill(std::string_view unit, std::int64_t units);
+  /// Its first `size` bytes as a piece; the others stay.
+  Piece cut(std::size_t size);
+  const OpenFilePtr& file() const { return bytes_.file(); }
+
+ private:
+  ByteReader bytes_;
+  std::size_t piece_bytes_, capacity_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t end_ = 0;  // of what was read
+};
+
+}  // namespace tfd::data
