@@ -48,7 +48,7 @@ void append_float(std::string& out, int field, float value) {
   append_fixed(out, value);
 }
 
-std::optional<std::uint64_t> Reader::next_varint() {
+std::optional<std::uint64_t> Reader::next_long_varint() {
   if (rest_.empty()) return std::nullopt;
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {

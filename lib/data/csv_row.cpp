@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 
+#include "decimal.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::data {
@@ -38,10 +39,14 @@ void store(std::byte* to, T value) {
 template <class T>
 const char* parse_directly(const char* first, const char* last, std::byte* to) {
   T value{};
-  const auto [end, error] = std::from_chars(first, last, value);
-  if (error != std::errc()) return nullptr;
+  std::from_chars_result parsed;
+  if constexpr (std::is_floating_point_v<T>)
+    parsed = parse_decimal(first, last, value);
+  else
+    parsed = std::from_chars(first, last, value);
+  if (parsed.ec != std::errc()) return nullptr;
   store(to, value);
-  return end;
+  return parsed.ptr;
 }
 
 const char* parse_directly(DType dtype, const char* first, const char* last, std::byte* to) {

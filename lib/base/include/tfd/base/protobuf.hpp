@@ -34,12 +34,18 @@ struct Field {
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
-  std::optional<std::uint64_t> next_varint();
+  std::optional<std::uint64_t> next_varint() {
+    if (rest_.empty() || static_cast<unsigned char>(rest_.front()) >= 0x80) return next_long_varint();
+    const auto value = static_cast<unsigned char>(rest_.front());  // most are of one byte
+    rest_.remove_prefix(1);
+    return value;
+  }
   std::optional<Field> next();
   /// Behind the last one: whether what it stopped at was the end.
   bool is_complete() const { return !has_failed_ && rest_.empty(); }
 
  private:
+  std::optional<std::uint64_t> next_long_varint();
   std::optional<std::string_view> take(std::uint64_t size);
   std::string_view rest_;
   bool has_failed_ = false;
