@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "file_pieces.hpp"
 
+#include "file_pattern.hpp"
+
 namespace tfd::data {
 
 Step FilePieces::next() {
