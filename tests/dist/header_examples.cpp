@@ -12,6 +12,7 @@
 #include "tfd/base/protobuf.hpp"
 #include "tfd/cluster/server_def.hpp"
 #include "tfd/coordinate/fetch.hpp"
+#include "tfd/data/distribute.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/function/plugin.hpp"
@@ -220,6 +221,11 @@ Result<Tensor> replicas(const Tensor& zero, const Tensor& on_first, const Tensor
   auto means = TFD_TRY(strategy->run(count, {DistributedValue::per_replica({on_first, on_second})}));
   Tensor mean = TFD_TRY(strategy->reduce(program::Reduce::kMean, means[0]));
   return mean;
+}
+Result<void> second_worker(const data::Plan& plan, const data::ElementSpec& spec) {
+  // Two workers of two replicas each: what the second one reads.
+  const auto input = TFD_TRY(data::input_of(plan, spec, {.workers = 2, .worker = 1, .replicas = 2}));
+  return {};
 }
 Result<void> shared_batches(Strategy* strategy, const data::Plan& plan, const ReplicaFunction& step) {
   auto batches = TFD_TRY(strategy->experimental_distribute_dataset(plan, {}));   // of 8 rows, two replicas: 4 and 4

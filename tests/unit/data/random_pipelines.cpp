@@ -45,7 +45,7 @@ class PipelineDraw {
   }
 
   ordered_json transformation(const std::string& new_name) {
-    switch (number(0, 16)) {
+    switch (number(0, 19)) {
       case 0:
         return {
             {"shuffle", {{"buffer", number(1, 20)}, {"seed", number(0, 99)}, {"reshuffle_each_iteration", flag()}}}};
@@ -78,6 +78,16 @@ class PipelineDraw {
       }
       case 13:
         return {{"concatenate", pipelines(number(1, 2))}};
+      case 16: {
+        ordered_json sizes = ordered_json::array();
+        for (std::int64_t left = number(1, 3); left > 0; --left) sizes.push_back(number(1, 4));
+        return {{"rebatch", {{"sizes", sizes}, {"drop_remainder", flag()}}}};
+      }
+      case 17:
+        return {{"legacy_rebatch", number(1, 4)}};
+      case 18:
+        return {{flag() ? "batch" : "padded_batch",
+                 {{"size", number(1, 5)}, {"drop_remainder", false}, {"pad_remainder", true}, {"mask", new_name}}}};
       case 14:
         return {{"zip", ordered_json::array({source(),
                                              {{"enumerate", {{"field", new_name}}}},
@@ -149,6 +159,58 @@ Elements windows(const Elements& input, std::int64_t size, std::int64_t shift, s
   return out;
 }
 
+// The last one filled up with its last row.
+Elements masked_batches(const Elements& input, std::size_t size, const std::string& mask) {
+  Elements out;
+  for (std::size_t start = 0; start < input.size(); start += size) {
+    Elements rows;
+    Value real{{static_cast<std::int64_t>(size)}, {}};
+    for (std::size_t i = 0; i < size; ++i) {
+      real.numbers.push_back(start + i < input.size() ? 1 : 0);
+      rows.push_back(input[std::min(start + i, input.size() - 1)]);
+    }
+    out.push_back(packed(rows));
+    out.back()[mask] = std::move(real);
+  }
+  return out;
+}
+
+Values rows_of(const Values& batch, std::int64_t first, std::int64_t end) {
+  Values out;
+  for (const auto& [name, value] : batch) {
+    const auto each = value.shape[0] == 0 ? 0 : std::ssize(value.numbers) / value.shape[0];
+    Value& part = out[name];
+    part.shape = value.shape;
+    part.shape[0] = end - first;
+    part.numbers.assign(value.numbers.begin() + first * each, value.numbers.begin() + end * each);
+  }
+  return out;
+}
+
+Elements cut(const Elements& input, std::int64_t pieces) {
+  Elements out;
+  for (const Values& batch : input) {
+    const std::int64_t rows = batch.begin()->second.shape[0];
+    const std::int64_t each = (rows + pieces - 1) / pieces;
+    for (std::int64_t i = 0; i < pieces; ++i)
+      out.push_back(rows_of(batch, std::min(i * each, rows), std::min((i + 1) * each, rows)));
+  }
+  return out;
+}
+
+Elements rebatched(const Elements& rows, const std::vector<std::size_t>& sizes, bool drop) {
+  Elements out;
+  for (std::size_t at = 0, turn = 0; at < rows.size(); ++turn) {
+    const std::size_t size = sizes[turn % sizes.size()];
+    const std::size_t end = std::min(at + size, rows.size());
+    if (end == at + size || !drop)
+      out.push_back(packed(
+          Elements(rows.begin() + static_cast<std::ptrdiff_t>(at), rows.begin() + static_cast<std::ptrdiff_t>(end))));
+    at = end;
+  }
+  return out;
+}
+
 Elements unbatched(const Elements& input) {
   Elements out;
   for (const Values& batch : input) {
@@ -216,6 +278,9 @@ Elements after_stage(Elements input, const ordered_json& stage, const std::strin
   const ordered_json& o = stage.begin().value();
   Elements out;
   if (name == "shuffle") return shuffled(input, o, pass);
+  if (o.is_object() && o.contains("mask")) return masked_batches(input, o["size"], o["mask"]);
+  if (name == "rebatch") return rebatched(unbatched(input), o["sizes"], o["drop_remainder"]);
+  if (name == "legacy_rebatch") return cut(input, o);
   if (name == "batch" || name == "padded_batch") return windows(input, o["size"], o["size"], 1, o["drop_remainder"]);
   if (name == "window") return windows(input, o["size"], o["shift"], o["stride"], o["drop_remainder"]);
   if (name == "unbatch") return unbatched(input);

@@ -39,7 +39,7 @@ class Draw {
       case 4:
         return JsonlSource{text(), {varying_field("x"), varying_field("y.z")}, flag()};
       case 5:
-        return TextSource{text(), text()};
+        return TextSource{files(), text()};
       case 6: {
         TfrecordSource records{text(), {}};
         records.skip_errors = flag();
@@ -70,7 +70,7 @@ class Draw {
     }
   }
   Stage transformation() {
-    switch (number(0, 17)) {
+    switch (number(0, 21)) {
       case 8: {
         PaddedBatch batch{number(1, INT64_MAX), flag(), {}};
         if (flag()) batch.fields.push_back({"x", tensor::Shape{3, -1}, {}});
@@ -98,6 +98,18 @@ class Draw {
         return flag() ? Cache{} : Cache{text()};
       case 17:
         return Map{text(), {text()}, flag()};
+      case 18:
+        return Rebatch{{number(0, INT64_MAX), number(1, 9)}, flag()};
+      case 19:
+        return LegacyRebatch{number(1, INT64_MAX)};
+      case 20: {
+        WithOptions with;
+        if (flag()) with.auto_shard = static_cast<AutoShardPolicy>(number(0, 4));
+        return with;
+      }
+      case 21:
+        if (flag()) return Shard{.by_hint = true};
+        return PaddedBatch{number(1, INT64_MAX), false, {}, text()};
       case 0: {
         Shuffle shuffle{number(1, INT64_MAX), {}, flag()};
         if (flag()) shuffle.seed = static_cast<std::uint64_t>(number(INT64_MIN, INT64_MAX));
@@ -106,7 +118,7 @@ class Draw {
       case 1:
         return flag() ? Repeat{} : Repeat{number(0, INT64_MAX)};
       case 2:
-        return Batch{number(1, INT64_MAX), flag()};
+        return flag() ? Batch{number(1, INT64_MAX), flag()} : Batch{number(1, INT64_MAX), false, text()};
       case 3:
         return flag() ? Map{text(), {}} : Map{text(), {text(), text()}};
       case 4:
@@ -115,7 +127,7 @@ class Draw {
         return Skip{number(0, INT64_MAX)};
       case 6: {
         const std::int64_t count = number(1, INT64_MAX);
-        return Shard{count, number(0, count - 1)};
+        return Shard{count, number(0, count - 1), false, flag()};
       }
       default:
         return Prefetch{number(1, INT64_MAX)};
@@ -123,6 +135,12 @@ class Draw {
   }
 
  private:
+  FileList files() {
+    FileList files(text());
+    if (flag()) files.paths.push_back(text());
+    if (flag()) files.shard = {5, number(0, 4), false, flag()};
+    return files;
+  }
   CsvField csv_field(const char* name) {
     const tensor::Shape shape = flag() ? tensor::Shape{} : flag() ? tensor::Shape{3} : tensor::Shape{1, 2, 1};
     return {{name, dtype(), shape}, number(0, (1 << 24) - 3)};

@@ -144,7 +144,8 @@ class Strategy {
   Result<DistributedValue> experimental_distribute_values_from_function(
       const std::function<Result<tensor::Tensor>(const ValueContext&)>& value_fn) const;
 
-  /// A batch is the global one: replicas share its rows. As many batches are made ahead as there are replicas.
+  /// A batch is the global one: replicas share its rows, by default as equally as can be, under
+  /// StrategyOptions::compat in TensorFlow's way. As many batches are made ahead as there are replicas.
   Result<DistributedDataset> experimental_distribute_dataset(const data::Plan& plan,
                                                              data::DatasetContext context) const;
   /// Of batches that are there already.
