@@ -132,3 +132,26 @@ is_trained_alike() { # EXAMPLE FILE
 @test "exported: the linear model has the losses of TensorFlow, on one device, on two and on four, and under a coordinator" {
   is_trained_alike softmax tensorflow-losses.json
 }
+
+@test "exported: products that are cut over two cores have the losses of JAX, on one replica, on two and on four, and whole" {
+  PROGRAM=$EXAMPLES/matmul/program.json
+  local recorded=$EXAMPLES/matmul/jax-losses.json replicas cores=(--strategy tpu --computation-shape 1,1,1,2 --spmd)
+  in_order 50
+  trains "${cores[@]}" --topology 1x1x1x2 --set 'train.evaluate={"function": "eval_step"}'
+  losses_follow "$recorded"
+  jq -es --slurpfile recorded "$recorded" '.[-1].metrics.loss - $recorded[0].test_loss | fabs < 1e-3' <<<"$output"
+  for replicas in 2 4; do
+    trains "${cores[@]}" --topology 2x2x1x2 --num-replicas $replicas --set train.replicas=split
+    losses_follow "$recorded"
+  done
+  # The shardings are the program's only word of cores.
+  cp -r "$EXAMPLES/digits" "$EXAMPLES/matmul" .
+  PROGRAM=$PWD/matmul/program.json
+  sed -i 's/, "sharding": {[^}]*}//' "$PROGRAM"
+  trains
+  losses_follow "$recorded"
+  coordinates 1
+  losses_follow "$recorded"
+  run -65 --separate-stderr tfd-run "$EXAMPLES/matmul/program.json" </dev/null
+  [[ $stderr == *"needs 2 logical devices per replica, but a replica has one here"* ]]
+}
