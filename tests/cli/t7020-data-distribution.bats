@@ -75,6 +75,18 @@ JSON
   [ "$(head -n 1 <<<"$output")" = '{"0":3,"1":12,"2":21}' ]
 }
 
+@test "run: predictions are those of rows that are data" {
+  cat >program.json <<'JSON'
+{"v": 1, "datasets": {"d": [{"range": 5}, {"batch": {"size": 4, "pad_remainder": true}}]},
+ "functions": {
+   "double": {"command": ["jq", "-c", "map(. * 2)"], "arguments": [{"dtype": "s64", "shape": [4]}],
+              "results": [{"dtype": "s64", "shape": [4]}],
+              "inputs": [{"arg": 0, "field": "value"}], "outputs": [{"result": 0}]}}}
+JSON
+  run -0 --separate-stderr timeout 60 tfd-run program.json --predict double --dataset d </dev/null
+  [ "$(jq -c . <<<"$output" | tr '\n' ' ')" = '0 2 4 6 8 ' ]
+}
+
 @test "run: a last batch that is filled up counts by its mask" {
   cat >step.mlir <<'MLIR'
 module @step {

@@ -104,6 +104,7 @@ class Draw {
         return LegacyRebatch{number(1, INT64_MAX)};
       case 20: {
         WithOptions with;
+        with.is_dynamic = flag();
         if (flag()) with.auto_shard = static_cast<AutoShardPolicy>(number(0, 4));
         return with;
       }
