@@ -92,6 +92,13 @@ AutoShardPolicy policy_of(const Plan& plan) {
   return AutoShardPolicy::kAuto;
 }
 
+bool is_dynamic(const Plan& plan) {
+  return std::ranges::any_of(plan.stages, [](const Stage& stage) {
+    const auto* with = std::get_if<WithOptions>(&stage);
+    return with != nullptr && with->is_dynamic;
+  });
+}
+
 std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global, std::int64_t workers, std::int64_t replicas,
                                                  std::int64_t worker) {
   const std::int64_t count = workers * replicas;

@@ -364,6 +364,10 @@ ReadStage read_options(const StatedStage& stage) {
     if (!with.auto_shard)
       options.note("auto_shard", fmt::format("must be {}", fmt::join(kAutoShardPolicies.names(), ", ")));
   }
+  if (const auto how = options.text("distribute")) {
+    with.is_dynamic = *how == "dynamic";
+    if (!with.is_dynamic) options.note("distribute", "must be \"dynamic\"");
+  }
   TFD_TRY(options.finish());
   return with;
 }
@@ -371,6 +375,7 @@ ReadStage read_options(const StatedStage& stage) {
 ordered_json write(const WithOptions& with) {
   ordered_json out = ordered_json::object();
   if (with.auto_shard) out["auto_shard"] = kAutoShardPolicies.name(*with.auto_shard);
+  if (with.is_dynamic) out["distribute"] = "dynamic";
   return out;
 }
 

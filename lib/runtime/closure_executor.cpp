@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ps_service.hpp"
+#include "tfd/data/distribute.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -134,7 +135,8 @@ Result<transport::Message> ClosureExecutor::answer(const transport::Message& req
 
 Result<void> ClosureExecutor::create_iterator(const CreateIterator& create) {
   activity_.begin("(dataset " + create.dataset + ")");
-  auto opened = TFD_TRY(steps_->open(create.dataset, {}, {.stream = create.shuffle_stream}));
+  const std::uint64_t stream = is_dynamic(create.dataset) ? 0 : create.shuffle_stream;
+  auto opened = TFD_TRY(steps_->open(create.dataset, {}, {.stream = stream}));
   iterators_.insert_or_assign(create.id, std::move(opened));
   return {};
 }
@@ -145,6 +147,29 @@ Result<WorkerIterator*> ClosureExecutor::find_iterator(const std::string& id) {
   const auto found = iterators_.find(id);
   if (found == iterators_.end()) return fail(Code::kNotFound, "this worker has no iterator '{}'", id);
   return &found->second;
+}
+
+bool ClosureExecutor::is_dynamic(const std::string& dataset) const {
+  const auto& datasets = program_->program().datasets;
+  const auto found = datasets.find(dataset);
+  return found != datasets.end() && data::is_dynamic(found->second);
+}
+
+// The elements of a training's step are those of its number, whoever makes it and however often: of datasets that are
+// handed out. All workers have as many replicas then.
+Result<void> ClosureExecutor::hand_out(const program::FunctionDef& def, const ClosureCall& call) {
+  if (call.closure) return {};
+  const std::int64_t each = call.replicas == program::Replicas::kEach ? replicas_ : 1;
+  for (const std::string& id : TFD_TRY(iterators_of(def, call))) {
+    if (!id.starts_with(kOwnIterator) || !is_dynamic(id.substr(kOwnIterator.size()))) continue;
+    const std::int64_t first = call.step * each;
+    if (const auto there = iterators_.find(id); there != iterators_.end() && there->second.elements > first)
+      iterators_.erase(there);  // of a worker that was lost: from the beginning
+    WorkerIterator& iterator = *TFD_TRY(find_iterator(id));
+    TFD_TRY(iterator.iterator->skip(first - iterator.elements), "dataset '" + iterator.dataset + "'");
+    iterator.elements = first;
+  }
+  return {};
 }
 
 bool ClosureExecutor::is_own(std::string_view variable) const {
@@ -213,6 +238,7 @@ Result<ClosureOutcome> ClosureExecutor::run(const ClosureCall& call, const std::
   const auto find = [this](const std::string& id) { return find_iterator(id); };
   std::vector<ReplicaShare> shares;
   const auto take = [&]() -> Result<void> {
+    TFD_TRY(hand_out(def, call));
     shares = TFD_TRY(steps_->take(def, call, find));
     return {};
   };

@@ -47,6 +47,8 @@ class ClosureExecutor {
   Result<ReplicaCopies> make_copies(const program::Program& program, const Placement& placement) const;
   Result<void> create_iterator(const CreateIterator& create);
   Result<WorkerIterator*> find_iterator(const std::string& id);
+  Result<void> hand_out(const program::FunctionDef& def, const ClosureCall& call);
+  bool is_dynamic(const std::string& dataset) const;
   bool is_own(std::string_view variable) const;
   /// Takes those of the worker's own out of the names.
   Result<VariableValues> read_own(std::vector<std::string>& names) const;

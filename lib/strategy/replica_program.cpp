@@ -29,6 +29,18 @@ runtime::ReplicaElements elements_of(const DistributedElement& element, std::siz
   return out;
 }
 
+/// How many of the element's rows are data, where a mask says it: those that fill it up come last.
+std::optional<std::int64_t> unpadded_rows(const DistributedElement& element) {
+  for (std::size_t field = 0; field < element.spec.size(); ++field) {
+    if (!element.spec[field].is_mask) continue;
+    double rows = 0;
+    for (const Tensor& mask : element.fields[field].components())
+      for (const float row : mask.as<float>()) rows += row;
+    return static_cast<std::int64_t>(rows);
+  }
+  return std::nullopt;
+}
+
 /// A value that no field has a name for.
 DistributedElement element_of(const DistributedValue& value) {
   const Tensor& first = value.components().front();
@@ -157,6 +169,8 @@ Result<std::vector<Tensor>> ReplicaProgram::run_on_rows(const std::string& name,
       return fail(Code::kInvalidArgument, "function '{}': results 0 and {} have {} and {} rows, not one per example",
                   name, i, out[0].shape()[0], out[i].shape()[0]);
   }
+  if (const auto rows = unpadded_rows(element))
+    for (Tensor& result : out) result = result.slice_rows(0, std::min(*rows, result.shape()[0]));
   return out;
 }
 

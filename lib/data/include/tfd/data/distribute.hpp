@@ -24,6 +24,9 @@ inline constexpr NameTable<AutoShardPolicy, 5> kAutoShardPolicies{{{{AutoShardPo
 /// What the last {"options": …} says that says it; else kAuto.
 AutoShardPolicy policy_of(const Plan& plan);
 
+/// Whether the dataset is handed out element by element (WithOptions::is_dynamic).
+bool is_dynamic(const Plan& plan);
+
 /// How many rows each of workers * replicas sub-batches of a global batch has: as equal as can be, in the order in
 /// which this worker takes them, `replicas` a step. All workers together take `global` rows a step.
 std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global, std::int64_t workers, std::int64_t replicas,

@@ -239,6 +239,9 @@ enum class AutoShardPolicy : std::uint8_t { kAuto, kFile, kData, kOff, kHint };
 /// What is said of the dataset; its elements stay as they are. Source: tf.data.Dataset.with_options.
 struct WithOptions {
   std::optional<AutoShardPolicy> auto_shard = {};
+  /// A coordinator says which of the elements each step takes, in one order for all workers. Source: the dynamic
+  /// sharding of tf.data's service, first come, first served.
+  bool is_dynamic = false;
   friend bool operator==(const WithOptions&, const WithOptions&) = default;
 };
 
