@@ -65,7 +65,7 @@ class CsvFormat final : public RowFormat {
   Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
     const auto line = next_filled_line(piece);
     if (!line) return false;
-    const auto parsed = row_.parse_line(*line, piece.columns, out.row());
+    const auto parsed = row_.parse_line(*line, piece.columns, out);
     if (parsed) return true;
     const bool may_be_header = piece.number == 1 && !has_header_;
     return fail(parsed.error().code, "{}: {}{}", place_of_line(piece), parsed.error().message,

@@ -181,6 +181,13 @@ Result<void> parse_cell(std::string_view raw, std::int64_t column, DType dtype, 
   return fail(Code::kInvalidArgument, "column {}: {} does not fit {}", column, quoted(text), dtype_name(dtype));
 }
 
+// As it is, blanks around it too.
+Result<void> keep_text(std::string_view text, std::size_t field, BlockBuilder& out) {
+  std::byte* const to = TFD_TRY(out.allocate(field, static_cast<std::int64_t>(text.size())));
+  if (!text.empty()) std::memcpy(to, text.data(), text.size());
+  return {};
+}
+
 // Cells of a line with quotes in it, doubled quotes undone; nullopt for one that isn't closed. Source: RFC 4180.
 std::optional<std::vector<std::string>> split_quoted(std::string_view line, char delimiter) {
   std::vector<std::string> cells(1);
@@ -212,10 +219,10 @@ bool has_quotes(std::string_view line) { return line.find('"') != std::string_vi
 CsvRow::CsvRow(const std::vector<CsvField>& fields, char delimiter) : delimiter_(delimiter) {
   for (std::size_t field = 0; field < fields.size(); ++field) {
     const CsvField& f = fields[field];
-    const std::int64_t count = tensor::element_count(f.spec.shape);
+    const std::int64_t count = f.spec.is_text ? 1 : tensor::element_count(f.spec.shape);
     const std::size_t size = dtype_size(f.spec.dtype);
     for (std::int64_t i = 0; i < count; ++i)
-      cells_.push_back({f.first_column + i, field, static_cast<std::size_t>(i) * size, f.spec.dtype});
+      cells_.push_back({f.first_column + i, field, static_cast<std::size_t>(i) * size, f.spec.dtype, f.spec.is_text});
     columns_needed_ = std::max(columns_needed_, f.first_column + count);
   }
   std::stable_sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.column < b.column; });
@@ -229,8 +236,9 @@ std::int64_t CsvRow::count_columns(std::string_view line) const {
   return std::count(line.begin(), line.end(), delimiter_) + 1;
 }
 
-Result<void> CsvRow::parse_line(std::string_view line, std::int64_t columns, const std::vector<std::byte*>& row) const {
-  if (has_quotes(line)) return parse_quoted(line, columns, row);
+Result<void> CsvRow::parse_line(std::string_view line, std::int64_t columns, BlockBuilder& out) const {
+  if (has_quotes(line)) return parse_quoted(line, columns, out);
+  const std::vector<std::byte*>& row = out.row();
   const char* const last = line.data() + line.size();
   const char* at = line.data();  // where column `column` starts
   std::int64_t column = 0;
@@ -238,12 +246,13 @@ Result<void> CsvRow::parse_line(std::string_view line, std::int64_t columns, con
   for (auto cell = cells_.begin();; ++column) {
     const char* end = nullptr;  // where it ends, once it is known
     for (; cell != cells_.end() && cell->column == column; ++cell) {
-      std::byte* to = row[cell->field] + cell->offset;
-      if (!first_error) end = parse_directly(cell->dtype, at, last, to);
+      std::byte* const to = cell->is_text ? nullptr : row[cell->field] + cell->offset;
+      if (!first_error && to != nullptr) end = parse_directly(cell->dtype, at, last, to);
       if (end != nullptr && (end == last || *end == delimiter_)) continue;
       end = std::find(at, last, delimiter_);
       if (first_error) continue;
-      auto parsed = parse_cell({at, static_cast<std::size_t>(end - at)}, column, cell->dtype, to);
+      const std::string_view text(at, static_cast<std::size_t>(end - at));
+      auto parsed = cell->is_text ? keep_text(text, cell->field, out) : parse_cell(text, column, cell->dtype, to);
       if (!parsed) first_error = std::move(parsed.error());
     }
     if (end == nullptr) end = std::find(at, last, delimiter_);
@@ -256,15 +265,18 @@ Result<void> CsvRow::parse_line(std::string_view line, std::int64_t columns, con
   return {};
 }
 
-Result<void> CsvRow::parse_quoted(std::string_view line, std::int64_t columns,
-                                  const std::vector<std::byte*>& row) const {
+Result<void> CsvRow::parse_quoted(std::string_view line, std::int64_t columns, BlockBuilder& out) const {
   const auto cells = split_quoted(line, delimiter_);
   if (!cells) return fail(Code::kInvalidArgument, "a quote is not closed on its line");
   if (static_cast<std::int64_t>(cells->size()) != columns)
     return fail_count(static_cast<std::int64_t>(cells->size()), columns);
-  for (const Cell& cell : cells_)
-    TFD_TRY(parse_cell((*cells)[static_cast<std::size_t>(cell.column)], cell.column, cell.dtype,
-                       row[cell.field] + cell.offset));
+  for (const Cell& cell : cells_) {
+    const std::string& text = (*cells)[static_cast<std::size_t>(cell.column)];
+    if (cell.is_text)
+      TFD_TRY(keep_text(text, cell.field, out));
+    else
+      TFD_TRY(parse_cell(text, cell.column, cell.dtype, out.row()[cell.field] + cell.offset));
+  }
   return {};
 }
 

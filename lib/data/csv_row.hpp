@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "block_builder.hpp"
 #include "tfd/data/plan.hpp"
 
 namespace tfd::data {
@@ -20,9 +21,10 @@ class CsvRow {
   /// Columns that a line must have at least.
   std::int64_t columns_needed() const { return columns_needed_; }
   std::int64_t count_columns(std::string_view line) const;
-  /// Writes the fields of one row; `row[i]` is where field i goes. `columns` is what every line must have.
+  /// Writes the fields of one row, numbers to their places in it, texts with memory of their own. `columns` is what
+  /// every line must have.
   /// kInvalidArgument: "column 3: 'abc' is not a number", "63 columns instead of 65".
-  Result<void> parse_line(std::string_view line, std::int64_t columns, const std::vector<std::byte*>& row) const;
+  Result<void> parse_line(std::string_view line, std::int64_t columns, BlockBuilder& out) const;
 
  private:
   struct Cell {
@@ -30,8 +32,9 @@ class CsvRow {
     std::size_t field;
     std::size_t offset;  // in bytes
     tensor::DType dtype;
+    bool is_text;
   };
-  Result<void> parse_quoted(std::string_view line, std::int64_t columns, const std::vector<std::byte*>& row) const;
+  Result<void> parse_quoted(std::string_view line, std::int64_t columns, BlockBuilder& out) const;
 
   std::vector<Cell> cells_;  // by column
   std::int64_t columns_needed_ = 0;

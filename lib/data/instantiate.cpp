@@ -188,10 +188,8 @@ class Maker {
   // Sources whose files are looked for here, and read by every pass.
   template <class Source, class Make>
   MadeStage make_rows_of_files(const Source& stated, bool skip_errors, const Make& make) const {
-    FileRowsOptions options{.files = stated.files,
-                            .skip_errors = skip_errors,
-                            .skipped = context_.skipped,
-                            .parsing = context_.parsing};
+    FileRowsOptions options{
+        .files = stated.files, .skip_errors = skip_errors, .skipped = context_.skipped, .parsing = context_.parsing};
     for (std::string& path : options.files.paths) {
       path = file_path(path);
       if (!context_.look_at_files || is_left_to_others(path_, path)) continue;

@@ -65,6 +65,7 @@ std::size_t row_bytes(const FieldSpec& field) {
 bool varies(const FieldSpec& field) { return std::ranges::find(field.shape, -1) != field.shape.end(); }
 
 std::string format_field(const FieldSpec& field) {
+  if (field.is_text && field.shape == tensor::Shape{-1}) return "string";
   return fmt::format("{}{}", dtype_name(field.dtype), tensor::format_shape(field.shape));
 }
 

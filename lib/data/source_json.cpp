@@ -18,6 +18,16 @@ using nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Shape;
 
+// "dtype": "string" is u8 of any length: a shape of its own it has none.
+bool is_text(Options& options) {
+  const auto* const dtype = options.find("dtype");
+  if (dtype == nullptr || *dtype != "string") return false;
+  const auto* const shape = options.find("shape");
+  if (shape != nullptr && *shape != ordered_json::array())
+    options.note("shape", "a string is of any length, without a shape");
+  return true;
+}
+
 // "dtype" and "shape" where they are stated.
 std::optional<DType> read_dtype(Options& options) {
   const auto name = options.text("dtype");
@@ -71,6 +81,11 @@ Columns read_columns(Options& options) {
 Result<CsvField> read_csv_field(const std::string& name, const ordered_json& value, const std::string& path) {
   Options options(value, path);
   const Columns columns = read_columns(options);
+  if (is_text(options)) {
+    if (!columns.shape.empty()) options.note("columns", "a string is one column");
+    TFD_TRY(options.finish());
+    return CsvField{text_field(name), columns.first};
+  }
   const DType dtype = read_dtype(options).value_or(DType::kF32);
   const auto shape = read_shape(options, dtype);
   if (shape && tensor::element_count(*shape) != tensor::element_count(columns.shape))
@@ -122,6 +137,7 @@ Result<ArchiveField> read_archive_field(const std::string& name, const ordered_j
 
 // A field whose first dimension may vary, as its dtype and shape.
 FieldSpec read_varying_spec(const std::string& name, Options& options) {
+  if (is_text(options)) return text_field(name);
   const DType dtype = read_dtype(options).value_or(DType::kF32);
   return {name, dtype, read_shape(options, dtype, true).value_or(Shape{})};
 }
@@ -134,8 +150,15 @@ Result<FieldSpec> read_jsonl_field(const std::string& name, const ordered_json& 
 }
 
 ordered_json write_spec(const FieldSpec& field) {
+  if (field.is_text) return {{"dtype", "string"}};
   ordered_json out = {{"dtype", tensor::dtype_name(field.dtype)}};
   if (!field.shape.empty()) out["shape"] = field.shape;
+  return out;
+}
+
+tensor::Tensor bytes_of(const std::string& text) {
+  tensor::Tensor out = tensor::Tensor::uninitialized(DType::kU8, {static_cast<std::int64_t>(text.size())});
+  std::ranges::copy(text, out.mutable_as<std::uint8_t>());
   return out;
 }
 
@@ -145,6 +168,11 @@ Result<ExampleFeature> read_feature(const std::string& name, const ordered_json&
   const ordered_json* fallback = options.find("default");
   TFD_TRY(options.finish());
   if (fallback == nullptr) return feature;
+  if (feature.spec.is_text) {
+    if (!fallback->is_string()) return fail(Code::kInvalidArgument, "{}.default: must be a string", path);
+    feature.fallback = bytes_of(fallback->get_ref<const std::string&>());
+    return feature;
+  }
   tensor::TensorSpec spec{feature.spec.dtype, feature.spec.shape};
   if (!spec.shape.empty() && spec.shape[0] == -1)
     spec.shape[0] = static_cast<std::int64_t>(fallback->is_array() ? fallback->size() : 0);
@@ -286,8 +314,12 @@ ordered_json write(const CsvSource& csv) {
   ordered_json out = write_files(csv.files);
   out["fields"] = ordered_json::object();
   for (const CsvField& field : csv.fields) {
-    const std::int64_t count = tensor::element_count(field.spec.shape);
     ordered_json& one = out["fields"][field.spec.name];
+    if (field.spec.is_text) {
+      one = {{"columns", field.first_column}, {"dtype", "string"}};
+      continue;
+    }
+    const std::int64_t count = tensor::element_count(field.spec.shape);
     one["columns"] = {field.first_column, field.first_column + count};
     one["dtype"] = tensor::dtype_name(field.spec.dtype);
     one["shape"] = field.spec.shape;
@@ -352,7 +384,11 @@ ordered_json write(const TfrecordSource& records) {
   for (const ExampleFeature& feature : records.features) {
     ordered_json& one = out["features"][feature.spec.name];
     one = write_spec(feature.spec);
-    if (feature.fallback) one["default"] = write_rows(*feature.fallback);
+    if (feature.fallback && feature.spec.is_text)
+      one["default"] =
+          std::string(reinterpret_cast<const char*>(feature.fallback->data()), feature.fallback->byte_size());
+    else if (feature.fallback)
+      one["default"] = write_rows(*feature.fallback);
   }
   if (records.features.empty()) out["field"] = records.field;
   if (records.skip_errors) out["on_error"] = "skip";

@@ -38,7 +38,7 @@ class TextFormat final : public RowFormat {
 }  // namespace
 
 RowDatasetPtr make_text(const TextSource& source, FileRowsOptions options) {
-  return make_file_rows({{source.field, tensor::DType::kU8, {-1}}}, std::make_unique<TextFormat>(), std::move(options));
+  return make_file_rows({text_field(source.field)}, std::make_unique<TextFormat>(), std::move(options));
 }
 
 }  // namespace tfd::data

@@ -162,3 +162,19 @@ JSON
   says 65 tfd-data nowhere.json
   says 64 tfd-data
 }
+
+@test "data: strings of csv, jsonl and tfrecord, in batches too" {
+  printf 'name,x\n"a, ""b""",1\n plain ,2\n,3\n' >t.csv
+  echo '[{"csv": {"path": "t.csv", "header": true, "fields": {"name": {"columns": 0, "dtype": "string"}, "x": {"columns": 1}}}}]' >csv.json
+  run -0 tfd-data csv.json
+  jq -e '.spec.name == {dtype: "string", shape: []} and [.elements[].name] == ["a, \"b\"", " plain ", ""]' <<<"$output"
+  tfd-data csv.json --write t.tfrecord
+  echo '[{"tfrecord": {"path": "t.tfrecord", "features": {"name": {"dtype": "string"}, "more": {"dtype": "string", "default": "none"}}}},
+         {"padded_batch": {"size": 3}}]' >record.json
+  run -0 tfd-data record.json
+  jq -e '.elements == [{name: ["a, \"b\"", " plain ", ""], more: ["none", "none", "none"]}]' <<<"$output"
+  printf '{"s": "zwölf"}\n{"s": ""}\n{"s": 5}\n' >t.jsonl
+  echo '[{"jsonl": {"path": "t.jsonl", "fields": {"s": {"dtype": "string"}}, "on_error": "skip"}}]' >jsonl.json
+  run -0 --separate-stderr tfd-data jsonl.json
+  jq -e '[.elements[].s] == ["zwölf", ""] and .skipped == 1' <<<"$output"
+}

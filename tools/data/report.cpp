@@ -34,13 +34,24 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-/// A u8 vector of any length is a text, if it is one: as the source jsonl reads it.
+std::string_view text_of(const tensor::Tensor& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.byte_size()};
+}
+
+/// A u8 vector of any length is a text, if it is one: as the source jsonl reads it. Texts of a batch are without what
+/// pads them.
 void append_value(const tensor::Tensor& value, const data::FieldSpec& field, std::string& out) {
-  if (field.dtype == tensor::DType::kU8 && field.shape == tensor::Shape{-1}) {
-    const std::string_view text(reinterpret_cast<const char*>(value.data()), value.byte_size());
-    if (is_utf8(text)) return append_json_string(text, out);
+  if (field.dtype == tensor::DType::kU8 && field.shape == tensor::Shape{-1} && is_utf8(text_of(value)))
+    return append_json_string(text_of(value), out);
+  if (!field.is_text || value.shape().size() != 2 || !is_utf8(text_of(value))) return tensor::append_json(value, out);
+  out += '[';
+  for (std::int64_t i = 0; i < value.shape()[0]; ++i) {
+    if (i > 0) out += ", ";
+    const tensor::Tensor row = value.slice_rows(i, 1);
+    const std::string_view text = text_of(row);
+    append_json_string(text.substr(0, text.find_last_not_of('\0') + 1), out);
   }
-  tensor::append_json(value, out);
+  out += ']';
 }
 
 void append_element(const data::Element& element, const data::ElementSpec& spec, std::string& out) {
@@ -57,8 +68,10 @@ void append_element(const data::Element& element, const data::ElementSpec& spec,
 std::string describe_spec(const data::ElementSpec& spec) {
   JsonLine fields;
   for (const data::FieldSpec& field : spec) {
-    const std::string one = fmt::format("{{\"dtype\": \"{}\", \"shape\": {}}}", tensor::dtype_name(field.dtype),
-                                        tensor::format_shape(field.shape));
+    const bool is_text = field.is_text && field.shape == tensor::Shape{-1};
+    const std::string one =
+        fmt::format("{{\"dtype\": \"{}\", \"shape\": {}}}", is_text ? "string" : tensor::dtype_name(field.dtype),
+                    is_text ? "[]" : tensor::format_shape(field.shape));
     fields.add_raw(field.name, one);
   }
   std::string text = std::move(fields).text();

@@ -41,6 +41,41 @@ std::string one_field(const std::string& path) {
 
 }  // namespace
 
+TEST_CASE("csv: a string is a column as it is, of any length, quotes undone") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", "first,1,x\n\"a, \"\"b\"\"\",2,\n  kept  ,3,zw\xc3\xb6lf\n,4,\xff\n");
+  const DatasetContext context{.directory = directory.path()};
+  const std::string fields = R"("fields": {"s": {"columns": 0, "dtype": "string"}, "n": {"columns": 1, "dtype": "s32"},
+                                           "t": {"columns": 2, "dtype": "string"}})";
+  const auto plan =
+      parse_plan(nlohmann::ordered_json::parse(R"([{"csv": {"path": "a.csv", )" + fields + "}}]")).value();
+  CHECK(parse_plan(to_json(plan)).value() == plan);
+  const auto dataset = instantiate(plan, context).value();
+  CHECK(dataset->spec() == ElementSpec{text_field("s"), {"n", tensor::DType::kS32, {}}, text_field("t")});
+  const auto iterator = dataset->iterate({}).value();
+  const auto text = [](const tensor::Tensor& value) {
+    return std::string(reinterpret_cast<const char*>(value.data()), value.byte_size());
+  };
+  std::vector<std::string> texts;
+  while (const auto element = iterator->next().value()) {
+    texts.push_back(text((*element)[0]) + "|" + text((*element)[2]));
+    CHECK((*element)[1].as<std::int32_t>()[0] == static_cast<std::int32_t>(texts.size()));
+  }
+  CHECK(texts == std::vector<std::string>{"first|x", "a, \"b\"|", "  kept  |zw\xc3\xb6lf", "|\xff"});
+}
+
+TEST_CASE("csv: what a string can't be is said") {
+  const auto refused = [](const char* field) {
+    const auto plan = parse_plan(
+        nlohmann::ordered_json::parse(std::string(R"([{"csv": {"path": "a.csv", "fields": {"s": )") + field + "}}}]"));
+    return plan ? std::string() : plan.error().message;
+  };
+  CHECK(refused(R"({"columns": [0, 2], "dtype": "string"})") == "[0].csv.fields.s.columns: a string is one column");
+  CHECK(refused(R"({"columns": 0, "dtype": "string", "shape": [3]})") ==
+        "[0].csv.fields.s.shape: a string is of any length, without a shape");
+  CHECK(refused(R"({"columns": 0, "dtype": "string", "shape": []})").empty());
+}
+
 TEST_CASE("csv: reads fields of one column and of several, in any order and shape") {
   const TemporaryDirectory directory;
   directory.write("d.csv", "1,2,3,4,0\n5.5,6,7,8,1\n");

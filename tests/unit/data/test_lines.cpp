@@ -39,12 +39,12 @@ TEST_CASE("text: a line is its bytes, of any length") {
   directory.write("b.txt.gz", gzipped("packed\n"));
   const auto context = directory.context();
   const auto dataset = dataset_of(R"([{"text": {"path": "a.txt", "field": "line"}}])", context);
-  CHECK(dataset->spec() == ElementSpec{{"line", DType::kU8, {-1}}});
+  CHECK(dataset->spec() == ElementSpec{text_field("line")});
   CHECK(texts_of(R"([{"text": {"path": "a.txt"}}])", context) ==
         std::vector<std::string>{"one", "", "three, \xc3\xa9"});
   CHECK(texts_of(R"([{"text": {"path": "*.txt*"}}, {"skip": 3}])", context) == std::vector<std::string>{"packed"});
   CHECK(error_of(R"([{"text": {"path": "a.txt"}}, {"batch": 2}])", context).message ==
-        "[1].batch: field 'value' varies in size (u8[-1]): use padded_batch");
+        "[1].batch: field 'value' varies in size (string): use padded_batch");
   CHECK(error_of(R"([{"text": {"file": "a.txt"}}])", context).message == "[0].text.file: unknown");
 }
 

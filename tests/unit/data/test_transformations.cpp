@@ -134,7 +134,7 @@ TEST_CASE("padded_batch: to the largest of the batch, or to a stated shape, with
   CHECK(small.elements.size() == 1);
   CHECK(small.error->message == "padded_batch: field 'value' has 7 in dimension 0, more than 5");
   CHECK(wrong(text + R"({"padded_batch": {"size": 2, "padded_shapes": {"value": [2, 2]}}}])", context) ==
-        "[2].padded_batch.padded_shapes.value: u8[-1] is padded to no [2, 2]");
+        "[2].padded_batch.padded_shapes.value: string is padded to no [2, 2]");
   CHECK(wrong(text + R"({"padded_batch": {"size": 2, "padding_values": {"value": 300}}}])", context)
             .starts_with("[2].padded_batch.padding_values.value: "));
   CHECK(wrong(text + R"({"padded_batch": {"size": 2, "padding_values": {"x": 3}}}])", context) ==

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tfd/base/error.hpp"
@@ -23,9 +24,12 @@ struct FieldSpec {
   std::string name;
   tensor::DType dtype = tensor::DType::kF32;
   std::vector<std::int64_t> shape;
+  /// A text, "string" in programs: its bytes, u8 of any length; in a batch padded with zeros.
+  bool is_text = false;
   bool is_mask = false;  // 1 for each row that is data, 0 for one that only fills up a batch
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
+inline FieldSpec text_field(std::string name) { return {std::move(name), tensor::DType::kU8, {-1}, true}; }
 using ElementSpec = std::vector<FieldSpec>;
 /// One tensor per field, in the order of the spec.
 using Element = std::vector<tensor::Tensor>;
