@@ -82,6 +82,29 @@ TEST_CASE("strategy data: of a dataset function each replica takes an element, a
         "the `global_batch_size` 7 is not divisible by `num_replicas_in_sync` 2");
 }
 
+TEST_CASE("strategy data: workers share a plan, by default nothing is lost, and TensorFlow's way what it loses") {
+  const auto over = [](const std::string& plan, const Distribution& distribution) {
+    const auto make = [](const data::Plan& one) { return data::instantiate(one, {}); };
+    return steps_of(DistributedDataset::of_plan(plan_of(plan), make, distribution).value());
+  };
+  const std::string ten = R"([{"range": 10}, {"batch": 8}])";
+  CHECK(over(ten, {.workers = 2, .replicas = 4}) == json::parse("[[[0,1],[2,3],[4,5],[6,7]], [[8],[9],[],[]]]"));
+  CHECK(over(ten, {.workers = 2, .replicas = 4, .compat = Compat::kTensorflow}) ==
+        json::parse("[[[0,1],[4,5],[2,3],[6,7]], [[8],[],[9],[]]]"));
+  // Pieces of one shape: single client, a step that not all can make is lost; workers that agree on each make it.
+  const std::string three = R"([{"range": 3}, {"batch": {"size": 1, "drop_remainder": true}}])";
+  CHECK(over(three, {.workers = 2, .replicas = 2}) == json::parse("[[[0],[]], [[1],[]], [[2],[]]]"));
+  CHECK(over(three, {.workers = 2, .replicas = 2, .compat = Compat::kTensorflow}) ==
+        json::parse("[[[0],[]], [[1],[]], [[2],[]]]"));
+  // A shard by hint, which TensorFlow counts as data that never end.
+  const std::string hint = R"([{"range": 10}, {"shard": "hint"}, {"batch": 4}, {"options": {"auto_shard": "hint"}}])";
+  CHECK(over(hint, {.replicas = 2}) == json::parse("[[[0,1],[2,3]], [[4,5],[6,7]], [[8],[9]]]"));
+  CHECK(over(hint, {.replicas = 2, .compat = Compat::kTensorflow}) == json::parse("[[[0,1],[2,3]], [[4,5],[6,7]]]"));
+  const auto make = [](const data::Plan& one) { return data::instantiate(one, {}); };
+  CHECK(error_of(DistributedDataset::of_plan(plan_of(ten), make, {.workers = 2, .replicas = 3})) ==
+        "3 replicas can't be divided by 2 workers: each has the same number of them");
+}
+
 TEST_CASE("strategy data: the next element is for all replicas, so that none of them takes it") {
   const auto strategy = make(kMirroredKind, 2);
   const auto dataset =
