@@ -11,6 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "tfd/function/command.hpp"
+
 namespace tfd::data {
 namespace {
 
@@ -60,10 +62,14 @@ Result<OpenFilePtr> OpenFile::open(const std::string& path) {
   return file;
 }
 
-OpenFile::~OpenFile() { ::close(fd_); }
+OpenFilePtr OpenFile::named(const std::string& name) { return OpenFilePtr(new OpenFile(name, -1)); }
+
+OpenFile::~OpenFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 Result<void> OpenFile::check_unchanged() const {
-  if (TFD_TRY(load_stamp(fd_, path_)) == stamp_) return {};
+  if (fd_ < 0 || TFD_TRY(load_stamp(fd_, path_)) == stamp_) return {};
   return fail(Code::kDataLoss, "{} has changed while it was read", path_);
 }
 
@@ -130,8 +136,9 @@ class ByteReader::Inflater {
   bool at_end_ = false;
 };
 
-ByteReader::ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater)
-    : file_(std::move(file)), inflater_(std::move(inflater)) {}
+ByteReader::ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater,
+                       std::unique_ptr<function::CommandOutput> output)
+    : file_(std::move(file)), inflater_(std::move(inflater)), output_(std::move(output)) {}
 ByteReader::ByteReader(ByteReader&&) noexcept = default;
 ByteReader& ByteReader::operator=(ByteReader&&) noexcept = default;
 ByteReader::~ByteReader() = default;
@@ -141,10 +148,15 @@ Result<ByteReader> ByteReader::open(const std::string& path) {
   std::array<unsigned char, kGzipMagic.size()> begin{};
   if (::pread(file->fd(), begin.data(), begin.size(), 0) < 0) return fail_errno(errno, "cannot read " + path);
   auto inflater = begin == kGzipMagic ? std::make_unique<Inflater>(file) : nullptr;
-  return ByteReader(std::move(file), std::move(inflater));
+  return ByteReader(std::move(file), std::move(inflater), nullptr);
+}
+
+ByteReader ByteReader::of_command(const std::string& name, std::unique_ptr<function::CommandOutput> output) {
+  return {OpenFile::named(name), nullptr, std::move(output)};
 }
 
 Result<std::size_t> ByteReader::read(std::span<char> out, std::string_view unit, std::int64_t units) {
+  if (output_) return output_->read(out);
   return inflater_ ? inflater_->read(out, unit, units) : read_fully(*file_, out);
 }
 

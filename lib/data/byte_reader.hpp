@@ -13,6 +13,10 @@
 #include "file_stamp.hpp"
 #include "tfd/base/error.hpp"
 
+namespace tfd::function {
+class CommandOutput;
+}
+
 namespace tfd::data {
 
 /// A file as it was when it was opened.
@@ -20,6 +24,8 @@ class OpenFile {
  public:
   /// kNotFound, kPermissionDenied; kInvalidArgument for what isn't a regular file.
   static Result<std::shared_ptr<const OpenFile>> open(const std::string& path);
+  /// What isn't a file, and never changes.
+  static std::shared_ptr<const OpenFile> named(const std::string& name);
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile();
@@ -43,6 +49,8 @@ class ByteReader {
  public:
   /// Errors as OpenFile::open()'s.
   static Result<ByteReader> open(const std::string& path);
+  /// What a command prints, which isn't inflated. read() gives what there is, at least a byte before the end.
+  static ByteReader of_command(const std::string& name, std::unique_ptr<function::CommandOutput> output);
   ByteReader(ByteReader&&) noexcept;
   ByteReader& operator=(ByteReader&&) noexcept;
   ~ByteReader();
@@ -59,10 +67,11 @@ class ByteReader {
 
  private:
   class Inflater;
-  ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater);
+  ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater, std::unique_ptr<function::CommandOutput> output);
 
   OpenFilePtr file_;
-  std::unique_ptr<Inflater> inflater_;  // null for what isn't gzipped
+  std::unique_ptr<Inflater> inflater_;               // null for what isn't gzipped
+  std::unique_ptr<function::CommandOutput> output_;  // null for a file
 };
 
 }  // namespace tfd::data

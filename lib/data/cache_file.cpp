@@ -108,7 +108,7 @@ Result<void> CacheWriter::finish() {
 }
 
 Result<RowStreamPtr> stream_cache_file(const std::string& path, const std::string& pipeline, const ElementSpec& spec) {
-  Records records(TFD_TRY(RecordReader::open(path, kPiece)));
+  Records records(RecordReader(TFD_TRY(ByteReader::open(path)), kPiece));
   const auto head = TFD_TRY(records.next());
   if (!head || !head->starts_with(kHead)) return fail(Code::kDataLoss, "{} is no cache: remove it", path);
   if (head->substr(1) != pipeline)

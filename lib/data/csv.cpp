@@ -59,8 +59,8 @@ class CsvReader final : public PieceReader {
 class CsvFormat final : public RowFormat {
  public:
   explicit CsvFormat(const CsvSource& source) : row_(source.fields, source.delimiter), has_header_(source.header) {}
-  Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const override {
-    return std::make_unique<CsvReader>(row_, has_header_, TFD_TRY(LineReader::open(path, piece_bytes)));
+  std::unique_ptr<PieceReader> read(ByteReader bytes, std::size_t piece_bytes) const override {
+    return std::make_unique<CsvReader>(row_, has_header_, LineReader(std::move(bytes), piece_bytes));
   }
   Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
     const auto line = next_filled_line(piece);

@@ -38,7 +38,7 @@ Result<void> FilePieces::end_file() {
 Result<void> FilePieces::open_next() {
   stamps_.push_back(reader_->file()->stamp());
   if (stamps_.size() < files_.size()) {
-    reader_ = TFD_TRY(format_.open(files_[stamps_.size()], options_.parsing.piece_bytes));
+    reader_ = format_.read(TFD_TRY(ByteReader::open(files_[stamps_.size()])), options_.parsing.piece_bytes);
     return {};
   }
   at_end_ = true;

@@ -148,15 +148,22 @@ class FileRowsDataset final : public RowDataset {
         shared_(
             new SharedFileRows{.spec = std::move(spec), .format = std::move(format), .options = std::move(options)}) {}
   Result<RowStreamPtr> rows(const Order&) const override {
-    auto files = TFD_TRY(find_files(shared_->options.files));
+    const FileRowsOptions& options = shared_->options;
+    if (options.open) return stream(options.files.paths, TFD_TRY(options.open()));
+    auto files = TFD_TRY(find_files(options.files));
     if (files.empty()) return stream_table(std::make_shared<Table>());  // a shard behind the last file
     if (TablePtr cached = shared_->find_cached(files)) return stream_table(std::move(cached));
-    auto first = TFD_TRY(shared_->format->open(files.front(), shared_->options.parsing.piece_bytes));
-    return std::make_unique<FileRowsStream>(shared_, std::move(files), std::move(first));
+    ByteReader first = TFD_TRY(ByteReader::open(files.front()));
+    return stream(std::move(files), std::move(first));
   }
   std::optional<std::int64_t> cardinality() const override { return std::nullopt; }
 
  private:
+  RowStreamPtr stream(std::vector<std::string> files, ByteReader first) const {
+    auto reader = shared_->format->read(std::move(first), shared_->options.parsing.piece_bytes);
+    return std::make_unique<FileRowsStream>(shared_, std::move(files), std::move(reader));
+  }
+
   SharedFileRowsPtr shared_;
 };
 

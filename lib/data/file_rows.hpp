@@ -21,8 +21,8 @@ namespace tfd::data {
 class RowFormat {
  public:
   virtual ~RowFormat() = default;
-  /// Of pieces of about so many bytes. kNotFound, kPermissionDenied.
-  virtual Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const = 0;
+  /// Pieces of about so many bytes.
+  virtual std::unique_ptr<PieceReader> read(ByteReader bytes, std::size_t piece_bytes) const = 0;
   /// Writes the next row of the piece to `out`, and doesn't commit it; false at the piece's end. An error names the
   /// file and the line or record, and is that row's alone: the next call goes on behind it.
   virtual Result<bool> parse_row(Piece& piece, BlockBuilder& out) const = 0;
@@ -30,6 +30,8 @@ class RowFormat {
 
 struct FileRowsOptions {
   FileList files;  // patterns are expanded by every pass
+  /// Where it is set, the rows are what this opens, by every pass, and the only path is its name.
+  std::function<Result<ByteReader>()> open = {};
   bool skip_errors = false;
   std::function<void(const Error&)> skipped = {};  // DatasetContext's
   std::size_t cache_bytes = std::size_t{256} << 20;

@@ -77,8 +77,8 @@ class JsonlReader final : public PieceReader {
 class JsonlFormat final : public RowFormat {
  public:
   explicit JsonlFormat(ElementSpec spec) : spec_(std::move(spec)) {}
-  Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const override {
-    return std::make_unique<JsonlReader>(TFD_TRY(LineReader::open(path, piece_bytes)));
+  std::unique_ptr<PieceReader> read(ByteReader bytes, std::size_t piece_bytes) const override {
+    return std::make_unique<JsonlReader>(LineReader(std::move(bytes), piece_bytes));
   }
   Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
     while (const auto line = next_line(piece)) {

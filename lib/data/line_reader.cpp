@@ -22,9 +22,7 @@ std::int64_t count_lines(std::string_view text) {
 
 }  // namespace
 
-Result<LineReader> LineReader::open(const std::string& path, std::size_t piece_bytes) {
-  return LineReader(PieceBuffer(TFD_TRY(ByteReader::open(path)), piece_bytes));
-}
+LineReader::LineReader(ByteReader bytes, std::size_t piece_bytes) : buffer_(std::move(bytes), piece_bytes) {}
 
 Result<std::optional<Piece>> LineReader::next() {
   while (true) {

@@ -16,7 +16,7 @@ namespace tfd::data {
 
 class LineReader {
  public:
-  static Result<LineReader> open(const std::string& path, std::size_t piece_bytes);
+  LineReader(ByteReader bytes, std::size_t piece_bytes);
 
   /// Whole lines; nullopt at the end. kDataLoss for gzip data that is corrupt or cut off: the piece of a line before
   /// the cut is never returned. kInvalidArgument for a line above 64 MiB.
@@ -26,7 +26,6 @@ class LineReader {
   const OpenFilePtr& file() const { return buffer_.file(); }
 
  private:
-  explicit LineReader(PieceBuffer buffer) : buffer_(std::move(buffer)) {}
   Piece cut(std::size_t size);
 
   PieceBuffer buffer_;

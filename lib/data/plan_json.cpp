@@ -30,6 +30,7 @@ constexpr std::array kKinds{
     Kind{"safetensors", true, read_safetensors},
     Kind{"range", true, read_range},
     Kind{"tensor_slices", true, read_tensor_slices},
+    Kind{"command", true, read_command},
     Kind{"shuffle", false, read_shuffle},
     Kind{"repeat", false, read_repeat},
     Kind{"batch", false, read_batch},

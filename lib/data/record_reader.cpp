@@ -21,9 +21,8 @@ T load(const char* from) {
 
 }  // namespace
 
-Result<RecordReader> RecordReader::open(const std::string& path, std::size_t piece_bytes) {
-  return RecordReader(PieceBuffer(TFD_TRY(ByteReader::open(path)), std::max(piece_bytes, kHeader)));
-}
+RecordReader::RecordReader(ByteReader bytes, std::size_t piece_bytes)
+    : buffer_(std::move(bytes), std::max(piece_bytes, kHeader)) {}
 
 Result<std::optional<std::size_t>> RecordReader::load_size(std::string_view bytes) const {
   if (bytes.size() < kHeader) return std::optional<std::size_t>();

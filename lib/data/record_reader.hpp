@@ -15,7 +15,7 @@ namespace tfd::data {
 /// Whole records, whose lengths and their checksums are right.
 class RecordReader {
  public:
-  static Result<RecordReader> open(const std::string& path, std::size_t piece_bytes);
+  RecordReader(ByteReader bytes, std::size_t piece_bytes);
 
   /// nullopt at the end. kDataLoss for a file that is cut off and for a wrong checksum of a length; kInvalidArgument
   /// for a record above 2 GiB.
@@ -25,7 +25,6 @@ class RecordReader {
   const OpenFilePtr& file() const { return buffer_.file(); }
 
  private:
-  explicit RecordReader(PieceBuffer buffer) : buffer_(std::move(buffer)) {}
   /// With header and checksum, of the record that begins there; nullopt where its header isn't complete.
   Result<std::optional<std::size_t>> load_size(std::string_view bytes) const;
 

@@ -23,8 +23,8 @@ class TextReader final : public PieceReader {
 
 class TextFormat final : public RowFormat {
  public:
-  Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const override {
-    return std::make_unique<TextReader>(TFD_TRY(LineReader::open(path, piece_bytes)));
+  std::unique_ptr<PieceReader> read(ByteReader bytes, std::size_t piece_bytes) const override {
+    return std::make_unique<TextReader>(LineReader(std::move(bytes), piece_bytes));
   }
   Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
     const auto line = next_line(piece);

@@ -23,8 +23,8 @@ class TfrecordReader final : public PieceReader {
 class TfrecordFormat final : public RowFormat {
  public:
   explicit TfrecordFormat(std::vector<ExampleFeature> features) : features_(std::move(features)) {}
-  Result<std::unique_ptr<PieceReader>> open(const std::string& path, std::size_t piece_bytes) const override {
-    return std::make_unique<TfrecordReader>(TFD_TRY(RecordReader::open(path, piece_bytes)));
+  std::unique_ptr<PieceReader> read(ByteReader bytes, std::size_t piece_bytes) const override {
+    return std::make_unique<TfrecordReader>(RecordReader(std::move(bytes), piece_bytes));
   }
   Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
     const std::optional<std::string_view> record = TFD_TRY(next_record(piece));

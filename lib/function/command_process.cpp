@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -20,6 +21,8 @@ constexpr std::size_t kPiece = 64 * 1024;
 constexpr std::size_t kMostErrors = 1024;                       // of stderr, in a message
 constexpr Duration kFarewell = std::chrono::milliseconds(500);  // for what has closed its output to end
 constexpr Duration kGrace = std::chrono::seconds(1);            // from SIGTERM to SIGKILL
+
+int fd_of(const std::shared_ptr<const CommandStop>& stop) { return stop ? stop->fd() : -1; }
 
 void make_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
@@ -80,17 +83,24 @@ void CommandProcess::read_stderr() {
   if (errors_.size() > 2 * kMostErrors) errors_.erase(0, errors_.size() - kMostErrors);
 }
 
-/// Waits for one thing to happen, and does it.
 Result<void> CommandProcess::turn(std::string_view& to_write, std::size_t most, Deadline deadline) {
+  TFD_TRY(move_bytes(to_write, most, deadline));
+  if (output_.size() > most) return fail(Code::kResourceExhausted, "printed more than {} bytes", most);
+  return {};
+}
+
+/// Waits for one thing to happen, and does it; stops reading behind `most` bytes.
+Result<void> CommandProcess::move_bytes(std::string_view& to_write, std::size_t most, Deadline deadline) {
   pollfd fds[] = {{to_write.empty() ? -1 : in_.get(), POLLOUT, 0},
                   {out_.get(), POLLIN, 0},
                   {err_.get(), POLLIN, 0},
-                  {stop_fd(), POLLIN, 0}};
-  const int ready = ::poll(fds, 4, deadline.poll_ms());
+                  {fd_of(stop_), POLLIN, 0},
+                  {fd_of(other_stop_), POLLIN, 0}};
+  const int ready = ::poll(fds, std::size(fds), deadline.poll_ms());
   if (ready < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for a command");
   if (ready == 0) return fail(Code::kDeadlineExceeded, "did not answer in time");
   if (ready < 0) return {};
-  if (fds[3].revents != 0) return fail(Code::kCancelled, "was stopped");
+  if (fds[3].revents != 0 || fds[4].revents != 0) return fail(Code::kCancelled, "was stopped");
   if (fds[0].revents != 0) {
     const ssize_t wrote = ::send(in_.get(), to_write.data(), to_write.size(), MSG_NOSIGNAL);
     if (wrote >= 0) to_write.remove_prefix(static_cast<std::size_t>(wrote));
@@ -102,7 +112,6 @@ Result<void> CommandProcess::turn(std::string_view& to_write, std::size_t most, 
   }
   if (fds[2].revents != 0) read_stderr();
   if (fds[1].revents != 0 && !process::read_available(out_.get(), output_, most)) out_.reset();
-  if (output_.size() > most) return fail(Code::kResourceExhausted, "printed more than {} bytes", most);
   return {};
 }
 
@@ -137,11 +146,29 @@ Result<std::string> CommandProcess::run_once(std::string_view line, std::size_t 
       return fail(failure(done.error().code, std::move(done).error().message));
     if (to_write.empty()) in_.reset();
   }
+  return end_of_output(deadline);
+}
+
+Result<std::string> CommandProcess::read_output(std::size_t most) {
+  in_.reset();
+  std::string_view nothing;
+  while (out_ && output_.empty())
+    if (auto done = move_bytes(nothing, most, Deadline::never()); !done)
+      return fail(failure(done.error().code, std::move(done).error().message));
+  if (!output_.empty()) return std::exchange(output_, {});
+  return end_of_output(Deadline::never());
+}
+
+Result<std::string> CommandProcess::end_of_output(Deadline deadline) {
   in_.reset();  // it won't read what it can't answer any more
   while (!has_ended(Deadline::after(Duration::zero()))) {
-    pollfd fds[] = {{child_->pidfd(), POLLIN, 0}, {err_.get(), POLLIN, 0}, {stop_fd(), POLLIN, 0}};
-    const int ready = ::poll(fds, 3, deadline.poll_ms());
-    if (ready > 0 && fds[2].revents != 0) return fail(failure(Code::kCancelled, "was stopped"));
+    pollfd fds[] = {{child_->pidfd(), POLLIN, 0},
+                    {err_.get(), POLLIN, 0},
+                    {fd_of(stop_), POLLIN, 0},
+                    {fd_of(other_stop_), POLLIN, 0}};
+    const int ready = ::poll(fds, std::size(fds), deadline.poll_ms());
+    if (ready > 0 && (fds[2].revents != 0 || fds[3].revents != 0))
+      return fail(failure(Code::kCancelled, "was stopped"));
     if (ready == 0) return fail(failure(Code::kDeadlineExceeded, "closed its output but did not end in time"));
     read_stderr();
   }

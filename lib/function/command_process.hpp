@@ -26,6 +26,10 @@ class CommandProcess {
   Result<std::string> exchange(std::string_view line, std::size_t most, Deadline deadline);
   /// After a failed exchange: it ended before it had read the line, so nothing was done with that.
   bool left_unread() const { return left_unread_; }
+  /// Closes stdin and takes what it prints next; nothing once it has exited with 0.
+  Result<std::string> read_output(std::size_t most);
+  /// Has it stopped by this one too.
+  void stop_with(std::shared_ptr<const CommandStop> stop) { other_stop_ = std::move(stop); }
   /// SIGTERM, and SIGKILL for what is left after a second.
   void stop();
   /// Whether it has ended, or said something that nobody asked for.
@@ -35,9 +39,11 @@ class CommandProcess {
   CommandProcess(std::string name, process::Child child, const CommandPlace& place)
       : name_(std::move(name)), child_(std::move(child)), guard_(place.guard), stop_(place.stop) {}
   Result<void> turn(std::string_view& to_write, std::size_t most, Deadline deadline);
+  Result<void> move_bytes(std::string_view& to_write, std::size_t most, Deadline deadline);
   void read_stderr();
   bool has_ended(Deadline deadline) const;
-  int stop_fd() const { return stop_ ? stop_->fd() : -1; }
+  /// What it printed to its end, once it has exited with 0.
+  Result<std::string> end_of_output(Deadline deadline);
   void ask_to_end();
   /// Kills what is left of the group, and reaps its leader: in this order, for then the number is nobody else's.
   process::ExitStatus finish();
@@ -47,7 +53,7 @@ class CommandProcess {
   std::string name_;
   std::optional<process::Child> child_;
   std::shared_ptr<const GroupGuard> guard_;
-  std::shared_ptr<const CommandStop> stop_;
+  std::shared_ptr<const CommandStop> stop_, other_stop_;
   process::Fd in_, out_, err_;
   bool left_unread_ = false;
   std::string output_;

@@ -189,6 +189,12 @@ bool Program::has_kind(FunctionKind kind) const {
   return false;
 }
 
+bool Program::has_commands() const {
+  const auto is_command = [](const data::Stage& stage) { return std::holds_alternative<data::CommandSource>(stage); };
+  return has_kind(FunctionKind::kCommand) ||
+         std::ranges::any_of(datasets, [&](const auto& one) { return data::has_stage(one.second, is_command); });
+}
+
 Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
                               const FileReader& read_file, const ProgramOptions& options) {
   const std::string where = printable(path);

@@ -47,7 +47,7 @@ void ClosureExecutor::end() {
 }
 
 void ClosureExecutor::forget_stopped() {
-  if (program_ && program_->program().has_kind(program::FunctionKind::kCommand)) iterators_.clear();
+  if (program_ && program_->program().has_commands()) iterators_.clear();
 }
 
 Result<transport::Message> ClosureExecutor::load(const transport::Message& request,

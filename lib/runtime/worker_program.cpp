@@ -78,8 +78,10 @@ Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program prog
                                                            const Environment& command_environment,
                                                            std::shared_ptr<const function::CommandStop> stop,
                                                            const std::set<std::string>& left_out) {
-  FunctionMaker maker(engine, {directory, command_environment, nullptr, std::move(stop)});
+  const function::CommandPlace place{directory, command_environment, nullptr, std::move(stop)};
+  FunctionMaker maker(engine, place);
   std::unique_ptr<WorkerProgram> out(new WorkerProgram(std::move(program), std::move(directory)));
+  out->commands_ = std::make_shared<const function::CommandPlace>(place);
   for (const program::VariableDef& variable : out->program_.variables)
     if (variable.per_worker) out->per_worker_.insert(variable.name);
   for (const program::FunctionDef& def : out->program_.functions) {
@@ -119,6 +121,7 @@ data::DatasetContext WorkerProgram::context_of(const std::string& dataset, int a
   context.directory = directory_;
   context.sources = &sources_;
   context.ahead = ahead;
+  context.commands = commands_;
   context.skipped = skipped_ ? skipped_ : report_skipped(log_, dataset);
   context.find_function = [this](const std::string& function, const data::ElementSpec& input,
                                  const std::vector<std::string>& fields) { return make_map(function, input, fields); };

@@ -81,6 +81,7 @@ class WorkerProgram {
   data::SharedSources sources_;
   Log log_;
   std::function<void(const Error&)> skipped_;
+  std::shared_ptr<const function::CommandPlace> commands_;  // shared: with the datasets
 };
 
 }  // namespace tfd::runtime

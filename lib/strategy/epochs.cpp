@@ -5,6 +5,7 @@
 // many steps as the epochs have elements (what the ClusterCoordinator page recommends).
 #include <algorithm>
 
+#include "tfd/function/command.hpp"
 #include "tfd/runtime/program_data.hpp"
 #include "tfd/strategy/epochs.hpp"
 
@@ -49,6 +50,9 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
   }
   data::DatasetContext context;
   context.directory = options.data_root;  // else as the program says
+  if (options.make_engine)
+    context.commands = std::make_shared<const function::CommandPlace>(function::CommandPlace{
+        options.data_root.empty() ? program.directory : options.data_root, options.command_environment});
   context.find_function = [&](const std::string& function, const data::ElementSpec&,
                               const std::vector<std::string>& fields) { return stand_in(program, function, fields); };
   return count_elements(*TFD_TRY(program::make_dataset(program, name, context)));

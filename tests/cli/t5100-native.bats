@@ -55,6 +55,25 @@ answers() { timeout 60 tfd-coordinate -q "$@" --ordered --cluster spec.json --ke
   [ "$stderr" = "tfd-coordinate: worker:0 requires the cluster's key, and none was found here; pass it with --key-file" ]
 }
 
+@test "data that a command prints need --allow-native too" {
+  echo 'module @m { func.func public @main(%x: tensor<i64>) -> tensor<i64> { return %x : tensor<i64> } }' >same.mlir
+  cat >data.json <<'JSON'
+{"v": 1,
+ "datasets": {"rows": [{"command": {"argv": ["seq", "10", "12"], "format": "csv", "fields": {"x": {"columns": 0, "dtype": "s64"}}}}, {"prefetch": 2}]},
+ "functions": {"next": {"module": "same.mlir", "inputs": [{"dataset": "rows", "field": "x"}], "outputs": [{"result": 0}]}}}
+JSON
+  for id in 1 2 3; do echo "{\"op\": \"schedule\", \"function\": \"next\", \"id\": $id}"; done >lines
+  serve --jobs worker=1
+  run --separate-stderr answers data.json --closures lines
+  [ "$status" = 77 ]
+  [[ $stderr == *"was started without --allow-native"* ]] || { echo "$stderr"; false; }
+  kill "$SERVE"
+  serve_ends 0
+  serve --allow-native --jobs worker=1
+  answers data.json --closures lines >values
+  [ "$(jq -c .value values | tr '\n' ' ')" = "10 11 12 " ] || { cat values; false; }
+}
+
 @test "a bad plug-in is an error of the check, with the place in the program" {
   printf 'no shared object' >scale.so
   run tfd-coordinate program.json --check

@@ -115,6 +115,24 @@ JSON
   [ "$(ls -d -- *.tfrecord* *.npy | LC_ALL=C sort | tr "\n" " ")" = "a.tfrecord a.tfrecord.gz x.npy " ]
 }
 
+@test "data: what a command prints, run where the pipeline is, and how it ends" {
+  mkdir there
+  echo '[{"command": {"argv": ["sh", "-c", "seq 1 2000; cat more; exit $(cat code)"], "format": "csv", "fields": {"x": {"columns": 0}}}}, {"batch": 500}]' >there/p.json
+  echo 7 >there/more
+  echo 0 >there/code
+  run -0 --separate-stderr tfd-data there/p.json --take 5
+  [ "$(jq -c '[.cardinality, (.elements | length), .elements[4].x]' <<<"$output")" = '["unknown",5,[7]]' ]
+  run -0 tfd-data there/p.json --count
+  [ "$output" = '{"elements":5}' ]
+  echo 3 >there/code
+  says 65 tfd-data there/p.json --count
+  [ "$stderr" = "tfd-data: command 'sh' exited with 3" ]
+  run -0 tfd-data - --take 2 <<<'[{"command": {"argv": ["yes"], "format": "text"}}]'
+  [ "$(jq -c '[.elements[].value]' <<<"$output")" = '["y","y"]' ]
+  says 65 tfd-data - <<<'[{"command": {"argv": ["yes"], "format": "lines"}}]'
+  [[ $stderr == *'[0].command.format: must be "csv", "jsonl", "text" or "tfrecord"' ]]
+}
+
 @test "data: --bench" {
   run -0 --separate-stderr tfd-data rows.json --bench
   jq -e '.elements == 3 and .bytes == 36 and .seconds > 0 and .elements_per_second > 0 and .bytes_per_second > 0' <<<"$output"

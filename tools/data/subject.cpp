@@ -8,6 +8,7 @@
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/data/plan.hpp"
+#include "tfd/function/command.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/runtime/program_data.hpp"
 
@@ -20,7 +21,8 @@ bool never_ends(const data::Plan& plan, const data::Dataset& dataset) {
   return dataset.cardinality() == data::Dataset::kInfinite || (!dataset.cardinality() && data::repeats_forever(plan));
 }
 
-Result<Subject> open_pipeline(const Request& request, const ordered_json& json, data::DatasetContext context) {
+Result<Subject> open_pipeline(const Request& request, const ordered_json& json, data::DatasetContext context,
+                              const cli::Io& io) {
   if (!request.dataset.empty())
     return fail(Code::kUsage, "{} is a pipeline: it has no dataset '{}'", printable(request.file),
                 printable(request.dataset));
@@ -28,6 +30,7 @@ Result<Subject> open_pipeline(const Request& request, const ordered_json& json, 
     return fail(Code::kUsage, "--set is for programs, and {} is a pipeline", printable(request.file));
   if (request.file != "-") context.directory = std::filesystem::path(request.file).parent_path().string();
   if (!request.data_root.empty()) context.directory = request.data_root;
+  context.commands = std::make_shared<const function::CommandPlace>(function::CommandPlace{context.directory, io.env});
   data::Plan plan = TFD_TRY(data::parse_plan(json), printable(request.file));
   Subject subject{std::move(plan), {}};
   subject.make = [file = printable(request.file),
@@ -81,7 +84,7 @@ Result<Subject> find_subject(const Request& request, std::function<void(const Er
   if (json.is_discarded()) return fail(Code::kInvalidArgument, "{} is not JSON", printable(request.file));
   data::DatasetContext context;
   context.skipped = std::move(skipped);
-  if (json.is_array()) return open_pipeline(request, json, std::move(context));
+  if (json.is_array()) return open_pipeline(request, json, std::move(context), io);
   return find_in_program(request, context, io);
 }
 

@@ -178,11 +178,11 @@ TEST_CASE("pipeline: names what is wrong, and where") {
         "[1].bacth: unknown transformation, did you mean 'batch'?");
   CHECK(error_of(R"([{"rnage": 4}])").message == "[0].rnage: unknown source, did you mean 'range'?");
   CHECK(error_of(R"([{"parquet": 4}])").message ==
-        "[0].parquet: unknown source (available: csv, jsonl, text, tfrecord, npy, idx, npz, safetensors, range and "
-        "tensor_slices)");
+        "[0].parquet: unknown source (available: csv, jsonl, text, tfrecord, npy, idx, npz, safetensors, range, "
+        "tensor_slices and command)");
   CHECK(error_of(R"([{"batch": 4}])").message ==
         "[0].batch: a pipeline starts with a source (csv, jsonl, text, tfrecord, npy, idx, npz, safetensors, "
-        "range and tensor_slices)");
+        "range, tensor_slices and command)");
   CHECK(error_of(R"([{"range": 4}, {"range": 4}])").message == "[1].range: a source can only come first");
   CHECK(error_of(R"([{"range": 4}, {"take": -1}])").message == "[1].take.count: must not be negative");
   CHECK(error_of(R"([{"range": 4}, {"skip": {}}])").message == "[1].skip.count: is missing");

@@ -16,6 +16,10 @@
 #include "tfd/base/error.hpp"
 #include "tfd/tensor/tensor.hpp"
 
+namespace tfd::function {
+struct CommandPlace;
+}
+
 namespace tfd::data {
 
 /// Shape of one element's field; -1 for a dimension that varies: the first one of a batch that may be short or of a
@@ -118,6 +122,8 @@ struct DatasetContext {
   /// the iterator makes them, and the maps are called there. Whoever ends the iterator waits for the element that is
   /// being made. 0: none.
   std::int64_t ahead = 0;
+  /// Where the commands of sources run. Null: their iterators are errors.
+  std::shared_ptr<const function::CommandPlace> commands = {};  // shared: by the context and the sources
   Parsing parsing = {};
 };
 

@@ -88,6 +88,13 @@ struct TfrecordSource {
   friend bool operator==(const TfrecordSource&, const TfrecordSource&) = default;
 };
 
+/// The records that a command prints, in one of the formats of files. Every pass runs it anew.
+struct CommandSource {
+  std::vector<std::string> argv;
+  std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource> records;  // the path is what errors call it
+  friend bool operator==(const CommandSource&, const CommandSource&) = default;
+};
+
 /// dtype and shape are those of one row; absent: the file's header says them.
 struct NpyField {
   std::string name, path;
@@ -268,9 +275,9 @@ struct Interleave {
 
 /// Sources first; in the order of the table of their names (plan_json.cpp).
 using Stage = std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource, NpySource, IdxSource, NpzSource,
-                           SafetensorsSource, RangeSource, SlicesSource, Shuffle, Repeat, Batch, PaddedBatch, Unbatch,
-                           Rebatch, LegacyRebatch, Window, Map, Filter, Enumerate, Take, Skip, Shard, Concatenate, Zip,
-                           Interleave, Cache, Prefetch, WithOptions>;
+                           SafetensorsSource, RangeSource, SlicesSource, CommandSource, Shuffle, Repeat, Batch,
+                           PaddedBatch, Unbatch, Rebatch, LegacyRebatch, Window, Map, Filter, Enumerate, Take, Skip,
+                           Shard, Concatenate, Zip, Interleave, Cache, Prefetch, WithOptions>;
 /// "csv", "tensor_slices", "batch".
 std::string_view name_of(const Stage& stage);
 bool is_source(const Stage& stage);

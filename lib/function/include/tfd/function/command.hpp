@@ -8,8 +8,14 @@
 // Thread rule: thread-safe; calls of one function run one at a time. A kept filter lives on a thread of its own.
 #include <sys/types.h>
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tfd/base/deadline.hpp"
@@ -70,5 +76,35 @@ struct CommandPlace {
 /// kResourceExhausted where it prints far more than the results need. Each names the command, how it ended and the end
 /// of its stderr. After an error a filter is started afresh for the next call.
 std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, hlo::Signature signature);
+
+/// What a command prints, as it prints it; it runs on a thread of the output's own. Its stdin is empty.
+/// Thread rule: lives on one thread at a time.
+class CommandOutput {
+ public:
+  /// Nothing is started before the first read(). The timeout isn't looked at.
+  CommandOutput(CommandDef command, CommandPlace place);
+  CommandOutput(const CommandOutput&) = delete;
+  CommandOutput& operator=(const CommandOutput&) = delete;
+  /// Stops the command if it runs: SIGTERM, after a second SIGKILL.
+  ~CommandOutput();
+
+  /// Waits until there is something: how many bytes; 0 once it has ended with 0. kFailedPrecondition where it exits
+  /// with something else, or dies; kCancelled where it was stopped; kNotFound, kPermissionDenied where it can't be run.
+  /// The message names the command, how it ended and the end of its stderr; the calls after it return it again.
+  Result<std::size_t> read(std::span<char> out);
+
+ private:
+  void run(const std::stop_token& stop);
+  Result<void> print(const std::stop_token& stop);
+
+  const CommandDef command_;
+  CommandPlace place_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  std::string printed_;  // and not read yet
+  bool has_ended_ = false;
+  std::optional<Error> error_;
+  std::jthread thread_;  // last: it ends before the rest goes
+};
 
 }  // namespace tfd::function

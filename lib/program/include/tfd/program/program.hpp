@@ -253,8 +253,10 @@ struct Program {
   /// out.
   std::string document() const;
   bool has_kind(FunctionKind kind) const;
+  /// Functions or sources of data.
+  bool has_commands() const;
   /// Plug-ins or commands, which run only where the server allows it.
-  bool has_native() const { return has_kind(FunctionKind::kPlugin) || has_kind(FunctionKind::kCommand); }
+  bool has_native() const { return has_kind(FunctionKind::kPlugin) || has_commands(); }
   const VariableDef* find_variable(std::string_view name) const { return variables.find(name); }
   const FunctionDef* find_function(std::string_view name) const { return functions.find(name); }
 };

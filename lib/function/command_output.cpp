@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "command_process.hpp"
+
+namespace tfd::function {
+namespace {
+
+constexpr std::size_t kMostPrinted = std::size_t{1} << 20;  // what is taken from the command before it is read
+
+}  // namespace
+
+CommandOutput::CommandOutput(CommandDef command, CommandPlace place)
+    : command_(std::move(command)), place_(std::move(place)) {}
+
+CommandOutput::~CommandOutput() = default;
+
+Result<std::size_t> CommandOutput::read(std::span<char> out) {
+  if (!thread_.joinable() && !has_ended_) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !printed_.empty() || has_ended_; });
+  if (printed_.empty() && error_) return fail(*error_);
+  const std::size_t count = std::min(out.size(), printed_.size());
+  if (count > 0) std::memcpy(out.data(), printed_.data(), count);
+  printed_.erase(0, count);
+  lock.unlock();
+  changed_.notify_all();
+  return count;
+}
+
+void CommandOutput::run(const std::stop_token& stop) {
+  const auto printed = print(stop);
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  if (!printed) error_ = printed.error();
+  changed_.notify_all();
+}
+
+// To the end of the command.
+Result<void> CommandOutput::print(const std::stop_token& stop) {
+  if (!place_.guard) place_.guard = TFD_TRY(GroupGuard::start());
+  CommandProcess process = TFD_TRY(CommandProcess::start(command_, place_));
+  const auto stopped = std::make_shared<CommandStop>();
+  const std::stop_callback on_stop(stop, [&] { stopped->request(); });
+  process.stop_with(stopped);
+  while (true) {
+    std::string piece = TFD_TRY(process.read_output(kMostPrinted));
+    if (piece.empty()) return {};
+    std::unique_lock lock(mutex_);
+    printed_ += piece;
+    changed_.notify_all();
+    if (!changed_.wait(lock, stop, [&] { return printed_.size() < kMostPrinted; }))
+      return process.stop(), Result<void>();
+  }
+}
+
+}  // namespace tfd::function
