@@ -125,7 +125,7 @@ JSON
   run -0 tfd-data there/p.json --count
   [ "$output" = '{"elements":5}' ]
   echo 3 >there/code
-  says 65 tfd-data there/p.json --count
+  says 78 tfd-data there/p.json --count
   [ "$stderr" = "tfd-data: command 'sh' exited with 3" ]
   run -0 tfd-data - --take 2 <<<'[{"command": {"argv": ["yes"], "format": "text"}}]'
   [ "$(jq -c '[.elements[].value]' <<<"$output")" = '["y","y"]' ]
