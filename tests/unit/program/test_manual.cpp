@@ -70,7 +70,7 @@ TEST_CASE("manual: the whole program is right, and so is each part of one") {
     const auto program = parse_page(document.dump());
     if (!program) FAIL(program.error().message);
   }
-  CHECK(parts == 11);
+  CHECK(parts == 13);
 }
 
 TEST_CASE("manual: the overrides work") {
