@@ -30,7 +30,7 @@ std::int64_t nearest_batch(const Plan& plan) {
 }
 
 // In batches of the sizes of this worker's replicas.
-Result<Plan> rebatched(Plan plan, const ElementSpec& spec, const Reader& reader) {
+Result<Plan> for_replicas(Plan plan, const ElementSpec& spec, const Reader& reader) {
   const std::int64_t global = TFD_TRY(compute_batch_size(plan, spec));
   if (global > 0)
     plan.stages.emplace_back(
@@ -40,14 +40,14 @@ Result<Plan> rebatched(Plan plan, const ElementSpec& spec, const Reader& reader)
   return plan;
 }
 
-constexpr std::int64_t kInfinite = -1,
+constexpr std::int64_t kForEver = -1,
                        kNotKnown = -2;  // as TensorFlow has them, where other negative numbers are wrong
 
 // What each stage makes of a number of elements, in TensorFlow's arithmetic: DatasetBase::Cardinality() of its kernels.
 struct CountAsTensorflow {
   std::int64_t count = kNotKnown;
 
-  bool is_number() const { return count != kInfinite && count != kNotKnown; }
+  bool is_number() const { return count != kForEver && count != kNotKnown; }
   void divide(std::int64_t by, bool one_more) {
     if (is_number()) count = count / by + (one_more ? 1 : 0);
   }
@@ -66,14 +66,14 @@ struct CountAsTensorflow {
   void operator()(const Batch& batch) { divide(batch.size, count % batch.size != 0 && !batch.drop_remainder); }
   void operator()(const PaddedBatch& batch) { divide(batch.size, count % batch.size != 0 && !batch.drop_remainder); }
   void operator()(const Take& take) {
-    if (count != kNotKnown) count = count == kInfinite ? take.count : std::min(count, take.count);
+    if (count != kNotKnown) count = count == kForEver ? take.count : std::min(count, take.count);
   }
   void operator()(const Skip& skip) {
     if (is_number()) count = std::max<std::int64_t>(0, count - skip.count);
   }
   void operator()(const Repeat& repeat) {
     if (!repeat.count)
-      count = count == 0 ? 0 : kInfinite;
+      count = count == 0 ? 0 : kForEver;
     else if (*repeat.count == 0 || is_number())
       count *= *repeat.count;
   }
@@ -130,7 +130,7 @@ Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Re
   const bool is_alone = reader.workers == 1 && reader.replicas == 1;
   const bool shares_rows = !is_exact && (policy == kAuto || policy == kData || reader.workers == 1);
   if (shares_rows) return WorkerInput{policy == kHint ? with_hint(plan, Shard{}) : plan, true};
-  Plan own = is_alone ? plan : TFD_TRY(rebatched(plan, spec, reader));
+  Plan own = is_alone ? plan : TFD_TRY(for_replicas(plan, spec, reader));
   own = TFD_TRY(auto_shard(std::move(own), reader, policy, !is_exact));
   return WorkerInput{std::move(own), false};
 }
@@ -151,7 +151,7 @@ std::optional<std::int64_t> tensorflow_cardinality(const Plan& plan, const Datas
   if (!has_stage(plan, is_hint)) return dataset.cardinality();
   CountAsTensorflow counted;
   for (const Stage& stage : plan.stages) std::visit(counted, stage);
-  return counted.count == kInfinite ? std::optional(Dataset::kInfinite) : std::nullopt;
+  return counted.count == kForEver ? std::optional(Dataset::kInfinite) : std::nullopt;
 }
 
 }  // namespace tfd::data

@@ -50,8 +50,8 @@ ordered_json write_pipelines(const std::vector<Plan>& plans) {
 }
 
 // What batch and padded_batch have in common.
-template <class Batching>
-void read_batching(Options& options, Batching& batch) {
+template <class Stated>
+void read_batching(Options& options, Stated& batch) {
   batch.size = options.required_integer("size", 1);
   batch.drop_remainder = options.flag("drop_remainder", false);
   const std::string mask = options.text("mask").value_or("mask");
@@ -60,8 +60,8 @@ void read_batching(Options& options, Batching& batch) {
   if (!batch.mask && options.find("mask") != nullptr) options.note("mask", "needs \"pad_remainder\": true");
 }
 
-template <class Batching>
-ordered_json write_batching(const Batching& batch) {
+template <class Stated>
+ordered_json write_batching(const Stated& batch) {
   ordered_json out = {{"size", batch.size}};
   if (batch.drop_remainder) out["drop_remainder"] = true;
   if (batch.mask) out["pad_remainder"] = true;
