@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tfd/base/cpus.hpp"
+
 namespace tfd::data {
 namespace {
 
@@ -13,7 +15,7 @@ std::size_t bytes_of(const Step& step) { return step.piece ? step.piece->end : 0
 }  // namespace
 
 std::size_t Parsing::default_threads() {
-  const std::size_t processors = std::thread::hardware_concurrency();
+  const auto processors = static_cast<std::size_t>(usable_cpus());
   return processors < 2 ? 0 : std::min<std::size_t>(processors, 8);
 }
 
