@@ -12,6 +12,8 @@
 
 #include "internal.hpp"
 #include "tfd/base/descriptors.hpp"
+#include "tfd/base/stalls.hpp"
+#include "tfd/base/units.hpp"
 
 namespace tfd::cli {
 namespace {
@@ -139,6 +141,10 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
   const bool rewrites = share_status_line(io);
   io.color = asked.color == "always" || (asked.color == "auto" && rewrites && io.env.get("NO_COLOR").empty());
   io.log = make_log(tool.name, io.err, io.verbosity, io.quiet, io.color, io.env.get("TFD_LOG"));
+  const StallReports stalls([log = io.log](const std::string& what, Duration waited) {
+    log.warning("{} hasn't been read for {}: still waiting", what,
+                format_duration(std::chrono::floor<std::chrono::seconds>(waited)));
+  });
   if (tool.run_raw) return tool.run_raw(io);
   return static_cast<int>(TFD_TRY(tool.run(io)));
 }

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tfd/base/stalls.hpp"
 #include "tfd/function/command.hpp"
 
 namespace tfd::data {
@@ -22,6 +23,7 @@ constexpr std::array<unsigned char, 2> kGzipMagic{0x1f, 0x8b};
 
 // As far as there are bytes; fewer only at the end, or before an error.
 Result<std::size_t> read_fully(const OpenFile& file, std::span<char> out) {
+  const StallGuard guard(file.path());
   std::size_t done = 0;
   while (done < out.size()) {
     const ssize_t got = ::read(file.fd(), out.data() + done, std::min(out.size() - done, kMostAtOnce));

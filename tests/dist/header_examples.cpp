@@ -3,6 +3,7 @@
 // The examples in the comments of public headers and in lib/*/README.md, word for word: dist/library compiles this file
 // against what is installed and looks for each line of theirs in it. What they take for granted are parameters here.
 #include <poll.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
@@ -10,6 +11,7 @@
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/protobuf.hpp"
+#include "tfd/base/stalls.hpp"
 #include "tfd/cluster/server_def.hpp"
 #include "tfd/coordinate/fetch.hpp"
 #include "tfd/data/distribute.hpp"
@@ -194,6 +196,12 @@ Result<void> coordination(ParameterServers& servers) {
   const CoordinationClient run = servers.coordination();
   TFD_TRY(run.pass_barrier("start", "worker:1", {"worker:0", "worker:1"}, Deadline::after(30s)));
   return {};
+}
+
+ssize_t stalls(const std::string& path, int fd, char* buffer, std::size_t size) {
+  const StallGuard guard(path);                       // until it goes; what takes longer than 10 s is reported
+  const ssize_t got = ::read(fd, buffer, size);
+  return got;
 }
 
 // program, strategy

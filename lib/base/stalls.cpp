@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/base/stalls.hpp"
+
+#include <csignal>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tfd {
+namespace {
+
+constexpr std::chrono::seconds kFirst{10};
+constexpr std::chrono::seconds kLook{1};
+
+struct Waiting {
+  std::string what;
+  Clock::time_point since;
+  Duration next = kFirst;  // of waiting, until it is told again
+};
+
+/// Who waits, by guard. The thread starts with the first guard and looks once a second while somebody waits.
+class StallWatch {
+ public:
+  explicit StallWatch(StallReports::Report report) : report_(std::move(report)) {}
+
+  void add(const void* guard, std::string_view what) {
+    const std::lock_guard lock(mutex_);
+    waiting_[guard] = {std::string(what), Clock::now()};
+    if (!thread_.joinable()) start();
+    changed_.notify_one();
+  }
+  void remove(const void* guard) {
+    const std::lock_guard lock(mutex_);
+    waiting_.erase(guard);
+  }
+
+ private:
+  /// Signals are other threads' to take.
+  void start() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+      changed_.wait_for(lock, stop, kLook, [] { return false; });
+      std::vector<std::pair<std::string, Duration>> late;
+      const auto now = Clock::now();
+      for (auto& [guard, one] : waiting_) {
+        if (now - one.since < one.next) continue;
+        late.emplace_back(one.what, now - one.since);
+        one.next *= 2;
+      }
+      lock.unlock();
+      for (const auto& [what, waited] : late) report_(what, waited);
+      lock.lock();
+    }
+  }
+
+  const StallReports::Report report_;
+  std::mutex mutex_;  // guards what follows
+  std::map<const void*, Waiting> waiting_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;  // last: stopped and joined before the rest goes
+};
+
+std::mutex g_mutex;
+std::shared_ptr<StallWatch> g_watch;  // shared: by who tells and guards that come and go meanwhile
+std::atomic<bool> g_is_watched = false;
+
+std::shared_ptr<StallWatch> find_watch() {
+  const std::lock_guard lock(g_mutex);
+  return g_watch;
+}
+
+}  // namespace
+
+StallReports::StallReports(Report report) {
+  const std::lock_guard lock(g_mutex);
+  g_watch = std::make_shared<StallWatch>(std::move(report));
+  g_is_watched = true;
+}
+
+StallReports::~StallReports() {
+  g_is_watched = false;
+  std::shared_ptr<StallWatch> ended;
+  const std::lock_guard lock(g_mutex);
+  ended.swap(g_watch);
+}
+
+StallGuard::StallGuard(std::string_view what) : is_watched_(g_is_watched) {
+  if (!is_watched_) return;
+  if (const auto watch = find_watch()) watch->add(this, what);
+}
+
+StallGuard::~StallGuard() {
+  if (!is_watched_) return;
+  if (const auto watch = find_watch()) watch->remove(this);
+}
+
+}  // namespace tfd
