@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // map and filter: a function is called for every element.
+#include "in_order.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
@@ -65,6 +66,61 @@ class MapStream final : public RowStream {
   std::int64_t number_ = 0;  // of the element that comes next, in this pass
 };
 
+// Elements in their order, of which several are made at the same time.
+class ParallelMapStream final : public RowStream {
+ public:
+  ParallelMapStream(RowStreamPtr input, CallsPtr calls, std::int64_t parallel)
+      : input_(std::move(input)),
+        calls_(std::move(calls)),
+        calling_({.take = [this] { return take(); },
+                  .make = [calls = calls_](Call& call) { make(call, *calls); },
+                  .is_last = [](const Call& call) { return !call.row; }},
+                 {.threads = static_cast<std::size_t>(parallel)}) {}
+
+  Result<std::optional<Row>> next() override {
+    while (!end_) {
+      Call call = calling_.next();
+      if (!call.row) {
+        end_ = call.made ? Result<void>() : fail(call.made.error());
+      } else if (call.made) {
+        return Row{to_block(*std::move(call.made)), 0};
+      } else if (!calls_->pass_over(call.made.error())) {
+        end_ = fail(std::move(call.made.error()));
+      }
+    }
+    TFD_TRY(*end_);
+    return std::optional<Row>();
+  }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    if (calls_->skip_errors || calling_.has_begun()) return RowStream::skip(count);
+    const std::int64_t done = TFD_TRY(input_->skip(count));
+    number_ += done;
+    return done;
+  }
+
+ private:
+  struct Call {
+    std::optional<Row> row;  // absent at the end, or where there is none
+    std::int64_t number = 0;
+    Result<Element> made = Element();  // or why there is no row
+  };
+
+  Call take() {
+    auto row = input_->next();
+    if (!row) return {std::nullopt, number_, fail(std::move(row).error())};
+    return {std::move(*row), number_++};
+  }
+  static void make(Call& call, const Calls& calls) {
+    if (call.row) call.made = calls.call(*call.row, call.number);
+  }
+
+  RowStreamPtr input_;
+  CallsPtr calls_;
+  std::int64_t number_ = 0;          // of the element that is taken next, in this pass
+  std::optional<Result<void>> end_;  // once there is one
+  InOrder<Call> calling_;            // last: its threads use all of the above
+};
+
 class FilterStream final : public RowStream {
  public:
   FilterStream(RowStreamPtr input, CallsPtr calls) : input_(std::move(input)), calls_(std::move(calls)) {}
@@ -86,12 +142,15 @@ class FilterStream final : public RowStream {
 
 class MapDataset final : public RowDataset {
  public:
-  MapDataset(RowDatasetPtr input, Calls calls)
+  MapDataset(RowDatasetPtr input, Calls calls, std::int64_t parallel)
       : RowDataset(calls.function.spec),
         input_(std::move(input)),
+        parallel_(parallel),
         calls_(std::make_shared<const Calls>(std::move(calls))) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<MapStream>(TFD_TRY(input_->rows(order)), calls_);
+    auto input = TFD_TRY(input_->rows(order));
+    if (parallel_ > 1) return std::make_unique<ParallelMapStream>(std::move(input), calls_, parallel_);
+    return std::make_unique<MapStream>(std::move(input), calls_);
   }
   std::optional<std::int64_t> cardinality() const override {
     const auto count = input_->cardinality();
@@ -100,6 +159,7 @@ class MapDataset final : public RowDataset {
 
  private:
   RowDatasetPtr input_;
+  std::int64_t parallel_;
   CallsPtr calls_;
 };
 
@@ -124,7 +184,7 @@ class FilterDataset final : public RowDataset {
 RowDatasetPtr make_map(RowDatasetPtr input, const Map& map, MapFunction function,
                        std::function<void(const Error&)> skipped) {
   Calls calls{"map '" + map.function + "'", std::move(function), map.skip_errors, std::move(skipped)};
-  return std::make_shared<MapDataset>(std::move(input), std::move(calls));
+  return std::make_shared<MapDataset>(std::move(input), std::move(calls), map.parallel);
 }
 
 RowDatasetPtr make_filter(RowDatasetPtr input, const Filter& filter, MapFunction function,

@@ -149,6 +149,8 @@ ReadStage read_batch(const StatedStage& stage) {
 
 ordered_json write(const Batch& batch) { return write_batching(batch); }
 
+constexpr std::int64_t kMostParallel = 256;  // calls of a map at the same time
+
 ReadStage read_map(const StatedStage& stage) {
   Options options(stage.value, stage.path);
   Map map;
@@ -158,6 +160,8 @@ ReadStage read_map(const StatedStage& stage) {
       if (stated->is_array() && field.is_string()) map.fields.push_back(field.get<std::string>());
     if (!stated->is_array() || map.fields.size() != stated->size()) options.note("fields", "must be a list of names");
   }
+  map.parallel = options.integer("parallel", 1).value_or(1);
+  if (map.parallel > kMostParallel) options.note("parallel", fmt::format("must be at most {}", kMostParallel));
   map.skip_errors = options.skips_errors();
   TFD_TRY(options.finish());
   return map;
@@ -165,6 +169,7 @@ ReadStage read_map(const StatedStage& stage) {
 
 ordered_json write(const Map& map) {
   ordered_json out = {{"function", map.function}, {"fields", map.fields}};
+  if (map.parallel > 1) out["parallel"] = map.parallel;
   if (map.skip_errors) out["on_error"] = "skip";
   return out;
 }

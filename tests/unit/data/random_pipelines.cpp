@@ -63,7 +63,7 @@ class PipelineDraw {
             {"window",
              {{"size", number(1, 5)}, {"shift", number(1, 7)}, {"stride", number(1, 3)}, {"drop_remainder", flag()}}}};
       case 7:
-        return {{"map", {{"function", "double"}, {"fields", {"value"}}}}};
+        return {{"map", {{"function", "double"}, {"fields", {"value"}}, {"parallel", number(1, 4)}}}};
       case 8:
         return {{"filter", {{"function", "keep"}}}};
       case 9:

@@ -97,7 +97,7 @@ class Draw {
       case 16:
         return flag() ? Cache{} : Cache{text()};
       case 17:
-        return Map{text(), {text()}, flag()};
+        return Map{text(), {text()}, number(1, 256), flag()};
       case 18:
         return Rebatch{{number(0, INT64_MAX), number(1, 9)}, flag()};
       case 19:

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What tf.data's documentation shows of its transformations, and what is refused.
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
 #include "random_pipelines.hpp"
 
 using namespace tfd;
@@ -196,6 +200,53 @@ TEST_CASE("filter and map: an error says which element it was; where it is skipp
   CHECK(wrong(range + R"({"filter": {"function": "wide"}}])", context) ==
         "[1].filter.function: 'wide' makes bool[2], but a filter's makes one bool");
   CHECK(wrong(range + R"({"filter": {"function": "odd"}}])") == "[1].filter: functions can't be called here");
+}
+
+// Calls of the function wait until as many are there: alone none would go on.
+TEST_CASE("map: several elements at a time, which stay in their order, as errors do") {
+  constexpr int kTogether = 3;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int inside = 0;
+  bool have_met = false;
+  DatasetContext context;
+  std::vector<std::string> skipped;
+  context.skipped = [&](const Error& error) { skipped.push_back(error.message); };
+  context.find_function = [&](const std::string&, const ElementSpec& input,
+                              const std::vector<std::string>&) -> Result<MapFunction> {
+    return MapFunction{input, [&](const Element& element) -> Result<Element> {
+                         std::unique_lock lock(mutex);
+                         have_met = have_met || ++inside == kTogether;
+                         changed.notify_all();
+                         CHECK(changed.wait_for(lock, std::chrono::seconds(20), [&] { return have_met; }));
+                         const auto value = element[0].as<std::int64_t>()[0];
+                         if (value % 10 == 7) return fail(Code::kInvalidArgument, "{} is not liked", value);
+                         return Element{tensor::Tensor::scalar(DType::kS64, value * 2)};
+                       }};
+  };
+  const std::string range = R"([{"range": 40}, )";
+  Numbers expected;
+  for (int i = 0; i < 40; ++i)
+    if (i % 10 != 7) expected.push_back(2 * i);
+  CHECK(
+      drain(dataset_of(range + R"({"map": {"function": "f", "parallel": 3, "on_error": "skip"}}])", context)).flat() ==
+      expected);
+  CHECK(skipped ==
+        std::vector<std::string>{"map 'f': element 7: 7 is not liked", "map 'f': element 17: 17 is not liked",
+                                 "map 'f': element 27: 27 is not liked", "map 'f': element 37: 37 is not liked"});
+  const auto strict = dataset_of(range + R"({"map": {"function": "f", "parallel": 3}}])", context);
+  const auto drained = drain(strict);
+  CHECK(drained.flat() == Numbers{0, 2, 4, 6, 8, 10, 12});
+  CHECK(drained.error->message == "map 'f': element 7: 7 is not liked");
+  const auto iterator = strict->iterate().value();
+  CHECK(iterator->skip(8).value() == 8);
+  CHECK((*iterator->next().value())[0].as<std::int64_t>()[0] == 16);
+  CHECK(iterator->skip(2).value() == 2);  // of those that are made ahead
+  CHECK((*iterator->next().value())[0].as<std::int64_t>()[0] == 22);
+  CHECK(strict->iterate().value()->next());  // ends with others under way
+  CHECK(wrong(R"([{"range": 3}, {"map": {"function": "f", "parallel": 0}}])") == "[1].map.parallel: must be positive");
+  CHECK(wrong(R"([{"range": 3}, {"map": {"function": "f", "parallel": 999}}])") ==
+        "[1].map.parallel: must be at most 256");
 }
 
 TEST_CASE("counts_by_content: filters and maps that skip, wherever they are") {

@@ -208,6 +208,7 @@ struct Window {
 struct Map {
   std::string function;
   std::vector<std::string> fields = {};
+  std::int64_t parallel = 1;  // elements that it is called for at the same time; they stay in their order
   bool skip_errors = false;
   friend bool operator==(const Map&, const Map&) = default;
 };

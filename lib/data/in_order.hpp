@@ -1,0 +1,110 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Items in their order, made ahead by several threads: one at a time takes the next, then works on it while the next
+// thread takes. Private to the room. Thread rule: lives on one thread at a time; its threads end with it.
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tfd::data {
+
+template <class Item>
+class InOrder {
+ public:
+  struct Work {
+    std::function<Item()> take;                                                                  // one thread at a time
+    std::function<void(Item&)> make;                                                             // any thread
+    std::function<bool(const Item&)> is_last;                                                    // once it is taken
+    std::function<std::size_t(const Item&)> bytes = [](const Item&) { return std::size_t{0}; };  // likewise
+  };
+  struct Limits {
+    std::size_t threads = 1;
+    std::size_t bytes = 0;  // ahead, and one item at most; 0: only as many items as the threads keep busy
+  };
+
+  InOrder(Work work, Limits limits) : work_(std::move(work)), limits_(limits) {}
+  InOrder(const InOrder&) = delete;
+  InOrder& operator=(const InOrder&) = delete;
+  /// Waits for what is being taken and made.
+  ~InOrder() { stop_.request_stop(); }
+
+  bool has_begun() const { return !threads_.empty(); }
+  /// Behind the last one nothing is to be asked for. The first call starts the threads.
+  Item next() {
+    for (std::size_t i = threads_.size(); i < limits_.threads; ++i) threads_.emplace_back([this] { run(); });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !slots_.empty() && slots_.front().item; });
+    Item item = *std::move(slots_.front().item);
+    bytes_ahead_ -= slots_.front().bytes;
+    slots_.pop_front();
+    ++taken_;
+    lock.unlock();
+    changed_.notify_all();
+    return item;
+  }
+
+ private:
+  struct Slot {
+    std::optional<Item> item = {};  // once it is made
+    std::size_t bytes = 0;
+  };
+
+  void run() {
+    while (true) {
+      std::unique_lock taking(taking_);
+      if (is_over_) return;
+      const auto slot = wait_for_room();
+      if (!slot) return;
+      Item item = work_.take();
+      is_over_ = work_.is_last(item);
+      {
+        const std::lock_guard lock(mutex_);
+        bytes_ahead_ += slots_[*slot - taken_].bytes = work_.bytes(item);
+      }
+      taking.unlock();
+      work_.make(item);
+      {
+        const std::lock_guard lock(mutex_);
+        slots_[*slot - taken_].item = std::move(item);
+      }
+      changed_.notify_all();
+    }
+  }
+
+  /// A slot for the next item, and its number; nullopt where no more is to be taken.
+  std::optional<std::size_t> wait_for_room() {
+    const std::stop_token stop = stop_.get_token();
+    const std::size_t most = 2 * limits_.threads + 2;
+    std::unique_lock lock(mutex_);
+    const auto has_room = [&] {
+      return slots_.empty() || (slots_.size() < most && (limits_.bytes == 0 || bytes_ahead_ < limits_.bytes));
+    };
+    if (!changed_.wait(lock, stop, has_room) || stop.stop_requested()) return std::nullopt;
+    slots_.emplace_back();
+    return taken_ + slots_.size() - 1;
+  }
+
+  const Work work_;
+  const Limits limits_;
+
+  std::mutex taking_;     // guards is_over_, and what work_.take() uses
+  bool is_over_ = false;  // nothing is left to be taken
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  std::deque<Slot> slots_;
+  std::size_t taken_ = 0;  // slots before slots_.front()
+  std::size_t bytes_ahead_ = 0;
+
+  std::stop_source stop_;              // of all of them: who is waited for must not wait for one that isn't stopped yet
+  std::vector<std::jthread> threads_;  // last: stopped and joined before the rest goes
+};
+
+}  // namespace tfd::data
