@@ -102,7 +102,8 @@ template <class Stated>
 RowDatasetPtr make_batches(RowDatasetPtr input, ElementSpec spec, PackingPtr packing, const Stated& batch) {
   const bool is_full = batch.drop_remainder || batch.mask;
   for (FieldSpec& field : spec) field.shape.insert(field.shape.begin(), is_full ? batch.size : -1);
-  if (batch.mask) spec.push_back({*batch.mask, tensor::DType::kF32, {batch.size}, true});
+  if (batch.mask)
+    spec.push_back({.name = *batch.mask, .dtype = tensor::DType::kF32, .shape = {batch.size}, .is_mask = true});
   return std::make_shared<BatchDataset>(std::move(input), std::move(spec), std::move(packing),
                                         Batching{batch.size, batch.drop_remainder, batch.mask.has_value()});
 }

@@ -83,7 +83,7 @@ SCRIPT
 
 @test "components that are distributed differently are noticed" {
   # What a task says is kept in files: srun may go before it has passed on the last words of tasks that failed.
-  hetjob <<<'srun --het-group=0 -m cyclic bash -c "tfd-resolve slurm &>\$OUT/\$SLURM_PROCID.said" : --het-group=1 -m block true'
+  run hetjob <<<'srun --het-group=0 -m cyclic bash -c "tfd-resolve slurm &>\$OUT/\$SLURM_PROCID.said" : --het-group=1 -m block true'
   cat "$OUT"/*.said
   grep -F 'SLURM_GTIDS is 0,2,3: give all components the same srun -m' "$OUT/0.said"
   ! grep -F '"task"' "$OUT"/*.said

@@ -116,6 +116,7 @@ void tf_example(std::string_view bytes) {
   builder.commit();
   const data::Element element = data::to_element({builder.take(), 0});
   expect_fits(element, spec);
+  builder.prepare();
   expect(data::parse_example(data::encode_example(spec, element), features, builder).has_value(),
          "what is encoded is parsed");
   builder.commit();

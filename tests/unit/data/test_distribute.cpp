@@ -80,7 +80,8 @@ TEST_CASE("batch: a last one that is filled up says so in its mask") {
   const auto dataset =
       dataset_of(R"([{"range": 5}, {"batch": {"size": 4, "pad_remainder": true, "mask": "is_real"}}])");
   REQUIRE(dataset->spec().size() == 2);
-  CHECK(dataset->spec()[1] == FieldSpec{"is_real", tensor::DType::kF32, {4}, true});
+  CHECK(dataset->spec()[1] ==
+        FieldSpec{.name = "is_real", .dtype = tensor::DType::kF32, .shape = {4}, .is_mask = true});
   CHECK(dataset->spec()[0].shape == tensor::Shape{4});
   const auto iterator = dataset->iterate().value();
   CHECK(numbers_of(iterator->next().value()->at(1)) == Numbers{1, 1, 1, 1});

@@ -33,7 +33,9 @@ struct FieldSpec {
   bool is_mask = false;  // 1 for each row that is data, 0 for one that only fills up a batch
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
-inline FieldSpec text_field(std::string name) { return {std::move(name), tensor::DType::kU8, {-1}, true}; }
+inline FieldSpec text_field(std::string name) {
+  return {.name = std::move(name), .dtype = tensor::DType::kU8, .shape = {-1}, .is_text = true};
+}
 using ElementSpec = std::vector<FieldSpec>;
 /// One tensor per field, in the order of the spec.
 using Element = std::vector<tensor::Tensor>;
