@@ -39,8 +39,9 @@ bool is_argv(const ordered_json& value) {
 
 ReadStage read_command(const StatedStage& stage) {
   if (!stage.value.is_object()) return fail(Code::kInvalidArgument, "{}: must be an object", stage.path);
-  if (stage.value.contains("path"))
-    return fail(Code::kInvalidArgument, "{}.path: unknown: the records are what the command prints", stage.path);
+  for (const char* key : {"path", "shard"})
+    if (stage.value.contains(key))
+      return fail(Code::kInvalidArgument, "{}.{}: unknown: the records are what the command prints", stage.path, key);
   Options options(stage.value, stage.path);
   const ordered_json* argv = options.required("argv");
   const ordered_json* name = options.required("format");

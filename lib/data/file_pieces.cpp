@@ -23,7 +23,8 @@ Step FilePieces::next() {
 // Behind a file that is broken the next one follows.
 Result<void> FilePieces::pass_over(const Error& error, Step& step) {
   TFD_TRY(reader_->file()->check_unchanged());
-  if (!options_.skip_errors) return fail(error);
+  const bool is_of_content = error.code == Code::kInvalidArgument || error.code == Code::kDataLoss;
+  if (!options_.skip_errors || !is_of_content) return fail(error);
   has_skipped_ = true;
   step.skipped.push_back(error);
   return open_next();

@@ -13,6 +13,9 @@ namespace {
 
 using Stamps = std::vector<FileStamp>;
 
+// What a column of a block takes beside its values: much where a text is a block of its own.
+constexpr std::size_t kBesideColumn = 256;
+
 // What the streams of one dataset share.
 struct SharedFileRows {
   const ElementSpec spec;
@@ -119,7 +122,7 @@ class FileRowsStream final : public RowStream {
   }
 
   void remember(const BlockPtr& block) {
-    for (const tensor::Tensor& column : block->columns) decoded_bytes_ += column.byte_size();
+    for (const tensor::Tensor& column : block->columns) decoded_bytes_ += column.byte_size() + kBesideColumn;
     if (decoded_bytes_ > shared_->options.cache_bytes) decoded_ = nullptr;
     if (decoded_) decoded_->blocks.push_back(block);
   }

@@ -46,6 +46,7 @@ Result<void> write_value(const json& value, std::size_t index, const FieldSpec& 
     return write_text(value.get_ref<const std::string&>(), index, field, out);
   if (value.is_object() || value.is_null())
     return fail(Code::kInvalidArgument, "must be {}", field.shape.empty() ? "a number" : "a list");
+  if (field.is_text) return fail(Code::kInvalidArgument, "must be a text");
   tensor::TensorSpec spec{field.dtype, field.shape};
   if (varies(field)) {
     if (!value.is_array()) return fail(Code::kInvalidArgument, "must be a list");

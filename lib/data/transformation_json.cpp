@@ -362,6 +362,8 @@ ReadStage read_prefetch(const StatedStage& stage) {
 ordered_json write(const Prefetch& prefetch) { return {{"buffer", prefetch.buffer}}; }
 
 ReadStage read_options(const StatedStage& stage) {
+  if (stage.depth > 0)
+    return fail(Code::kInvalidArgument, "{}: belongs to the whole pipeline, not to one within another", stage.path);
   Options options(stage.value, stage.path);
   WithOptions with;
   if (const auto name = options.text("auto_shard")) {

@@ -101,12 +101,13 @@ Result<void> check_dynamic(const data::Plan& plan) {
 Result<DatasetFacts> add_dataset(const std::string& name, data::Plan plan, const data::DatasetContext& context,
                                  Program& program) {
   TFD_TRY(check_dynamic(plan));
-  const auto dataset = TFD_TRY(data::instantiate(TFD_TRY(data::part_of(plan, {})), context));
+  const data::Plan whole = TFD_TRY(data::part_of(plan, {}));
+  const auto dataset = TFD_TRY(data::instantiate(whole, context));
   DatasetFacts facts;
   facts.cardinality = dataset->cardinality();
   if (!facts.cardinality && data::repeats_forever(plan)) facts.cardinality = data::Dataset::kInfinite;
   const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
-  if (std::ranges::any_of(dataset->spec(), varies)) TFD_TRY(find_batch_sizes(plan, context, facts));
+  if (std::ranges::any_of(dataset->spec(), varies)) TFD_TRY(find_batch_sizes(whole, context, facts));
   if (context.look_at_files) TFD_TRY(data::state_specs(plan, context));  // for the tasks that can't look at them
   if (facts.cardinality == data::Dataset::kInfinite)
     program.endless_datasets.insert(name);

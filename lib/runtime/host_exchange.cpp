@@ -48,8 +48,12 @@ class CoordinatedExchange final : public function::HostExchange {
     const std::size_t colon = std::min(first.find(':'), first.size());
     const auto parts = TFD_TRY(parse_integer(first.substr(0, colon), 0, kMostParts), printable(key));
     std::string value = first.substr(colon + 1);
-    for (std::size_t part = 1; part <= static_cast<std::size_t>(parts); ++part)
-      value += TFD_TRY(client_.get(part_of(key, part), Deadline::after(kAnswers)), printable(key)).value;
+    for (std::size_t part = 1; part <= static_cast<std::size_t>(parts); ++part) {
+      const auto state = TFD_TRY(client_.get(part_of(key, part), Deadline::after(kAnswers)), printable(key));
+      if (state.version == 0)
+        return fail(Code::kDataLoss, "part {} of {} of '{}' has gone", part, parts, printable(key));
+      value += state.value;
+    }
     return value;
   }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/hlo/flops.hpp"
 #include "tfd/runtime/memory_need.hpp"
 
@@ -163,7 +164,7 @@ Result<Json> describe_program(const program::Program& program, function::Engine*
     each.back().update(json_of(one.spec));
     each.back().update({{"parameters", count}, {"trained", is_trained}});
   }
-  Json out{{"program", program.path},
+  Json out{{"program", printable(program.path)},
            {"parameters", parameters},
            {"variables",
             {{"count", need.variables}, {"bytes", need.values}, {"slot_bytes", need.slots}, {"each", std::move(each)}}},

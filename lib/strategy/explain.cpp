@@ -6,6 +6,7 @@
 
 #include "device_layout.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/function/replica_engine.hpp"
 #include "tfd/hlo/partition.hpp"
 #include "tfd/runtime/memory_need.hpp"
@@ -39,7 +40,7 @@ class Explainer {
     engine_ = TFD_TRY(options_.make_engine());
     const int cores = options_.devices.logical_devices;
     replicas_engine_ = cores > 1 ? function::make_replica_engine(engine_, cores) : engine_;
-    Json out{{"program", program_.path},
+    Json out{{"program", printable(program_.path)},
              {"strategy", options_.strategy},
              {"platform", engine_->plugin().platform},
              {"replicas", options_.devices.replicas()},

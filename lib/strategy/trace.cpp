@@ -2,6 +2,7 @@
 #include "tfd/strategy/trace.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,8 +23,14 @@ std::string name_of_lane(std::size_t lane) { return lane == 0 ? "training" : fmt
 }  // namespace
 
 Result<std::unique_ptr<Trace>> Trace::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // Not to be caught waiting for a FIFO's reader.
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
   if (fd < 0) return fail_errno(errno, "cannot write " + printable(path));
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(fd);
+    return fail(Code::kInvalidArgument, "{} is no regular file", printable(path));
+  }
   std::unique_ptr<Trace> trace(new Trace(fd));
   trace->text_ = "[";
   return trace;
@@ -62,12 +69,13 @@ void Trace::add(std::string_view name, int lane, std::int64_t step, Clock::time_
   if (text_.size() >= kFlushAt) flush();
 }
 
-// What can't be written is left out: a timeline isn't worth a training.
+// What can't be written, and all behind it, is left out: a timeline isn't worth a training.
 void Trace::flush() {
-  for (std::size_t done = 0; done < text_.size();) {
+  for (std::size_t done = 0; done < text_.size() && !is_broken_;) {
     const ssize_t n = ::write(fd_, text_.data() + done, text_.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
+    is_broken_ = is_broken_ || n < 0;
+    if (is_broken_) break;
     done += static_cast<std::size_t>(n);
   }
   text_.clear();

@@ -466,6 +466,9 @@ PY
     (.functions[0] | .name == "train_step" and (.inputs | length) == 6 and .outputs[1].is == "gradient" and .modules[0].memory.arguments > 19240 and
      .modules[0].flops >= 2 * (2 * 64 * 64 * 64 + 3 * 64 * 64 * 10))' <<<"$output"
   run -64 --separate-stderr tfd-run program.json --json </dev/null
+  cp program.json $'not\xff.json'
+  run -0 --separate-stderr tfd-run $'not\xff.json' --check --json </dev/null
+  jq -e '.parameters == 4810' <<<"$output"
   run -0 --separate-stderr tfd-run "$EXAMPLES/cnn/program.json" --check --json </dev/null
   jq -e '.functions | map(.modules[0].flops) | all(. > 1e4)' <<<"$output"
 }
@@ -485,4 +488,9 @@ PY
   run --separate-stderr "${train[@]}" --trace nowhere/trace.json </dev/null
   [ "$status" != 0 ]
   [[ $stderr == *"--trace: cannot write nowhere/trace.json: no such file or directory"* ]]
+  mkfifo pipe
+  exec 5<>pipe  # somebody reads it, but not all
+  run -65 --separate-stderr "${train[@]}" --trace pipe </dev/null
+  exec 5>&-
+  [[ $stderr == *"--trace: pipe is no regular file"* ]]
 }

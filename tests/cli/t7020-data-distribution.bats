@@ -115,3 +115,23 @@ JSON
   echo "$output"
   jq -es 'last.metrics.loss | . > 8.333 and . < 8.334' <<<"$output"
 }
+
+@test "data: a hint in a program, before its batch; options belong to the whole pipeline" {
+  cat >id.mlir <<'M'
+module @id {
+  func.func public @main(%x: tensor<4xi64>) -> tensor<4xi64> {
+    return %x : tensor<4xi64>
+  }
+}
+M
+  echo '{"v": 1, "functions": {"id": {"module": "id.mlir", "inputs": [{"arg": 0, "field": "value"}], "outputs": [{"result": 0}]}}}' >id.json
+  run -0 --separate-stderr timeout 60 tfd-run id.json --function id \
+    --dataset '[{"range": 8}, {"shard": "hint"}, {"batch": 4}, {"options": {"auto_shard": "hint"}}]' </dev/null
+  [ "$(jq -c '."0"' <<<"$output" | tr '\n' ' ')" = '[0,1,2,3] [4,5,6,7] ' ]
+  echo '[{"range": 3}, {"concatenate": [[{"range": 3}, {"options": {"distribute": "dynamic"}}]]}]' >inner.json
+  run -65 --separate-stderr tfd-data inner.json
+  [[ $stderr == *"[1].concatenate[0][1].options: belongs to the whole pipeline, not to one within another" ]]
+  echo '[{"command": {"argv": ["seq", "10"], "format": "csv", "fields": {"x": {"columns": 0}}, "shard": {"count": 2, "index": 1}}}]' >shard.json
+  run -65 --separate-stderr tfd-data shard.json
+  [[ $stderr == *"[0].command.shard: unknown"* ]]
+}

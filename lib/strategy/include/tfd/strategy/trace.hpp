@@ -20,7 +20,7 @@ namespace tfd::strategy {
 
 class Trace {
  public:
-  /// Over a file that is there. Errors as open(2)'s.
+  /// Over a file that is there. Errors as open(2)'s; kInvalidArgument: no regular file.
   static Result<std::unique_ptr<Trace>> open(const std::string& path);
   /// Writes what is left. Also without that the file can be opened: its last span may be missing.
   ~Trace();
@@ -67,6 +67,7 @@ class Trace {
   std::mutex mutex_;  // guards what follows
   std::string text_;
   std::vector<std::string> lanes_;  // their names
+  bool is_broken_ = false;          // it couldn't be written
 };
 
 }  // namespace tfd::strategy
