@@ -124,7 +124,7 @@ class Maker {
   }
 
   MadeStage operator()(const Shuffle& shuffle) const { return make_shuffle(input_, shuffle); }
-  MadeStage operator()(const Repeat& repeat) const { return make_repeat(input_, repeat); }
+  MadeStage operator()(const Repeat& repeat) const { return make_repeat(input_, repeat, counts_by_content(before_)); }
 
   MadeStage operator()(const Batch& batch) const {
     TFD_TRY(check_packed(batch.size));

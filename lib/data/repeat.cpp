@@ -16,8 +16,8 @@ std::uint64_t pass_within(std::uint64_t outer, std::uint64_t inner) {
 
 class RepeatStream final : public RowStream {
  public:
-  RepeatStream(RowDatasetPtr input, std::optional<std::int64_t> count, const Order& outer)
-      : input_(std::move(input)), count_(count), outer_(outer) {}
+  RepeatStream(RowDatasetPtr input, std::optional<std::int64_t> count, bool varies, const Order& outer)
+      : input_(std::move(input)), count_(count), varies_(varies), outer_(outer) {}
   Result<std::optional<Row>> next() override {
     while (!at_end_) {
       if (!current_ && !TFD_TRY(begin_pass())) break;
@@ -26,7 +26,7 @@ class RepeatStream final : public RowStream {
         is_empty_ = false;
         return row;
       }
-      if (is_empty_) break;  // an endless repeat of nothing is nothing
+      if (ends_here()) break;
       current_ = nullptr;
       ++pass_;
     }
@@ -50,8 +50,8 @@ class RepeatStream final : public RowStream {
       is_empty_ = is_empty_ && rows == 0;
       done += rows;
       if (done == count) break;
-      if (is_empty_) break;
-      if (is_whole) each = rows;
+      if (ends_here()) break;
+      if (is_whole && !varies_) each = rows;
       current_ = nullptr;
       ++pass_;
     }
@@ -60,6 +60,8 @@ class RepeatStream final : public RowStream {
   }
 
  private:
+  /// An endless repeat of nothing is nothing.
+  bool ends_here() const { return is_empty_ && (!varies_ || !count_); }
   std::int64_t passes_left() const {
     return count_ ? *count_ - static_cast<std::int64_t>(pass_) : std::numeric_limits<std::int64_t>::max();
   }
@@ -75,6 +77,7 @@ class RepeatStream final : public RowStream {
 
   RowDatasetPtr input_;
   std::optional<std::int64_t> count_;
+  bool varies_;
   Order outer_;
   std::uint64_t pass_ = 0;
   RowStreamPtr current_;
@@ -84,10 +87,10 @@ class RepeatStream final : public RowStream {
 
 class RepeatDataset final : public RowDataset {
  public:
-  RepeatDataset(RowDatasetPtr input, std::optional<std::int64_t> count)
-      : RowDataset(input->spec()), input_(std::move(input)), count_(count) {}
+  RepeatDataset(RowDatasetPtr input, std::optional<std::int64_t> count, bool varies)
+      : RowDataset(input->spec()), input_(std::move(input)), count_(count), varies_(varies) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<RepeatStream>(input_, count_, order);
+    return std::make_unique<RepeatStream>(input_, count_, varies_, order);
   }
   std::optional<std::int64_t> cardinality() const override {
     if (count_ == 0) return 0;
@@ -101,12 +104,13 @@ class RepeatDataset final : public RowDataset {
  private:
   RowDatasetPtr input_;
   std::optional<std::int64_t> count_;
+  bool varies_;
 };
 
 }  // namespace
 
-RowDatasetPtr make_repeat(RowDatasetPtr input, const Repeat& repeat) {
-  return std::make_shared<RepeatDataset>(std::move(input), repeat.count);
+RowDatasetPtr make_repeat(RowDatasetPtr input, const Repeat& repeat, bool varies) {
+  return std::make_shared<RepeatDataset>(std::move(input), repeat.count, varies);
 }
 
 }  // namespace tfd::data

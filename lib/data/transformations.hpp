@@ -10,7 +10,8 @@
 namespace tfd::data {
 
 RowDatasetPtr make_shuffle(RowDatasetPtr input, const Shuffle& shuffle);
-RowDatasetPtr make_repeat(RowDatasetPtr input, const Repeat& repeat);
+/// `varies`: passes may differ in how many rows they have.
+RowDatasetPtr make_repeat(RowDatasetPtr input, const Repeat& repeat, bool varies);
 /// Every dimension of the input's fields is known, as for make_window(). No field is called as the mask, as for
 /// make_padded_batch().
 RowDatasetPtr make_batch(RowDatasetPtr input, const Batch& batch);

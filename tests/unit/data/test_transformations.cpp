@@ -249,6 +249,36 @@ TEST_CASE("map: several elements at a time, which stay in their order, as errors
         "[1].map.parallel: must be at most 256");
 }
 
+// What a pass has of a shuffle's first elements is up to its order.
+TEST_CASE("repeat: passes that a filter leaves more or less of are skipped one by one") {
+  DatasetContext context;
+  context.find_function = [&](const std::string&, const ElementSpec&, const std::vector<std::string>&) {
+    return Result<MapFunction>(MapFunction{{{"keep", DType::kBool, {}}}, [](const Element& element) -> Result<Element> {
+                                             tensor::Tensor keep = tensor::Tensor::uninitialized(DType::kBool, {});
+                                             keep.mutable_as<std::uint8_t>()[0] =
+                                                 element[0].as<std::int64_t>()[0] < 3 ? 1 : 0;
+                                             return Element{keep};
+                                           }});
+  };
+  for (int seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const auto dataset =
+        dataset_of(fmt::format(R"([{{"range": 12}}, {{"shuffle": {{"buffer": 12, "seed": {}}}}}, {{"take": 4}},
+        {{"filter": {{"function": "keep"}}}}, {{"repeat": 9}}])",
+                               seed),
+                   context);
+    const auto all = drain(dataset).flat();
+    for (std::size_t position = 0; position <= all.size(); ++position) {
+      const auto iterator = dataset->iterate().value();
+      CHECK(iterator->skip(static_cast<std::int64_t>(position)).value() == static_cast<std::int64_t>(position));
+      const auto next = iterator->next().value();
+      CHECK(next.has_value() == (position < all.size()));
+      if (next) CHECK((*next)[0].as<std::int64_t>()[0] == all[position]);
+    }
+    CHECK(dataset->iterate().value()->skip(std::ssize(all) + 5).value() == std::ssize(all));
+  }
+}
+
 TEST_CASE("counts_by_content: filters and maps that skip, wherever they are") {
   const auto counts = [](const std::string& pipeline) {
     return counts_by_content(parse_plan(nlohmann::ordered_json::parse(pipeline)).value());
