@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kAnswers{60};          // for a service that is there
 constexpr std::size_t kPart = std::size_t{60} << 10;  // bytes of a value, of which the service takes 64 KiB
-constexpr std::int64_t kMostParts = 1 << 20;
+constexpr std::int64_t kMostPieces = 1 << 20;
 
 // What is larger than the service's values are goes in parts: "KEY#1", "KEY#2", …, and then KEY itself, whose value is
 // "2:" for that many, and the first part.
@@ -46,7 +46,7 @@ class CoordinatedExchange final : public function::HostExchange {
   }
   Result<std::string> whole(const std::string& key, const std::string& first) {
     const std::size_t colon = std::min(first.find(':'), first.size());
-    const auto parts = TFD_TRY(parse_integer(first.substr(0, colon), 0, kMostParts), printable(key));
+    const auto parts = TFD_TRY(parse_integer(first.substr(0, colon), 0, kMostPieces), printable(key));
     std::string value = first.substr(colon + 1);
     for (std::size_t part = 1; part <= static_cast<std::size_t>(parts); ++part) {
       const auto state = TFD_TRY(client_.get(part_of(key, part), Deadline::after(kAnswers)), printable(key));
