@@ -15,11 +15,6 @@ using hlo::OpSharding;
 using tensor::Tensor;
 using tensor::TensorSpec;
 
-const OpSharding& sharding_of(const hlo::Parameter& parameter) {
-  static const OpSharding kWhole;
-  return parameter.sharding ? *parameter.sharding : kWhole;
-}
-
 Result<void> check_piece(const hlo::Parameter& parameter, const TensorSpec& compiled, int partitions) {
   const OpSharding& sharding = sharding_of(parameter);
   const std::string who = fmt::format("'{}'", printable(parameter.name));
@@ -208,6 +203,11 @@ class ReplicaEngine final : public Engine {
 };
 
 }  // namespace
+
+const OpSharding& sharding_of(const hlo::Parameter& parameter) {
+  static const OpSharding kWhole;
+  return parameter.sharding ? *parameter.sharding : kWhole;
+}
 
 Result<void> check_pieces(const hlo::Module& module, const DeviceProgram& program, int partitions) {
   const auto& [arguments, results] = module.signature;

@@ -18,8 +18,6 @@ using program::FunctionDef;
 using program::InputKind;
 using program::OutputKind;
 
-std::string text_of_bytes(const Json& bytes) { return rounded_bytes(Bytes{bytes.get<std::uint64_t>()}); }
-
 Json json_of(const tensor::TensorSpec& spec) {
   return {{"dtype", std::string(tensor::dtype_name(spec.dtype))}, {"shape", spec.shape}};
 }
@@ -142,13 +140,15 @@ Json cost_of(const function::DeviceProgram& program) {
   return out;
 }
 
+std::string bytes_text(const Json& bytes) { return rounded_bytes(Bytes{bytes.get<std::uint64_t>()}); }
+
 std::string cost_text(const Json& cost) {
   std::string out;
   if (cost.contains("flops")) out += fmt::format("{:.4g} flops", cost["flops"].get<double>());
   if (!cost.contains("memory")) return out.empty() ? "the plug-in doesn't say what it costs" : out;
   const Json& memory = cost["memory"];
-  return out + fmt::format("{}{} in, {} out, {} temporary", out.empty() ? "" : ", ", text_of_bytes(memory["arguments"]),
-                           text_of_bytes(memory["results"]), text_of_bytes(memory["temporary"]));
+  return out + fmt::format("{}{} in, {} out, {} temporary", out.empty() ? "" : ", ", bytes_text(memory["arguments"]),
+                           bytes_text(memory["results"]), bytes_text(memory["temporary"]));
 }
 
 Result<Json> describe_program(const program::Program& program, function::Engine* engine) {
@@ -177,8 +177,8 @@ Result<Json> describe_program(const program::Program& program, function::Engine*
 std::string format_description(const Json& description) {
   const Json& variables = description["variables"];
   std::string out = fmt::format("variables  {}, {}, and {} that the optimizer keeps; {} to train\n",
-                                variables["count"].get<std::uint64_t>(), text_of_bytes(variables["bytes"]),
-                                text_of_bytes(variables["slot_bytes"]),
+                                variables["count"].get<std::uint64_t>(), bytes_text(variables["bytes"]),
+                                bytes_text(variables["slot_bytes"]),
                                 counted(description["parameters"].get<std::uint64_t>(), "parameter"));
   for (const Json& one : variables["each"])
     out += fmt::format("  {} {}{}{}\n", one["name"].get<std::string>(), one["dtype"].get<std::string>(),

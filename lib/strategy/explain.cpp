@@ -218,8 +218,6 @@ class Explainer {
   DeviceLayout layout_;
 };
 
-std::string bytes_text(const Json& bytes) { return rounded_bytes(Bytes{bytes.get<std::uint64_t>()}); }
-
 }  // namespace
 
 Result<Json> explain(const program::Program& program, const ExplainOptions& options) {

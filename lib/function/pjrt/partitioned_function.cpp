@@ -9,13 +9,7 @@
 namespace tfd::function {
 namespace {
 
-using hlo::OpSharding;
 using tensor::Tensor;
-
-const OpSharding& stated_sharding(const hlo::Parameter& parameter) {
-  static const OpSharding kWhole;
-  return parameter.sharding ? *parameter.sharding : kWhole;
-}
 
 class PartitionedFunction final : public Function {
  public:
@@ -30,8 +24,7 @@ class PartitionedFunction final : public Function {
     std::vector<DeviceBuffers> buffers(program_->devices().size());
     for (std::size_t i = 0; i < arguments.size(); ++i)
       for (std::size_t slot = 0; slot < buffers.size(); ++slot) {
-        const Tensor piece =
-            hlo::piece_of(arguments[i], stated_sharding(signature_.arguments[i]), static_cast<int>(slot));
+        const Tensor piece = hlo::piece_of(arguments[i], sharding_of(signature_.arguments[i]), static_cast<int>(slot));
         const int device = program_->devices()[slot];
         PJRT_Device* const at = client_->devices()[static_cast<std::size_t>(device)];
         buffers[slot].push_back(std::make_shared<SharedBuffer>(TFD_TRY(Buffer::of(client_, at, piece), name_), device));
@@ -41,7 +34,7 @@ class PartitionedFunction final : public Function {
     for (std::size_t i = 0; i < signature_.results.size(); ++i) {
       std::vector<Tensor> pieces;
       for (const DeviceBuffers& slot : results) pieces.push_back(TFD_TRY(slot[i]->to_host()));
-      out.push_back(hlo::join_pieces(pieces, stated_sharding(signature_.results[i]), signature_.results[i].spec));
+      out.push_back(hlo::join_pieces(pieces, sharding_of(signature_.results[i]), signature_.results[i].spec));
     }
     return out;
   }

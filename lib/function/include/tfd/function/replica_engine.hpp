@@ -16,6 +16,9 @@ namespace tfd::function {
 /// those of hlo::partitioned(); kUnimplemented where XLA makes other pieces than the shardings say.
 std::shared_ptr<Engine> make_replica_engine(std::shared_ptr<Engine> engine, int logical_devices);
 
+/// How the parameter lies on the logical devices: as it states, or whole on each.
+const hlo::OpSharding& sharding_of(const hlo::Parameter& parameter);
+
 /// Whether the program takes and gives the pieces of the module's arguments and results. kInvalidArgument,
 /// kUnimplemented, with the first that isn't so.
 Result<void> check_pieces(const hlo::Module& module, const DeviceProgram& program, int partitions);

@@ -24,6 +24,8 @@ std::string format_description(const nlohmann::ordered_json& description);
 
 /// What one device needs for a program, as far as the plug-in says it: {"flops", "memory"}.
 nlohmann::ordered_json cost_of(const function::DeviceProgram& program);
+/// "19.2 kB".
+std::string bytes_text(const nlohmann::ordered_json& bytes);
 /// "1.2e+06 flops, 33 kB in, 20 kB out, 40 kB temporary".
 std::string cost_text(const nlohmann::ordered_json& cost);
 
