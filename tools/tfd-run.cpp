@@ -144,7 +144,7 @@ std::vector<cli::Option> options(Asked& a) {
        .most = 32},
       {.names = "--compat",
        .placeholder = "WHAT",
-       .help = "With --function and --predict: split datasets exactly as TensorFlow 2.21 does",
+       .help = "Split the data among the replicas exactly as TensorFlow 2.21 does",
        .target = &a.compat,
        .choices = {"tensorflow"}},
       {.names = "--explain",
@@ -256,6 +256,8 @@ Result<strategy::TrainSummary> run_here(const program::Program& program, const s
   return strategy::run_function(program, *strategy, request, with.train, with.on_begin);
 }
 
+Compat compat_of(const Asked& a) { return a.compat.empty() ? Compat::kNone : Compat::kTensorflow; }
+
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
                          const Devices& devices, const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
   strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
@@ -275,10 +277,9 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   auto predictions = TFD_TRY(run::Predictions::make(a.output, with.train.write_event));
   if (!a.predict.empty())
     request.predict = [&](const std::vector<tensor::Tensor>& results) { return predictions.add(results); };
-  const Compat compat = a.compat.empty() ? Compat::kNone : Compat::kTensorflow;
   const auto summary =
       strategy.is_local()
-          ? TFD_TRY(run_here(program, local_kind(a, devices.choice.replicas()), devices, compat, with, request))
+          ? TFD_TRY(run_here(program, local_kind(a, devices.choice.replicas()), devices, compat_of(a), with, request))
           : TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
   progress.finish();
   if (!a.predict.empty() && summary.reason != "interrupted") {
@@ -412,7 +413,6 @@ Result<void> check_options(const Asked& a) {
   if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
   if (a.reduce.empty() && !a.axis.empty()) return fail(Code::kUsage, "--axis is for --reduce");
   if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
-  if (a.function.empty() && !a.compat.empty()) return fail(Code::kUsage, "--compat is for --function and --predict");
   if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function and --predict");
   if (a.predict.empty() && !a.output.empty()) return fail(Code::kUsage, "--output is for --predict");
   if (!a.predict.empty() && (!a.reduce.empty() || a.gather))
@@ -446,10 +446,13 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   const auto found = TFD_TRY(find_devices(a, io));
   const function::DeviceChoice& devices = found.choice;
   const int replicas = devices.replicas();
-  auto program = TFD_TRY(training::load_program(
-      a.common,
-      {.overrides = {}, .logical_devices = devices.logical_devices, .spmd = devices.spmd, .replicas = replicas}, kTool,
-      io));
+  auto program = TFD_TRY(training::load_program(a.common,
+                                                {.overrides = {},
+                                                 .logical_devices = devices.logical_devices,
+                                                 .spmd = devices.spmd,
+                                                 .replicas = replicas,
+                                                 .compat = a.function.empty() ? compat_of(a) : Compat::kNone},
+                                                kTool, io));
   if (a.function.empty() && !program.train && !a.common.check)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));

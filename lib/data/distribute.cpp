@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "row.hpp"
+
 namespace tfd::data {
 namespace {
 
@@ -133,6 +135,24 @@ Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Re
   Plan own = is_alone ? plan : TFD_TRY(for_replicas(plan, spec, reader));
   own = TFD_TRY(auto_shard(std::move(own), reader, policy, !is_exact));
   return WorkerInput{std::move(own), false};
+}
+
+bool is_static(const ElementSpec& spec) { return std::ranges::none_of(spec, varies); }
+
+bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality, bool all_static) {
+  return compat == Compat::kTensorflow && (cardinality == Dataset::kInfinite || all_static);
+}
+
+Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, std::int64_t replicas, bool shares_rows) {
+  const auto has_rows = [](const FieldSpec& field) { return !field.shape.empty(); };
+  const bool drops =
+      loses_partial_steps(Compat::kTensorflow, tensorflow_cardinality(plan, dataset), is_static(dataset.spec()));
+  Plan out =
+      shares_rows ? TFD_TRY(input_of(plan, dataset.spec(), {.replicas = replicas}, Compat::kTensorflow)).plan : plan;
+  if (replicas > 1 && (drops || std::ranges::all_of(dataset.spec(), has_rows)))
+    out.stages.emplace_back(WholeSteps{replicas, drops});
+  out.stages.emplace_back(WithOptions{.auto_shard = AutoShardPolicy::kOff});
+  return out;
 }
 
 Result<Plan> part_of(Plan plan, const Shard& part) {

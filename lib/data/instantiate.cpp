@@ -152,6 +152,10 @@ class Maker {
     TFD_TRY(check_batched());
     return make_legacy_rebatch(input_, rebatch);
   }
+  MadeStage operator()(const WholeSteps& steps) const {
+    if (!steps.drop_remainder) TFD_TRY(check_batched());
+    return make_whole_steps(input_, steps);
+  }
 
   MadeStage operator()(const Map& map) const {
     return make_map(input_, map, TFD_TRY(find_function(map.function, map.fields)), context_.skipped);

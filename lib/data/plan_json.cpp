@@ -38,6 +38,7 @@ constexpr std::array kKinds{
     Kind{"unbatch", false, read_unbatch},
     Kind{"rebatch", false, read_rebatch},
     Kind{"legacy_rebatch", false, read_legacy_rebatch},
+    Kind{"whole_steps", false, read_whole_steps},
     Kind{"window", false, read_window},
     Kind{"map", false, read_map},
     Kind{"filter", false, read_filter},

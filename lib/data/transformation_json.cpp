@@ -260,6 +260,23 @@ ReadStage read_legacy_rebatch(const StatedStage& stage) {
 
 ordered_json write(const LegacyRebatch& rebatch) { return {{"pieces", rebatch.pieces}}; }
 
+ReadStage read_whole_steps(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "replicas");
+  Options options(value, stage.path);
+  constexpr std::int64_t kMostReplicas = 65536;
+  WholeSteps steps{options.required_integer("replicas", 1)};
+  if (steps.replicas > kMostReplicas) options.note("replicas", fmt::format("must be at most {}", kMostReplicas));
+  steps.drop_remainder = options.flag("drop_remainder", false);
+  TFD_TRY(options.finish());
+  return steps;
+}
+
+ordered_json write(const WholeSteps& steps) {
+  ordered_json out = {{"replicas", steps.replicas}};
+  if (steps.drop_remainder) out["drop_remainder"] = true;
+  return out;
+}
+
 ReadStage read_window(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "size");
   Options options(value, stage.path);

@@ -23,6 +23,8 @@ RowDatasetPtr make_unbatch(RowDatasetPtr input);
 RowDatasetPtr make_rebatch(RowDatasetPtr input, const Rebatch& rebatch);
 /// Every field has a first dimension.
 RowDatasetPtr make_legacy_rebatch(RowDatasetPtr input, const LegacyRebatch& rebatch);
+/// As make_legacy_rebatch(), unless the remainder is dropped.
+RowDatasetPtr make_whole_steps(RowDatasetPtr input, const WholeSteps& steps);
 RowDatasetPtr make_window(RowDatasetPtr input, const Window& window);
 /// `skipped`: where errors are skipped, what is called with each; may be empty.
 RowDatasetPtr make_map(RowDatasetPtr input, const Map& map, MapFunction function,

@@ -65,7 +65,7 @@ std::optional<std::int64_t> batch_size_of(const data::Stage& stage) {
 bool mixes_batches(const data::Stage& stage) {
   return std::holds_alternative<data::Unbatch>(stage) || std::holds_alternative<data::Window>(stage) ||
          std::holds_alternative<data::Rebatch>(stage) || std::holds_alternative<data::LegacyRebatch>(stage) ||
-         !data::inner_plans(stage).empty();
+         std::holds_alternative<data::WholeSteps>(stage) || !data::inner_plans(stage).empty();
 }
 
 /// The last batch of the pipeline decides the sizes, if nothing after it takes elements out.
@@ -123,10 +123,16 @@ Result<data::Plan> parse_dataset(const std::string& name, const Node& node) {
   return at_path(node.path(), data::parse_plan(node.json()));
 }
 
+Result<data::Plan> distribute_as_tensorflow(const data::Plan& plan, const data::DatasetContext& context,
+                                            const TrainData& data) {
+  const auto whole = TFD_TRY(data::instantiate(data::with_hint(plan, {}), context));
+  return data::in_turns_as_tensorflow(plan, *whole, data.replicas, data.shares_rows);
+}
+
 }  // namespace
 
 Facts parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
-                     Program& program, Problems& problems) {
+                     const std::optional<TrainData>& distributed, Program& program, Problems& problems) {
   Facts facts;
   if (!problems.check(node, {R"("dataset":)"}, node.is_object() ? Result<void>() : node.fail_type("an object")))
     return facts;
@@ -137,6 +143,8 @@ Facts parse_datasets(const Node& node, const ProgramOptions& options, const std:
     if (options.data_elsewhere) note_missing(context, program, child.path());
     const Mentions mentions{mention_of(name)};
     auto plan = parse_dataset(name, child);
+    if (plan && distributed && distributed->datasets.contains(name))
+      plan = at_path(child.path(), distribute_as_tensorflow(*plan, context, *distributed));
     if (!plan) {
       problems.check_form(mentions, fail(std::move(plan).error()));
       continue;

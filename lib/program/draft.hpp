@@ -94,9 +94,15 @@ struct DatasetFacts {
   std::optional<std::int64_t> remainder;
 };
 using Facts = std::map<std::string, DatasetFacts>;
+/// Datasets whose elements replicas take in turns, as TensorFlow distributes them.
+struct TrainData {
+  std::set<std::string> datasets;
+  int replicas = 1;
+  bool shares_rows = false;
+};
 /// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and what is known of them.
 Facts parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
-                     Program& program, Problems& problems);
+                     const std::optional<TrainData>& distributed, Program& program, Problems& problems);
 
 // check.cpp
 /// Names, dtypes and shapes against the program's variables, optimizer and datasets (all of them in `program`). Fills

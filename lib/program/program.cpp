@@ -72,15 +72,24 @@ void add_loss_scale(Program& program) {
   program.variables.push_back(std::move(scale));
 }
 
-/// Whether it is what train runs with "replicas": "split"; what is wrong there is said later.
-bool splits_its_data(const Node& root, const std::string& function) {
+/// What is wrong there is said later.
+bool train_says(const Node& root, std::string_view key, const std::string& text) {
   const auto train = root.find("train");
   if (!train || !train->is_object()) return false;
-  const auto says = [&](std::string_view key, const std::string& text) {
-    const auto node = train->find(key);
-    return node && node->is_text() && node->any_text() == text;
-  };
-  return says("function", function) && says("replicas", "split");
+  const auto node = train->find(key);
+  return node && node->is_text() && node->any_text() == text;
+}
+
+/// Under kTensorflow what replicas of a training take is a part of its datasets.
+std::optional<TrainData> train_data(const Node& root, const std::vector<FunctionDraft>& drafts,
+                                    const ProgramOptions& options) {
+  if (options.compat != Compat::kTensorflow) return std::nullopt;
+  TrainData out{{}, options.replicas, train_says(root, "replicas", "split")};
+  for (const FunctionDraft& draft : drafts)
+    if (train_says(root, "function", draft.def.name))
+      for (const InputBinding& input : draft.def.inputs)
+        if (input.kind == InputKind::kDataset) out.datasets.insert(input.name);
+  return out;
 }
 
 std::vector<FunctionDraft> parse_functions(const Node& node, const FileReader& reader, Program& program,
@@ -123,9 +132,12 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   std::vector<FunctionDraft> drafts;
   if (const auto node = root.find("functions")) drafts = parse_functions(*node, reader, program, problems);
   Facts facts;
-  if (const auto node = root.find("datasets")) facts = parse_datasets(*node, options, drafts, program, problems);
+  const auto distributed = train_data(root, drafts, options);
+  if (const auto node = root.find("datasets"))
+    facts = parse_datasets(*node, options, drafts, distributed, program, problems);
   for (FunctionDraft& draft : drafts) {
-    draft.splits = splits_its_data(root, draft.def.name);
+    draft.splits =
+        !distributed && train_says(root, "function", draft.def.name) && train_says(root, "replicas", "split");
     draft.replicas = options.replicas;
     problems.check(draft.node, {mention_of(draft.def.name)}, check_draft(draft, program, facts, options));
     program.functions.push_back(std::move(draft.def));  // in any case, so that train knows its name
@@ -133,6 +145,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   if (has_rules) problems.check(*optimizer, {}, check_optimizer(*optimizer, program));
   if (problems.empty()) add_loss_scale(program);
   if (const auto node = root.find("train")) parse_train(*node, facts, program, problems);
+  if (distributed && program.train) program.train->replicas = Replicas::kEach;
   return program;
 }
 

@@ -43,6 +43,8 @@ class ElementTable {
   double examples() const { return examples_; }
   /// Of every field, which are examples then. kInvalidArgument: a scalar, or fields of different ones.
   Result<std::int64_t> row_count() const;
+  /// Batches of nothing, as a step is filled up with.
+  bool has_no_rows() const { return examples_ == 0 && row_count() == 0; }
   /// So many rows of each field; behind them the last one again, until there are `padded`.
   ElementTable rows(std::int64_t first, std::int64_t count, std::int64_t padded) const;
 

@@ -82,7 +82,7 @@ Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& id
     const WorkerIterator* ended = TFD_TRY(take_elements(ids, find, share.elements));
     if (ended != nullptr && replica > 0) break;
     if (ended != nullptr) return end_of(*ended);
-    shares.push_back(std::move(share));
+    if (shares.empty() || !share.elements.has_no_rows()) shares.push_back(std::move(share));
   }
   return shares;
 }

@@ -27,7 +27,8 @@ Result<const WorkerIterator*> take_elements(const std::vector<std::string>& ids,
                                             ElementTable& elements);
 /// What each of `replicas` works on: an element of its own of every dataset (`most_elements` in all, where it isn't 0),
 /// or with kSplit its share of the rows of one. Where the data end before the last replica, those before it have
-/// shares, so that nothing is lost; kOutOfRange where there is nothing for any.
+/// shares, so that nothing is lost, and an element without rows is no share; kOutOfRange where there is nothing for
+/// any.
 Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
                                               int replicas, program::Replicas how, int most_elements = 0);
 

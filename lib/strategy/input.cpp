@@ -18,17 +18,6 @@ data::ElementSpec spec_of_share(data::ElementSpec spec) {
   return spec;
 }
 
-bool is_static(const data::ElementSpec& spec) {
-  return std::ranges::all_of(
-      spec, [](const data::FieldSpec& field) { return std::ranges::find(field.shape, -1) == field.shape.end(); });
-}
-
-/// TensorFlow makes no step where a replica lacks data if it doesn't expect one. Source: _enable_get_next_as_optional
-/// in input_lib.py.
-bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality, bool all_static) {
-  return compat == Compat::kTensorflow && (cardinality == data::Dataset::kInfinite || all_static);
-}
-
 }  // namespace
 
 Result<std::int64_t> InputContext::get_per_replica_batch_size(std::int64_t global_batch_size) const {
@@ -136,8 +125,8 @@ Result<DistributedDataset> DistributedDataset::of_plan(const data::Plan& plan, c
     datasets.push_back(TFD_TRY(make(input.plan), fmt::format("input pipeline {}", reader.worker)));
     if (steps.shares_rows) break;  // all of them read the same
   }
-  steps.ends_with_first = loses_partial_steps(distribution.compat, data::tensorflow_cardinality(plan, *whole),
-                                              is_static(whole->spec()) && !distribution.between_graph);
+  steps.ends_with_first = data::loses_partial_steps(distribution.compat, data::tensorflow_cardinality(plan, *whole),
+                                                    data::is_static(whole->spec()) && !distribution.between_graph);
   return DistributedDataset(std::move(datasets), steps);
 }
 
@@ -147,7 +136,7 @@ DistributedDataset DistributedDataset::of_batches(DatasetPtr dataset, int replic
 
 DistributedDataset DistributedDataset::of_elements(std::vector<DatasetPtr> datasets, int replicas, Compat compat) {
   const data::Dataset& first = *datasets.front();
-  const bool ends = loses_partial_steps(compat, first.cardinality(), is_static(first.spec()));
+  const bool ends = data::loses_partial_steps(compat, first.cardinality(), data::is_static(first.spec()));
   return {std::move(datasets), {.replicas = replicas, .ends_with_first = ends}};
 }
 

@@ -68,8 +68,6 @@ JSON
    "sum": {"command": ["jq", "-c", "add"], "arguments": [{"dtype": "s64", "shape": [3]}], "results": [{"dtype": "s64", "shape": []}],
            "inputs": [{"arg": 0}], "outputs": [{"result": 0}]}}}
 JSON
-  run -64 --separate-stderr tfd-run program.json --compat tensorflow </dev/null
-  [[ $stderr == *"--compat is for --function and --predict"* ]]
   # Nine rows over four: pieces of three, and nothing for the last one. Equal shares would be 3, 2, 2 and 2.
   run --separate-stderr timeout 60 tfd-run program.json --function sum --dataset '[{"range": 9}, {"batch": 9}]' --replicas 4 --compat tensorflow </dev/null
   [ "$(head -n 1 <<<"$output")" = '{"0":3,"1":12,"2":21}' ]
@@ -114,6 +112,50 @@ JSON
   # Both batches in one step: the mean of the six rows, not of the eight.
   echo "$output"
   jq -es 'last.metrics.loss | . > 8.333 and . < 8.334' <<<"$output"
+}
+
+@test "run: --compat tensorflow: a training takes the very steps of TensorFlow" {
+  cat >step.mlir <<'MLIR'
+module @step {
+  func.func public @main(%x: tensor<2xf32>) -> (tensor<f32>, tensor<f32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %two = stablehlo.constant dense<2.0> : tensor<f32>
+    %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<f32>
+    %mean = stablehlo.divide %sum, %two : tensor<f32>
+    return %mean, %mean : tensor<f32>, tensor<f32>
+  }
+}
+MLIR
+  cat >program.json <<'JSON'
+{"v": 1, "variables": {"w": {"dtype": "f32", "shape": [], "init": {"constant": {"value": 0}}}},
+ "optimizer": {"sgd": {"learning_rate": 1}},
+ "datasets": {"d": [{"csv": {"path": "rows.csv", "fields": {"x": {"columns": 0}}}}, {"batch": 4}]},
+ "functions": {"step": {"module": "step.mlir", "inputs": [{"dataset": "d", "field": "x"}],
+                        "outputs": [{"metric": "loss"}, {"gradient": "w"}]}},
+ "train": {"function": "step", "epochs": 2, "log_every": 1, "replicas": "split"}}
+JSON
+  printf '%s\n' 1 2 3 4 10 30 >rows.csv
+  losses() { jq -c 'select(.event == "step").metrics.loss' <<<"$output" | paste -sd' '; }
+  # The last two rows of an epoch are one replica's; by default each has one, for which there is no module.
+  for more in "" "--strategy central-storage"; do
+    run -0 --separate-stderr timeout 60 tfd-run program.json --replicas 2 --compat tensorflow $more </dev/null
+    [ "$(losses)" = '2.5 20 2.5 20' ]
+  done
+  # A step that a replica has no element for is lost where all elements have one shape.
+  local each=(--replicas 2 --set train.replicas=each --set 'datasets.d[1].batch={"size": 2, "drop_remainder": true}')
+  run -0 --separate-stderr timeout 60 tfd-run program.json "${each[@]}" </dev/null
+  [ "$(losses)" = '2.5 10.75 11.75' ]
+  run -0 --separate-stderr timeout 60 tfd-run program.json "${each[@]}" --compat tensorflow </dev/null
+  [ "$(losses)" = '2.5 2.5' ]
+  # Behind a repeat batches are cut and joined across the passes, also where a training goes on.
+  local saved=(--replicas 2 --compat tensorflow
+    --set 'datasets.d=[{"csv": {"path": "rows.csv", "fields": {"x": {"columns": 0}}}}, {"batch": 4}, {"repeat": 2}]')
+  run -0 --separate-stderr timeout 60 tfd-run program.json "${saved[@]}" \
+    --set 'train={"function": "step", "steps": 2, "log_every": 1, "replicas": "split", "checkpoint": {"dir": "ckpt"}}' </dev/null
+  [ "$(losses)" = '2.5 10.75' ]
+  run -0 --separate-stderr timeout 60 tfd-run program.json "${saved[@]}" \
+    --set 'train={"function": "step", "steps": 3, "log_every": 1, "replicas": "split", "checkpoint": {"dir": "ckpt"}}' </dev/null
+  [ "$(losses)" = '11.75' ]
 }
 
 @test "data: a hint in a program, before its batch; options belong to the whole pipeline" {

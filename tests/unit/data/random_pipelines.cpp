@@ -45,7 +45,7 @@ class PipelineDraw {
   }
 
   ordered_json transformation(const std::string& new_name) {
-    switch (number(0, 19)) {
+    switch (number(0, 21)) {
       case 0:
         return {
             {"shuffle", {{"buffer", number(1, 20)}, {"seed", number(0, 99)}, {"reshuffle_each_iteration", flag()}}}};
@@ -85,6 +85,9 @@ class PipelineDraw {
       }
       case 17:
         return {{"legacy_rebatch", number(1, 4)}};
+      case 20:
+      case 21:
+        return {{"whole_steps", {{"replicas", number(1, 4)}, {"drop_remainder", flag()}}}};
       case 18:
         return {{flag() ? "batch" : "padded_batch",
                  {{"size", number(1, 5)}, {"drop_remainder", false}, {"pad_remainder", true}, {"mask", new_name}}}};
@@ -198,6 +201,15 @@ Elements cut(const Elements& input, std::int64_t pieces) {
   return out;
 }
 
+Elements in_whole_steps(Elements input, std::int64_t replicas, bool drop) {
+  while (std::ssize(input) % replicas != 0)
+    if (drop)
+      input.pop_back();
+    else
+      input.push_back(rows_of(input.back(), 0, 0));
+  return input;
+}
+
 Elements rebatched(const Elements& rows, const std::vector<std::size_t>& sizes, bool drop) {
   Elements out;
   for (std::size_t at = 0, turn = 0; at < rows.size(); ++turn) {
@@ -281,6 +293,7 @@ Elements after_stage(Elements input, const ordered_json& stage, const std::strin
   if (o.is_object() && o.contains("mask")) return masked_batches(input, o["size"], o["mask"]);
   if (name == "rebatch") return rebatched(unbatched(input), o["sizes"], o["drop_remainder"]);
   if (name == "legacy_rebatch") return cut(input, o);
+  if (name == "whole_steps") return in_whole_steps(std::move(input), o["replicas"], o["drop_remainder"]);
   if (name == "batch" || name == "padded_batch") return windows(input, o["size"], o["size"], 1, o["drop_remainder"]);
   if (name == "window") return windows(input, o["size"], o["shift"], o["stride"], o["drop_remainder"]);
   if (name == "unbatch") return unbatched(input);

@@ -70,7 +70,7 @@ class Draw {
     }
   }
   Stage transformation() {
-    switch (number(0, 21)) {
+    switch (number(0, 22)) {
       case 8: {
         PaddedBatch batch{number(1, INT64_MAX), flag(), {}};
         if (flag()) batch.fields.push_back({"x", tensor::Shape{3, -1}, {}});
@@ -102,6 +102,8 @@ class Draw {
         return Rebatch{{number(0, INT64_MAX), number(1, 9)}, flag()};
       case 19:
         return LegacyRebatch{number(1, INT64_MAX)};
+      case 22:
+        return WholeSteps{number(1, 4096), flag()};
       case 20: {
         WithOptions with;
         with.is_dynamic = flag();

@@ -105,6 +105,35 @@ TEST_CASE("strategy data: workers share a plan, by default nothing is lost, and 
         "3 replicas can't be divided by 2 workers: each has the same number of them");
 }
 
+TEST_CASE(
+    "strategy data: what a training takes in turns under kTensorflow makes the steps that a distributed dataset has") {
+  const std::string hint = R"({"options": {"auto_shard": "hint"}})", off = R"({"options": {"auto_shard": "off"}})";
+  const std::vector<std::string> plans{R"([{"range": 10}, {"batch": 4}])",
+                                       R"([{"range": 11}, {"batch": {"size": 5, "drop_remainder": true}}])",
+                                       R"([{"range": 9}, {"batch": 3}, )" + off + "]",
+                                       R"([{"range": 13}, {"batch": 6}, {"repeat": 3}, )" + off + "]",
+                                       R"([{"range": 7}, {"batch": 2}, {"unbatch": {}}, {"batch": 3}])",
+                                       R"([{"range": 10}, {"shard": "hint"}, {"batch": 4}, )" + hint + "]",
+                                       R"([{"range": 0}, {"batch": 4}])"};
+  const auto make = [](const data::Plan& one) { return data::instantiate(one, {}); };
+  for (const std::string& text : plans) {
+    for (int replicas = 1; replicas <= 4; ++replicas) {
+      CAPTURE(text);
+      CAPTURE(replicas);
+      const data::Plan plan = plan_of(text);
+      const auto whole = make(data::with_hint(plan, {})).value();
+      const auto in_turns = data::in_turns_as_tensorflow(plan, *whole, replicas, true).value();
+      const Distribution distribution{.replicas = replicas, .compat = Compat::kTensorflow};
+      const auto steps = [&](const data::Plan& of_all) {
+        return steps_of(DistributedDataset::of_elements({make(of_all).value()}, replicas));
+      };
+      CHECK(steps(in_turns) == steps_of(DistributedDataset::of_plan(plan, make, distribution).value()));
+      // On a cluster every worker takes the same.
+      CHECK(steps(data::part_of(in_turns, data::Shard{3, 1}).value()) == steps(in_turns));
+    }
+  }
+}
+
 TEST_CASE("strategy data: the next element is for all replicas, so that none of them takes it") {
   const auto strategy = make(kMirroredKind, 2);
   const auto dataset =

@@ -68,6 +68,18 @@ Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Re
 /// lost, unless the policy says that each of them sees everything. Errors of auto_shard().
 Result<Plan> part_of(Plan plan, const Shard& part);
 
+/// Whether every dimension of the fields is known.
+bool is_static(const ElementSpec& spec);
+
+/// Whether replicas make no step for which one of them lacks data: TensorFlow's don't where it doesn't expect that. Of
+/// a dataset before it is distributed. Source: _enable_get_next_as_optional in input_lib.py.
+bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality, bool all_static);
+
+/// What the replicas of one process take in turns, step by step, as under kTensorflow: by `shares_rows` from
+/// experimental_distribute_dataset, else, an element of `dataset` each, from distribute_datasets_from_function. Every
+/// process sees all of it, as with ParameterServerStrategy. Errors of input_of().
+Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, std::int64_t replicas, bool shares_rows);
+
 /// The plan where each shard by hint is this one.
 Plan with_hint(Plan plan, const Shard& shard);
 

@@ -198,6 +198,13 @@ struct LegacyRebatch {
   std::int64_t pieces = 1;
   friend bool operator==(const LegacyRebatch&, const LegacyRebatch&) = default;
 };
+/// Elements for steps of so many replicas, each of which takes one: the last step of a pass is whole. Where data lack,
+/// it is dropped, or filled up with elements without rows. Source: what the iterators of tf.distribute give.
+struct WholeSteps {
+  std::int64_t replicas = 1;
+  bool drop_remainder = false;
+  friend bool operator==(const WholeSteps&, const WholeSteps&) = default;
+};
 /// Batches that begin `shift` elements after one another and take every stride-th element. Source:
 /// tf.data.Dataset.window, whose windows are datasets; here a window is packed as a batch is.
 struct Window {
@@ -277,8 +284,8 @@ struct Interleave {
 /// Sources first; in the order of the table of their names (plan_json.cpp).
 using Stage = std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource, NpySource, IdxSource, NpzSource,
                            SafetensorsSource, RangeSource, SlicesSource, CommandSource, Shuffle, Repeat, Batch,
-                           PaddedBatch, Unbatch, Rebatch, LegacyRebatch, Window, Map, Filter, Enumerate, Take, Skip,
-                           Shard, Concatenate, Zip, Interleave, Cache, Prefetch, WithOptions>;
+                           PaddedBatch, Unbatch, Rebatch, LegacyRebatch, WholeSteps, Window, Map, Filter, Enumerate,
+                           Take, Skip, Shard, Concatenate, Zip, Interleave, Cache, Prefetch, WithOptions>;
 /// "csv", "tensor_slices", "batch".
 std::string_view name_of(const Stage& stage);
 bool is_source(const Stage& stage);

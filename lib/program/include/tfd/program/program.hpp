@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tfd/base/compat.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/data/dataset.hpp"
@@ -296,6 +297,8 @@ struct ProgramOptions {
   int logical_devices = 1;     // of each replica: what shardings may need
   bool spmd = false;           // modules are partitioned over these: what splitting needs, and assigning excludes
   int replicas = 0;            // of a worker, which share a batch where train splits it; 0: not known
+  /// kTensorflow: what train runs gets its data as TensorFlow distributes them to the replicas, which have to be known.
+  Compat compat = Compat::kNone;
   /// Where relative paths in overrides start (absolute); empty: where those of the document do. load_program() takes
   /// the working directory.
   std::string working_directory = {};
