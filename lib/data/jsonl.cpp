@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// jsonl: a JSON object on every line. Values are read as tensor/json.hpp reads them, but for its objects: data don't
-// name files.
+// jsonl: a JSON object on every line. Most are read by simdjson (jsonl_row.hpp). The values of others are read as
+// tensor/json.hpp reads them, but for its objects: data don't name files.
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "file_rows.hpp"
+#include "jsonl_row.hpp"
 #include "line_reader.hpp"
 #include "sources.hpp"
 #include "tfd/base/text.hpp"
@@ -84,6 +85,8 @@ class JsonlFormat final : public RowFormat {
   Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
     while (const auto line = next_line(piece)) {
       if (std::ranges::all_of(*line, is_space)) continue;
+      const auto readable = static_cast<std::size_t>(piece.bytes.get() + piece.end - line->data());
+      if (write_plain_object(*line, readable, spec_, out)) return true;
       TFD_TRY(write_line(*line, out), place_of_line(piece));
       return true;
     }

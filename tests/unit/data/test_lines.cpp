@@ -103,3 +103,75 @@ TEST_CASE("jsonl: names the line, the field and what is wrong with it") {
   CHECK(wrong("{\"x\": \"abc\"}", R"({"dtype": "u8", "shape": [2]})") ==
         "1: x: a text of 3 bytes, but the field is u8[2]");
 }
+
+TEST_CASE("jsonl: what is read fast is what is read otherwise, or is refused the same way") {
+  const TemporaryDirectory directory;
+  // A line that states a field twice isn't read fast; its last value is the one that counts.
+  const auto outcome = [&](const std::string& line, const std::string& field) {
+    directory.write("a.jsonl", line);
+    const std::string pipeline = R"([{"jsonl": {"path": "a.jsonl", "fields": {"x": )" + field + "}}}]";
+    const auto element = dataset_of(pipeline, directory.context())->iterate().value()->next();
+    if (!element) return element.error().message;
+    const tensor::Tensor& value = (*element)->front();
+    std::string out = tensor::format_spec(value.spec());
+    for (const std::byte byte : value.bytes()) out += fmt::format(" {:02x}", static_cast<int>(byte));
+    return out;
+  };
+  const std::vector<std::string> values{"0",
+                                        "-0",
+                                        "-0.0",
+                                        "1",
+                                        "1.0",
+                                        "1e3",
+                                        "-7",
+                                        "255",
+                                        "256",
+                                        "-129",
+                                        "4294967295",
+                                        "9223372036854775807",
+                                        "9223372036854775808",
+                                        "18446744073709551615",
+                                        "18446744073709551616",
+                                        "0.1",
+                                        "16777217",
+                                        "1e-320",
+                                        "3.5e38",
+                                        "1.7976931348623157e308",
+                                        "0.30000000000000004",
+                                        "9007199254740993",
+                                        "true",
+                                        "false",
+                                        "null",
+                                        "{}",
+                                        "[]",
+                                        "[1]",
+                                        "[1, 2]",
+                                        "[1, 2, 3]",
+                                        "[[1, 2]]",
+                                        "[[1, 2], [3, 4]]",
+                                        "[[1], [2]]",
+                                        "[[1, 2], [3]]",
+                                        "[1, [2]]",
+                                        "[1.5, -2.5]",
+                                        "[true, 0]",
+                                        R"([1, "NaN"])",
+                                        R"("")",
+                                        R"("ab")",
+                                        R"("\u00e9\n")",
+                                        R"("é")",
+                                        R"("NaN")",
+                                        R"("a\u0000b")"};
+  std::vector<std::string> fields;
+  for (const std::string dtype :
+       {"bool", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"})
+    for (const std::string shape : {"[]", "[2]", "[-1]", "[-1, 2]", "[2, 2]"})
+      fields.push_back(fmt::format(R"({{"dtype": "{}", "shape": {}}})", dtype, shape));
+  fields.emplace_back(R"({"dtype": "string"})");
+  for (const std::string& field : fields)
+    for (const std::string& value : values) {
+      CAPTURE(field);
+      CAPTURE(value);
+      CHECK(outcome(fmt::format(R"({{"x": {}}})", value), field) ==
+            outcome(fmt::format(R"({{"x": 5, "x": {}}})", value), field));
+    }
+}
