@@ -39,7 +39,7 @@ bool is_argv(const ordered_json& value) {
 
 ReadStage read_command(const StatedStage& stage) {
   if (!stage.value.is_object()) return fail(Code::kInvalidArgument, "{}: must be an object", stage.path);
-  for (const char* key : {"path", "shard"})
+  for (const char* key : {"path", "shard", "cycle_length", "block_length"})
     if (stage.value.contains(key))
       return fail(Code::kInvalidArgument, "{}.{}: unknown: the records are what the command prints", stage.path, key);
   Options options(stage.value, stage.path);

@@ -55,6 +55,11 @@ Result<std::vector<std::string>> find_files(const FileList& files) {
   return own;
 }
 
+tl::unexpected<Error> nothing_in(const std::vector<std::string>& found, const FileList& files) {
+  if (found.size() == 1) return fail(Code::kInvalidArgument, "{} is empty", found.front());
+  return fail(Code::kInvalidArgument, "all {} files of {} are empty", found.size(), format_files(files));
+}
+
 std::string format_files(const FileList& files) {
   if (files.paths.size() == 1) return files.paths.front();
   return fmt::format("{} and {}", files.paths.front(), counted(files.paths.size() - 1, "other"));

@@ -19,6 +19,8 @@ Result<std::vector<std::string>> find_files(const std::string& path);
 /// Those of all paths, of which the shard is taken: none where it lies behind them. kInvalidArgument where the shard
 /// requires one for each, and there are fewer.
 Result<std::vector<std::string>> find_files(const FileList& files);
+/// The error where all that were found are empty.
+tl::unexpected<Error> nothing_in(const std::vector<std::string>& found, const FileList& files);
 /// "rows.csv", "a.csv and 2 others".
 std::string format_files(const FileList& files);
 

@@ -43,9 +43,8 @@ Result<void> FilePieces::open_next() {
     return {};
   }
   at_end_ = true;
-  if (!all_empty_ || has_skipped_) return {};
-  if (files_.size() == 1) return fail(Code::kInvalidArgument, "{} is empty", files_.front());
-  return fail(Code::kInvalidArgument, "all {} files of {} are empty", files_.size(), format_files(options_.files));
+  if (!all_empty_ || has_skipped_ || options_.may_be_empty) return {};
+  return nothing_in(files_, options_.files);
 }
 
 }  // namespace tfd::data

@@ -33,6 +33,7 @@ struct FileRowsOptions {
   /// Where it is set, the rows are what this opens, by every pass, and the only path is its name.
   std::function<Result<ByteReader>()> open = {};
   bool skip_errors = false;
+  bool may_be_empty = false;                       // files without anything in them are no error
   std::function<void(const Error&)> skipped = {};  // DatasetContext's
   std::size_t cache_bytes = std::size_t{256} << 20;
   Parsing parsing = {};

@@ -233,7 +233,12 @@ class Maker {
       for (const std::string& file : TFD_TRY(find_files(path), path_ + ".path"))
         TFD_TRY(load_stamp(file), path_ + ".path");
     }
-    return share(stated, [&] { return make(stated, std::move(options)); });
+    return share(stated, [&]() -> RowDatasetPtr {
+      if (stated.files.cycle_length == 1) return make(stated, std::move(options));
+      ElementSpec spec = make(stated, options)->spec();
+      const auto make_one = [stated, make](FileRowsOptions one) { return make(stated, std::move(one)); };
+      return make_interleaved_files(std::move(spec), std::move(options), make_one);
+    });
   }
 
   // Rows of one size, which are packed so many at a time.

@@ -264,7 +264,7 @@ Result<SlicesField> read_slices_field(const std::string& name, const ordered_jso
   return field;
 }
 
-// "path": one, or a list of them; "shard": which of the files.
+// "path": one, or a list of them; "shard": which of the files; "cycle_length": how many at a time.
 FileList read_files(Options& options) {
   const ordered_json* path = options.find("path");
   FileList files;
@@ -280,6 +280,10 @@ FileList read_files(Options& options) {
     if (!shard) options.note(shard.error());
     if (files.shard.by_hint) options.note("shard", "must be an object");
   }
+  files.cycle_length = options.integer("cycle_length", 1).value_or(1);
+  files.block_length = options.integer("block_length", 1).value_or(1);
+  if (files.cycle_length == 1 && files.block_length != 1)
+    options.note("block_length", "is for files that are read in turns: \"cycle_length\" of them");
   return files;
 }
 
@@ -287,6 +291,8 @@ ordered_json write_files(const FileList& files) {
   ordered_json out = {
       {"path", files.paths.size() == 1 ? ordered_json(files.paths.front()) : ordered_json(files.paths)}};
   if (files.shard != Shard{}) out["shard"] = write(files.shard);
+  if (files.cycle_length != 1) out["cycle_length"] = files.cycle_length;
+  if (files.block_length != 1) out["block_length"] = files.block_length;
   return out;
 }
 

@@ -18,6 +18,10 @@ RowDatasetPtr make_jsonl(const JsonlSource& source, FileRowsOptions options);
 RowDatasetPtr make_text(const TextSource& source, FileRowsOptions options);
 RowDatasetPtr make_tfrecord(const TfrecordSource& source, FileRowsOptions options);
 
+/// The rows of several files at a time, as the list of files says: `make_one` makes the dataset of one of them.
+RowDatasetPtr make_interleaved_files(ElementSpec spec, FileRowsOptions options,
+                                     std::function<RowDatasetPtr(FileRowsOptions)> make_one);
+
 struct ArrayColumn {
   FieldSpec spec;  // of one row
   StoredArray array;

@@ -8,6 +8,7 @@
 
 using namespace tfd;
 using namespace tfd::data;
+using nlohmann::ordered_json;
 
 namespace {
 
@@ -78,6 +79,51 @@ TEST_CASE("files: nothing in any of them is an error") {
     CHECK(drained(pipeline, context).error->message == directory / "a.csv is empty");
   }
   CHECK(drained(R"([{"tfrecord": {"path": "c.csv"}}])", context).error->message == directory / "c.csv is empty");
+}
+
+TEST_CASE("files: several at a time, in turns, are what an interleave of them is") {
+  const TemporaryDirectory directory;
+  const std::vector<int> sizes{5, 0, 1, 40, 7, 12};
+  ordered_json one_by_one = ordered_json::array();
+  for (std::size_t file = 0; file < sizes.size(); ++file) {
+    std::string rows;
+    for (int row = 0; row < sizes[file]; ++row)
+      rows += fmt::format("{}\n", 1000 * file + static_cast<std::size_t>(row));
+    directory.write(fmt::format("part-{}.csv", file), rows);
+    one_by_one.push_back(ordered_json::parse(csv_of(fmt::format("part-{}.csv", sizes[file] > 0 ? file : 0))));
+    if (sizes[file] == 0) one_by_one.back().push_back({{"take", 0}});
+  }
+  const auto context = directory.context();
+  for (const int cycle : {2, 3, 100}) {
+    for (const int block : {1, 3, 50}) {
+      CAPTURE(cycle);
+      CAPTURE(block);
+      ordered_json interleave = one_by_one[0];
+      interleave.push_back({{"interleave",
+                             {{"datasets", ordered_json(one_by_one.begin() + 1, one_by_one.end())},
+                              {"cycle_length", cycle},
+                              {"block_length", block}}}});
+      const auto together =
+          csv_of("part-*.csv", fmt::format(R"(, "cycle_length": {}, "block_length": {})", cycle, block));
+      const auto expected = drained(interleave.dump(), context).elements;
+      REQUIRE(expected.size() == 65);
+      const auto dataset = dataset_of(together, context);
+      for (int pass = 0; pass < 2; ++pass) CHECK(drain(dataset).elements == expected);
+      for (const std::int64_t skipped : {1, 4, 30, 64}) {
+        const auto iterator = dataset->iterate().value();
+        CHECK(iterator->skip(skipped).value() == skipped);
+        CHECK(drain(*iterator).elements == std::vector(expected.begin() + skipped, expected.end()));
+      }
+    }
+  }
+  const std::string turns = R"(, "cycle_length": 2)";
+  CHECK(dataset_of(csv_of("part-1.csv", turns), context)->iterate().error().message ==
+        directory / "part-1.csv is empty");
+  CHECK(drained(csv_of("part-*.csv", turns + R"(, "shard": {"count": 9, "index": 8})"), context).elements.empty());
+  directory.write("part-4.csv", "1\nx\n");
+  CHECK(drained(csv_of("part-*.csv", turns), context).error->message.starts_with(directory / "part-4.csv:2: "));
+  CHECK(error_of(csv_of("part-*.csv", R"(, "block_length": 2)"), context).message ==
+        R"([0].csv.block_length: is for files that are read in turns: "cycle_length" of them)");
 }
 
 TEST_CASE("files: one that changes while it is read is an error, whatever it holds") {

@@ -141,6 +141,7 @@ class Draw {
   FileList files() {
     FileList files(text());
     if (flag()) files.paths.push_back(text());
+    if (flag()) files.cycle_length = number(2, INT64_MAX), files.block_length = number(1, INT64_MAX);
     if (flag()) files.shard = {5, number(0, 4), false, flag()};
     return files;
   }

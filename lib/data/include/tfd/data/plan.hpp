@@ -35,10 +35,12 @@ struct Shard {
   friend bool operator==(const Shard&, const Shard&) = default;
 };
 
-/// Files of rows: paths and patterns, one behind the other, and which of the files that they mean are read.
+/// Files of rows: paths and patterns, one behind the other, and which of the files that they mean are read; cycle_length
+/// of them at a time, as by Interleave.
 struct FileList {
   std::vector<std::string> paths;
   Shard shard = {};
+  std::int64_t cycle_length = 1, block_length = 1;
   FileList() = default;
   FileList(std::string path) : paths{std::move(path)} {}  // NOLINT: a path is a list of one
   friend bool operator==(const FileList&, const FileList&) = default;
