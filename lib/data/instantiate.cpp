@@ -13,7 +13,6 @@
 #include "file_stamp.hpp"
 #include "sources.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/function/command.hpp"
 #include "tfd/tensor/json.hpp"
 #include "transformations.hpp"
 
@@ -21,19 +20,6 @@ namespace tfd::data {
 namespace {
 
 using MadeStage = Result<RowDatasetPtr>;
-
-RowDatasetPtr make_records(const CsvSource& source, FileRowsOptions options) {
-  return make_csv(source, std::move(options));
-}
-RowDatasetPtr make_records(const JsonlSource& source, FileRowsOptions options) {
-  return make_jsonl(source, std::move(options));
-}
-RowDatasetPtr make_records(const TextSource& source, FileRowsOptions options) {
-  return make_text(source, std::move(options));
-}
-RowDatasetPtr make_records(const TfrecordSource& source, FileRowsOptions options) {
-  return make_tfrecord(source, std::move(options));
-}
 
 MadeStage make_rows(const Plan& plan, const DatasetContext& context, const std::string& path);
 
@@ -53,23 +39,8 @@ class Maker {
     return make_rows_of_files(records, records.skip_errors, make_tfrecord);
   }
 
-  // Nothing is read ahead of who asks for it, and nothing is kept: every pass runs it.
   MadeStage operator()(const CommandSource& command) const {
-    FileRowsOptions options{.skipped = context_.skipped, .cache_bytes = 0, .parsing = context_.parsing};
-    options.parsing.threads = 0;
-    return std::visit(
-        [&](const auto& records) -> MadeStage {
-          options.files = records.files;
-          if constexpr (requires { records.skip_errors; }) options.skip_errors = records.skip_errors;
-          options.open = [argv = command.argv, place = context_.commands,
-                          name = records.files.paths.front()]() -> Result<ByteReader> {
-            if (!place) return fail(Code::kFailedPrecondition, "{}: commands can't be run here", name);
-            return ByteReader::of_command(
-                name, std::make_unique<function::CommandOutput>(function::CommandDef{.argv = argv}, *place));
-          };
-          return make_records(records, std::move(options));
-        },
-        command.records);
+    return make_command(command, {.skipped = context_.skipped, .parsing = context_.parsing}, context_.commands);
   }
 
   template <ArrayFormat kFormat>

@@ -2,6 +2,7 @@
 //
 // map and filter: a function is called for every element.
 #include "in_order.hpp"
+#include "input_stop.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
@@ -69,13 +70,17 @@ class MapStream final : public RowStream {
 // Elements in their order, of which several are made at the same time.
 class ParallelMapStream final : public RowStream {
  public:
-  ParallelMapStream(RowStreamPtr input, CallsPtr calls, std::int64_t parallel)
+  ParallelMapStream(RowStreamPtr input, InputStopPtr stop, CallsPtr calls, std::int64_t parallel)
       : input_(std::move(input)),
+        stop_(std::move(stop)),
         calls_(std::move(calls)),
         calling_({.take = [this] { return take(); },
                   .make = [calls = calls_](Call& call) { make(call, *calls); },
                   .is_last = [](const Call& call) { return !call.row; }},
                  {.threads = static_cast<std::size_t>(parallel)}) {}
+  ParallelMapStream(const ParallelMapStream&) = delete;
+  ParallelMapStream& operator=(const ParallelMapStream&) = delete;
+  ~ParallelMapStream() override { stop_->request(); }
 
   Result<std::optional<Row>> next() override {
     while (!end_) {
@@ -115,6 +120,7 @@ class ParallelMapStream final : public RowStream {
   }
 
   RowStreamPtr input_;
+  const InputStopPtr stop_;
   CallsPtr calls_;
   std::int64_t number_ = 0;          // of the element that is taken next, in this pass
   std::optional<Result<void>> end_;  // once there is one
@@ -148,9 +154,10 @@ class MapDataset final : public RowDataset {
         parallel_(parallel),
         calls_(std::make_shared<const Calls>(std::move(calls))) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
-    auto input = TFD_TRY(input_->rows(order));
-    if (parallel_ > 1) return std::make_unique<ParallelMapStream>(std::move(input), calls_, parallel_);
-    return std::make_unique<MapStream>(std::move(input), calls_);
+    if (parallel_ <= 1) return std::make_unique<MapStream>(TFD_TRY(input_->rows(order)), calls_);
+    auto stop = std::make_unique<InputStop>(order);
+    auto input = TFD_TRY(input_->rows(stop->below(order)));
+    return std::make_unique<ParallelMapStream>(std::move(input), std::move(stop), calls_, parallel_);
   }
   std::optional<std::int64_t> cardinality() const override {
     const auto count = input_->cardinality();

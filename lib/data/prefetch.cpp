@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "input_stop.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
@@ -14,7 +15,11 @@ namespace {
 
 class PrefetchStream final : public RowStream {
  public:
-  PrefetchStream(RowStreamPtr input, std::size_t size) : input_(std::move(input)), size_(size) {}
+  PrefetchStream(RowStreamPtr input, InputStopPtr stop, std::size_t size)
+      : input_(std::move(input)), stop_(std::move(stop)), size_(size) {}
+  PrefetchStream(const PrefetchStream&) = delete;
+  PrefetchStream& operator=(const PrefetchStream&) = delete;
+  ~PrefetchStream() override { stop_->request(); }
 
   Result<std::optional<Row>> next() override {
     if (!thread_.joinable()) thread_ = std::jthread([this](std::stop_token stop) { fill(stop); });
@@ -51,6 +56,7 @@ class PrefetchStream final : public RowStream {
   }
 
   RowStreamPtr input_;  // the thread's alone, once it runs
+  const InputStopPtr stop_;
   const std::size_t size_;
   std::mutex mutex_;  // guards ready_
   std::condition_variable_any changed_;
@@ -63,7 +69,9 @@ class PrefetchDataset final : public RowDataset {
   PrefetchDataset(RowDatasetPtr input, std::int64_t buffer)
       : RowDataset(input->spec()), input_(std::move(input)), buffer_(static_cast<std::size_t>(buffer)) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<PrefetchStream>(TFD_TRY(input_->rows(order)), buffer_);
+    auto stop = std::make_unique<InputStop>(order);
+    auto input = TFD_TRY(input_->rows(stop->below(order)));
+    return std::make_unique<PrefetchStream>(std::move(input), std::move(stop), buffer_);
   }
   std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
 

@@ -17,6 +17,9 @@ RowDatasetPtr make_csv(const CsvSource& source, FileRowsOptions options);
 RowDatasetPtr make_jsonl(const JsonlSource& source, FileRowsOptions options);
 RowDatasetPtr make_text(const TextSource& source, FileRowsOptions options);
 RowDatasetPtr make_tfrecord(const TfrecordSource& source, FileRowsOptions options);
+/// `place`: where it runs; null: iterators are errors. Its files, errors, cache and threads aren't the options'.
+RowDatasetPtr make_command(const CommandSource& source, FileRowsOptions options,
+                           std::shared_ptr<const function::CommandPlace> place);
 
 /// The rows of several files at a time, as the list of files says: `make_one` makes the dataset of one of them.
 RowDatasetPtr make_interleaved_files(ElementSpec spec, FileRowsOptions options,

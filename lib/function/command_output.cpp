@@ -11,8 +11,8 @@ constexpr std::size_t kMostPrinted = std::size_t{1} << 20;  // what is taken fro
 
 }  // namespace
 
-CommandOutput::CommandOutput(CommandDef command, CommandPlace place)
-    : command_(std::move(command)), place_(std::move(place)) {}
+CommandOutput::CommandOutput(CommandDef command, CommandPlace place, std::stop_token stop)
+    : command_(std::move(command)), place_(std::move(place)), stop_(std::move(stop)) {}
 
 CommandOutput::~CommandOutput() = default;
 
@@ -42,7 +42,8 @@ Result<void> CommandOutput::print(const std::stop_token& stop) {
   if (!place_.guard) place_.guard = TFD_TRY(GroupGuard::start());
   CommandProcess process = TFD_TRY(CommandProcess::start(command_, place_));
   const auto stopped = std::make_shared<CommandStop>();
-  const std::stop_callback on_stop(stop, [&] { stopped->request(); });
+  const auto request = [&] { stopped->request(); };
+  const std::stop_callback on_end(stop, request), on_stop(stop_, request);
   process.stop_with(stopped);
   while (true) {
     std::string piece = TFD_TRY(process.read_output(kMostPrinted));

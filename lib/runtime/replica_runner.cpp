@@ -83,8 +83,7 @@ class Runner final : public ReplicaRunner {
   Result<StepInputs> take_inputs(const std::string& name, std::int64_t step, int most_elements) override {
     const CompiledFunction* function = TFD_TRY(program_->find_function(name));
     const ClosureCall call = call_of_step(name, step, most_elements);
-    const auto find = [this](const std::string& id) { return find_iterator(id); };
-    return steps_.bind(*function, call, TFD_TRY(steps_.take(*function->def, call, find), name));
+    return steps_.bind(*function, call, TFD_TRY(take(*function, call), name));
   }
 
   Result<std::vector<Metric>> metrics_of(const std::string& name, std::span<const tensor::Tensor> values,
@@ -100,10 +99,7 @@ class Runner final : public ReplicaRunner {
 
   DataPosition data_position() const override {
     DataPosition out{order_, {}};
-    for (const auto& [id, iterator] : iterators_)
-      out.datasets[iterator.dataset] = {digest_of(iterator.dataset), iterator.elements};
-    for (const auto& [name, elements] : taken_)  // where the training was continued, and nothing has been taken since
-      if (!out.datasets.contains(name)) out.datasets[name] = {digest_of(name), elements};
+    for (const auto& [name, elements] : taken()) out.datasets[name] = {digest_of(name), elements};
     return out;
   }
 
@@ -195,9 +191,26 @@ class Runner final : public ReplicaRunner {
 
   Result<StepResult> run_call(const ClosureCall& call, const VariableValues& variables) {
     const CompiledFunction* function = TFD_TRY(program_->find_function(call.function));
-    const auto find = [this](const std::string& id) { return find_iterator(id); };
-    auto shares = TFD_TRY(steps_.take(*function->def, call, find), call.function);
+    auto shares = TFD_TRY(take(*function, call), call.function);
     return steps_.run(*function, call, std::move(shares), variables);
+  }
+
+  /// Of a step whose data were stopped nothing is taken: it begins again with the same.
+  Result<std::vector<ReplicaShare>> take(const CompiledFunction& function, const ClosureCall& call) {
+    auto before = taken();
+    auto shares = steps_.take(*function.def, call, [this](const std::string& id) { return find_iterator(id); });
+    if (!shares && shares.error().code == Code::kCancelled) {
+      iterators_.clear();
+      taken_ = std::move(before);
+    }
+    return shares;
+  }
+
+  /// Elements of each dataset; where the training was continued, those before it too.
+  std::map<std::string, std::int64_t> taken() const {
+    auto out = taken_;
+    for (const auto& [id, iterator] : iterators_) out[iterator.dataset] = iterator.elements;
+    return out;
   }
 
   Result<WorkerIterator*> find_iterator(const std::string& id) {
@@ -228,7 +241,7 @@ class Runner final : public ReplicaRunner {
   mutable std::map<std::string, std::string> digests_;  // those that were asked for
   std::int64_t runs_ = 0;
   StepRunner steps_;
-  std::map<std::string, std::int64_t> taken_;        // elements of datasets, by an earlier process
+  std::map<std::string, std::int64_t> taken_;        // elements of datasets, before the iterators were opened
   std::map<std::string, WorkerIterator> iterators_;  // their maps call the program's functions
 };
 
@@ -245,6 +258,7 @@ Result<std::unique_ptr<ReplicaRunner>> ReplicaRunner::make(const program::Progra
   const std::string directory = options.data_root.empty() ? program.directory : options.data_root;
   auto made =
       TFD_TRY(WorkerProgram::make(program, directory, engine, options.command_environment, {}, options.left_out));
+  made->stop_data_with(options.stop_data);
   made->set_log(options.log.for_room("data"));
   return std::make_unique<Runner>(std::move(made), options, std::move(copies));
 }

@@ -96,6 +96,12 @@ Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program prog
   return out;
 }
 
+void WorkerProgram::stop_data_with(std::shared_ptr<const function::CommandStop> stop) {
+  function::CommandPlace place = *commands_;
+  place.stop = std::move(stop);
+  commands_ = std::make_shared<const function::CommandPlace>(std::move(place));
+}
+
 Result<const CompiledFunction*> WorkerProgram::find_function(const std::string& name) const {
   const auto found = functions_.find(name);
   if (found == functions_.end()) return fail(Code::kNotFound, "the program has no function '{}'", name);

@@ -55,6 +55,8 @@ class WorkerProgram {
   /// kNotFound names it.
   Result<const CompiledFunction*> find_function(const std::string& name) const;
   bool is_per_worker(std::string_view variable) const { return per_worker_.contains(variable); }
+  /// Instead of `stop`, of the commands that print data: those that functions are go on.
+  void stop_data_with(std::shared_ptr<const function::CommandStop> stop);
   /// Where it is said what datasets leave out because of errors: at the 1st, the 10th, the 100th element, ….
   void set_log(Log log) { log_ = std::move(log); }
   /// Instead: what is called with each of those errors.

@@ -21,7 +21,9 @@ class DeviceDriver final : public StepDriver {
   Result<Begun> begin(const Beginning& from) override;
   void describe(JsonLine& start) const override;
   Result<Advanced> advance(StepControl& control) override;
-  void wake() override {}  // nothing waits for others; ask() is looked at between steps
+  void wake() override {  // ask() is looked at between steps, which wait for data
+    if (options_.train.interrupts->stopping()) stop_data_->request();
+  }
   Result<Evaluated> evaluate(const variable::Checkpoint* of) override;
   Result<variable::Checkpoint> export_state() override;
   Result<void> import_state(const variable::Checkpoint& state) override;
@@ -44,7 +46,9 @@ class DeviceDriver final : public StepDriver {
   const program::Program& program_;
   const program::TrainDef& train_;
   const DeviceTrainingOptions& options_;
-  std::shared_ptr<function::Engine> engine_;  // with the runner
+  const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the runner, and so is the engine
+      std::make_shared<const function::CommandStop>();
+  std::shared_ptr<function::Engine> engine_;
   std::unique_ptr<runtime::ReplicaRunner> runner_;
   std::optional<DeviceSteps> steps_;
   /// What the next step takes, while the devices are at work on this one; and where the data stood before.
@@ -86,6 +90,7 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
   with.data_root = options_.data_root;
   with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
   with.command_environment = options_.command_environment;
+  with.stop_data = stop_data_;
   with.left_out = {train_.function};
   with.log = options_.train.log;
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_, with));
@@ -117,6 +122,8 @@ Result<Advanced> DeviceDriver::advance(StepControl& control) {
   while (step_ < control.until() && control.ask() == Ask::kNothing) {
     auto made = make_step();
     TFD_TRY(count_last());
+    if (!made && made.error().code == Code::kCancelled && control.ask() == Ask::kInterrupt)
+      return Advanced{.step = step_};
     if (!made && made.error().code == Code::kOutOfRange)
       return Advanced{.step = step_, .end_of_data = std::move(made).error()};
     if (!made) return fail(std::move(made).error());

@@ -183,6 +183,8 @@ Result<TrainSummary> follow_as_evaluator(const program::Program& program, const 
   replicas.data_root = options.data_root;
   replicas.make_engine = options.make_engine;
   replicas.command_environment = options.command_environment;
+  const auto stop_data = std::make_shared<const function::CommandStop>();
+  replicas.stop_data = stop_data;
   replicas.log = options.train.log;
   const auto runner = TFD_TRY(runtime::ReplicaRunner::make(program, replicas));
   const program::EvaluateDef& evaluate = *program.train->evaluate;
@@ -190,6 +192,7 @@ Result<TrainSummary> follow_as_evaluator(const program::Program& program, const 
   job.task = strategy.task_name();
   job.keeps_best = true;
   job.on_begin = options.on_begin;
+  job.on_stop = [stop_data] { stop_data->request(); };
   job.evaluate = [&](const variable::Checkpoint& checkpoint) -> Result<Metrics> {
     const auto host = TFD_TRY(make_local_host(program, options.make_engine));
     TFD_TRY(host->import_state(checkpoint.state), checkpoint.path);

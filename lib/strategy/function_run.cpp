@@ -15,25 +15,49 @@ class FunctionRun {
       : function_(function), strategy_(strategy), loaded_(loaded), request_(request), options_(options) {}
 
   Result<TrainSummary> run() {
+    if (!options_.interrupts) return run_all();
+    const auto look = [this] {
+      if (is_stopping()) loaded_.stop_data();
+    };
+    options_.interrupts->on_ask(look);
+    look();
+    auto summary = run_all();
+    options_.interrupts->on_ask({});
+    return summary;
+  }
+
+ private:
+  bool is_stopping() const { return options_.interrupts && options_.interrupts->stopping(); }
+
+  Result<TrainSummary> run_all() {
     TrainSummary summary{.reason = "end_of_data"};
     auto elements = TFD_TRY(open());
     do {
-      if (options_.interrupts && options_.interrupts->stopping()) {
+      if (is_stopping()) {
         summary.reason = "interrupted";
         break;
       }
-      std::optional<DistributedElement> element;
-      if (elements) element = TFD_TRY(elements->next(), where());
-      if (elements && !element) break;
-      const auto done = one(element ? &*element : nullptr);
-      if (!done && done.error().code == Code::kOutOfRange) break;  // of a dataset that it reads itself
-      TFD_TRY(done);
+      const auto done = next(elements ? &*elements : nullptr);
+      if (!done && done.error().code == Code::kCancelled && is_stopping()) continue;
+      if (!TFD_TRY(done)) break;
       ++summary.step;
     } while (takes_data(function_));
     return summary;
   }
 
- private:
+  /// false at the end of the data.
+  Result<bool> next(DistributedIterator* elements) {
+    std::optional<DistributedElement> element;
+    if (elements != nullptr) {
+      element = TFD_TRY(elements->next(), where());
+      if (!element) return false;
+    }
+    const auto done = one(element ? &*element : nullptr);
+    if (!done && done.error().code == Code::kOutOfRange) return false;  // of a dataset that it reads itself
+    TFD_TRY(done);
+    return true;
+  }
+
   std::string where() const { return "dataset '" + request_.dataset + "'"; }
 
   /// nullopt: it takes no arguments.

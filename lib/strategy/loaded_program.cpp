@@ -17,6 +17,7 @@ Result<void> LoadedProgram::make() {
   with.replicas = strategy_.num_replicas_in_sync();
   with.data_root = options.data_root;
   with.command_environment = options.command_environment;
+  with.stop_data = stop_data_;
   with.make_engine = [this] { return strategy_.engine(); };
   with.look_up = [this](const auto& lookups) { return host_->look_up(lookups); };
   with.run_at_once = [this](std::size_t count, const auto& work) { strategy_.threads_->run(count, work); };

@@ -38,6 +38,7 @@ class PsRun {
       }
       auto outcome = one();
       if (!outcome && outcome.error().code == Code::kOutOfRange) break;
+      if (!outcome && outcome.error().code == Code::kCancelled && options_.train.interrupts->stopping()) continue;
       const Result<void> applied = outcome ? apply(outcome->updates) : fail(outcome.error());
       if (!applied && applied.error().code == Code::kPermissionDenied && !strategy_.is_chief()) {
         TFD_TRY(session_.attach());  // the chief came back and began anew: what this was computed from is no more

@@ -46,7 +46,9 @@ PsSession::PsSession(const PsProgram& program, const ParameterServerStrategy& st
     : program_(program), strategy_(strategy), options_(options) {}
 
 void PsSession::interrupted() {
-  if (options_.train.interrupts->stopping()) interrupted_.request_stop();
+  if (!options_.train.interrupts->stopping()) return;
+  interrupted_.request_stop();
+  stop_data_->request();
 }
 
 runtime::ParameterServersOptions PsSession::client_options() const {
@@ -246,6 +248,7 @@ Result<runtime::ReplicaOptions> PsSession::replica_options() {
   out.data_root = options_.data_root;
   out.make_engine = options_.make_engine;
   out.command_environment = options_.command_environment;
+  out.stop_data = stop_data_;
   out.look_up = [this](const auto& lookups) { return host().look_up(lookups); };
   out.log = options_.train.log;
   return out;

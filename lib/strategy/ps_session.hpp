@@ -24,7 +24,7 @@ namespace tfd::strategy {
 class PsSession {
  public:
   PsSession(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options);
-  /// What train.interrupts are to call: waits for others end. From any thread.
+  /// What train.interrupts are to call: waits for others, and for what commands print, end. From any thread.
   void interrupted();
 
   using FindState = std::function<Result<std::optional<variable::Checkpoint>>()>;
@@ -87,6 +87,8 @@ class PsSession {
   std::unique_ptr<VariableHost> host_;
   std::unique_ptr<runtime::Membership> membership_;  // of one that isn't the chief, until it leaves
   std::stop_source interrupted_;
+  const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the runner
+      std::make_shared<const function::CommandStop>();
   std::uint64_t seen_training_ = 0;  // the key's version when the chief was waited for
   std::string chief_;                // this process, where it is the chief's
   bool adopted_ = false;

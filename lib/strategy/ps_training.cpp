@@ -132,6 +132,8 @@ Result<Advanced> PsDriver::advance(StepControl& control) {
     if (stopped_ || step_ >= control.until() || control.ask() != Ask::kNothing)
       return Advanced{.step = step_, .stopped = stopped_};
     auto metrics = one_step(variables);
+    if (!metrics && metrics.error().code == Code::kCancelled && control.ask() == Ask::kInterrupt)
+      return Advanced{.step = step_};
     if (!metrics && metrics.error().code == Code::kOutOfRange)
       return Advanced{.step = step_, .end_of_data = std::move(metrics).error()};
     if (!metrics && (metrics.error().code != Code::kPermissionDenied || strategy_.is_chief()))

@@ -205,3 +205,12 @@ JSON
   [ "$output" = '{"elements":3}' ]
   [[ $stderr == *"slow.csv hasn't been read for 10s: still waiting"* ]] || [[ $stderr == *"slow.csv hasn't been read for 11s: still waiting"* ]]
 }
+
+@test "data: a command that says nothing any more doesn't keep its reader from the end" {
+  echo '[{"command": {"argv": ["sh", "-c", "printf \"1\\n2\\n\"; exec sleep 1000"], "format": "csv", "fields": {"x": {"columns": 0}}}},
+    {"prefetch": 4}, {"take": 2}, {"repeat": 2}]' >silent.json
+  run -0 timeout 20 tfd-data silent.json --count
+  [ "$output" = '{"elements":4}' ]
+  run -0 timeout 20 tfd-data silent.json --take 3
+  [ "$(jq -c '.elements' <<<"$output")" = '[{"x":1},{"x":2},{"x":1}]' ]
+}

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Trainings on pipelines of several sources and transformations: what they leave out, and where they go on.
 
+load serve
+
 setup() {
   cd "$BATS_TEST_TMPDIR" || exit
   cp "$BATS_TEST_DIRNAME"/../../examples/linear/step.mlir .
@@ -52,4 +54,61 @@ weights() { tail -c "+$((9 + $(od -An -tu8 -N8 "$1")))" "$1" | od -An -tx4; }
     | .train = {function: "step", epochs: 2}' program.json >filtered.json
   run -0 --separate-stderr timeout 60 tfd-run filtered.json --cluster none </dev/null
   jq -es 'last.step == 6' <<<"$output" # 3 of 4 rows, 4 times, in batches of 4, twice
+}
+
+# Two steps' rows, of a command that says nothing behind them; where there is a file "more", three's.
+silent_program() {
+  jq '.datasets.points = [
+    {command: {argv: ["sh", "-c", "seq -f 0.%02g,1 8; [ -e more ] || exec sleep 1000; seq -f 0.%02g,1 9 12"], format: "csv",
+               fields: {x: {columns: 0}, y: {columns: 1}}}},
+    {batch: {size: 4, drop_remainder: true}}, {prefetch: 3}]' \
+    "$BATS_TEST_DIRNAME/../../examples/linear/program.json" >program.json
+}
+
+# tfd-run in the background until stdout has $1 lines; then SIGTERM, and it is to end with 75.
+is_stopped_behind() { # LINES ARGS…
+  local lines=$1 code=0 pid
+  shift
+  tfd-run program.json "$@" >lines 2>talk </dev/null 3>&- &
+  pid=$!
+  until_true has_lines lines "$lines"
+  kill -TERM "$pid"
+  LIMIT=20 ends "$pid" || { kill -KILL "$pid"; cat talk; return 1; }
+  wait "$pid" || code=$?
+  [ "$code" = 75 ] || { echo "exit code $code"; cat talk; return 1; }
+}
+
+@test "data: a command that says nothing any more doesn't keep a training from its end" {
+  silent_program
+  local strategy
+  for strategy in mirrored central-storage; do
+    run -0 --separate-stderr timeout 60 tfd-run program.json --strategy "$strategy" --set train.steps=2 </dev/null
+    jq -es 'last.reason == "done"' <<<"$output"
+  done
+}
+
+@test "data: a training that waits for a command saves where it is when it is told to stop, and goes on from there" {
+  silent_program
+  local strategy
+  for strategy in mirrored central-storage; do
+    rm -rf ck whole
+    touch more
+    run -0 --separate-stderr timeout 60 tfd-run program.json --strategy "$strategy" --set train.steps=3 --set train.checkpoint.dir=whole </dev/null
+    rm more
+    is_stopped_behind 2 --strategy "$strategy" --set train.steps=3 --set train.log_every=1 --set train.checkpoint.dir=ck
+    jq -es 'map(select(.event == "checkpoint")) | last.step == 2' lines
+    touch more
+    run -0 --separate-stderr timeout 60 tfd-run program.json --strategy "$strategy" --set train.steps=3 --set train.checkpoint.dir=ck </dev/null
+    jq -es 'first.step == 2 and last.step == 3' <<<"$output"
+    [ "$(weights ck/step-00000003.safetensors)" = "$(weights whole/step-00000003.safetensors)" ]
+  done
+}
+
+@test "data: a function that waits for a command's data ends when it is told to stop" {
+  silent_program
+  jq '.datasets.numbers = [{command: {argv: ["sh", "-c", "seq 3; exec sleep 1000"], format: "csv", fields: {x: {columns: 0}}}}]
+    | .functions.same = {command: ["jq", "-c", "--unbuffered", "."], keep: true, arguments: [{dtype: "f32", shape: []}],
+        results: [{dtype: "f32", shape: []}], inputs: [{arg: 0, field: "x"}], outputs: [{result: 0}]}' program.json >with.json
+  mv with.json program.json
+  is_stopped_behind 3 --cluster none --function same --dataset numbers
 }

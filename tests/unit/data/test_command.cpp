@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "kit.hpp"
 #include "tfd/data/tfrecord.hpp"
@@ -84,6 +85,46 @@ TEST_CASE("command: one that never ends is stopped with its reader, and is read 
   std::ifstream(directory / "pid") >> pid;
   REQUIRE(pid > 0);
   CHECK(::kill(pid, 0) != 0);
+}
+
+TEST_CASE("command: one that says nothing any more holds nobody up who has what it wants") {
+  const TemporaryDirectory directory;
+  auto context = running(directory);
+  context.find_function = [](const std::string&, const ElementSpec& input, const auto&) -> Result<MapFunction> {
+    return MapFunction{input, [](const Element& element) -> Result<Element> { return element; }};
+  };
+  const std::string silent = printed_by("echo 1; echo 2; sleep 1000");
+  const auto behind = [&](const std::string& stages) {  // twice: between two passes, and at the end
+    return values_of(silent.substr(0, silent.size() - 1) + "," + stages + R"(,{"take": 2}, {"repeat": 2}])", context);
+  };
+  const Numbers twice = {1, 2, 1, 2};
+  CHECK(behind(R"({"prefetch": 4})") == twice);
+  CHECK(behind(R"({"map": {"function": "same", "fields": ["x"], "parallel": 3}})") == twice);
+  CHECK(behind(R"({"prefetch": 1}, {"map": {"function": "same", "fields": ["x"], "parallel": 2}}, {"prefetch": 8})") ==
+        twice);
+  CHECK(behind(R"({"shuffle": {"buffer": 1}}, {"prefetch": 3}, {"batch": 1}, {"unbatch": {}}, {"prefetch": 1})") ==
+        twice);
+  context.ahead = 3;
+  CHECK(numbers_of((*dataset_of(silent, context)->iterate().value()->next().value())[0]) == Numbers{1});
+}
+
+TEST_CASE("command: who waits for what it prints is told that it was stopped") {
+  const TemporaryDirectory directory;
+  auto context = running(directory);
+  const std::string silent = printed_by("echo 1; sleep 1000");
+  for (const int ahead : {0, 2}) {
+    context.ahead = ahead;
+    std::stop_source stop;
+    Order order;
+    order.stop = stop.get_token();
+    const auto iterator = dataset_of(silent, context)->iterate(order).value();
+    CHECK(iterator->next().value().has_value());
+    const std::jthread other([&] { stop.request_stop(); });
+    const auto none = iterator->next();
+    REQUIRE_FALSE(none.has_value());
+    CHECK(none.error().code == Code::kCancelled);
+    CHECK(none.error().message == "command 'sh' was stopped; it died of signal 15 (terminated)");
+  }
 }
 
 TEST_CASE("command: says what is wrong with its options, and is written as it was read") {

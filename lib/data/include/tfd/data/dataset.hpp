@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,9 @@ struct Order {
   std::uint64_t pass = 0;    // which time through a repeat, or which epoch of those that are iterated one by one
   std::uint64_t stream = 0;  // of readers that are to see orders of their own: shuffle_stream()
   std::optional<ShuffleSeeds> seeds = {};  // absent: a shuffle that states none draws one
+  /// No part of the order: once it is requested, the commands that sources run are stopped, and who waits for what they
+  /// print gets kCancelled.
+  std::stop_token stop = {};
 };
 
 /// The stream of the reader with this index, in a run that began (or went on) at this step, where the reader has come

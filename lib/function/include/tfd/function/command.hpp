@@ -81,8 +81,8 @@ std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace
 /// Thread rule: lives on one thread at a time.
 class CommandOutput {
  public:
-  /// Nothing is started before the first read(). The timeout isn't looked at.
-  CommandOutput(CommandDef command, CommandPlace place);
+  /// Nothing is started before the first read(). The timeout isn't looked at. `stop` stops it too, as the place's.
+  CommandOutput(CommandDef command, CommandPlace place, std::stop_token stop = {});
   CommandOutput(const CommandOutput&) = delete;
   CommandOutput& operator=(const CommandOutput&) = delete;
   /// Stops the command if it runs: SIGTERM, after a second SIGKILL.
@@ -99,6 +99,7 @@ class CommandOutput {
 
   const CommandDef command_;
   CommandPlace place_;
+  const std::stop_token stop_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable_any changed_;
   std::string printed_;  // and not read yet

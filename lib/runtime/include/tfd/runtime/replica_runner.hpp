@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tfd/data/plan.hpp"
+#include "tfd/function/command.hpp"
 #include "tfd/runtime/data_position.hpp"
 #include "tfd/runtime/replica_threads.hpp"
 #include "tfd/runtime/row_lookup.hpp"
@@ -38,6 +39,9 @@ struct ReplicaOptions {
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   Environment command_environment = {};
+  /// Shared with who stops the commands that print data: a step or an evaluation that waits for them is kCancelled
+  /// then, and what such a step has taken doesn't count.
+  std::shared_ptr<const function::CommandStop> stop_data = {};
   std::set<std::string> left_out = {};  // functions that aren't compiled, for somebody else runs them
   LookUpRows look_up = {};              // of tables that aren't among the variables of a call
   RunAtOnce run_at_once = {};           // what the replicas run on; empty: threads of its own

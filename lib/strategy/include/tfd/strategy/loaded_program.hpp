@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program in a strategy's scope: its variables have values, its functions are compiled for every replica, its
-// datasets are for all of them. Thread rule: as the strategy.
+// datasets are for all of them. Thread rule: as the strategy, but stop_data().
 //
 //   auto loaded = TFD_TRY(strategy->load(program));
 //   auto batches = TFD_TRY(TFD_TRY(loaded->distribute("train")).iterate());
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tfd/function/command.hpp"
 #include "tfd/runtime/replica_copies.hpp"
 #include "tfd/strategy/strategy.hpp"
 
@@ -42,6 +43,9 @@ class LoadedProgram {
   /// Modules take them in pieces of their own sizes, the last one padded.
   Result<std::vector<tensor::Tensor>> run_on_rows(const std::string& function, const DistributedElement& element);
 
+  /// For good: who waits for data that a command prints gets kCancelled. From any thread.
+  void stop_data() const { stop_data_->request(); }
+
   /// The variables become those of a checkpoint, of any strategy. Errors of VariableStore::import_state().
   Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state);
 
@@ -52,6 +56,8 @@ class LoadedProgram {
 
   Strategy& strategy_;
   const program::Program& program_;
+  const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the datasets
+      std::make_shared<const function::CommandStop>();
   runtime::ReplicaCopies copies_;
   std::unique_ptr<VariableHost> host_;
   std::map<std::string, std::unique_ptr<DistributedVariable>, std::less<>> variables_;
