@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays in files: npy, idx (also gzipped), and those of an npz or safetensors file. Thread rule: functions without
-// state.
+// Arrays in files: npy, idx, and those of an npz or safetensors file; all but npz also gzipped. Thread rule: functions
+// without state.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -60,6 +60,7 @@ class ByteReader {
   /// what it was: the messages say how many of what (`unit`: "line") had been read.
   Result<std::size_t> read(std::span<char> out, std::string_view unit, std::int64_t units);
 
+  bool is_inflated() const { return inflater_ != nullptr; }
   const OpenFilePtr& file() const { return file_; }
   const std::string& path() const { return file_->path(); }
   /// How many bytes there can be, compressed as well as it gets. Source: https://zlib.net/zlib_tech.html (1032:1).

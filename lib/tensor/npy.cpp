@@ -172,14 +172,6 @@ Result<TensorSpec> read_header(const ByteStream& stream) {
   return spec;
 }
 
-ByteStream stream_of(const InputFile& file) {
-  return {file.path(), file.size(), [&file, at = std::uint64_t{0}](std::span<std::byte> out) mutable -> Result<void> {
-            TFD_TRY(file.read_at(at, out));
-            at += out.size();
-            return {};
-          }};
-}
-
 Result<void> check_bools(const Tensor& tensor, const std::string& name) {
   const auto bytes = tensor.bytes();
   if (tensor.dtype() != DType::kBool || std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; }))
@@ -204,6 +196,14 @@ std::string format_header(const TensorSpec& spec) {
 }
 
 }  // namespace
+
+ByteStream stream_of(const InputFile& file) {
+  return {file.path(), file.size(), [&file, at = std::uint64_t{0}](std::span<std::byte> out) mutable -> Result<void> {
+            TFD_TRY(file.read_at(at, out));
+            at += out.size();
+            return {};
+          }};
+}
 
 Result<Tensor> read_tensor(const InputFile& file, std::uint64_t offset, const TensorSpec& spec) {
   Tensor tensor = Tensor::uninitialized(spec.dtype, spec.shape);

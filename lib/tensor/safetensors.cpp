@@ -22,6 +22,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostSafetensorsHeader = 100 << 20;
+constexpr std::uint64_t kMostDropped = 1 << 20;  // at once
 
 constexpr NameTable<DType, 13> kDTypes{{{{DType::kBool, "BOOL"},
                                          {DType::kS8, "I8"},
@@ -150,6 +151,27 @@ Result<std::string> format_header(const SafetensorsFile& file) {
   return text;
 }
 
+/// What a file begins with; its data come next.
+struct Beginning {
+  SafetensorsHeader header;
+  std::uint64_t data_offset = 0;
+};
+Result<Beginning> read_beginning(const ByteStream& stream) {
+  std::uint64_t length = 0;
+  if (stream.most_bytes < sizeof(length))
+    return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", stream.name, stream.most_bytes);
+  TFD_TRY(stream.read(std::as_writable_bytes(std::span(&length, 1))));
+  if (length > kMostSafetensorsHeader)
+    return fail(Code::kInvalidArgument, "{} is not a safetensors file: a header of {} bytes", stream.name, length);
+  if (length > stream.most_bytes - sizeof(length))
+    return fail(Code::kDataLoss, "{} is cut off within its header", stream.name);
+  std::string text(length, '\0');
+  TFD_TRY(stream.read(std::as_writable_bytes(std::span(text))));
+  const std::uint64_t data_offset = sizeof(length) + length;
+  SafetensorsHeader header = TFD_TRY(parse_header(text, stream.most_bytes - data_offset), stream.name);
+  return Beginning{std::move(header), data_offset};
+}
+
 /// A file whose header was read.
 struct Opened {
   InputFile file;
@@ -159,17 +181,29 @@ struct Opened {
 
 Result<Opened> open_safetensors(const std::string& path) {
   InputFile file = TFD_TRY(InputFile::open(path));
-  std::uint64_t length = 0;
-  if (file.size() < sizeof(length)) return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", path, file.size());
-  TFD_TRY(file.read_at(0, std::as_writable_bytes(std::span(&length, 1))));
-  if (length > kMostSafetensorsHeader)
-    return fail(Code::kInvalidArgument, "{} is not a safetensors file: a header of {} bytes", path, length);
-  if (length > file.size() - sizeof(length)) return fail(Code::kDataLoss, "{} is cut off within its header", path);
-  std::string text(length, '\0');
-  TFD_TRY(file.read_at(sizeof(length), std::as_writable_bytes(std::span(text))));
-  const std::uint64_t data_offset = sizeof(length) + length;
-  SafetensorsHeader header = TFD_TRY(parse_header(text, file.size() - data_offset), path);
-  return Opened{std::move(file), std::move(header), data_offset};
+  Beginning begun = TFD_TRY(read_beginning(stream_of(file)));
+  return Opened{std::move(file), std::move(begun.header), begun.data_offset};
+}
+
+std::map<std::string, TensorSpec> specs_of(const SafetensorsHeader& header) {
+  std::map<std::string, TensorSpec> out;
+  for (const Entry& entry : header.entries) out.emplace(entry.name, entry.spec);
+  return out;
+}
+
+Result<Entry> find_entry(const SafetensorsHeader& header, std::string_view name, const std::string& path) {
+  const auto found = std::ranges::find(header.entries, name, &Entry::name);
+  if (found != header.entries.end()) return *found;
+  return fail(Code::kNotFound, "{} has no tensor '{}'", path, printable(name));
+}
+
+Result<void> drop(const ByteStream& stream, std::uint64_t bytes) {
+  std::vector<std::byte> dropped(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kMostDropped)));
+  for (; bytes > 0; bytes -= dropped.size()) {
+    dropped.resize(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, dropped.size())));
+    TFD_TRY(stream.read(dropped));
+  }
+  return {};
 }
 
 }  // namespace
@@ -193,10 +227,7 @@ Result<SafetensorsFile> load_safetensors(const std::string& path) {
 }
 
 Result<std::map<std::string, TensorSpec>> load_safetensors_specs(const std::string& path) {
-  const Opened opened = TFD_TRY(open_safetensors(path));
-  std::map<std::string, TensorSpec> out;
-  for (const Entry& entry : opened.header.entries) out.emplace(entry.name, entry.spec);
-  return out;
+  return specs_of(TFD_TRY(open_safetensors(path)).header);
 }
 
 Result<std::map<std::string, std::string>> load_safetensors_metadata(const std::string& path) {
@@ -205,10 +236,19 @@ Result<std::map<std::string, std::string>> load_safetensors_metadata(const std::
 
 Result<Tensor> load_safetensors_tensor(const std::string& path, std::string_view name) {
   const Opened opened = TFD_TRY(open_safetensors(path));
-  const auto& entries = opened.header.entries;
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& one) { return one.name == name; });
-  if (found == entries.end()) return fail(Code::kNotFound, "{} has no tensor '{}'", path, printable(name));
-  return read_tensor(opened.file, opened.data_offset + found->begin, found->spec);
+  const Entry entry = TFD_TRY(find_entry(opened.header, name, path));
+  return read_tensor(opened.file, opened.data_offset + entry.begin, entry.spec);
+}
+
+Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream) {
+  return specs_of(TFD_TRY(read_beginning(stream)).header);
+}
+
+Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_view name) {
+  const Beginning begun = TFD_TRY(read_beginning(stream));
+  const Entry entry = TFD_TRY(find_entry(begun.header, name, stream.name));
+  TFD_TRY(drop(stream, entry.begin));
+  return read_tensor(stream, entry.spec);
 }
 
 Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kit.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/tensor/npy.hpp"
 #include "tfd/tensor/safetensors.hpp"
 
@@ -239,6 +240,57 @@ TEST_CASE("safetensors: tensors are columns") {
                   directory.context()) == Numbers{4, 5});
   CHECK(error_of(R"([{"safetensors": {"path": "a.safetensors", "fields": {"x": {}}}}])", directory.context())
             .message.ends_with("no tensor 'x'"));
+}
+
+TEST_CASE("safetensors: compressed by gzip it is the same file") {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "a.safetensors", packed = directory / "b.safetensors.gz";
+  REQUIRE(tensor::save_safetensors(path, {{{"w", counting(DType::kF32, {3, 2})},
+                                           {"b", counting(DType::kS64, {3})},
+                                           {"large", counting(DType::kF32, {3, 1 << 20})},
+                                           {"last", counting(DType::kS64, {3})}},
+                                          {}}));
+  const std::string plain = load_file(path, 64 << 20).value(), bytes = gzipped(plain);
+  directory.write("b.safetensors.gz", bytes);
+  const auto of = [&](const std::string& file, const std::string& fields) {
+    return dataset_of(fmt::format(R"([{{"safetensors": {{"path": "{}"{}}}}}])", file, fields), directory.context());
+  };
+  CHECK(of(packed, "")->spec() == of(path, "")->spec());
+  for (const char* key : {"b", "w", "last"}) {
+    const std::string fields = fmt::format(R"(, "fields": {{"x": {{"key": "{}"}}}})", key);
+    CHECK(of(packed, fields)->cardinality() == 3);
+    CHECK(drain(of(packed, fields)).elements == drain(of(path, fields)).elements);
+  }
+  CHECK(error_of(R"([{"safetensors": {"path": "b.safetensors.gz", "fields": {"x": {}}}}])", directory.context())
+            .message.ends_with("b.safetensors.gz: no tensor 'x'"));
+
+  const auto wrong = [&](const std::string& broken) {
+    directory.write("b.safetensors.gz", broken);
+    const auto made =
+        try_dataset_of(R"([{"safetensors": {"path": "b.safetensors.gz", "fields": {"w": {}}}}])", directory.context());
+    const auto iterator = made ? (*made)->iterate() : Result<std::unique_ptr<Iterator>>(tl::unexpected(made.error()));
+    REQUIRE_FALSE(iterator);
+    CHECK(iterator.error().code == Code::kDataLoss);
+    const std::string& message = iterator.error().message;
+    return message.substr(message.find(packed) + packed.size());
+  };
+  CHECK(wrong(bytes.substr(0, 12)) == " is cut off after byte 0");
+  CHECK(wrong(bytes.substr(0, bytes.size() / 2)).starts_with(" is cut off after byte "));
+  CHECK(wrong(bytes.substr(0, bytes.size() - 8)) == fmt::format(" is cut off after byte {}", plain.size()));
+  std::string other_sum = bytes;
+  other_sum[bytes.size() - 8] ^= 1;
+  CHECK(wrong(other_sum) == fmt::format(" is corrupt after byte {}: incorrect data check", plain.size()));
+  CHECK(wrong(gzipped(plain.substr(0, 5))) == " is cut off after byte 5");
+  // No memory is taken for what can't be there.
+  const std::string header = R"({"w":{"dtype":"U8","shape":[3,1000000000],"data_offsets":[0,3000000000]}})";
+  CHECK(wrong(gzipped(std::string{static_cast<char>(header.size()), 0, 0, 0, 0, 0, 0, 0} + header))
+            .starts_with(": cut off: tensor 'w' ends at byte 3000000000 of the data"));
+
+  // A header as long as gzip's magic is as a number.
+  std::string padded = header.substr(0, header.find("[3,")) + R"([3],"data_offsets":[0,3]}})";
+  padded.resize(0x8b1f, ' ');
+  directory.write("c.safetensors", std::string{0x1f, '\x8b', 0, 0, 0, 0, 0, 0} + padded + "abc");
+  CHECK(drain(of("c.safetensors", "")).flat() == Numbers{'a', 'b', 'c'});
 }
 
 TEST_CASE("plan: what the headers of files say can be stated for those that can't look at them") {
