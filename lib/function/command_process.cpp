@@ -49,8 +49,10 @@ Result<CommandProcess> CommandProcess::start(const CommandDef& command, const Co
   child.stdout_fd = out.write.get();
   child.stderr_fd = err.write.get();
   if (place.guard) child.announce_fd = place.guard->fd();
-  auto started = TFD_TRY(process::Child::start(child));
-  CommandProcess made(printable(command.argv[0]), std::move(started), place);
+  auto started = process::Child::start(child);
+  // As where it ends with 127: what is missing is nothing that the caller named wrongly, but here.
+  if (!started && started.error().code == Code::kNotFound) started.error().code = Code::kFailedPrecondition;
+  CommandProcess made(printable(command.argv[0]), TFD_TRY(std::move(started)), place);
   made.in_ = std::move(in);
   made.out_ = std::move(out.read);
   made.err_ = std::move(err.read);

@@ -214,3 +214,13 @@ JSON
   run -0 timeout 20 tfd-data silent.json --take 3
   [ "$(jq -c '.elements' <<<"$output")" = '[{"x":1},{"x":2},{"x":1}]' ]
 }
+
+@test "data: a command that isn't there is an error as one that fails is" {
+  made_by() { jq -n '[{command: {argv: $ARGS.positional, format: "text"}}]' --args "$@"; }
+  says 78 tfd-data - < <(made_by sh -c 'exit 127')
+  says 78 tfd-data - < <(made_by no-such-command)
+  [[ $stderr == *"cannot run no-such-command: command not found"* ]]
+  says 78 tfd-data - < <(made_by ./no-such-command)
+  : >plain
+  says 77 tfd-data - < <(made_by ./plain) # there, but its mode forbids it
+}

@@ -68,7 +68,7 @@ TEST_CASE("command: one that fails is an error behind its rows, with how it ende
         "output of 'sh':2: column 0: 'x' is not a number");
   CHECK(drain(dataset_of(printed_by("exit 0"), context)).error->message == "output of 'sh' is empty");
   const Drained none = drain(dataset_of(R"([{"command": {"argv": ["no-such-program"], "format": "text"}}])", context));
-  CHECK(none.error->code == Code::kNotFound);
+  CHECK(none.error->code == Code::kFailedPrecondition);
   CHECK(dataset_of(printed_by("echo 1"), directory.context())->iterate().error().message ==
         "output of 'sh': commands can't be run here");
 }

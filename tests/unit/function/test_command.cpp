@@ -121,7 +121,7 @@ TEST_CASE("command: one that doesn't read its input may still answer") {
 }
 
 TEST_CASE("command: one that isn't there is not found") {
-  check_fails(make({.argv = {"no-such-command-of-tfd"}})->call({number(0)}), Code::kNotFound,
+  check_fails(make({.argv = {"no-such-command-of-tfd"}})->call({number(0)}), Code::kFailedPrecondition,
               "cannot run no-such-command-of-tfd: command not found");
   check_fails(make({.argv = {"/"}})->call({number(0)}), Code::kPermissionDenied, "cannot run /: permission denied");
 }

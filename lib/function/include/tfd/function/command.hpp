@@ -71,8 +71,8 @@ struct CommandPlace {
 };
 
 /// Nothing is started before the first call. call(): kCancelled where it was stopped; kInvalidArgument where the
-/// command prints something else than results of this signature; kNotFound, kPermissionDenied where it can't be run;
-/// kFailedPrecondition where it exits with something else than 0, dies or ends early; kDeadlineExceeded;
+/// command prints something else than results of this signature; kPermissionDenied where it may not be run;
+/// kFailedPrecondition where it isn't found, exits with something else than 0, dies or ends early; kDeadlineExceeded;
 /// kResourceExhausted where it prints far more than the results need. Each names the command, how it ended and the end
 /// of its stderr. After an error a filter is started afresh for the next call.
 std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, hlo::Signature signature);
@@ -88,8 +88,9 @@ class CommandOutput {
   /// Stops the command if it runs: SIGTERM, after a second SIGKILL.
   ~CommandOutput();
 
-  /// Waits until there is something: how many bytes; 0 once it has ended with 0. kFailedPrecondition where it exits
-  /// with something else, or dies; kCancelled where it was stopped; kNotFound, kPermissionDenied where it can't be run.
+  /// Waits until there is something: how many bytes; 0 once it has ended with 0. kFailedPrecondition where it isn't
+  /// found, exits with something else, or dies; kCancelled where it was stopped; kPermissionDenied where it may not be
+  /// run.
   /// The message names the command, how it ended and the end of its stderr; the calls after it return it again.
   Result<std::size_t> read(std::span<char> out);
 
