@@ -194,9 +194,10 @@ Result<void> check_distribution(const Asked& a) {
   if (a.count || !a.write.empty() || a.bench)
     return fail(Code::kUsage,
                 "--replicas and --workers show who gets what: --count, --write and --bench don't go with them");
-  if (a.worker.value_or(0) >= a.workers.value_or(1))
-    return fail(Code::kUsage, "--worker {}: there are {} (--workers), the first of which is 0", *a.worker,
-                counted(static_cast<std::uint64_t>(a.workers.value_or(1)), "worker"));
+  const std::int64_t workers = a.workers.value_or(1);
+  if (a.worker.value_or(0) >= workers)
+    return fail(Code::kUsage, "--worker {}: there {} {} (--workers), the first of which is 0", *a.worker,
+                workers == 1 ? "is" : "are", counted(static_cast<std::uint64_t>(workers), "worker"));
   return {};
 }
 

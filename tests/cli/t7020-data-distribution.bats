@@ -17,6 +17,8 @@ rows() { tfd-data "$@" --take 1000 | jq -c '.element.value[]' | sort -n | tr '\n
   [ "$(shares ten.json --replicas 3 --workers 2 --worker 1 --take 1)" = "$(printf '%s\n' '[0,1,3,[5]]' '[0,1,4,[6]]' '[0,1,5,[7]]')" ]
   run -64 --separate-stderr tfd-data ten.json --workers 2 --worker 2
   [[ $stderr == *"--worker 2: there are 2 workers (--workers), the first of which is 0"* ]]
+  run -64 --separate-stderr tfd-data ten.json --worker 1
+  [[ $stderr == *"--worker 1: there is 1 worker (--workers), the first of which is 0"* ]]
   run -64 --separate-stderr tfd-data ten.json --replicas 2 --count
   run -65 --separate-stderr tfd-data - --replicas 2 <<<'[{"range": 4}]'
   [[ $stderr == *"batch it"* ]]
