@@ -258,8 +258,8 @@ Result<strategy::TrainSummary> run_here(const program::Program& program, const s
 
 Compat compat_of(const Asked& a) { return a.compat.empty() ? Compat::kNone : Compat::kTensorflow; }
 
-Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
-                         const Devices& devices, const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
+/// A dataset that is stated becomes one of the program's.
+Result<strategy::RunRequest> make_request(const Asked& a, program::Program& program) {
   strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
   if (!a.reduce.empty()) request.combine.reduce = TFD_TRY(strategy::parse_reduce(a.reduce));
   if (!a.axis.empty()) request.combine.axes = TFD_TRY(parse_axes(a.axis));
@@ -270,6 +270,13 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
     const auto here = a.common.data_root.empty() ? std::filesystem::current_path(error) : std::filesystem::path();
     TFD_TRY(program::set_dataset(program, request.dataset, a.dataset, here.string()));
   }
+  if (!a.predict.empty()) request.predict = [](const auto&) -> Result<void> { return {}; };
+  return request;
+}
+
+Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
+                         const Devices& devices, const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
+  auto request = TFD_TRY(make_request(a, program));
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
   auto with = TFD_TRY(worker_options(a, config, devices.choice, io, *signals));
@@ -458,6 +465,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   const auto config = TFD_TRY(find_cluster(a, io));
   auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = replicas}));
   if (a.common.check) {
+    if (!a.function.empty()) TFD_TRY(strategy::check_request(program, TFD_TRY(make_request(a, program))));
     TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
     warn_of_lost_updates(program, "", strategy, io);

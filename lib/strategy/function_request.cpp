@@ -91,8 +91,8 @@ Result<void> check_request(const program::Program& program, const RunRequest& re
   for (const auto& function : program.functions) names.push_back(function.name);
   const program::FunctionDef* function = program.find_function(request.function);
   if (function == nullptr)
-    return fail(Code::kInvalidArgument, "no function '{}'{}", printable(request.function),
-                did_you_mean(request.function, names));
+    return fail(Code::kInvalidArgument, "no function '{}'{} (there: {})", printable(request.function),
+                did_you_mean(request.function, names), printable(join_words(names)));
   if (!request.dataset.empty() && !program.datasets.contains(request.dataset))
     return fail(Code::kInvalidArgument, "no dataset '{}'", printable(request.dataset));
   if (request.dataset.empty() && takes_arguments(*function))

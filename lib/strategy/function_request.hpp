@@ -18,9 +18,6 @@ inline bool takes_arguments(const program::FunctionDef& function) {
 /// As arguments, or by itself: without any it does the same again and again.
 bool takes_data(const program::FunctionDef& function);
 
-/// kInvalidArgument: no such function or dataset, a function that takes arguments and no dataset; one that can't
-/// predict.
-Result<void> check_request(const program::Program& program, const RunRequest& request);
 /// The checkpoint that is named, or the latest of the program's own; it is said which. kInvalidArgument where there is
 /// none and the function needs one.
 Result<std::optional<variable::Checkpoint>> find_weights(const program::Program& program, const RunRequest& request,

@@ -425,7 +425,14 @@ PY
   [ ! -e out.npy ]
   refused 65 "dataset '--dataset' never ends: predictions need one that does" --predict double --dataset '[{"range": 4}, {"repeat": {}}, {"batch": {"size": 2}}]'
   refused 65 "function 'count' can't predict: it updates variables" --predict count --dataset four
-  refused 65 "no function 'dubble'" --predict dubble --dataset four
+  refused 65 "no function 'dubble', did you mean 'double'? (there: double and count)" --predict dubble --dataset four
+  refused 65 "no function 'dubble', did you mean 'double'? (there: double and count)" --check --predict dubble --dataset four
+  refused 65 "no function 'dubble', did you mean 'double'? (there: double and count)" --check --function dubble
+  refused 65 "function 'count' can't predict: it updates variables" --check --predict count --dataset four
+  refused 65 "no dataset 'five'" --check --function double --dataset five
+  refused 65 "'double' takes arguments: it needs a dataset to take them from" --check --function double
+  refused 64 "--reduce" --check --function double --dataset four --reduce medium
+  run -0 "${run[@]}" --check --function double --dataset '[{"range": 4}]' </dev/null
   refused 65 "cannot open nowhere" --predict double --dataset four --checkpoint nowhere
   refused 64 "--output x.csv: the name must end in .npy or .jsonl" --predict double --dataset four --output x.csv
   refused 64 "--output is for --predict" --function double --dataset four --output x.npy

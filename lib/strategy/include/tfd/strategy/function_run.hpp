@@ -32,6 +32,10 @@ struct RunRequest {
   std::function<Result<void>(const std::vector<tensor::Tensor>&)> predict = {};
 };
 
+/// kInvalidArgument: no such function or dataset, a function that takes arguments and no dataset; one that can't
+/// predict. Whoever runs the request looks himself.
+Result<void> check_request(const program::Program& program, const RunRequest& request);
+
 /// Whether the function means nothing with initial values: it reads variables, and the program says where it saves
 /// them; or it reads some that training changes, or that begin at random, and no file gives.
 bool needs_weights(const program::Program& program, const program::FunctionDef& function);
