@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "checks.hpp"
@@ -43,6 +44,9 @@ void expect_fits(const data::Element& element, const data::ElementSpec& spec) {
   }
 }
 
+// A few bytes may state any number of rows that have none.
+constexpr std::int64_t kMostLookedAt = 10000;
+
 /// How many elements a pass has, and its error's text.
 std::pair<std::int64_t, std::string> pass_over(const data::Dataset& dataset) {
   const auto iterator = dataset.iterate();
@@ -57,6 +61,9 @@ std::pair<std::int64_t, std::string> pass_over(const data::Dataset& dataset) {
     }
     if (!*element) return {elements, ""};
     expect_fits(**element, dataset.spec());
+    if (elements < kMostLookedAt) continue;
+    const auto others = (*iterator)->skip(std::numeric_limits<std::int64_t>::max());
+    return others ? std::pair(elements + 1 + *others, std::string()) : std::pair(elements, others.error().message);
   }
 }
 
