@@ -136,6 +136,12 @@ JSON
 @test "data: --bench" {
   run -0 --separate-stderr tfd-data rows.json --bench
   jq -e '.elements == 3 and .bytes == 36 and .seconds > 0 and .elements_per_second > 0 and .bytes_per_second > 0' <<<"$output"
+  # A command that says nothing more, behind whatever waits for it.
+  for behind in '{"skip": 0}' '{"prefetch": 2}'; do
+    run -0 timeout 20 tfd-data - --bench --duration 100ms \
+      <<<'[{"command": {"argv": ["sh", "-c", "echo 1; echo 2; exec sleep 1000"], "format": "csv", "fields": {"x": {"columns": 0}}}}, '"$behind]"
+    jq -e '.elements == 2' <<<"$output"
+  done
   run -0 tfd-data - --bench --duration 100ms <<<'[{"range": 10}, {"repeat": {}}]'
   jq -e '.elements > 0 and .seconds >= 0.1' <<<"$output"
 }

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
@@ -120,16 +124,42 @@ std::string describe_count(std::int64_t elements, const Skipped& skipped) {
   return std::move(line).text();
 }
 
+namespace {
+
+/// Requests a stop once the time is over.
+class StopAfter {
+ public:
+  StopAfter(Duration duration, std::stop_token& token) {
+    token = source_.get_token();
+    thread_ = std::jthread([source = source_, duration](const std::stop_token& ended) mutable {
+      std::mutex mutex;
+      std::condition_variable_any changed;
+      std::unique_lock lock(mutex);
+      changed.wait_for(lock, ended, duration, [] { return false; });
+      source.request_stop();
+    });
+  }
+
+ private:
+  std::stop_source source_;
+  std::jthread thread_;
+};
+
+}  // namespace
+
 Result<Speed> measure(const data::Dataset& dataset, std::int64_t most, Duration duration) {
   using Clock = std::chrono::steady_clock;
   Speed speed;
   const auto begin = Clock::now();
-  const auto iterator = TFD_TRY(dataset.iterate());
+  data::Order order;
+  const StopAfter stop(duration, order.stop);  // a command that says nothing would keep us
+  const auto iterator = TFD_TRY(dataset.iterate(order));
   while (speed.elements < most) {
-    const auto element = TFD_TRY(iterator->next());
-    if (!element) break;
+    const auto element = iterator->next();
+    if (!element && element.error().code == Code::kCancelled && order.stop.stop_requested()) break;
+    if (!TFD_TRY(element)) break;
     ++speed.elements;
-    for (const tensor::Tensor& field : *element) speed.bytes += static_cast<std::int64_t>(field.byte_size());
+    for (const tensor::Tensor& field : **element) speed.bytes += static_cast<std::int64_t>(field.byte_size());
     if (Clock::now() - begin >= duration) break;
   }
   speed.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
