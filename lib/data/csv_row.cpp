@@ -11,6 +11,7 @@
 
 #include "decimal.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/native.hpp"
 
 namespace tfd::data {
 namespace {
@@ -50,30 +51,13 @@ const char* parse_directly(const char* first, const char* last, std::byte* to) {
 }
 
 const char* parse_directly(DType dtype, const char* first, const char* last, std::byte* to) {
-  switch (dtype) {
-    case DType::kF32:
-      return parse_directly<float>(first, last, to);
-    case DType::kF64:
-      return parse_directly<double>(first, last, to);
-    case DType::kS8:
-      return parse_directly<std::int8_t>(first, last, to);
-    case DType::kS16:
-      return parse_directly<std::int16_t>(first, last, to);
-    case DType::kS32:
-      return parse_directly<std::int32_t>(first, last, to);
-    case DType::kS64:
-      return parse_directly<std::int64_t>(first, last, to);
-    case DType::kU8:
-      return parse_directly<std::uint8_t>(first, last, to);
-    case DType::kU16:
-      return parse_directly<std::uint16_t>(first, last, to);
-    case DType::kU32:
-      return parse_directly<std::uint32_t>(first, last, to);
-    case DType::kU64:
-      return parse_directly<std::uint64_t>(first, last, to);
-    default:
+  return tensor::with_native(dtype, [&](auto type) -> const char* {
+    using T = decltype(type);
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      return parse_directly<T>(first, last, to);
+    else
       return nullptr;
-  }
+  });
 }
 
 // Any number, as double: with a sign in front, beyond the range (then infinite) or below it (then zero).
@@ -141,28 +125,15 @@ Outcome store_bool(std::string_view text, std::byte* to) {
 }
 
 Outcome parse_any(std::string_view text, DType dtype, std::byte* to) {
-  switch (dtype) {
-    case DType::kBool:
+  return tensor::with_native(dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, bool>)
       return store_bool(text, to);
-    case DType::kS8:
-      return store_whole<std::int8_t>(text, to);
-    case DType::kS16:
-      return store_whole<std::int16_t>(text, to);
-    case DType::kS32:
-      return store_whole<std::int32_t>(text, to);
-    case DType::kS64:
-      return store_whole<std::int64_t>(text, to);
-    case DType::kU8:
-      return store_whole<std::uint8_t>(text, to);
-    case DType::kU16:
-      return store_whole<std::uint16_t>(text, to);
-    case DType::kU32:
-      return store_whole<std::uint32_t>(text, to);
-    case DType::kU64:
-      return store_whole<std::uint64_t>(text, to);
-    default:
+    else if constexpr (std::is_integral_v<T>)
+      return store_whole<T>(text, to);
+    else
       return store_float(text, dtype, to);
-  }
+  });
 }
 
 Result<void> parse_cell(std::string_view raw, std::int64_t column, DType dtype, std::byte* to) {

@@ -8,6 +8,7 @@
 
 #include "tfd/base/protobuf.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/native.hpp"
 
 namespace tfd::data {
 namespace {
@@ -126,39 +127,24 @@ Result<void> store_all(const std::vector<From>& values, std::byte* to, const Con
   return {};
 }
 
-template <class T>
-Result<void> store_integers(const std::vector<std::int64_t>& values, DType dtype, std::byte* to) {
-  return store_all<T>(values, to, [&](std::int64_t value) -> Result<T> {
-    const bool fits = dtype == DType::kBool ? value == 0 || value == 1 : std::in_range<T>(value);
-    if (!fits) return fail(Code::kInvalidArgument, "{} does not fit {}", value, dtype_name(dtype));
-    return static_cast<T>(value);
-  });
-}
-
 Result<void> write_integers(const Found& found, std::size_t index, const FieldSpec& field, BlockBuilder& out) {
   const auto values = TFD_TRY(integers_of(found.list));
   std::byte* to = TFD_TRY(room_for(index, field, static_cast<std::int64_t>(values.size()), out));
-  switch (field.dtype) {
-    case DType::kBool:
-    case DType::kU8:
-      return store_integers<std::uint8_t>(values, field.dtype, to);
-    case DType::kS8:
-      return store_integers<std::int8_t>(values, field.dtype, to);
-    case DType::kS16:
-      return store_integers<std::int16_t>(values, field.dtype, to);
-    case DType::kS32:
-      return store_integers<std::int32_t>(values, field.dtype, to);
-    case DType::kS64:
-      return store_integers<std::int64_t>(values, field.dtype, to);
-    case DType::kU16:
-      return store_integers<std::uint16_t>(values, field.dtype, to);
-    case DType::kU32:
-      return store_integers<std::uint32_t>(values, field.dtype, to);
-    case DType::kU64:
-      return store_integers<std::uint64_t>(values, field.dtype, to);
-    default:
+  return tensor::with_native(field.dtype, [&](auto type) -> Result<void> {
+    using T = decltype(type);
+    if constexpr (std::is_integral_v<T>)
+      return store_all<T>(values, to, [&](std::int64_t value) -> Result<T> {
+        bool fits = false;
+        if constexpr (std::is_same_v<T, bool>)
+          fits = value == 0 || value == 1;
+        else
+          fits = std::in_range<T>(value);
+        if (!fits) return fail(Code::kInvalidArgument, "{} does not fit {}", value, dtype_name(field.dtype));
+        return static_cast<T>(value);
+      });
+    else
       return fail(Code::kInvalidArgument, "integers (int64_list), but the field is {}", format_field(field));
-  }
+  });
 }
 
 Result<void> write_floats(const Found& found, std::size_t index, const FieldSpec& field, BlockBuilder& out) {
@@ -243,36 +229,14 @@ Result<void> write_feature(const std::optional<Found>& found, const ExampleFeatu
 
 // --- writing -------------------------------------------------------------------------------------------------------
 
-template <class T>
-void append_integers(const tensor::Tensor& tensor, std::string& out) {
-  for (const T value : tensor.as<T>())
-    protobuf::append_varint(out, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
-}
-
 std::string packed_integers(const tensor::Tensor& tensor) {
   std::string out;
-  switch (tensor.dtype()) {
-    case DType::kS8:
-      append_integers<std::int8_t>(tensor, out);
-      break;
-    case DType::kS16:
-      append_integers<std::int16_t>(tensor, out);
-      break;
-    case DType::kS32:
-      append_integers<std::int32_t>(tensor, out);
-      break;
-    case DType::kS64:
-      append_integers<std::int64_t>(tensor, out);
-      break;
-    case DType::kU16:
-      append_integers<std::uint16_t>(tensor, out);
-      break;
-    case DType::kU32:
-      append_integers<std::uint32_t>(tensor, out);
-      break;
-    default:
-      append_integers<std::uint8_t>(tensor, out);
-  }
+  tensor::with_native(tensor.dtype(), [&](auto type) {
+    using T = tensor::StoredNumber<decltype(type)>;
+    if constexpr (std::is_integral_v<T>)
+      for (const T value : tensor.as<T>())
+        protobuf::append_varint(out, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+  });
   return out;
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tfd/tensor/native.hpp"
+
 namespace tfd::data {
 namespace {
 
@@ -68,31 +70,13 @@ class Numbers {
 };
 
 bool write_numbers(const element& value, tensor::DType dtype, const tensor::Shape& shape, std::byte* to) {
-  using enum tensor::DType;
-  switch (dtype) {
-    case kF32:
-      return Numbers<float>(shape, to).write(value);
-    case kF64:
-      return Numbers<double>(shape, to).write(value);
-    case kS8:
-      return Numbers<std::int8_t>(shape, to).write(value);
-    case kS16:
-      return Numbers<std::int16_t>(shape, to).write(value);
-    case kS32:
-      return Numbers<std::int32_t>(shape, to).write(value);
-    case kS64:
-      return Numbers<std::int64_t>(shape, to).write(value);
-    case kU8:
-      return Numbers<std::uint8_t>(shape, to).write(value);
-    case kU16:
-      return Numbers<std::uint16_t>(shape, to).write(value);
-    case kU32:
-      return Numbers<std::uint32_t>(shape, to).write(value);
-    case kU64:
-      return Numbers<std::uint64_t>(shape, to).write(value);
-    default:
+  return tensor::with_native(dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      return Numbers<T>(shape, to).write(value);
+    else
       return false;
-  }
+  });
 }
 
 /// Where the field goes, whose first dimension is `length` if it varies; null where there is no room.

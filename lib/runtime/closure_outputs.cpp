@@ -6,6 +6,7 @@
 #include <set>
 
 #include "closure_runner.hpp"
+#include "tfd/tensor/native.hpp"
 
 namespace tfd::runtime {
 namespace {
@@ -18,34 +19,10 @@ using tensor::Tensor;
 Result<double> number_of(const Tensor& scalar) {
   if (scalar.size() != 1)
     return fail(Code::kInvalidArgument, "a metric is {}, not a scalar", tensor::format_spec(scalar.spec()));
-  switch (scalar.dtype()) {
-    case DType::kBool:
-    case DType::kU8:
-      return static_cast<double>(scalar.as<std::uint8_t>()[0]);
-    case DType::kS8:
-      return static_cast<double>(scalar.as<std::int8_t>()[0]);
-    case DType::kS16:
-      return static_cast<double>(scalar.as<std::int16_t>()[0]);
-    case DType::kU16:
-      return static_cast<double>(scalar.as<std::uint16_t>()[0]);
-    case DType::kS32:
-      return static_cast<double>(scalar.as<std::int32_t>()[0]);
-    case DType::kU32:
-      return static_cast<double>(scalar.as<std::uint32_t>()[0]);
-    case DType::kS64:
-      return static_cast<double>(scalar.as<std::int64_t>()[0]);
-    case DType::kU64:
-      return static_cast<double>(scalar.as<std::uint64_t>()[0]);
-    case DType::kF16:
-      return tensor::half_to_float(scalar.as<std::uint16_t>()[0]);
-    case DType::kBF16:
-      return tensor::bfloat16_to_float(scalar.as<std::uint16_t>()[0]);
-    case DType::kF32:
-      return scalar.as<float>()[0];
-    case DType::kF64:
-      return scalar.as<double>()[0];
-  }
-  return fail(Code::kInternal, "unknown dtype");
+  return tensor::with_native(scalar.dtype(), [&](auto type) {
+    return static_cast<double>(
+        tensor::widen(*reinterpret_cast<const tensor::StoredNumber<decltype(type)>*>(scalar.data())));
+  });
 }
 
 variable::UpdateKind update_kind(const program::OutputBinding& output) {

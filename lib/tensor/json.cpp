@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/native.hpp"
 #include "tfd/tensor/npy.hpp"
 #include "tfd/tensor/safetensors.hpp"
 
@@ -20,52 +21,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostRank = 32;
-
-struct Half {
-  std::uint16_t bits;
-};
-struct BFloat16 {
-  std::uint16_t bits;
-};
-
-/// Calls `use` with a value of the C++ type of `dtype`.
-template <class Use>
-auto with_type(DType dtype, Use&& use) {
-  switch (dtype) {
-    case DType::kBool:
-      return use(bool{});
-    case DType::kS8:
-      return use(std::int8_t{});
-    case DType::kS16:
-      return use(std::int16_t{});
-    case DType::kS32:
-      return use(std::int32_t{});
-    case DType::kS64:
-      return use(std::int64_t{});
-    case DType::kU8:
-      return use(std::uint8_t{});
-    case DType::kU16:
-      return use(std::uint16_t{});
-    case DType::kU32:
-      return use(std::uint32_t{});
-    case DType::kU64:
-      return use(std::uint64_t{});
-    case DType::kF16:
-      return use(Half{});
-    case DType::kBF16:
-      return use(BFloat16{});
-    case DType::kF32:
-      return use(float{});
-    case DType::kF64:
-      break;
-  }
-  return use(double{});
-}
-
-float widen(Half value) { return half_to_float(value.bits); }
-float widen(BFloat16 value) { return bfloat16_to_float(value.bits); }
-float widen(float value) { return value; }
-double widen(double value) { return value; }
 
 template <class T, class Wide>
 T narrow(Wide value) {
@@ -188,7 +143,7 @@ Result<void> fill(const json& value, DType dtype, std::size_t depth, T*& out) {
 /// `value` is a list of lists of … of this shape, or with `depth` 1 a flat list of all elements.
 Result<Tensor> read_lists(const json& value, const TensorSpec& spec, std::size_t depth) {
   Tensor tensor = Tensor::uninitialized(spec.dtype, spec.shape);
-  const Result<void> filled = with_type(spec.dtype, [&](auto type) {
+  const Result<void> filled = with_native(spec.dtype, [&](auto type) {
     auto* out = reinterpret_cast<decltype(type)*>(tensor.mutable_data());
     return fill(value, spec.dtype, depth, out);
   });
@@ -413,7 +368,7 @@ Result<Tensor> tensor_from_json(const json& value, const std::string& directory)
 json tensor_to_json(const Tensor& tensor) {
   if (needs_object(tensor))
     return {{"dtype", dtype_name(tensor.dtype())}, {"shape", tensor.shape()}, {"data", json::array()}};
-  return with_type(tensor.dtype(), [&](auto type) {
+  return with_native(tensor.dtype(), [&](auto type) {
     auto* element = reinterpret_cast<const decltype(type)*>(tensor.data());
     return nested_to_json(tensor.shape(), 0, element);
   });
@@ -424,7 +379,7 @@ void append_json(const Tensor& tensor, std::string& out) {
     out += tensor_to_json(tensor).dump();
     return;
   }
-  with_type(tensor.dtype(), [&](auto type) {
+  with_native(tensor.dtype(), [&](auto type) {
     auto* element = reinterpret_cast<const decltype(type)*>(tensor.data());
     append_nested(tensor.shape(), 0, element, out);
   });

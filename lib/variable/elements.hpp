@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tfd/tensor/native.hpp"
 #include "tfd/tensor/tensor.hpp"
 #include "tfd/variable/device_update.hpp"
 
@@ -31,35 +32,15 @@ struct Half {
 /// f(Native<float>()) and so on; nothing for bool.
 template <class F>
 void with_elements(tensor::DType dtype, F&& f) {
-  using tensor::DType;
-  switch (dtype) {
-    case DType::kF32:
-      return f(Native<float>());
-    case DType::kF64:
-      return f(Native<double>());
-    case DType::kF16:
-      return f(Half<tensor::half_to_float, tensor::float_to_half>());
-    case DType::kBF16:
-      return f(Half<tensor::bfloat16_to_float, tensor::float_to_bfloat16>());
-    case DType::kS8:
-      return f(Native<std::int8_t>());
-    case DType::kS16:
-      return f(Native<std::int16_t>());
-    case DType::kS32:
-      return f(Native<std::int32_t>());
-    case DType::kS64:
-      return f(Native<std::int64_t>());
-    case DType::kU8:
-      return f(Native<std::uint8_t>());
-    case DType::kU16:
-      return f(Native<std::uint16_t>());
-    case DType::kU32:
-      return f(Native<std::uint32_t>());
-    case DType::kU64:
-      return f(Native<std::uint64_t>());
-    case DType::kBool:
-      return;
-  }
+  tensor::with_native(dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, tensor::Half>)
+      f(Half<tensor::half_to_float, tensor::float_to_half>());
+    else if constexpr (std::is_same_v<T, tensor::BFloat16>)
+      f(Half<tensor::bfloat16_to_float, tensor::float_to_bfloat16>());
+    else if constexpr (!std::is_same_v<T, bool>)
+      f(Native<T>());
+  });
 }
 
 // Signed overflow is undefined, and so are narrow products promoted to int: calculated modulo 2^64.

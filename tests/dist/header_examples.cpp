@@ -90,6 +90,12 @@ void make_tensor() {
   Tensor t = Tensor::zeros(DType::kF32, {64, 10});
   t.mutable_as<float>()[0] = 1;
 }
+void read_any_tensor(const Tensor& t) {
+  const double first = with_native(t.dtype(), [&](auto type) {
+    return static_cast<double>(widen(*reinterpret_cast<const decltype(type)*>(t.data())));
+  });
+  (void)first;
+}
 
 // process
 Result<void> child(const Environment& env, const Pipe& pipe) {
