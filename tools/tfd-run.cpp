@@ -465,9 +465,9 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   const auto config = TFD_TRY(find_cluster(a, io));
   auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = replicas}));
   if (a.common.check) {
-    if (!a.function.empty()) TFD_TRY(strategy::check_request(program, TFD_TRY(make_request(a, program))));
     TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
+    if (!a.function.empty()) TFD_TRY(strategy::check_request(program, TFD_TRY(make_request(a, program))));
     warn_of_lost_updates(program, "", strategy, io);
     TFD_TRY(print_description(a, program, devices, io));
     say(io, TFD_TRY(describe(program, strategy)));
