@@ -33,6 +33,7 @@
 #include "tfd/strategy/topology.hpp"
 #include "tfd/strategy/trace.hpp"
 #include "tfd/strategy/values.hpp"
+#include "tfd/tensor/native.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/partitioner.hpp"
 #include "tfd/variable/rows.hpp"
@@ -91,8 +92,8 @@ void make_tensor() {
   t.mutable_as<float>()[0] = 1;
 }
 void read_any_tensor(const Tensor& t) {
-  const double first = with_native(t.dtype(), [&](auto type) {
-    return static_cast<double>(widen(*reinterpret_cast<const decltype(type)*>(t.data())));
+  const double first = tensor::with_native(t.dtype(), [&](auto type) {
+    return static_cast<double>(tensor::widen(*reinterpret_cast<const decltype(type)*>(t.data())));
   });
   (void)first;
 }
