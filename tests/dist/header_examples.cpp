@@ -92,6 +92,7 @@ void make_tensor() {
   t.mutable_as<float>()[0] = 1;
 }
 void read_any_tensor(const Tensor& t) {
+  // The first element of any tensor.
   const double first = tensor::with_native(t.dtype(), [&](auto type) {
     return static_cast<double>(tensor::widen(*reinterpret_cast<const decltype(type)*>(t.data())));
   });
