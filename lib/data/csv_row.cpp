@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "decimal.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/native.hpp"
 
@@ -180,7 +181,7 @@ std::optional<std::vector<std::string>> split_quoted(std::string_view line, char
 }
 
 tl::unexpected<Error> fail_count(std::int64_t found, std::int64_t wanted) {
-  return fail(Code::kInvalidArgument, "{} columns instead of {}", found, wanted);
+  return fail(Code::kInvalidArgument, "{} instead of {}", counted(static_cast<std::uint64_t>(found), "column"), wanted);
 }
 
 bool has_quotes(std::string_view line) { return line.find('"') != std::string_view::npos; }

@@ -153,7 +153,7 @@ TEST_CASE("csv: rows before the bad one are delivered") {
 TEST_CASE("csv: refuses short and long rows, and files with too few columns") {
   CHECK(Read("1,2,3\n4,5\n").message == "d.csv:2: 2 columns instead of 3");
   CHECK(Read("1,2,3\n4,5,6,7\n").message == "d.csv:2: 4 columns instead of 3");
-  CHECK(Read("1,2,3\nx\n").message == "d.csv:2: 1 columns instead of 3");
+  CHECK(Read("1,2,3\nx\n").message == "d.csv:2: 1 column instead of 3");
   CHECK(Read("1,2,3\n", "[0, 5]").message == "d.csv:1: 3 columns, but the fields need 5");
   CHECK(Read("1,2,3,\n", "3").message.starts_with("d.csv:1: column 3 is empty"));
 }

@@ -169,7 +169,7 @@ TEST_CASE("files: errors are passed over and reported where the source says so")
     CHECK(all.flat().at(1) == 4);
     CHECK(all.flat().back() == 8);
     REQUIRE(skipped.size() == 4);
-    CHECK(skipped[0] == "a1.csv:2: 1 columns instead of 2");
+    CHECK(skipped[0] == "a1.csv:2: 1 column instead of 2");
     CHECK(skipped[1] == "a1.csv:3: column 0: 'x' is not a number");
     CHECK(skipped[2] == "a1.csv:4: 3 columns instead of 2");
     CHECK(skipped[3].starts_with("a2.csv.gz is cut off after line "));
