@@ -35,8 +35,8 @@ struct Shard {
   friend bool operator==(const Shard&, const Shard&) = default;
 };
 
-/// Files of rows: paths and patterns, one behind the other, and which of the files that they mean are read; cycle_length
-/// of them at a time, as by Interleave.
+/// Files of rows: paths and patterns, one behind the other, and which of the files that they mean are read;
+/// cycle_length of them at a time, as by Interleave.
 struct FileList {
   std::vector<std::string> paths;
   Shard shard = {};
