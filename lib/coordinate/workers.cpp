@@ -71,7 +71,7 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
-  const std::uint64_t stream = shuffle_stream_of(Lock(mutex_), workers_[index]);
+  const runtime::WorkerOrders orders{shuffle_stream_of(Lock(mutex_), workers_[index]), options_.handed_out_seed};
   workers_[index].client->load_worker(
       packed_, epoch_, Deadline::after(kLoadTimeout),
       [this, index, generation](int replicas) { runs(index, generation, replicas); },
@@ -88,7 +88,7 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
         }
         make_iterators(index, generation);
       },
-      stream);
+      orders);
   endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kOccupied),
                      [this, index, generation] { ask_what_it_does(index, generation); });
 }

@@ -86,21 +86,9 @@ Result<void> find_batch_sizes(const data::Plan& plan, const data::DatasetContext
   return {};
 }
 
-/// Who comes to an element is another worker than who would have come to it before: all have one order.
-Result<void> check_dynamic(const data::Plan& plan) {
-  const auto is_unseeded = [](const data::Stage& stage) {
-    const auto* shuffle = std::get_if<data::Shuffle>(&stage);
-    return shuffle != nullptr && !shuffle->seed;
-  };
-  if (!data::is_dynamic(plan) || !data::has_stage(plan, is_unseeded)) return {};
-  return fail(Code::kInvalidArgument,
-              "\"distribute\": \"dynamic\" needs one order on all workers: give the shuffle a seed");
-}
-
 /// Puts the dataset into the program, once it has been made for its spec. Errors with the path within the pipeline.
 Result<DatasetFacts> add_dataset(const std::string& name, data::Plan plan, const data::DatasetContext& context,
                                  Program& program) {
-  TFD_TRY(check_dynamic(plan));
   const data::Plan whole = TFD_TRY(data::part_of(plan, {}));
   const auto dataset = TFD_TRY(data::instantiate(whole, context));
   DatasetFacts facts;

@@ -52,7 +52,7 @@ void ClosureExecutor::forget_stopped() {
 
 Result<transport::Message> ClosureExecutor::load(const transport::Message& request,
                                                  const std::optional<transport::Message>& program) {
-  const std::uint64_t shuffle_stream = TFD_TRY(decode_load(request));
+  const WorkerOrders orders = TFD_TRY(decode_load(request));
   if (request.epoch != epoch_) {
     if (!program) return fail(Code::kUnavailable, "this worker was not brought the program");
     TFD_TRY(replace_program(TFD_TRY(decode_program(*program))));
@@ -60,7 +60,7 @@ Result<transport::Message> ClosureExecutor::load(const transport::Message& reque
     std::erase_if(iterators_, [](const auto& one) { return !one.first.starts_with(kOwnIterator); });
   }
   TFD_TRY(variables_->reach(Deadline::after(kReach)));  // one that can't would only hold closures up
-  shuffle_stream_ = shuffle_stream;
+  orders_ = orders;
   return encode_empty(Kind::kLoadProgram);
 }
 
@@ -135,15 +135,17 @@ Result<transport::Message> ClosureExecutor::answer(const transport::Message& req
 
 Result<void> ClosureExecutor::create_iterator(const CreateIterator& create) {
   activity_.begin("(dataset " + create.dataset + ")");
-  const std::uint64_t stream = is_dynamic(create.dataset) ? 0 : create.shuffle_stream;
-  auto opened = TFD_TRY(steps_->open(create.dataset, {}, {.stream = stream}));
+  data::Order order{.stream = create.shuffle_stream};
+  if (create.id.starts_with(kOwnIterator) && is_dynamic(create.dataset))
+    order = {.seeds = data::ShuffleSeeds{orders_.handed_out_seed, orders_.handed_out_seed}};
+  auto opened = TFD_TRY(steps_->open(create.dataset, {}, order));
   iterators_.insert_or_assign(create.id, std::move(opened));
   return {};
 }
 
 Result<WorkerIterator*> ClosureExecutor::find_iterator(const std::string& id) {
   if (!iterators_.contains(id) && id.starts_with(kOwnIterator))
-    TFD_TRY(create_iterator({id, id.substr(kOwnIterator.size()), shuffle_stream_}));
+    TFD_TRY(create_iterator({id, id.substr(kOwnIterator.size()), orders_.shuffle_stream}));
   const auto found = iterators_.find(id);
   if (found == iterators_.end()) return fail(Code::kNotFound, "this worker has no iterator '{}'", id);
   return &found->second;

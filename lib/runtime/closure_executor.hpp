@@ -76,7 +76,7 @@ class ClosureExecutor {
   std::optional<StepRunner> steps_;
   std::unique_ptr<ParameterServers> variables_;
   std::map<std::string, WorkerIterator, std::less<>> iterators_;
-  std::uint64_t shuffle_stream_ = 0;  // of iterators of the program's own datasets that are made from now on
+  WorkerOrders orders_;  // of iterators of the program's own datasets that are made from now on
   variable::VariableStore own_;       // of variables with per_worker
   std::uint64_t own_updates_ = 0;
 };

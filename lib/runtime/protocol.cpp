@@ -162,17 +162,20 @@ Result<LoadProgram> decode_program(const Message& message) {
   return out;
 }
 
-Message encode_load(std::uint64_t epoch, std::uint64_t shuffle_stream) {
+Message encode_load(std::uint64_t epoch, const WorkerOrders& orders) {
   Writer out;
-  out.put(shuffle_stream);
+  out.put(orders.shuffle_stream);
+  out.put(orders.handed_out_seed);
   return make_message(Kind::kLoadProgram, out, {}, epoch);
 }
 
-Result<std::uint64_t> decode_load(const Message& message) {
+Result<WorkerOrders> decode_load(const Message& message) {
   Reader in(message, Kind::kLoadProgram);
-  const auto shuffle_stream = in.number<std::uint64_t>();
+  WorkerOrders orders;
+  orders.shuffle_stream = in.number<std::uint64_t>();
+  orders.handed_out_seed = in.number<std::uint64_t>();
   TFD_TRY(in.end("load program"));
-  return shuffle_stream;
+  return orders;
 }
 
 Message encode(const CreateIterator& create) {

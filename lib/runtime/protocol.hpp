@@ -100,9 +100,8 @@ struct UpdateRequest {
 transport::Message encode_program(const program::Program& program, const Placement& placement);
 transport::Message encode(const LoadProgram& load);
 Result<LoadProgram> decode_program(const transport::Message& message);
-/// `shuffle_stream`: of a worker, for the program's own datasets.
-transport::Message encode_load(std::uint64_t epoch, std::uint64_t shuffle_stream);
-Result<std::uint64_t> decode_load(const transport::Message& message);
+transport::Message encode_load(std::uint64_t epoch, const WorkerOrders& orders);
+Result<WorkerOrders> decode_load(const transport::Message& message);
 transport::Message encode(const CreateIterator& create);
 Result<CreateIterator> decode_create_iterator(const transport::Message& message);
 transport::Message encode(const ClosureCall& call);

@@ -65,21 +65,20 @@ PackedProgram PackedProgram::pack(const program::Program& program, const Placeme
 
 void TaskClient::load_program(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
                               Callback<void> done) {
-  load(program, epoch, deadline, {}, std::move(done), 0);
+  load(program, epoch, deadline, {}, std::move(done), {});
 }
 
 void TaskClient::load_worker(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
                              std::function<void(int replicas)> on_replicas, Callback<void> done,
-                             std::uint64_t shuffle_stream) {
-  load(program, epoch, deadline, std::move(on_replicas), std::move(done), shuffle_stream);
+                             const WorkerOrders& orders) {
+  load(program, epoch, deadline, std::move(on_replicas), std::move(done), orders);
 }
 
 void TaskClient::load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
-                      std::function<void(int replicas)> on_replicas, Callback<void> done,
-                      std::uint64_t shuffle_stream) {
+                      std::function<void(int replicas)> on_replicas, Callback<void> done, const WorkerOrders& orders) {
   set_epoch(epoch);
-  auto begin = [self = *this, epoch, deadline, done, shuffle_stream] {
-    self.endpoint_.request(self.peer_, encode_load(epoch, shuffle_stream), deadline, acknowledged(done));
+  auto begin = [self = *this, epoch, deadline, done, orders] {
+    self.endpoint_.request(self.peer_, encode_load(epoch, orders), deadline, acknowledged(done));
   };
   // First who it is: a spec may be wrong about where a task is, and what follows would be told to another one.
   status(deadline, [self = *this, program, epoch, deadline, on_replicas = std::move(on_replicas),

@@ -3,6 +3,7 @@
 
 #include "data_start.hpp"
 #include "ps_session.hpp"
+#include "tfd/data/distribute.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/evaluator.hpp"
@@ -208,6 +209,17 @@ Result<void> PsDriver::end() {
   return is_alone_ && !options_.keep_servers ? session_.dismiss_servers() : Result<void>();
 }
 
+/// Each worker takes its own part of the data.
+Result<void> check_not_handed_out(const program::Program& program) {
+  for (const auto& input : program.find_function(program.train->function)->inputs)
+    if (input.kind == program::InputKind::kDataset && data::is_dynamic(program.datasets.at(input.name)))
+      return fail(Code::kInvalidArgument,
+                  "{}: dataset '{}' is to be handed out (\"distribute\": \"dynamic\"), which needs a coordinator: use "
+                  "tfd-coordinate",
+                  program.path, input.name);
+  return {};
+}
+
 }  // namespace
 
 Result<TrainSummary> train_on_parameter_servers(const program::Program& program, ParameterServerStrategy strategy,
@@ -222,6 +234,7 @@ Result<TrainSummary> train_on_parameter_servers(const program::Program& program,
                   "{}: variable '{}' is per worker, which this strategy does not support, as each of its workers is "
                   "its own client: use tfd-coordinate",
                   program.path, variable.name);
+  if (!strategy.is_local()) TFD_TRY(check_not_handed_out(program));
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<Interrupts>();
   if (strategy.is_evaluator()) return follow_as_evaluator(program, strategy, options);
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));

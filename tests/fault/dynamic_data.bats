@@ -8,7 +8,7 @@ setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
 # Counts how often it has seen each of 1000 numbers, which come shuffled.
-seeing_program() { # TRAIN, JSON
+seeing_program() { # SHUFFLE TRAIN, JSON
   cat >see.mlir <<'MLIR'
 module @see {
   func.func public @main(%x: tensor<i64>) -> (tensor<f32>, tensor<1000xi32>) {
@@ -24,9 +24,9 @@ MLIR
   cat >program.json <<JSON
 {"v": 1,
  "variables": {"seen": {"shape": [1000], "dtype": "s32", "init": {"zeros": {}}}},
- "datasets": {"d": [{"range": 1000}, {"shuffle": {"buffer": 300, "seed": 5}}, {"options": {"distribute": "dynamic"}}]},
+ "datasets": {"d": [{"range": 1000}, {"shuffle": $1}, {"options": {"distribute": "dynamic"}}]},
  "functions": {"see": {"module": "see.mlir", "inputs": [{"dataset": "d"}], "outputs": [{"metric": "loss"}, {"assign_add": "seen"}]}},
- "train": $1}
+ "train": $2}
 JSON
 }
 
@@ -40,7 +40,7 @@ seen_in() { # CHECKPOINT
 
 @test "fault: of data that are handed out each element is seen once in an epoch, whichever workers are killed in it" {
   serve --jobs worker=3,ps=1
-  seeing_program '{"function": "see", "epochs": 6, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
+  seeing_program '{"buffer": 300, "seed": 5}' '{"function": "see", "epochs": 6, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
   coordinate program.json --cluster spec.json
   for at in 300 1201 2501; do
     event ".event == \"step\" and .step >= $at"
@@ -54,7 +54,7 @@ seen_in() { # CHECKPOINT
 
 @test "fault: a training that continues goes on with the elements that nobody has seen" {
   serve --jobs worker=2,ps=1
-  seeing_program '{"function": "see", "epochs": 2, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
+  seeing_program '{"buffer": 300}' '{"function": "see", "epochs": 2, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
   coordinate program.json --cluster spec.json
   event '.event == "step" and .step >= 700'
   kill -TERM "$COORDINATOR"
@@ -66,9 +66,24 @@ seen_in() { # CHECKPOINT
   [ "$(seen_in ck/step-00002000.safetensors)" = 2 ]
 }
 
-@test "fault: data that are handed out have one order, which a seed makes" {
-  seeing_program '{"function": "see", "epochs": 1}'
-  jq 'del(.datasets.d[1].shuffle.seed)' program.json >unseeded.json
-  run -65 --separate-stderr tfd-coordinate unseeded.json --check </dev/null
-  [[ $stderr == *'"distribute": "dynamic" needs one order on all workers: give the shuffle a seed'* ]]
+@test "fault: so does a coordinator that adopts the training of one that was killed" {
+  serve --jobs worker=2,ps=1
+  seeing_program '{"buffer": 300}' '{"function": "see", "epochs": 3, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
+  coordinate program.json --cluster spec.json
+  event '.event == "step" and .step >= 700'
+  kill -KILL "$COORDINATOR"
+  wait "$COORDINATOR" || true
+  coordinate program.json --cluster spec.json
+  event '.event == "end" and .reason == "done" and .step == 3000'
+  coordinator_ends 0
+  [ "$(seen_in ck/step-00003000.safetensors)" = 3 ]
+}
+
+@test "fault: only a coordinator hands data out" {
+  serve --jobs worker=2,ps=1
+  seeing_program '{"buffer": 300}' '{"function": "see", "epochs": 1}'
+  run -65 --separate-stderr tfd-run program.json --cluster spec.json --task worker:0
+  [[ $stderr == *"program.json: dataset 'd' is to be handed out (\"distribute\": \"dynamic\"), which needs a coordinator: use tfd-coordinate" ]]
+  run -0 --separate-stderr tfd-run program.json --set 'train.checkpoint={"dir": "ck"}'
+  [ "$(seen_in ck/step-00001000.safetensors)" = 1 ]
 }

@@ -65,7 +65,7 @@ constexpr std::array kCodecs{
     Codec{static_cast<std::uint16_t>(Kind::kLoadProgram),
           [](const Message& message) {
             check(message, runtime::decode_load,
-                  [&](std::uint64_t stream) { return runtime::encode_load(message.epoch, stream); });
+                  [&](const auto& orders) { return runtime::encode_load(message.epoch, orders); });
           }},
     Codec{static_cast<std::uint16_t>(Kind::kRead),
           [](const Message& message) {

@@ -65,13 +65,13 @@ TEST_CASE("hostile: a program of nonsense is refused when it is loaded") {
   for (const char* job : {"ps", "worker"})
     for (const std::string& text : nonsense()) {
       REQUIRE(cluster.send(job, 0, {static_cast<std::uint16_t>(Kind::kBringProgram), text, {}, 8}));
-      CHECK_FALSE(cluster.send(job, 0, encode_load(8, 0)).has_value());
+      CHECK_FALSE(cluster.send(job, 0, encode_load(8, {})).has_value());
       REQUIRE(cluster.send(job, 0,
                            {static_cast<std::uint16_t>(Kind::kBringProgram),
                             std::string(9, '\0').append(std::string("\1\0\0\0", 4)).append(4, '\0'),
                             {bytes_tensor(text), bytes_tensor(text), bytes_tensor(text)},
                             8}));
-      CHECK_FALSE(cluster.send(job, 0, encode_load(8, 0)).has_value());
+      CHECK_FALSE(cluster.send(job, 0, encode_load(8, {})).has_value());
     }
   CHECK(floats(cluster.run("f").value().results[0]) == std::vector<float>{1, 1, 1});
 }

@@ -187,7 +187,7 @@ TEST_CASE("loading: a task that has the program isn't sent it again") {
 TEST_CASE("loading: a program is brought before it is loaded, and a newer coordinator's is kept") {
   SmallCluster cluster(parts_with(R"("v": {"shape": [], "init": {"ones": {}}})", "v"), 1);
   for (const char* job : {"ps", "worker"}) {
-    const auto never_brought = cluster.send(job, 0, encode_load(8, 0));
+    const auto never_brought = cluster.send(job, 0, encode_load(8, {}));
     REQUIRE_FALSE(never_brought);
     CHECK(never_brought.error().code == Code::kUnavailable);
     auto program = encode_program(cluster.program, cluster.placement);
@@ -197,7 +197,7 @@ TEST_CASE("loading: a program is brought before it is loaded, and a newer coordi
     const auto older = cluster.send(job, 0, program);
     REQUIRE_FALSE(older);
     CHECK(older.error().code == Code::kPermissionDenied);
-    CHECK(cluster.send(job, 0, encode_load(9, 0)));
+    CHECK(cluster.send(job, 0, encode_load(9, {})));
     const auto status =
         cluster.ask<TaskStatus>([&](auto by, auto done) { cluster.task(job, 0).status(by, done); }).value();
     CHECK(status.epoch == 9);

@@ -175,6 +175,8 @@ struct CoordinatorOptions {
   /// TensorFlow's way with a shuffle that states a seed: the same order on every worker, in every run. Else workers
   /// have orders of their own, by their index, and another one when they come back.
   bool same_shuffles = false;
+  /// As runtime::WorkerOrders has it: the same where a run goes on.
+  std::uint64_t handed_out_seed = 0;
   /// A closure that was what a worker did when that died, so many times, fails with kAborted; 0: it is tried for ever,
   /// as in TensorFlow. The log names such a closure after the third time.
   int max_losses = 0;

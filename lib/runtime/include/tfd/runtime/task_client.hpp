@@ -40,6 +40,13 @@ struct VariableRef {
 };
 using ArgumentValue = std::variant<tensor::Tensor, IteratorRef, VariableRef>;
 
+/// Of the program's own datasets on a worker.
+struct WorkerOrders {
+  std::uint64_t shuffle_stream = 0;  // as data::Order has it: of those that are this worker's own
+  /// Of shuffles that state no seed, in datasets that are handed out ("distribute": "dynamic"): one for all workers.
+  std::uint64_t handed_out_seed = 0;
+};
+
 /// Sequence numbers from here on are of calls without updates: they need no place among those that parameter servers
 /// remember, who like them dense.
 inline constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
@@ -168,10 +175,9 @@ class TaskClient {
   /// where another task than name() answers at its address.
   void load_program(const PackedProgram& program, std::uint64_t epoch, Deadline deadline, Callback<void> done);
   /// The same of a worker. `on_replicas` is told at once how many it runs, one on each of its devices; compiling takes
-  /// longer. `shuffle_stream` is for iterators of the program's own datasets that it makes from now on.
+  /// longer. `orders` are those of iterators of the program's own datasets that it makes from now on.
   void load_worker(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
-                   std::function<void(int replicas)> on_replicas, Callback<void> done,
-                   std::uint64_t shuffle_stream = 0);
+                   std::function<void(int replicas)> on_replicas, Callback<void> done, const WorkerOrders& orders = {});
 
   // Shell commands, on workers that allow them (kPermissionDenied elsewhere). Opens a session, or renews it; answered
   // with how many commands the worker runs at a time.
@@ -263,7 +269,7 @@ class TaskClient {
 
  private:
   void load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
-            std::function<void(int replicas)> on_replicas, Callback<void> done, std::uint64_t shuffle_stream);
+            std::function<void(int replicas)> on_replicas, Callback<void> done, const WorkerOrders& orders);
   void bring(const PackedProgram& program, std::uint64_t epoch, Deadline deadline, std::function<void()> then,
              Callback<void> failed) const;
 
