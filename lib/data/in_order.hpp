@@ -3,7 +3,9 @@
 //
 // Items in their order, made ahead by several threads: one at a time takes the next, then works on it while the next
 // thread takes. Private to the room. Thread rule: lives on one thread at a time; its threads end with it.
+#include <algorithm>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -12,6 +14,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "tfd/base/error.hpp"
 
 namespace tfd::data {
 
@@ -26,7 +30,8 @@ class InOrder {
   };
   struct Limits {
     std::size_t threads = 1;
-    std::size_t bytes = 0;  // ahead, and one item at most; 0: only as many items as the threads keep busy
+    std::size_t bytes = 0;  // ahead, and one item at most; 0: only as many items as below
+    std::size_t items = 0;  // ahead; 0: as many as the threads keep busy
   };
 
   InOrder(Work work, Limits limits) : work_(std::move(work)), limits_(limits) {}
@@ -49,8 +54,40 @@ class InOrder {
     changed_.notify_all();
     return item;
   }
+  /// Passes over so many items, or up to the last: how many. Those that were taken already go to `pass`, which says
+  /// whether there are more behind them; then `skip`, in the place of take(), passes over as many as it is told.
+  template <class Pass, class Skip>
+  Result<std::int64_t> skip(std::int64_t count, const Pass& pass, const Skip& skip) {
+    if (!has_begun()) return skip(count);
+    const Pause pause(*this);
+    std::int64_t done = 0;
+    for (auto ahead = static_cast<std::int64_t>(pause.ahead); done < std::min(count, ahead); ++done)
+      if (!pass(next())) return done;
+    return done == count ? Result<std::int64_t>(done) : done + TFD_TRY(skip(count - done));
+  }
 
  private:
+  /// Nothing is taken meanwhile.
+  struct Pause {
+    explicit Pause(InOrder& paused) : of(paused) {
+      std::unique_lock lock(of.mutex_);
+      of.is_paused_ = true;
+      of.changed_.wait(lock, [this] { return !of.is_taking_; });
+      ahead = of.slots_.size();
+    }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    ~Pause() {
+      {
+        const std::lock_guard lock(of.mutex_);
+        of.is_paused_ = false;
+      }
+      of.changed_.notify_all();
+    }
+    InOrder& of;
+    std::size_t ahead = 0;
+  };
+
   struct Slot {
     std::optional<Item> item = {};  // once it is made
     std::size_t bytes = 0;
@@ -67,6 +104,8 @@ class InOrder {
       {
         const std::lock_guard lock(mutex_);
         bytes_ahead_ += slots_[*slot - taken_].bytes = work_.bytes(item);
+        is_taking_ = false;
+        if (is_paused_) changed_.notify_all();
       }
       taking.unlock();
       work_.make(item);
@@ -81,13 +120,15 @@ class InOrder {
   /// A slot for the next item, and its number; nullopt where no more is to be taken.
   std::optional<std::size_t> wait_for_room() {
     const std::stop_token stop = stop_.get_token();
-    const std::size_t most = 2 * limits_.threads + 2;
+    const std::size_t most = limits_.items > 0 ? limits_.items : 2 * limits_.threads + 2;
     std::unique_lock lock(mutex_);
     const auto has_room = [&] {
+      if (is_paused_) return false;
       return slots_.empty() || (slots_.size() < most && (limits_.bytes == 0 || bytes_ahead_ < limits_.bytes));
     };
     if (!changed_.wait(lock, stop, has_room) || stop.stop_requested()) return std::nullopt;
     slots_.emplace_back();
+    is_taking_ = true;
     return taken_ + slots_.size() - 1;
   }
 
@@ -102,6 +143,8 @@ class InOrder {
   std::deque<Slot> slots_;
   std::size_t taken_ = 0;  // slots before slots_.front()
   std::size_t bytes_ahead_ = 0;
+  bool is_paused_ = false;
+  bool is_taking_ = false;
 
   std::stop_source stop_;              // of all of them: who is waited for must not wait for one that isn't stopped yet
   std::vector<std::jthread> threads_;  // last: stopped and joined before the rest goes

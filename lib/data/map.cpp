@@ -97,10 +97,18 @@ class ParallelMapStream final : public RowStream {
     return std::optional<Row>();
   }
   Result<std::int64_t> skip(std::int64_t count) override {
-    if (calls_->skip_errors || calling_.has_begun()) return RowStream::skip(count);
-    const std::int64_t done = TFD_TRY(input_->skip(count));
-    number_ += done;
-    return done;
+    if (calls_->skip_errors) return RowStream::skip(count);
+    if (end_) return *end_ ? Result<std::int64_t>(0) : fail(end_->error());
+    const auto pass = [this](Call call) {  // what its call gave is nobody's
+      if (!call.row) end_ = call.made ? Result<void>() : fail(call.made.error());
+      return call.row.has_value();
+    };
+    const auto done = calling_.skip(count, pass, [this](std::int64_t rest) -> Result<std::int64_t> {
+      const std::int64_t skipped = TFD_TRY(input_->skip(rest));
+      number_ += skipped;
+      return skipped;
+    });
+    return end_ && !*end_ ? fail(end_->error()) : done;
   }
 
  private:

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread that stays `buffer` elements ahead of the reader. It starts with the first next(), and ends with the stream.
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <stop_token>
-#include <thread>
-
+#include "in_order.hpp"
 #include "input_stop.hpp"
 #include "transformations.hpp"
 
@@ -16,52 +11,40 @@ namespace {
 class PrefetchStream final : public RowStream {
  public:
   PrefetchStream(RowStreamPtr input, InputStopPtr stop, std::size_t size)
-      : input_(std::move(input)), stop_(std::move(stop)), size_(size) {}
+      : input_(std::move(input)),
+        stop_(std::move(stop)),
+        ahead_({.take = [this] { return input_->next(); }, .make = [](Taken&) {}, .is_last = is_end}, {.items = size}) {
+  }
   PrefetchStream(const PrefetchStream&) = delete;
   PrefetchStream& operator=(const PrefetchStream&) = delete;
   ~PrefetchStream() override { stop_->request(); }
 
   Result<std::optional<Row>> next() override {
-    if (!thread_.joinable()) thread_ = std::jthread([this](std::stop_token stop) { fill(stop); });
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !ready_.empty(); });
-    if (!ready_.front() || !ready_.front()->has_value()) return ready_.front();  // the last there is: stays
-    Result<std::optional<Row>> row = std::move(ready_.front());
-    ready_.pop_front();
-    lock.unlock();
-    changed_.notify_all();
+    if (end_) return *end_;
+    Taken row = ahead_.next();
+    if (is_end(row)) end_ = row;
     return row;
   }
   Result<std::int64_t> skip(std::int64_t count) override {
-    return thread_.joinable() ? RowStream::skip(count) : input_->skip(count);
+    if (!end_) {
+      const auto pass = [this](Taken row) {
+        if (is_end(row)) end_ = std::move(row);
+        return !end_;
+      };
+      const auto done = ahead_.skip(count, pass, [this](std::int64_t rest) { return input_->skip(rest); });
+      if (!end_ || *end_) return done;
+    }
+    return *end_ ? Result<std::int64_t>(0) : fail(end_->error());
   }
 
  private:
-  void fill(const std::stop_token& stop) {
-    while (true) {
-      {
-        std::unique_lock lock(mutex_);
-        if (!changed_.wait(lock, stop, [&] { return ready_.size() < size_; })) return;
-      }
-      if (stop.stop_requested()) return;
-      Result<std::optional<Row>> row = input_->next();
-      const bool is_last = !row || !row->has_value();
-      {
-        const std::lock_guard lock(mutex_);
-        ready_.push_back(std::move(row));
-      }
-      changed_.notify_all();
-      if (is_last) return;
-    }
-  }
+  using Taken = Result<std::optional<Row>>;
+  static bool is_end(const Taken& row) { return !row || !row->has_value(); }
 
-  RowStreamPtr input_;  // the thread's alone, once it runs
+  RowStreamPtr input_;
   const InputStopPtr stop_;
-  const std::size_t size_;
-  std::mutex mutex_;  // guards ready_
-  std::condition_variable_any changed_;
-  std::deque<Result<std::optional<Row>>> ready_;
-  std::jthread thread_;  // last: stopped and joined before the rest goes
+  std::optional<Taken> end_;  // once there is one
+  InOrder<Taken> ahead_;      // last: its thread uses all of the above
 };
 
 class PrefetchDataset final : public RowDataset {

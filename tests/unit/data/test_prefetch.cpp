@@ -62,6 +62,23 @@ TEST_CASE("prefetch: passes errors on, after what came before them") {
   }
 }
 
+TEST_CASE("prefetch: calls functions for no more of what is skipped than was made ahead already") {
+  std::atomic<int> calls = 0;
+  const auto dataset =
+      dataset_of(R"([{"range": 10000}, {"map": {"function": "f", "parallel": 3}}, {"batch": 1}, {"prefetch": 2}])",
+                 counting(calls));
+  const auto iterator = dataset->iterate().value();
+  std::int64_t at = 0;
+  for (const std::int64_t first : {0, 3000, 3001, 9000}) {
+    CHECK(iterator->skip(first - at).value() == first - at);
+    CHECK(numbers_of(iterator->next().value()->front()) == Numbers{static_cast<double>(first)});
+    at = first + 1;
+  }
+  CHECK(iterator->skip(5000).value() == 999);
+  CHECK_FALSE(iterator->next().value());
+  CHECK(calls < 100);
+}
+
 TEST_CASE("prefetch: can be dropped at any time") {
   const auto endless = dataset_of(R"([{"range": 5}, {"repeat": {}}, {"batch": 3}, {"prefetch": 4}])");
   for (int taken = 0; taken < 50; ++taken) {

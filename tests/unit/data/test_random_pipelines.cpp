@@ -79,6 +79,16 @@ TEST_CASE("random pipelines: restored at any position they go on with the same e
         CHECK(rest_of(*restored, spec) == Elements(all.begin() + first, all.end()));
       }
     }
+    const auto in_turns = dataset_of(pipeline.dump(), world.context())->iterate(order).value();
+    for (std::size_t at = 0; at < all.size();) {
+      const std::size_t taken = std::min<std::size_t>(1 + (seed + at) % 3, all.size() - at);
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
+      CHECK(rest_of(*in_turns, spec, taken) == Elements(first, first + static_cast<std::ptrdiff_t>(taken)));
+      at += taken;
+      const std::size_t skipped = std::min<std::size_t>((seed + 2 * at) % 9, all.size() - at);
+      CHECK(in_turns->skip(static_cast<std::int64_t>(skipped)).value() == static_cast<std::int64_t>(skipped));
+      at += skipped;
+    }
     const auto beyond = dataset_of(pipeline.dump(), world.context())->iterate(order).value();
     CHECK(beyond->skip(std::ssize(all) + 5).value() == std::ssize(all));
     CHECK_FALSE(beyond->next().value());
