@@ -9,9 +9,7 @@
 #include "steps.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/notifier.hpp"
-#include "tfd/base/sha256.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/data/dataset.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/strategy/train_loop.hpp"
 
@@ -21,13 +19,6 @@ namespace {
 constexpr std::size_t kWindow = 2;                                   // per worker: one step runs, one waits
 constexpr Duration kInterruptLook = std::chrono::milliseconds(100);  // whether the training is interrupted meanwhile
 constexpr Duration kStateTimeout = std::chrono::minutes(5);          // for all variables to move
-
-/// Of the run with this id, however often it goes on.
-std::uint64_t seed_of(const std::string& run) {
-  Sha256 sum;
-  sum.add(run);
-  return std::stoull(sum.hex().substr(0, 16), nullptr, 16);
-}
 
 /// Steps that a coordinator schedules; it alone changes the variables.
 class CoordinatorDriver final : public strategy::StepDriver {
@@ -85,7 +76,7 @@ Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from
   with_.keep_going = false;
   with_.first_step = from.step;
   if (!from.run.empty()) with_.adopt = Adoption{from.run, from.step};
-  with_.handed_out_seed = from.run.empty() ? data::draw_seed() : seed_of(from.run);
+  with_.handed_out_seed = from.data_seed();
   with_.on_worker = [this](const WorkerChange& change) {
     const std::scoped_lock lock(mutex_);
     changes_.push_back(change);

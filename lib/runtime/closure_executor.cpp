@@ -164,12 +164,8 @@ Result<void> ClosureExecutor::hand_out(const program::FunctionDef& def, const Cl
   const std::int64_t each = call.replicas == program::Replicas::kEach ? replicas_ : 1;
   for (const std::string& id : TFD_TRY(iterators_of(def, call))) {
     if (!id.starts_with(kOwnIterator) || !is_dynamic(id.substr(kOwnIterator.size()))) continue;
-    const std::int64_t first = call.step * each;
-    if (const auto there = iterators_.find(id); there != iterators_.end() && there->second.elements > first)
-      iterators_.erase(there);  // of a worker that was lost: from the beginning
-    WorkerIterator& iterator = *TFD_TRY(find_iterator(id));
-    TFD_TRY(iterator.iterator->skip(first - iterator.elements), "dataset '" + iterator.dataset + "'");
-    iterator.elements = first;
+    const auto find = [this](const std::string& own) { return find_iterator(own); };
+    TFD_TRY(go_to(iterators_, find, id, call.step * each));
   }
   return {};
 }

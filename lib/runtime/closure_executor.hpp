@@ -76,8 +76,8 @@ class ClosureExecutor {
   std::optional<StepRunner> steps_;
   std::unique_ptr<ParameterServers> variables_;
   std::map<std::string, WorkerIterator, std::less<>> iterators_;
-  WorkerOrders orders_;  // of iterators of the program's own datasets that are made from now on
-  variable::VariableStore own_;       // of variables with per_worker
+  WorkerOrders orders_;          // of iterators of the program's own datasets that are made from now on
+  variable::VariableStore own_;  // of variables with per_worker
   std::uint64_t own_updates_ = 0;
 };
 

@@ -71,6 +71,17 @@ struct CallContext {
 /// The iterators that a call of `function` takes an element from: ids, each once. The program's own datasets are
 /// "dataset:NAME"; others come as arguments.
 Result<std::vector<std::string>> iterators_of(const program::FunctionDef& function, const ClosureCall& call);
+/// The one of this id among `iterators`, which `find` makes, goes on at that element: where it has been beyond it, from
+/// the beginning.
+template <class Iterators, class Find>
+Result<void> go_to(Iterators& iterators, const Find& find, const std::string& id, std::int64_t element) {
+  if (const auto there = iterators.find(id); there != iterators.end() && there->second.elements > element)
+    iterators.erase(there);
+  WorkerIterator& iterator = *TFD_TRY(find(id));
+  TFD_TRY(iterator.iterator->skip(element - iterator.elements), "dataset '" + iterator.dataset + "'");
+  iterator.elements = element;
+  return {};
+}
 std::string own_iterator_id(const std::string& dataset);
 
 /// What the function looks up in this call, in the order of its inputs.

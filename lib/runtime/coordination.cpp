@@ -92,6 +92,13 @@ Result<GroupState> CoordinationClient::wait_for_members(const std::string& group
                           [after](const GroupState& state) { return state.version > after; });
 }
 
+Result<NumbersState> CoordinationClient::take_numbers(const TakeNumbers& take, Deadline deadline,
+                                                      const std::stop_token& stop) const {
+  return wait<NumbersState>({take}, deadline, stop, [&](const NumbersState& state) {
+    return state.count > 0 || state.is_over || take.most == 0;
+  });
+}
+
 Result<void> CoordinationClient::pass_barrier(const std::string& barrier, const std::string& participant,
                                               const std::vector<std::string>& participants, Deadline deadline,
                                               const std::stop_token& stop) const {

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kLeastName = 4;  // an empty one
 
-enum class RequestTag : std::uint8_t { kGet, kPut, kAdd, kJoin, kLeave, kRead, kBarrier };
-enum class AnswerTag : std::uint8_t { kKey, kCounters, kGroup, kBarrier };
+enum class RequestTag : std::uint8_t { kGet, kPut, kAdd, kJoin, kLeave, kRead, kBarrier, kNumbers };
+enum class AnswerTag : std::uint8_t { kKey, kCounters, kGroup, kBarrier, kNumbers };
 
 void put_texts(Writer& out, const std::vector<std::string>& texts) {
   out.count(texts.size());
@@ -68,9 +68,19 @@ void put_request(Writer& out, const UseBarrier& use) {
   put_texts(out, use.participants);
   out.put(use.after);
 }
+void put_request(Writer& out, const TakeNumbers& take) {
+  out.put(take.queue);
+  out.put(take.client);
+  out.put(take.name);
+  out.put(take.end.has_value());
+  if (take.end) out.put(*take.end);
+  out.put(take.most);
+  out.put(take.sharers);
+  out.put(take.has_all);
+}
 
 decltype(CoordinationRequest::what) take_request(Reader& in) {
-  switch (in.choice(RequestTag::kBarrier)) {
+  switch (in.choice(RequestTag::kNumbers)) {
     case RequestTag::kGet: {
       GetKey get{in.text(), {}};
       get.after = take_version(in);
@@ -105,6 +115,14 @@ decltype(CoordinationRequest::what) take_request(Reader& in) {
       read.after = take_version(in);
       return read;
     }
+    case RequestTag::kNumbers: {
+      TakeNumbers take{.queue = in.text(), .client = in.number<std::uint64_t>(), .name = in.text(), .end = {}};
+      if (in.flag()) take.end = in.number<std::int64_t>();
+      take.most = in.number<std::uint32_t>();
+      take.sharers = in.number<std::uint32_t>();
+      take.has_all = in.flag();
+      return take;
+    }
     case RequestTag::kBarrier:
       break;
   }
@@ -137,9 +155,16 @@ void put_answer(Writer& out, const BarrierState& barrier) {
   out.put(barrier.rounds);
   put_texts(out, barrier.missing);
 }
+void put_answer(Writer& out, const NumbersState& numbers) {
+  out.put(numbers.first);
+  out.put(numbers.count);
+  out.put(numbers.settled);
+  out.put(numbers.is_over);
+  put_texts(out, numbers.held_by);
+}
 
 CoordinationAnswer take_answer(Reader& in) {
-  switch (in.choice(AnswerTag::kBarrier)) {
+  switch (in.choice(AnswerTag::kNumbers)) {
     case AnswerTag::kKey: {
       KeyState key{in.text(), 0};
       key.version = in.number<std::uint64_t>();
@@ -158,6 +183,14 @@ CoordinationAnswer take_answer(Reader& in) {
         group.members.push_back({std::move(name), in.choice(MemberState::kGone)});
       }
       return group;
+    }
+    case AnswerTag::kNumbers: {
+      NumbersState numbers{.first = in.number<std::int64_t>()};
+      numbers.count = in.number<std::uint32_t>();
+      numbers.settled = in.number<std::int64_t>();
+      numbers.is_over = in.flag();
+      numbers.held_by = take_texts(in);
+      return numbers;
     }
     case AnswerTag::kBarrier:
       break;

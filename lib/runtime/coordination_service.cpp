@@ -10,8 +10,13 @@ constexpr std::uint32_t kLongestWaitMs = 60'000;  // who wants to wait longer as
 
 }  // namespace
 
-CoordinationService::CoordinationService(std::string name, Ping ping, PostAt post_at)
-    : name_(std::move(name)), ping_(std::move(ping)), post_at_(std::move(post_at)), epochs_(name_) {}
+CoordinationService::CoordinationService(std::string name, Ping ping, PostAt post_at, IsApplied is_applied)
+    : name_(std::move(name)),
+      ping_(std::move(ping)),
+      post_at_(std::move(post_at)),
+      is_applied_(std::move(is_applied)),
+      epochs_(name_),
+      run_(is_applied_) {}
 
 void CoordinationService::handle(const transport::Caller& caller, const transport::Message& request,
                                  transport::Responder responder) {
@@ -59,7 +64,7 @@ void CoordinationService::caller_gone(const transport::Caller& caller) {
 void CoordinationService::run_is(std::uint64_t epoch) {
   if (epoch == epoch_) return;
   reply(run_.end({Code::kPermissionDenied, fmt::format("{} has another run by now (epoch {})", name_, epoch), {}}));
-  run_ = CoordinationState();
+  run_ = CoordinationState(is_applied_);
   epoch_ = epoch;
   reply(process_.put_own(kEpochKey, std::to_string(epoch)));
 }

@@ -19,8 +19,8 @@ class CoordinationService {
  public:
   using Ping = std::function<void(std::uint64_t connection, std::function<void(bool answers)>)>;
   using PostAt = std::function<void(Clock::time_point, std::function<void()>)>;
-  /// `name` is the task's.
-  CoordinationService(std::string name, Ping ping, PostAt post_at);
+  /// `name` is the task's; `is_applied` as CoordinationState has it.
+  CoordinationService(std::string name, Ping ping, PostAt post_at, IsApplied is_applied);
 
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
   /// Answered with an epoch; kPermissionDenied says who has the cluster. `loaded` as EpochClaims has it.
@@ -37,6 +37,7 @@ class CoordinationService {
   std::string name_;
   Ping ping_;
   PostAt post_at_;
+  IsApplied is_applied_;
   EpochClaims epochs_;
   CoordinationState process_;
   CoordinationState run_;

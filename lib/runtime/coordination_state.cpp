@@ -62,6 +62,7 @@ CoordinationState::Subject CoordinationState::subject_of(const CoordinationReque
         if constexpr (std::is_same_v<What, GetKey>) return {SubjectKind::kKey, what.key};
         if constexpr (std::is_same_v<What, UseBarrier>) return {SubjectKind::kBarrier, what.barrier};
         if constexpr (std::is_same_v<What, ReadGroup>) return {SubjectKind::kGroup, what.group};
+        if constexpr (std::is_same_v<What, TakeNumbers>) return {SubjectKind::kNumbers, what.queue};
         return {};
       },
       request.what);
@@ -89,6 +90,7 @@ CoordinationState::Decision CoordinationState::decide(Connection connection, con
         if constexpr (std::is_same_v<What, ReadGroup>)
           return look<GroupState>({SubjectKind::kGroup, what.group}, what.after);
         if constexpr (std::is_same_v<What, UseBarrier>) return use(connection, what, replies);
+        if constexpr (std::is_same_v<What, TakeNumbers>) return take(connection, what, replies);
       },
       request.what);
 }
@@ -222,8 +224,27 @@ CoordinationState::Decision CoordinationState::use(Connection connection, const 
   return BarrierState{barrier.rounds, {}};
 }
 
+CoordinationState::Decision CoordinationState::take(Connection connection, const TakeNumbers& take, Replies& replies) {
+  TFD_TRY(check_name(take.queue));
+  TFD_TRY(check_name(take.name));
+  if (take.end.value_or(0) < 0 || take.end.value_or(0) > kMostNumber || take.most > kMostNumbers || take.sharers == 0)
+    return fail(Code::kInvalidArgument,
+                "numbers are from 0 to {}, of which those that share them take up to {} at once", kMostNumber,
+                kMostNumbers);
+  if (!queues_.contains(take.queue)) TFD_TRY(count_name());
+  NumberQueue& queue = queues_[take.queue];
+  const auto taken = queue.take(connection, take, is_applied_);
+  if (queue.has_news()) changed({SubjectKind::kNumbers, take.queue}, replies);
+  if (taken.count == 0 && !taken.is_over && take.most > 0) return std::nullopt;
+  return taken;
+}
+
 CoordinationAnswer CoordinationState::stand(const Subject& subject) const {
   const auto& [kind, name] = subject;
+  if (kind == SubjectKind::kNumbers) {  // who waits for some asks again
+    const auto found = queues_.find(name);
+    return NumbersState{.held_by = found == queues_.end() ? std::vector<std::string>() : found->second.holders()};
+  }
   if (kind == SubjectKind::kKey) {
     const auto found = keys_.find(name);
     return found == keys_.end() ? KeyState() : found->second;
@@ -297,6 +318,8 @@ CoordinationState::Replies CoordinationState::connection_gone(Connection connect
       if (its.state == MemberState::kHere && its.connection == connection) gone.emplace_back(name, member);
   Replies replies;
   for (const auto& [group, member] : gone) change_member(group, member, {MemberState::kGone, connection}, replies);
+  for (auto& [name, queue] : queues_)
+    if (queue.connection_gone(connection, is_applied_)) changed({SubjectKind::kNumbers, name}, replies);
   return replies;
 }
 

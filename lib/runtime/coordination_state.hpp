@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "number_queue.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/runtime/coordination.hpp"
 #include "tfd/runtime/epoch.hpp"
@@ -34,6 +35,8 @@ class CoordinationState {
     Result<CoordinationAnswer> answer;
   };
   using Replies = std::vector<Reply>;
+  explicit CoordinationState(IsApplied is_applied = [](std::int64_t) { return false; })
+      : is_applied_(std::move(is_applied)) {}
 
   /// To this request, or to those that waited for what it does. No reply to it: it waits.
   Replies apply(Connection connection, Ticket ticket, const CoordinationRequest& request);
@@ -61,7 +64,7 @@ class CoordinationState {
     std::set<std::string> participants;
     std::map<std::string, Connection> arrived;
   };
-  enum class SubjectKind : std::uint8_t { kKey, kGroup, kBarrier };
+  enum class SubjectKind : std::uint8_t { kKey, kGroup, kBarrier, kNumbers };
   using Subject = std::pair<SubjectKind, std::string>;
   struct Waiting {
     Connection connection;
@@ -79,6 +82,7 @@ class CoordinationState {
   Decision join(Connection connection, const JoinGroup& join, Replies& replies);
   Decision leave(Connection connection, const LeaveGroup& leave, Replies& replies);
   Decision use(Connection connection, const UseBarrier& use, Replies& replies);
+  Decision take(Connection connection, const TakeNumbers& take, Replies& replies);
   Result<void> wait(Connection connection, Ticket ticket, Subject subject);
   void forget(Ticket ticket);
 
@@ -93,7 +97,9 @@ class CoordinationState {
   std::map<std::string, std::int64_t> counters_;
   std::map<std::string, Group> groups_;
   std::map<std::string, Barrier> barriers_;
-  std::size_t names_ = 0;  // of members, barriers and participants
+  IsApplied is_applied_;
+  std::map<std::string, NumberQueue> queues_;
+  std::size_t names_ = 0;  // of members, barriers, participants and queues
   std::map<Ticket, Waiting> waiting_;
   std::map<Subject, std::set<Ticket>> waiters_;
   std::map<Connection, std::size_t> waiting_of_;

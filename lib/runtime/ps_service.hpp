@@ -47,6 +47,8 @@ class PsService {
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
   /// What it waits for, and the states that it moves, are given up.
   void caller_gone(const transport::Caller& caller);
+  /// The update of this sequence number of client 0.
+  bool is_applied(std::uint64_t sequence) const { return served_->store().applied().contains(sequence); }
 
   void fill(TaskStatus& status) const;
   std::uint64_t epoch() const { return epoch_; }

@@ -66,7 +66,7 @@ class Runner final : public ReplicaRunner {
  public:
   Runner(std::unique_ptr<WorkerProgram> program, const ReplicaOptions& options, ReplicaCopies copies)
       : program_(std::move(program)),
-        part_{options.input.pipelines, options.input.id},
+        part_(options.has_all_data ? data::Shard() : data::Shard{options.input.pipelines, options.input.id}),
         replicas_(options.replicas),
         order_(options.order),
         steps_(*program_, std::move(copies),
@@ -95,6 +95,15 @@ class Runner final : public ReplicaRunner {
     iterators_.clear();
     taken_.clear();
     order_ = order;
+  }
+
+  Result<void> go_to(const std::string& function, std::int64_t step) override {
+    const ClosureCall call = call_of_step(function, step, 0);
+    const std::int64_t element = step * (call.replicas == program::Replicas::kEach ? replicas_ : 1);
+    const auto find = [this](const std::string& id) { return find_iterator(id); };
+    for (const std::string& id : TFD_TRY(iterators_of(*TFD_TRY(program_->find_function(function))->def, call)))
+      TFD_TRY(runtime::go_to(iterators_, find, id, element), function);
+    return {};
   }
 
   DataPosition data_position() const override {

@@ -69,7 +69,8 @@ class Server final : public TaskServer {
             },
             [this](Clock::time_point when, std::function<void()> action) {
               endpoint_->post_at(when, std::move(action));
-            }) {}
+            },
+            [this](std::int64_t number) { return ps_.is_applied(static_cast<std::uint64_t>(number)); }) {}
 
   ~Server() override {
     ps_.stop();

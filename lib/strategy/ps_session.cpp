@@ -16,6 +16,7 @@ using tensor::Tensor;
 using runtime::MemberState;
 
 constexpr const char* kTraining = "training";
+constexpr const char* kData = "data";
 constexpr const char* kStopped = "stopped";
 constexpr const char* kWorkers = "workers";
 constexpr const char* kChief = "chief";  // which process it is: who comes later puts another one
@@ -163,7 +164,7 @@ Result<void> PsSession::begin_as_chief(bool may_adopt, const FindState& find,
   return servers_->load(packed, epoch, Deadline::after(kLoadTimeout));
 }
 
-Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
+Result<void> PsSession::initialise(bool may_adopt, const FindState& find, std::uint64_t data_seed) {
   std::optional<variable::Checkpoint> restored;
   if (strategy_.is_local()) {
     restored = TFD_TRY(find());
@@ -185,6 +186,8 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find) {
     TFD_TRY(host_->import_state(import_state_of(program_, restored->state, restored->step)), restored->path);
   first_step_ = restored ? restored->step : 0;
   if (!servers_) return {};
+  data_seed_ = data_seed;
+  TFD_TRY(run().put(kData, std::to_string(data_seed_), Deadline::after(kAnswer)));
   // Last of all: this is what the others wait for.
   TFD_TRY(run().put(kTraining, std::to_string(first_step_), Deadline::after(kAnswer)));
   return {};
@@ -244,6 +247,7 @@ Result<runtime::ReplicaOptions> PsSession::replica_options() {
   runtime::ReplicaOptions out;
   out.replicas = input.num_replicas_in_sync;
   out.input = {input.num_input_pipelines, input.input_pipeline_id};
+  out.has_all_data = hand_out().has_value();
   out.order = data_order();
   out.data_root = options_.data_root;
   out.make_engine = options_.make_engine;
@@ -256,11 +260,21 @@ Result<runtime::ReplicaOptions> PsSession::replica_options() {
 
 data::Order PsSession::data_order() const {
   data::Order order;
+  if (hand_out()) {
+    order.seeds = data::ShuffleSeeds{data_seed_, data_seed_};
+    return order;
+  }
   const auto updates = static_cast<std::uint64_t>(own_updates_);
   const auto reader = updates > 0 ? static_cast<std::uint64_t>(strategy_.client_index()) : 0;
   order.stream = data::shuffle_stream(reader, first_step_, updates);
   if (servers_) order.seeds = data::ShuffleSeeds{servers_->epoch(), servers_->epoch()};
   return order;
+}
+
+std::optional<HandOut> PsSession::hand_out() const {
+  const auto& train = program_.program.train;
+  if (!servers_ || !train || !is_handed_out(program_.program)) return std::nullopt;
+  return HandOut({first_step_, train->steps, static_cast<int>(strategy_.clients().size()), strategy_.task_name()});
 }
 
 Result<std::int64_t> PsSession::read_global_step() {
@@ -290,6 +304,7 @@ Result<void> PsSession::come_back() {
   const Deadline deadline = Deadline::after(kAnswer);
   const std::string name = strategy_.task_name();
   first_step_ = to_number<std::int64_t>(TFD_TRY(run().get(kTraining, deadline)).value);
+  data_seed_ = to_number<std::uint64_t>(TFD_TRY(run().get(kData, deadline)).value);
   own_updates_ = TFD_TRY(run().read_counters({updates_of(name)}, deadline)).front();
   const auto stopped = TFD_TRY(run().get(kStopped, deadline));
   stopped_ = stopped.version != 0;

@@ -5,13 +5,14 @@
 // that, everybody says when it has ended. As TensorFlow's SessionManager, but for a chief that comes back: what the
 // others go on training is adopted as it stands. What the workers agree on beside variables is in the coordination
 // service of the first parameter server, in the scope of the run: the key "training" (there once the variables are; the
-// first step), the key "stopped", the group "workers", and a counter of each worker's updates.
+// first step), the key "data" (a seed), the key "stopped", the group "workers", and a counter of each worker's updates.
 // Private to the room. Thread rule: one thread, but interrupted().
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 
+#include "hand_out.hpp"
 #include "ps_program.hpp"
 #include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/runtime/replica_runner.hpp"
@@ -30,7 +31,8 @@ class PsSession {
   using FindState = std::function<Result<std::optional<variable::Checkpoint>>()>;
   /// The chief's: joins what the parameter servers hold, where it may and there is something to go on with; else begins
   /// with what `find` gives, or the initial values.
-  Result<void> initialise(bool may_adopt, const FindState& find);
+  /// `data_seed` as Beginning has it.
+  Result<void> initialise(bool may_adopt, const FindState& find, std::uint64_t data_seed = 0);
   /// The others': until the chief has. kDeadlineExceeded says whom it waited for; kCancelled: interrupted.
   Result<void> attach();
   /// The chief's, before it speaks for the training: kPermissionDenied where another one has come in its place.
@@ -43,7 +45,13 @@ class PsSession {
   Result<runtime::ReplicaOptions> replica_options();
   /// Of this worker's data, from where it began, joined or came back: all workers that begin together have one order,
   /// of which each takes its part; one that has worked before has another one, so that it doesn't begin with the same.
+  /// Of data that are handed out there is one order.
   data::Order data_order() const;
+  /// Those of a cluster, where they are handed out.
+  std::optional<HandOut> hand_out() const;
+  /// Where there is a cluster.
+  runtime::ParameterServers& servers() { return *servers_; }
+  const std::stop_source& interruption() const { return interrupted_; }
   Result<std::int64_t> read_global_step();
   /// What a step adds to its own updates, which are sent next: the global step.
   void add_counters(std::vector<variable::Update>& updates);
@@ -95,6 +103,7 @@ class PsSession {
   bool stopped_ = false;
   std::int64_t first_step_ = 0;   // of the training that this worker belongs to
   std::int64_t own_updates_ = 0;  // in it, before this worker came (back)
+  std::uint64_t data_seed_ = 0;   // of it
 };
 
 }  // namespace tfd::strategy

@@ -3,7 +3,6 @@
 
 #include "data_start.hpp"
 #include "ps_session.hpp"
-#include "tfd/data/distribute.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/evaluator.hpp"
@@ -13,6 +12,8 @@ namespace tfd::strategy {
 namespace {
 
 constexpr Duration kChiefLook = std::chrono::seconds(1);
+constexpr Duration kTurnTalk = std::chrono::seconds(5);
+constexpr Duration kTurnLook = std::chrono::milliseconds(100);  // while others make the last steps
 
 /// One worker's steps, each of the variables as they are by then.
 class PsDriver final : public StepDriver {
@@ -48,7 +49,11 @@ class PsDriver final : public StepDriver {
     const Trace::Span span(options_.train.trace.get(), "data and compute", 0, step_);
     return runner_->step(train_.function, variables, step_, most);
   }
-  Result<std::vector<runtime::Metric>> one_step(const runtime::VariableValues& variables);
+  Result<std::optional<std::int64_t>> take_turn();
+  void leave_turns() {
+    if (turns_) turns_->leave(session_.servers());
+  }
+  Result<std::optional<std::vector<runtime::Metric>>> one_step(const runtime::VariableValues& variables);
 
   const PsProgram& program_;
   const program::TrainDef& train_;
@@ -59,6 +64,8 @@ class PsDriver final : public StepDriver {
   runtime::InputPart input_;
   int replicas_ = 1;
   std::vector<std::string> devices_;                   // where there is an engine
+  std::optional<HandOut> turns_;                       // where data are handed out
+  std::optional<Deadline> turn_talk_;                  // while there is nothing to do: when to say so
   std::int64_t step_ = 0;                              // the global one, as last read
   bool stopped_ = false;                               // by the chief, before the last step
   Deadline chief_look_ = Deadline::after(kChiefLook);  // whether this is still the chief
@@ -84,6 +91,7 @@ Result<Begun> PsDriver::begin(const Beginning& from) {
   input_ = replicas.input;
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
   step_ = TFD_TRY(session_.read_global_step());
+  turns_ = session_.hand_out();
   if (strategy_.is_local()) begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
   // A chief that has begun anew is at that step, however far the others are while it compiles.
   const bool has_joined = session_.adopted() || !strategy_.is_chief();
@@ -92,9 +100,12 @@ Result<Begun> PsDriver::begin(const Beginning& from) {
 
 Result<void> PsDriver::begin_as_chief(const Beginning& from) {
   const bool resumes = (!train_.checkpoint || train_.checkpoint->resume) && !options_.train.start_over;
-  TFD_TRY(session_.initialise(resumes, [&]() -> Result<std::optional<variable::Checkpoint>> {
-    return from.state != nullptr ? std::optional(*from.state) : std::nullopt;
-  }));
+  TFD_TRY(session_.initialise(
+      resumes,
+      [&]() -> Result<std::optional<variable::Checkpoint>> {
+        return from.state != nullptr ? std::optional(*from.state) : std::nullopt;
+      },
+      from.data_seed()));
   if (session_.adopted() && options_.train.say)
     options_.train.say("the parameter servers hold a training that isn't done: joining it as it stands");
   return from.is_over ? session_.stop_all() : Result<void>();  // the others, who wait for the variables, end too
@@ -143,21 +154,49 @@ Result<Advanced> PsDriver::advance(StepControl& control) {
       if (options_.train.say) options_.train.say(fmt::format("{} has started over", strategy_.chief_name()));
       TFD_TRY(session_.attach());
       runner_->begin_data(session_.data_order());
+      turns_ = session_.hand_out();
     }
     auto now = read_variables(train_.function);
-    if (metrics) TFD_TRY(control.count({.step = step_, .metrics = std::move(*metrics)}));
+    if (metrics && *metrics) TFD_TRY(control.count({.step = step_, .metrics = *std::move(*metrics)}));
     variables = TFD_TRY(std::move(now));
   }
 }
 
-Result<std::vector<runtime::Metric>> PsDriver::one_step(const runtime::VariableValues& variables) {
+/// nullopt: others have the last of the data. The data stand at the turn's then.
+Result<std::optional<std::int64_t>> PsDriver::take_turn() {
+  if (turns_->is_over()) return fail(Code::kOutOfRange, "end of the data that the workers share");
+  const auto stop = session_.interruption().get_token();
+  const auto turn = TFD_TRY(turns_->next(session_.servers(), Deadline::after(kTurnLook), stop));
+  if (turn) {
+    turn_talk_.reset();
+    TFD_TRY(runner_->go_to(train_.function, *turn));
+  } else if (!turn_talk_) {
+    turn_talk_ = Deadline::after(kTurnTalk);
+  } else if (turn_talk_->expired()) {
+    turn_talk_ = Deadline::never();
+    if (options_.train.say)
+      options_.train.say(fmt::format("waiting for {} to make the last steps", fmt::join(turns_->waits_for(), ", ")));
+  }
+  return turn;
+}
+
+// nullopt: nothing was there to do just now.
+Result<std::optional<std::vector<runtime::Metric>>> PsDriver::one_step(const runtime::VariableValues& variables) {
+  const auto turn = turns_ ? TFD_TRY(take_turn()) : std::nullopt;
+  if (turns_ && !turn) return std::nullopt;
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
-  const int most = elements == 0 ? 0 : elements_of_step(step_, elements, replicas_);
-  auto outcome = TFD_TRY(compute(variables, most));
-  session_.add_counters(outcome.updates);
+  const int most = elements == 0 ? 0 : elements_of_step(turn.value_or(step_), elements, replicas_);
+  auto outcome = compute(variables, most);
+  if (!outcome && turn && outcome.error().code == Code::kOutOfRange) {
+    turns_->end_at(*turn);
+    return std::nullopt;
+  }
+  if (!outcome) return fail(std::move(outcome).error());
+  session_.add_counters(outcome->updates);
   const Trace::Span span(options_.train.trace.get(), "update", 0, step_);
-  TFD_TRY(session_.host().update(outcome.updates));
-  return std::move(outcome.metrics);
+  TFD_TRY(session_.host().update(outcome->updates, turn ? std::optional(turns_->sequence_of(*turn)) : std::nullopt));
+  if (turns_) turns_->done();
+  return std::move(outcome->metrics);
 }
 
 Result<Evaluated> PsDriver::evaluate(const variable::Checkpoint* of) {
@@ -191,6 +230,7 @@ Result<void> PsDriver::import_state(const variable::Checkpoint& state) {
 // Where all were interrupted (srun passes a signal to every task) nobody needs the parameter servers any more; where
 // others go on, they do.
 Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted) {
+  leave_turns();
   TFD_TRY(session_.check_chief());
   if (interrupted) {
     if (options_.keep_servers) return std::nullopt;
@@ -204,20 +244,10 @@ Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted) {
 }
 
 Result<void> PsDriver::end() {
+  leave_turns();
   if (!strategy_.is_chief()) return session_.leave();
   TFD_TRY(session_.check_chief());
   return is_alone_ && !options_.keep_servers ? session_.dismiss_servers() : Result<void>();
-}
-
-/// Each worker takes its own part of the data.
-Result<void> check_not_handed_out(const program::Program& program) {
-  for (const auto& input : program.find_function(program.train->function)->inputs)
-    if (input.kind == program::InputKind::kDataset && data::is_dynamic(program.datasets.at(input.name)))
-      return fail(Code::kInvalidArgument,
-                  "{}: dataset '{}' is to be handed out (\"distribute\": \"dynamic\"), which needs a coordinator: use "
-                  "tfd-coordinate",
-                  program.path, input.name);
-  return {};
 }
 
 }  // namespace
@@ -234,7 +264,6 @@ Result<TrainSummary> train_on_parameter_servers(const program::Program& program,
                   "{}: variable '{}' is per worker, which this strategy does not support, as each of its workers is "
                   "its own client: use tfd-coordinate",
                   program.path, variable.name);
-  if (!strategy.is_local()) TFD_TRY(check_not_handed_out(program));
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<Interrupts>();
   if (strategy.is_evaluator()) return follow_as_evaluator(program, strategy, options);
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));

@@ -10,8 +10,18 @@
 #include "reporter.hpp"
 #include "run_record.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/base/sha256.hpp"
+#include "tfd/data/dataset.hpp"
 
 namespace tfd::strategy {
+
+std::uint64_t Beginning::data_seed() const {
+  if (run.empty()) return data::draw_seed();
+  Sha256 sum;
+  sum.add(run);
+  return std::stoull(sum.hex().substr(0, 16), nullptr, 16);
+}
+
 namespace {
 
 class TrainLoop final : public StepControl {

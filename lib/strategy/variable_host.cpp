@@ -47,7 +47,7 @@ class LocalHost final : public LocalVariables {
     }
     return out;
   }
-  Result<void> update(const std::vector<variable::Update>& updates) override {
+  Result<void> update(const std::vector<variable::Update>& updates, std::optional<std::uint64_t>) override {
     TFD_TRY(store_.apply(sequence_++, updates));
     return {};
   }
@@ -80,8 +80,9 @@ class RemoteHost final : public VariableHost {
   Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) override {
     return servers_.look_up(lookups, Deadline::after(kStepTimeout));
   }
-  Result<void> update(const std::vector<variable::Update>& updates) override {
-    return servers_.update_next(updates, Deadline::after(kStepTimeout));
+  Result<void> update(const std::vector<variable::Update>& updates, std::optional<std::uint64_t> sequence) override {
+    const Deadline deadline = Deadline::after(kStepTimeout);
+    return sequence ? servers_.update(*sequence, updates, deadline) : servers_.update_next(updates, deadline);
   }
   Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
     return servers_.assign({{variable, value}}, Deadline::after(kStepTimeout));

@@ -3,7 +3,9 @@
 //
 // Where a worker's variables are: on parameter servers, or in this process. Private to the room.
 // Thread rule: one thread.
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +23,9 @@ class VariableHost {
   virtual ~VariableHost() = default;
   virtual Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) = 0;
   virtual Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) = 0;
-  /// kPermissionDenied: the chief has begun anew.
-  virtual Result<void> update(const std::vector<variable::Update>& updates) = 0;
+  /// kPermissionDenied: the chief has begun anew. With a `sequence` it is applied once, whichever worker makes it.
+  virtual Result<void> update(const std::vector<variable::Update>& updates,
+                              std::optional<std::uint64_t> sequence = {}) = 0;
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value) = 0;
   /// As checkpoints have it: of a variable with copies its one value.
   virtual Result<runtime::NamedState> export_state() = 0;

@@ -18,6 +18,8 @@ constexpr std::uint32_t kWaits = 1000;
 /// Requests to a state, with tickets of their own.
 class Coordinated {
  public:
+  Coordinated() = default;
+  explicit Coordinated(IsApplied is_applied) : state(std::move(is_applied)) {}
   /// Its ticket; what came of it is in replies.
   std::uint64_t ask(std::uint64_t connection, CoordinationRequest request) {
     const std::uint64_t ticket = next_++;
@@ -163,6 +165,82 @@ TEST_CASE("coordination state: who is gone gets no answers, and what he waited f
   CHECK(all.now<KeyState>(2, {PutKey{"k", "a", {}}}));
 }
 
+TEST_CASE("coordination state: numbers are given to one client each, and again when it is gone") {
+  std::set<std::int64_t> applied;
+  Coordinated all([&](std::int64_t number) { return applied.contains(number); });
+  const auto request = [](std::uint64_t client, std::optional<std::int64_t> end) {
+    return CoordinationRequest{
+        TakeNumbers{
+            .queue = "q", .client = client, .name = "w" + std::to_string(client), .end = end, .most = 4, .sharers = 2},
+        kWaits};
+  };
+  using Range = std::pair<std::int64_t, std::uint32_t>;
+  const auto take = [&](std::uint64_t client, std::optional<std::int64_t> end = {}) {
+    const auto taken = all.now<NumbersState>(client, request(client, end)).value();
+    for (std::uint32_t i = 0; i < taken.count; ++i) CHECK(taken.settled <= taken.first + i);
+    return Range{taken.first, taken.count};
+  };
+  CHECK(take(1) == Range{0, 4});
+  CHECK(take(2) == Range{4, 4});
+  applied = {0, 1, 2, 3, 4};
+  CHECK(take(1) == Range{8, 4});
+  // All that client 2 had comes back: other tasks may not have had its last update.
+  all.keep(all.state.connection_gone(2));
+  CHECK(take(3) == Range{4, 4});
+  // What client 1 didn't do comes back when it takes others.
+  applied.insert({8, 9});
+  CHECK(take(1) == Range{10, 2});
+  applied.insert({5, 6, 7, 10, 11});
+  // Towards the end each takes less, and who finds none waits for those that others have.
+  CHECK(take(3, 17) == Range{12, 1});
+  CHECK(take(1, 17) == Range{13, 1});
+  applied.insert({12, 13});
+  CHECK(take(3, 15) == Range{14, 1});  // the end is the least that anybody says
+  const auto waiting = all.ask(1, request(1, 17));
+  CHECK_FALSE(all.is_answered(waiting));
+  all.keep(all.state.connection_gone(3));
+  CHECK(all.answer<NumbersState>(waiting)->count == 0);  // there is news: who waited asks again
+  CHECK(take(1) == Range{14, 1});
+  const auto other = all.ask(4, request(4, {}));
+  CHECK_FALSE(all.is_answered(other));
+  applied.insert(14);
+  CHECK(all.now<NumbersState>(1, request(1, {}))->is_over);
+  CHECK(all.is_answered(other));
+  CHECK(all.now<NumbersState>(4, request(4, {}))->is_over);
+}
+
+TEST_CASE("coordination state: numbers that are done don't come back where all is known here, or they are given back") {
+  for (const bool has_all : {true, false})
+    for (const bool leaves : {true, false}) {
+      std::set<std::int64_t> applied;
+      Coordinated all([&](std::int64_t number) { return applied.contains(number); });
+      TakeNumbers take{.queue = "q", .client = 1, .name = "w", .most = 4, .has_all = has_all};
+      CHECK(all.now<NumbersState>(1, {take, kWaits})->count == 4);
+      applied = {0, 1};
+      take.most = 0;
+      if (leaves) CHECK(all.now<NumbersState>(1, {take, kWaits})->count == 0);
+      all.keep(all.state.connection_gone(1));
+      take.client = 2;
+      take.most = 4;
+      CHECK(all.now<NumbersState>(2, {take, kWaits})->first == (has_all || leaves ? 2 : 0));
+    }
+}
+
+TEST_CASE("coordination state: who is busy with something else after its last number holds nobody up") {
+  std::set<std::int64_t> applied;
+  Coordinated all([&](std::int64_t number) { return applied.contains(number); });
+  const CoordinationRequest one{TakeNumbers{.queue = "q", .client = 1, .name = "w1", .end = 1}, kWaits};
+  const CoordinationRequest two{TakeNumbers{.queue = "q", .client = 2, .name = "w2", .end = 1}, kWaits};
+  CHECK(all.now<NumbersState>(1, one)->count == 1);
+  const auto waiting = all.ask(2, two);
+  CHECK_FALSE(all.is_answered(waiting));
+  applied.insert(0);
+  all.keep(all.state.wait_over(waiting));
+  CHECK_FALSE(all.answer<NumbersState>(waiting)->is_over);
+  CHECK(all.answer<NumbersState>(waiting)->held_by == Names{"w1"});
+  CHECK(all.now<NumbersState>(2, two)->is_over);
+}
+
 TEST_CASE("coordination state: what callers have it keep is bounded") {
   Coordinated all;
   const std::string long_name(kMostNameBytes + 1, 'n'), large(kMostValueBytes + 1, 'v');
@@ -176,6 +254,16 @@ TEST_CASE("coordination state: what callers have it keep is bounded") {
   CHECK(code.operator()<KeyState>({PutKey{".epoch", "9", {}}}) == Code::kPermissionDenied);
   CHECK(code.operator()<CounterValues>({AddCounters{{{long_name, 1}}}}) == Code::kInvalidArgument);
   CHECK(code.operator()<GroupState>({JoinGroup{"g", long_name}}) == Code::kInvalidArgument);
+  const TakeNumbers good{.queue = "q", .name = "w"};
+  std::vector<TakeNumbers> bad(6, good);
+  bad[0].queue = long_name;
+  bad[1].name = "";
+  bad[2].end = -1;
+  bad[3].end = kMostNumber + 1;
+  bad[4].most = kMostNumbers + 1;
+  bad[5].sharers = 0;
+  CHECK_FALSE(code.operator()<NumbersState>({good}));
+  for (const TakeNumbers& take : bad) CHECK(code.operator()<NumbersState>({take}) == Code::kInvalidArgument);
   const std::string most(kMostValueBytes, 'v');
   std::size_t keys = 0;
   while (!code.operator()<KeyState>({PutKey{std::to_string(keys), most, {}}})) ++keys;

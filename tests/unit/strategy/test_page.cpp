@@ -35,6 +35,10 @@ Parts counting(const std::string& train, const std::string& dataset, const kit::
 
 const char* const kEndless =
     R"([{"tensor_slices": {"fields": {"x": [1.5, 3.5]}}}, {"repeat": {}}, {"batch": {"size": 1, "drop_remainder": true}}])";
+// A part of it for each worker.
+const char* const kEndlessParts =
+    R"([{"tensor_slices": {"fields": {"x": [1.5, 3.5]}}}, {"repeat": {}}, {"batch": {"size": 1, "drop_remainder": true}},
+    {"options": {"auto_shard": "data"}}])";
 
 Tensors results_of(const Tensors& in, std::int32_t counted = 1) {
   return {number(in[1].as<float>()[0]), Tensor::scalar(DType::kS32, counted), Tensor::scalar(DType::kS32, counted),
@@ -89,7 +93,7 @@ TEST_CASE("page: each worker runs the same code independently, updates between w
   bool goes_on = false;
   std::atomic<int> held{0};
   // Whoever gets the element 3.5, which is worker 1, waits in its first step until the other has come far.
-  Bed bed(counting(R"({"function": "step", "steps": 40, "log_every": 1})", kEndless,
+  Bed bed(counting(R"({"function": "step", "steps": 40, "log_every": 1})", kEndlessParts,
                    [&](const Tensors& in) -> Result<Tensors> {
                      if (in[1].as<float>()[0] == 3.5F) {
                        ++held;
@@ -128,7 +132,8 @@ TEST_CASE("page: every replica on a worker dequeues one batch of inputs every st
   std::mutex mutex;
   std::vector<float> seen;
   const char* const eight =
-      R"([{"tensor_slices": {"fields": {"x": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]}}}, {"batch": {"size": 1, "drop_remainder": true}}])";
+      R"([{"tensor_slices": {"fields": {"x": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]}}}, {"batch": {"size": 1, "drop_remainder": true}},
+      {"options": {"auto_shard": "data"}}])";
   Bed bed(counting(R"({"function": "step"})", eight,
                    [&](const Tensors& in) -> Result<Tensors> {
                      const std::scoped_lock lock(mutex);

@@ -59,6 +59,7 @@ Parts seeing(Seen& seen, int count, const std::string& stages, const std::string
 
 TEST_CASE("ps data: the parts of all workers are a partition, however the data are shuffled") {
   for (const char* stages : {R"(, {"shuffle": 100})", R"(, {"shuffle": {"buffer": 100, "seed": 3}})",
+                             R"(, {"shuffle": 100}, {"options": {"auto_shard": "data"}})",
                              R"(, {"shuffle": {"buffer": 100, "reshuffle_each_iteration": false}}, {"shuffle": 10})"}) {
     Seen seen;
     Bed bed(seeing(seen, 60, stages, R"({"function": "step"})"), 3, 1);
@@ -99,24 +100,26 @@ TEST_CASE("ps data: a training that goes on begins with other elements, a new on
 }
 
 TEST_CASE("ps data: a worker that joins again doesn't begin with what it has seen") {
-  Seen seen;
-  Bed bed(seeing(seen, 1000, R"(, {"shuffle": {"buffer": 1000, "seed": 7}}, {"repeat": {}})",
-                 R"({"function": "step", "steps": 1000000, "log_every": 1})"),
-          1, 1);
-  std::set<std::vector<float>> all;
-  for (int time = 0; time < 3; ++time) {
-    const auto interrupts = std::make_shared<Interrupts>();
-    const std::size_t before = bed.events_of("step").size();
-    bed.on_event = [&](const json&) {
-      if (bed.events_of("step").size() >= before + 5) interrupts->ask_stop();
-    };
-    CHECK(well(bed.train(0, 1, interrupts)).reason == "interrupted");
-    auto values = seen.take();
-    REQUIRE(values.size() >= 5);
-    values.resize(5);
-    all.insert(values);
+  for (const char* shared : {"", R"(, {"options": {"auto_shard": "data"}})"}) {
+    Seen seen;
+    Bed bed(seeing(seen, 1000, std::string(R"(, {"shuffle": {"buffer": 1000, "seed": 7}}, {"repeat": {}})") + shared,
+                   R"({"function": "step", "steps": 1000000, "log_every": 1})"),
+            1, 1);
+    std::set<std::vector<float>> all;
+    for (int time = 0; time < 3; ++time) {
+      const auto interrupts = std::make_shared<Interrupts>();
+      const std::size_t before = bed.events_of("step").size();
+      bed.on_event = [&](const json&) {
+        if (bed.events_of("step").size() >= before + 5) interrupts->ask_stop();
+      };
+      CHECK(well(bed.train(0, 1, interrupts)).reason == "interrupted");
+      auto values = seen.take();
+      REQUIRE(values.size() >= 5);
+      values.resize(5);
+      all.insert(values);
+    }
+    CHECK(all.size() == 3);
   }
-  CHECK(all.size() == 3);
 }
 
 TEST_CASE("ps data: all of an epoch is used, its last step runs on the replicas for which there are data") {

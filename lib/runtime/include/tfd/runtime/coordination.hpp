@@ -77,8 +77,22 @@ struct UseBarrier {
   std::uint64_t after = 0;                // rounds that are over for this one
 };
 
+/// Up to `most` numbers of a queue, which counts from 0, one after the other. A client makes an update of each, under
+/// it as the sequence number, and takes others when all parameter servers have had those. What it hasn't done by then
+/// is given to others. So is what it has when its connection ends, and all of that where there are several parameter
+/// servers: whoever makes the same update again, each of them applies it once.
+struct TakeNumbers {
+  std::string queue;
+  std::uint64_t client = 0;         // which process it is
+  std::string name;                 // for those that wait for it
+  std::optional<std::int64_t> end;  // from here on there are none; the least that anybody has said
+  std::uint32_t most = 1;           // to 4096; 0 gives back what it has
+  std::uint32_t sharers = 1;        // how many take of them: towards the end, each takes less
+  bool has_all = false;             // this task gets all of each update
+};
+
 struct CoordinationRequest {
-  std::variant<GetKey, PutKey, AddCounters, JoinGroup, LeaveGroup, ReadGroup, UseBarrier> what;
+  std::variant<GetKey, PutKey, AddCounters, JoinGroup, LeaveGroup, ReadGroup, UseBarrier, TakeNumbers> what;
   std::uint32_t wait_ms = 0;  // for what isn't there yet; after it the answer says how things stand
 };
 
@@ -111,7 +125,14 @@ struct BarrierState {
   std::uint64_t rounds = 0;          // that have been passed
   std::vector<std::string> missing;  // participants that haven't arrived for the next one
 };
-using CoordinationAnswer = std::variant<KeyState, CounterValues, GroupState, BarrierState>;
+struct NumbersState {
+  std::int64_t first = 0;
+  std::uint32_t count = 0;
+  std::int64_t settled = 0;               // all below are over, on all parameter servers
+  bool is_over = false;                   // there are none any more; else others have some that may come back
+  std::vector<std::string> held_by = {};  // where there are none: who has them
+};
+using CoordinationAnswer = std::variant<KeyState, CounterValues, GroupState, BarrierState, NumbersState>;
 
 /// Blocks. Where something is waited for, the deadline is the wait's: the service may take a moment to answer then.
 /// kUnavailable, kDeadlineExceeded: it can't be reached, or doesn't answer; kPermissionDenied: it has another run by
@@ -139,6 +160,8 @@ class CoordinationClient {
   /// As wait_for_key().
   Result<GroupState> wait_for_members(const std::string& group, std::uint64_t after, Deadline deadline,
                                       const std::stop_token& stop = {}) const;
+  /// Until there are some, or it is over, or as it stands at the deadline.
+  Result<NumbersState> take_numbers(const TakeNumbers& take, Deadline deadline, const std::stop_token& stop = {}) const;
   /// Until all participants have arrived. kDeadlineExceeded names those that haven't; nobody passes with one that gave
   /// up.
   Result<void> pass_barrier(const std::string& barrier, const std::string& participant,

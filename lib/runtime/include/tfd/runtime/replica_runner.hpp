@@ -33,6 +33,7 @@ struct InputPart {
 struct ReplicaOptions {
   int replicas = 1;
   InputPart input;
+  bool has_all_data = false;  // not only its part of them: go_to() says where it goes on
   /// Of all data but those of evaluations. Parts of several processes are parts of one whole only where it has seeds,
   /// the same for all.
   data::Order order = {};
@@ -108,6 +109,8 @@ class ReplicaRunner {
                                                  double examples) const = 0;
   /// The data of steps begin again, in this order.
   virtual void begin_data(const data::Order& order) = 0;
+  /// The next step of the function takes the elements that step `step` takes where one process makes all of them.
+  virtual Result<void> go_to(const std::string& function, std::int64_t step) = 0;
   /// Where they stand, behind those that steps have taken.
   virtual DataPosition data_position() const = 0;
   /// They go on from there. false where one of the datasets is another one now: then nothing has changed.

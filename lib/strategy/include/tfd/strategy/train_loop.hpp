@@ -76,6 +76,9 @@ struct Beginning {
   std::int64_t step = 0;
   bool is_over = false;  // an earlier run was: nothing will be trained
   std::string run = {};  // the id of its checkpoints; empty: none will be saved, or it isn't to be continued
+
+  /// Of shuffles that state none, in data of which workers have one order: the same where the run goes on.
+  std::uint64_t data_seed() const;
 };
 
 struct Begun {
