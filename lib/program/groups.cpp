@@ -9,10 +9,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Those that the program states: the loss scale is added to them, and no group stands for it.
 std::vector<std::string> matching(std::string_view pattern, const std::vector<VariableDef>& variables, bool gradients) {
   std::vector<std::string> names;
   for (const VariableDef& variable : variables)
-    if (matches_glob(pattern, variable.name) && (!gradients || variable.trainable)) names.push_back(variable.name);
+    if (matches_glob(pattern, variable.name) && (!gradients || variable.trainable) &&
+        variable.name != kLossScaleVariable)
+      names.push_back(variable.name);
   return names;
 }
 

@@ -41,6 +41,14 @@ Program parsed(std::vector<std::string> overrides = {}) {
   return *std::move(program);
 }
 
+/// As a task reads it.
+Program parsed_again(const Program& program, std::vector<std::string> overrides = {}) {
+  const FileReader read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
+  auto again = parse_program(program.document(), "p.json", "/nowhere", read, {std::move(overrides), false});
+  if (!again) FAIL(again.error().message);
+  return *std::move(again);
+}
+
 std::vector<std::string> names_of_inputs(const FunctionDef& function) {
   std::vector<std::string> names;
   for (const InputBinding& input : function.inputs) names.push_back(input.name);
@@ -62,13 +70,17 @@ TEST_CASE("group: stands for all names that match, in creation order, and its gr
 TEST_CASE("group: tasks get what it stands for, whatever variables are added") {
   const Program program = parsed();
   CHECK(program.document().find("enc/*") == std::string::npos);
-  const FileReader read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
-  const auto again = parse_program(program.document(), "p.json", "/nowhere", read,
-                                   {{R"(variables.enc/more={"shape": [], "init": {"zeros": {}}})"}, false});
-  if (!again) FAIL(again.error().message);
-  CHECK(names_of_inputs(*again->find_function("step")) == names_of_inputs(*program.find_function("step")));
-  CHECK(again->document() != program.document());
+  const Program again = parsed_again(program, {R"(variables.enc/more={"shape": [], "init": {"zeros": {}}})"});
+  CHECK(names_of_inputs(*again.find_function("step")) == names_of_inputs(*program.find_function("step")));
+  CHECK(again.document() != program.document());
   CHECK(parsed().document() == program.document());
+}
+
+TEST_CASE("group: stands for no loss scale, which isn't stated, at tasks either") {
+  const Program program = parsed({R"(functions.rate.inputs=["loss_scale", {"variables": "o*"}])"});
+  const std::vector<std::string> names = {std::string(kLossScaleVariable), "out"};
+  CHECK(names_of_inputs(*program.find_function("rate")) == names);
+  CHECK(names_of_inputs(*parsed_again(program).find_function("rate")) == names);
 }
 
 TEST_CASE("group: a name that doesn't fit says which one it is") {
