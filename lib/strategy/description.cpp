@@ -54,12 +54,19 @@ Json source_of(const program::InputBinding& input) {
   return Json::object();
 }
 
+Json metric_of(const program::OutputBinding& output) {
+  Json out{{"is", "metric"}, {"name", output.name}};
+  if (output.part != program::Part::kWhole)
+    out["part"] = output.part == program::Part::kNumerator ? "numerator" : "denominator";
+  return out;
+}
+
 Json target_of(const program::OutputBinding& output) {
   switch (output.kind) {
     case OutputKind::kResult:
       return {{"is", "result"}, {"index", output.index}};
     case OutputKind::kMetric:
-      return {{"is", "metric"}, {"name", output.name}};
+      return metric_of(output);
     case OutputKind::kGradient:
       return {{"is", "gradient"}, {"name", output.name}};
     case OutputKind::kAssign:
@@ -119,6 +126,7 @@ std::string text_of(const Json& one) {
   const std::string is = one["is"].get<std::string>();
   std::string who = one.contains("name") ? one["name"].get<std::string>() : std::string();
   if (one.contains("index")) who = std::to_string(one["index"].get<int>());
+  if (one.contains("part")) who += "." + one["part"].get<std::string>();
   if (one.contains("field")) who += (who.empty() ? "" : ".") + one["field"].get<std::string>();
   const std::string spec = one["dtype"].get<std::string>() + one["shape"].dump();
   return fmt::format("{}{}{} {}", is, who.empty() ? "" : " ", who, spec);

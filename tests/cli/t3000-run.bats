@@ -466,6 +466,7 @@ PY
   [[ ${lines[0]} == "variables  4, 19.2 kB, and 38.5 kB that the optimizer keeps; 4810 parameters to train" ]]
   [[ ${lines[1]} == "  w1 f32[64,64]" ]]
   [[ $output == *"function   train_step"*"  takes    variable w1 f32[64,64], "*"dataset train.image f32[64,64]"*"  gives    metric loss f32[], gradient w1 f32[64,64]"* ]]
+  [[ $output == *"  gives    metric accuracy.numerator f32[], metric accuracy.denominator f32[], metric loss f32[]"* ]]
   [[ $output == *"flops, "*" in, "*" out, "*" temporary"* ]]
   run -0 --separate-stderr tfd-run program.json --check --json </dev/null
   # Forward 64 x 64 x 64 and 64 x 64 x 10, both gradients of the second, that of w1.
