@@ -22,6 +22,12 @@ losses() { # ARGS…
   jq 'select(.event == "step").metrics.loss' events
 }
 
+# The same under a coordinator with one worker.
+losses_of_worker() { # ARGS…
+  timeout 120 tfd-serve --jobs worker=1,ps=1 -- tfd-coordinate -q out/program.json --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" >events
+  jq 'select(.event == "step").metrics.loss' events
+}
+
 # A small model with a mutable state, a counter among it, metrics, and what tfd gives; theirs() trains it in JAX.
 write_model() {
   cat >model.py <<'PY'
@@ -167,6 +173,87 @@ w = tfd_export.load_into({"w": jnp.zeros(3, jnp.bfloat16)}, "ck")["w"]
 assert w.dtype == jnp.bfloat16 and abs(float(w[0]) + 1) < 0.05, w'
 }
 
+@test "export: from JAX, a tree of dataclasses and tuples, keys and state that stays, with a loss scale" {
+  needs TFD_JAX_PYTHON jax
+  cat >model.py <<'PY'
+import dataclasses, typing
+import jax, jax.numpy as jnp, numpy as np, tfd_export
+random = np.random.default_rng(3)
+class Layer(typing.NamedTuple):
+    kernel: jax.Array
+    bias: jax.Array
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Model:
+    layers: list
+    scale: float = 1.0
+params = Model([Layer(random.normal(0, 0.5, (4, 4)).astype("float32"), np.zeros(4, "float32")) for _ in range(2)])
+state = {"key": jax.random.key(3), "fixed": np.arange(4, dtype="float32"), "norm": np.zeros(2, "float32")}
+data = {"x": random.normal(0, 1, (48, 4)).astype("float32"), "y": random.normal(0, 1, 48).astype("float32")}
+def loss(params, state, batch):
+    key, own = jax.random.split(state["key"])
+    x = batch["x"] * jax.random.bernoulli(own, 0.9, batch["x"].shape)
+    for layer in params.layers:
+        x = jnp.tanh(x @ layer.kernel + layer.bias)
+    value = jnp.mean((params.scale * x @ state["fixed"] - batch["y"]) ** 2)
+    return value, jax.lax.stop_gradient(state | {"key": key, "norm": state["norm"] + value})
+def theirs(steps):
+    p, s, values = params, state, []
+    for i in range(steps):
+        (value, s), g = jax.value_and_grad(loss, has_aux=True)(p, s, {name: value[16 * i % 48:][:16] for name, value in data.items()})
+        p = jax.tree.map(lambda v, g: v - 0.05 * g, p, g)
+        values.append(float(value))
+    return values, p, s
+PY
+  "$PYTHON" -c '
+from model import *
+tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, "out", state=state, data=data, train={"steps": 20},
+               optimizer={"sgd": {"learning_rate": 0.05, "loss_scale": {}}})'
+  jq -e '.variables.key == {"shape": [2], "dtype": "u32"} and (.functions.train_step | .inputs[-1] == "loss_scale" and
+    [.outputs[] | select(.assign) | .assign] == ["key", "norm"])' out/program.json
+  losses --set train.checkpoint.dir=ck >ours
+  losses_of_worker >coordinated
+  "$PYTHON" - <<'PY'
+from model import *
+values, p, s = theirs(20)
+for ours in ("ours", "coordinated"):
+    np.testing.assert_allclose(np.loadtxt(ours), values, atol=1e-5)
+trained, moved = tfd_export.load_into(params, "ck"), tfd_export.load_into(state, "ck")
+jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), (trained, moved["norm"]), (p, s["norm"]))
+assert isinstance(trained, Model) and isinstance(trained.layers[1], Layer) and moved["key"] == s["key"]
+PY
+}
+
+@test "export: from JAX, a step with an optimizer of its own" {
+  needs TFD_JAX_PYTHON jax
+  cat >export.py <<'PY'
+import jax, jax.numpy as jnp, numpy as np, tfd_export
+random = np.random.default_rng(3)
+data = {"x": random.normal(0, 1, (48, 4)).astype("float32"), "y": random.normal(0, 1, 48).astype("float32")}
+state = (np.zeros(4, "float32"), {"velocity": np.zeros(4, "float32"), "count": 0})
+def step(_, state, batch):
+    w, kept = state
+    value, gradient = jax.value_and_grad(lambda w: jnp.mean((batch["x"] @ w - batch["y"]) ** 2))(w)
+    velocity = 0.9 * kept["velocity"] - 0.05 * gradient
+    return value, (w + velocity, {"velocity": velocity, "count": kept["count"] + 1})
+if __name__ == "__main__":
+    tfd_export.jax(step, {}, {n: v[:16] for n, v in data.items()}, "out", state=state, data=data, train={"steps": 20})
+PY
+  "$PYTHON" export.py
+  losses --set train.checkpoint.dir=ck >ours
+  losses_of_worker >coordinated
+  "$PYTHON" - <<'PY'
+from export import *
+moved, values = state, []
+for i in range(20):
+    value, moved = step({}, moved, {name: value[16 * i % 48:][:16] for name, value in data.items()})
+    values.append(float(value))
+for ours in ("ours", "coordinated"):
+    np.testing.assert_allclose(np.loadtxt(ours), values, atol=1e-6)
+jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), tfd_export.load_into(state, "ck"), moved)
+PY
+}
+
 @test "export: for several platforms, and what cannot be exported is said" {
   needs TFD_JAX_PYTHON jax
   cat >export.py <<'PY'
@@ -182,6 +269,23 @@ refused("params and state have the same names: w", loss, params, batch, state={"
 refused("with state the function has to return (loss, new state)", lambda p, s, b: loss(p, b), params, batch, state={"s": np.float32(0)})
 refused("batch: y has the shape [3]", loss, params, {"x": np.ones(4), "y": np.ones(3)})
 refused("no variable matches 'v*' (there are w)", loss, params, batch, variables={"v*": {}})
+refused("act is 'tanh', not an array of numbers", loss, params | {"act": "tanh"}, batch)
+refused("params: n is int64, which has no gradient", loss, params | {"n": 3}, batch)
+refused("two leaves of the tree are called 'a/b'", loss, {"a": {"b": 1.0}, "a/b": 1.0}, batch)
+refused("the loss has the shape [4] and the dtype float32; it has to be a floating-point scalar", lambda p, b: b["x"], params, batch)
+refused("has to return loss or (loss, {metric: value})", lambda p, b: (loss(p, b), 1), params, batch)
+refused("the metric 'm' has to be a scalar, or a pair", lambda p, b: (loss(p, b), {"m": b["x"]}), params, batch)
+refused("the metric 'm' has to be a scalar, or a pair", lambda p, b: (loss(p, b), {"m": (1, 2, 3)}), params, batch)
+refused("a metric is called loss", lambda p, b: (loss(p, b), {"loss": 1.0}), params, batch)
+refused("new state: s has to be float32[2], but is float32[3]", lambda p, s, b: (loss(p, b), {"s": jnp.zeros(3)}), params, batch, state={"s": np.zeros(2)})
+refused("with gradients the function has to return (loss, gradients)", loss, params, batch, gradients=True)
+refused("data: there is no 'x', a field of the batch (there are z)", loss, params, batch, data={"z": np.ones(4)})
+refused("data: 'x' has the shape [4, 2], not [4]", loss, params, batch, data={"x": np.ones((4, 2))})
+refused("data: there are 3 examples, fewer than a batch of 4", loss, params, batch, data={"x": np.ones(3)})
+refused("data: 'x' has numbers that int32, its dtype in the batch, does not hold", loss, params, {"x": np.ones(4, int)}, data={"x": np.full(4, 0.5)})
+refused("data: it has to be {field: array}, or a pipeline", loss, params, batch, data=(np.ones(4),))
+refused("optimizer: float is not as in program.json", loss, params, batch, optimizer=0.1)
+refused("batch: it has 1 fields, and there are 2 names for them", loss, params, batch, fields=["x", "y"])
 PY
   "$PYTHON" export.py
   [ "$(losses --set train.log_every=1 | wc -l)" = 3 ]
@@ -246,6 +350,50 @@ assert abs(end["loss"] - loss) < 2e-3, (end, loss, mae)  # tfd: the mean of the 
 PY
 }
 
+@test "export: from Keras, two outputs with the same metrics, a frozen layer, half precision and its loss scale" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  cat >model.py <<'PY'
+import keras, numpy as np, tfd_export
+from keras import layers
+random = np.random.default_rng(5)
+x, y = random.integers(0, 9, (48, 5)).astype("int32"), [random.integers(0, 3, 48), random.normal(0, 1, (48, 1)).astype("float32")]
+def make():
+    keras.utils.clear_session()
+    keras.mixed_precision.set_dtype_policy("mixed_float16")
+    keras.utils.set_random_seed(7)
+    tokens = keras.Input((5,), dtype="int32")
+    h = layers.GRU(6, name="gru")(layers.Embedding(9, 4, trainable=False, name="frozen")(tokens))
+    model = keras.Model(tokens, [layers.Dense(3, "softmax", dtype="float32", name="kind")(h), layers.Dense(1, dtype="float32", name="size")(h)], name="m")
+    schedule = keras.optimizers.schedules.CosineDecay(0.05, 20)
+    model.compile(keras.optimizers.AdamW(schedule, weight_decay=0.01, clipnorm=1.0), ["sparse_categorical_crossentropy", "mse"], metrics=[["sparse_categorical_accuracy"], ["mae"]])
+    return model
+PY
+  "$PYTHON" -c '
+from model import *
+tfd_export.keras(make(), batch=(x[:16], [one[:16] for one in y]), to="out", data={"x": x, "y/0": y[0], "y/1": y[1]}, train={"steps": 20})'
+  jq -e '.optimizer.adamw.loss_scale == {"initial": 32768, "growth_steps": 2000} and .variables."frozen/embeddings".trainable == false and
+    ([.functions.train_step.outputs[] | .assign // .metric // empty | select(contains("seed") | not)] ==
+      ["loss", "kind_sparse_categorical_accuracy", "kind_sparse_categorical_accuracy", "size_mae", "size_mae"])' out/program.json
+  losses --set train.checkpoint.dir=ck >ours
+  cp events one
+  losses_of_worker >coordinated
+  "$PYTHON" - <<'PY'
+import json
+from model import *
+model, values = make(), []
+for i in range(20):
+    rows = slice(16 * i % 48, 16 * i % 48 + 16)
+    model.reset_metrics()
+    values.append(model.train_on_batch(x[rows], [one[rows] for one in y], return_dict=True))
+for ours in ("ours", "coordinated"):
+    np.testing.assert_allclose(np.loadtxt(ours), [one["loss"] for one in values], rtol=2e-3)
+steps = [one["metrics"] for one in map(json.loads, open("one")) if one["event"] == "step"]
+np.testing.assert_allclose([one["size_mae"] for one in steps], [one["size_mae"] for one in values], rtol=2e-3)
+for mine, theirs in zip(tfd_export.load_into(make(), "ck").variables, model.variables):
+    np.testing.assert_allclose(mine.value, theirs.value, atol=2e-3, err_msg=mine.path)
+PY
+}
+
 @test "export: from Keras, with tfd's random numbers, and what cannot be exported is said" {
   needs TFD_KERAS_PYTHON "keras and jax"
   cat >export.py <<'PY'
@@ -264,6 +412,15 @@ def refused(text, *arguments, **more):
 refused("the model isn't compiled")
 refused("tfd has no optimizer Adafactor; it has SGD", "mse", "adafactor")
 refused("no mean", "mse", "adam", [keras.metrics.AUC()])
+refused("root_mean_squared_error is no mean", "mse", "adam", [keras.metrics.RootMeanSquaredError()])
+class Own(keras.Sequential):
+    def train_step(self, *arguments): pass
+try: tfd_export.keras(Own([layers.Dense(1)]), "mse", batch=batch, to="refused")
+except ValueError as problem: assert "Own has a train_step() of its own" in str(problem), problem
+else: raise AssertionError
+try: tfd_export.keras(make(), "mse", batch=x, to="refused")
+except ValueError as problem: assert "batch has to be (x, y) or" in str(problem), problem
+else: raise AssertionError
 refused("seeds is 'both'", "mse", seeds="both")
 def program_of(optimizer):
     return tfd_export._keras_optimizer(optimizer)
@@ -348,6 +505,55 @@ else: raise AssertionError
 PY
 }
 
+@test "export: from TensorFlow, a step that trains by itself, variables of one name, fields in another order; and what cannot be exported is said" {
+  needs TFD_TENSORFLOW_PYTHON tensorflow
+  cat >export.py <<'PY'
+import numpy as np, tensorflow as tf, tfd_export
+random = np.random.default_rng(4)
+data = {"y": random.normal(0, 1, (96, 4)).astype("float32"), "x": random.normal(0, 1, (96, 4)).astype("float32")}
+class Model(tf.Module):
+    def __init__(self):
+        values = np.random.default_rng(8)
+        self.second, self.first, self.velocity = [tf.Variable(values.normal(0, 0.5, (4, 4)).astype("float32")) for _ in range(3)]
+    @tf.function
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            value = tf.reduce_mean((tf.tanh(x @ self.first) @ self.second - y) ** 2)
+        first, second = tape.gradient(value, (self.first, self.second))
+        self.velocity.assign(0.9 * self.velocity + first)
+        self.first.assign_sub(0.1 * self.velocity)
+        self.second.assign_sub(0.1 * second)
+        return value
+def refused(text, function, **more):
+    try: tfd_export.tensorflow(function, {n: v[:16] for n, v in data.items()}, "refused", **more)
+    except ValueError as problem: assert text in str(problem), problem
+    else: raise AssertionError(text)
+if __name__ == "__main__":
+    model = Model()
+    tfd_export.tensorflow(model.step, {n: v[:16] for n, v in data.items()}, "out", names=model, data=data, train={"steps": 20})
+    refused("several variables are called 'Variable': give names", model.step)
+    w = tf.Variable(np.ones(4, "float32"))
+    refused("the loss has the shape [16, 4]", lambda x, y: x * w)
+    refused("the metric 'm' has to be a scalar", lambda x, y: (tf.reduce_mean(x * w), {"m": x}))
+    refused("has the operation EagerPyFunc, which XLA cannot compile", lambda x, y: tf.reduce_mean(x * w) + tf.py_function(lambda: 1.0, [], tf.float32))
+PY
+  "$PYTHON" export.py 2>talk || { tail -n 5 talk; false; }
+  jq -e '(.variables | length == 3 and all(.trainable == false)) and [.functions.train_step.outputs[] | .metric // .assign] == ["loss", "Variable", "Variable_2", "Variable_3"]' out/program.json
+  losses --set train.checkpoint.dir=ck >ours
+  losses_of_worker >coordinated
+  "$PYTHON" - 2>talk <<'PY' || { tail -n 5 talk; false; }
+from export import *
+model, values = Model(), []
+for i in range(20):
+    rows = slice(16 * i % 96, 16 * i % 96 + 16)
+    values.append(float(model.step(data["x"][rows], data["y"][rows])))
+for ours in ("ours", "coordinated"):
+    np.testing.assert_allclose(np.loadtxt(ours), values, atol=5e-6)
+for mine, theirs in zip(tfd_export.load_into(Model(), "ck").variables, model.variables):
+    np.testing.assert_allclose(mine, theirs, atol=5e-6)
+PY
+}
+
 @test "export: a function of TensorFlow gets seeds and the step" {
   needs TFD_TENSORFLOW_PYTHON tensorflow
   cat >export.py <<'PY'
@@ -424,6 +630,64 @@ PY
   losses "${frozen[@]}" >one
   losses "${frozen[@]}" --set seed=2 >two
   [ "$(sort -u one | wc -l)" = 30 ] && ! cmp -s one two
+}
+
+@test "export: from PyTorch, frozen parameters, tied ones, tensors that are no variables, and bfloat16" {
+  needs TFD_TORCH_PYTHON "torch and torchax"
+  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  cat >export.py <<'PY'
+import numpy as np, torch, tfd_export
+import torch.nn as nn, torch.nn.functional as F
+data = {"t": np.random.default_rng(4).integers(0, 9, (96, 7))}
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.embed, self.out = nn.Embedding(9, 8), nn.Linear(8, 9)
+        self.out.weight = self.embed.weight
+        self.layer = nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True)
+        for parameter in self.layer.norm1.parameters():
+            parameter.requires_grad = False
+        self.register_buffer("place", torch.linspace(0, 1, 8))
+        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(6), persistent=False)
+    def forward(self, t):
+        return self.out(self.layer(self.embed(t) + self.place * torch.ones(8), src_mask=self.mask))
+weighted = nn.CrossEntropyLoss(weight=torch.linspace(1, 2, 9))
+def loss(module, batch):
+    return weighted(module(batch["t"][:, :-1]).flatten(0, 1), batch["t"][:, 1:].flatten())
+if __name__ == "__main__":
+    first = {"t": data["t"][:16]}
+    tfd_export.torch(Model(), loss, first, "out", data=data, optimizer={"sgd": {"learning_rate": 0.1}}, train={"steps": 20})
+    half = {"t": torch.tensor(first["t"]), "y": torch.ones(16, dtype=torch.bfloat16)}
+    model = nn.Sequential(nn.Embedding(9, 1), nn.Flatten(), nn.Linear(7, 1)).bfloat16()
+    tfd_export.torch(model, lambda m, b: F.mse_loss(m(b["t"])[:, 0], b["y"]), half, "half", train={"steps": 3})
+    other = nn.Linear(8, 9)
+    for text, wrong in (("a parameter of the shape [9, 8] is not one of the module", lambda m, b: other(m.embed(b["t"])).mean()),
+                        ("the loss has the shape [16, 6, 9]", lambda m, b: m(b["t"][:, 1:]))):
+        try: tfd_export.torch(Model(), wrong, first, "refused")
+        except ValueError as problem: assert text in str(problem), problem
+        else: raise AssertionError(text)
+PY
+  "$PYTHON" export.py
+  jq -e '(.variables | has("place") and (has("mask") or has("out.weight") | not)) and ([.functions.train_step.outputs[] | select(.assign)] == []) and
+    .variables."layer.norm1.weight".trainable == false' out/program.json
+  jq -e '.variables."2.weight".dtype == "bf16"' half/program.json
+  losses --set train.checkpoint.dir=ck >ours
+  "$PYTHON" - <<'PY'
+from export import *
+model, values = Model(), []
+optimizer = torch.optim.SGD([one for one in model.parameters() if one.requires_grad], 0.1)
+for i in range(20):
+    optimizer.zero_grad()
+    value = loss(model, {"t": torch.tensor(data["t"][16 * i % 96:][:16])})
+    value.backward()
+    optimizer.step()
+    values.append(value.item())
+np.testing.assert_allclose(np.loadtxt("ours"), values, atol=2e-5)
+ours = tfd_export.load_into(Model(), "ck")
+for (name, mine), theirs in zip(ours.state_dict().items(), model.state_dict().values()):
+    np.testing.assert_allclose(mine, theirs, atol=2e-5, err_msg=name)
+PY
 }
 
 @test "export: what tfd has made of the CNN is as good in Keras" {
