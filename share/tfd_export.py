@@ -98,7 +98,7 @@ def load_into(target, checkpoint):
 
     def value_of(name, shape):
         if name not in values:
-            raise ValueError(f"{path} has no variable {name!r}; it has {', '.join(n for n in values if '.optimizer' not in n)}")
+            raise ValueError(f"{path} has no variable {name!r}; it has {', '.join(n for n in values if '.optimizer' not in n and not n.startswith('.'))}")
         if values[name].shape != tuple(shape):
             raise ValueError(f"{path}: {name!r} has the shape {list(values[name].shape)}, not {list(shape)}")
         return values[name]
@@ -111,6 +111,7 @@ def load_into(target, checkpoint):
         return target
     in_place = _variables_of(target)
     if in_place is not None:
+        in_place = {name: one for name, one in in_place.items() if name in values or "seed_generator_state" not in name}  # none with seeds="rng"
         found = [value_of(name, variable.shape) for name, variable in in_place.items()]
         for variable, value in zip(in_place.values(), found):
             variable.assign(value)
@@ -666,6 +667,9 @@ def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="s
     fields = _Keras.batch(parts, fields)
     if not model.built:
         model(_zeros(parts["x"]))
+    constrained = [variable.path for variable in model.trainable_variables if variable.constraint is not None]
+    if constrained:
+        raise ValueError(f"keras: {', '.join(constrained)}: a constraint, which tfd's optimizers don't apply; a regularizer can be exported")
     return _export(_Keras(model, parts, seeds, platforms), fields, to, stated or _keras_optimizer(model.optimizer, model), **options)
 
 

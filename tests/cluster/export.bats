@@ -415,9 +415,11 @@ refused("no mean", "mse", "adam", [keras.metrics.AUC()])
 refused("root_mean_squared_error is no mean", "mse", "adam", [keras.metrics.RootMeanSquaredError()])
 class Own(keras.Sequential):
     def train_step(self, *arguments): pass
-try: tfd_export.keras(Own([layers.Dense(1)]), "mse", batch=batch, to="refused")
-except ValueError as problem: assert "Own has a train_step() of its own" in str(problem), problem
-else: raise AssertionError
+for wrong, text in ((Own([layers.Dense(1)]), "Own has a train_step() of its own"),
+                    (keras.Sequential([layers.Dense(1, kernel_constraint="non_neg", name="d")], name="c"), "c/d/kernel: a constraint, which")):
+    try: tfd_export.keras(wrong, "mse", batch=batch, to="refused")
+    except ValueError as problem: assert text in str(problem), problem
+    else: raise AssertionError(text)
 try: tfd_export.keras(make(), "mse", batch=x, to="refused")
 except ValueError as problem: assert "batch has to be (x, y) or" in str(problem), problem
 else: raise AssertionError
@@ -437,8 +439,9 @@ assert stated["exclude_from_weight_decay"] == ["m2/d/bias"] and stated["learning
     "exponential_decay": {"initial_learning_rate": 0.1, "decay_steps": 10, "decay_rate": 0.5, "staircase": True}}, stated
 PY
   "$PYTHON" export.py
-  losses >ours
+  losses --set train.checkpoint.dir=ck >ours
   [ "$(sort -u ours | wc -l)" -gt 5 ]
+  "$PYTHON" -c 'from export import *; keras.utils.clear_session(); assert (tfd_export.load_into(make(), "ck").get_weights()[0] == 1).all()'
 }
 
 @test "export: from TensorFlow, with an embedding, state, constants, metrics; and the trained weights back" {
