@@ -371,7 +371,9 @@ def _loss_and_metrics(result):
 def _is_scalar(value):
     """Whether it is a number, or may be one: TensorFlow doesn't always know."""
     shape = getattr(value, "shape", ())
-    return value is not None and not isinstance(value, (dict, str, tuple, list)) and (getattr(shape, "rank", 0) is None or not tuple(shape))
+    if value is None or isinstance(value, (bool, dict, str, tuple, list)) or "bool" in str(getattr(value, "dtype", "")):
+        return False
+    return getattr(shape, "rank", 0) is None or not tuple(shape)
 
 
 def _metric_outputs(metrics):
@@ -381,7 +383,7 @@ def _metric_outputs(metrics):
         parts = metrics[name]
         every = parts if isinstance(parts, (tuple, list)) else [parts]
         if len(every) != (2 if every is parts else 1) or not all(_is_scalar(one) for one in every):
-            raise ValueError(f"the metric {name!r} has to be a scalar, or a pair of scalars, numerator and denominator")
+            raise ValueError(f"the metric {name!r} has to be a scalar number, or a pair of them, numerator and denominator")
         outputs += [{"metric": name, "part": "numerator"}, {"metric": name, "part": "denominator"}] if isinstance(parts, (tuple, list)) else [{"metric": name}]
     return outputs
 

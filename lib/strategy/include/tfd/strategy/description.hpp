@@ -16,9 +16,9 @@ namespace tfd::strategy {
 
 /// {"program", "parameters": elements of what is trained, "variables": {"count", "bytes", "slot_bytes", "each":
 /// [{"name", "dtype", "shape", "parameters", "trained"}]}, "functions": [{"name", "kind", "inputs": [{"is", "name",
-/// "dtype", "shape"}], "outputs": likewise, "modules": [{"module", "flops", "memory": {"arguments", "results",
-/// "temporary"}}]}]}. What a module costs, on one device, is what `engine` (null: none) says that compiles it; flops
-/// that it doesn't say are hlo::estimate_flops(). Errors of the compiler.
+/// "dtype", "shape"}], "outputs": likewise, of a ratio with "part", "modules": [{"module", "flops", "memory":
+/// {"arguments", "results", "temporary"}}]}]}. What a module costs, on one device, is what `engine` (null: none) says
+/// that compiles it; flops that it doesn't say are hlo::estimate_flops(). Errors of the compiler.
 Result<nlohmann::ordered_json> describe_program(const program::Program& program, function::Engine* engine);
 std::string format_description(const nlohmann::ordered_json& description);
 
