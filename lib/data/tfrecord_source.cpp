@@ -43,7 +43,7 @@ class TfrecordFormat final : public RowFormat {
 };
 
 ElementSpec spec_of(const TfrecordSource& source) {
-  if (source.features.empty()) return {{source.field, tensor::DType::kU8, {-1}}};
+  if (source.features.empty()) return {text_field(source.field)};
   ElementSpec spec;
   for (const ExampleFeature& feature : source.features) spec.push_back(feature.spec);
   return spec;

@@ -203,6 +203,15 @@ JSON
   jq -e '[.elements[].s] == ["zwölf", ""] and .skipped == 1' <<<"$output"
 }
 
+@test "data: bytes are texts where they are strings, and numbers where they aren't" {
+  printf '\0\0\10\1\0\0\0\5\5\0\4\1\11' >labels.idx
+  run -0 tfd-data - <<<'[{"idx": {"path": "labels.idx", "field": "label"}}, {"batch": 3}]'
+  jq -e '.spec.label == {dtype: "u8", shape: [-1]} and [.elements[].label] == [[5, 0, 4], [1, 9]]' <<<"$output"
+  tfd-data - --write t.tfrecord <<<'[{"range": 1}]'
+  run -0 tfd-data - <<<'[{"tfrecord": {"path": "t.tfrecord"}}]'
+  jq -e '.spec.value == {dtype: "string", shape: []} and (.elements[0].value | contains("value"))' <<<"$output"
+}
+
 @test "data: a disk that stops answering is named, and waited for" {
   printf '1\n2\n3\n' >slow.csv
   echo '[{"csv": {"path": "slow.csv", "fields": {"x": {"columns": 0}}}}]' >slow.json

@@ -42,12 +42,10 @@ std::string_view text_of(const tensor::Tensor& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.byte_size()};
 }
 
-/// A u8 vector of any length is a text, if it is one: as the source jsonl reads it. Texts of a batch are without what
-/// pads them.
+/// A string whose bytes are UTF-8 is one in JSON. Those of a batch are without what pads them.
 void append_value(const tensor::Tensor& value, const data::FieldSpec& field, std::string& out) {
-  if (field.dtype == tensor::DType::kU8 && field.shape == tensor::Shape{-1} && is_utf8(text_of(value)))
-    return append_json_string(text_of(value), out);
-  if (!field.is_text || value.shape().size() != 2 || !is_utf8(text_of(value))) return tensor::append_json(value, out);
+  if (!field.is_text || value.shape().size() > 2 || !is_utf8(text_of(value))) return tensor::append_json(value, out);
+  if (value.shape().size() == 1) return append_json_string(text_of(value), out);
   out += '[';
   for (std::int64_t i = 0; i < value.shape()[0]; ++i) {
     if (i > 0) out += ", ";
