@@ -56,8 +56,12 @@ bool counts_by_content(const Plan& plan) {
 
 bool repeats_forever(const Plan& plan) {
   for (auto at = plan.stages.rbegin(); at != plan.stages.rend(); ++at) {
-    if (std::holds_alternative<Take>(*at) || std::holds_alternative<Zip>(*at)) return false;
-    if (const auto* repeat = std::get_if<Repeat>(&*at); repeat != nullptr && !repeat->count) return true;
+    const auto* repeat = std::get_if<Repeat>(&*at);
+    if (std::holds_alternative<Take>(*at) || (repeat != nullptr && repeat->count == 0)) return false;
+    if (repeat != nullptr && !repeat->count) return true;
+    const auto inner = inner_plans(*at);
+    if (!std::holds_alternative<Zip>(*at) && std::ranges::any_of(inner, repeats_forever)) return true;
+    if (std::holds_alternative<Zip>(*at) && !std::ranges::all_of(inner, repeats_forever)) return false;
   }
   return false;
 }

@@ -79,7 +79,9 @@ class SelectDataset final : public RowDataset {
   SelectDataset(RowDatasetPtr input, const Selection& selection)
       : RowDataset(input->spec()), input_(std::move(input)), selection_(selection) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
-    return std::make_unique<SelectStream>(TFD_TRY(input_->rows(order)), selection_);
+    RowStreamPtr input;  // take(0) doesn't look at it, as in tf.data
+    if (selection_.most > 0) input = TFD_TRY(input_->rows(order));
+    return std::make_unique<SelectStream>(std::move(input), selection_);
   }
   std::optional<std::int64_t> cardinality() const override {
     if (selection_.most == 0) return 0;

@@ -88,6 +88,18 @@ JSON
   [ "$output" = '{"elements":100000000000}' ]
   says 65 tfd-data - --count <<<'[{"range": 10}, {"repeat": {}}]'
   [ "$stderr" = "tfd-data: the dataset never ends: --count needs --take" ]
+  # Where an endless dataset is one of several of files, whose sizes nobody knows: behind, among and beside others.
+  local endless rows
+  rows=$(jq -c '.[0]' rows.json)
+  local more='{"csv": {"path": "rows.csv", "fields": {"y": {"columns": 0}}}}, {"repeat": {}}'
+  for endless in "$rows, {\"concatenate\": [$rows, {\"repeat\": {}}]}" \
+    "$rows, {\"interleave\": [[$rows], [$rows, {\"repeat\": {}}]]}" \
+    "$rows, {\"repeat\": {}}, {\"zip\": [$more]}"; do
+    says 65 tfd-data - --count <<<"[$endless]"
+    [ "$stderr" = "tfd-data: the dataset never ends: --count needs --take" ]
+  done
+  run -0 tfd-data - --count <<<"[$rows, {\"zip\": [$more]}]"
+  [ "$output" = '{"elements":3}' ]
   says 65 tfd-data - --write x.tfrecord <<<'[{"csv": {"path": "rows.csv", "fields": {"x": {"columns": 0}}}}, {"repeat": {}}]'
   [ "$stderr" = "tfd-data: the dataset never ends: --write needs --take" ]
   [ ! -e x.tfrecord ]

@@ -74,9 +74,12 @@ class Pipeline {
       add("tensor_slices", {{"fields", {{field(), rows_of(source)}}}});
   }
 
-  /// A range as rows, where its field has another name: those of a zip differ.
+  /// A range as rows, where its field has another name: those of a zip differ. Whole numbers are s64.
   static Json rows_of(const Json& source) {
-    if (!source.contains("range")) return source.at(source.contains("slices") ? "slices" : "generator");
+    if (!source.contains("range")) {
+      const Json& rows = source.at(source.contains("slices") ? "slices" : "generator");
+      return rows.dump().find('.') == std::string::npos ? Json{{"dtype", "s64"}, {"data", rows}} : rows;
+    }
     const Json& range = source.at("range");
     const std::int64_t first = range.is_array() ? range.at(0).get<std::int64_t>() : 0;
     const std::int64_t end = range.is_array() ? range.at(1).get<std::int64_t>() : range.get<std::int64_t>();

@@ -108,6 +108,11 @@ TEST_CASE("shard: one by hint needs who knows; one that requires all says what t
   CHECK(
       second.error->message.starts_with("shard 2 of 4 has something, but not each of them: there is only 2 elements"));
   CHECK(drain(dataset_of(shard(2))).flat().empty());
+  TemporaryDirectory directory;  // Source: tf.data's take(0), which doesn't read
+  directory.write("a.txt", "a");
+  const Plan one = parse_plan(nlohmann::ordered_json::parse(R"([{"text": {"path": "a.txt"}}, {"take": 0}])")).value();
+  const auto none = instantiate(auto_shard(one, {3, 0}, AutoShardPolicy::kFile).value(), directory.context());
+  CHECK(drain(none.value()).flat().empty());
 }
 
 TEST_CASE("files: a list of paths in its order, and a shard of the files") {
