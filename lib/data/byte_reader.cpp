@@ -75,7 +75,7 @@ Result<void> OpenFile::check_unchanged() const {
   return fail(Code::kDataLoss, "{} has changed while it was read", path_);
 }
 
-// Members of a gzip file behind one another; what follows them and is none is passed over, as gzip(1) does.
+// Members of a gzip file behind one another; zeros that follow them are passed over, as gzip(1) does.
 class ByteReader::Inflater {
  public:
   explicit Inflater(OpenFilePtr file) : file_(std::move(file)), packed_(kPackedPiece) { begin_member(); }
@@ -87,7 +87,10 @@ class ByteReader::Inflater {
       if (!refilled && done == 0) return fail(refilled.error());
       if (!refilled) return done;
       if (state_.block_state == ISAL_BLOCK_FINISH) {
-        if (!is_member()) return done;
+        if (!is_member()) {
+          if (done == 0 && !is_padding()) return fail(corrupt(unit, units, "what follows is not gzip"));
+          return done;
+        }
         begin_member();
       }
       const std::size_t got = inflate(out.subspan(done));
@@ -97,10 +100,13 @@ class ByteReader::Inflater {
     if (done > 0 || out.empty()) return done;
     TFD_TRY(file_->check_unchanged());
     if (code_ >= 0) return fail(Code::kDataLoss, "{} is cut off after {} {}", file_->path(), unit, units);
-    return fail(Code::kDataLoss, "{} is corrupt after {} {}: {}", file_->path(), unit, units, describe(code_));
+    return fail(corrupt(unit, units, describe(code_)));
   }
 
  private:
+  Error corrupt(std::string_view unit, std::int64_t units, std::string_view why) const {
+    return {Code::kDataLoss, fmt::format("{} is corrupt after {} {}: {}", file_->path(), unit, units, why)};
+  }
   void begin_member() {
     const auto left = std::pair(state_.next_in, state_.avail_in);
     isal_inflate_init(&state_);
@@ -118,6 +124,9 @@ class ByteReader::Inflater {
   }
   bool is_member() const {
     return state_.avail_in >= kGzipMagic.size() && std::equal(kGzipMagic.begin(), kGzipMagic.end(), state_.next_in);
+  }
+  bool is_padding() const {
+    return std::all_of(state_.next_in, state_.next_in + state_.avail_in, [](auto byte) { return byte == 0; });
   }
   // So that there is enough to tell whether a member begins, as far as there are bytes.
   Result<void> refill() {

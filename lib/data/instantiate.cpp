@@ -367,8 +367,9 @@ class Maker {
       return fail(Code::kInvalidArgument,
                   "{}: the file can't be read from here, so set its dtype and the shape of a row", path);
     }
-    const tensor::TensorSpec whole = TFD_TRY(load_array_spec(field.array), path + ".path");
-    const tensor::TensorSpec row = TFD_TRY(row_spec_of(whole, file), path + ".path");
+    const std::string where = field.array.key.empty() ? path + ".path" : path;  // a file of its own, or an array in one
+    const tensor::TensorSpec whole = TFD_TRY(load_array_spec(field.array), where);
+    const tensor::TensorSpec row = TFD_TRY(row_spec_of(whole, file), where);
     if (field.dtype.value_or(row.dtype) != row.dtype || field.shape.value_or(row.shape) != row.shape)
       return fail(Code::kInvalidArgument, "{}: the rows of {} are {}, not {}", path, file, format_spec(row),
                   format_field({"", field.dtype.value_or(row.dtype), field.shape.value_or(row.shape)}));

@@ -202,7 +202,7 @@ TEST_CASE("npz: names the array and what is wrong") {
   const auto wrong = [&](const std::string& body) {
     return error_of(R"([{"npz": )" + body + "}]", kGoldenArrays).message;
   };
-  CHECK(wrong(R"({"path": "arrays.npz", "fields": {"z": {}}})") == "[0].npz.fields.z.path: " TFD_GOLDEN_DATA
+  CHECK(wrong(R"({"path": "arrays.npz", "fields": {"z": {}}})") == "[0].npz.fields.z: " TFD_GOLDEN_DATA
                                                                    "/arrays.npz: no array 'z' (there: x, y and flag)");
   CHECK(wrong(R"({"path": "elements.json"})") ==
         "[0].npz.path: " TFD_GOLDEN_DATA

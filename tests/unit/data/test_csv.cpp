@@ -252,15 +252,22 @@ TEST_CASE("csv: reads gzip whatever the name, and says when it is cut off or cor
   CHECK(drained.error->message.find("broken.csv.gz is corrupt after line ") != std::string::npos);
 }
 
-TEST_CASE("csv: the members of a gzip file are one after the other, and what follows them is nothing") {
+TEST_CASE("csv: the members of a gzip file are one after the other, and what follows them is an error but for zeros") {
   const TemporaryDirectory directory;
   const auto values = [&](const std::string& bytes) {
     directory.write("a.csv.gz", bytes);
     return values_of(one_field("a.csv.gz"), directory.context());
   };
   CHECK(values(gzipped("1\n2\n") + gzipped("") + gzipped("3\n4")) == Numbers{1, 2, 3, 4});
-  CHECK(values(gzipped("1\n2\n") + "more, and no member") == Numbers{1, 2});
-  CHECK(values(gzipped("1\n2\n") + "\x1f") == Numbers{1, 2});
+  CHECK(values(gzipped("1\n2\n") + std::string(600, '\0')) == Numbers{1, 2});
+  for (const char* more : {"more, and no member", "\x1f"}) {
+    directory.write("a.csv.gz", gzipped("1\n2\n") + more);
+    const auto drained = drain(dataset_of(one_field("a.csv.gz"), directory.context()));
+    CHECK(drained.flat() == Numbers{1, 2});
+    REQUIRE(drained.error);
+    CHECK(drained.error->code == Code::kDataLoss);
+    CHECK(drained.error->message.ends_with("a.csv.gz is corrupt after line 2: what follows is not gzip"));
+  }
   // A member ends wherever a piece of the file does.
   std::string many;
   Numbers expected;
