@@ -38,8 +38,9 @@ class BatchStream final : public RowStream {
     }
     const std::size_t real = rows_.size();
     if (has_mask_) rows_.resize(size_, rows_.back());
-    BlockPtr block = TFD_TRY(packing_->pack(rows_));
+    BlockPtr block = TFD_TRY(packing_->pack(rows_), fmt::format("padded_batch: batch {}", batches_));
     rows_.clear();
+    ++batches_;
     if (has_mask_) block = with_mask(*block, real);
     return Row{std::move(block), 0};
   }
@@ -47,6 +48,7 @@ class BatchStream final : public RowStream {
     std::int64_t done = 0;
     if (!rows_.empty() && count > 0) {  // left by an error, which comes again
       if (!TFD_TRY(next())) return 0;
+      --batches_;  // counted below
       ++done;
     }
     const auto size = static_cast<std::int64_t>(size_);
@@ -57,6 +59,7 @@ class BatchStream final : public RowStream {
       at_end_ = rows < batches * size;
       done += rows / size + (rows % size != 0 && !drop_remainder_ ? 1 : 0);
     }
+    batches_ += done;
     return done;
   }
 
@@ -75,6 +78,7 @@ class BatchStream final : public RowStream {
   bool drop_remainder_;
   bool has_mask_;
   std::vector<Row> rows_;
+  std::int64_t batches_ = 0;  // how many are made, or passed over
   bool at_end_ = false;
 };
 

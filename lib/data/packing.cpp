@@ -91,12 +91,12 @@ class PaddedPacking final : public Packing {
   Result<tensor::Shape> padded_shape(const std::vector<Row>& rows, std::size_t field) const {
     tensor::Shape shape = fields_[field].shape;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      std::int64_t largest = 0;
-      for (const Row& row : rows) largest = std::max(largest, row.block->columns[field].shape()[axis + 1]);
-      if (shape[axis] == -1) shape[axis] = largest;
-      if (shape[axis] < largest)
-        return fail(Code::kInvalidArgument, "padded_batch: field '{}' has {} in dimension {}, more than {}",
-                    spec_[field].name, largest, axis, shape[axis]);
+      const auto size_of = [&](const Row& row) { return row.block->columns[field].shape()[axis + 1]; };
+      const auto largest = std::ranges::max_element(rows, {}, size_of);
+      if (shape[axis] == -1) shape[axis] = size_of(*largest);
+      if (shape[axis] < size_of(*largest))
+        return fail(Code::kInvalidArgument, "row {}: field '{}' has {} in dimension {}, more than {}",
+                    largest - rows.begin(), spec_[field].name, size_of(*largest), axis, shape[axis]);
     }
     return shape;
   }
@@ -105,7 +105,7 @@ class PaddedPacking final : public Packing {
     const tensor::DType dtype = spec_[field].dtype;
     const std::size_t element = dtype_size(dtype);
     const tensor::Shape shape = TFD_TRY(padded_shape(rows, field));
-    TFD_TRY(tensor::checked_byte_size(dtype, packed_shape(rows.size(), shape)), "padded_batch");
+    TFD_TRY(tensor::checked_byte_size(dtype, packed_shape(rows.size(), shape)));
     tensor::Tensor packed = tensor::Tensor::uninitialized(dtype, packed_shape(rows.size(), shape));
     std::byte* to = packed.mutable_data();
     const std::size_t stride = packed.byte_size() / rows.size();

@@ -159,6 +159,9 @@ ReadStage read_map(const StatedStage& stage) {
     for (const ordered_json& field : *stated)
       if (stated->is_array() && field.is_string()) map.fields.push_back(field.get<std::string>());
     if (!stated->is_array() || map.fields.size() != stated->size()) options.note("fields", "must be a list of names");
+    for (auto name = map.fields.begin(); name != map.fields.end(); ++name)
+      if (std::find(map.fields.begin(), name, *name) != name)
+        options.note("fields", fmt::format("two are called '{}'", printable(*name)));
   }
   map.parallel = options.integer("parallel", 1).value_or(1);
   if (map.parallel > kMostParallel) options.note("parallel", fmt::format("must be at most {}", kMostParallel));

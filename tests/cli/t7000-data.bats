@@ -195,6 +195,8 @@ JSON
   [ "$stderr" = "tfd-data: - is not JSON" ]
   says 65 tfd-data - <<<'[{"range": 3}, {"map": {"function": "f"}}]'
   [ "$stderr" = "tfd-data: -: [1].map: functions can't be called here" ]
+  says 65 tfd-data - <<<'[{"range": 3}, {"map": {"function": "f", "fields": ["a", "a"]}}]'
+  [ "$stderr" = "tfd-data: -: [1].map.fields: two are called 'a'" ]
   says 65 tfd-data nowhere.json
   says 64 tfd-data
 }

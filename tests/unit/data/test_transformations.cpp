@@ -136,7 +136,7 @@ TEST_CASE("padded_batch: to the largest of the batch, or to a stated shape, with
   const Drained small =
       drain(dataset_of(text + R"({"padded_batch": {"size": 2, "padded_shapes": {"value": [5]}}}])", context));
   CHECK(small.elements.size() == 1);
-  CHECK(small.error->message == "padded_batch: field 'value' has 7 in dimension 0, more than 5");
+  CHECK(small.error->message == "padded_batch: batch 1: row 1: field 'value' has 7 in dimension 0, more than 5");
   CHECK(wrong(text + R"({"padded_batch": {"size": 2, "padded_shapes": {"value": [2, 2]}}}])", context) ==
         "[2].padded_batch.padded_shapes.value: string is padded to no [2, 2]");
   CHECK(wrong(text + R"({"padded_batch": {"size": 2, "padding_values": {"value": 300}}}])", context)
