@@ -85,6 +85,13 @@ struct CountAsTensorflow {
   }
 };
 
+Result<void> check_rows(const ElementSpec& spec) {
+  const auto scalar = std::ranges::find_if(spec, is_scalar);
+  if (scalar == spec.end()) return {};
+  return fail(Code::kInvalidArgument,
+              "field '{}' of the elements is a scalar, which replicas can't share: batch the dataset", scalar->name);
+}
+
 }  // namespace
 
 AutoShardPolicy policy_of(const Plan& plan) {
@@ -113,12 +120,7 @@ std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global, std::int64
 }
 
 Result<std::int64_t> compute_batch_size(const Plan& plan, const ElementSpec& spec) {
-  for (const FieldSpec& field : spec)
-    if (field.shape.empty())
-      return fail(Code::kInvalidArgument,
-                  "field '{}' of the elements is a scalar, which replicas can't share: batch the "
-                  "dataset",
-                  field.name);
+  TFD_TRY(check_rows(spec));
   const auto rows = [](const FieldSpec& field) { return field.shape.front(); };
   if (std::ranges::find(spec, -1, rows) != spec.end()) return nearest_batch(plan);
   const bool all_same = std::ranges::all_of(spec, [&](const auto& field) { return rows(field) == rows(spec.front()); });
@@ -131,6 +133,7 @@ Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Re
   const bool is_exact = compat == Compat::kTensorflow;
   const bool is_alone = reader.workers == 1 && reader.replicas == 1;
   const bool shares_rows = !is_exact && (policy == kAuto || policy == kData || reader.workers == 1);
+  if (shares_rows && !is_alone) TFD_TRY(check_rows(spec));
   if (shares_rows) return WorkerInput{policy == kHint ? with_hint(plan, Shard{}) : plan, true};
   Plan own = is_alone ? plan : TFD_TRY(for_replicas(plan, spec, reader));
   own = TFD_TRY(auto_shard(std::move(own), reader, policy, !is_exact));
@@ -144,7 +147,7 @@ bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality,
 }
 
 Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, std::int64_t replicas, bool shares_rows) {
-  const auto has_rows = [](const FieldSpec& field) { return !field.shape.empty(); };
+  const auto has_rows = [](const FieldSpec& field) { return !is_scalar(field); };
   const bool drops =
       loses_partial_steps(Compat::kTensorflow, tensorflow_cardinality(plan, dataset), is_static(dataset.spec()));
   Plan out =

@@ -228,7 +228,7 @@ class Maker {
   // Fields that are rows.
   Result<void> check_batched() const {
     for (const FieldSpec& field : input_->spec())
-      if (field.shape.empty())
+      if (is_scalar(field))
         return fail(Code::kInvalidArgument, "{}: field '{}' is a scalar: not of a batch", path_, field.name);
     return {};
   }

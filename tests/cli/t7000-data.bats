@@ -224,6 +224,16 @@ JSON
   tfd-data - --write t.tfrecord <<<'[{"range": 1}]'
   run -0 tfd-data - <<<'[{"tfrecord": {"path": "t.tfrecord"}}]'
   jq -e '.spec.value == {dtype: "string", shape: []} and (.elements[0].value | contains("value"))' <<<"$output"
+  # A string has no rows, as a number has none.
+  for stage in '{"unbatch": {}}' '{"rebatch": 2}' '{"legacy_rebatch": 2}'; do
+    says 65 tfd-data - <<<'[{"tfrecord": {"path": "t.tfrecord"}}, '"$stage]"
+    [[ $stderr == *": field 'value' is a scalar: not of a batch" ]]
+  done
+  for compat in "" "--compat tensorflow"; do
+    # shellcheck disable=SC2086  # two words
+    says 65 tfd-data - --replicas 2 $compat <<<'[{"tfrecord": {"path": "t.tfrecord"}}]'
+    [[ $stderr == *"field 'value' of the elements is a scalar, which replicas can't share: batch the dataset" ]]
+  done
 }
 
 @test "data: a disk that stops answering is named, and waited for" {

@@ -21,7 +21,7 @@ rows() { tfd-data "$@" --take 1000 | jq -c '.element.value[]' | sort -n | tr '\n
   [[ $stderr == *"--worker 1: there is 1 worker (--workers), the first of which is 0"* ]]
   run -64 --separate-stderr tfd-data ten.json --replicas 2 --count
   run -65 --separate-stderr tfd-data - --replicas 2 <<<'[{"range": 4}]'
-  [[ $stderr == *"batch it"* ]]
+  [[ $stderr == *"batch the dataset"* ]]
 }
 
 @test "data: TensorFlow's splits, where they differ" {

@@ -37,6 +37,8 @@ struct FieldSpec {
 inline FieldSpec text_field(std::string name) {
   return {.name = std::move(name), .dtype = tensor::DType::kU8, .shape = {-1}, .is_text = true};
 }
+/// Whether it has no rows: a number, or a text.
+inline bool is_scalar(const FieldSpec& field) { return field.shape.size() == (field.is_text ? 1 : 0); }
 using ElementSpec = std::vector<FieldSpec>;
 /// One tensor per field, in the order of the spec.
 using Element = std::vector<tensor::Tensor>;
