@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that comes into being whole, however long it is: it is written beside its name and renamed at the end. What is
-// no regular file (/dev/stdout, a FIFO) is written to as it is. Thread rule: lives on one thread at a time.
+// A file that comes into being whole, however long it is: it is written beside its name, without a name where the file
+// system can do that, and renamed at the end. What is no regular file (/dev/stdout, a FIFO) is written to as it is.
+// Thread rule: lives on one thread at a time.
 #include <zlib.h>
 
 #include <memory>
@@ -31,6 +32,7 @@ class FileWriter {
   FileWriter(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {}
 
   const std::string path_, temporary_;  // the same for what is no regular file
+  bool is_named_ = false;               // whether there is a file of that name
   int fd_ = -1;                         // for fsync: the stream has one of its own
   gzFile_s* stream_ = nullptr;
 };

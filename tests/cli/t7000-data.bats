@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tfd-data: what is in a dataset, how many elements, how fast; files it writes; what it says of bad data.
 
+load until
+
 setup() {
   cd "$BATS_TEST_TMPDIR" || exit
   EXAMPLES=$BATS_TEST_DIRNAME/../../examples
@@ -125,6 +127,17 @@ JSON
   says 64 tfd-data rows.json --write a.npy --count
   says 65 tfd-data rows.json --write nowhere/a.tfrecord
   [ "$(ls -d -- *.tfrecord* *.npy | LC_ALL=C sort | tr "\n" " ")" = "a.tfrecord a.tfrecord.gz x.npy " ]
+}
+
+@test "data: a cache that isn't whole goes with the process that writes it, however that ends" {
+  python3 -c 'import os; os.open(".", os.O_TMPFILE | os.O_WRONLY)' 2>/dev/null || skip "a file system without unnamed files"
+  echo '[{"command": {"argv": ["sh", "-c", "seq 3; exec sleep 1000"], "format": "text"}}, {"cache": {"path": "x.cache"}}]' >cached.json
+  tfd-data cached.json --take 4 >/dev/null 3>&- &
+  local pid=$!
+  until_true sh -c "ls -l /proc/$pid/fd | grep -q deleted"
+  kill -KILL "$pid"
+  wait "$pid" || true
+  run -1 compgen -G 'x.cache*'
 }
 
 @test "data: what a command prints, run where the pipeline is, and how it ends" {
