@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 
 namespace tfd::runtime {
 namespace {

@@ -47,10 +47,11 @@ Result<void> run() {
   EngineOptions options;
   options.plugin = TFD_TRY(find_plugin(Environment::of_process()));
   const auto engine = TFD_TRY(make_engine(options));
-  const auto module = TFD_TRY(make_module("add",
-                                          "func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {\n"
-                                          "  %0 = stablehlo.add %a, %b : tensor<i32>\n  return %0 : tensor<i32>\n}\n",
-                                          std::nullopt));
+  const auto module =
+      TFD_TRY(hlo::make_module("add",
+                               "func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {\n"
+                               "  %0 = stablehlo.add %a, %b : tensor<i32>\n  return %0 : tensor<i32>\n}\n",
+                               std::nullopt));
   const auto add = TFD_TRY(engine->compile(module));
   const Tensor one = Tensor::scalar(DType::kS32, std::int32_t{1});
   const bool right = measure("call, host tensors",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "devices.hpp"
 #include "kinds.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/json_value.hpp"

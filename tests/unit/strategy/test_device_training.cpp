@@ -4,6 +4,7 @@
 // two implementations of everything behind them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 

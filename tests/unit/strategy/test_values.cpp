@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "tfd/strategy/values.hpp"
 #include "tfd/tensor/json.hpp"
