@@ -5,7 +5,11 @@
 
 load ../cli/run
 load seen
-setup() { coordinate_setup; }
+setup() {
+  coordinate_setup
+  EPOCHS=20 # long enough to be killed in
+  [ -z "${TFD_SANITIZED:-}" ] || EPOCHS=4
+}
 teardown() { run_teardown; }
 
 train_for() { # EPOCHS
@@ -20,7 +24,7 @@ saw_each() { # STEPS TIMES
 }
 
 @test "fault: workers see each element once in an epoch, however many of them are killed in it" {
-  seeing_program '{"shuffle": {"buffer": 300}}, {"prefetch": 2}' "$(train_for 20)"
+  seeing_program '{"shuffle": {"buffer": 300}}, {"prefetch": 2}' "$(train_for $EPOCHS)"
   cluster_of 4 2
   worker worker:3 program.json
   local third=$RUN
@@ -35,37 +39,35 @@ saw_each() { # STEPS TIMES
   kill -KILL "$OTHER"
   worker worker:1 program.json
   OTHER=$RUN
-  saw_each 20000 20
+  saw_each "${EPOCHS}000" $EPOCHS
   run_ends "$OTHER" 0
 }
 
 @test "fault: a worker that stands still for a while makes the others neither skip nor repeat any" {
-  seeing_program '{"shuffle": {"buffer": 300, "seed": 7}}, {"batch": {"size": 3}}, {"unbatch": {}}' "$(train_for 20)"
+  seeing_program '{"shuffle": {"buffer": 300, "seed": 7}}, {"batch": {"size": 3}}, {"unbatch": {}}' "$(train_for $EPOCHS)"
   cluster_of 2 1
   two_workers program.json
   until_event worker:0 '.event == "step" and .step >= 200'
   kill -STOP "$OTHER"
   until_event worker:0 '.event == "step" and .step >= 2000'
   kill -CONT "$OTHER"
-  saw_each 20000 20
+  saw_each "${EPOCHS}000" $EPOCHS
   run_ends "$OTHER" 0
 }
 
 @test "fault: who has nothing left to do says whom it waits for, and makes the steps of one that is given up" {
-  local epochs=30 # enough for worker:1 to be stopped in them
-  [ -z "${TFD_SANITIZED:-}" ] || epochs=3
-  seeing_program '{"shuffle": {"buffer": 300}}' "$(train_for $epochs)"
+  seeing_program '{"shuffle": {"buffer": 300}}' "$(train_for $EPOCHS)"
   cluster_of 2 1
   two_workers program.json
   until_event worker:0 '.event == "step" and .step >= 200'
   kill -STOP "$OTHER"
   RUN=$CHIEF until_talk worker:0 "waiting for worker:1 to make the last steps"
   kill -KILL "$OTHER"
-  saw_each "${epochs}000" $epochs
+  saw_each "${EPOCHS}000" $EPOCHS
 }
 
 @test "fault: a chief that is killed has its elements seen by the others, and goes on with the rest of the epoch" {
-  seeing_program '{"shuffle": {"buffer": 300}}, {"options": {"distribute": "dynamic"}}' "$(train_for 20)"
+  seeing_program '{"shuffle": {"buffer": 300}}, {"options": {"distribute": "dynamic"}}' "$(train_for $EPOCHS)"
   cluster_of 2 1
   two_workers program.json
   until_event worker:0 '.event == "step" and .step >= 500'
@@ -74,19 +76,19 @@ saw_each() { # STEPS TIMES
   worker worker:0 program.json
   CHIEF=$RUN
   until_event worker:0 '.event == "start" and .joined'
-  saw_each 20000 20
+  saw_each "${EPOCHS}000" $EPOCHS
   run_ends "$OTHER" 0
 }
 
 @test "fault: without a number of steps all workers end when the data do, and each element was seen" {
-  seeing_program '{"repeat": 20}' '{"function": "see", "log_every": 50, "checkpoint": {"dir": "ck", "every": 100000}}'
+  seeing_program "{\"repeat\": $EPOCHS}" '{"function": "see", "log_every": 50, "checkpoint": {"dir": "ck", "every": 100000}}'
   cluster_of 3 1
   worker worker:2 program.json
   local second=$RUN
   two_workers program.json
   until_event worker:0 '.event == "step" and .step >= 500'
   kill -KILL "$second"
-  saw_each 20000 20
+  saw_each "${EPOCHS}000" $EPOCHS
   [ "$(last worker:0 .reason)" = '"end_of_data"' ]
   run_ends "$OTHER" 0
 }
