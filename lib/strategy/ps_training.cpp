@@ -52,6 +52,7 @@ class PsDriver final : public StepDriver {
   Result<std::optional<std::int64_t>> take_turn();
   void leave_turns() {
     if (turns_) turns_->leave(session_.servers());
+    turns_.reset();  // once, for one that settles and then ends
   }
   Result<std::optional<std::vector<runtime::Metric>>> one_step(const runtime::VariableValues& variables);
 
@@ -162,7 +163,7 @@ Result<Advanced> PsDriver::advance(StepControl& control) {
   }
 }
 
-/// nullopt: others have the last of the data. The data stand at the turn's then.
+/// The step to make next, at whose elements the data stand then. nullopt: others make the last ones.
 Result<std::optional<std::int64_t>> PsDriver::take_turn() {
   if (turns_->is_over()) return fail(Code::kOutOfRange, "end of the data that the workers share");
   const auto stop = session_.interruption().get_token();

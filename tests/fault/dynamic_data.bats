@@ -8,6 +8,23 @@ load seen
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
+# A training of unseeded data for so many epochs, by two workers, whose coordinator gets that signal on the way; the next one goes
+# on until the end, and each element was seen once in an epoch.
+goes_on_after() { # SIGNAL EPOCHS
+  serve --jobs worker=2,ps=1
+  seeing_program '{"shuffle": {"buffer": 300}}, {"options": {"distribute": "dynamic"}}' \
+    "{\"function\": \"see\", \"epochs\": $2, \"log_every\": 100, \"checkpoint\": {\"dir\": \"ck\", \"every\": 100000}}"
+  coordinate program.json --cluster spec.json
+  event '.event == "step" and .step >= 700'
+  kill -"$1" "$COORDINATOR"
+  [ "$1" = KILL ] || event '.event == "end" and .reason != "done"'
+  wait "$COORDINATOR" || true
+  coordinate program.json --cluster spec.json
+  event ".event == \"end\" and .reason == \"done\" and .step == ${2}000"
+  coordinator_ends 0
+  [ "$(seen_in "ck/step-0000${2}000.safetensors")" = "$2" ]
+}
+
 @test "fault: of data that are handed out each element is seen once in an epoch, whichever workers are killed in it" {
   serve --jobs worker=3,ps=1
   seeing_program '{"shuffle": {"buffer": 300, "seed": 5}}, {"options": {"distribute": "dynamic"}}' '{"function": "see", "epochs": 6, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
@@ -22,29 +39,6 @@ teardown() { coordinate_teardown; }
   [ "$(seen_in ck/step-00006000.safetensors)" = 6 ]
 }
 
-@test "fault: a training that continues goes on with the elements that nobody has seen" {
-  serve --jobs worker=2,ps=1
-  seeing_program '{"shuffle": {"buffer": 300}}, {"options": {"distribute": "dynamic"}}' '{"function": "see", "epochs": 2, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
-  coordinate program.json --cluster spec.json
-  event '.event == "step" and .step >= 700'
-  kill -TERM "$COORDINATOR"
-  event '.event == "end" and .reason != "done"'
-  wait "$COORDINATOR" || true
-  coordinate program.json --cluster spec.json
-  event '.event == "end" and .reason == "done" and .step == 2000'
-  coordinator_ends 0
-  [ "$(seen_in ck/step-00002000.safetensors)" = 2 ]
-}
+@test "fault: a training that continues goes on with the elements that nobody has seen" { goes_on_after TERM 2; }
 
-@test "fault: so does a coordinator that adopts the training of one that was killed" {
-  serve --jobs worker=2,ps=1
-  seeing_program '{"shuffle": {"buffer": 300}}, {"options": {"distribute": "dynamic"}}' '{"function": "see", "epochs": 3, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
-  coordinate program.json --cluster spec.json
-  event '.event == "step" and .step >= 700'
-  kill -KILL "$COORDINATOR"
-  wait "$COORDINATOR" || true
-  coordinate program.json --cluster spec.json
-  event '.event == "end" and .reason == "done" and .step == 3000'
-  coordinator_ends 0
-  [ "$(seen_in ck/step-00003000.safetensors)" = 3 ]
-}
+@test "fault: so does a coordinator that adopts the training of one that was killed" { goes_on_after KILL 3; }
