@@ -127,7 +127,7 @@ Result<bool> Coordinator::adopt(const FoundRun& found) {
     return found.record.first_step + static_cast<std::int64_t>(continuation->steps_below(sequence));
   };
   const std::int64_t step = step_of(continuation->next);
-  if (step <= options_.adopt->newer_than) return false;
+  if (step < options_.adopt->from) return false;
   TFD_TRY(keep_run(found.record));
   adopted_ = AdoptedRun{.step = step};
   for (const std::uint64_t sequence : continuation->unfinished)

@@ -63,9 +63,10 @@ may_be() { # LINE FILTER
   [[ $1 == *"\"${BASH_REMATCH[1]}\":${BASH_REMATCH[2]}"[,}]* ]]
 }
 
-# Waits for an event that jq finds true; EVENT is the one.
+# Waits for an event that jq finds true, a minute for each ($2: seconds) and five in all; EVENT is the one.
 event() {
-  while IFS= read -r -t "${2:-60}" -u 6 EVENT; do
+  local deadline=$((SECONDS + 300))
+  while [ "$SECONDS" -lt "$deadline" ] && IFS= read -r -t "${2:-60}" -u 6 EVENT; do
     echo "# $EVENT"
     may_be "$EVENT" "$1" || continue
     [ "$(jq "$1" <<<"$EVENT")" != true ] || return 0

@@ -90,10 +90,10 @@ Probes::~Probes() {
 }
 
 std::string Probes::why(const std::string& address) {
-  constexpr auto kFresh = std::chrono::seconds(1);
+  constexpr auto kKept = std::chrono::seconds(1);
   Known& known = known_[address];
   const Clock::time_point now = Clock::now();
-  if (known.fd >= 0 || now - known.since < kFresh || open_ == kMost) return known.reason;
+  if (known.fd >= 0 || now - known.since < kKept || open_ == kMost) return known.reason;
   known.since = now;
   int error = 0;
   known.fd = start_connecting(address, error);

@@ -15,10 +15,10 @@ using namespace bed;
 using Sequences = std::vector<std::uint64_t>;
 using History = variable::SequenceHistory;
 
-/// Of the training "mine", which has come further than step 0.
-CoordinatorOptions adopting(Bed& bed, std::int64_t newer_than = 0) {
+/// Of the training "mine", which has come to step `from` at least.
+CoordinatorOptions adopting(Bed& bed, std::int64_t from = 0) {
   auto options = bed.options();
-  options.adopt = Adoption{"mine", newer_than};
+  options.adopt = Adoption{"mine", from};
   return options;
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("adoption: a step that only one parameter server has is finished under
   CHECK(late.get_future().get().error().code == Code::kPermissionDenied);
 }
 
-TEST_CASE("adoption: only of the same run and program, further than what is known, and unfinished") {
+TEST_CASE("adoption: only of the same run and program, as far as what is known, and unfinished") {
   const auto has_adopted = [](Bed& bed, CoordinatorOptions with, std::vector<std::string> overrides = {}) {
     const auto next = bed.connect(make_program(std::move(overrides)), std::move(with));
     CHECK(read(*next, "v") == (next->adopted() ? 20 : 0));
@@ -176,9 +176,9 @@ TEST_CASE("adoption: only of the same run and program, further than what is know
     return bed;
   };
   auto bed = trained();
-  CHECK(has_adopted(*bed, adopting(*bed, 19)));
+  CHECK(has_adopted(*bed, adopting(*bed, 20)));
   bed = trained();
-  CHECK_FALSE(has_adopted(*bed, adopting(*bed, 20)));
+  CHECK_FALSE(has_adopted(*bed, adopting(*bed, 21)));
   bed = trained();
   auto other = adopting(*bed);
   other.adopt->run = "another";

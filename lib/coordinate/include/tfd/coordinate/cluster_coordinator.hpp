@@ -127,8 +127,8 @@ struct ParameterServerStrategyV2 {
 
 /// A training that stands on the parameter servers though its coordinator is gone.
 struct Adoption {
-  std::string run;               // the id of its checkpoints
-  std::int64_t newer_than = -1;  // it isn't wanted where it hasn't come further than that step
+  std::string run;        // the id of its checkpoints
+  std::int64_t from = 0;  // it isn't wanted where it hasn't come as far as this step
 };
 struct AdoptedRun {
   struct Unfinished {
