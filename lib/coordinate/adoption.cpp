@@ -7,6 +7,7 @@
 #include "coordinator.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/sha256.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -51,17 +52,21 @@ std::string digest_of(const program::Program& program, const runtime::Placement&
 std::string format_run(const RunRecord& record) {
   JsonLine line;
   line.add("run", record.run).add("program", record.program).add("first_step", record.first_step);
+  line.add_raw("epochs", nlohmann::json(record.epochs).dump());
   return std::move(line).text();
 }
 
 std::optional<RunRecord> parse_run(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return std::nullopt;
-  const auto run = json.find("run"), program = json.find("program"), first = json.find("first_step");
-  if (run == json.end() || !run->is_string() || program == json.end() || !program->is_string() || first == json.end() ||
-      !first->is_number_integer())
+  const auto has = [&](const char* key, auto is) { return json.contains(key) && (json[key].*is)(); };
+  using Json = nlohmann::json;
+  if (!has("run", &Json::is_string) || !has("program", &Json::is_string) ||
+      !has("first_step", &Json::is_number_integer) || !has("epochs", &Json::is_array) ||
+      !std::ranges::all_of(json["epochs"], &Json::is_number_unsigned))
     return std::nullopt;
-  return RunRecord{run->get<std::string>(), program->get<std::string>(), first->get<std::int64_t>()};
+  return RunRecord{json["run"].get<std::string>(), json["program"].get<std::string>(),
+                   json["first_step"].get<std::int64_t>(), json["epochs"].get<std::vector<std::uint64_t>>()};
 }
 
 std::optional<Continuation> put_together(const std::vector<variable::SequenceHistory>& histories) {
@@ -97,38 +102,44 @@ std::uint64_t Continuation::steps_below(std::uint64_t sequence) const {
   return sequence - unused_below - static_cast<std::uint64_t>(fenced);
 }
 
-// The run that all parameter servers have, which isn't over.
+// The run that all parameter servers have, which isn't over. Some may have its next epoch: who adopted it died of that.
 std::optional<Coordinator::FoundRun> Coordinator::find_run() {
   const Deadline deadline = Deadline::after(kAnswer);
   const auto status = ps_->status(deadline);
-  if (!status) return std::nullopt;
-  const std::uint64_t epoch = status->front().epoch;
-  if (epoch == 0 || !std::ranges::all_of(*status, [&](const auto& one) { return one.epoch == epoch; }))
-    return std::nullopt;
-  ps_->set_epoch(epoch);
-  const auto kept = ps_->coordination().get(kRunKey, deadline);
-  const auto record = kept ? parse_run(kept->value) : std::nullopt;
+  const auto kept = run_records().get(kRunKey, deadline);
+  if (!status || !kept) return std::nullopt;
+  record_version_ = kept->version;
+  auto record = parse_run(kept->value);
   if (!record) return std::nullopt;
+  std::vector<std::uint64_t> epochs;
+  for (const auto& one : *status) {
+    if (one.epoch == 0 || std::ranges::find(record->epochs, one.epoch) == record->epochs.end()) return std::nullopt;
+    epochs.push_back(one.epoch);
+  }
   const bool is_own = options_.adopt && record->run == options_.adopt->run &&
                       record->program == digest_of(program_, placement_, copies_.replicas());
-  return FoundRun{epoch, *record, is_own};
+  return FoundRun{std::move(epochs), std::move(*record), is_own};
 }
 
 // False where it can't be gone on with, or isn't worth it: then the parameter servers may have this epoch already.
 Result<bool> Coordinator::adopt(const FoundRun& found) {
-  const auto histories = ps_->adopt(found.epoch, epoch_, Deadline::after(kAnswer));
+  RunRecord record = found.record;
+  record.epochs.push_back(epoch_);
+  TFD_TRY(keep_run(record));
+  const auto histories = ps_->adopt(found.epochs, epoch_, Deadline::after(kAnswer));
   if (!histories) {
-    options_.log.info("the unfinished run of epoch {} can't be adopted: {}", found.epoch, histories.error().message);
+    options_.log.info("the unfinished run {} can't be adopted: {}", printable(record.run), histories.error().message);
     return false;
   }
   const auto continuation = put_together(*histories);
   if (!continuation) return false;
   const auto step_of = [&](std::uint64_t sequence) {
-    return found.record.first_step + static_cast<std::int64_t>(continuation->steps_below(sequence));
+    return record.first_step + static_cast<std::int64_t>(continuation->steps_below(sequence));
   };
   const std::int64_t step = step_of(continuation->next);
   if (step < options_.adopt->from) return false;
-  TFD_TRY(keep_run(found.record));
+  record.epochs = {epoch_};
+  TFD_TRY(keep_run(record));
   adopted_ = AdoptedRun{.step = step};
   for (const std::uint64_t sequence : continuation->unfinished)
     adopted_->unfinished.push_back({sequence, step_of(sequence)});
@@ -138,15 +149,30 @@ Result<bool> Coordinator::adopt(const FoundRun& found) {
   return true;
 }
 
+runtime::CoordinationClient Coordinator::run_records() {
+  return ps_->coordination(runtime::CoordinationScope::kProcess);
+}
+
+// Only where nobody else has since: it may have been frozen, and another coordinator's run be there.
 Result<void> Coordinator::keep_run(const std::optional<RunRecord>& record) {
-  TFD_TRY(ps_->coordination().put(kRunKey, record ? format_run(*record) : "", Deadline::after(kAnswer)));
+  const Deadline deadline = Deadline::after(kAnswer);
+  const std::string value = record ? format_run(*record) : "";
+  auto version = run_records().put(kRunKey, value, deadline, record_version_);
+  if (!version && version.error().code == Code::kFailedPrecondition) {
+    const auto kept = TFD_TRY(run_records().get(kRunKey, deadline));
+    if (kept.value != value)
+      return fail(Code::kPermissionDenied, "another coordinator has a training on the parameter servers by now");
+    version = kept.version;  // it was put, and the answer lost
+  }
+  record_version_ = TFD_TRY(std::move(version));
   has_record_ = record.has_value();
   return {};
 }
 
 Result<void> Coordinator::record_run(std::int64_t first_step) {
   if (!options_.adopt || servers_.empty()) return {};
-  return keep_run(RunRecord{options_.adopt->run, digest_of(program_, placement_, copies_.replicas()), first_step});
+  const std::string program = digest_of(program_, placement_, copies_.replicas());
+  return keep_run(RunRecord{options_.adopt->run, program, first_step, {epoch_}});
 }
 
 Result<void> Coordinator::forget_run() { return has_record_ ? keep_run(std::nullopt) : Result<void>(); }

@@ -16,13 +16,15 @@
 
 namespace tfd::coordinate {
 
-/// A key of the coordination service, in the run's scope.
+/// A key of the coordination service, in the scope of the process: it is there while a run moves to another epoch.
 inline constexpr const char* kRunKey = "training";
 
 struct RunRecord {
   std::string run;              // the id that its checkpoints have, too
   std::string program;          // digest_of()
   std::int64_t first_step = 0;  // of its first sequence number
+  /// Parameter servers have this run if theirs is one of these. Until an adoption is over, it is that and those before.
+  std::vector<std::uint64_t> epochs;
 };
 /// The same of two trainings where one can go on with the variables of the other: the program but for when it is
 /// logged, saved, evaluated and over, the parameter servers, and how many replicas each worker has.

@@ -179,12 +179,13 @@ class Coordinator final : public ClusterCoordinator {
 
   // adoption.cpp
   struct FoundRun {
-    std::uint64_t epoch;
+    std::vector<std::uint64_t> epochs;  // of the parameter servers
     RunRecord record;
     bool is_own;  // of the run and program that may go on with it
   };
   std::optional<FoundRun> find_run();
   Result<bool> adopt(const FoundRun& found);
+  runtime::CoordinationClient run_records();
   Result<void> keep_run(const std::optional<RunRecord>& record);
 
   // servers.cpp
@@ -219,10 +220,11 @@ class Coordinator final : public ClusterCoordinator {
   const std::shared_ptr<FetchBoard> board_;  // with the values
   cluster::ClusterConfig config_;
   runtime::Placement placement_;
-  runtime::PackedProgram packed_;      // of both
-  runtime::ReplicaCopies copies_;      // with as many replicas as the first worker said
-  std::optional<AdoptedRun> adopted_;  // since open()
-  bool has_record_ = false;            // parameter server 0 keeps a RunRecord; the caller's thread
+  runtime::PackedProgram packed_;                // of both
+  runtime::ReplicaCopies copies_;                // with as many replicas as the first worker said
+  std::optional<AdoptedRun> adopted_;            // since open()
+  bool has_record_ = false;                      // parameter server 0 keeps a RunRecord; the caller's thread
+  std::optional<std::uint64_t> record_version_;  // of what it keeps, as far as this one knows
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error pending)

@@ -200,7 +200,7 @@ template <class T, class Question>
 Result<std::vector<T>> ParameterServers::ask_all(const Question& question) {
   const auto answers = std::make_shared<std::vector<T>>(tasks_.size());  // with the callbacks
   TFD_TRY(do_on(all(), [&](TaskClient& task, std::size_t i, TaskClient::Callback<void> done) {
-    question(task, [answers, i, done = std::move(done)](Result<T> answer) {
+    question(task, i, [answers, i, done = std::move(done)](Result<T> answer) {
       if (!answer) return done(fail(std::move(answer).error()));
       (*answers)[i] = std::move(*answer);
       done({});
@@ -247,16 +247,16 @@ CoordinationClient ParameterServers::coordination(CoordinationScope scope) {
   });
 }
 
-Result<std::vector<variable::SequenceHistory>> ParameterServers::adopt(std::uint64_t from, std::uint64_t epoch,
-                                                                       Deadline deadline) {
+Result<std::vector<variable::SequenceHistory>> ParameterServers::adopt(const std::vector<std::uint64_t>& from,
+                                                                       std::uint64_t epoch, Deadline deadline) {
   auto histories = TFD_TRY(ask_all<variable::SequenceHistory>(
-      [&](TaskClient& task, auto done) { task.adopt(from, epoch, deadline, std::move(done)); }));
+      [&](TaskClient& task, std::size_t i, auto done) { task.adopt(from[i], epoch, deadline, std::move(done)); }));
   set_epoch(epoch);
   return histories;
 }
 
 Result<std::vector<TaskStatus>> ParameterServers::status(Deadline deadline) {
-  return ask_all<TaskStatus>([&](TaskClient& task, auto done) { task.status(deadline, std::move(done)); });
+  return ask_all<TaskStatus>([&](TaskClient& task, std::size_t, auto done) { task.status(deadline, std::move(done)); });
 }
 
 ParameterServers::Pending ParameterServers::start_read(const std::vector<std::string>& names, Deadline deadline) {
@@ -443,8 +443,8 @@ Result<void> ParameterServers::assign_rows(const std::vector<variable::Update>& 
 }
 
 Result<NamedState> ParameterServers::export_state(Deadline deadline) {
-  auto parts =
-      TFD_TRY(ask_all<NamedState>([&](TaskClient& task, auto done) { task.export_state(deadline, std::move(done)); }));
+  auto parts = TFD_TRY(ask_all<NamedState>(
+      [&](TaskClient& task, std::size_t, auto done) { task.export_state(deadline, std::move(done)); }));
   return join_state(placement_, std::move(parts));
 }
 

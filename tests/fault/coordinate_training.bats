@@ -109,7 +109,8 @@ train() {
   for run in 1 2 3 4; do
     kill_coordinator
     coordinate program.json --cluster spec.json --keep-servers
-    event ".event == \"start\" and .adopted and .step >= $step"
+    event '.event == "start"'
+    jq -e ".adopted and .step >= $step" <<<"$EVENT"
     step=$(jq .step <<<"$EVENT")
     grep -q "continuing at step $step: the parameter servers still have all of it" talk
     event ".event == \"step\" and .step >= $step + 150 * $run"
@@ -126,6 +127,26 @@ train() {
   event '.event == "end" and .reason == "done"'
   coordinator_ends 0
   [ "$(counts_in ck)" = "$((step + 500)) $((step + 500)) $((step + 500))" ]
+}
+
+@test "fault: coordinators that are killed while they begin are continued, too" {
+  serve --jobs worker=2,ps=2
+  train 100000000 --keep-servers --set train.checkpoint.every=100000000
+  event '.event == "step" and .step >= 300'
+  for run in {1..20}; do
+    kill_coordinator
+    coordinate program.json --cluster spec.json --keep-servers
+    sleep "$(tee -a delays <<<"0.0$((RANDOM % 10))$((RANDOM % 10))")"
+  done
+  cat delays
+  event '.event == "start"'
+  jq -e '.adopted and .step >= 300' <<<"$EVENT"
+  kill -TERM "$COORDINATOR"
+  event '.event == "end" and .reason == "interrupted"'
+  coordinator_ends 75
+  local step
+  step=$(jq .step <<<"$EVENT")
+  [ "$(counts_in ck)" = "$step $step $step" ]
 }
 
 @test "fault: another training in the place of one whose coordinator was killed says what is lost" {

@@ -65,13 +65,16 @@ TEST_CASE("adoption: what is settled counts, whoever has heard of it") {
 }
 
 TEST_CASE("adoption: the record of a run is JSON, and anything else is none") {
-  const auto record = parse_run(format_run({"r-1", "abc", 12}));
+  const auto record = parse_run(format_run({"r-1", "abc", 12, {3, ~std::uint64_t{0}}}));
   REQUIRE(record);
   CHECK(record->run == "r-1");
   CHECK(record->program == "abc");
   CHECK(record->first_step == 12);
-  for (const char* bad : {"", "{", "[]", "{}", R"({"run": 1, "program": "p", "first_step": 0})",
-                          R"({"run": "r", "program": "p", "first_step": "0"})"})
+  CHECK(record->epochs == Sequences{3, ~std::uint64_t{0}});
+  for (const char* bad : {"", "{", "[]", "{}", R"({"run": 1, "program": "p", "first_step": 0, "epochs": [1]})",
+                          R"({"run": "r", "program": "p", "first_step": "0", "epochs": [1]})",
+                          R"({"run": "r", "program": "p", "first_step": 0})",
+                          R"({"run": "r", "program": "p", "first_step": 0, "epochs": [-1]})"})
     CHECK_FALSE(parse_run(bad));
 }
 
@@ -162,6 +165,58 @@ TEST_CASE("adoption: a step that only one parameter server has is finished under
   servers->task(of_v).update(epoch, 5, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
                              [&](Result<bool> answer) { late.set_value(std::move(answer)); });
   CHECK(late.get_future().get().error().code == Code::kPermissionDenied);
+}
+
+TEST_CASE("adoption: who adopts a run and dies of it leaves what the next one adopts") {
+  for (const std::size_t last : {0, 1}) {  // has the epoch of the one that died; the other one wasn't asked yet
+    Bed bed(1, 2);
+    train(bed, 20);
+    const auto placement = bed.connect(make_program(), adopting(bed))->strategy().placement;
+    const auto connect = [&] {
+      return good(
+          runtime::ParameterServers::connect(placement, {.name = "dies", .make_endpoint = bed.factory()}, soon()));
+    };
+    {
+      const auto servers = connect();
+      const auto records = servers->coordination(runtime::CoordinationScope::kProcess);
+      auto record = *parse_run(good(records.get(kRunKey, soon())).value);
+      const auto from = record.epochs.front(), epoch = good(servers->claim(runtime::make_claim(), soon()));
+      record.epochs.push_back(epoch);
+      good(records.put(kRunKey, format_run(record), soon()));
+      std::promise<Result<History>> asked;
+      servers->task(last).adopt(from, epoch, soon(), [&](auto answer) { asked.set_value(std::move(answer)); });
+      good(asked.get_future().get());
+    }
+    {
+      const auto next = bed.connect(make_program(), adopting(bed, 20));
+      REQUIRE(next->adopted());
+      CHECK(next->adopted()->step == 20);
+      CHECK(read(*next, "v") == 20);
+    }
+    {  // What one of them was given anew since isn't the run.
+      const auto servers = connect();
+      const auto packed = runtime::PackedProgram::pack(make_program(), placement);
+      std::promise<Result<void>> loaded;
+      servers->task(last).load_program(packed, good(servers->claim(runtime::make_claim(), soon())), soon(),
+                                       [&](auto answer) { loaded.set_value(std::move(answer)); });
+      good(loaded.get_future().get());
+    }
+    CHECK_FALSE(bed.connect(make_program(), adopting(bed))->adopted());
+  }
+}
+
+TEST_CASE("adoption: whoever was frozen meanwhile doesn't touch what another one keeps") {
+  Bed bed(1, 2);
+  const auto frozen = bed.connect(make_program(), adopting(bed));
+  good(frozen->record_run(0));
+  auto options = adopting(bed);
+  options.take_over = true;
+  {
+    const auto second = bed.connect(make_program(), std::move(options));
+    CHECK(second->adopted());
+    CHECK(frozen->forget_run().error().code == Code::kPermissionDenied);
+  }
+  CHECK(bed.connect(make_program(), adopting(bed))->adopted());
 }
 
 TEST_CASE("adoption: only of the same run and program, as far as what is known, and unfinished") {

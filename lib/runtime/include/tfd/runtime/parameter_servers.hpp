@@ -92,9 +92,10 @@ class ParameterServers {
   Result<std::uint64_t> claim(const Claim& claim, Deadline deadline);
   /// Makes the variables of the program, as a new epoch; older ones are fenced off.
   Result<void> load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline);
-  /// The run of epoch `from`, which each of them has, goes on as `epoch`: TaskClient::adopt(). Where one of them can't,
-  /// others may have done it.
-  Result<std::vector<variable::SequenceHistory>> adopt(std::uint64_t from, std::uint64_t epoch, Deadline deadline);
+  /// The run which each of them has, as the epoch `from[i]`, goes on as `epoch`: TaskClient::adopt(). Where one of them
+  /// can't, others may have done it.
+  Result<std::vector<variable::SequenceHistory>> adopt(const std::vector<std::uint64_t>& from, std::uint64_t epoch,
+                                                       Deadline deadline);
   /// In the order of the placement.
   Result<std::vector<TaskStatus>> status(Deadline deadline);
 
