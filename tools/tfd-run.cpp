@@ -6,6 +6,7 @@
 
 #include "key_option.hpp"
 #include "plugin_options.hpp"
+#include "run/asked.hpp"
 #include "run/predictions.hpp"
 #include "run/tpu_devices.hpp"
 #include "tfd/base/counted.hpp"
@@ -29,156 +30,21 @@
 namespace {
 
 using namespace tfd;
+using run::Asked;
 
 constexpr std::string_view kTool = "tfd-run";
 
-struct Asked {
-  training::Common common;
-  std::string strategy;  // empty: parameter-server where something names a cluster, else everything is in this process
-  const strategy::Kind* kind = nullptr;  // of `strategy`; null: not said
-  int replicas = 0;                      // 0: not said
-  std::string devices;                   // of the replicas
-  std::string step;                      // how one goes; empty: by the platform
-  run::TpuOptions tpu;
-  std::string function;
-  std::string predict;  // the function
-  std::string output;   // of --predict
-  std::string dataset;
-  std::string reduce;
-  std::string axis;  // of --reduce: one, or several with commas
-  std::optional<std::int64_t> gather;
-  bool untrained = false;
-  bool explain = false;
-  bool json = false;  // of --explain
-  std::string compat;
-};
-
-std::vector<std::string> names_of_strategies() {
-  std::vector<std::string> names;
-  for (const strategy::Kind* kind : strategy::kinds()) names.emplace_back(kind->name);
-  return names;
-}
-
-std::vector<cli::Option> options(Asked& a) {
-  std::vector<cli::Option> own{
-      {.names = "--strategy",
-       .placeholder = "NAME",
-       .help = "The distribution strategy",
-       .target = &a.strategy,
-       .choices = names_of_strategies(),
-       .shown_default = "parameter-server with a cluster, else all in this process"},
-      {.names = "--replicas",
-       .placeholder = "N",
-       .help = "Replicas of this worker, each on a device of its own, reduced to one update a step",
-       .target = &a.replicas,
-       .shown_default = "1",
-       .least = 1,
-       .most = 1024},
-      {.names = "--devices",
-       .placeholder = "N|LIST",
-       .help = "Instead: a replica on each of these devices: a count, gpu:all, or such as cpu:0,cpu:1",
-       .target = &a.devices},
-      {.names = "--step",
-       .placeholder = "HOW",
-       .help =
-           "A step on the devices is one module for all of them, or a thread for each device, and a sum on the host",
-       .target = &a.step,
-       .choices = {"fused", "threads"},
-       .shown_default = "fused, but on several CPUs threads"},
-      {.names = "--topology",
-       .placeholder = "XxYxZxC",
-       .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the "
-               "name of a system that isn't here, such as v4:2x2x4",
-       .target = &a.tpu.topology,
-       .shown_default = "what the plug-in says of its devices"},
-      {.names = "--num-replicas",
-       .placeholder = "N",
-       .help = "With --strategy tpu: so many replicas, as DeviceAssignment.build() places them",
-       .target = &a.tpu.num_replicas,
-       .shown_default = "one on each core",
-       .least = 1,
-       .most = 1 << 20},
-      {.names = "--computation-shape",
-       .placeholder = "X,Y,Z,C",
-       .help = "With --strategy tpu: the cores of a replica along each axis",
-       .target = &a.tpu.computation_shape,
-       .shown_default = "1,1,1,1"},
-      {.names = "--device-assignment",
-       .placeholder = "FILE",
-       .help = "With --strategy tpu: the cores of each replica, [[[x, y, z, core]], …] in JSON",
-       .target = &a.tpu.assignment},
-      {.names = "--spmd",
-       .help = "With --strategy tpu: partition functions over the cores of a replica, as their shardings say",
-       .target = &a.tpu.spmd},
-      {.names = "--function",
-       .placeholder = "NAME",
-       .help = "Instead of training: run this function for every element, and print what each replica returns",
-       .target = &a.function},
-      {.names = "--predict",
-       .placeholder = "NAME",
-       .help = "Instead of training: run this function over a dataset, and print its results, a line per example",
-       .target = &a.predict},
-      {.names = "--output",
-       .placeholder = "FILE",
-       .help = "With --predict: write the results there: .npy (one result) or .jsonl",
-       .target = &a.output,
-       .shown_default = "stdout, as .jsonl"},
-      {.names = "--dataset",
-       .placeholder = "NAME|JSON",
-       .help = "With --function and --predict: where its arguments come from, a dataset of the program or a pipeline",
-       .target = &a.dataset},
-      {.names = "--reduce",
-       .placeholder = "HOW",
-       .help = "With --function: combine what the replicas return into one value, element by element",
-       .target = &a.reduce,
-       .choices = {"mean", "sum"}},
-      {.names = "--axis",
-       .placeholder = "AXIS[,…]",
-       .help = "With --reduce: over this axis of each replica first; -1 is the last",
-       .target = &a.axis},
-      {.names = "--gather",
-       .placeholder = "AXIS",
-       .help = "With --function: concatenate what the replicas return along this axis",
-       .target = &a.gather,
-       .least = 0,
-       .most = 32},
-      {.names = "--compat",
-       .placeholder = "WHAT",
-       .help = "Split the data among the replicas exactly as TensorFlow 2.21 does",
-       .target = &a.compat,
-       .choices = {"tensorflow"}},
-      {.names = "--explain",
-       .help = "Say what a training here would do (devices, variables, what a step costs), without doing it",
-       .target = &a.explain},
-      {.names = "--json", .help = "With --explain and --check: as JSON", .target = &a.json},
-      {.names = "--untrained",
-       .help = "With --function and --predict: use the initial values of the variables, whatever checkpoints there are",
-       .target = &a.untrained},
-  };
-  return training::options(
-      a.common, std::move(own),
-      {.cluster = "TF_CONFIG, else none; with --strategy parameter-server stdin first",
-       .checkpoint = "Use the variables of this checkpoint for --function, or to begin a training",
-       .trace = "data, compute, reduce, update",
-       .check = "Check program, cluster and task, and say what the program is made of, without running anything",
-       .keep_servers = "Leave the parameter servers running at the end",
-       .insecure = "As a parameter server: listen where other hosts can connect, without a key",
-       .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
-}
-
 void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
-
-bool is_of_one_host(const Asked& a) { return a.kind != nullptr && a.kind->is_of_one_host; }
-bool has_topology(const Asked& a) { return a.kind != nullptr && a.kind->has_topology; }
 
 /// Those of the replicas.
 struct Devices {
   function::DeviceChoice choice;
   std::optional<strategy::TpuPlan> plan = {};  // of a TPU system
 };
+
 Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
   keep_plugins_quiet();  // which may be asked for its devices
-  if (has_topology(a)) {
+  if (a.has_topology()) {
     auto asked = a.tpu;
     asked.plans = a.explain;
     if (asked.plans && !asked.topology.empty()) keep_plugins_from_looking();
@@ -195,14 +61,14 @@ Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
 
 /// Of a run in this process: who says nothing gets as many replicas as devices.
 const strategy::Kind& local_kind(const Asked& a, int replicas) {
-  if (is_of_one_host(a)) return *a.kind;
+  if (a.is_of_one_host()) return *a.kind;
   return replicas > 1 ? strategy::kMirroredKind : strategy::kOneDeviceKind;
 }
 
 /// stdin is read where somebody asked for what needs a cluster, and TF_CONFIG may name it else: under srun, mpirun,
 /// cron and ssh stdin is a pipe into which nobody writes.
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
-  if (is_of_one_host(a)) return cluster::ClusterConfig{};
+  if (a.is_of_one_host()) return cluster::ClusterConfig{};
   const bool named = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
   const bool reads_stdin = named || (a.kind != nullptr && !a.kind->is_of_one_host);
   resolve::InputReader input(io.in_fd);
@@ -403,53 +269,12 @@ void warn_of_lost_updates(const program::Program& program, const std::string& fu
   for (const std::string& lost : training::find_lost_updates(program, function, true)) io.log.warning("{}", lost);
 }
 
-Result<void> check_options(const Asked& a) {
-  if (a.replicas > 0 && !a.devices.empty()) return fail(Code::kUsage, "--replicas and --devices exclude each other");
-  if (!has_topology(a) && !a.tpu.empty())
-    return fail(Code::kUsage,
-                "--topology, --num-replicas, --computation-shape, --device-assignment and --spmd are for --strategy "
-                "tpu");
-  if (has_topology(a) && (a.replicas > 0 || !a.devices.empty()))
-    return fail(Code::kUsage, "--strategy tpu: {} is for other strategies; it has --num-replicas",
-                a.replicas > 0 ? "--replicas" : "--devices");
-  const bool names_cluster = !a.common.cluster.empty() && a.common.cluster != "none";
-  if (is_of_one_host(a) && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
-    return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",
-                a.strategy);
-  if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");
-  if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
-  if (a.reduce.empty() && !a.axis.empty()) return fail(Code::kUsage, "--axis is for --reduce");
-  if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
-  if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function and --predict");
-  if (a.predict.empty() && !a.output.empty()) return fail(Code::kUsage, "--output is for --predict");
-  if (!a.predict.empty() && (!a.reduce.empty() || a.gather))
-    return fail(Code::kUsage, "--predict writes what each example gives: it takes no --reduce or --gather");
-  if (a.untrained && !a.common.checkpoint.empty())
-    return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
-  if (!a.function.empty() && !a.step.empty())
-    return fail(Code::kUsage, "--step only applies to a training, not to --function or --predict");
-  if (!a.function.empty() && !a.common.trace.empty())
-    return fail(Code::kUsage, "--trace only applies to a training, not to --function or --predict");
-  if (a.explain && (!a.function.empty() || a.common.check))
-    return fail(Code::kUsage, "--explain is about a training: it takes no {}",
-                a.common.check      ? "--check"
-                : a.predict.empty() ? "--function"
-                                    : "--predict");
-  if (a.json && !a.explain && !a.common.check) return fail(Code::kUsage, "--json is for --explain and --check");
-  if (!a.function.empty() && !a.common.logdir.empty())
-    return fail(Code::kUsage, "--logdir only applies to a training, not to --function or --predict");
-  if (!a.function.empty() && a.common.start_over)
-    return fail(Code::kUsage, "--start-over only applies to a training, not to --function or --predict");
-  if (!a.reduce.empty() && a.gather) return fail(Code::kUsage, "--reduce and --gather exclude each other");
-  return {};
-}
-
 Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.function.empty() && !a.predict.empty())
     return fail(Code::kUsage, "--function and --predict exclude each other");
   if (!a.predict.empty()) a.function = a.predict;
   a.kind = strategy::find_kind(a.strategy);
-  TFD_TRY(check_options(a));
+  TFD_TRY(run::check_options(a));
   const auto found = TFD_TRY(find_devices(a, io));
   const function::DeviceChoice& devices = found.choice;
   const int replicas = devices.replicas();
@@ -494,11 +319,11 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Asked asked;
+  tfd::run::Asked asked;
   return tfd::cli::run_tool(
       {.name = "tfd-run",
        .summary = "train a program in this process, or as one worker of a distribution strategy",
-       .options = options(asked),
+       .options = tfd::run::options(asked),
        .examples = {{"srun -n5 tfd-run --cluster slurm --jobs ps=2,worker=3 program.json",
                      "a whole run: two tasks serve variables, three train"},
                     {"tfd-run program.json --cluster spec.json --task worker:1", "one worker of a cluster that is up"},

@@ -14,10 +14,10 @@ teardown() { run_teardown; }
 
 @test "run: two asynchronous workers and a ps train the digits to more than 90 % by shell alone" {
   cluster_of 2 1
-  local program=$EXAMPLES/digits/program.json set=(--set train.steps=600 --set train.checkpoint.dir=ck)
+  local program=$EXAMPLES/digits/program.json set=(--set train.steps=2400 --set train.checkpoint.dir=ck)
   two_workers "$program" "${set[@]}"
   both_end
-  jq -e 'select(.event == "end") | .reason == "done" and .step >= 600 and .metrics.accuracy > 0.9 and .updates > 0' worker:0.events
+  jq -e 'select(.event == "end") | .reason == "done" and .step == 2400 and .metrics.accuracy > 0.9 and .updates > 0' worker:0.events
   last worker:1 '.updates > 0 and .reason == "done"' | grep -qx true
   # Every update is counted once by the global step.
   [ "$(last worker:0 .step)" = $(($(last worker:0 .updates) + $(last worker:1 .updates))) ]

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/asked.hpp"
+
+namespace tfd::run {
+namespace {
+
+std::vector<std::string> names_of_strategies() {
+  std::vector<std::string> names;
+  for (const strategy::Kind* kind : strategy::kinds()) names.emplace_back(kind->name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<cli::Option> options(Asked& a) {
+  std::vector<cli::Option> own{
+      {.names = "--strategy",
+       .placeholder = "NAME",
+       .help = "The distribution strategy",
+       .target = &a.strategy,
+       .choices = names_of_strategies(),
+       .shown_default = "parameter-server with a cluster, else all in this process"},
+      {.names = "--replicas",
+       .placeholder = "N",
+       .help = "Replicas of this worker, each on a device of its own, reduced to one update a step",
+       .target = &a.replicas,
+       .shown_default = "1",
+       .least = 1,
+       .most = 1024},
+      {.names = "--devices",
+       .placeholder = "N|LIST",
+       .help = "Instead: a replica on each of these devices: a count, gpu:all, or such as cpu:0,cpu:1",
+       .target = &a.devices},
+      {.names = "--step",
+       .placeholder = "HOW",
+       .help =
+           "A step on the devices is one module for all of them, or a thread for each device, and a sum on the host",
+       .target = &a.step,
+       .choices = {"fused", "threads"},
+       .shown_default = "fused, but on several CPUs threads"},
+      {.names = "--topology",
+       .placeholder = "XxYxZxC",
+       .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the "
+               "name of a system that isn't here, such as v4:2x2x4",
+       .target = &a.tpu.topology,
+       .shown_default = "what the plug-in says of its devices"},
+      {.names = "--num-replicas",
+       .placeholder = "N",
+       .help = "With --strategy tpu: so many replicas, as DeviceAssignment.build() places them",
+       .target = &a.tpu.num_replicas,
+       .shown_default = "one on each core",
+       .least = 1,
+       .most = 1 << 20},
+      {.names = "--computation-shape",
+       .placeholder = "X,Y,Z,C",
+       .help = "With --strategy tpu: the cores of a replica along each axis",
+       .target = &a.tpu.computation_shape,
+       .shown_default = "1,1,1,1"},
+      {.names = "--device-assignment",
+       .placeholder = "FILE",
+       .help = "With --strategy tpu: the cores of each replica, [[[x, y, z, core]], …] in JSON",
+       .target = &a.tpu.assignment},
+      {.names = "--spmd",
+       .help = "With --strategy tpu: partition functions over the cores of a replica, as their shardings say",
+       .target = &a.tpu.spmd},
+      {.names = "--function",
+       .placeholder = "NAME",
+       .help = "Instead of training: run this function for every element, and print what each replica returns",
+       .target = &a.function},
+      {.names = "--predict",
+       .placeholder = "NAME",
+       .help = "Instead of training: run this function over a dataset, and print its results, a line per example",
+       .target = &a.predict},
+      {.names = "--output",
+       .placeholder = "FILE",
+       .help = "With --predict: write the results there: .npy (one result) or .jsonl",
+       .target = &a.output,
+       .shown_default = "stdout, as .jsonl"},
+      {.names = "--dataset",
+       .placeholder = "NAME|JSON",
+       .help = "With --function and --predict: where its arguments come from, a dataset of the program or a pipeline",
+       .target = &a.dataset},
+      {.names = "--reduce",
+       .placeholder = "HOW",
+       .help = "With --function: combine what the replicas return into one value, element by element",
+       .target = &a.reduce,
+       .choices = {"mean", "sum"}},
+      {.names = "--axis",
+       .placeholder = "AXIS[,…]",
+       .help = "With --reduce: over this axis of each replica first; -1 is the last",
+       .target = &a.axis},
+      {.names = "--gather",
+       .placeholder = "AXIS",
+       .help = "With --function: concatenate what the replicas return along this axis",
+       .target = &a.gather,
+       .least = 0,
+       .most = 32},
+      {.names = "--compat",
+       .placeholder = "WHAT",
+       .help = "Split the data among the replicas exactly as TensorFlow 2.21 does",
+       .target = &a.compat,
+       .choices = {"tensorflow"}},
+      {.names = "--explain",
+       .help = "Say what a training here would do (devices, variables, what a step costs), without doing it",
+       .target = &a.explain},
+      {.names = "--json", .help = "With --explain and --check: as JSON", .target = &a.json},
+      {.names = "--untrained",
+       .help = "With --function and --predict: use the initial values of the variables, whatever checkpoints there are",
+       .target = &a.untrained},
+  };
+  return training::options(
+      a.common, std::move(own),
+      {.cluster = "TF_CONFIG, else none; with --strategy parameter-server stdin first",
+       .checkpoint = "Use the variables of this checkpoint for --function, or to begin a training",
+       .trace = "data, compute, reduce, update",
+       .check = "Check program, cluster and task, and say what the program is made of, without running anything",
+       .keep_servers = "Leave the parameter servers running at the end",
+       .insecure = "As a parameter server: listen where other hosts can connect, without a key",
+       .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
+}
+
+Result<void> check_options(const Asked& a) {
+  if (a.replicas > 0 && !a.devices.empty()) return fail(Code::kUsage, "--replicas and --devices exclude each other");
+  if (!a.has_topology() && !a.tpu.empty())
+    return fail(Code::kUsage,
+                "--topology, --num-replicas, --computation-shape, --device-assignment and --spmd are for --strategy "
+                "tpu");
+  if (a.has_topology() && (a.replicas > 0 || !a.devices.empty()))
+    return fail(Code::kUsage, "--strategy tpu: {} is for other strategies; it has --num-replicas",
+                a.replicas > 0 ? "--replicas" : "--devices");
+  const bool names_cluster = !a.common.cluster.empty() && a.common.cluster != "none";
+  if (a.is_of_one_host() && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
+    return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",
+                a.strategy);
+  if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");
+  if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
+  if (a.reduce.empty() && !a.axis.empty()) return fail(Code::kUsage, "--axis is for --reduce");
+  if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
+  if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function and --predict");
+  if (a.predict.empty() && !a.output.empty()) return fail(Code::kUsage, "--output is for --predict");
+  if (!a.predict.empty() && (!a.reduce.empty() || a.gather))
+    return fail(Code::kUsage, "--predict writes what each example gives: it takes no --reduce or --gather");
+  if (a.untrained && !a.common.checkpoint.empty())
+    return fail(Code::kUsage, "--untrained and --checkpoint exclude each other");
+  if (!a.function.empty() && !a.step.empty())
+    return fail(Code::kUsage, "--step only applies to a training, not to --function or --predict");
+  if (!a.function.empty() && !a.common.trace.empty())
+    return fail(Code::kUsage, "--trace only applies to a training, not to --function or --predict");
+  if (a.explain && (!a.function.empty() || a.common.check))
+    return fail(Code::kUsage, "--explain is about a training: it takes no {}",
+                a.common.check      ? "--check"
+                : a.predict.empty() ? "--function"
+                                    : "--predict");
+  if (a.json && !a.explain && !a.common.check) return fail(Code::kUsage, "--json is for --explain and --check");
+  if (!a.function.empty() && !a.common.logdir.empty())
+    return fail(Code::kUsage, "--logdir only applies to a training, not to --function or --predict");
+  if (!a.function.empty() && a.common.start_over)
+    return fail(Code::kUsage, "--start-over only applies to a training, not to --function or --predict");
+  if (!a.reduce.empty() && a.gather) return fail(Code::kUsage, "--reduce and --gather exclude each other");
+  return {};
+}
+
+}  // namespace tfd::run
