@@ -56,6 +56,7 @@ saw_each() { # STEPS TIMES
 }
 
 @test "fault: who has nothing left to do says whom it waits for, and makes the steps of one that is given up" {
+  EPOCHS=4 # all others' steps are made before a server has given it up
   seeing_program '{"shuffle": {"buffer": 300}}' "$(train_for $EPOCHS)"
   cluster_of 2 1
   two_workers program.json
