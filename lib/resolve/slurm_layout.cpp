@@ -94,7 +94,7 @@ Result<std::vector<int>> arbitrary(const Environment& env, const SlurmOptions& o
   return node_of;
 }
 
-/// Of `srun A : B` every task sees the distribution of one of the components, whichever srun came to last. Cyclic is
+/// Of `srun A : B` a task sees the distribution of one of the components, whichever srun came to last. Cyclic is
 /// Slurm's default for a component with no more tasks than nodes, where it is the same as block: then it says nothing
 /// about the others, whose default is block.
 bool is_default_cyclic(const SlurmJob& job) {

@@ -82,11 +82,22 @@ SCRIPT
 }
 
 @test "components that are distributed differently are noticed" {
-  # What a task says is kept in files: srun may go before it has passed on the last words of tasks that failed.
-  run hetjob <<<'srun --het-group=0 -m cyclic bash -c "tfd-resolve slurm &>\$OUT/\$SLURM_PROCID.said" : --het-group=1 -m block true'
-  cat "$OUT"/*.said
-  grep -F 'SLURM_GTIDS is 0,2,3: give all components the same srun -m' "$OUT/0.said"
-  ! grep -F '"task"' "$OUT"/*.said
+  # What a task says is kept in files: srun may go before it has passed on the last words of tasks that failed. It has the
+  # distribution of its own component or of the other one, whichever srun came to last: then it notices.
+  export SAY='tfd-resolve slurm &>"$OUT/$SLURM_PROCID.said"; echo "$SLURM_DISTRIBUTION" >"$OUT/$SLURM_PROCID.seen"'
+  hetjob <<<'srun --het-group=0 -m cyclic bash -c "$SAY" : --het-group=1 -m block bash -c "$SAY"'
+  tail "$OUT"/*
+  notices 0 cyclic 0,2,3
+  notices 4 block 4,5
+}
+
+# Task RANK, the first one of its component, whose distribution is KIND and of whose node these are the ranks.
+notices() { # RANK KIND RANKS
+  if [[ $(<"$OUT/$1.seen") == "$2"* ]]; then
+    jq -e --argjson rank "$1" '.task.index == $rank' "$OUT/$1.said"
+  else
+    grep -F "SLURM_GTIDS is $3: give all components the same srun -m" "$OUT/$1.said"
+  fi
 }
 
 @test "salloc: all components, and no task" {
