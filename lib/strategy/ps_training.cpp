@@ -13,7 +13,8 @@ namespace {
 
 constexpr Duration kChiefLook = std::chrono::seconds(1);
 constexpr Duration kTurnTalk = std::chrono::seconds(5);
-constexpr Duration kTurnLook = std::chrono::milliseconds(100);  // while others make the last steps
+constexpr Duration kEndTogether = std::chrono::milliseconds(200);  // with the others' last steps, or saved before
+constexpr Duration kTurnLook = std::chrono::milliseconds(100);     // while others make the last steps
 
 /// One worker's steps, each of the variables as they are by then.
 class PsDriver final : public StepDriver {
@@ -38,7 +39,7 @@ class PsDriver final : public StepDriver {
     TFD_TRY(session_.check_chief());
     return session_.stop_all();
   }
-  Result<std::optional<std::int64_t>> settle(bool interrupted) override;
+  Result<std::optional<std::int64_t>> settle(bool interrupted, const std::function<Result<void>()>& save) override;
   Result<void> end() override;
 
  private:
@@ -230,16 +231,18 @@ Result<void> PsDriver::import_state(const variable::Checkpoint& state) {
 
 // Where all were interrupted (srun passes a signal to every task) nobody needs the parameter servers any more; where
 // others go on, they do.
-Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted) {
+Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted, const std::function<Result<void>()>& save) {
   leave_turns();
   TFD_TRY(session_.check_chief());
-  if (interrupted) {
-    if (options_.keep_servers) return std::nullopt;
-    is_alone_ = TFD_TRY(session_.have_others_left(Deadline::after(options_.train.grace / 4)));
+  if (interrupted && options_.keep_servers) return std::nullopt;
+  is_alone_ = TFD_TRY(session_.have_others_left(Deadline::after(kEndTogether)));
+  if (!is_alone_) {
+    TFD_TRY(save());
+    if (interrupted)
+      is_alone_ = TFD_TRY(session_.have_others_left(Deadline::after(options_.train.grace / 4)));
+    else
+      is_alone_ = TFD_TRY(session_.wait_for_others().map([] { return true; }));
     if (!is_alone_) return std::nullopt;
-  } else {
-    TFD_TRY(session_.wait_for_others());
-    is_alone_ = true;
   }
   return TFD_TRY(session_.read_global_step());
 }

@@ -79,6 +79,7 @@ class TrainLoop final : public StepControl {
   Result<variable::Checkpoint> take_checkpoint();
   Result<void> save();
   Result<void> save_last();
+  Result<void> settle(bool interrupted);
   Result<void> finish(const std::string& reason);
   Result<void> use_averages(const std::string& reason);
   Result<void> restore_best();
@@ -373,10 +374,7 @@ Result<void> TrainLoop::finish(const std::string& reason) {
   if (!report_.all_reported()) TFD_TRY(report_.step(step_));
   if (!role_.saves()) return driver_.end();
   const bool interrupted = reason == "interrupted";
-  if (role_.has_others) {
-    TFD_TRY(save_last());  // whatever becomes of the waiting
-    if (const auto settled = TFD_TRY(driver_.settle(interrupted))) step_ = *settled;
-  }
+  if (role_.has_others) TFD_TRY(settle(interrupted));
   TFD_TRY(use_averages(reason));
   TFD_TRY(save_last());
   if (interrupted) return driver_.end();
@@ -386,6 +384,19 @@ Result<void> TrainLoop::finish(const std::string& reason) {
     checkpoints_.mark_end(reason, step_, stated_steps_);
   }
   return driver_.end();
+}
+
+// What was saved while others were at their last steps may have a part of one, also where it is of the same step.
+Result<void> TrainLoop::settle(bool interrupted) {
+  bool has_saved = false;
+  const auto settled = TFD_TRY(driver_.settle(interrupted, [&] {
+    has_saved = true;
+    return save_last();
+  }));
+  if (!settled) return {};
+  step_ = *settled;
+  if (has_saved && !nothing_left()) checkpoints_.invalidate();
+  return {};
 }
 
 // As Keras' fit() does at its end. What a signal or max_time ended is to go on later as if it had not been ended, and

@@ -10,6 +10,7 @@ teardown() { coordinate_teardown; }
   run -0 --separate-stderr timeout 60 bash -c "tfd-resolve local --jobs worker=2,ps=1 | tfd-serve | tfd-coordinate '$EXAMPLES/counter/program.json' --closures '$EXAMPLES/counter/closures.jsonl'"
   [ "$(jq -c 'select(.id == "three") | .value' <<<"$output")" = 3 ]
   [ "$(jq -c 'select(.id == "one") | .value' <<<"$output")" = 1 ]
+  echo "$stderr"
   [[ $stderr == *"7 lines in "*", 0 failed, 0 cancelled" ]]
 }
 

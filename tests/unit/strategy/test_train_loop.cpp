@@ -27,6 +27,7 @@ struct CountingDriver final : StepDriver {
   std::function<double(std::int64_t step)> metric = [](std::int64_t at) { return static_cast<double>(at); };
   std::vector<WorkerNews> news = {};
   std::optional<std::int64_t> settled = {};
+  bool are_slow = true;  // the others, at their last steps
 
   Strings calls = {};
   std::int64_t step = 0;
@@ -91,8 +92,10 @@ struct CountingDriver final : StepDriver {
     calls.emplace_back("stop_others");
     return {};
   }
-  Result<std::optional<std::int64_t>> settle(bool interrupted) override {
+  Result<std::optional<std::int64_t>> settle(bool interrupted, const std::function<Result<void>()>& save) override {
     calls.push_back(interrupted ? "settle interrupted" : "settle");
+    if (are_slow)
+      if (const auto saved = save(); !saved) return fail(saved.error());
     if (settled) step = *settled;
     return settled;
   }
@@ -459,8 +462,21 @@ TEST_CASE("train loop: with others it saves and evaluates where it passes a boun
   CHECK(run.calls("evaluate state 13") == 1);                              // what is kept is what is evaluated
   const auto last = std::ranges::find(run.driver.calls, "settle");
   REQUIRE(last != run.driver.calls.end());
-  CHECK(*std::prev(last) == "export 33");  // whatever becomes of the waiting
+  CHECK(*std::next(last) == "export 33");  // whatever becomes of the waiting
   CHECK(run.last()["updates"] == 18);
+}
+
+TEST_CASE("train loop: what was saved while others ended is saved again when they have, be it of the same step") {
+  const Directory directory;
+  for (const bool are_slow : {false, true}) {
+    Run run(R"("steps": 30, )" + saving(directory));
+    run.driver.its_role = {.task = "worker:0", .has_others = true};
+    run.options.start_over = true;
+    run.driver.are_slow = are_slow;
+    run.driver.settled = 30;
+    CHECK(run.run_well().step == 30);
+    CHECK(run.steps_of("checkpoint") == (are_slow ? Steps{30, 30} : Steps{30}));
+  }
 }
 
 TEST_CASE("train loop: interrupted beside others it leaves them the variables, unless they left too") {

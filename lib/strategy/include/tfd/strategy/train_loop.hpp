@@ -6,6 +6,7 @@
 // itself what it can't do (TrainRole); what it doesn't say works the same for all of them. Thread rule:
 // run_train_loop() blocks its thread, which alone calls the driver; wake() is for any thread.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -133,8 +134,12 @@ class StepDriver {
   /// The others are to end, before the last step.
   virtual Result<void> stop_others() { return {}; }
   /// At the end of whoever has others and saves: waits for them, of an interrupted training only while there is time.
-  /// The step at which nobody changes the variables any more; nullopt: others go on.
-  virtual Result<std::optional<std::int64_t>> settle([[maybe_unused]] bool interrupted) { return std::nullopt; }
+  /// Where that isn't over at once, it calls `save` before, whatever becomes of the waiting. The step at which nobody
+  /// changes the variables any more; nullopt: others go on.
+  virtual Result<std::optional<std::int64_t>> settle([[maybe_unused]] bool interrupted,
+                                                     [[maybe_unused]] const std::function<Result<void>()>& save) {
+    return std::nullopt;
+  }
   /// Nothing follows: whoever waits for this task, or serves for it, is told.
   virtual Result<void> end() { return {}; }
 };
