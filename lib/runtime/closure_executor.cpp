@@ -51,7 +51,8 @@ void ClosureExecutor::forget_stopped() {
 }
 
 Result<transport::Message> ClosureExecutor::load(const transport::Message& request,
-                                                 const std::optional<transport::Message>& program) {
+                                                 const std::optional<transport::Message>& program,
+                                                 const std::stop_token& stop) {
   const WorkerOrders orders = TFD_TRY(decode_load(request));
   if (request.epoch != epoch_) {
     if (!program) return fail(Code::kUnavailable, "this worker was not brought the program");
@@ -59,7 +60,7 @@ Result<transport::Message> ClosureExecutor::load(const transport::Message& reque
   } else {  // heard again: who asks makes those anew that somebody can still use
     std::erase_if(iterators_, [](const auto& one) { return !one.first.starts_with(kOwnIterator); });
   }
-  TFD_TRY(variables_->reach(Deadline::after(kReach)));  // one that can't would only hold closures up
+  TFD_TRY(variables_->reach(Deadline::after(kReach), stop));  // one that can't would only hold closures up
   orders_ = orders;
   return encode_empty(Kind::kLoadProgram);
 }

@@ -31,7 +31,8 @@ class ClosureExecutor {
 
   /// Loads the program that was brought, unless it is there: then only iterators are ended that somebody made by name.
   /// Whatever fails leaves the program that was there before.
-  Result<transport::Message> load(const transport::Message& request, const std::optional<transport::Message>& program);
+  Result<transport::Message> load(const transport::Message& request, const std::optional<transport::Message>& program,
+                                  const std::stop_token& stop);
   /// Whatever else a worker is asked about its program but kRun. `stop`: nobody waits for the answer any more.
   Result<transport::Message> answer(const transport::Message& request, const std::stop_token& stop);
   Result<ClosureOutcome> run(const ClosureCall& call, const std::stop_token& stop);

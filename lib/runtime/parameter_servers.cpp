@@ -136,9 +136,9 @@ Result<void> ParameterServers::begin(Deadline deadline, const std::function<bool
   }
 }
 
-Result<void> ParameterServers::reach(Deadline deadline) const {
-  const auto up = endpoint_.wait_up(peers(), deadline);
-  if (up) return {};
+Result<void> ParameterServers::reach(Deadline deadline, const std::stop_token& stop) const {
+  auto up = endpoint_.wait_up(peers(), deadline, stop);
+  if (up || up.error().code == Code::kCancelled) return up;
   for (std::size_t i = 0; i < tasks_.size(); ++i)
     if (!is_up(i))
       return fail(Error{Code::kUnavailable, fmt::format("can't reach {}: {}", tasks_[i].name(), up.error().message),

@@ -169,7 +169,7 @@ Result<transport::Message> WorkerService::answer(const Job& job, const DropWaiti
   const transport::Message& request = job.request;
   TFD_TRY(check_epoch(request));
   if (static_cast<Kind>(request.kind) == Kind::kLoadProgram)
-    return finish_load(request.epoch, executor_.load(request, job.program));
+    return finish_load(request.epoch, executor_.load(request, job.program, stop));
   if (static_cast<Kind>(request.kind) != Kind::kRun) return executor_.answer(request, stop);
   const ClosureCall call = TFD_TRY(decode_call(request));
   if (dropping.includes(call)) return encode_empty(Kind::kDrop);

@@ -180,10 +180,14 @@ void Core::post_at(Clock::time_point when, std::function<void()> action) {
   hand_over(ActionItem{[this, when, action = std::move(action)]() mutable { at(when, std::move(action)); }, true});
 }
 
-Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline) {
+Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop) {
   assert(!on_io_thread());
   const Clock::time_point since = Clock::now();
   Clock::duration quiet = kQuietWait;  // then it is said for whom, after twice as long again, and so on
+  const std::stop_callback wake(stop, [this] {
+    const std::scoped_lock lock(cards_mutex_);
+    cards_changed_.notify_all();
+  });
   std::unique_lock lock(cards_mutex_);
   for (;;) {
     bool all_up = true;
@@ -198,6 +202,7 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline) {
     }
     if (all_up) return {};
     if (deadline.expired()) return fail(late(peers, since));
+    if (stop.stop_requested()) return fail(Error{Code::kCancelled, late(peers, since).message, {}});
     if (Clock::now() - since >= quiet) {
       quiet *= 2;
       const std::string whom = late(peers, since).message;

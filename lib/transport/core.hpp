@@ -40,7 +40,7 @@ class Core final : public Endpoint, private Wire::Sink {
   PeerState state(PeerId peer) const override;
   Incarnation incarnation_of(PeerId peer) const override;
   void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) override;
-  Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) override;
+  Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop) override;
   void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) override;
   void post(std::function<void()> action) override;
   void post_at(Clock::time_point when, std::function<void()> action) override;

@@ -121,6 +121,7 @@ class SmallCluster {
     call.step = step;
     return ask<ClosureOutcome>([&](Deadline deadline, auto done) { task("worker", 0).run(call, deadline, done); });
   }
+  void stop_worker() { servers_.pop_back(); }
   /// Of all messages to and from parameter servers.
   std::size_t ps_bytes() const { return ps_bytes_; }
   /// What one parameter server has under a name.

@@ -204,4 +204,21 @@ TEST_CASE("loading: a program is brought before it is loaded, and a newer coordi
   }
 }
 
+TEST_CASE("loading: a worker that can't reach its parameter server is stopped at once") {
+  SmallCluster cluster(parts_with(R"("v": {"shape": [], "init": {"ones": {}}})", "v"), 1);
+  cluster.placement.ps[0].second = "nobody:1";
+  const auto packed = PackedProgram::pack(cluster.program, cluster.placement);
+  std::promise<Result<void>> loaded;
+  auto worker = cluster.task("worker", 0);
+  worker.load_program(packed, 8, Deadline::after(std::chrono::seconds(60)),
+                      [&](Result<void> done) { loaded.set_value(std::move(done)); });
+  until([&] {
+    return !cluster.ask<TaskStatus>([&](auto by, auto done) { worker.status(by, done); }).value().doing.empty();
+  });
+  cluster.stop_worker();
+  const auto answer = loaded.get_future().get();
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == Code::kCancelled);
+}
+
 }  // namespace tfd::runtime::test

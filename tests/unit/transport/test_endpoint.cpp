@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <stop_token>
 #include <thread>
 
 #include "bed.hpp"
@@ -176,6 +177,11 @@ EVERY_TRANSPORT("wait_up names who isn't up, and why") {
   CHECK((up.error().message.find("(connection refused)") != std::string::npos ||
          up.error().message.find("(no such file or directory)") != std::string::npos));
   CHECK(client->wait_up(std::vector{peers[0]}, soon()).has_value());
+  std::stop_source stop;
+  std::jthread stopper([&] { stop.request_stop(); });
+  const Result<void> stopped = client->wait_up(peers, soon(), stop.get_token());
+  REQUIRE(!stopped);
+  CHECK(stopped.error().code == Code::kCancelled);
 }
 
 EVERY_TRANSPORT("a lost peer fails what is in flight at once, and what comes after, until its successor is up") {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -158,8 +159,8 @@ class Endpoint {
   /// Blocks; not for the I/O thread.
   Result<Message> call(PeerId peer, Message message, Deadline deadline);
   /// Until all are up; kDeadlineExceeded names those that aren't and why: "waited 30s for worker:1 (connection
-  /// refused)". kProtocolMismatch and kPermissionDenied at once, as request().
-  virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline) = 0;
+  /// refused)". kProtocolMismatch and kPermissionDenied at once, as request(); kCancelled when `stop` is asked for.
+  virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop = {}) = 0;
 
   /// Whether the process at the other end of a connection to this endpoint answers a ping, sent then and there, within
   /// the heartbeat timeout: what is done with Caller::connection. On the I/O thread, once.
