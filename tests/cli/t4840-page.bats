@@ -170,6 +170,8 @@ coordinator_done() { # CODE
   arrives 1
   say "$(call bad 2 failed)"
   for i in $(seq 100); do say "$(call add 1000 "c$i")"; done  # more than a worker is given at a time
+  say '{"op": "done", "id": "all scheduled"}'
+  answer '"all scheduled"'
   say '{"op": "join", "id": "joined"}'
   opens
   answer '"executed"'
