@@ -77,8 +77,8 @@ class ParameterServers {
   /// called again when its successor is there, a few times; `may_wait` is asked before, and told why.
   Result<void> begin(Deadline deadline, const std::function<bool(const Error& why)>& may_wait,
                      const std::function<Result<void>()>& begin);
-  /// kUnavailable where one can't be reached by then, its task set to the first one: says why. kCancelled when `stop` is
-  /// asked for.
+  /// kUnavailable where one can't be reached by then, its task set to the first one: says why. kCancelled when `stop`
+  /// is asked for.
   Result<void> reach(Deadline deadline, const std::stop_token& stop = {}) const;
   /// Of the run that is theirs: load() sets it, too. All but status() is refused while it is another one.
   void set_epoch(std::uint64_t epoch);
