@@ -87,17 +87,22 @@ SCRIPT
   export SAY='tfd-resolve slurm &>"$OUT/$SLURM_PROCID.said"; echo "$SLURM_DISTRIBUTION" >"$OUT/$SLURM_PROCID.seen"'
   hetjob <<<'srun --het-group=0 -m cyclic bash -c "$SAY" : --het-group=1 -m block bash -c "$SAY"'
   tail "$OUT"/*
-  notices 0 cyclic 0,2,3
-  notices 4 block 4,5
+  notice cyclic 0,2,3 0 1 2 3
+  notice block 4,5 4 5 6
 }
 
-# Task RANK, the first one of its component, whose distribution is KIND and of whose node these are the ranks.
-notices() { # RANK KIND RANKS
-  if [[ $(<"$OUT/$1.seen") == "$2"* ]]; then
-    jq -e --argjson rank "$1" '.task.index == $rank' "$OUT/$1.said"
-  else
-    grep -F "SLURM_GTIDS is $3: give all components the same srun -m" "$OUT/$1.said"
-  fi
+# The tasks of a component of this distribution. GTIDS are those on the node of the first one.
+notice() { # KIND GTIDS TASKS…
+  local kind=$1 gtids=$2 task
+  shift 2
+  for task in "$@"; do
+    if [[ $(<"$OUT/$task.seen") == "$kind"* ]]; then
+      jq -e --argjson task "$task" '.task.index == $task' "$OUT/$task.said"
+    else
+      [ "$task" != "$1" ] || grep -F "SLURM_GTIDS is $gtids: give all components the same srun -m" "$OUT/$task.said"
+      ! grep -F '"task"' "$OUT/$task.said"
+    fi
+  done
 }
 
 @test "salloc: all components, and no task" {

@@ -136,6 +136,7 @@ train() {
   for run in {1..20}; do
     kill_coordinator
     coordinate program.json --cluster spec.json --keep-servers
+    # When it is killed is what differs.
     sleep "$(tee -a delays <<<"0.0$((RANDOM % 10))$((RANDOM % 10))")"
   done
   cat delays
