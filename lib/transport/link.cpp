@@ -47,7 +47,7 @@ void Link::cancel(std::uint64_t id) {
 
 bool Link::ship(Wire& wire) {
   while (has_queued() && has_credit()) {
-    if (waiting_.empty()) {
+    if (!may_begin()) {
       if (!send_chunk(wire)) return false;
       continue;
     }
@@ -71,6 +71,11 @@ bool Link::ship(Wire& wire) {
   }
   if (may_give_credit()) give_credit();  // withheld until now
   return batched_ == 0 || send_batch(wire);
+}
+
+// In the order they came: what waits behind a large one waits until that may begin.
+bool Link::may_begin() const {
+  return !waiting_.empty() && (waiting_.front().message.blocks.empty() || streams_.size() < kMostBegun);
 }
 
 bool Link::send_batch(Wire& wire) {
@@ -143,7 +148,9 @@ Result<std::optional<Link::Arrived>> Link::on_head(const FrameView& frame) {
   }
   Partial partial{std::move(*assembly), deadline};
   if (partial.assembly.is_complete()) return finish(partial);
-  partial_bytes_ += partial.assembly.bytes();
+  if (partials_.size() >= kMostBegun)
+    return fail(Code::kResourceExhausted, "{} messages begun, where {} are allowed", partials_.size() + 1, kMostBegun);
+  partial_bytes_ += partial.bytes();
   partials_.emplace(frame.header.id, std::move(partial));
   return std::nullopt;
 }
@@ -156,10 +163,10 @@ Result<std::optional<Link::Arrived>> Link::on_chunk(std::span<const std::byte> b
   const auto found = partials_.find(header.id);
   if (found == partials_.end()) return std::nullopt;  // refused, cancelled, or too late
   Partial& partial = found->second;
-  partial_bytes_ -= partial.assembly.bytes();
+  partial_bytes_ -= partial.bytes();
   partial.assembly.limit(most_bytes());
   const Result<void> added = partial.assembly.add(header.block, header.position, bytes);
-  partial_bytes_ += partial.assembly.bytes();
+  partial_bytes_ += partial.bytes();
   std::optional<Arrived> arrived;
   if (!added && added.error().code != Code::kResourceExhausted) return fail(added.error());
   if (!added)
@@ -183,7 +190,7 @@ std::optional<Link::Arrived> Link::finish(Partial& partial) {
 void Link::drop_partial(std::uint64_t id) {
   const auto found = partials_.find(id);
   if (found == partials_.end()) return;
-  partial_bytes_ -= found->second.assembly.bytes();
+  partial_bytes_ -= found->second.bytes();
   partials_.erase(found);
 }
 

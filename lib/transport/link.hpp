@@ -27,6 +27,12 @@ inline constexpr std::uint64_t kCreditStep = 512 * 1024;
 inline constexpr std::uint64_t kBacklogLimit = 64 * 1024 * 1024;
 inline constexpr std::size_t kBatchBytes = 64 * 1024;
 inline constexpr int kBatchFrames = 256;
+/// So many messages of one side are under way at most whose head has left and whose last chunk hasn't: a sender begins
+/// no more, and the reader enforces it.
+inline constexpr std::size_t kMostBegun = 1024;
+/// What the reader counts for each of them, and for each of their tensors, beside their bytes.
+inline constexpr std::uint64_t kBegunBytes = 1024;
+inline constexpr std::uint64_t kBegunTensorBytes = 256;
 
 struct Limits {
   std::uint64_t message_bytes = 0;
@@ -61,7 +67,8 @@ class Link {
   /// The detached body of the last frame is what comes next.
   bool awaits_chunk() const { return awaited_.has_value(); }
   void await_chunk(const FrameHeader& header) { awaited_ = header; }
-  /// A complete message, or one that was refused for its size; an error if the frames make no sense.
+  /// A complete message, or one that was refused for its size; an error if the frames make no sense, or begin more
+  /// messages than they may.
   Result<std::optional<Arrived>> on_head(const FrameView& frame);
   Result<std::optional<Arrived>> on_chunk(std::span<const std::byte> bytes);
   /// Forgets what has arrived of message `id`.
@@ -91,9 +98,11 @@ class Link {
   struct Partial {
     Assembly assembly;
     Deadline deadline;
+    std::uint64_t bytes() const { return kBegunBytes + kBegunTensorBytes * assembly.tensor_count() + assembly.bytes(); }
   };
   bool has_queued() const { return !waiting_.empty() || !streams_.empty(); }
   bool has_credit() const { return sent_ - taken_ < kCreditWindow; }
+  bool may_begin() const;
   bool send_batch(Wire& wire);
   bool send_chunk(Wire& wire);
   void give_credit();

@@ -51,6 +51,7 @@ class Assembly {
   bool is_complete() const { return complete_; }
   /// Bytes that are, or will be, held for it.
   std::uint64_t bytes() const { return bytes_; }
+  std::size_t tensor_count() const { return tensor_count_; }
   const FrameHeader& header() const { return header_; }
   Message take() { return std::move(message_); }
 

@@ -150,6 +150,44 @@ TEST_CASE("link: who doesn't take replies gets no credit for requests") {
   CHECK(has_credit);
 }
 
+TEST_CASE("link: of large messages no more are begun at a time than may be, and all arrive") {
+  Ends ends;
+  for (std::uint64_t id = 1; id <= 3 * kMostBegun; ++id) ends.queue(id, {1, "", {bytes(20000)}});
+  ends.queue(3 * kMostBegun + 1, {1, "small", {}});
+  std::vector<std::uint64_t> arrived;
+  for (int round = 0; round < 1000 && arrived.size() < 3 * kMostBegun + 1; ++round) {
+    CHECK(ends.out.ship(ends.tape));
+    for (const std::uint64_t id : ends.read()) arrived.push_back(id);
+    ends.acknowledge();
+  }
+  CHECK(arrived.size() == 3 * kMostBegun + 1);
+}
+
+TEST_CASE("link: messages that are begun and not gone on with are counted") {
+  const EncodedMessage large = *encode_message({.type = FrameType::kRequest}, {1, "", {bytes(20000)}});
+  const auto begin = [&](Link& link, std::uint64_t id) {
+    std::span<const std::byte> rest = as_bytes(large.head);
+    FrameView frame = *take_frame(rest);
+    frame.header.id = id;
+    return link.on_head(frame);
+  };
+  BufferPool pool(1 << 20);
+  Link many(static_cast<LinkId>(kAcceptedBit | 1), {64 << 20, 64 << 20}, pool);
+  for (std::uint64_t id = 1; id <= kMostBegun; ++id) REQUIRE(begin(many, id).has_value());
+  const auto refused = begin(many, kMostBegun + 1);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kResourceExhausted);
+  many.drop_partial(7);
+  CHECK(begin(many, kMostBegun + 1).has_value());
+
+  // 20 000 bytes and 1 280 for having begun are too many a fourth time.
+  Link few(static_cast<LinkId>(kAcceptedBit | 2), {64 << 20, 80000}, pool);
+  for (std::uint64_t id = 1; id <= 3; ++id) CHECK_FALSE(begin(few, id)->has_value());
+  const auto fourth = begin(few, 4);
+  REQUIRE(fourth->has_value());
+  CHECK((*fourth)->message.error().code == Code::kResourceExhausted);
+}
+
 TEST_CASE("link: what is cancelled stops, and the reader forgets it") {
   Ends ends;
   ends.queue(1, {1, "", {bytes(40 << 20)}});
