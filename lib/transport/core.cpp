@@ -84,7 +84,7 @@ void Core::do_item(MailItem& item) {
   if (auto* request = std::get_if<RequestItem>(&item))
     start_request(*request);
   else if (auto* reply = std::get_if<ReplyItem>(&item))
-    send_reply(reply->link, reply->id, std::move(reply->answer));
+    send_reply(reply->link, reply->id, std::move(reply->answer), reply->promised);
   else if (auto& action = std::get<ActionItem>(item); !action.is_user || !is_closing_)
     action.action();
 }
@@ -103,6 +103,7 @@ void Core::ship_all() {
     if (link == nullptr) continue;
     link->is_dirty = false;
     if (!link->ship(*wire_)) on_closed(id, "connection reset");
+    for (std::function<void()> begin; (link = find_link(id)) != nullptr && (begin = link->take_ready());) begin();
   }
 }
 

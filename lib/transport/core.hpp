@@ -44,6 +44,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) override;
   void post(std::function<void()> action) override;
   void post_at(Clock::time_point when, std::function<void()> action) override;
+  Clock::time_point moved(PeerId peer) override;
 
  private:
   class Reply;
@@ -151,7 +152,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void on_arrived(Link& link, Link::Arrived arrived);
   void on_request(Link& link, Link::Arrived arrived);
   void on_violation(Link& link, const Error& error);
-  void send_reply(LinkId link, std::uint64_t id, Result<Message> answer);
+  void send_reply(LinkId link, std::uint64_t id, Result<Message> answer, std::uint64_t promised);
   Link& open_link(LinkId id);
   Link* find_link(LinkId id);
   void drop_link(LinkId id);

@@ -20,9 +20,17 @@ class Core::Reply final : public Responder::Impl {
   void reply(Result<Message> answer) override {
     // While the mailbox is open the I/O thread and the core exist, and nobody else has the thread's id.
     if (std::this_thread::get_id() == io_thread_ && !mailbox_->is_closed())
-      core_.send_reply(link_, id_, std::move(answer));
+      core_.send_reply(link_, id_, std::move(answer), promised_);
     else
-      mailbox_->push(ReplyItem{link_, id_, std::move(answer)});
+      mailbox_->push(ReplyItem{link_, id_, std::move(answer), promised_});
+  }
+  void when_room(std::uint64_t bytes, std::function<void()> begin) override {
+    Link* link = core_.find_link(link_);
+    if (link == nullptr) return;
+    link->when_room(bytes, [this, bytes, begin = std::move(begin)] {
+      promised_ = bytes;
+      begin();
+    });
   }
 
  private:
@@ -31,6 +39,7 @@ class Core::Reply final : public Responder::Impl {
   std::shared_ptr<Mailbox> mailbox_;  // with the core, which may be gone by now
   LinkId link_;
   std::uint64_t id_;
+  std::uint64_t promised_ = 0;  // bytes that the link counts for it
 };
 
 Link& Core::open_link(LinkId id) {
@@ -185,6 +194,7 @@ Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
   link.name = printable(as_text(frame.body));
   link.incarnation = frame.header.incarnation;
   if (from_client) {
+    wire_->has_greeted(link.id());
     link.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation}, options_.name);
     mark_dirty(link);
   } else if (Peer* peer = find_peer(peer_of_link_.at(link.id()))) {
@@ -256,9 +266,10 @@ void Core::on_request(Link& link, Link::Arrived arrived) {
       std::move(*arrived.message), std::move(responder));
 }
 
-void Core::send_reply(LinkId link_id, std::uint64_t id, Result<Message> answer) {
+void Core::send_reply(LinkId link_id, std::uint64_t id, Result<Message> answer, std::uint64_t promised) {
   Link* link = find_link(link_id);
   if (link == nullptr || link->is_bad) return;
+  link->answered(promised);
   const auto failure = [&](const Error& error) {
     EncodedMessage encoded;
     append_frame(encoded.head, {.type = FrameType::kFailure, .id = id, .incarnation = options_.incarnation},

@@ -26,6 +26,12 @@ Core::Peer* Core::find_peer(PeerId id) {
   return found == peers_.end() ? nullptr : found->second.get();
 }
 
+Clock::time_point Core::moved(PeerId id) {
+  const Peer* peer = find_peer(id);
+  const Link* link = peer == nullptr ? nullptr : find_link(peer->link);
+  return link == nullptr ? Clock::time_point() : link->moved;
+}
+
 void Core::begin_peer(PeerId id, std::string name, std::string address, PeerOptions options) {
   if (is_closing_) return;
   auto peer = std::make_unique<Peer>();

@@ -45,6 +45,20 @@ void Link::cancel(std::uint64_t id) {
   }
 }
 
+void Link::when_room(std::uint64_t bytes, std::function<void()> begin) {
+  without_room_.push_back({bytes, std::move(begin)});
+  if (without_room_.size() > 1) return;
+  if (const auto ready = take_ready()) ready();
+}
+
+std::function<void()> Link::take_ready() {
+  if (without_room_.empty() || !has_room()) return {};
+  Promise promise = std::move(without_room_.front());
+  without_room_.pop_front();
+  promised_ += promise.bytes;
+  return std::move(promise.begin);
+}
+
 bool Link::ship(Wire& wire) {
   while (has_queued() && has_credit()) {
     if (!may_begin()) {

@@ -6,6 +6,7 @@
 // came and overtake the chunks of large ones; these take turns. Thread rule: lives on the I/O thread.
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -21,9 +22,10 @@ namespace tfd::transport {
 inline constexpr std::uint64_t kCreditWindow = 16 * 1024 * 1024;
 /// Acknowledged this often; small, because acknowledgements also show a slow connection's liveness.
 inline constexpr std::uint64_t kCreditStep = 512 * 1024;
-/// With more than this waiting to be sent, requests that arrive are not acknowledged: a caller that doesn't take
-/// replies gets no more requests in. Replies always are, for they were asked for; so the side that serves always gets
-/// rid of its own, and two transfers in opposite directions never wait for each other.
+/// With more than this waiting to be sent, requests that arrive are not acknowledged, and answers that ask for room
+/// aren't made: a caller that doesn't take replies gets no more requests in. Replies always are, for they were asked
+/// for; so the side that serves always gets rid of its own, and two transfers in opposite directions never wait for
+/// each other.
 inline constexpr std::uint64_t kBacklogLimit = 64 * 1024 * 1024;
 inline constexpr std::size_t kBatchBytes = 64 * 1024;
 inline constexpr int kBatchFrames = 256;
@@ -54,6 +56,13 @@ class Link {
   bool ship(Wire& wire);
   bool wants_to_ship() const { return batched_ > 0 || (has_queued() && has_credit()); }
   void on_credit(std::uint64_t taken);
+
+  /// Calls `begin`, which makes an answer of so many bytes, once those that were made, or begun, leave room for it.
+  /// They count until answered().
+  void when_room(std::uint64_t bytes, std::function<void()> begin);
+  void answered(std::uint64_t bytes) { promised_ -= bytes; }
+  /// The next one that has room by now.
+  std::function<void()> take_ready();
 
   // In.
   struct Arrived {
@@ -103,12 +112,11 @@ class Link {
   bool has_queued() const { return !waiting_.empty() || !streams_.empty(); }
   bool has_credit() const { return sent_ - taken_ < kCreditWindow; }
   bool may_begin() const;
+  bool has_room() const { return backlog_ + promised_ <= kBacklogLimit; }
   bool send_batch(Wire& wire);
   bool send_chunk(Wire& wire);
   void give_credit();
-  bool may_give_credit() const {
-    return acknowledged_ + kCreditStep <= received_ && (!is_accepted(id_) || backlog_ <= kBacklogLimit);
-  }
+  bool may_give_credit() const { return acknowledged_ + kCreditStep <= received_ && (!is_accepted(id_) || has_room()); }
   std::uint64_t most_bytes() const;
   std::optional<Arrived> finish(Partial& partial);
 
@@ -120,7 +128,13 @@ class Link {
   std::deque<Outgoing> streams_;  // whose chunks are leaving, in turn
   std::string batch_;
   int batched_ = 0;
-  std::uint64_t backlog_ = 0;           // bytes in waiting_ and streams_
+  std::uint64_t backlog_ = 0;   // bytes in waiting_ and streams_
+  std::uint64_t promised_ = 0;  // bytes of answers that are being made
+  struct Promise {
+    std::uint64_t bytes;
+    std::function<void()> begin;
+  };
+  std::deque<Promise> without_room_;
   std::uint64_t sent_ = 0, taken_ = 0;  // since the link began; taken_ is what the other side acknowledged
 
   std::uint64_t received_ = 0, acknowledged_ = 0;

@@ -25,6 +25,7 @@ struct ReplyItem {
   LinkId link{};
   std::uint64_t id = 0;
   Result<Message> answer;
+  std::uint64_t promised = 0;  // bytes that the link counts for it
 };
 struct ActionItem {
   std::function<void()> action;

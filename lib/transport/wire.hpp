@@ -56,6 +56,8 @@ class Wire {
   virtual void disconnect(LinkId link) = 0;
   /// False if the link is gone.
   virtual bool send(LinkId link, Parcel parcel) = 0;
+  /// What comes over this accepted link, and is being handed over, is a greeting: a link without one is closed soon.
+  virtual void has_greeted(LinkId) {}
   /// Hands over at most `most` messages. Whether there may be more.
   virtual bool receive(Sink& sink, int most) = 0;
   /// Until something came, the waker was woken, or `until`. After Waker::prepare_to_sleep().

@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char* kDoor = "inproc://zeromq.zap.01";
 constexpr std::string_view kDomain = "tfd";
-// Who hasn't shown the key by then holds a descriptor of ours no longer.
-constexpr int kHandshakeMs = 10'000;
 // version, request id, domain, address, routing id, mechanism, credentials
 enum RequestPart : std::size_t {
   kVersion,
@@ -80,7 +78,7 @@ bool use_key_to_listen(void* socket, const CurveKey& key) {
   // libzmq lets everybody in who knows the public half where there is no gate (to enforce one is a draft of its): the
   // gate is opened before and closed after.
   return set_number(socket, ZMQ_CURVE_SERVER, 1) && set_text(socket, ZMQ_CURVE_SECRETKEY, key.secret_key) &&
-         set_text(socket, ZMQ_ZAP_DOMAIN, kDomain) && set_number(socket, ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+         set_text(socket, ZMQ_ZAP_DOMAIN, kDomain);
 }
 
 Result<void*> open_gate(void* context) {

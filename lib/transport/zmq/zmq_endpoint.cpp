@@ -6,7 +6,7 @@ namespace tfd::transport {
 
 Result<std::unique_ptr<Endpoint>> make_zmq_endpoint(EndpointOptions options) {
   auto waker = std::make_shared<Waker>();
-  auto wire = TFD_TRY(ZmqWire::make({options.bind, options.listen_fd, options.key}, waker));
+  auto wire = TFD_TRY(ZmqWire::make({options.bind, options.listen_fd, options.key, options.log}, waker));
   return std::make_unique<Core>(std::move(options), std::move(wire), std::move(waker));
 }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <zmq.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -122,17 +123,20 @@ Result<void> ZmqWire::open() {
   if (!set(asker_.handle, ZMQ_LINGER, 0) || !set(asker_.handle, ZMQ_RECONNECT_IVL, kNeverMs))
     return fail_zmq("cannot set up a socket");
   if (options_.key && !use_key_to_ask(asker_.handle, *options_.key)) return fail_zmq("cannot use the key");
-  const char* events = "inproc://events";
-  if (zmq_socket_monitor(asker_.handle, events,
-                         ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED | kHandshakeEvents) != 0)
-    return fail_zmq("cannot watch a socket");
-  monitor_.handle = zmq_socket(context_, ZMQ_PAIR);
-  // Without a mark: at one libzmq's own thread waits, all traffic with it, until we have read; and at the end for ever.
-  if (monitor_.handle == nullptr || !set(monitor_.handle, ZMQ_RCVHWM, 0) || zmq_connect(monitor_.handle, events) != 0)
-    return fail_zmq("cannot watch a socket");
+  TFD_TRY(monitor(asker_, "inproc://events",
+                  ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED | kHandshakeEvents, monitor_));
   watch(asker_);
-  watch(monitor_);
   if (!options_.bind.empty() || options_.listen_fd >= 0) return listen();
+  return {};
+}
+
+Result<void> ZmqWire::monitor(Socket& socket, const char* name, int events, Socket& monitor) const {
+  if (zmq_socket_monitor(socket.handle, name, events) != 0) return fail_zmq("cannot watch a socket");
+  monitor.handle = zmq_socket(context_, ZMQ_PAIR);
+  // Without a mark: at one libzmq's own thread waits, all traffic with it, until we have read; and at the end for ever.
+  if (monitor.handle == nullptr || !set(monitor.handle, ZMQ_RCVHWM, 0) || zmq_connect(monitor.handle, name) != 0)
+    return fail_zmq("cannot watch a socket");
+  watch(monitor);
   return {};
 }
 
@@ -167,6 +171,8 @@ Result<void> ZmqWire::listen() {
   }
   void* const socket = listener_.handle = TFD_TRY(make_router());
   watch(listener_);
+  TFD_TRY(monitor(listener_, "inproc://door", ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED,
+                  door_));
   if (options_.key && !use_key_to_listen(socket, *options_.key)) return fail_zmq("cannot use the key");
   std::string address = options_.bind;
   if (options_.listen_fd >= 0) {
@@ -183,6 +189,7 @@ Result<void> ZmqWire::listen() {
   if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0) return fail_zmq(what);
   address_ = bound;
   if (address_.starts_with("tcp://")) address_.erase(0, 6);
+  callers_.listen_on(address_);
   return {};
 }
 
@@ -283,6 +290,10 @@ bool ZmqWire::send(LinkId link, Parcel parcel) {
   return false;
 }
 
+void ZmqWire::has_greeted(LinkId) {
+  if (received_ != nullptr) callers_.has_greeted(zmq_msg_get(static_cast<zmq_msg_t*>(received_), ZMQ_SRCFD));
+}
+
 bool ZmqWire::receive(Sink& sink, int most) {
   for (Resolver::Answer& answer : resolver_.take()) on_resolved(std::move(answer));
   for (const auto& [link, reason] : std::exchange(failed_, {})) sink.on_closed(link, reason);
@@ -291,9 +302,13 @@ bool ZmqWire::receive(Sink& sink, int most) {
   if (gate_.handle != nullptr && gate_.ready) answer_at_the_gate();
   // Events are read before the messages and heard after them: a goodbye or the last replies come before the end of
   // their connection, but the monitor is a queue of its own.
-  if (monitor_.ready) read_events();
+  if (monitor_.ready)
+    for (Event& event : read_events(monitor_)) events_.push_back(std::move(event));
   if (!events_.empty()) asker_.ready = true;
+  if (door_.handle != nullptr && door_.ready)
+    for (const Event& event : read_events(door_)) on_caller(event);
   const bool more = listener_.handle != nullptr && listener_.ready && receive_from(listener_, true, sink, most);
+  if (!more) callers_.look();
   if (asker_.ready && receive_from(asker_, false, sink, most)) return true;
   for (const Event& event : std::exchange(events_, {})) on_event(sink, event);
   return more;
@@ -314,23 +329,36 @@ bool ZmqWire::receive_from(Socket& socket, bool accepted, Sink& sink, int most) 
       if (zmq_msg_recv(&body.msg, socket.handle, ZMQ_DONTWAIT) < 0 || !zmq_msg_more(&body.msg)) got = false;
     }
     const LinkId link = link_of(id.bytes(), accepted);
+    received_ = &body.msg;
     if (got && link != LinkId::kNone) sink.on_message(link, body.bytes());
+    received_ = nullptr;
   }
   return true;
 }
 
-void ZmqWire::read_events() {
+std::vector<ZmqWire::Event> ZmqWire::read_events(Socket& monitor) {
+  std::vector<Event> events;
   for (;;) {
     Part event, endpoint;
-    if (zmq_msg_recv(&event.msg, monitor_.handle, ZMQ_DONTWAIT) < 0 || event.bytes().size() < 6) break;
-    if (zmq_msg_recv(&endpoint.msg, monitor_.handle, ZMQ_DONTWAIT) < 0) break;
-    Event& read = events_.emplace_back();
+    if (zmq_msg_recv(&event.msg, monitor.handle, ZMQ_DONTWAIT) < 0 || event.bytes().size() < 6) break;
+    if (zmq_msg_recv(&endpoint.msg, monitor.handle, ZMQ_DONTWAIT) < 0) break;
+    Event& read = events.emplace_back();
     const auto* bytes = static_cast<const std::byte*>(zmq_msg_data(&event.msg));
     std::memcpy(&read.kind, bytes, sizeof read.kind);
     std::memcpy(&read.value, bytes + sizeof read.kind, sizeof read.value);
     read.endpoint = as_text(endpoint.bytes());
   }
-  monitor_.ready = false;
+  monitor.ready = false;
+  return events;
+}
+
+void ZmqWire::on_caller(const Event& event) {
+  if (event.kind == ZMQ_EVENT_ACCEPTED)
+    callers_.accepted(static_cast<int>(event.value));
+  else if (event.kind == ZMQ_EVENT_ACCEPT_FAILED)
+    callers_.accept_failed(static_cast<int>(event.value));
+  else
+    callers_.disconnected(static_cast<int>(event.value));
 }
 
 void ZmqWire::answer_at_the_gate() {
@@ -396,25 +424,25 @@ void ZmqWire::wait(Clock::time_point until) {
   if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty() ||
       resolver_.has_answers())
     return;
-  pollfd fds[5 + Probes::kMost + Greetings::kMost] = {{waker_->fd(), POLLIN, 0},
-                                                      {listener_.fd, POLLIN, 0},
-                                                      {asker_.fd, POLLIN, 0},
-                                                      {monitor_.fd, POLLIN, 0},
-                                                      {gate_.fd, POLLIN, 0}};
-  nfds_t count = 5;  // a negative descriptor is skipped
+  pollfd fds[6 + Probes::kMost + Greetings::kMost] = {{waker_->fd(), POLLIN, 0}, {listener_.fd, POLLIN, 0},
+                                                      {asker_.fd, POLLIN, 0},    {monitor_.fd, POLLIN, 0},
+                                                      {gate_.fd, POLLIN, 0},     {door_.fd, POLLIN, 0}};
+  nfds_t count = 6;  // a negative descriptor is skipped
   for (const int fd : probes_.fds()) fds[count++] = {fd, POLLOUT, 0};
   for (const pollfd& fd : greetings_.fds()) fds[count++] = fd;
-  poll_until(fds, count, until);
+  poll_until(fds, count, std::min(until, callers_.next()));
   listener_.ready = fds[1].revents != 0;
   asker_.ready = fds[2].revents != 0;
   monitor_.ready = fds[3].revents != 0;
   gate_.ready = fds[4].revents != 0;
+  door_.ready = fds[5].revents != 0;
 }
 
 void ZmqWire::close() {
   if (context_ == nullptr) return;
-  if (asker_.handle != nullptr) zmq_socket_monitor(asker_.handle, nullptr, 0);
-  for (Socket* socket : {&monitor_, &asker_, &listener_, &gate_}) {
+  for (Socket* watched : {&asker_, &listener_})
+    if (watched->handle != nullptr) zmq_socket_monitor(watched->handle, nullptr, 0);
+  for (Socket* socket : {&monitor_, &door_, &asker_, &listener_, &gate_}) {
     if (socket->handle != nullptr) zmq_close(socket->handle);
     *socket = {};
   }

@@ -16,6 +16,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/transport/curve_key.hpp"
 #include "wire.hpp"
+#include "zmq/callers.hpp"
 #include "zmq/greeting.hpp"
 #include "zmq/probe.hpp"
 #include "zmq/resolver.hpp"
@@ -26,6 +27,7 @@ struct ZmqOptions {
   std::string bind;
   int listen_fd = -1;
   std::optional<CurveKey> key = {};
+  Log log = {};
 };
 
 class ZmqWire final : public Wire {
@@ -38,6 +40,7 @@ class ZmqWire final : public Wire {
   LinkId connect(const std::string& address) override;
   void disconnect(LinkId link) override;
   bool send(LinkId link, Parcel parcel) override;
+  void has_greeted(LinkId link) override;
   bool receive(Sink& sink, int most) override;
   void wait(Clock::time_point until) override;
   void close() override;
@@ -69,14 +72,16 @@ class ZmqWire final : public Wire {
     bool touched = false;
   };
   ZmqWire(ZmqOptions options, std::shared_ptr<Waker> waker)
-      : options_(std::move(options)), waker_(waker), resolver_(std::move(waker)) {}
+      : options_(std::move(options)), waker_(waker), callers_(options_.log), resolver_(std::move(waker)) {}
   Result<void> open();
   Result<void> listen();
   Result<void*> make_router() const;
+  Result<void> monitor(Socket& socket, const char* name, int events, Socket& monitor) const;
   bool receive_from(Socket& socket, bool accepted, Sink& sink, int most);
   void answer_at_the_gate();
-  void read_events();
+  static std::vector<Event> read_events(Socket& monitor);
   void on_event(Sink& sink, const Event& event);
+  void on_caller(const Event& event);
   static Failure failure_of(const Event& event);
   void on_hang_up(Sink& sink, LinkId link, const std::string& address, Failure failure);
   static void watch(Socket& socket);
@@ -92,7 +97,10 @@ class ZmqWire final : public Wire {
   Socket listener_;
   Socket gate_;
   Socket asker_;
-  Socket monitor_;
+  Socket monitor_;  // of the asker
+  Socket door_;     // the monitor of the listener
+  Callers callers_;
+  void* received_ = nullptr;  // the message that is being handed over
   Probes probes_;
   Greetings greetings_;
   Resolver resolver_;

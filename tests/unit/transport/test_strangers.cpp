@@ -2,6 +2,7 @@
 //
 // Who speaks ZeroMQ and means us no good, with the cluster's key and without one: what he costs has an end, and others
 // are served.
+#include <sys/resource.h>
 #include <zmq.h>
 
 #include "frame.hpp"
@@ -26,9 +27,14 @@ class Stranger {
       zmq_setsockopt(socket_, ZMQ_CURVE_PUBLICKEY, key->public_key.data(), key->public_key.size());
       zmq_setsockopt(socket_, ZMQ_CURVE_SECRETKEY, key->secret_key.data(), key->secret_key.size());
     }
+    monitor_ = zmq_socket(context_, ZMQ_PAIR);
+    zmq_setsockopt(monitor_, ZMQ_RCVTIMEO, &patience, sizeof patience);
+    REQUIRE(zmq_socket_monitor(socket_, "inproc://events", ZMQ_EVENT_DISCONNECTED) == 0);
+    REQUIRE(zmq_connect(monitor_, "inproc://events") == 0);
     REQUIRE(zmq_connect(socket_, ("tcp://" + address).c_str()) == 0);
   }
   ~Stranger() {
+    zmq_close(monitor_);
     zmq_close(socket_);
     zmq_ctx_term(context_);
   }
@@ -53,9 +59,26 @@ class Stranger {
     }
   }
 
+  /// Whether the server ends the connection.
+  bool was_left() {
+    const auto over = [&] {
+      char event[6], endpoint[512];
+      if (zmq_recv(monitor_, event, sizeof event, 0) < 0) return true;
+      zmq_recv(monitor_, endpoint, sizeof endpoint, 0);
+      std::uint16_t kind = 0;
+      std::memcpy(&kind, event, sizeof kind);
+      is_left_ = kind == ZMQ_EVENT_DISCONNECTED;
+      return is_left_;
+    };
+    while (!over()) continue;
+    return is_left_;
+  }
+
  private:
   void* context_;
   void* socket_;
+  void* monitor_;
+  bool is_left_ = false;
 };
 
 std::unique_ptr<Endpoint> serve(ZmqBed& bed, const Key& key) {
@@ -94,6 +117,113 @@ TEST_CASE("strangers: who begins thousands of messages and goes on with none is 
   REQUIRE(told);
   CHECK(*told == "1025 messages begun, where 1024 are allowed");
   check_serves(*server, key);
+}
+
+TEST_CASE("strangers: at the limit of descriptors nobody spins, it is said once, and all is well again afterwards") {
+  const Key key = with_and_without_key();
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  ZmqBed bed("tcp");
+  Seen<std::string> warnings;
+  std::atomic<int> asked{0};
+  EndpointOptions options;
+  options.name = "ps:0";
+  options.bind = "127.0.0.1:0";
+  options.key = key;
+  options.handler = [&](const Caller&, Message request, Responder responder) {
+    ++asked;
+    responder.reply(std::move(request));
+  };
+  options.log = Log("transport", [&](LogLevel level, std::string_view, std::string_view text) {
+    if (level == LogLevel::kWarning) warnings.add(std::string(text));
+  });
+  const auto server = bed.make(std::move(options));
+  Client known(key);
+  const PeerId peer = known.endpoint->add_peer("ps:0", server->address());
+  REQUIRE(known.endpoint->call(peer, text_message("x"), soon()).has_value());
+
+  // Sockets of our own first, then a limit that leaves the server eight descriptors for them.
+  constexpr int kStrangers = 40;
+  std::vector<int> strangers;
+  for (int i = 0; i < kStrangers; ++i) strangers.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int highest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  close(highest);
+  const rlimit few{static_cast<rlim_t>(highest + 8), before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port =
+      htons(static_cast<std::uint16_t>(std::stoi(server->address().substr(server->address().rfind(':') + 1))));
+  for (const int fd : strangers) REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
+  // All are accepted, and hung up on at the latest when they haven't greeted in time.
+  for (const int fd : strangers) {
+    char any[256];
+    ssize_t got = 1;
+    while (got > 0) got = recv(fd, any, sizeof any, 0);  // its greeting
+    CHECK(known.endpoint->call(peer, text_message("y"), soon()).has_value());
+  }
+  CHECK(warnings.now().size() == 1);
+  CHECK(warnings.now().at(0).find("no descriptors are left of") != std::string::npos);
+  for (const int fd : strangers) close(fd);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  check_serves(*server, key);
+}
+
+TEST_CASE("strangers: who connects and says nothing is hung up on, whoever has greeted is not") {
+  const Key key = with_and_without_key();
+  ZmqBed bed("tcp");
+  const auto server = serve(bed, key);
+  Stranger polite(server->address(), key);
+  polite.say_hello();
+  CHECK(polite.hear(FrameType::kWelcome).has_value());
+  Stranger mute(server->address(), key);  // ZeroMQ's handshake, and no more
+  const int silent = connect_to(server->address());
+  char any[256];
+  while (recv(silent, any, sizeof any, 0) > 0) continue;
+  close(silent);
+  CHECK(mute.was_left());
+  polite.say(std::string(1, 'x'));  // is answered: what it said makes no sense
+  CHECK(polite.hear(FrameType::kGoodbye).has_value());
+}
+
+TEST_CASE("strangers: answers that ask for room are made as they are taken") {
+  const Key key = with_and_without_key();
+  ZmqBed bed("tcp");
+  std::atomic<int> begun{0};
+  EndpointOptions options;
+  options.name = "ps:0";
+  options.bind = "127.0.0.1:0";
+  options.key = key;
+  options.handler = [&](const Caller&, Message, Responder responder) {
+    const auto kept = std::make_shared<Responder>(std::move(responder));
+    kept->when_room(1 << 20, [&begun, kept] {
+      ++begun;
+      kept->reply(Message{1, "", {tensor::Tensor::zeros(tensor::DType::kU8, {1 << 20})}});
+    });
+  };
+  const auto server = bed.make(std::move(options));
+  constexpr int kRequests = 1000;
+  Stranger stranger(server->address(), key);
+  stranger.say_hello();
+  std::string requests;
+  for (int id = 1; id <= kRequests; ++id)
+    requests +=
+        encode_message(
+            {.type = FrameType::kRequest, .id = static_cast<std::uint64_t>(id), .incarnation = server->incarnation()},
+            {1, "", {}})
+            ->head;
+  stranger.say(requests);
+  CHECK(stranger.hear(FrameType::kReply).has_value());
+  const int most = static_cast<int>((kBacklogLimit + 2 * kCreditWindow) >> 20);
+  CHECK(begun <= most);
+  Client client(key);
+  const PeerId peer = client.endpoint->add_peer("ps:0", server->address());
+  Seen<int> answers;
+  for (int i = 0; i < 200; ++i)
+    client.endpoint->request(peer, text_message("x"), soon(),
+                             [&](const Result<Message>& answer) { answers.add(answer ? 1 : 0); });
+  for (const int answer : answers.wait(200)) CHECK(answer == 1);
 }
 
 }  // namespace tfd::transport

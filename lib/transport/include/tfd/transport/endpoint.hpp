@@ -26,9 +26,9 @@
 
 namespace tfd::transport {
 
-/// Grows with every start of a task: tells a restarted one from its predecessor. 0 is unknown.
+/// Another one with every start of a task: tells a restarted one from its predecessor. 0 is unknown.
 using Incarnation = std::uint64_t;
-/// Time-ordered and unique per process start.
+/// Unique per process start.
 Incarnation make_incarnation();
 
 struct Message {
@@ -88,12 +88,17 @@ class Responder {
    public:
     virtual ~Impl() = default;
     virtual void reply(Result<Message> answer) = 0;
+    virtual void when_room([[maybe_unused]] std::uint64_t bytes, std::function<void()> begin) { begin(); }
   };
   explicit Responder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
   Responder(Responder&&) noexcept = default;
   Responder& operator=(Responder&&) noexcept = default;
   ~Responder();
   void reply(Result<Message> answer);
+  /// Before an answer of many bytes is made, by the handler: calls `begin`, which makes it, once those that wait to
+  /// leave on the same connection, or are being made for it, leave room. At once where nothing waits. Never, where the
+  /// connection ends before.
+  void when_room(std::uint64_t bytes, std::function<void()> begin) { impl_->when_room(bytes, std::move(begin)); }
 
  private:
   std::unique_ptr<Impl> impl_;
@@ -169,6 +174,10 @@ class Endpoint {
   /// Runs `action` on the I/O thread, soon or at a time. Dropped at destruction.
   virtual void post(std::function<void()> action) = 0;
   virtual void post_at(Clock::time_point when, std::function<void()> action) = 0;
+
+  /// When a byte of a message to or from it moved last, on the connection that there is; long ago where there is none.
+  /// On the I/O thread.
+  virtual Clock::time_point moved(PeerId peer) = 0;
 };
 
 /// ZeroMQ over TCP or ipc, as in the design, "The wire". kSystem when it can't bind; kUnimplemented for a key where
