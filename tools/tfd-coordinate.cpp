@@ -104,9 +104,11 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   return out;
 }
 
+constexpr Duration kGoodbye = std::chrono::seconds(5);  // a task asks whom it belongs to before it ends
+
 /// Where nothing was done, nobody is there to do it.
 void say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint, cli::Io& io) {
-  const auto said = coordinate::say_goodbye(config, make_endpoint, Deadline::after(std::chrono::seconds(2)));
+  const auto said = coordinate::say_goodbye(config, make_endpoint, Deadline::after(kGoodbye));
   if (!said && said.error().code == Code::kFailedPrecondition)
     say(io, "the tasks are left running: " + said.error().message);
 }

@@ -113,7 +113,7 @@ class Coordinator final : public ClusterCoordinator {
   void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   void ended(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
   bool server_failed(const Dispatched& one, const Error& error);
-  void may_be_fenced(const Dispatched& one, Error error);
+  void may_be_fenced(const Dispatched& one, Error error, Deadline deadline);
   void fenced_off(const Error& error);
   void was_dropped(const Dispatched& one);
   void announce_idle(const Lock& lock);

@@ -6,6 +6,12 @@
 #include "coordinator.hpp"
 
 namespace tfd::coordinate {
+namespace {
+
+constexpr auto kAskAgain = std::chrono::milliseconds(200);
+
+}  // namespace
+
 void Coordinator::post_dispatch(const Lock&) {
   if (dispatch_posted_) return;
   dispatch_posted_ = true;
@@ -106,7 +112,8 @@ void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> out
     const bool of_server = failure == Failure::kServer || failure == Failure::kTimeout;
     const bool of_timeout = transient_ && failure == Failure::kTimeout;
     if (of_server && (is_server(error.task) || of_timeout) && server_failed(one, error)) return;
-    if (error.code == Code::kPermissionDenied && !one.closure->command) return may_be_fenced(one, std::move(error));
+    if (error.code == Code::kPermissionDenied && !one.closure->command)
+      return may_be_fenced(one, std::move(error), Deadline::after(options_.rejoin));
   } else if (outcome->dropped) {
     return was_dropped(one);
   }
@@ -115,7 +122,7 @@ void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> out
 
 // A task that belongs to somebody else by now: to a newer coordinator, or to one that came and went. What else isn't
 // permitted is the function's own error.
-void Coordinator::may_be_fenced(const Dispatched& one, Error error) {
+void Coordinator::may_be_fenced(const Dispatched& one, Error error, Deadline deadline) {
   const auto as_it_is = [this, one, error] { ended(one, fail(error)); };
   const auto look_at_worker = [this, one, as_it_is] {
     workers_[one.worker].client->status(
@@ -125,12 +132,14 @@ void Coordinator::may_be_fenced(const Dispatched& one, Error error) {
         });
   };
   if (servers_.empty()) return look_at_worker();
-  ps_->task(0).status(Deadline::after(kStatusAnswer),
-                      [this, error, as_it_is, look_at_worker](const Result<runtime::TaskStatus>& status) {
-                        if (!status) return as_it_is();
-                        if (status->epoch != epoch_) return fenced_off(error);
-                        look_at_worker();
-                      });
+  ps_->task(0).status(Deadline::after(kStatusAnswer), [this, one, error, deadline, as_it_is,
+                                                       look_at_worker](const Result<runtime::TaskStatus>& status) {
+    if (status && status->epoch != epoch_) return fenced_off(error);
+    if (status) return look_at_worker();
+    if (deadline.expired()) return as_it_is();
+    endpoint_->post_at(Clock::now() + kAskAgain,  // it is away, and waited for
+                       [this, one, error, deadline] { may_be_fenced(one, error, deadline); });
+  });
 }
 
 /// Nothing of this run is taken any more.

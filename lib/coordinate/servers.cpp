@@ -120,8 +120,8 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
 
 Result<void> Coordinator::begin_run() {
   if (!servers_.empty()) {
-    const auto found = find_run();
     TFD_TRY(claim_cluster());
+    const auto found = find_run();  // nobody else's from here on: who had the cluster before may have died of it
     if (found && found->is_own) {
       if (TFD_TRY(adopt(*found))) return {};
       TFD_TRY(claim_cluster());

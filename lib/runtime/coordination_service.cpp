@@ -24,21 +24,52 @@ void CoordinationService::handle(const transport::Caller& caller, const transpor
   if (!decoded) return responder.reply(fail(decoded.error()));
   CoordinationState& state = request.epoch == 0 ? process_ : run_;
   const Ticket ticket = next_ticket_++;
-  unanswered_.emplace(ticket, std::pair(caller.connection, std::move(responder)));
+  const auto until = Clock::now() + std::chrono::milliseconds(std::min(decoded->wait_ms, kLongestWaitMs));
+  unanswered_.emplace(ticket, Waiting{caller.connection, std::move(responder), &state, until});
+  ends_.emplace(until, ticket);
   reply(state.apply(caller.connection, ticket, *decoded));
-  if (!unanswered_.contains(ticket)) return;
-  post_at_(Clock::now() + std::chrono::milliseconds(std::min(decoded->wait_ms, kLongestWaitMs)),
-           [this, ticket, &state] { reply(state.wait_over(ticket)); });
+  wake_for_next();
 }
 
 void CoordinationService::reply(CoordinationState::Replies replies) {
   for (CoordinationState::Reply& one : replies) {
-    auto found = unanswered_.extract(one.ticket);
-    if (!found) continue;
+    const auto found = unanswered_.find(one.ticket);
+    if (found == unanswered_.end()) continue;
+    transport::Responder responder = std::move(found->second.responder);
+    forget(found);
     if (one.answer)
-      found.mapped().second.reply(encode(*one.answer));
+      responder.reply(encode(*one.answer));
     else
-      found.mapped().second.reply(fail(std::move(one.answer).error()));
+      responder.reply(fail(std::move(one.answer).error()));
+  }
+}
+
+void CoordinationService::forget(std::map<Ticket, Waiting>::iterator waiting) {
+  ends_.erase({waiting->second.until, waiting->first});
+  unanswered_.erase(waiting);
+}
+
+// Most waits are answered long before they end, and a timer can't be taken back: there is one for the earliest end, not
+// one for each wait.
+void CoordinationService::wake_for_next() {
+  if (ends_.empty()) return;
+  const Clock::time_point next = ends_.begin()->first;
+  if (!wakes_.empty() && *wakes_.begin() <= next) return;
+  wakes_.insert(next);
+  post_at_(next, [this, next] {
+    wakes_.erase(next);
+    end_waits();
+    wake_for_next();
+  });
+}
+
+void CoordinationService::end_waits() {
+  const Clock::time_point now = Clock::now();
+  while (!ends_.empty() && ends_.begin()->first <= now) {
+    const Ticket ticket = ends_.begin()->second;
+    auto replies = unanswered_.at(ticket).state->wait_over(ticket);
+    if (replies.empty()) forget(unanswered_.find(ticket));
+    reply(std::move(replies));
   }
 }
 
@@ -56,7 +87,10 @@ void CoordinationService::claim(const transport::Caller& caller, Claim claim, st
 }
 
 void CoordinationService::caller_gone(const transport::Caller& caller) {
-  std::erase_if(unanswered_, [&](const auto& one) { return one.second.first == caller.connection; });
+  for (auto one = unanswered_.begin(); one != unanswered_.end();) {
+    const auto this_one = one++;
+    if (this_one->second.connection == caller.connection) forget(this_one);
+  }
   reply(process_.connection_gone(caller.connection));
   reply(run_.connection_gone(caller.connection));
 }

@@ -8,7 +8,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "coordination_state.hpp"
 #include "protocol.hpp"
@@ -26,13 +28,25 @@ class CoordinationService {
   /// Answered with an epoch; kPermissionDenied says who has the cluster. `loaded` as EpochClaims has it.
   void claim(const transport::Caller& caller, Claim claim, std::uint64_t loaded, transport::Responder responder,
              std::optional<std::uint64_t> answered = {});
+  /// The connection of who has the cluster.
+  std::optional<std::uint64_t> holder() const { return epochs_.holder(); }
   void caller_gone(const transport::Caller& caller);
   /// The task has the run of this epoch: where it is another one, all that was of the former has ended.
   void run_is(std::uint64_t epoch);
 
  private:
   using Ticket = CoordinationState::Ticket;
+  /// A request that isn't answered yet.
+  struct Waiting {
+    std::uint64_t connection = 0;
+    transport::Responder responder;
+    CoordinationState* state = nullptr;
+    Clock::time_point until{};
+  };
   void reply(CoordinationState::Replies replies);
+  void forget(std::map<Ticket, Waiting>::iterator waiting);
+  void wake_for_next();
+  void end_waits();
 
   std::string name_;
   Ping ping_;
@@ -43,7 +57,9 @@ class CoordinationService {
   CoordinationState run_;
   std::uint64_t epoch_ = 0;  // of run_
   Ticket next_ticket_ = 0;
-  std::map<Ticket, std::pair<std::uint64_t, transport::Responder>> unanswered_;  // with their connections
+  std::map<Ticket, Waiting> unanswered_;
+  std::set<std::pair<Clock::time_point, Ticket>> ends_;  // of their waits
+  std::set<Clock::time_point> wakes_;                    // that were asked for
 };
 
 }  // namespace tfd::runtime

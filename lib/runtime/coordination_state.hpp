@@ -124,6 +124,8 @@ class EpochClaims {
   /// this claim.
   Decision claim(const Caller& caller, const Claim& claim, std::uint64_t loaded, Clock::time_point now,
                  std::optional<std::uint64_t> answered = {});
+  /// The connection of who has the cluster.
+  std::optional<std::uint64_t> holder() const { return holder_ ? std::optional(holder_->connection) : std::nullopt; }
   /// The holder of that connection doesn't answer.
   void is_silent(std::uint64_t connection);
 

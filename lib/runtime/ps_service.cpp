@@ -310,7 +310,9 @@ Result<void> PsService::read_rows(const transport::Message& request, transport::
     answer.tensors = std::move(*rows);
     return answer;
   };
-  served_->start(std::move(asked));
+  // Rows are copied, and a request of a hundred bytes may ask for any number of them.
+  const auto kept = std::make_shared<ServedVariables::Request>(std::move(asked));  // with the connection
+  kept->responder.when_room(bytes, [served = served_, kept] { served->start(std::move(*kept)); });
   return {};
 }
 

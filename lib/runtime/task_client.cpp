@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/runtime/task_client.hpp"
 
+#include <algorithm>
+
 #include "command_messages.hpp"
 #include "protocol.hpp"
 #include "turns.hpp"
@@ -8,8 +10,8 @@
 namespace tfd::runtime {
 namespace {
 
-constexpr std::size_t kReceiveAtOnce = 4;                // tasks that are sent the same program
-constexpr Duration kLongTurn = std::chrono::seconds(5);  // after which one more is
+constexpr std::size_t kReceiveAtOnce = 16;             // tasks that are sent the same program
+constexpr auto kStandstill = std::chrono::seconds(2);  // of one of them, after which one more is
 
 /// Turns a callback for a value into one for the message that holds it.
 template <class T, class Decode>
@@ -25,6 +27,18 @@ transport::ReplyCallback acknowledged(TaskClient::Callback<void> done) {
     if (!answer) return done(fail(std::move(answer).error()));
     done({});
   };
+}
+
+/// Ends the turn once nothing has moved for a while: who is frozen, or far away, is no reason for others to wait.
+void end_at_standstill(transport::Endpoint& endpoint, transport::PeerId peer, Clock::time_point moved,
+                       std::weak_ptr<Turns::Turn> turn) {
+  const Clock::time_point when = std::max(moved, endpoint.moved(peer)) + kStandstill;
+  endpoint.post_at(when, [&endpoint, peer, moved, turn = std::move(turn)] {
+    const auto still = turn.lock();
+    if (!still) return;
+    if (endpoint.moved(peer) + kStandstill > Clock::now()) return end_at_standstill(endpoint, peer, moved, still);
+    still->end();
+  });
 }
 
 /// One tensor for each that was asked for.
@@ -104,11 +118,7 @@ void TaskClient::bring(const PackedProgram& program, std::uint64_t epoch, Deadli
   program.state_->turns->ask([&endpoint = endpoint_, peer = peer_, message = std::move(message), deadline,
                               then = std::move(then),
                               failed = std::move(failed)](const std::shared_ptr<Turns::Turn>& turn) {
-    // A slow connection is no reason for all others to wait.
-    endpoint.post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kLongTurn),
-                     [turn = std::weak_ptr(turn)] {
-                       if (const auto still = turn.lock()) still->end();
-                     });
+    end_at_standstill(endpoint, peer, Clock::now(), turn);
     endpoint.request(peer, message, deadline, [turn, then, failed](Result<transport::Message> answer) {
       turn->end();
       if (!answer) return failed(fail(std::move(answer).error()));

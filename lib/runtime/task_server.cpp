@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "command_runner.hpp"
 #include "coordination_service.hpp"
@@ -13,10 +15,13 @@
 #include "ps_service.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/runtime/message_limits.hpp"
+#include "tfd/runtime/task_client.hpp"
 #include "worker_service.hpp"
 
 namespace tfd::runtime {
 namespace {
+
+constexpr Duration kReignAnswer = std::chrono::seconds(5);
 
 /// Resident memory of this process; 0 where the system doesn't say.
 std::uint64_t resident_bytes() {
@@ -30,7 +35,7 @@ std::uint64_t resident_bytes() {
 enum class EpochRule {
   kNotNeeded,
   kBegins,   // not older than the run that is there
-  kGoodbye,  // the same, or none
+  kGoodbye,  // the same; any other that isn't older, or none, where nobody who has the run is there any more
   kRun,      // that of the run that is there
   kScoped,   // the same, or none: about the process
   kSession,  // any: CommandRunner has its sessions by epoch
@@ -121,6 +126,11 @@ class Server final : public TaskServer {
     transport::Message program;
     std::uint64_t connection = 0;  // of who brought it: gone with him
   };
+  /// Who has brought or loaded a run, or adopted it: its coordinator, or the workers of a run that has none.
+  struct Holder {
+    std::uint64_t connection = 0;  // the newest
+    std::uint64_t epoch = 0;
+  };
 
   // On the I/O thread.
   void handle(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
@@ -132,6 +142,7 @@ class Server final : public TaskServer {
       brought_.reset();
     coordination_.run_is(own_epoch());
     if (auto fits = check_epoch(request); !fits) return responder.reply(fail(std::move(fits).error()));
+    note_holder(caller, request);
     switch (static_cast<Kind>(request.kind)) {
       case Kind::kStatus:
         return responder.reply(encode(status()));
@@ -141,7 +152,7 @@ class Server final : public TaskServer {
         brought_ = Brought{std::move(request), caller.connection};
         return responder.reply(encode_empty(Kind::kBringProgram));
       case Kind::kLoadProgram:
-        return load(caller, std::move(request), std::move(responder));
+        return begin_load(caller, std::move(request), std::move(responder));
       case Kind::kCoordinate:
         return coordination_.handle(caller, request, std::move(responder));
       default:
@@ -160,9 +171,8 @@ class Server final : public TaskServer {
   /// do, for by then the program that it was asked to load may not have been loaded.
   Result<void> check_epoch(const transport::Message& request) const {
     const std::uint64_t asked = request.epoch;
-    const std::uint64_t newest = worker_ ? worker_->newest() : ps_.newest();  // also while that is still being loaded
-    const bool is_newer = brought_ && !is_older(brought_->program.epoch, newest);
-    const std::uint64_t newest_brought = is_newer ? brought_->program.epoch : newest;
+    const bool is_newer = brought_ && !is_older(brought_->program.epoch, newest());
+    const std::uint64_t newest_brought = is_newer ? brought_->program.epoch : newest();
     switch (epoch_rule_of(request.kind)) {
       case EpochRule::kNotNeeded:
         return {};
@@ -200,6 +210,50 @@ class Server final : public TaskServer {
     return encode_empty(Kind::kGiveBack);
   }
 
+  void note_holder(const transport::Caller& caller, const transport::Message& request) {
+    const auto found = holders_.find(caller.incarnation);
+    if (found != holders_.end()) found->second.connection = caller.connection;
+    const auto kind = static_cast<Kind>(request.kind);
+    if (kind != Kind::kBringProgram && kind != Kind::kLoadProgram && kind != Kind::kAdopt) return;
+    forget_former_holders();
+    holders_[caller.incarnation] = {caller.connection, request.epoch};
+  }
+
+  void forget_former_holders() {
+    std::erase_if(holders_, [this](const auto& holder) {
+      const std::uint64_t epoch = holder.second.epoch;
+      return epoch != loaded() && epoch != newest() && (!brought_ || epoch != brought_->program.epoch);
+    });
+  }
+
+  // Of two reigns neither is older: one that was frozen may think that it still has the cluster, whose first parameter
+  // server was started anew meanwhile. It is asked before a worker leaves a run for one of another reign.
+  void begin_load(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
+    const std::optional<transport::Message> program = brought_ ? std::optional(brought_->program) : std::nullopt;
+    const bool changes_reigns = worker_ && newest() != 0 && !is_same_reign(request.epoch, newest()) && program &&
+                                program->epoch == request.epoch;
+    const auto decoded = changes_reigns ? decode_program(*program) : fail(Code::kNotFound, "no program");
+    if (!decoded || decoded->placement.ps.empty()) return load(caller, std::move(request), std::move(responder));
+    const auto& [ps, address] = decoded->placement.ps.front();
+    const auto peer = endpoint_->add_peer(fmt::format("{} for epoch {}", ps, request.epoch), address);
+    const auto kept = std::make_shared<transport::Responder>(std::move(responder));  // with the callback
+    TaskClient(*endpoint_, peer, ps)
+        .status(Deadline::after(kReignAnswer), [this, caller, request = std::move(request), kept, peer,
+                                                name = ps](const Result<TaskStatus>& status) mutable {
+          endpoint_->remove_peer(peer);
+          if (status && status->epoch != request.epoch)
+            return kept->reply(fail(Code::kPermissionDenied,
+                                    "{} stays with its run (epoch {}): {} has the epoch {}, the "
+                                    "request {}",
+                                    ps_name(), newest(), name, status->epoch, request.epoch));
+          if (!status)
+            return kept->reply(fail(Error{
+                Code::kUnavailable,
+                fmt::format("{} can't ask {} which run it has: {}", ps_name(), name, status.error().message), name}));
+          load(caller, std::move(request), std::move(*kept));
+        });
+  }
+
   // What was brought is kept until the task has loaded it: others may ask for the same, and so may the next attempt.
   void load(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     if (auto decoded = decode_load(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
@@ -215,6 +269,8 @@ class Server final : public TaskServer {
     ps_.load_program(std::move(*load), std::move(responder));
   }
 
+  /// Of whoever asked for it last, also while that is still being loaded.
+  std::uint64_t newest() const { return worker_ ? worker_->newest() : ps_.newest(); }
   /// What requests about a run have to have.
   std::uint64_t own_epoch() const { return worker_ ? worker_->newest() : ps_.epoch(); }
   std::uint64_t loaded() const { return worker_ ? worker_->epoch() : ps_.epoch(); }
@@ -227,6 +283,31 @@ class Server final : public TaskServer {
 
   void shut_down(const transport::Message& request, transport::Responder responder) {
     if (auto decoded = decode_empty(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
+    if (request.epoch != 0 && request.epoch == newest()) return end(std::move(responder));
+    forget_former_holders();
+    std::vector<std::uint64_t> asked;
+    for (const auto& [incarnation, holder] : holders_) asked.push_back(holder.connection);
+    if (const auto holder = coordination_.holder()) asked.push_back(*holder);
+    if (asked.empty()) return end(std::move(responder));
+    struct Question {
+      Question(transport::Responder of, std::size_t count) : responder(std::move(of)), left(count) {}
+      std::optional<transport::Responder> responder;  // until it is answered
+      std::size_t left;
+    };
+    const auto question = std::make_shared<Question>(std::move(responder), asked.size());  // with the callbacks
+    for (const std::uint64_t connection : asked)
+      endpoint_->ping_caller(connection, [this, question](bool answers) {
+        --question->left;
+        if (!question->responder || (!answers && question->left > 0)) return;
+        transport::Responder one = std::move(*question->responder);
+        question->responder.reset();
+        if (!answers) return end(std::move(one));
+        one.reply(fail(Code::kPermissionDenied, "{} belongs to another run (epoch {}), whose coordinator is there",
+                       ps_name(), newest()));
+      });
+  }
+
+  void end(transport::Responder responder) {
     responder.reply(encode_empty(Kind::kShutdown));
     if (options_.on_shutdown) options_.on_shutdown();
   }
@@ -265,7 +346,8 @@ class Server final : public TaskServer {
   Clock::time_point started_;
   PsService ps_;
   CoordinationService coordination_;
-  std::optional<Brought> brought_;  // the I/O thread's
+  std::optional<Brought> brought_;  // the I/O thread's, as what follows
+  std::map<transport::Incarnation, Holder> holders_ = {};
   std::atomic<bool> ready_{false};  // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;
   std::unique_ptr<WorkerService> worker_;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "asking.hpp"
+#include "tfd/runtime/gather.hpp"
 
 using namespace tfd;
 using namespace tfd::bed;
@@ -527,19 +528,54 @@ TEST_CASE("coordinator: who waits for too long is told how much isn't finished, 
 
 TEST_CASE("coordinator: who has nothing to do doesn't end tasks that are at work for somebody else") {
   Bed bed(2, 1);
-  const auto coordinator = bed.connect();
+  auto coordinator = bed.connect();
   bed.gate.close();
   const auto working = schedule(*coordinator, "gated", {number(1)});
   bed.gate.wait_for(1);
   const auto refused = say_goodbye(bed.config(), bed.factory(), soon());
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Code::kFailedPrecondition);
-  CHECK(refused.error().message.ends_with(" is busy with another run"));
+  CHECK(refused.error().message.starts_with("ps:0 belongs to another run "));
   CHECK(bed.goodbyes == 0);
   bed.gate.open();
   good(coordinator->join(soon()));
-  good(say_goodbye(bed.config(), bed.factory(), soon()));  // it is there, but does nothing
+  CHECK_FALSE(say_goodbye(bed.config(), bed.factory(), soon()));  // it does nothing, but it is there
+  CHECK(bed.goodbyes == 0);
+  coordinator.reset();
+  good(say_goodbye(bed.config(), bed.factory(), soon()));
   CHECK(bed.goodbyes == 3);
+}
+
+TEST_CASE(
+    "coordinator: what isn't permitted is fencing or not, which the first parameter server knows when it is back") {
+  Bed bed(1, 1);
+  auto options = bed.options();
+  options.rejoin = 20s;
+  const auto older = bed.connect(make_program(), options);
+  bed.gate.close();
+  const auto working = schedule(*older, "gated", {number(1)});
+  bed.gate.wait_for(1);
+  std::unique_ptr<ClusterCoordinator> newer;
+  std::thread taking_over([&] { newer = bed.take_over(); });  // waits for what runs
+  transport::EndpointOptions watching;
+  watching.name = "watch";
+  const auto endpoint = bed.factory()(std::move(watching)).value();
+  runtime::TaskClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
+  until([&] {
+    const auto status =
+        runtime::gather<runtime::TaskStatus>(1, [&](std::size_t, auto done) { worker.status(soon(), done); });
+    return status[0] && status[0]->is_abandoned;
+  });
+  bed.network->cut(Bed::address("ps:0"), true);
+  bed.gate.open();
+  const auto undecided = working.fetch(Deadline::after(6s));
+  REQUIRE_FALSE(undecided);
+  CHECK(undecided.error().code == Code::kDeadlineExceeded);
+  bed.network->cut(Bed::address("ps:0"), false);
+  const auto refused = working.fetch(soon());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.starts_with("another coordinator has taken the cluster over"));
+  taking_over.join();
 }
 
 TEST_CASE("coordinator: a newer one fences an older one off, which then leaves the tasks alone") {

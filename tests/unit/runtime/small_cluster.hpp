@@ -67,6 +67,9 @@ class SmallCluster {
       if (answer) bytes_ += size_of(*answer);
       inner_.reply(std::move(answer));
     }
+    void when_room(std::uint64_t bytes, std::function<void()> begin) override {
+      inner_.when_room(bytes, std::move(begin));
+    }
 
    private:
     transport::Responder inner_;
@@ -76,30 +79,45 @@ class SmallCluster {
  public:
   static constexpr std::uint64_t kEpoch = 7;
 
-  SmallCluster(const Parts& parts, int ps_count, int devices = 1)
-      : bodies_(parts.bodies), devices_(devices), program(parse(parts)) {
+  /// `over` is the network: within the process, or TCP under this key or none.
+  using Over = std::optional<std::optional<transport::CurveKey>>;
+  SmallCluster(const Parts& parts, int ps_count, int devices = 1, Over over = {})
+      : bodies_(parts.bodies), devices_(devices), over_(std::move(over)), program(parse(parts)) {
     std::vector<std::pair<std::string, std::string>> ps;
-    for (int i = 0; i < ps_count; ++i) ps.emplace_back(serve("ps", i), address("ps", i));
+    for (int i = 0; i < ps_count; ++i) {
+      const std::string name = serve("ps", i);
+      ps.emplace_back(name, address("ps", i));
+    }
     serve("worker", 0);
-    transport::EndpointOptions options;
-    options.name = "coordinator";
-    client_ = network_->make_endpoint(std::move(options)).value();
+    client_ = connect();
     placement = place_variables(program, ps, ReplicaCopies::make(program, devices).value());
     for (int i = 0; i < ps_count; ++i) load("ps", i);
     load("worker", 0);
   }
 
   TaskClient task(const std::string& job, int index) {
-    const std::string name = fmt::format("{}:{}", job, index);
-    TaskClient out(*client_, client_->add_peer(name, address(job, index)), name);
+    TaskClient out = task_of(*client_, job, index);
     out.set_epoch(kEpoch);
     return out;
+  }
+  /// As another process sees it.
+  TaskClient task_of(transport::Endpoint& endpoint, const std::string& job, int index) const {
+    const std::string name = fmt::format("{}:{}", job, index);
+    return {endpoint, endpoint.add_peer(name, address(job, index)), name};
   }
   /// A message as it is.
   Result<transport::Message> send(const std::string& job, int index, transport::Message message) {
     return client_->call(client_->add_peer(fmt::format("{}:{}", job, index), address(job, index)), std::move(message),
                          Deadline::after(std::chrono::seconds(60)));
   }
+  /// Another process.
+  std::unique_ptr<transport::Endpoint> connect() {
+    transport::EndpointOptions options;
+    options.name = "coordinator";
+    return make_endpoint(std::move(options)).value();
+  }
+  /// The coordinator is gone.
+  void disconnect() { client_.reset(); }
   /// Calls and waits.
   template <class T, class Ask>
   Result<T> ask(Ask ask) {
@@ -132,11 +150,18 @@ class SmallCluster {
   }
 
  private:
-  static std::string address(const std::string& job, int index) { return fmt::format("{}{}:1", job, index); }
+  std::string address(const std::string& job, int index) const {
+    return over_ ? addresses_.at(fmt::format("{}:{}", job, index)) : fmt::format("{}{}:1", job, index);
+  }
+  Result<std::unique_ptr<transport::Endpoint>> make_endpoint(transport::EndpointOptions options) {
+    if (!over_) return network_->make_endpoint(std::move(options));
+    options.key = *over_;
+    return transport::make_zmq_endpoint(std::move(options));
+  }
   std::string serve(const std::string& job, int index) {
     TaskServerOptions options;
     options.task = {job, index};
-    options.bind = address(job, index);
+    options.bind = over_ ? "127.0.0.1:0" : address(job, index);
     options.make_endpoint = [this, job](transport::EndpointOptions endpoint) {
       if (job == "ps")
         endpoint.handler = [this, inner = std::move(endpoint.handler)](const transport::Caller& caller,
@@ -146,7 +171,7 @@ class SmallCluster {
           inner(caller, std::move(request),
                 transport::Responder(std::make_unique<CountingResponder>(std::move(responder), ps_bytes_)));
         };
-      return network_->make_endpoint(std::move(endpoint));
+      return make_endpoint(std::move(endpoint));
     };
     options.devices = devices_;
     options.on_shutdown = [this] { ++goodbyes; };
@@ -154,6 +179,7 @@ class SmallCluster {
       return std::make_shared<kit::FakeEngine>(bodies_, devices_);
     };
     servers_.push_back(start_task_server(std::move(options)).value());
+    addresses_[fmt::format("{}:{}", job, index)] = servers_.back()->address();
     return fmt::format("{}:{}", job, index);
   }
   void load(const std::string& job, int index) {
@@ -166,6 +192,8 @@ class SmallCluster {
   std::atomic<std::size_t> ps_bytes_{0};
   std::map<std::string, kit::Body> bodies_;
   int devices_ = 1;
+  const Over over_;
+  std::map<std::string, std::string> addresses_;
   std::unique_ptr<transport::InprocNetwork> network_ = transport::make_inproc_network();
   std::vector<std::unique_ptr<TaskServer>> servers_;
   std::unique_ptr<transport::Endpoint> client_;

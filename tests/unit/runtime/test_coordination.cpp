@@ -3,6 +3,7 @@
 // The coordination service: what its state machine decides, and what clients of a task see of it.
 #include <future>
 
+#include "coordination_service.hpp"
 #include "coordination_state.hpp"
 #include "small_cluster.hpp"
 #include "tfd/runtime/parameter_servers.hpp"
@@ -330,6 +331,29 @@ class CoordinationBed {
 };
 
 constexpr auto kProcess = CoordinationScope::kProcess;
+
+TEST_CASE("coordination: waits that are answered leave nothing behind") {
+  struct Nobody final : transport::Responder::Impl {
+    explicit Nobody(int& count) : answers(count) {}
+    void reply(Result<transport::Message>) override { ++answers; }
+    int& answers;
+  };
+  int answers = 0, posts = 0;
+  CoordinationService service(
+      "ps:0", [](std::uint64_t, const auto&) {}, [&](Clock::time_point, const auto&) { ++posts; },
+      [](std::int64_t) { return false; });
+  const auto ask = [&](std::uint64_t connection, const CoordinationRequest& request) {
+    const transport::Caller caller{.connection = connection};
+    service.handle(caller, encode(request, 0), transport::Responder(std::make_unique<Nobody>(answers)));
+  };
+  for (int i = 0; i < 1000; ++i) {
+    ask(1, {GetKey{"busy", 1'000'000}, 60'000});
+    ask(2, {PutKey{"busy", "x", {}}});
+    if (i % 2 == 0) service.caller_gone({.connection = 1});
+  }
+  CHECK(answers >= 1000);
+  CHECK(posts <= 1);
+}
 
 TEST_CASE("coordination: a member that is killed is gone, and whoever waits is told") {
   CoordinationBed bed;

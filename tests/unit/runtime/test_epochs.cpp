@@ -81,15 +81,15 @@ class Asker {
       worker_.drop_waiting(epoch_, kWithoutUpdates, ~std::uint64_t{0}, by, done);
     });
     add.operator()<void>("give back", [&](auto by, auto done) { worker_.give_back(epoch_, 9, false, by, done); });
-    if (epoch_ != 0) {  // of no epoch: about the process, and anybody's goodbye
+    add.operator()<void>("goodbye to ps", [&](auto by, auto done) { ps_.shutdown(epoch_, by, done); });
+    add.operator()<void>("goodbye to worker", [&](auto by, auto done) { worker_.shutdown(epoch_, by, done); });
+    if (epoch_ != 0) {  // of no epoch: about the process
       add.operator()<CoordinationAnswer>("coordinate", [&](auto by, auto done) {
         ps_.coordinate({PutKey{"k", "v", {}}}, by, done);
       });
       add.operator()<CoordinationAnswer>("coordinate of worker", [&](auto by, auto done) {
         worker_.coordinate({GetKey{"k", {}}}, by, done);
       });
-      add.operator()<void>("goodbye to ps", [&](auto by, auto done) { ps_.shutdown(epoch_, by, done); });
-      add.operator()<void>("goodbye to worker", [&](auto by, auto done) { worker_.shutdown(epoch_, by, done); });
     }
     return out;
   }
@@ -135,6 +135,24 @@ TEST_CASE("epochs: a newer one has to load its program first") {
     CHECK(read.error().code == Code::kPermissionDenied);
     CHECK(read.error().message == fmt::format("{} belongs to another run (epoch 7, the request has 8)", task->name()));
   }
+}
+
+TEST_CASE("epochs: a worker doesn't leave its run for another reign that its first parameter server isn't of") {
+  SmallCluster cluster(epochs_parts(), 1);
+  const std::uint64_t other = (std::uint64_t{5} << 32) | 1;
+  const auto packed = PackedProgram::pack(cluster.program, cluster.placement);
+  TaskClient ps = cluster.task("ps", 0), worker = cluster.task("worker", 0);
+  const auto load = [&](TaskClient& task) {
+    return cluster.ask<void>([&](auto by, auto done) { task.load_program(packed, other, by, done); });
+  };
+  const auto refused = load(worker);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kPermissionDenied);
+  CHECK(refused.error().message ==
+        fmt::format("worker:0 stays with its run (epoch 7): ps:0 has the epoch 7, the request {}", other));
+  CHECK(cluster.run("grow"));
+  CHECK(load(ps));
+  CHECK(load(worker));
 }
 
 TEST_CASE("epochs: a worker whose new program can't be loaded goes on with the one that it has") {

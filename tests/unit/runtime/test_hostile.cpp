@@ -30,10 +30,42 @@ std::vector<std::string> nonsense() {
   return {std::string(kMebibyte, '\x81'), std::string(kMebibyte, '\xff'), std::string(kMebibyte, '\0'), random, behind};
 }
 
+/// The test runs once over TCP in the clear, and once under a key.
+SmallCluster::Over with_and_without_key() {
+  SmallCluster::Over over(std::in_place);
+  SUBCASE("in the clear") {}
+  SUBCASE("with a key") { over->emplace(transport::make_curve_key().value()); }
+  return over;
+}
+
 }  // namespace
 
+TEST_CASE("hostile: a stranger's goodbye ends no task while who has its run is there") {
+  SmallCluster cluster(hostile_parts(), 1, 1, with_and_without_key());
+  const auto stranger = cluster.connect();
+  const auto say_goodbye = [&](const char* job, std::uint64_t epoch) {
+    TaskClient task = cluster.task_of(*stranger, job, 0);
+    return cluster.ask<void>([&](auto by, auto done) { task.shutdown(epoch, by, done); });
+  };
+  const std::uint64_t other = (std::uint64_t{5} << 32) | 1;
+  for (const char* job : {"ps", "worker"})
+    for (const std::uint64_t epoch : {std::uint64_t{0}, SmallCluster::kEpoch + 1, other}) {
+      const auto refused = say_goodbye(job, epoch);
+      REQUIRE_FALSE(refused);
+      CHECK(refused.error().code == Code::kPermissionDenied);
+      CHECK(refused.error().message ==
+            fmt::format("{}:0 belongs to another run (epoch 7), whose coordinator is there", job));
+    }
+  CHECK(cluster.goodbyes == 0);
+  CHECK(floats(cluster.run("f").value().results[0]) == std::vector<float>{1, 1, 1});
+  cluster.disconnect();
+  CHECK(say_goodbye("ps", 0));
+  CHECK(say_goodbye("worker", other));
+  CHECK(cluster.goodbyes == 2);
+}
+
 TEST_CASE("hostile: a mebibyte of nonsense as a message of any kind ends no task and changes nothing") {
-  SmallCluster cluster(hostile_parts(), 1);
+  SmallCluster cluster(hostile_parts(), 1, 1, with_and_without_key());
   const auto texts = nonsense();
   for (const char* job : {"ps", "worker"})
     for (std::uint16_t kind = 0; kind <= 70; ++kind) {
@@ -61,7 +93,7 @@ TEST_CASE("hostile: a mebibyte of nonsense as a message of any kind ends no task
 }
 
 TEST_CASE("hostile: a program of nonsense is refused when it is loaded") {
-  SmallCluster cluster(hostile_parts(), 1);
+  SmallCluster cluster(hostile_parts(), 1, 1, with_and_without_key());
   for (const char* job : {"ps", "worker"})
     for (const std::string& text : nonsense()) {
       REQUIRE(cluster.send(job, 0, {static_cast<std::uint16_t>(Kind::kBringProgram), text, {}, 8}));

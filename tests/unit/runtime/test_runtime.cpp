@@ -297,7 +297,7 @@ TEST_CASE("runtime: status says what a task does, shutdown is answered before it
   REQUIRE(worker);
   CHECK(worker->closures_done == 1);
   CHECK(cluster.ask<void>(
-      [&](Deadline deadline, auto done) { cluster.task("worker:0", "w0:1").shutdown(deadline, done); }));
+      [&](Deadline deadline, auto done) { cluster.task("worker:0", "w0:1").shutdown(7, deadline, done); }));
 }
 
 TEST_CASE("metrics: means are weighted, sums added, ratios divided, and parts count the same elsewhere") {

@@ -17,6 +17,7 @@ std::uint64_t make_first_epoch();
 
 /// Of two epochs of one reign the smaller one. Of different reigns neither is: whoever comes is the newer.
 bool is_older(std::uint64_t epoch, std::uint64_t than);
+bool is_same_reign(std::uint64_t one, std::uint64_t other);
 
 /// Who asks for an epoch, and how.
 struct Claim {

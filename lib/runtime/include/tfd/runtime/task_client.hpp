@@ -261,10 +261,8 @@ class TaskClient {
                   CoordinationScope scope = CoordinationScope::kRun);
   /// Answered at once, however busy the task is, to anybody, and changes nothing.
   void status(Deadline deadline, Callback<TaskStatus> done);
-  /// Ends the task: it answers, then exits 0.
-  void shutdown(Deadline deadline, Callback<void> done) { shutdown(0, deadline, std::move(done)); }
-  /// The same by the coordinator of that epoch: kPermissionDenied, and the task goes on, where it belongs to a newer
-  /// one.
+  /// Ends the task: it answers, then exits 0. kPermissionDenied, and it goes on, where it has another run than that of
+  /// this epoch (0: none) and whoever has that still answers, or where its run is a newer one.
   void shutdown(std::uint64_t epoch, Deadline deadline, Callback<void> done);
 
  private:
