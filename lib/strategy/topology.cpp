@@ -179,6 +179,29 @@ Result<Topology> Topology::make(const std::vector<std::int64_t>& mesh_shape,
   return out;
 }
 
+Result<Topology> Topology::from_numbers(const std::vector<std::int64_t>& mesh_shape, std::int64_t num_tasks,
+                                        std::int64_t devices_per_task, const std::vector<std::int64_t>& coordinates) {
+  TFD_TRY(positive_numbers("the shape of the mesh", mesh_shape));
+  if (num_tasks < 0) return fail(Code::kInvalidArgument, "a topology of {} tasks", num_tasks);
+  if (devices_per_task < 0)
+    return fail(Code::kInvalidArgument, "a topology of {} devices for each task", devices_per_task);
+  const bool is_too_many = num_tasks > kMostCores || devices_per_task > kMostCores;
+  if (is_too_many || coordinates.size() != static_cast<std::size_t>(num_tasks * devices_per_task) * kRank)
+    return fail(Code::kInvalidArgument, "{} tasks of {} devices have {} coordinates each, not {} numbers in all",
+                num_tasks, devices_per_task, kRank, coordinates.size());
+  std::vector<std::vector<Coordinates>> places(static_cast<std::size_t>(num_tasks));
+  for (std::size_t i = 0; i < coordinates.size(); i += kRank) {
+    Coordinates at{};
+    for (std::size_t axis = 0; axis < kRank; ++axis) {
+      const std::int64_t number = coordinates[i + axis];
+      if (number < 0 || number > kMostCores) return fail(Code::kInvalidArgument, "no coordinate of a mesh: {}", number);
+      at[axis] = static_cast<int>(number);
+    }
+    places[i / kRank / static_cast<std::size_t>(devices_per_task)].push_back(at);
+  }
+  return make(mesh_shape, std::move(places));
+}
+
 Result<Topology> Topology::full(const std::vector<std::int64_t>& mesh_shape) {
   const Topology empty = TFD_TRY(make(mesh_shape, {}));
   const Coordinates& shape = empty.mesh_;

@@ -46,15 +46,8 @@ Result<Topology> read_topology(const Json& stated) {
   }
   const Json& proto = stated.at("proto");
   check_keys(proto, {"mesh_shape", "num_tasks", "num_tpu_devices_per_task", "device_coordinates"});
-  std::vector<std::vector<Coordinates>> places;
-  const Json& flat = proto.at("device_coordinates");
-  std::size_t next = 0;
-  for (int task = 0; task < proto.at("num_tasks"); ++task) {
-    places.emplace_back();
-    for (int i = 0; i < proto.at("num_tpu_devices_per_task"); ++i, next += 4)
-      places.back().push_back({flat[next], flat[next + 1], flat[next + 2], flat[next + 3]});
-  }
-  return Topology::make(proto.at("mesh_shape"), std::move(places));
+  return Topology::from_numbers(proto.at("mesh_shape"), proto.at("num_tasks"), proto.at("num_tpu_devices_per_task"),
+                                proto.at("device_coordinates"));
 }
 
 void run_topology(const Json& input, const Json& expected, Report& report) {

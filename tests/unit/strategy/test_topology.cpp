@@ -37,6 +37,22 @@ TEST_CASE("topology: a full mesh has its chips along x, y, z, the cores of a chi
   CHECK_FALSE(Topology::full({1 << 20, 1 << 20, 1, 1}));
 }
 
+TEST_CASE("topology: numbers that can't be one are refused, as in TensorFlow") {
+  const std::vector<std::int64_t> mesh{2, 1, 1, 1}, both{0, 0, 0, 0, 1, 0, 0, 0};
+  const auto two = Topology::from_numbers(mesh, 2, 1, both);
+  REQUIRE(two);
+  CHECK(two->num_tasks() == 2);
+  CHECK(two->find({1, 0, 0, 0})->task == 1);
+  CHECK(Topology::from_numbers(mesh, 1, 2, both)->find({1, 0, 0, 0})->ordinal == 1);
+  CHECK(Topology::from_numbers(mesh, 0, 0, {})->num_tasks() == 0);
+  CHECK(Topology::from_numbers(mesh, -1, 1, {}).error().message == "a topology of -1 tasks");
+  CHECK(Topology::from_numbers(mesh, -1, -2, both).error().code == Code::kInvalidArgument);
+  CHECK(Topology::from_numbers(mesh, 2, -1, {}).error().message == "a topology of -1 devices for each task");
+  CHECK_FALSE(Topology::from_numbers(mesh, 2, 1, {0, 0, 0, 0}));
+  CHECK_FALSE(Topology::from_numbers(mesh, 1, 1, {0, 0, 0, -1}));
+  CHECK_FALSE(Topology::from_numbers({2, 1, 1}, 2, 1, both));
+}
+
 TEST_CASE("topology: shapes as they are typed") {
   CHECK(parse_mesh_shape("2x2x1x2").value() == std::vector<std::int64_t>{2, 2, 1, 2});
   CHECK(parse_mesh_shape("1,1,1,2").value() == std::vector<std::int64_t>{1, 1, 1, 2});
