@@ -8,7 +8,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/serve.bash"
 coordinate_setup() {
   serve_setup
   SOURCE=${TFD_SOURCE:-$BATS_TEST_DIRNAME/../..}
-  EXAMPLES=$SOURCE/examples
   mkfifo "$T/events"
   exec 6<>"$T/events"
   COORDINATOR=

@@ -4,6 +4,8 @@
 bats_require_minimum_version 1.5.0
 # shellcheck source=until.bash
 source "$(dirname "${BASH_SOURCE[0]}")/until.bash"
+# shellcheck source=examples.bash
+source "$(dirname "${BASH_SOURCE[0]}")/examples.bash"
 
 serve_setup() {
   : "${TFD_SOURCE:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
@@ -14,6 +16,8 @@ serve_setup() {
   mkfifo "$T/err" "$T/ready"
   exec 7<>"$T/err" 8<>"$T/ready"
   SERVE=
+  EXAMPLES=$BATS_FILE_TMPDIR/examples  # once for all tests of a file
+  [ -d "$EXAMPLES" ] || copy_examples "$TFD_SOURCE" "$EXAMPLES"
 }
 
 # Ends what a failed test left, and fails where anything was left.

@@ -88,7 +88,7 @@ PY
 
 @test "serve: a coordinator's goodbye ends real tasks, and with them the server" {
   serve --jobs worker=2,ps=1 --once
-  timeout 60 tfd-coordinate --cluster "$T/spec.json" "$TFD_SOURCE/examples/linear/program.json" \
+  timeout 60 tfd-coordinate --cluster "$T/spec.json" "$EXAMPLES/linear/program.json" \
     --set train.checkpoint.dir="$T/ck" >"$T/events" || [ $? = 78 ] # 78: no PJRT plug-in here
   jq -e 'select(.event == "end")' "$T/events" || skip "no PJRT plug-in"
   serve_ends 0

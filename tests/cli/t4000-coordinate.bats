@@ -161,7 +161,7 @@ teardown() { coordinate_teardown; }
 }
 
 @test "coordinate: a run with nothing left still states the metrics of the end" {
-  local program=$TFD_SOURCE/examples/digits/program.json
+  local program=$EXAMPLES/digits/program.json
   serve --jobs worker=1,ps=1
   run -0 --separate-stderr timeout 60 tfd-coordinate "$program" --cluster spec.json --keep-servers --set train.steps=100 --set train.checkpoint.dir=ck
   local first

@@ -6,7 +6,7 @@ load serve.bash
 
 setup() {
   serve_setup
-  cp "$TFD_SOURCE"/examples/plugin/* "$T"
+  cp "$EXAMPLES"/plugin/* "$T"
   cp "$TFD_BUILD"/tests/unit/function/scale.so "$T"
   cd "$T" || return 1
 }

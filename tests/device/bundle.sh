@@ -39,7 +39,9 @@ cp -r /usr/lib/bats-core "$to/bats/lib/"
 cp -r /usr/libexec/bats-core "$to/bats/libexec/"
 
 mkdir -p "$to/source/tests/bench" "$to/build/tools"
-cp -r "$source/examples" "$to/source/"
+# shellcheck source=../cli/examples.bash
+source "$source/tests/cli/examples.bash"
+copy_examples "$source" "$to/source/examples"
 cp -r "$source/tests/device" "$to/source/tests/"
 cp -r "$source/tests/bench/strategies" "$to/source/tests/bench/"
 ln -sfn ../../bin/tfd-run "$to/build/tools/tfd-run"

@@ -25,6 +25,14 @@ run_page() { TFD_SOURCE=$BATS_TEST_TMPDIR/source run "$TFD_SOURCE/tests/dist/run
   [ "${lines[2]}" = "2 examples, 0 failed" ]
 }
 
+@test "run-examples.sh: what a training left in examples/ isn't there" {
+  printf '# EXAMPLES\n\n```\n[ -e examples/small/program.json ]\n[ ! -e examples/small/small-checkpoints ]\n```\n' | page
+  mkdir -p "$BATS_TEST_TMPDIR/source/examples/small/small-checkpoints"
+  touch "$BATS_TEST_TMPDIR"/source/examples/small/{program.json,small-checkpoints/latest}
+  run_page
+  [ "$status" = 0 ] || { echo "$output"; false; }
+}
+
 @test "run-examples.sh: what the rendered page shows is run, where backslashes are written twice" {
   printf '# EXAMPLES\n```\n# exits: 3\nlines=$(printf "%%s\\\\n" a b |\n\n  wc -l)\n[ "$lines" = 2 ] && exit 3\n```\n\ntext\n\n```\n[ "$(echo a \\\\\n  b)" = "a b" ]\n```\n' | page
   run_page

@@ -10,7 +10,7 @@
 #
 # How to write one:
 # - It runs as `bash -euo pipefail -c BLOCK` in a temporary directory of its own, with the build's tools first in PATH,
-#   share/ in PYTHONPATH, and the project's examples/ linked into the directory (read only: write elsewhere, e.g.
+#   share/ in PYTHONPATH, and a copy of the project's examples/ linked into the directory (read only: write elsewhere, e.g.
 #   --set train.checkpoint.dir=ck).
 #   stdin is /dev/null. After 120 s it has failed; whatever it left running is killed.
 # - It has to exit with 0. A first line `# exits: 65` states another code.
@@ -26,6 +26,9 @@ BUILD=$(cd "${TFD_BUILD:-$SOURCE/build}" && pwd)
 LIMIT=${TFD_EXAMPLE_LIMIT:-120}
 TOP=$(mktemp -d)
 trap 'rm -rf "$TOP"' EXIT
+# shellcheck source=../cli/examples.bash
+source "$(dirname "$(realpath "$0")")/../cli/examples.bash"
+copy_examples "$SOURCE" "$TOP/examples"
 export PATH=$BUILD/tools:$PATH PYTHONPATH=$SOURCE/share PYTHONDONTWRITEBYTECODE=1
 unset TF_CONFIG TFD_LOG
 
@@ -86,7 +89,7 @@ lacking() {  # WORDS…
 run_block() {  # BLOCK
   local directory status=0
   directory=$(mktemp -d "$TOP/run.XXXXXX")
-  ln -s "$SOURCE/examples" "$directory/examples"
+  ln -s "$TOP/examples" "$directory/examples"
   set -m  # a job gets a process group, and SIGINT at its default
   (cd "$directory" && exec timeout --kill-after=5 "$LIMIT" bash -euo pipefail -c "$1") </dev/null >"$TOP/output" 2>&1 &
   local group=$!

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# The examples as they are shipped: files. What a training or a build has left beside them, in directories, is somebody
+# else's.
+
+copy_examples() { # SOURCE, TO
+  local example
+  mkdir -p "$2"
+  for example in "$1"/examples/*/; do
+    [ -d "$example" ] || continue
+    mkdir -p "$2/$(basename "$example")"
+    find "$example" -maxdepth 1 -type f -exec cp -t "$2/$(basename "$example")" {} +
+  done
+}
