@@ -108,7 +108,9 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
       servers_.emplace_back().name = name;
       servers_.back().address = task.address;
     } else {
-      workers_.add(name, Window(options_.window)).address = task.address;
+      Worker& worker = workers_.add(name, Window(options_.window));
+      worker.address = task.address;
+      if (const auto data = options_.data.of.find(name); data != options_.data.of.end()) worker.data = data->second;
     }
   }
   closures_.set_servers(servers_.size());
@@ -135,6 +137,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   if (has_copies && !options_.commands)
     copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
   TFD_TRY(load_servers(deadline));
+  share_steps();
   servers_ready_ = true;
   opened_ = true;
   // Workers that are up by now; later ones come as events. On the I/O thread, where workers change.
@@ -148,6 +151,24 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
     watch();
   });
   return wait_for_worker(deadline);
+}
+
+// An earlier coordinator's since its last checkpoint, which the parameter servers have: who made which isn't known.
+void Coordinator::share_steps() {
+  const Lock lock(mutex_);
+  std::int64_t left = options_.data.shared_steps;
+  if (adopted_) left += adopted_->step - static_cast<std::int64_t>(adopted_->unfinished.size()) - options_.adopt->from;
+  const auto count = static_cast<std::int64_t>(workers_.size());
+  for (std::int64_t i = 0; i < count; ++i)
+    workers_[static_cast<std::size_t>(i)].data.steps += left / count + (i < left % count ? 1 : 0);
+}
+
+std::map<std::string, DataProgress> Coordinator::data_progress() const {
+  const Lock lock(mutex_);
+  std::map<std::string, DataProgress> out;
+  for (const Worker& worker : workers_)
+    if (!worker.has_left) out.emplace(worker.name, worker.data);
+  return out;
 }
 
 // What one worker says, before there are variables, which may have a copy for each of its replicas. The others are

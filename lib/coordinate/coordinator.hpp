@@ -80,6 +80,7 @@ class Coordinator final : public ClusterCoordinator {
   ParameterServerStrategyV2 strategy() const override;
   const std::optional<AdoptedRun>& adopted() const override { return adopted_; }
   Result<void> record_run(std::int64_t first_step) override;
+  std::map<std::string, DataProgress> data_progress() const override;
   Result<void> forget_run() override;
   Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) override;
   Result<void> shutdown_tasks(Deadline deadline) override;
@@ -97,6 +98,7 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> read_spec(const cluster::ClusterConfig& config);
   Result<int> find_replicas(Deadline deadline);
   Result<void> wait_for_worker(Deadline deadline);
+  void share_steps();
   bool wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready);
   bool are_all_unusable(const Lock& lock) const;
   Error no_worker(const std::string& waiting) const;

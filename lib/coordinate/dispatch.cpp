@@ -160,6 +160,7 @@ void Coordinator::ended(const Dispatched& one, Result<runtime::ClosureOutcome> o
     workers_.answered(one.worker, Clock::now());
     ++progress_;
     if (outcome) {
+      if (!one.closure->command && !one.closure->call.closure) ++workers_[one.worker].data.steps;
       closures_.complete(one.closure, std::move(*outcome));
     } else {
       Error error = std::move(outcome).error();

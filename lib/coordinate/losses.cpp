@@ -87,7 +87,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     const std::vector<ClosureId> held = workers_.take_all(index);
     workers_.become(index, WorkerState::kAway, Clock::now());
     worker.replicas = 0;
-    if (std::exchange(worker.has_program, false)) ++worker.returns;
+    if (std::exchange(worker.has_program, false)) worker.data = {0, worker.data.returns + 1};
     worker.making_iterator = false;
     closures_.forget(index);
     for (auto& [number, iterators] : iterators_) iterators.made_on.erase(index);

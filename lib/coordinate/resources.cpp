@@ -87,8 +87,7 @@ bool Coordinator::is_there(const Lock& lock, const std::string& name, std::size_
 std::uint64_t Coordinator::shuffle_stream_of(const Lock&, const Worker& worker) const {
   const auto task = cluster::parse_task(worker.name);
   if (options_.same_shuffles || !task) return 0;
-  return data::shuffle_stream(static_cast<std::uint64_t>(task->index), adopted_ ? adopted_->step : options_.first_step,
-                              worker.returns);
+  return data::shuffle_stream(static_cast<std::uint64_t>(task->index), 0, worker.data.returns);
 }
 
 Error Coordinator::aborted(const Worker& worker, const std::string& name) const {

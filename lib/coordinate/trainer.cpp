@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "data_positions.hpp"
 #include "steps.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/notifier.hpp"
@@ -74,9 +75,10 @@ class CoordinatorDriver final : public strategy::StepDriver {
 Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from) {
   with_.window = std::min(with_.window, kWindow);
   with_.keep_going = false;
-  with_.first_step = from.step;
+  if (from.step > 0 && from.state != nullptr)
+    with_.data = parse_data_positions(program_, from.state->data_position, from.step);
   if (!from.run.empty()) with_.adopt = Adoption{from.run, from.step};
-  with_.handed_out_seed = from.data_seed();
+  with_.data_seed = from.data_seed();
   with_.on_worker = [this](const WorkerChange& change) {
     const std::scoped_lock lock(mutex_);
     changes_.push_back(change);
@@ -191,6 +193,7 @@ Result<variable::Checkpoint> CoordinatorDriver::export_state() {
   const strategy::Trace::Span span(options_.trace.get(), "save", 0, steps_.counted());
   variable::Checkpoint checkpoint;
   checkpoint.step = steps_.counted();
+  checkpoint.data_position = format_data_progress(program_, coordinator_->data_progress());
   checkpoint.state = TFD_TRY(coordinator_->export_state(Deadline::after(kStateTimeout)));
   return checkpoint;
 }

@@ -16,6 +16,7 @@
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/coordinate/closure_queue.hpp"
+#include "tfd/coordinate/cluster_coordinator.hpp"
 #include "tfd/runtime/task_client.hpp"
 
 namespace tfd::coordinate {
@@ -60,7 +61,7 @@ class Worker {
   bool making_iterator = false;
   bool gives_back = false;  // asked for what it hasn't begun
   bool was_ready = false;
-  std::uint64_t returns = 0;                   // times that it was lost with the program: its data began then
+  DataProgress data;                           // begins when it is lost with the program
   Clock::time_point since{};                   // of the last answer, or of the state
   Clock::time_point server_trouble_since{};    // it can't reach a parameter server that is there
   Duration backoff = std::chrono::seconds(1);  // until it is tried again after a failure

@@ -71,7 +71,12 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
-  const runtime::WorkerOrders orders{shuffle_stream_of(Lock(mutex_), workers_[index]), options_.handed_out_seed};
+  runtime::WorkerOrders orders{.data_seed = options_.data_seed};
+  {
+    const Lock lock(mutex_);
+    orders.shuffle_stream = shuffle_stream_of(lock, workers_[index]);
+    orders.steps_taken = workers_[index].data.steps;
+  }
   workers_[index].client->load_worker(
       packed_, epoch_, Deadline::after(kLoadTimeout),
       [this, index, generation](int replicas) { runs(index, generation, replicas); },

@@ -58,7 +58,8 @@ Result<transport::Message> ClosureExecutor::load(const transport::Message& reque
     if (!program) return fail(Code::kUnavailable, "this worker was not brought the program");
     TFD_TRY(replace_program(TFD_TRY(decode_program(*program))));
   } else {  // heard again: who asks makes those anew that somebody can still use
-    std::erase_if(iterators_, [](const auto& one) { return !one.first.starts_with(kOwnIterator); });
+    const bool begins_anew = orders.shuffle_stream != orders_.shuffle_stream;
+    std::erase_if(iterators_, [&](const auto& one) { return begins_anew || !one.first.starts_with(kOwnIterator); });
   }
   TFD_TRY(variables_->reach(Deadline::after(kReach), stop));  // one that can't would only hold closures up
   orders_ = orders;
@@ -137,8 +138,11 @@ Result<transport::Message> ClosureExecutor::answer(const transport::Message& req
 Result<void> ClosureExecutor::create_iterator(const CreateIterator& create) {
   activity_.begin("(dataset " + create.dataset + ")");
   data::Order order{.stream = create.shuffle_stream};
+  const std::uint64_t seed = orders_.data_seed;
   if (create.id.starts_with(kOwnIterator) && is_dynamic(create.dataset))
-    order = {.seeds = data::ShuffleSeeds{orders_.handed_out_seed, orders_.handed_out_seed}};
+    order = {.seeds = data::ShuffleSeeds{seed, seed}};
+  else if (create.id.starts_with(kOwnIterator) && seed != 0)
+    order.seeds = data::ShuffleSeeds{seed, seed ^ create.shuffle_stream};
   auto opened = TFD_TRY(steps_->open(create.dataset, {}, order));
   iterators_.insert_or_assign(create.id, std::move(opened));
   return {};
@@ -159,14 +163,17 @@ bool ClosureExecutor::is_dynamic(const std::string& dataset) const {
 }
 
 // The elements of a training's step are those of its number, whoever makes it and however often: of datasets that are
-// handed out. All workers have as many replicas then.
+// handed out. All workers have as many replicas then. Of those that each worker has for itself, it goes on behind the
+// steps that it had made when the training was saved.
 Result<void> ClosureExecutor::hand_out(const program::FunctionDef& def, const ClosureCall& call) {
   if (call.closure) return {};
   const std::int64_t each = call.replicas == program::Replicas::kEach ? replicas_ : 1;
   for (const std::string& id : TFD_TRY(iterators_of(def, call))) {
-    if (!id.starts_with(kOwnIterator) || !is_dynamic(id.substr(kOwnIterator.size()))) continue;
+    if (!id.starts_with(kOwnIterator)) continue;
+    const bool is_handed_out = is_dynamic(id.substr(kOwnIterator.size()));
+    if (!is_handed_out && iterators_.contains(id)) continue;
     const auto find = [this](const std::string& own) { return find_iterator(own); };
-    TFD_TRY(go_to(iterators_, find, id, call.step * each));
+    TFD_TRY(go_to(iterators_, find, id, (is_handed_out ? call.step : orders_.steps_taken) * each));
   }
   return {};
 }

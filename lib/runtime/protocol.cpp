@@ -165,7 +165,8 @@ Result<LoadProgram> decode_program(const Message& message) {
 Message encode_load(std::uint64_t epoch, const WorkerOrders& orders) {
   Writer out;
   out.put(orders.shuffle_stream);
-  out.put(orders.handed_out_seed);
+  out.put(orders.data_seed);
+  out.put(orders.steps_taken);
   return make_message(Kind::kLoadProgram, out, {}, epoch);
 }
 
@@ -173,7 +174,9 @@ Result<WorkerOrders> decode_load(const Message& message) {
   Reader in(message, Kind::kLoadProgram);
   WorkerOrders orders;
   orders.shuffle_stream = in.number<std::uint64_t>();
-  orders.handed_out_seed = in.number<std::uint64_t>();
+  orders.data_seed = in.number<std::uint64_t>();
+  orders.steps_taken = in.number<std::int64_t>();
+  in.require(orders.steps_taken >= 0);
   TFD_TRY(in.end("load program"));
   return orders;
 }

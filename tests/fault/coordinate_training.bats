@@ -4,6 +4,7 @@
 # bats file_tags=long
 
 load ../cli/coordinate
+load seen
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
@@ -182,3 +183,31 @@ is_another_ps() { # PID
   coordinator_ends 0
   [ "$(counts_in ck)" = "50000 50000 50000" ]
 }
+
+# A training of one worker over data that aren't handed out, whose coordinator gets that signal on the way, and the servers too
+# where it says so; the next one goes on until the end, and each element was seen once in a pass.
+data_go_on_after() { # SIGNAL [cluster]
+  serve --jobs worker=1,ps=1
+  seeing_program '{"shuffle": {"buffer": 300}}, {"repeat": {}}' \
+    '{"function": "see", "steps": 3000, "log_every": 100, "checkpoint": {"dir": "ck", "every": 500}}'
+  coordinate program.json --cluster spec.json
+  event '.event == "step" and .step >= 700'
+  kill -"$1" "$COORDINATOR"
+  [ "$1" = KILL ] || event '.event == "end" and .reason != "done"'
+  wait "$COORDINATOR" || true
+  if [ "${2:-}" = cluster ]; then
+    kill -KILL "$SERVE"
+    wait "$SERVE" || true
+    serve --jobs worker=1,ps=1
+  fi
+  coordinate program.json --cluster spec.json
+  event '.event == "end" and .reason == "done" and .step == 3000'
+  coordinator_ends 0
+  [ "$(seen_in ck/step-00003000.safetensors)" = 3 ]
+}
+
+@test "fault: a training that is stopped goes on with the data that come next" { data_go_on_after TERM; }
+
+@test "fault: so does one whose coordinator is killed, from what the parameter servers have" { data_go_on_after KILL; }
+
+@test "fault: so does one whose coordinator and servers are killed, from its checkpoint" { data_go_on_after KILL cluster; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In which order workers see their data: one and the same in an evaluation, their own in a training, and another one
-// where a run goes on or a worker comes back.
+// In which order workers see their data: one and the same in an evaluation, their own in a training, which goes on with
+// what comes next, and another one where a worker comes back.
 #include <future>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -38,10 +38,9 @@ program::Program program_of(int count, const std::string& stages, std::vector<st
 
 const std::string kSeeded = R"(, {"shuffle": {"buffer": 1000, "seed": 7}})";
 
-CoordinatorOptions in_order(Bed& bed, std::int64_t first_step = 0) {
+CoordinatorOptions in_order(Bed& bed) {
   CoordinatorOptions options = bed.options();
   options.window = 1;
-  options.first_step = first_step;
   return options;
 }
 
@@ -102,25 +101,21 @@ TEST_CASE("orders: random numbers of an evaluation don't depend on the workers")
 TEST_CASE("orders: workers have orders of their own of a seeded shuffle, the same in every run") {
   for (const bool own : {true, false}) {
     Bed bed(2);
-    const auto of = [&](const std::string& worker, std::int64_t first_step = 0) {
-      return seen_by(worker, kSeeded, in_order(bed, first_step), bed, own);
-    };
+    const auto of = [&](const std::string& worker) { return seen_by(worker, kSeeded, in_order(bed), bed, own); };
     const Numbers zero = of("worker:0"), one = of("worker:1");
     CHECK(zero != one);
     CHECK(zero == of("worker:0"));
     CHECK(one == of("worker:1"));
-    // One that goes on begins with other elements, the same each time that it goes on from there.
-    CHECK(zero != of("worker:0", 50));
-    CHECK(of("worker:0", 50) == of("worker:0", 50));
-    CHECK(of("worker:0", 50) != of("worker:0", 100));
-    CHECK(of("worker:0", 50) != of("worker:1", 50));
-    CoordinatorOptions same = in_order(bed, 50);
+    CoordinatorOptions same = in_order(bed);
     same.same_shuffles = true;
-    CHECK(seen_by("worker:1", kSeeded, std::move(same), bed, own) == zero);
+    const Numbers first = seen_by("worker:1", kSeeded, std::move(same), bed, own);
+    CHECK(first != one);
+    same = in_order(bed);
+    same.same_shuffles = true;
+    CHECK(seen_by("worker:0", kSeeded, std::move(same), bed, own) == first);
     // What isn't to be shuffled anew is the same everywhere.
     const std::string fixed = R"(, {"shuffle": {"buffer": 1000, "seed": 7, "reshuffle_each_iteration": false}})";
-    CHECK(seen_by("worker:1", fixed, in_order(bed, 50), bed, own) ==
-          seen_by("worker:0", fixed, in_order(bed), bed, own));
+    CHECK(seen_by("worker:1", fixed, in_order(bed), bed, own) == seen_by("worker:0", fixed, in_order(bed), bed, own));
   }
 }
 
@@ -147,36 +142,108 @@ TEST_CASE("orders: a worker that comes back doesn't begin with what it has seen"
   }
 }
 
-TEST_CASE("orders: a training that goes on begins with other elements") {
-  const TemporaryDirectory directory;
-  Bed bed(1);
-  std::vector<std::string> train{
-      R"(train={"function": "data_step", "steps": 5, "log_every": 1, "checkpoint": {"dir": ")" + directory.path() +
-      R"("}})"};
-  train.push_back(R"(functions.data_step.outputs=[{"metric": "loss"}, {"assign": "v"}, {"assign_add": "n"}])");
-  train.push_back(R"(functions.data_step.module=seen.mlir)");
-  Numbers seen;
-  const auto run = [&](int steps) {
-    auto with = train;
-    with.push_back("train.steps=" + std::to_string(steps));
-    const auto program = program_of(1000, kSeeded + R"(, {"repeat": {}})", std::move(with));
+namespace {
+
+/// A training of so many workers over 1000 numbers, in this directory.
+class Numbered {
+ public:
+  Numbered(Bed& bed, std::string directory, std::string stages)
+      : bed_(bed), directory_(std::move(directory)), stages_(std::move(stages)) {}
+
+  /// Up to this step; the numbers that its steps have seen, in their order.
+  Numbers run(int steps, const cluster::ClusterConfig& config) {
+    Numbers seen;
+    const auto program =
+        program_of(1000, stages_,
+                   {R"(train={"function": "data_step", "log_every": 1, "steps": )" + std::to_string(steps) +
+                        R"(, "checkpoint": {"dir": ")" + directory_ + R"("}})",
+                    R"(functions.data_step.outputs=[{"metric": "loss"}, {"assign": "v"}, {"assign_add": "n"}])",
+                    R"(functions.data_step.module=seen.mlir)"});
     TrainOptions options;
     options.write_event = [&](std::string_view line) -> Result<void> {
       const auto event = nlohmann::json::parse(line);
       if (event["event"] == "step") seen.push_back(event["metrics"]["loss"].get<std::int32_t>());
       return {};
     };
-    const auto summary = coordinate::train(
-        program,
-        [&](CoordinatorOptions with_options) {
-          return ClusterCoordinator::connect(program, bed.config(), std::move(with_options));
-        },
-        in_order(bed), options);
-    if (!summary) FAIL(summary.error().message);
+    const auto connect = [&](CoordinatorOptions with) {
+      return ClusterCoordinator::connect(program, config, std::move(with));
+    };
+    good(coordinate::train(program, connect, in_order(bed_), options));
+    return seen;
+  }
+  Numbers run(int steps) { return run(steps, bed_.config()); }
+
+ private:
+  Bed& bed_;
+  std::string directory_, stages_;
+};
+
+Numbers joined(std::initializer_list<Numbers> parts) {
+  Numbers all;
+  for (const Numbers& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("orders: a training that goes on takes the elements that come next, as one that wasn't interrupted") {
+  for (const std::string& stages :
+       {std::string(), kSeeded + R"(, {"repeat": {}})",
+        std::string(R"(, {"shuffle": {"buffer": 20, "seed": 3}}, {"take": 7}, {"repeat": {}})")}) {
+    CAPTURE(stages);
+    const TemporaryDirectory parts, whole;
+    Bed bed(1);
+    Numbered training(bed, parts.path(), stages);
+    const Numbers seen = joined({training.run(5), training.run(11), training.run(15)});
+    CHECK(seen == Numbered(bed, whole.path(), stages).run(15));
+  }
+}
+
+TEST_CASE("orders: of a shuffle without a seed a training that goes on sees each element once in a pass") {
+  for (const char* stages :
+       {R"(, {"shuffle": 1000})", R"(, {"shuffle": {"buffer": 1000, "reshuffle_each_iteration": false}})"}) {
+    CAPTURE(std::string(stages));
+    const TemporaryDirectory directory;
+    Bed bed(1);
+    Numbered training(bed, directory.path(), stages);
+    const Numbers seen = joined({training.run(20), training.run(41), training.run(60)});
+    CHECK(std::set<std::int32_t>(seen.begin(), seen.end()).size() == 60);
+  }
+}
+
+TEST_CASE("orders: each worker of a training that goes on has its own next elements, also where their number differs") {
+  const TemporaryDirectory directory;
+  Bed bed(2);
+  Numbered training(bed, directory.path(), "");
+  std::map<std::int32_t, int> times;
+  const auto count = [&](const Numbers& seen) {
+    for (const std::int32_t one : seen) ++times[one];
   };
-  for (const int steps : {5, 10, 15}) run(steps);
-  REQUIRE(seen.size() == 15);
-  CHECK(std::set<std::int32_t>(seen.begin(), seen.end()).size() > 12);  // three times the same would be 5
+  count(training.run(21));
+  count(training.run(40));
+  // Both have begun at 0, and neither has seen an element twice or left one out.
+  int sum = 0, before = 2;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(times.size()); ++i) {
+    CHECK(times[i] <= before);
+    sum += before = times[i];
+  }
+  CHECK(sum == 40);
+  const auto by_worker = variable::load_latest_checkpoint(directory.path(), nullptr);
+  CHECK((*by_worker)->data_position.find("worker:1") != std::string::npos);
+  cluster::ClusterConfig one = bed.config();
+  one.cluster = {};
+  for (const auto& task : bed.config().cluster.tasks())
+    if (cluster::format_task(task.id) != "worker:1") one.cluster.add_task(task.id.job, task.id.index, task.address);
+  const Numbers rest = training.run(45, one);
+  for (std::size_t i = 1; i < rest.size(); ++i) CHECK(rest[i] == rest[i - 1] + 1);
+  CHECK(times[rest[0]] <= 1);  // worker:0 had not seen it
+}
+
+TEST_CASE("orders: a training whose dataset has changed begins with it") {
+  const TemporaryDirectory directory;
+  Bed bed(1);
+  CHECK(Numbered(bed, directory.path(), "").run(3) == Numbers{0, 1, 2});
+  CHECK(Numbered(bed, directory.path(), R"(, {"take": 500})").run(6) == Numbers{0, 1, 2});
 }
 
 TEST_CASE("orders: all of an epoch is used, its last step runs on the replicas for which there are data") {

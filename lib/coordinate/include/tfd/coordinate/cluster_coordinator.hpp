@@ -153,6 +153,17 @@ struct WorkerRun {
   Clock::time_point sent, answered;
 };
 
+/// Where a worker's own data of steps stand. It begins with them, in another order, whenever it comes back.
+struct DataProgress {
+  std::int64_t steps = 0;     // that it has made since
+  std::uint64_t returns = 0;  // how often it came back
+  friend bool operator==(const DataProgress&, const DataProgress&) = default;
+};
+struct DataPositions {
+  std::map<std::string, DataProgress> of = {};  // by worker; one that isn't named begins
+  std::int64_t shared_steps = 0;                // made by nobody knows whom: each worker has its share of them
+};
+
 struct CoordinatorOptions {
   runtime::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   Duration connect_timeout = std::chrono::seconds(30);
@@ -170,13 +181,13 @@ struct CoordinatorOptions {
   /// The training that this coordinator makes, which has checkpoints. If the parameter servers all have it, of the same
   /// program and unfinished, it goes on as it stands there: see ClusterCoordinator::adopted().
   std::optional<Adoption> adopt = {};
-  /// Where the run goes on: shuffles with a seed begin with other elements than where it began, at step 0.
-  std::int64_t first_step = 0;
+  /// Where the data of a training that goes on stand.
+  DataPositions data = {};
   /// TensorFlow's way with a shuffle that states a seed: the same order on every worker, in every run. Else workers
   /// have orders of their own, by their index, and another one when they come back.
   bool same_shuffles = false;
   /// As runtime::WorkerOrders has it: the same where a run goes on.
-  std::uint64_t handed_out_seed = 0;
+  std::uint64_t data_seed = 0;
   /// A closure that was what a worker did when that died, so many times, fails with kAborted; 0: it is tried for ever,
   /// as in TensorFlow. The log names such a closure after the third time.
   int max_losses = 0;
@@ -273,6 +284,8 @@ class ClusterCoordinator {
   /// What CoordinatorOptions::adopt has found: the variables are its own, and its unfinished steps come first. nullopt:
   /// the variables have their initial values.
   virtual const std::optional<AdoptedRun>& adopted() const = 0;
+  /// Where the data of steps stand, of each worker of the spec: of the steps that have ended.
+  virtual std::map<std::string, DataProgress> data_progress() const = 0;
   /// From now on, until forget_run(), who comes after this one may adopt it. `first_step` was its step before its first
   /// closure, and every closure since that updates variables is a step. With CoordinatorOptions::adopt; else nothing.
   virtual Result<void> record_run(std::int64_t first_step) = 0;

@@ -43,8 +43,11 @@ using ArgumentValue = std::variant<tensor::Tensor, IteratorRef, VariableRef>;
 /// Of the program's own datasets on a worker.
 struct WorkerOrders {
   std::uint64_t shuffle_stream = 0;  // as data::Order has it: of those that are this worker's own
-  /// Of shuffles that state no seed, in datasets that are handed out ("distribute": "dynamic"): one for all workers.
-  std::uint64_t handed_out_seed = 0;
+  /// Of shuffles that state no seed: one for all workers where datasets are handed out ("distribute": "dynamic"), one
+  /// for each of those that are its own otherwise, where it isn't 0.
+  std::uint64_t data_seed = 0;
+  /// The elements of so many steps of its own are passed over, where a training goes on.
+  std::int64_t steps_taken = 0;
 };
 
 /// Sequence numbers from here on are of calls without updates: they need no place among those that parameter servers
