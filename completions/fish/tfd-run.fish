@@ -18,7 +18,7 @@ complete -c tfd-run -l dataset -x -d 'With --function and --predict: where its a
 complete -c tfd-run -l reduce -x -a 'mean sum' -d 'With --function: combine what the replicas return into one value, element by element'
 complete -c tfd-run -l axis -x -d 'With --reduce: over this axis of each replica first; -1 is the last'
 complete -c tfd-run -l gather -x -d 'With --function: concatenate what the replicas return along this axis'
-complete -c tfd-run -l compat -x -a 'tensorflow' -d 'Split the data among the replicas exactly as TensorFlow 2.21 does'
+complete -c tfd-run -l compat -x -a 'tensorflow' -d 'Split the data among the replicas, and clip gradients, exactly as TensorFlow 2.21 does'
 complete -c tfd-run -l explain -d 'Say what a training here would do (devices, variables, what a step costs), without doing it'
 complete -c tfd-run -l json -d 'With --explain and --check: as JSON'
 complete -c tfd-run -l untrained -d 'With --function and --predict: use the initial values of the variables, whatever checkpoints there are'

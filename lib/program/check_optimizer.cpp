@@ -33,12 +33,30 @@ Result<void> check_loss_scale_used(const Node& settings, const std::vector<Funct
   return stated->fail("no function takes it: bind the input \"loss_scale\" of the one that has the gradients");
 }
 
+/// What comes between a replica's gradients and their clipping is done with the sum of all.
+Result<void> check_clipped_replicas(const Node& settings, const Program& program) {
+  if (!program.clips_replicas) return {};
+  const variable::Optimizer& rules = *program.rules;
+  const std::pair<const char*, bool> excluded[] = {
+      {"gradient_accumulation_steps", rules.steps_per_update() > 1},
+      {"loss_scale", rules.loss_scale().has_value()},
+      {"on_nonfinite", rules.on_nonfinite() != variable::OnNonfinite::kApply}};
+  for (const auto& [key, is_set] : excluded)
+    if (const auto stated = settings.find(key); stated && is_set)
+      return stated->fail(
+          "with --compat tensorflow each replica clips its own gradients, which doesn't go together with this: leave "
+          "one "
+          "of the three out");
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_optimizer(const Node& node, const Program& program) {
   const Node settings = settings_of(node);
   TFD_TRY(check_patterns(settings, program.variables));
   TFD_TRY(check_loss_scale_used(settings, program.functions));
+  TFD_TRY(check_clipped_replicas(settings, program));
   if (program.update) TFD_TRY(check_update_module(node, program));
   return {};
 }

@@ -170,14 +170,6 @@ class ModuleOptimizer final : public variable::Optimizer {
     TFD_TRY(variable::scatter_rows(dense, variable::RowOp::kAdd, gradient));
     return apply(state, dense);
   }
-  Result<void> apply_all(std::span<VariableState> states, std::span<const Tensor> gradients) const override {
-    std::vector<std::string> names;
-    for (const VariableState& state : states) names.push_back(state.name);
-    std::vector<Tensor> clipped(gradients.begin(), gradients.end());
-    TFD_TRY(clip(names, clipped));
-    for (std::size_t i = 0; i < states.size(); ++i) TFD_TRY(apply(states[i], clipped[i]));
-    return {};
-  }
 
   std::shared_ptr<const variable::DeviceUpdate> device_update_of(std::string_view,
                                                                  const TensorSpec& spec) const override {

@@ -142,6 +142,8 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
     problems.check(draft.node, {mention_of(draft.def.name)}, check_draft(draft, program, facts, options));
     program.functions.push_back(std::move(draft.def));  // in any case, so that train knows its name
   }
+  program.clips_replicas = options.compat == Compat::kTensorflow && options.replicas > 1 && program.rules != nullptr &&
+                           program.rules->clips();
   if (has_rules) problems.check(*optimizer, {}, check_optimizer(*optimizer, program));
   if (problems.empty()) add_loss_scale(program);
   if (const auto node = root.find("train")) parse_train(*node, facts, program, problems);

@@ -15,9 +15,7 @@ using tensor::Tensor;
 using variable::OnNonfinite;
 using variable::UpdateKind;
 
-bool is_gradient(const variable::Update& update) {
-  return update.kind == UpdateKind::kGradient || update.kind == UpdateKind::kGradientRows;
-}
+bool is_gradient(const variable::Update& update) { return variable::is_gradient(update.kind); }
 
 }  // namespace
 
@@ -40,7 +38,8 @@ Result<void> check_row_numbers(const program::Program& program, const std::vecto
 }
 
 Result<void> settle_gradients(const program::Program& program, const program::FunctionDef& function,
-                              const std::map<std::string, Tensor>& variables, std::int64_t step, BoundOutputs& bound) {
+                              const std::map<std::string, Tensor>& variables, std::int64_t step, bool clipped,
+                              BoundOutputs& bound) {
   if (!program.rules) return {};
   const variable::Optimizer& rules = *program.rules;
   auto& updates = bound.updates;
@@ -66,7 +65,7 @@ Result<void> settle_gradients(const program::Program& program, const program::Fu
       updates.push_back({skips ? UpdateKind::kNonfiniteScale : UpdateKind::kFiniteScale, takes_scale->name,
                          Tensor::scalar(DType::kF32, static_cast<float>(scale))});
   }
-  TFD_TRY(variable::prepare_gradients(rules, updates), function.name);
+  TFD_TRY(clipped ? variable::sum_duplicate_rows(updates) : variable::prepare_gradients(rules, updates), function.name);
   return {};
 }
 

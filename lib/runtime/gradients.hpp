@@ -11,10 +11,11 @@
 namespace tfd::runtime {
 
 /// Gradients are divided by the loss scale that the function took, looked at as the optimizer's "on_nonfinite" says,
-/// then clipped; a loss scale that moves is told how it went. A step that is skipped updates nothing else and has one
-/// metric, "skipped_steps". `variables` are those that the function read. kInvalidArgument: not finite, and "stop".
+/// then clipped, unless they are accumulated or `clipped` already; a loss scale that moves is told how it went. A step
+/// that is skipped updates nothing else and has one metric, "skipped_steps". `variables` are those that the function
+/// read. kInvalidArgument: not finite, and "stop".
 Result<void> settle_gradients(const program::Program& program, const program::FunctionDef& function,
-                              const std::map<std::string, tensor::Tensor>& variables, std::int64_t step,
+                              const std::map<std::string, tensor::Tensor>& variables, std::int64_t step, bool clipped,
                               BoundOutputs& bound);
 
 /// Of updates of rows: kInvalidArgument for a number that is no row, where applying it would say kOutOfRange, which is

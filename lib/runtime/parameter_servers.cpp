@@ -394,36 +394,6 @@ Result<ParameterServers::Parts> ParameterServers::cut(const std::vector<variable
   return parts;
 }
 
-namespace {
-
-/// Positions of those that have something to do.
-template <class Parts>
-std::vector<std::size_t> with_parts(const Parts& parts) {
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    if (!parts[i].empty()) out.push_back(i);
-  return out;
-}
-
-}  // namespace
-
-Result<void> ParameterServers::update(std::uint64_t sequence, const std::vector<variable::Update>& updates,
-                                      Deadline deadline, const std::stop_token& stop, std::uint64_t client) {
-  const Parts parts = TFD_TRY(cut(updates), "updating variables");
-  const Ask ask = [&](TaskClient& task, std::size_t i, const TaskClient::Callback<void>& done) {
-    task.update(
-        task.epoch(), sequence, parts[i], deadline,
-        [done](Result<bool> applied) { done(std::move(applied).map([](bool) {})); }, client);
-  };
-  return do_on(updates.empty() ? all() : with_parts(parts), ask, stop).map_error([this](Error error) {
-    return policy_.on_cut ? error : std::move(error).within("updating variables");
-  });
-}
-
-Result<void> ParameterServers::update_next(const std::vector<variable::Update>& updates, Deadline deadline) {
-  return update(next_sequence_++, updates, deadline, {}, endpoint_.incarnation());
-}
-
 Result<void> ParameterServers::assign(const NamedState& values, Deadline deadline) {
   std::vector<variable::Update> updates;
   for (const auto& [name, value] : values) updates.push_back({variable::UpdateKind::kAssign, name, value});
@@ -442,7 +412,9 @@ Result<void> ParameterServers::assign_rows(const std::vector<variable::Update>& 
   });
 }
 
+// What is due is made before: who would have made it may be gone.
 Result<NamedState> ParameterServers::export_state(Deadline deadline) {
+  TFD_TRY(make_due(std::nullopt, true, deadline, {}));
   auto parts = TFD_TRY(ask_all<NamedState>(
       [&](TaskClient& task, std::size_t, auto done) { task.export_state(deadline, std::move(done)); }));
   return join_state(placement_, std::move(parts));

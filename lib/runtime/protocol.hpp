@@ -40,6 +40,8 @@ enum class Kind : std::uint16_t {
   kClaim = 20,         // of a parameter server: an epoch
   kCoordinate = 21,    // coordination.hpp
   kAdopt = 22,         // of a parameter server: its run goes on as another epoch; answered with its history
+  kDue = 23,           // variables, none: all; answered with those that share norms
+  kMakeDue = 24,       // updates that are due, with what they are clipped by
 };                     // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -93,6 +95,7 @@ struct UpdateRequest {
   std::vector<variable::Update> updates;
   std::uint64_t client = 0;  // whose sequence numbers these are; 0: the coordinator's
   bool is_fence = false;     // the number comes to nothing: an update of it that is still on its way is dropped
+  bool is_alone = false;     // all gradients of its closure are here: updates that become due are made
 };
 
 // decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
@@ -118,6 +121,12 @@ transport::Message encode(const Settle& settle);
 Result<Settle> decode_settle(const transport::Message& message);
 transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
 Result<UpdateRequest> decode_update(const transport::Message& message);
+/// The answer to one that is no fence.
+transport::Message encode(const UpdateAnswer& answer);
+Result<UpdateAnswer> decode_update_answer(const transport::Message& message);
+/// An answer of kDue, or kMakeDue.
+transport::Message encode_due(Kind kind, const std::vector<variable::DueUpdate>& updates, std::uint64_t epoch = 0);
+Result<std::vector<variable::DueUpdate>> decode_due(const transport::Message& message);
 transport::Message encode(const Adopt& adopt);
 Result<Adopt> decode_adopt(const transport::Message& message);
 /// The answer to that.

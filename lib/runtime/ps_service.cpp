@@ -201,6 +201,12 @@ void PsService::handle(const transport::Caller& caller, const transport::Message
     case Kind::kSettle:
       begun = settle(request, responder);
       break;
+    case Kind::kDue:
+      begun = find_due(request, responder);
+      break;
+    case Kind::kMakeDue:
+      begun = make_due(request, responder);
+      break;
     case Kind::kUseAverages:
       begun = decode_empty(request);
       if (begun) return use_averages(std::move(responder));
@@ -321,12 +327,78 @@ bool PsService::is_small(const std::vector<std::size_t>& targets, const std::vec
   std::size_t bytes = 0;
   for (const std::size_t target : targets) bytes += served_->store().value_bytes(target);
   for (const variable::Update& update : updates) {
-    const bool is_gradient =
-        update.kind == variable::UpdateKind::kGradient || update.kind == variable::UpdateKind::kGradientRows;
-    if (is_gradient && has_modules_) return false;
+    if (variable::is_gradient(update.kind) && has_modules_) return false;
     if (update.value.has_value()) bytes += update.value.byte_size();
   }
   return bytes <= kSmallBytes;
+}
+
+namespace {
+
+using Served = std::shared_ptr<ServedVariables>;
+using DueUpdates = std::shared_ptr<std::vector<variable::DueUpdate>>;  // with functions on other threads
+
+/// Of variables that are there: those that are due are made, the others were; then it is answered.
+void start_due(const Served& served, const std::vector<variable::DueUpdate>& updates, transport::Message answer,
+               transport::Responder responder) {
+  ServedVariables::Request change{.changes = true, .done = {}, .responder = std::move(responder)};
+  std::vector<double> sums;
+  std::size_t bytes = 0;
+  for (const variable::DueUpdate& one : updates) {
+    const auto target = served->store().admit(one);
+    if (!target) continue;
+    change.targets.push_back(*target);
+    sums.push_back(one.square_sum);
+    bytes += served->store().value_bytes(*target);
+  }
+  change.is_small = bytes <= kSmallBytes;
+  change.at = [served, sums = std::move(sums), targets = change.targets](std::size_t part) {
+    return served->store().perform_due(targets[part], sums[part]);
+  };
+  change.done = [answer = std::move(answer)](const Error* error) -> Result<transport::Message> {
+    if (error != nullptr) return fail(Error(*error));
+    return answer;
+  };
+  served->start(std::move(change));
+}
+
+}  // namespace
+
+Result<void> PsService::find_due(const transport::Message& request, transport::Responder& responder) {
+  variable::VariableStore& store = served_->store();
+  std::vector<std::size_t> asked;
+  for (const std::string& name : TFD_TRY(decode_names(request))) asked.push_back(TFD_TRY(store.find(name)));
+  if (asked.empty()) asked = served_->all();
+  const DueUpdates found = std::make_shared<std::vector<variable::DueUpdate>>();
+  ServedVariables::Request look{.done = {}, .responder = std::move(responder)};
+  std::vector<std::size_t> at;  // in `found`
+  for (const std::size_t variable : asked) {
+    auto one = store.find_due(variable);
+    if (!one) continue;
+    if (one->is_due) {
+      look.targets.push_back(variable);
+      at.push_back(found->size());
+    }
+    found->push_back(std::move(*one));
+  }
+  look.is_small = is_small(look.targets, {});
+  look.at = [served = served_, found, at, targets = look.targets](std::size_t part) -> Result<void> {
+    (*found)[at[part]].square_sum = served->store().due_square_sum(targets[part]);
+    return {};
+  };
+  look.done = [found](const Error* error) -> Result<transport::Message> {
+    if (error != nullptr) return fail(Error(*error));
+    return encode_due(Kind::kDue, *found);
+  };
+  served_->start(std::move(look));
+  return {};
+}
+
+Result<void> PsService::make_due(const transport::Message& request, transport::Responder& responder) {
+  const auto updates = TFD_TRY(decode_due(request));
+  for (const variable::DueUpdate& one : updates) TFD_TRY(served_->store().find(one.variable));
+  start_due(served_, updates, encode_empty(Kind::kMakeDue), std::move(responder));
+  return {};
 }
 
 Result<void> PsService::update(const transport::Message& request, transport::Responder& responder) {
@@ -338,23 +410,47 @@ Result<void> PsService::update(const transport::Message& request, transport::Res
     return {};
   }
   auto admission = TFD_TRY(served_->store().admit(update.sequence, update.updates, update.client));
+  if (admission.is_busy) {
+    responder.reply(encode(UpdateAnswer{.is_busy = true, .is_due = true}));
+    return {};
+  }
+  const bool makes_due = update.is_alone && admission.is_new && !admission.due.empty();
+  const DueUpdates due = std::make_shared<std::vector<variable::DueUpdate>>();
+  if (makes_due)
+    for (const std::size_t one : admission.due) due->push_back(*served_->store().find_due(one));
   ServedVariables::Request change{.done = {}, .responder = std::move(responder)};
   change.targets = std::move(admission.targets);
   change.is_small = !admission.is_new || is_small(change.targets, update.updates);
   change.changes = admission.is_new;
   const auto updates = std::make_shared<std::vector<variable::Update>>(std::move(update.updates));
   if (admission.is_new)
-    change.at = [served = served_, updates, targets = change.targets](std::size_t part) -> Result<void> {
-      const variable::Update one = std::move((*updates)[part]);  // its memory ends here
-      return served->store().perform(targets[part], one);
+    change.at = [served = served_, updates, due, targets = change.targets](std::size_t part) -> Result<void> {
+      {
+        const variable::Update one = std::move((*updates)[part]);  // its memory ends here
+        TFD_TRY(served->store().perform(targets[part], one));
+      }
+      for (variable::DueUpdate& one : *due)
+        if (one.variable == served->store().name(targets[part]))
+          one.square_sum = served->store().due_square_sum(targets[part]);
+      return {};
     };
+  const UpdateAnswer answer{.is_new = admission.is_new, .is_due = !makes_due && !admission.due.empty()};
   // One that was admitted before is answered behind it, as it was.
   change.done = [served = served_, client = update.client, sequence = update.sequence,
-                 is_new = admission.is_new](const Error* error) -> Result<transport::Message> {
+                 answer](const Error* error) -> Result<transport::Message> {
     if (error != nullptr) served->failed().add(client, sequence, *error);
     if (const auto failed = served->failed().find(client, sequence)) return fail(Error(*failed));
-    return encode_flag(Kind::kUpdate, is_new);
+    return encode(answer);
   };
+  if (makes_due)
+    change.then = [this, served = served_, due, done = change.done](const Error* error, transport::Responder to) {
+      auto message = done(error);
+      if (!message) return to.reply(std::move(message));
+      const auto later = std::make_shared<transport::Responder>(std::move(to));  // with the action that is posted
+      post_([served, due, message = std::move(*message), later] {
+        start_due(served, variable::join_norms(*due).updates, message, std::move(*later));
+      });
+    };
   served_->start(std::move(change));
   return {};
 }

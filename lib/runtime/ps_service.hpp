@@ -87,6 +87,8 @@ class PsService {
   Result<void> assign_rows(const transport::Message& request, transport::Responder& responder);
   Result<void> change(Kind kind, std::vector<variable::Update> updates, transport::Responder& responder);
   Result<void> settle(const transport::Message& request, transport::Responder& responder);
+  Result<void> find_due(const transport::Message& request, transport::Responder& responder);
+  Result<void> make_due(const transport::Message& request, transport::Responder& responder);
   void use_averages(transport::Responder responder);
   void move_state(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
   void drop_unused_states();

@@ -47,7 +47,11 @@ class ServedVariables::Job final : public VariableExecutor::Task {
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) answer();
   }
 
-  void answer() { request_.responder.reply(request_.done(error_ ? &error_->second : nullptr)); }
+  void answer() {
+    const Error* const error = error_ ? &error_->second : nullptr;
+    if (request_.then) return request_.then(error, std::move(request_.responder));
+    request_.responder.reply(request_.done(error));
+  }
 
  private:
   std::shared_ptr<ServedVariables> variables_;  // of a program that may have been replaced by now

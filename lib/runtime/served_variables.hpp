@@ -46,6 +46,8 @@ class ServedVariables : public std::enable_shared_from_this<ServedVariables> {
     /// When all is done, on whichever thread was last; the error is that of the first part that failed.
     std::function<Result<transport::Message>(const Error* error)> done;
     transport::Responder responder;
+    /// Instead of `done`: who answers later.
+    std::function<void(const Error* error, transport::Responder responder)> then = {};
   };
   void start(Request request);
 

@@ -13,6 +13,15 @@
 
 namespace tfd::runtime {
 
+/// Positions of those that have something to do.
+template <class Parts>
+std::vector<std::size_t> with_parts(const Parts& parts) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i].empty()) out.push_back(i);
+  return out;
+}
+
 /// What is asked of some parameter servers, until all have answered: who failed can be asked again.
 class ParameterServers::Operation : public Waits, public std::enable_shared_from_this<Operation> {
  public:

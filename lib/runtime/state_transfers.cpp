@@ -133,7 +133,7 @@ void StateTransfers::commit_import(const Served& served, std::uint64_t connectio
     return responder.reply(fail(Code::kAborted, "the variables are another program's since this import was begun"));
   auto prepared = served->store().prepare_import(import.values);
   if (!prepared) return responder.reply(fail(std::move(prepared).error()));
-  served->store().set_iterations(prepared->iterations);
+  served->store().admit(*prepared);
   ServedVariables::Request change{.changes = true, .done = {}, .responder = std::move(responder)};
   for (std::size_t i = 0; i < prepared->variables.size(); ++i)
     if (prepared->variables[i]) change.targets.push_back(i);

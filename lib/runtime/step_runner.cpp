@@ -99,6 +99,10 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Closu
   StepResult out;
   for (BoundOutputs& one : outputs.outputs) out.results.push_back(std::exchange(one.outcome.results, {}));
   BoundOutputs bound;
+  const bool clips_replicas = is_replica && program.clips_replicas;
+  if (clips_replicas)
+    for (BoundOutputs& one : outputs.outputs)
+      TFD_TRY(variable::prepare_gradients(*program.rules, one.updates), def.name);
   if (is_replica) {
     bound = TFD_TRY(reduce_outputs(function, context, std::move(outputs)));
   } else {
@@ -108,7 +112,7 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Closu
   }
   TFD_TRY(check_row_numbers(program, bound.updates), def.name);
   const bool updates_something = !bound.updates.empty();
-  TFD_TRY(settle_gradients(program, def, *context.variables, call.step, bound));
+  TFD_TRY(settle_gradients(program, def, *context.variables, call.step, clips_replicas, bound));
   out.is_skipped = updates_something && bound.updates.empty();
   out.metrics = std::move(bound.outcome.metrics);
   out.updates = std::move(bound.updates);

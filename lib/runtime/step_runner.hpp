@@ -31,8 +31,8 @@ struct StepOptions {
 struct StepResult {
   std::vector<std::vector<tensor::Tensor>> results;  // of each replica that had data, by result index
   std::vector<Metric> metrics;                       // of all replicas
-  std::vector<variable::Update> updates;             // one per variable and output, reduced and clipped
-  bool is_skipped = false;  // it had updates, but gradients that aren't finite, which the optimizer skips
+  std::vector<variable::Update> updates;  // one per variable and output, reduced and (prepare_gradients()) clipped
+  bool is_skipped = false;                // it had updates, but gradients that aren't finite, which the optimizer skips
 };
 
 class StepRunner {

@@ -187,10 +187,20 @@ void TaskClient::read_rows(const NamedTensors& rows, Deadline deadline, Callback
                     of_count(rows.size(), std::move(done)));
 }
 
-void TaskClient::update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
-                        Deadline deadline, Callback<bool> done, std::uint64_t client) {
-  endpoint_.request(peer_, encode(UpdateRequest{epoch, sequence, updates, client}), deadline,
-                    decoded(std::move(done), decode_flag));
+void TaskClient::update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
+                        Callback<UpdateAnswer> done, std::uint64_t client, bool is_alone) {
+  endpoint_.request(peer_, encode(UpdateRequest{epoch(), sequence, updates, client, false, is_alone}), deadline,
+                    decoded(std::move(done), decode_update_answer));
+}
+
+void TaskClient::find_due(const std::vector<std::string>& variables, Deadline deadline,
+                          Callback<std::vector<variable::DueUpdate>> done) {
+  endpoint_.request(peer_, encode_names(Kind::kDue, variables, epoch()), deadline,
+                    decoded(std::move(done), decode_due));
+}
+
+void TaskClient::make_due(const std::vector<variable::DueUpdate>& updates, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode_due(Kind::kMakeDue, updates, epoch()), deadline, acknowledged(std::move(done)));
 }
 
 void TaskClient::fence(std::uint64_t epoch, std::uint64_t sequence, Deadline deadline, Callback<void> done) {

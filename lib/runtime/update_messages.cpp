@@ -48,6 +48,7 @@ Message encode(const UpdateRequest& request, Kind kind) {
   out.put(request.sequence);
   out.put(request.client);
   out.put(request.is_fence);
+  out.put(request.is_alone);
   std::vector<tensor::Tensor> tensors;
   out.count(request.updates.size());
   for (const variable::Update& update : request.updates) {
@@ -66,6 +67,7 @@ Result<UpdateRequest> decode_update(const Message& message) {
   out.sequence = in.number<std::uint64_t>();
   out.client = in.number<std::uint64_t>();
   out.is_fence = in.flag();
+  out.is_alone = in.flag();
   for (std::size_t left = in.count(1 + kLeastText); left > 0 && in.is_good(); --left) {
     variable::Update& update = out.updates.emplace_back();
     update.kind = in.choice(variable::UpdateKind::kNonfiniteScale);
@@ -75,6 +77,52 @@ Result<UpdateRequest> decode_update(const Message& message) {
   }
   in.require(!out.is_fence || out.updates.empty());
   TFD_TRY(in.end("update"));
+  return out;
+}
+
+Message encode(const UpdateAnswer& answer) {
+  Writer out;
+  out.put(answer.is_new);
+  out.put(answer.is_busy);
+  out.put(answer.is_due);
+  return make_message(Kind::kUpdate, out);
+}
+
+Result<UpdateAnswer> decode_update_answer(const Message& message) {
+  Reader in(message, Kind::kUpdate);
+  UpdateAnswer out;
+  out.is_new = in.flag();
+  out.is_busy = in.flag();
+  out.is_due = in.flag();
+  TFD_TRY(in.end("answer to an update"));
+  return out;
+}
+
+Message encode_due(Kind kind, const std::vector<variable::DueUpdate>& updates, std::uint64_t epoch) {
+  Writer out;
+  out.count(updates.size());
+  for (const variable::DueUpdate& one : updates) {
+    out.put(one.variable);
+    out.put(one.norm);
+    out.put(one.is_due);
+    out.put(one.round);
+    out.put(one.square_sum);
+  }
+  return make_message(kind, out, {}, epoch);
+}
+
+Result<std::vector<variable::DueUpdate>> decode_due(const Message& message) {
+  Reader in(message);
+  std::vector<variable::DueUpdate> out;
+  for (std::size_t left = in.count(2 * kLeastText + 17); left > 0 && in.is_good(); --left) {
+    variable::DueUpdate& one = out.emplace_back();
+    one.variable = in.text();
+    one.norm = in.text();
+    one.is_due = in.flag();
+    one.round = in.number<std::uint64_t>();
+    one.square_sum = in.real();
+  }
+  TFD_TRY(in.end("due updates"));
   return out;
 }
 

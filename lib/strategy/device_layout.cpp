@@ -102,8 +102,10 @@ std::optional<std::string> why_not_on_devices(const program::Program& program, c
   if (function.kind != program::FunctionKind::kModule) return "its function is no module";
   if (devices.logical_devices > 1)
     if (auto why_not = why_not_partitioned(function, devices)) return why_not;
-  for (const hlo::Module& module : function.modules)
+  for (const hlo::Module& module : function.modules) {
     if (module.takes_platform && !module.is_text) return "its function is bytecode for several platforms";
+    if (program.clips_replicas && !module.is_text) return "each replica clips, and its function is bytecode";
+  }
   for (const program::InputBinding& input : function.inputs)
     if (!input.lookup.empty()) return "it looks rows up";
   for (const program::OutputBinding& output : function.outputs) {

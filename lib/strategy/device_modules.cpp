@@ -16,6 +16,23 @@ using program::OutputKind;
 using tensor::DType;
 using tensor::TensorSpec;
 
+/// The gradients among the changes of these packs, all of one step.
+void clip(Builder& builder, const program::Program& program, const std::vector<const Pack*>& packs,
+          const std::vector<Value*>& changes) {
+  if (!program.rules || !program.rules->clips()) return;
+  std::vector<variable::DeviceGradient> gradients;
+  std::vector<Value*> clipped;
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    if (!packs[i]->use.update) continue;
+    const Value numbers = hlo::convert(*changes[i], variable::number_dtype(packs[i]->spec.dtype));
+    gradients.push_back({numbers, packs[i]->use.update, packs[i]->sizes});
+    clipped.push_back(changes[i]);
+  }
+  variable::write_clipping(builder, program.rules->global_clipnorm(), gradients);
+  for (std::size_t i = 0; i < clipped.size(); ++i)
+    *clipped[i] = hlo::convert(gradients[i].value, clipped[i]->spec().dtype);
+}
+
 /// The program's function inside a module, on packs.
 class Model {
  public:
@@ -71,6 +88,7 @@ class Model {
     }
     for (const Pack& pack : packs_)
       if (pack.use.changes()) out.changes.push_back(put_together(builder, pack, changes));
+    if (program_.clips_replicas) clip_changes(builder, out.changes);
     return out;
   }
 
@@ -85,6 +103,16 @@ class Model {
               : builder.reshape(builder.slice(whole, first, first + pack.sizes[k]), variable.spec.shape);
       first += pack.sizes[k];
     }
+  }
+
+  /// Those of one replica, before they are added up.
+  void clip_changes(Builder& builder, std::vector<Value>& changes) const {
+    std::vector<const Pack*> packs;
+    std::vector<Value*> values;
+    for (const Pack& pack : packs_)
+      if (pack.use.changes()) packs.push_back(&pack);
+    for (Value& change : changes) values.push_back(&change);
+    clip(builder, program_, packs, values);
   }
 
   Value put_together(Builder& builder, const Pack& pack, const std::map<std::string, Value>& changes) const {
@@ -229,25 +257,25 @@ void accumulate(Builder& builder, Changed& one, std::int64_t gradients, bool wai
   waiting = waits ? sum : builder.constant(0, sum.spec());
 }
 
-/// Every pack and slot becomes what its change makes of it. Gradients are clipped before they are added to those that
-/// wait, as on parameter servers.
+/// Every pack and slot becomes what its change makes of it. What is clipped is what variables are updated by, as in
+/// Keras: of gradients that are accumulated their mean, where the update is due.
 void write_changes(Builder& builder, const program::Program& program, const DeviceLayout& layout,
                    std::vector<Changed>& all, bool waits) {
   Scalars scalars(builder, layout);
-  std::vector<variable::DeviceGradient> gradients;
+  std::vector<const Pack*> packs;
+  std::vector<Value*> changes;
   for (Changed& one : all) {
     if (!one.pack->use.update) continue;
     const DType numbers = variable::number_dtype(one.pack->spec.dtype);
     one.change = hlo::convert(one.change, numbers);
     if (layout.has_loss_scale) one.change = one.change / scalars.loss_scale(numbers);
-    gradients.push_back({one.change, one.pack->use.update, one.pack->sizes});
+    if (one.pack->use.update->accumulator()) accumulate(builder, one, program.rules->steps_per_update(), waits);
+    packs.push_back(one.pack);
+    changes.push_back(&one.change);
   }
-  if (program.rules) variable::write_clipping(builder, program.rules->global_clipnorm(), gradients);
-  auto clipped = gradients.begin();
+  if (!waits && !program.clips_replicas) clip(builder, program, packs, changes);
   for (Changed& one : all) {
     if (!one.pack->use.update) continue;
-    one.change = (clipped++)->value;
-    if (one.pack->use.update->accumulator()) accumulate(builder, one, program.rules->steps_per_update(), waits);
     const variable::DeviceUpdate& update = *one.pack->use.update;
     const std::span<Value> slots(one.slots.data(), update.slots().size());
     const auto numbers = scalars.take(*one.pack);

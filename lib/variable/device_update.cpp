@@ -105,13 +105,14 @@ class GroupUpdate final : public DeviceUpdate {
 
 namespace {
 
-Value square_sum(hlo::Builder& builder, const Value& gradient) { return builder.sum(gradient * gradient); }
+Value written_square_sum(hlo::Builder& builder, const Value& gradient) { return builder.sum(gradient * gradient); }
 
 /// One variable's gradient, by the settings of its group.
 Value clipped(hlo::Builder& builder, Value gradient, const DeviceUpdate& update) {
   if (update.clipnorm()) {
     const Value norm(*update.clipnorm());
-    gradient = formulas::clipped_by_norm(gradient, norm, formulas::norm_above(square_sum(builder, gradient), norm));
+    gradient =
+        formulas::clipped_by_norm(gradient, norm, formulas::norm_above(written_square_sum(builder, gradient), norm));
   }
   if (update.clipvalue())
     gradient = formulas::clipped(gradient, builder.constant(*update.clipvalue(), {gradient.spec().dtype, {}}));
@@ -125,7 +126,7 @@ void write_clipping(hlo::Builder& builder, const std::optional<double>& global_c
   if (global_clipnorm) {
     std::optional<Value> sum;
     for (const DeviceGradient& one : gradients) {
-      const Value own = convert(square_sum(builder, one.value), tensor::DType::kF32);
+      const Value own = convert(written_square_sum(builder, one.value), tensor::DType::kF32);
       sum = sum ? *sum + own : own;
     }
     for (DeviceGradient& one : gradients) {

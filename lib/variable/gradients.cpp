@@ -16,8 +16,6 @@ namespace tfd::variable {
 
 using tensor::Tensor;
 
-namespace {
-
 double square_sum(const Tensor& gradient) {
   const Tensor numbers = widened(gradient);
   const auto sum_of = [&]<class T>(const T* g) {
@@ -27,8 +25,6 @@ double square_sum(const Tensor& gradient) {
   return numbers.dtype() == tensor::DType::kF32 ? sum_of(numbers.as<float>().data())
                                                 : sum_of(numbers.as<double>().data());
 }
-
-}  // namespace
 
 Result<void> check_gradient(std::string_view name, const tensor::TensorSpec& value,
                             const tensor::TensorSpec& gradient) {
@@ -46,22 +42,18 @@ void clip_by_value(Tensor& gradient, double limit) {
   });
 }
 
-void clip_by_norm(Tensor& gradient, double norm) {
-  const double sum = square_sum(gradient);
+void clip_by_norm(Tensor& gradient, double norm, double square_sum) {
   rewrite(gradient, [=]<std::floating_point T>(T) {
-    const T wanted = static_cast<T>(norm), above = formulas::norm_above(static_cast<T>(sum), wanted);
+    const T wanted = static_cast<T>(norm), above = formulas::norm_above(static_cast<T>(square_sum), wanted);
     return [=](T g) { return formulas::clipped_by_norm(g, wanted, above); };
   });
 }
 
-void clip_by_global_norm(std::span<Tensor> gradients, double norm) {
-  double sum = 0;
-  for (const Tensor& gradient : gradients) sum += square_sum(gradient);
-  for (Tensor& gradient : gradients)
-    rewrite(gradient, [=]<std::floating_point T>(T) {
-      const T scale = formulas::global_clip_scale(static_cast<T>(sum), static_cast<T>(norm));
-      return [=](T g) { return g * scale; };
-    });
+void clip_by_global_norm(Tensor& gradient, double norm, double square_sum) {
+  rewrite(gradient, [=]<std::floating_point T>(T) {
+    const T scale = formulas::global_clip_scale(static_cast<T>(square_sum), static_cast<T>(norm));
+    return [=](T g) { return g * scale; };
+  });
 }
 
 void move_loss_scale(VariableState& scale, bool is_finite, std::int64_t growth_steps) {

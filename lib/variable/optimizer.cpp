@@ -106,20 +106,48 @@ class RuleOptimizer final : public Optimizer {
       if (!tensor::is_floating(gradients[i].dtype()))
         return fail(Code::kInvalidArgument, "the gradient of '{}' is {}: only floating-point numbers can be clipped",
                     printable(names[i]), format_spec(gradients[i].spec()));
-    if (s_.global_clipnorm) clip_by_global_norm(gradients, *s_.global_clipnorm);
+    double all = 0;
+    if (s_.global_clipnorm)
+      for (const Tensor& gradient : gradients) all += square_sum(gradient);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
-      const Group& group = group_of(names[i]);
-      if (group.clipnorm && !s_.global_clipnorm) clip_by_norm(gradients[i], *group.clipnorm);
-      if (group.clipvalue && !s_.global_clipnorm) clip_by_value(gradients[i], *group.clipvalue);
+      const bool has_own = group_of(names[i]).clipnorm && !s_.global_clipnorm;
+      clip_one(names[i], gradients[i], has_own ? square_sum(gradients[i]) : all);
     }
     return {};
   }
 
   Result<void> apply(VariableState& state, const Tensor& gradient) const override {
     TFD_TRY(check_gradient(state.name, state.value.spec(), gradient.spec()));
-    Tensor due = gradient;
-    if (accumulate(state, due)) update(state, due);
+    if (s_.accumulation <= 1) {
+      update(state, gradient);
+      return {};
+    }
+    add_to(state.slots[ensure_slot(state, kAccumulator)].second, widened(gradient), false);
+    ++state.accumulated;
+    if (!is_due(state)) {
+      if (s_.use_ema) average_only(state);
+    } else if (!shared_norm(state.name)) {
+      apply_due(state, group_of(state.name).clipnorm ? due_square_sum(state) : 0);
+    }
     return {};
+  }
+
+  std::optional<std::string> shared_norm(std::string_view variable) const override {
+    if (s_.accumulation <= 1) return std::nullopt;
+    if (s_.global_clipnorm) return "";
+    const std::string_view whole = whole_name(variable);
+    if (whole != variable && group_of(variable).clipnorm) return std::string(whole);
+    return std::nullopt;
+  }
+  double due_square_sum(const VariableState& state) const override { return square_sum(mean_of(state)); }
+  void apply_due(VariableState& state, double square_sum) const override {
+    prepare(state);
+    Tensor mean = mean_of(state);
+    Tensor& sum = state.slots[ensure_slot(state, kAccumulator)].second;
+    sum = Tensor::zeros(sum.dtype(), sum.shape());
+    state.accumulated = 0;
+    clip_one(state.name, mean, square_sum);
+    update(state, mean);
   }
 
   Result<void> apply_rows(VariableState& state, const Rows& gradient) const override {
@@ -141,26 +169,6 @@ class RuleOptimizer final : public Optimizer {
     for (std::size_t i = 0; i < part.slots.size(); ++i)
       TFD_TRY(scatter_rows(state.slots[i].second, RowOp::kAssign, {rows.indices, part.slots[i].second}));
     state.updates = part.updates;
-    return {};
-  }
-
-  Result<void> apply_all(std::span<VariableState> states, std::span<const Tensor> gradients) const override {
-    if (states.size() != gradients.size())
-      return fail(Code::kInvalidArgument, "{} gradients for {} variables", gradients.size(), states.size());
-    for (std::size_t i = 0; i < states.size(); ++i)
-      TFD_TRY(check_gradient(states[i].name, states[i].value.spec(), gradients[i].spec()));
-    std::vector<std::size_t> due;  // of one model all are, or none
-    std::vector<std::string> names;
-    std::vector<Tensor> ready;
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      Tensor gradient = gradients[i];
-      if (!accumulate(states[i], gradient)) continue;
-      due.push_back(i);
-      names.push_back(states[i].name);
-      ready.push_back(std::move(gradient));
-    }
-    TFD_TRY(clip(names, ready));
-    for (std::size_t i = 0; i < due.size(); ++i) update(states[due[i]], ready[i]);
     return {};
   }
 
@@ -213,20 +221,19 @@ class RuleOptimizer final : public Optimizer {
   /// Keras' schedules look at the number of gradients, not of updates, where these differ.
   std::int64_t calls(std::int64_t updates) const { return updates * s_.accumulation + s_.accumulation - 1; }
 
-  /// Whether an update is due; then the gradient is the mean of those that were waiting and of this one.
-  bool accumulate(VariableState& state, Tensor& gradient) const {
-    if (s_.accumulation <= 1) return true;
-    const std::size_t slot = ensure_slot(state, kAccumulator);
-    Tensor& sum = state.slots[slot].second;
-    add_to(sum, widened(gradient), false);
-    if (++state.accumulated < s_.accumulation) {
-      if (s_.use_ema) average_only(state);
-      return false;
-    }
-    gradient = divided(sum, s_.accumulation);
-    sum = Tensor::zeros(sum.dtype(), sum.shape());
-    state.accumulated = 0;
-    return true;
+  /// Of the gradients that make an update.
+  Tensor mean_of(const VariableState& state) const {
+    const auto sum = std::ranges::find(state.slots, kAccumulator, [](const auto& slot) { return slot.first; });
+    if (sum == state.slots.end()) return Tensor::zeros(number_dtype(state.value.dtype()), state.value.shape());
+    return divided(sum->second, s_.accumulation);
+  }
+
+  /// `sum`: of the squares of all that is clipped by one norm; nothing where it isn't clipped by one.
+  void clip_one(std::string_view variable, Tensor& gradient, double sum) const {
+    const Group& group = group_of(variable);
+    if (s_.global_clipnorm) return clip_by_global_norm(gradient, *s_.global_clipnorm, sum);
+    if (group.clipnorm) clip_by_norm(gradient, *group.clipnorm, sum);
+    if (group.clipvalue) clip_by_value(gradient, *group.clipvalue);
   }
 
   bool overwrites(const VariableState& state) const {

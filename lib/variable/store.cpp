@@ -104,27 +104,67 @@ Update as_difference(Update assigned, const Tensor& read) {
   return assigned;
 }
 
+Result<void> sum_duplicate_rows(std::vector<Update>& updates) {
+  for (Update& update : updates) {
+    if (update.kind != UpdateKind::kGradientRows) continue;
+    Rows summed = TFD_TRY(sum_duplicates({update.indices, update.value}), fmt::format("'{}'", update.variable));
+    update.indices = std::move(summed.indices);
+    update.value = std::move(summed.values);
+  }
+  return {};
+}
+
 Result<void> prepare_gradients(const Optimizer& optimizer, std::vector<Update>& updates) {
+  TFD_TRY(sum_duplicate_rows(updates));
+  if (!optimizer.clips() || optimizer.steps_per_update() > 1) return {};
   std::vector<std::size_t> at;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < updates.size(); ++i) {
-    Update& update = updates[i];
-    if (update.kind == UpdateKind::kGradientRows) {
-      Rows summed = TFD_TRY(sum_duplicates({update.indices, update.value}), fmt::format("'{}'", update.variable));
-      update.indices = std::move(summed.indices);
-      update.value = std::move(summed.values);
-    } else if (update.kind != UpdateKind::kGradient) {
-      continue;
-    }
-    at.push_back(i);
-    names.push_back(update.variable);
-  }
-  if (!optimizer.clips()) return {};
   std::vector<Tensor> gradients;
-  for (const std::size_t i : at) gradients.push_back(std::move(updates[i].value));  // so that clip() may write in place
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    if (!is_gradient(updates[i].kind)) continue;
+    at.push_back(i);
+    names.push_back(updates[i].variable);
+    gradients.push_back(std::move(updates[i].value));  // so that clip() may write in place
+  }
   const auto clipped = optimizer.clip(names, gradients);
   for (std::size_t i = 0; i < at.size(); ++i) updates[at[i]].value = std::move(gradients[i]);
   return clipped;
+}
+
+NormedUpdates join_norms(std::vector<DueUpdate> all, bool waits) {
+  struct Norm {
+    double square_sum = 0;
+    std::optional<std::uint64_t> round = {};    // of one that is due
+    std::vector<const DueUpdate*> others = {};  // that aren't
+  };
+  std::map<std::string_view, Norm> norms;
+  for (const DueUpdate& one : all) {
+    Norm& norm = norms[one.norm];
+    if (!one.is_due) {
+      norm.others.push_back(&one);
+      continue;
+    }
+    norm.square_sum += one.square_sum;
+    norm.round = one.round;
+  }
+  NormedUpdates out;
+  for (auto& [name, norm] : norms) {
+    if (!norm.round || norm.others.empty()) continue;
+    const auto made = std::ranges::find(norm.others, *norm.round + 1, &DueUpdate::round);
+    if (made != norm.others.end())
+      norm.square_sum = (*made)->square_sum;
+    else if (waits)
+      norm.round.reset();
+  }
+  for (DueUpdate& one : all) {
+    if (!one.is_due) continue;
+    const Norm& norm = norms.at(one.norm);
+    out.is_complete = out.is_complete && norm.round;
+    if (!norm.round) continue;
+    out.updates.push_back(one);
+    out.updates.back().square_sum = norm.square_sum;
+  }
+  return out;
 }
 
 void AppliedSet::insert(std::uint64_t sequence) {
@@ -157,6 +197,7 @@ Result<void> VariableStore::create(std::string name, Tensor value) try {
   definitions_.push_back({name, value.spec(), value.byte_size()});
   value_bytes_ += value.byte_size();
   variables_.push_back(VariableState{std::move(name), std::move(own), {}});
+  rounds_.emplace_back();
   return {};
 } catch (const std::bad_alloc&) {
   return no_memory(name, value.spec());
@@ -184,7 +225,7 @@ Result<void> VariableStore::check(std::size_t variable, const Update& update) co
 Result<VariableStore::Admission> VariableStore::admit(std::uint64_t sequence, const std::vector<Update>& updates,
                                                       std::uint64_t client) {
   AppliedSet& applied = client == 0 ? applied_ : clients_[client];
-  Admission admission{!applied.contains(sequence), {}};
+  Admission admission{.is_new = !applied.contains(sequence)};
   admission.targets.reserve(updates.size());
   for (const Update& update : updates) {
     const auto target = find(update.variable);
@@ -192,13 +233,43 @@ Result<VariableStore::Admission> VariableStore::admit(std::uint64_t sequence, co
     admission.targets.push_back(TFD_TRY(target));
     if (admission.is_new) TFD_TRY(check(*target, update));
   }
-  if (!admission.is_new) return admission;
+  std::vector<std::size_t> shared;  // their variables
+  for (std::size_t i = 0; i < admission.targets.size(); ++i) {
+    const std::size_t target = admission.targets[i];
+    // Of an old one there may be fewer targets than updates: what is due is looked at for all that are known.
+    if (admission.is_new && !is_gradient(updates[i].kind)) continue;
+    if (find_due(target)) shared.push_back(target);
+  }
+  const auto is_due = [&](std::size_t target) { return find_due(target)->is_due; };
+  admission.is_busy = admission.is_new && std::ranges::any_of(shared, is_due);
+  if (admission.is_new && !admission.is_busy)
+    for (const std::size_t target : shared) ++rounds_[target].gradients;
+  std::ranges::copy_if(shared, std::back_inserter(admission.due), is_due);
+  if (!admission.is_new || admission.is_busy) return admission;
   if (client != 0) applied.settle(sequence);  // it has one at a time under way
   applied.insert(sequence);
   // A step that was skipped tells of its scale alone.
   if (std::any_of(updates.begin(), updates.end(), [](const Update& one) { return !is_about_scale(one.kind); }))
     ++iterations_;
   return admission;
+}
+
+std::optional<DueUpdate> VariableStore::find_due(std::size_t variable) const {
+  if (optimizer_ == nullptr || !tensor::is_floating(definitions_[variable].spec.dtype)) return std::nullopt;
+  const std::string& name = definitions_[variable].name;
+  auto norm = optimizer_->shared_norm(name);
+  if (!norm) return std::nullopt;
+  const Round& round = rounds_[variable];
+  const bool is_due = round.gradients >= optimizer_->steps_per_update();
+  return DueUpdate{name, std::move(*norm), is_due, round.number, is_due ? 0 : round.last_square_sum};
+}
+
+std::optional<std::size_t> VariableStore::admit(const DueUpdate& update) {
+  const auto target = find(update.variable);
+  const auto own = target ? find_due(*target) : std::nullopt;
+  if (!own || !own->is_due || own->round != update.round) return std::nullopt;
+  rounds_[*target] = {0, own->round + 1, update.square_sum};
+  return *target;
 }
 
 void VariableStore::settle(std::uint64_t below, std::uint64_t unused) {
@@ -242,10 +313,34 @@ Result<void> VariableStore::perform(std::size_t variable, const Update& update) 
 }
 
 Result<bool> VariableStore::apply(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client) {
-  const Admission admission = TFD_TRY(admit(sequence, updates, client));
+  Admission admission = TFD_TRY(admit(sequence, updates, client));
+  if (admission.is_busy) {
+    TFD_TRY(make_due(admission.due));
+    admission = TFD_TRY(admit(sequence, updates, client));
+  }
   if (!admission.is_new) return false;
   for (std::size_t i = 0; i < updates.size(); ++i) TFD_TRY(perform(admission.targets[i], updates[i]));
+  TFD_TRY(make_due(admission.due));
   return true;
+}
+
+Result<void> VariableStore::perform_due(std::size_t variable, double square_sum) try {
+  optimizer_->apply_due(variables_[variable], square_sum);
+  return {};
+} catch (const std::bad_alloc&) {
+  return no_memory(definitions_[variable].name, definitions_[variable].spec);
+}
+
+/// All that have one norm are here.
+Result<void> VariableStore::make_due(const std::vector<std::size_t>& variables) {
+  std::vector<DueUpdate> due;
+  for (const std::size_t variable : variables) {
+    due.push_back(*find_due(variable));
+    due.back().square_sum = due_square_sum(variable);
+  }
+  for (const DueUpdate& one : join_norms(std::move(due)).updates)
+    if (const auto target = admit(one)) TFD_TRY(perform_due(*target, one.square_sum));
+  return {};
 }
 
 Result<void> VariableStore::assign(const Update& update) { return perform(TFD_TRY(admit(update)), update); }
@@ -356,7 +451,30 @@ Result<VariableStore::Import> VariableStore::prepare_import(const NamedValues& s
     TFD_TRY(import_first_version(restored[i], std::move(first_version[i])));
     if (is_there) import.variables[i] = std::move(restored[i]);
   }
+  make_due(import);
   return import;
+}
+
+// Who saved them came between the gradients of an update and the update.
+void VariableStore::make_due(Import& import) const {
+  std::vector<DueUpdate> due;
+  std::map<std::string, VariableState*> states;
+  for (auto& one : import.variables) {
+    if (optimizer_ == nullptr || !one || !optimizer_->is_due(*one) || !tensor::is_floating(one->value.dtype()))
+      continue;
+    optimizer_->prepare(*one);
+    states[one->name] = &*one;
+    due.push_back(
+        {one->name, optimizer_->shared_norm(one->name).value_or(one->name), true, 1, optimizer_->due_square_sum(*one)});
+  }
+  for (const DueUpdate& one : join_norms(std::move(due)).updates)
+    optimizer_->apply_due(*states.at(one.variable), one.square_sum);
+}
+
+void VariableStore::admit(const Import& import) {
+  iterations_ = import.iterations;
+  for (std::size_t i = 0; i < rounds_.size(); ++i)
+    if (const auto& one = import.variables[i]) rounds_[i] = {one->accumulated, rounds_[i].number + 1, 0};
 }
 
 void VariableStore::replace(std::size_t variable, VariableState restored) {
@@ -372,9 +490,9 @@ void VariableStore::replace(std::size_t variable, VariableState restored) {
 
 Result<void> VariableStore::import_state(const NamedValues& state) {
   Import import = TFD_TRY(prepare_import(state));
+  admit(import);
   for (std::size_t i = 0; i < variables_.size(); ++i)
     if (import.variables[i]) replace(i, std::move(*import.variables[i]));
-  iterations_ = import.iterations;
   return {};
 }
 

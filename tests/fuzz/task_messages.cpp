@@ -116,6 +116,12 @@ constexpr std::array kCodecs{
                   [&](const auto& request) { return runtime::encode(request, message.epoch); });
           }},
     codec<runtime::decode_coordination_answer>(Kind::kCoordinate),
+    codec<runtime::decode_update_answer>(Kind::kUpdate),
+    Codec{static_cast<std::uint16_t>(Kind::kDue),
+          [](const Message& message) {
+            check(message, runtime::decode_due,
+                  [&](const auto& due) { return runtime::encode_due(Kind::kDue, due, message.epoch); });
+          }},
 };
 
 }  // namespace

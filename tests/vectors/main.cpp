@@ -64,9 +64,9 @@ int main(int argc, char** argv) {
   tfd::vectors::Sets sets;
   for (auto table : {tfd::vectors::cluster_sets(), tfd::vectors::resolver_sets(), tfd::vectors::slurm_sets(),
                      tfd::vectors::union_sets(), tfd::vectors::kubernetes_sets(), tfd::vectors::coordinator_sets(),
-                     tfd::vectors::optimizer_sets(), tfd::vectors::google_sets(), tfd::vectors::variable_sets(),
-                     tfd::vectors::ps_v1_sets(), tfd::vectors::tpu_sets(), tfd::vectors::strategy_sets(),
-                     tfd::vectors::input_sets()})
+                     tfd::vectors::optimizer_sets(), tfd::vectors::linear_sets(), tfd::vectors::google_sets(),
+                     tfd::vectors::variable_sets(), tfd::vectors::ps_v1_sets(), tfd::vectors::tpu_sets(),
+                     tfd::vectors::strategy_sets(), tfd::vectors::input_sets()})
     sets.merge(table);
   bool all_passed = true;
   for (const auto& file : files) {

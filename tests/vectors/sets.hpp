@@ -83,6 +83,7 @@ Sets union_sets();
 Sets kubernetes_sets();
 Sets coordinator_sets();
 Sets optimizer_sets();
+Sets linear_sets();
 Sets google_sets();
 Sets variable_sets();
 Sets ps_v1_sets();

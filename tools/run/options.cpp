@@ -97,7 +97,7 @@ std::vector<cli::Option> options(Asked& a) {
        .most = 32},
       {.names = "--compat",
        .placeholder = "WHAT",
-       .help = "Split the data among the replicas exactly as TensorFlow 2.21 does",
+       .help = "Split the data among the replicas, and clip gradients, exactly as TensorFlow 2.21 does",
        .target = &a.compat,
        .choices = {"tensorflow"}},
       {.names = "--explain",

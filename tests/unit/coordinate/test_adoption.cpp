@@ -141,13 +141,13 @@ TEST_CASE("adoption: a step that only one parameter server has is finished under
   // "v" and "n" are on two parameter servers: the fifth step has come to one of them.
   auto servers =
       good(runtime::ParameterServers::connect(placement, {.name = "late", .make_endpoint = bed.factory()}, soon()));
-  const auto epoch = good(servers->status(soon())).front().epoch;
+  servers->set_epoch(good(servers->status(soon())).front().epoch);
   const std::size_t of_v = static_cast<std::size_t>(placement.variables.at("v"));
   REQUIRE(placement.variables.at("n") != placement.variables.at("v"));
-  std::promise<Result<bool>> applied;
-  servers->task(of_v).update(epoch, 4, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
-                             [&](Result<bool> answer) { applied.set_value(std::move(answer)); });
-  CHECK(good(applied.get_future().get()));
+  std::promise<Result<runtime::UpdateAnswer>> applied;
+  servers->task(of_v).update(4, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
+                             [&](Result<runtime::UpdateAnswer> answer) { applied.set_value(std::move(answer)); });
+  CHECK(good(applied.get_future().get()).is_new);
   const auto next = bed.connect(make_program(), adopting(bed));
   REQUIRE(next->adopted());
   CHECK(next->adopted()->step == 5);
@@ -161,9 +161,9 @@ TEST_CASE("adoption: a step that only one parameter server has is finished under
   CHECK(read(*next, "v") == 5);
   CHECK(read(*next, "n") == 5);
   // Whoever belongs to the epoch before is refused.
-  std::promise<Result<bool>> late;
-  servers->task(of_v).update(epoch, 5, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
-                             [&](Result<bool> answer) { late.set_value(std::move(answer)); });
+  std::promise<Result<runtime::UpdateAnswer>> late;
+  servers->task(of_v).update(5, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
+                             [&](Result<runtime::UpdateAnswer> answer) { late.set_value(std::move(answer)); });
   CHECK(late.get_future().get().error().code == Code::kPermissionDenied);
 }
 

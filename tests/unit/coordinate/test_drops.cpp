@@ -150,10 +150,11 @@ TEST_CASE("sequence: functions that touch parameter servers in turn are applied 
     return good(answer->get_future().get());
   };
   const auto epoch = ask.operator()<runtime::TaskStatus>([&](auto done) { server.status(soon(), done); }).epoch;
+  server.set_epoch(epoch);
   std::uint64_t odd = 1;
   until([&] {
     odd += 2;
-    return !ask.operator()<bool>([&](auto done) { server.update(epoch, odd, {}, soon(), done); });
+    return !ask.operator()<runtime::UpdateAnswer>([&](auto done) { server.update(odd, {}, soon(), done); }).is_new;
   });
   CHECK(read(*coordinator, "v") == v);
 }

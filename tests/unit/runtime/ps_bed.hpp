@@ -55,7 +55,11 @@ class PsClient {
     return ask<Tensors>([&](Deadline deadline, auto done) { task_.read(names, deadline, done); }, until);
   }
   Asked<bool> update(std::uint64_t sequence, const std::vector<variable::Update>& updates) {
-    return ask<bool>([&](Deadline deadline, auto done) { task_.update(kPsEpoch, sequence, updates, deadline, done); });
+    return ask<bool>([&](Deadline deadline, auto done) {
+      task_.update(sequence, updates, deadline, [done](Result<UpdateAnswer> answer) {
+        done(std::move(answer).map([](const UpdateAnswer& one) { return one.is_new; }));
+      });
+    });
   }
   Asked<void> assign(const std::string& name, const Tensor& value) {
     return ask<void>([&](Deadline deadline, auto done) { task_.assign(name, value, deadline, done); });

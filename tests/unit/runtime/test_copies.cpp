@@ -245,8 +245,8 @@ TEST_CASE("difference: what others change meanwhile stays, of one replica and of
           for (std::size_t i = 0; i < placed.ps.size(); ++i) {
             const variable::Update update{variable::UpdateKind::kAssignAdd, stored_name(placed, i),
                                           cut_value(placed, all)[i]};
-            const auto added = other->ask<bool>([&](Deadline deadline, auto done) {
-              other->task("ps", placed.ps[i]).update(SmallCluster::kEpoch, other_sequence(), {update}, deadline, done);
+            const auto added = other->ask<UpdateAnswer>([&](Deadline deadline, auto done) {
+              other->task("ps", placed.ps[i]).update(other_sequence(), {update}, deadline, done);
             });
             CHECK(added);
           }

@@ -53,9 +53,11 @@ class Asker {
     add.operator()<void>("load ps", [&](auto by, auto done) { ps_.load_program(packed, epoch_, by, done); });
     add.operator()<Tensors>("read", [&](auto by, auto done) { ps_.read({"t"}, by, done); });
     add.operator()<Tensors>("read rows", [&](auto by, auto done) { ps_.read_rows({{"t", ids({0})}}, by, done); });
-    add.operator()<bool>("update", [&](auto by, auto done) {
-      ps_.update(epoch_, 0, {{variable::UpdateKind::kAssign, "t", nine}}, by, done);
+    add.operator()<UpdateAnswer>("update", [&](auto by, auto done) {
+      ps_.update(0, {{variable::UpdateKind::kAssign, "t", nine}}, by, done);
     });
+    add.operator()<std::vector<variable::DueUpdate>>("due", [&](auto by, auto done) { ps_.find_due({}, by, done); });
+    add.operator()<void>("make due", [&](auto by, auto done) { ps_.make_due({}, by, done); });
     add.operator()<void>("assign", [&](auto by, auto done) { ps_.assign("t", nine, by, done); });
     add.operator()<void>("assign rows", [&](auto by, auto done) {
       ps_.assign_rows({{variable::UpdateKind::kAssignRows, "t", floats({1, 1}, {9}), ids({0})}}, by, done);

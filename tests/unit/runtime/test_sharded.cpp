@@ -83,13 +83,15 @@ TEST_CASE("shards: a function assigns, adds and subtracts as to one tensor") {
 }
 
 TEST_CASE("shards: an optimizer gives what it gives for one piece") {
-  for (const std::string optimizer : {R"({"adam": {"learning_rate": 0.1, "clipnorm": 2}})",
-                                      R"({"sgd": {"groups": {"table": {"learning_rate": 0.5}}}})",
-                                      R"({"adamw": {"exclude_from_weight_decay": ["table"]}})"}) {
+  for (const std::string optimizer :
+       {R"({"adam": {"learning_rate": 0.1, "clipnorm": 2}})",
+        R"({"adam": {"learning_rate": 0.1, "clipnorm": 2, "gradient_accumulation_steps": 2}})",
+        R"({"sgd": {"groups": {"table": {"learning_rate": 0.5}}}})",
+        R"({"adamw": {"exclude_from_weight_decay": ["table"]}})"}) {
     INFO(optimizer);
     SmallCluster whole(tables(1, optimizer), 1);
     SmallCluster cut(tables(3, optimizer), 2);
-    for (int step = 0; step < 3; ++step) {
+    for (int step = 0; step < 4; ++step) {
       const auto gradient = counted(static_cast<float>(step) - 5);
       const auto one = whole.run("push", {gradient}), other = cut.run("push", {gradient});
       REQUIRE(one);

@@ -135,6 +135,26 @@ TEST_CASE("wire format: a history counts upwards, and has no more in it than the
   CHECK_FALSE(decode_history(encode_history(SequenceHistory{.settled = 3, .unused = 4, .low = 3})));
 }
 
+TEST_CASE("wire format: updates that are due say by what they are clipped") {
+  const std::vector<variable::DueUpdate> due{{"w/part_1", "w", true, 7, 0.1}, {"b", "", false, 8, 169}};
+  auto message = encode_due(Kind::kDue, due, 3);
+  CHECK(message.epoch == 3);
+  const auto again = decode_due(message);
+  REQUIRE(again);
+  REQUIRE(again->size() == 2);
+  CHECK((*again)[0].variable == "w/part_1");
+  CHECK((*again)[0].norm == "w");
+  CHECK((*again)[0].is_due);
+  CHECK((*again)[0].round == 7);
+  CHECK((*again)[0].square_sum == 0.1);
+  CHECK_FALSE((*again)[1].is_due);
+  message.meta.pop_back();
+  CHECK_FALSE(decode_due(message));
+  const auto answer = decode_update_answer(encode(UpdateAnswer{.is_busy = true, .is_due = true}));
+  REQUIRE(answer);
+  CHECK((!answer->is_new && answer->is_busy && answer->is_due));
+}
+
 TEST_CASE("wire format: only an empty update is a fence") {
   UpdateRequest fence{.epoch = 1, .sequence = 2, .is_fence = true};
   CHECK(decode_update(encode(fence))->is_fence);

@@ -223,6 +223,7 @@ constexpr const char* kOptimizers[] = {
     R"({"sgd": {"learning_rate": 0.1, "momentum": 0.5, "gradient_accumulation_steps": 2, "use_ema": true, "ema_momentum": 0.5}})",
     R"({"adam": {"learning_rate": 0.01, "gradient_accumulation_steps": 2, "global_clipnorm": 0.3}})",
     R"({"sgd": {"learning_rate": 0.1, "gradient_accumulation_steps": 4, "clipnorm": 0.3}})",
+    R"({"sgd": {"learning_rate": 0.1, "gradient_accumulation_steps": 3, "clipvalue": 0.2}})",
     R"({"adam": {"learning_rate": 0.01, "on_nonfinite": "stop"}})",
     R"({"adam": {"learning_rate": 0.01, "use_ema": true, "ema_momentum": 0.8, "ema_overwrite_frequency": 4}})"};
 

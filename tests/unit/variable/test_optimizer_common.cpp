@@ -146,7 +146,7 @@ TEST_CASE("optimizer: groups have settings of their own, by the first pattern th
   CHECK(optimizer->learning_rate() == 1);
 }
 
-TEST_CASE("optimizer: gradients are clipped by the worker, not by apply") {
+TEST_CASE("optimizer: gradients that are updates are clipped by the worker, not by apply") {
   std::vector<std::string> names{"a", "b"};
   const auto clipped = [&](const std::string& text) {
     const auto optimizer = optimizer_of(text);
@@ -225,6 +225,20 @@ TEST_CASE("optimizer: gradients accumulate into their mean, and only then count"
   CHECK(state.updates == 1);
   CHECK(state.accumulated == 0);
   CHECK(state.slots[0].second.as<float>()[0] == 0);
+}
+
+TEST_CASE("optimizer: only a norm that is others', too, is left to whoever knows those") {
+  const auto norm_of = [](const std::string& settings, std::string_view variable) {
+    return optimizer_of(R"({"sgd": {)" + settings + "}}")->shared_norm(variable);
+  };
+  const std::string steps = R"(, "gradient_accumulation_steps": 2)";
+  CHECK_FALSE(norm_of(R"("global_clipnorm": 1)", "w"));
+  CHECK(norm_of(R"("global_clipnorm": 1)" + steps, "w") == "");
+  CHECK(norm_of(R"("global_clipnorm": 1)" + steps, "w/part_1") == "");
+  CHECK_FALSE(norm_of(R"("clipnorm": 1)" + steps, "w"));
+  CHECK(norm_of(R"("clipnorm": 1)" + steps, "w/part_1") == "w");
+  CHECK_FALSE(norm_of(R"("clipvalue": 1)" + steps, "w/part_1"));
+  CHECK_FALSE(norm_of(R"("clipnorm": 1, "groups": {"w": {"clipnorm": null}})" + steps, "w/part_1"));
 }
 
 TEST_CASE("optimizer: the learning rate follows its schedule") {

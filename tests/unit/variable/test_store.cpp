@@ -363,6 +363,125 @@ TEST_CASE("store: a worker adds up the duplicates of sparse gradients, then clip
         "'t': 2 indices need as many rows of values, not f32[1]");
 }
 
+namespace {
+
+// Their means over two steps are 3, 4 and 12: together a norm of 13.
+std::vector<Update> first_half() { return {gradient("w", {6, 0}), gradient("b", {30})}; }
+std::vector<Update> second_half() { return {gradient("w", {0, 8}), gradient("b", {-6})}; }
+
+std::string accumulating(const std::string& clip) {
+  return R"({"sgd": {"learning_rate": 1, "gradient_accumulation_steps": 2, )" + clip + "}}";
+}
+
+}  // namespace
+
+TEST_CASE("store: what is clipped is the mean of the gradients that were accumulated") {
+  const std::tuple<const char*, std::vector<float>, float> cases[] = {
+      {R"("global_clipnorm": 6.5)", {1 - 1.5F, 2 - 2}, 3 - 6},
+      {R"("clipnorm": 2.5)", {1 - 1.5F, 2 - 2}, 3 - 2.5F},
+      {R"("clipvalue": 3.5)", {1 - 3, 2 - 3.5F}, 3 - 3.5F},
+  };
+  for (const auto& [clip, w, b] : cases) {
+    CAPTURE(clip);
+    VariableStore store = store_of_two();
+    store.set_optimizer(optimizer_of(accumulating(clip)));
+    for (std::uint64_t round = 0; round < 2; ++round) {
+      REQUIRE(store.import_state(store_of_two().export_state()));
+      for (auto updates : {first_half(), second_half()}) {
+        REQUIRE(prepare_gradients(*optimizer_of(accumulating(clip)), updates));
+        CHECK(read(store, "w") == std::vector<float>{1, 2});
+        REQUIRE(store.apply(2 * round + (updates[1].value.as<float>()[0] > 0 ? 0 : 1), updates));
+      }
+      CHECK(read(store, "w") == w);
+      CHECK(read(store, "b") == std::vector<float>{b});
+    }
+  }
+}
+
+TEST_CASE("store: an update whose norm lies elsewhere, too, waits for that, and no gradient is taken meanwhile") {
+  VariableStore store = store_of_two();
+  store.set_optimizer(optimizer_of(accumulating(R"("global_clipnorm": 6.5)")));
+  const auto perform = [&](std::uint64_t sequence, const std::vector<Update>& updates) {
+    const auto admission = store.admit(sequence, updates);
+    REQUIRE(admission);
+    if (admission->is_new && !admission->is_busy)
+      for (std::size_t i = 0; i < updates.size(); ++i) REQUIRE(store.perform(admission->targets[i], updates[i]));
+    return *admission;
+  };
+  CHECK(perform(0, first_half()).due.empty());
+  CHECK(perform(1, second_half()).due.size() == 2);
+  CHECK(read(store, "w") == std::vector<float>{1, 2});
+  const auto busy = perform(2, first_half());
+  CHECK(busy.is_busy);
+  CHECK_FALSE(store.applied().contains(2));
+  CHECK_FALSE(perform(1, second_half()).is_new);
+  CHECK(perform(1, second_half()).due.size() == 2);
+  CHECK_FALSE(perform(3, {{UpdateKind::kAssign, "b", floats({3})}}).is_busy);
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto due = store.find_due(i);
+    REQUIRE(due);
+    CHECK(due->is_due);
+    CHECK(due->norm.empty());
+    CHECK(due->round == 1);
+    CHECK(store.due_square_sum(i) == doctest::Approx(i == 0 ? 25 : 144));
+    due->square_sum = 169;
+    auto late = *due;
+    late.round = 0;
+    CHECK_FALSE(store.admit(late));
+    REQUIRE(store.admit(*due) == i);
+    CHECK_FALSE(store.admit(*due));
+    REQUIRE(store.perform_due(i, due->square_sum));
+    CHECK(store.find_due(i)->square_sum == 169);
+    CHECK(store.find_due(i)->round == 2);
+  }
+  CHECK(read(store, "w") == std::vector<float>{-0.5, 0});
+  CHECK(read(store, "b") == std::vector<float>{-3});
+  CHECK_FALSE(perform(2, first_half()).is_busy);
+}
+
+TEST_CASE("store: a state from between the gradients of an update and the update is imported as after it") {
+  const auto optimizer = optimizer_of(accumulating(R"("global_clipnorm": 6.5)"));
+  VariableStore store = store_of_two();
+  store.set_optimizer(optimizer);
+  for (const auto& updates : {first_half(), second_half()}) {
+    const auto admission = store.admit(updates[1].value.as<float>()[0] > 0 ? 0 : 1, updates);
+    for (std::size_t i = 0; i < 2; ++i) REQUIRE(store.perform(admission->targets[i], updates[i]));
+  }
+  VariableStore next = store_of_two();
+  next.set_optimizer(optimizer);
+  REQUIRE(next.import_state(store.export_state()));
+  CHECK(read(next, "w") == std::vector<float>{-0.5, 0});
+  CHECK(read(next, "b") == std::vector<float>{-3});
+  CHECK_FALSE(next.find_due(0)->is_due);
+  // One that a stranger has written.
+  auto state = store_of_two().export_state();
+  state.emplace_back("w/.optimizer/accumulated", Tensor::scalar<std::int64_t>(DType::kS64, 5));
+  CHECK(next.import_state(state));
+  CHECK(read(next, "w") == std::vector<float>{1, 2});
+}
+
+TEST_CASE("store: updates of one norm are made once all of them are due, or one of them was made") {
+  const DueUpdate a{"a", "", true, 4, 9}, b{"b", "", true, 4, 16}, other{"c/part_0", "c", true, 1, 3};
+  auto both = join_norms({a, other, b});
+  CHECK(both.is_complete);
+  REQUIRE(both.updates.size() == 3);
+  CHECK(both.updates[0].square_sum == 25);
+  CHECK(both.updates[1].square_sum == 3);
+  CHECK(both.updates[2].square_sum == 25);
+  const DueUpdate waits{"b", "", false, 4, 49}, made{"b", "", false, 5, 100};
+  auto one = join_norms({a, other, waits});
+  CHECK_FALSE(one.is_complete);
+  REQUIRE(one.updates.size() == 1);
+  CHECK(one.updates[0].variable == "c/part_0");
+  CHECK(join_norms({a, waits}, false).updates.at(0).square_sum == 9);
+  auto rest = join_norms({a, made});
+  CHECK(rest.is_complete);
+  REQUIRE(rest.updates.size() == 1);
+  CHECK(rest.updates[0].square_sum == 100);
+  CHECK(join_norms({waits}).is_complete);
+  CHECK(join_norms({}).updates.empty());
+}
+
 TEST_CASE("store: gradients that wait for their update are in a checkpoint") {
   const std::string text = R"({"sgd": {"learning_rate": 1, "gradient_accumulation_steps": 3}})";
   VariableStore first = store_of_two();

@@ -242,6 +242,9 @@ struct Program {
   std::set<std::string> endless_datasets;  // as far as it is known without reading their data
   NamedList<FunctionDef> functions;
   std::optional<TrainDef> train;
+  /// Each replica of a training clips its own gradients before they are added up, as TensorFlow's do; else what is
+  /// clipped is the gradient of all of them.
+  bool clips_replicas = false;
   /// What document() writes as it was read, after --set: all but variables, datasets, and how long the training is.
   std::shared_ptr<const nlohmann::ordered_json> stated;  // shared by copies of the program
   /// Files that the document refers to (modules and sidecars), by the path in it: what a task needs besides the

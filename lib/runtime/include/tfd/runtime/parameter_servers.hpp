@@ -123,7 +123,9 @@ class ParameterServers {
   /// All updates of one closure, of rows too; those of partitioned variables are cut up. A gradient of rows goes to
   /// every shard, so that all of them count the same updates; no updates at all are one without parts for every
   /// parameter server, so that none waits for its number. kInvalidArgument names an index that is no row. Done when
-  /// every parameter server has applied (or had applied) its part; all or nothing on each. kPermissionDenied: it has
+  /// every parameter server has applied (or had applied) its part; all or nothing on each. Where gradients are
+  /// accumulated and clipped by a norm that lies on several of them, who completes an update makes it by two further
+  /// messages to each. kPermissionDenied: it has
   /// another epoch by now. `client` is whose sequence number it is; 0: the coordinator's.
   Result<void> update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
                       const std::stop_token& stop = {}, std::uint64_t client = 0);
@@ -151,6 +153,14 @@ class ParameterServers {
   Result<const variable::PlacedVariable*> find(const std::string& variable) const;
   Result<void> cut(const variable::Update& update, Parts& parts) const;
   Result<Parts> cut(const std::vector<variable::Update>& updates) const;
+  struct Number {
+    std::uint64_t sequence, client;
+  };
+  Result<void> push(const Number& number, const Parts& parts, Deadline deadline, const std::stop_token& stop);
+  using Names = std::vector<std::vector<std::string>>;  // by parameter server
+  /// Makes the updates of these variables, or of all, that are due. False where some of them wait for gradients of
+  /// others; without `waits` these are made, too.
+  Result<bool> make_due(const std::optional<Names>& names, bool waits, Deadline deadline, const std::stop_token& stop);
   std::vector<std::size_t> all() const;
   Result<void> finish(const std::shared_ptr<Operation>& operation, const std::stop_token& stop = {});
   Result<void> do_on(const std::vector<std::size_t>& servers, const Ask& ask, const std::stop_token& stop = {});

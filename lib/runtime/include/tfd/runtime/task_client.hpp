@@ -80,6 +80,13 @@ struct Metric {
   double weight = 1;  // examples that a mean stands for
 };
 
+/// What a parameter server says of the updates of a closure.
+struct UpdateAnswer {
+  bool is_new = false;   // applied; else this sequence number had been
+  bool is_busy = false;  // not applied: an update is due and has to be made before (make_due())
+  bool is_due = false;   // there is such a one among its variables
+};
+
 struct ClosureOutcome {
   std::vector<tensor::Tensor> results;  // by result index, then the `returns` of the function
   std::vector<Metric> metrics;
@@ -218,10 +225,15 @@ class TaskClient {
   /// Only these rows of each: (name, indices). kOutOfRange, kInvalidArgument.
   void read_rows(const std::vector<std::pair<std::string, tensor::Tensor>>& rows, Deadline deadline,
                  Callback<std::vector<tensor::Tensor>> done);
-  /// All updates of one closure to this parameter server, at once; true if applied, false if this sequence had been.
-  /// Every client counts its own sequence; 0 is the coordinator and its workers.
-  void update(std::uint64_t epoch, std::uint64_t sequence, const std::vector<variable::Update>& updates,
-              Deadline deadline, Callback<bool> done, std::uint64_t client = 0);
+  /// All updates of one closure to this parameter server, at once. Every client counts its own sequence; 0 is the
+  /// coordinator and its workers. `is_alone`: all gradients of the closure are among these.
+  void update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
+              Callback<UpdateAnswer> done, std::uint64_t client = 0, bool is_alone = false);
+  /// Where those of these variables stand that share a norm with others; without names those of all.
+  void find_due(const std::vector<std::string>& variables, Deadline deadline,
+                Callback<std::vector<variable::DueUpdate>> done);
+  /// Those of these updates that haven't been made since.
+  void make_due(const std::vector<variable::DueUpdate>& updates, Deadline deadline, Callback<void> done);
   /// Of a closure that comes to nothing, or was tried before: updates of this sequence that still come are dropped.
   void fence(std::uint64_t epoch, std::uint64_t sequence, Deadline deadline, Callback<void> done);
   /// Nothing below `below` will be sent any more, and what still comes is late: the parameter server needn't remember

@@ -4,8 +4,10 @@
 // Optimizers, as Keras' (and, with "v1", tf.compat.v1's). They update one variable in place from one gradient, dense or
 // of some rows; slots live beside their variable; t counts the applied updates of that variable.
 //
-// On parameter servers a gradient is clipped by the worker, for only that sees all of them: clip() before the push,
-// apply() or apply_rows() where the variable is. Where one process holds all variables, apply_all() does both.
+// What is clipped is what a variable is updated by, as in Keras. Where every gradient is an update, whoever sees all of
+// them clips: clip() on the worker before the push, apply() or apply_rows() where the variable is. Where gradients are
+// accumulated, that is their mean, once it is complete: apply() clips it by itself; where one norm is that of several
+// variables or shards (shared_norm()), it leaves it to apply_due(), which is told of the others.
 // Thread rule: an Optimizer is immutable and thread-safe; a VariableState belongs to whoever updates it.
 #include <cstdint>
 #include <memory>
@@ -71,18 +73,30 @@ class Optimizer {
   virtual Result<void> clip(std::span<const std::string> names, std::span<tensor::Tensor> gradients) const = 0;
   virtual bool clips() const = 0;
 
-  /// One update, or, with gradient accumulation, one of several gradients before it. Doesn't clip. The gradient has the
-  /// value's dtype (a floating-point one) and shape: kInvalidArgument otherwise. Writes in place where nobody else
-  /// holds the buffers, else into fresh ones. Source: keras/src/optimizers/*.py, 3.15; within 2 ulp in float32. An f64
-  /// variable gets the settings as f64 (Keras rounds the learning rate to float32 first). Those of f16 and bf16 are
-  /// updated in f32, with slots that are f32, and rounded to nearest, ties to even (Keras does all in the half type).
+  /// One update, or, with gradient accumulation, one of several gradients before it, of which the last clips their mean
+  /// and updates, unless it has a shared norm. The gradient has the value's dtype (a floating-point one) and shape:
+  /// kInvalidArgument otherwise. Writes in place where nobody else holds the buffers, else into fresh ones. Source:
+  /// keras/src/optimizers/*.py, 3.15; within 2 ulp in float32. An f64 variable gets the settings as f64 (Keras rounds
+  /// the learning rate to float32 first). Those of f16 and bf16 are updated in f32, with slots that are f32, and
+  /// rounded to nearest, ties to even (Keras does all in the half type).
   virtual Result<void> apply(VariableState& state, const tensor::Tensor& gradient) const = 0;
   /// The same for a gradient that is zero but in some rows; duplicates are added up first. Touches only these rows
   /// where that gives what the dense gradient would (or the v1 original does so), and always with "lazy_rows"; else the
   /// moments of all rows decay. kInvalidArgument, kOutOfRange.
   virtual Result<void> apply_rows(VariableState& state, const Rows& gradient) const = 0;
-  /// A step of variables that are all here: accumulates, clips, updates. gradients[i] belongs to states[i].
-  virtual Result<void> apply_all(std::span<VariableState> states, std::span<const tensor::Tensor> gradients) const = 0;
+
+  /// Of gradients that are accumulated: with what the mean of that variable's has one norm; empty: with all others
+  /// ("global_clipnorm"); else with the shards of the variable of that name ("clipnorm"). nullopt: apply() clips it.
+  virtual std::optional<std::string> shared_norm(std::string_view /*variable*/) const { return std::nullopt; }
+  /// Whether as many gradients wait as make an update.
+  bool is_due(const VariableState& state) const {
+    return steps_per_update() > 1 && state.accumulated >= steps_per_update();
+  }
+  // Of a variable whose update is due.
+  /// The sum of squares of the mean of its gradients.
+  virtual double due_square_sum(const VariableState& /*state*/) const { return 0; }
+  /// Clips it, by the norm of all whose sum of squares this is, and updates.
+  virtual void apply_due(VariableState& /*state*/, double /*square_sum*/) const {}
 
   /// The same as operations, of a variable of that name and spec: those with the same one are updated alike. Null where
   /// it can't be written so.

@@ -40,6 +40,9 @@ constexpr bool updates_rows(UpdateKind kind) {
   return kind >= UpdateKind::kGradientRows && kind <= UpdateKind::kSubtractRows;
 }
 constexpr bool is_about_scale(UpdateKind kind) { return kind >= UpdateKind::kFiniteScale; }
+constexpr bool is_gradient(UpdateKind kind) {
+  return kind == UpdateKind::kGradient || kind == UpdateKind::kGradientRows;
+}
 
 struct Update {
   UpdateKind kind = UpdateKind::kAssign;
@@ -52,10 +55,13 @@ struct Update {
 Update as_difference(Update assigned, const tensor::Tensor& read);
 
 /// What a worker does with the updates of one closure before it sends them: gradients of rows get their duplicates
-/// added up, then all gradients are clipped together as the optimizer says. Before a partitioned variable's are cut,
-/// for a norm is that of the whole. kInvalidArgument: a gradient that can't be clipped, or rows that don't fit
-/// together.
+/// added up, then, where each is an update, all gradients are clipped together as the optimizer says. Before a
+/// partitioned variable's are cut, for a norm is that of the whole. Gradients that are accumulated are clipped where
+/// they are, once there are as many as make an update. kInvalidArgument: a gradient that can't be clipped, or rows that
+/// don't fit together.
 Result<void> prepare_gradients(const Optimizer& optimizer, std::vector<Update>& updates);
+/// The first half of that.
+Result<void> sum_duplicate_rows(std::vector<Update>& updates);
 
 /// Which sequence numbers were applied: everything below `low`, and those in `above`. Compact as long as they come
 /// roughly in order.
@@ -81,6 +87,27 @@ struct SequenceHistory {
   std::vector<std::uint64_t> above = {};   // that are over here, too; ascending
   std::vector<std::uint64_t> fenced = {};  // from `settled` on, of those that are over: without having been applied
 };
+
+/// Where a variable stands whose accumulated gradients are clipped by a norm that it has together with others
+/// (Optimizer::shared_norm()), which may be on several parameter servers: when all its gradients are there its update
+/// is due, and waits for the others' sums of squares.
+struct DueUpdate {
+  std::string variable;     // as it is stored
+  std::string norm;         // as shared_norm() says it
+  bool is_due = false;      // else it waits for gradients
+  std::uint64_t round = 0;  // which update it is: counted from 1
+  /// Of the mean of its gradients; where it isn't due, what its last update was clipped by.
+  double square_sum = 0;
+};
+/// Those that can be made, each with the sum of squares of all that have its norm.
+struct NormedUpdates {
+  std::vector<DueUpdate> updates;
+  bool is_complete = true;  // else some are due that wait for others
+};
+/// The updates of one norm are made once they all are due; or where another one of that round has been made already:
+/// who made them hasn't come to the end. `waits`: for gradients of others; else they are made by the norm of those that
+/// are due.
+NormedUpdates join_norms(std::vector<DueUpdate> all, bool waits = true);
 
 /// A state, as export_state() and import_state() have it.
 using NamedValues = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -126,27 +153,38 @@ class VariableStore {
   // store as a whole. Then it is done, one by one, where a variable goes by its position in creation order.
 
   struct Admission {
-    bool is_new = true;                // false: this sequence number was admitted before
-    std::vector<std::size_t> targets;  // the variable of each update; of an old one those that are known
+    bool is_new = true;                     // false: this sequence number was admitted before
+    bool is_busy = false;                   // nothing was admitted: updates that are due have to be made before
+    std::vector<std::size_t> targets = {};  // the variable of each update; of an old one those that are known
+    std::vector<std::size_t> due = {};      // those of them whose updates are due then, and have a shared norm
   };
   /// apply() but for the changes: checks everything, and counts the sequence number as applied from now on.
   Result<Admission> admit(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client = 0);
+  /// Of a variable with a shared norm, without its sum of squares where it is due; nullopt: it has none.
+  std::optional<DueUpdate> find_due(std::size_t variable) const;
+  /// The variable, where this update of it is due: it is to be made by perform_due(), and isn't due any more.
+  std::optional<std::size_t> admit(const DueUpdate& update);
   /// assign() but for the change.
   Result<std::size_t> admit(const Update& update) const;
   Result<std::size_t> find(std::string_view name) const;  // kNotFound
   std::size_t size() const { return definitions_.size(); }
   const tensor::TensorSpec& spec(std::size_t variable) const { return definitions_[variable].spec; }
+  const std::string& name(std::size_t variable) const { return definitions_[variable].name; }
   /// What import_state() will make of each variable (nullopt: it stays as it is) and of the iterations.
   struct Import {
     std::vector<std::optional<VariableState>> variables;
     std::int64_t iterations = 0;
   };
   Result<Import> prepare_import(const NamedValues& state) const;
-  void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
+  /// Before its variables are replaced.
+  void admit(const Import& import);
 
   // Of one variable.
   /// An update that was admitted. Fails only within an optimizer of one's own.
   Result<void> perform(std::size_t variable, const Update& update);
+  /// Of one whose update is due: Optimizer's.
+  double due_square_sum(std::size_t variable) const { return optimizer_->due_square_sum(variables_[variable]); }
+  Result<void> perform_due(std::size_t variable, double square_sum);
   const tensor::Tensor& value(std::size_t variable) const { return variables_[variable].value; }
   /// Shares the buffers: later updates go into new ones.
   VariableState copy(std::size_t variable) const { return variables_[variable]; }
@@ -189,9 +227,18 @@ class VariableStore {
   Result<void> import_slot(VariableState& target, const tensor::TensorSpec& spec, std::string_view path,
                            const tensor::Tensor& value) const;
   Result<void> import_first_version(VariableState& target, VariableState first) const;
+  void make_due(Import& import) const;
+  Result<void> make_due(const std::vector<std::size_t>& variables);
 
+  /// Of a variable with a shared norm: what was admitted.
+  struct Round {
+    std::int64_t gradients = 0;  // of this one
+    std::uint64_t number = 1;
+    double last_square_sum = 0;  // what the update of the one before was clipped by
+  };
   std::vector<Definition> definitions_;
   std::vector<VariableState> variables_;
+  std::vector<Round> rounds_;
   std::map<std::string, std::size_t, std::less<>> index_;
   std::size_t value_bytes_ = 0;
   mutable std::size_t slot_bytes_ = 0;          // with std::atomic_ref: whoever updates a variable adds to it
