@@ -64,7 +64,7 @@ Result<bool> is_plain(const std::string& path) {
 }
 
 Result<std::map<std::string, TensorSpec>> load_safetensors_header(const std::string& path) {
-  if (TFD_TRY(is_plain(path))) return tensor::load_safetensors_specs(path);
+  if (TFD_TRY(is_plain(path))) return TFD_TRY(tensor::SafetensorsReader::open(path)).specs();
   FileBytes bytes = TFD_TRY(FileBytes::open(path));
   return tensor::read_safetensors_specs(bytes.stream());
 }
@@ -74,7 +74,7 @@ Result<std::map<std::string, TensorSpec>> load_safetensors_header(const std::str
 Result<Tensor> load_array(const StoredArray& array) {
   if (array.format == StoredFormat::kNpz) return load_npz(array.path, array.key);
   if (array.format == StoredFormat::kSafetensors && TFD_TRY(is_plain(array.path)))
-    return tensor::load_safetensors_tensor(array.path, array.key);
+    return TFD_TRY(tensor::SafetensorsReader::open(array.path)).read(array.key);
   FileBytes bytes = TFD_TRY(FileBytes::open(array.path));
   const tensor::ByteStream stream = bytes.stream();
   Tensor loaded = TFD_TRY(array.format == StoredFormat::kIdx   ? read_idx(stream)

@@ -13,6 +13,7 @@
 #include "node.hpp"
 #include "problems.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/tensor/safetensors.hpp"
 
 namespace tfd::program {
 
@@ -20,8 +21,8 @@ namespace tfd::program {
 /// Where initial values may come from.
 struct VariableSources {
   std::string directory;
-  bool look_at_files = true;
-  const Node* weights = nullptr;  // the program's, which initialise all of them
+  tensor::SafetensorsFiles* files = nullptr;  // null: files aren't looked at
+  const Node* weights = nullptr;              // the program's, which initialise all of them
 };
 /// Those that are right.
 std::vector<VariableDef> parse_variables(const Node& node, const VariableSources& sources, Problems& problems);

@@ -122,7 +122,8 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   if (const auto node = root.find("seed")) program.seed = problems.keep(*node, {}, parse_seed(*node)).value_or(0);
   const auto weights = root.find("weights");
   if (weights) problems.keep(*weights, {}, weights->text());
-  const VariableSources sources{directory, options.look_at_files, weights ? &*weights : nullptr};
+  tensor::SafetensorsFiles files;
+  const VariableSources sources{directory, options.look_at_files ? &files : nullptr, weights ? &*weights : nullptr};
   if (const auto node = root.find("variables")) program.variables = parse_variables(*node, sources, problems);
   const auto optimizer = root.find("optimizer");
   const Mentions of_optimizer{R"("gradient")", R"("gradients")", R"("learning_rate")", R"("loss_scale")"};

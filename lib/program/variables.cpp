@@ -36,8 +36,8 @@ Result<void> parse_init(const Node& variable_node, const VariableSources& source
   // What a file gives need not be stated; where it is, that is for a run without the file.
   if (sources.weights != nullptr && !variable_node.has("init")) return {};
   const Node node = TFD_TRY(variable_node.member("init"));
-  variable.init = TFD_TRY(at_path(
-      node.path(), variable::parse_initializer(node.json(), variable.spec, sources.directory, sources.look_at_files)));
+  variable.init = TFD_TRY(
+      at_path(node.path(), variable::parse_initializer(node.json(), variable.spec, sources.directory, sources.files)));
   return {};
 }
 
@@ -124,11 +124,11 @@ Result<void> initialise_all(const Node& weights, const VariableSources& sources,
                             Problems& problems) {
   const std::string name = TFD_TRY(weights.text());
   const std::string path = (std::filesystem::path(sources.directory) / name).lexically_normal().string();
-  std::map<std::string, tensor::TensorSpec> stored;
-  if (sources.look_at_files) stored = TFD_TRY(tensor::load_safetensors_specs(path), weights.path());
+  const tensor::SafetensorsReader* stored = nullptr;
+  if (sources.files != nullptr) stored = TFD_TRY(sources.files->open(path), weights.path());
   for (VariableDef& variable : variables) {
-    if (sources.look_at_files) {
-      auto checked = variable::check_stored(stored, path, variable.name, variable.spec);
+    if (stored != nullptr) {
+      auto checked = variable::check_stored(*stored, variable.name, variable.spec);
       if (!checked) checked = fail(std::move(checked).error().within(weights.path()));
       problems.check(weights, {}, std::move(checked));
     }
@@ -170,6 +170,11 @@ std::vector<variable::VariableToPlace> variables_to_place(const Program& program
     if (!variable.per_worker)
       out.push_back({variable.name, variable.spec, variable.partitioner, variable.colocate_with});
   return out;
+}
+
+Result<tensor::Tensor> make_initial_value(const VariableDef& variable, tensor::SafetensorsFiles& files,
+                                          std::optional<variable::RowRange> rows) {
+  return TFD_TRY(variable::make_initial_value(variable.init, variable.spec, files, rows), "variables." + variable.name);
 }
 
 }  // namespace tfd::program

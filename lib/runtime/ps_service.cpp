@@ -5,7 +5,6 @@
 
 #include "tfd/runtime/memory_need.hpp"
 #include "tfd/runtime/sharded_state.hpp"
-#include "tfd/variable/initializer.hpp"
 #include "worker_program.hpp"
 
 namespace tfd::runtime {
@@ -33,6 +32,7 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
                        fmt::format("on {}", placement.ps[static_cast<std::size_t>(position)].first)));
   variable::VariableStore store;
   store.set_optimizer(TFD_TRY(make_rules(program, make_engine)));
+  tensor::SafetensorsFiles files;
   for (const program::VariableDef& variable : program.variables) {
     const auto copies = placed_of(placement, variable.name);
     if (copies.empty()) continue;
@@ -45,8 +45,7 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
       const auto shard = static_cast<std::int64_t>(i);
       std::optional<variable::RowRange> rows;
       if (placed.ps.size() > 1) rows = {placed.sharding.first_row(shard), placed.sharding.rows(shard)};
-      auto value =
-          TFD_TRY(variable::make_initial_value(variable.init, variable.spec, rows), "variables." + variable.name);
+      auto value = TFD_TRY(program::make_initial_value(variable, files, rows));
       for (const variable::PlacedVariable* copy : copies) TFD_TRY(store.create(stored_name(*copy, i), value));
     }
   }
@@ -64,9 +63,10 @@ int position_of(const Placement& placement, const std::string& name) {
 Result<variable::VariableStore> make_own_store(const program::Program& program, const ReplicaCopies& copies) {
   TFD_TRY(check_memory(need_of_worker(program), "on every worker"));
   variable::VariableStore store;
+  tensor::SafetensorsFiles files;
   for (const program::VariableDef& variable : program.variables) {
     if (!variable.per_worker) continue;
-    auto value = TFD_TRY(variable::make_initial_value(variable.init, variable.spec), "variables." + variable.name);
+    auto value = TFD_TRY(program::make_initial_value(variable, files));
     for (std::string& name : copies.names_of(variable.name)) TFD_TRY(store.create(std::move(name), value));
   }
   return store;

@@ -7,7 +7,6 @@
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/strategy/train_loop.hpp"
-#include "tfd/variable/initializer.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -63,10 +62,9 @@ class DeviceDriver final : public StepDriver {
 
 Result<std::vector<variable::VariableState>> DeviceDriver::initial_states() const {
   std::vector<variable::VariableState> states;
+  tensor::SafetensorsFiles files;
   for (const program::VariableDef& variable : program_.variables)
-    states.push_back({variable.name,
-                      TFD_TRY(variable::make_initial_value(variable.init, variable.spec), "variables." + variable.name),
-                      {}});
+    states.push_back({variable.name, TFD_TRY(program::make_initial_value(variable, files)), {}});
   return states;
 }
 

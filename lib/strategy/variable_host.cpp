@@ -2,7 +2,6 @@
 #include "variable_host.hpp"
 
 #include "tfd/runtime/memory_need.hpp"
-#include "tfd/variable/initializer.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -22,8 +21,9 @@ class LocalHost final : public LocalVariables {
   Result<void> make(const program::Program& program, const runtime::MakeEngine& make_engine) {
     TFD_TRY(runtime::check_memory(runtime::need_of(program), "here"));
     store_.set_optimizer(TFD_TRY(runtime::make_rules(program, make_engine)));
+    tensor::SafetensorsFiles files;
     for (const program::VariableDef& variable : program.variables) {
-      auto value = TFD_TRY(variable::make_initial_value(variable.init, variable.spec), "variables." + variable.name);
+      auto value = TFD_TRY(program::make_initial_value(variable, files));
       for (std::string& name : copies_.names_of(variable.name)) TFD_TRY(store_.create(std::move(name), value));
     }
     return {};

@@ -253,10 +253,10 @@ Result<Tensor> read_safetensors(const json& value, const std::string& directory)
   TFD_TRY(check_keys(value, {"safetensors", "key"}));
   const std::string path = path_within(directory, TFD_TRY(string_of(value, "safetensors")));
   const std::string key = TFD_TRY(string_of(value, "key"));
-  const SafetensorsFile file = TFD_TRY(load_safetensors(path));
-  if (const Tensor* found = file.find(key)) return *found;
+  const SafetensorsReader file = TFD_TRY(SafetensorsReader::open(path));
+  if (file.specs().contains(key)) return file.read(key);
   std::vector<std::string> names;
-  for (const auto& [name, tensor] : file.tensors) names.push_back(name);
+  for (const auto& [name, spec] : file.specs()) names.push_back(name);
   return fail(Code::kNotFound, "{} has no tensor '{}'{}", path, printable(key), did_you_mean(key, names));
 }
 

@@ -23,6 +23,7 @@ using nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostSafetensorsHeader = 100 << 20;
 constexpr std::uint64_t kMostDropped = 1 << 20;  // at once
+constexpr std::size_t kMostOpen = 64;            // files, of the descriptors that a process has
 
 constexpr NameTable<DType, 13> kDTypes{{{{DType::kBool, "BOOL"},
                                          {DType::kS8, "I8"},
@@ -191,9 +192,7 @@ std::map<std::string, TensorSpec> specs_of(const SafetensorsHeader& header) {
   return out;
 }
 
-Result<Entry> find_entry(const SafetensorsHeader& header, std::string_view name, const std::string& path) {
-  const auto found = std::ranges::find(header.entries, name, &Entry::name);
-  if (found != header.entries.end()) return *found;
+tl::unexpected<Error> no_tensor(const std::string& path, std::string_view name) {
   return fail(Code::kNotFound, "{} has no tensor '{}'", path, printable(name));
 }
 
@@ -226,18 +225,43 @@ Result<SafetensorsFile> load_safetensors(const std::string& path) {
   return out;
 }
 
-Result<std::map<std::string, TensorSpec>> load_safetensors_specs(const std::string& path) {
-  return specs_of(TFD_TRY(open_safetensors(path)).header);
+Result<SafetensorsReader> SafetensorsReader::open(const std::string& path) {
+  Opened opened = TFD_TRY(open_safetensors(path));
+  SafetensorsReader reader(std::move(opened.file), std::move(opened.header.metadata));
+  reader.specs_ = specs_of(opened.header);
+  for (const Entry& entry : opened.header.entries)
+    reader.offsets_.emplace(entry.name, opened.data_offset + entry.begin);
+  return reader;
 }
 
-Result<std::map<std::string, std::string>> load_safetensors_metadata(const std::string& path) {
-  return std::move(TFD_TRY(open_safetensors(path)).header.metadata);
+Result<Tensor> SafetensorsReader::read(const std::string& name, const TensorSpec& part, std::uint64_t skipped) const {
+  return read_tensor(file_, offsets_.at(name) + skipped, part);
 }
 
-Result<Tensor> load_safetensors_tensor(const std::string& path, std::string_view name) {
-  const Opened opened = TFD_TRY(open_safetensors(path));
-  const Entry entry = TFD_TRY(find_entry(opened.header, name, path));
-  return read_tensor(opened.file, opened.data_offset + entry.begin, entry.spec);
+Result<Tensor> SafetensorsReader::read(const std::string& name) const {
+  const auto found = specs_.find(name);
+  if (found == specs_.end()) return no_tensor(path(), name);
+  return read(name, found->second, 0);
+}
+
+Result<Tensor> SafetensorsReader::read_rows(const std::string& name, std::int64_t first, std::int64_t count) const {
+  const auto found = specs_.find(name);
+  if (found == specs_.end()) return no_tensor(path(), name);
+  TensorSpec part = found->second;
+  part.shape.front() = 1;
+  const auto row = static_cast<std::uint64_t>(element_count(part.shape)) * dtype_size(part.dtype);
+  part.shape.front() = count;
+  return read(name, part, static_cast<std::uint64_t>(first) * row);
+}
+
+Result<const SafetensorsReader*> SafetensorsFiles::open(const std::string& path) {
+  auto found = files_.find(path);
+  if (found == files_.end()) {
+    if (files_.size() == kMostOpen) files_.clear();
+    found = files_.emplace(path, SafetensorsReader::open(path)).first;
+  }
+  if (!found->second) return fail(Error(found->second.error()));
+  return &*found->second;
 }
 
 Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream) {
@@ -246,9 +270,10 @@ Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStrea
 
 Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_view name) {
   const Beginning begun = TFD_TRY(read_beginning(stream));
-  const Entry entry = TFD_TRY(find_entry(begun.header, name, stream.name));
-  TFD_TRY(drop(stream, entry.begin));
-  return read_tensor(stream, entry.spec);
+  const auto found = std::ranges::find(begun.header.entries, name, &Entry::name);
+  if (found == begun.header.entries.end()) return no_tensor(stream.name, name);
+  TFD_TRY(drop(stream, found->begin));
+  return read_tensor(stream, found->spec);
 }
 
 Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file) {

@@ -42,9 +42,9 @@ Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Ch
 
 /// A file of this name that is another run's goes into "old-RUN", so that nothing is lost.
 Result<void> set_aside(const std::string& directory, const std::string& path) {
-  const auto metadata = tensor::load_safetensors_metadata(path);
+  const auto file = tensor::SafetensorsReader::open(path);
   std::string run = "unknown";
-  if (metadata && metadata->contains("run")) run = metadata->at("run");
+  if (file && file->metadata().contains("run")) run = file->metadata().at("run");
   const std::string place = TFD_TRY(make_place_aside(directory, run));
   std::error_code error;
   fs::rename(path, fs::path(place) / fs::path(path).filename(), error);

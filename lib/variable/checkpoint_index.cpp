@@ -48,10 +48,10 @@ Result<Steps> list_files(const std::string& directory) {
 
 /// nullopt: it can't be read. Empty: it doesn't say.
 std::optional<std::string> run_of(const std::string& path) {
-  const auto metadata = tensor::load_safetensors_metadata(path);
-  if (!metadata) return std::nullopt;
-  const auto run = metadata->find("run");
-  return run == metadata->end() ? std::string() : run->second;
+  const auto file = tensor::SafetensorsReader::open(path);
+  if (!file) return std::nullopt;
+  const auto run = file->metadata().find("run");
+  return run == file->metadata().end() ? std::string() : run->second;
 }
 
 struct StoredIndex {

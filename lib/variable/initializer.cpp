@@ -236,30 +236,33 @@ Tensor orthogonal(const TensorSpec& spec, const OrthogonalInit& init) {
   });
 }
 
-Result<Tensor> from_file(const FileInit& file, const TensorSpec& spec) {
-  Tensor value;
-  if (file.key)
-    value = TFD_TRY(tensor::load_safetensors_tensor(file.path, *file.key));
-  else
-    value = TFD_TRY(tensor::load_npy(file.path));
+Result<Tensor> from_safetensors(const FileInit& init, const TensorSpec& spec, tensor::SafetensorsFiles& files,
+                                const std::optional<RowRange>& rows) {
+  const tensor::SafetensorsReader& file = *TFD_TRY(files.open(init.path));
+  TFD_TRY(check_stored(file, *init.key, spec));
+  return rows ? file.read_rows(*init.key, rows->first, rows->count) : file.read(*init.key);
+}
+
+Result<Tensor> from_npy(const std::string& path, const TensorSpec& spec) {
+  Tensor value = TFD_TRY(tensor::load_npy(path));
   if (value.spec() == spec) return value;
-  return fail(Code::kInvalidArgument, "{}{}{} is {}, but the variable is {}", file.path, file.key ? ": " : "",
-              printable(file.key.value_or("")), format_spec(value.spec()), format_spec(spec));
+  return fail(Code::kInvalidArgument, "{} is {}, but the variable is {}", path, format_spec(value.spec()),
+              format_spec(spec));
 }
 
 Result<Tensor> make_whole(const Initializer& init, const TensorSpec& spec) {
   if (const auto* given = std::get_if<ValueInit>(&init)) return given->value;
-  if (const auto* file = std::get_if<FileInit>(&init)) return from_file(*file, spec);
+  if (const auto* file = std::get_if<FileInit>(&init)) return from_npy(file->path, spec);
   if (const auto* matrix = std::get_if<OrthogonalInit>(&init)) return orthogonal(spec, *matrix);
   const double gain = std::get<IdentityInit>(init).gain;
   const auto stride = static_cast<std::uint64_t>(spec.shape[1]) + 1;
   return drawn(spec, 0, [&](std::uint64_t i) { return i % stride == 0 && i / stride < stride - 1 ? gain : 0; });
 }
 
-Result<void> check_file(const FileInit& file, const TensorSpec& spec) {
+Result<void> check_file(const FileInit& file, const TensorSpec& spec, tensor::SafetensorsFiles& files) {
   if (file.key) {
-    const auto specs = TFD_TRY(tensor::load_safetensors_specs(file.path), "safetensors.path");
-    TFD_TRY(check_stored(specs, file.path, *file.key, spec), "safetensors.key");
+    const tensor::SafetensorsReader* const stored = TFD_TRY(files.open(file.path), "safetensors.path");
+    TFD_TRY(check_stored(*stored, *file.key, spec), "safetensors.key");
     return {};
   }
   const TensorSpec found = TFD_TRY(tensor::load_npy_spec(file.path), "npy.path");
@@ -296,25 +299,24 @@ nlohmann::ordered_json write(const FileInit& init) {
 
 }  // namespace
 
-Result<void> check_stored(const std::map<std::string, TensorSpec>& stored, const std::string& path,
-                          const std::string& key, const TensorSpec& spec) {
-  const auto found = stored.find(key);
-  if (found == stored.end()) {
+Result<void> check_stored(const tensor::SafetensorsReader& file, const std::string& key, const TensorSpec& spec) {
+  const auto found = file.specs().find(key);
+  if (found == file.specs().end()) {
     std::vector<std::string> keys;
-    for (const auto& [name, ignored] : stored) keys.push_back(name);
-    return fail(Code::kNotFound, "{} has no '{}'{}", path, printable(key), did_you_mean(key, keys));
+    for (const auto& [name, ignored] : file.specs()) keys.push_back(name);
+    return fail(Code::kNotFound, "{} has no '{}'{}", file.path(), printable(key), did_you_mean(key, keys));
   }
   if (found->second == spec) return {};
-  return fail(Code::kInvalidArgument, "{}: {} is {}, but the variable is {}", path, printable(key),
+  return fail(Code::kInvalidArgument, "{}: {} is {}, but the variable is {}", file.path(), printable(key),
               format_spec(found->second), format_spec(spec));
 }
 
 Result<Initializer> parse_initializer(const nlohmann::ordered_json& init, const TensorSpec& spec,
-                                      const std::string& directory, bool look_at_file) {
+                                      const std::string& directory, tensor::SafetensorsFiles* files) {
   Initializer parsed = TFD_TRY(parse_stated(init, spec));
   if (auto* file = std::get_if<FileInit>(&parsed)) {
     file->path = (std::filesystem::path(directory) / file->path).lexically_normal().string();
-    if (look_at_file) TFD_TRY(check_file(*file, spec));
+    if (files != nullptr) TFD_TRY(check_file(*file, spec, *files));
   }
   return parsed;
 }
@@ -323,7 +325,8 @@ nlohmann::ordered_json to_json(const Initializer& init) {
   return std::visit([](const auto& one) { return write(one); }, init);
 }
 
-Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spec, std::optional<RowRange> rows) try {
+Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spec, tensor::SafetensorsFiles& files,
+                                  std::optional<RowRange> rows) try {
   TensorSpec part = spec;
   std::uint64_t first = 0;
   if (rows) {
@@ -342,6 +345,8 @@ Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spe
     const bool truncated = random->distribution == Distribution::kTruncatedNormal;
     return drawn(part, first, NormalDraw(random->a, random->b, truncated, seed));
   }
+  if (const auto* file = std::get_if<FileInit>(&init); file != nullptr && file->key)
+    return from_safetensors(*file, spec, files, rows);
   Tensor whole = TFD_TRY(make_whole(init, spec));
   if (rows) whole = Tensor(whole).slice_rows(rows->first, rows->count);
   return whole.unshared();

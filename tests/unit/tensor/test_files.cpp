@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "tfd/base/file.hpp"
@@ -153,6 +154,45 @@ TEST_CASE("safetensors: tensors come back in file order with their metadata") {
   }
   CHECK(back->find("scalar") != nullptr);
   CHECK(back->find("none") == nullptr);
+}
+
+TEST_CASE("safetensors: a file that is open gives one tensor after the other, or some of its rows") {
+  const test::TemporaryDirectory directory;
+  const Tensor w = counting(DType::kF32, {3, 2}), b = counting(DType::kBool, {2});
+  REQUIRE(save_safetensors(directory / "x.st", {{{"w", w}, {"b", b}}, {{"step", "7"}}}));
+  const auto file = SafetensorsReader::open(directory / "x.st");
+  REQUIRE(file);
+  CHECK(file->path() == directory / "x.st");
+  CHECK(file->metadata().at("step") == "7");
+  CHECK(file->specs() == std::map<std::string, TensorSpec>{{"b", b.spec()}, {"w", w.spec()}});
+  CHECK(same_bytes(file->read("b").value(), b));
+  CHECK(same_bytes(file->read("w").value(), w));
+  CHECK(file->read("w")->is_sole_owner());
+  CHECK(same_bytes(file->read_rows("w", 1, 2).value(), w.slice_rows(1, 2)));
+  CHECK(same_bytes(file->read_rows("w", 3, 0).value(), w.slice_rows(3, 0)));
+  CHECK(file->read("v").error().message == (directory / "x.st") + " has no tensor 'v'");
+  CHECK(file->read_rows("v", 0, 1).error().code == Code::kNotFound);
+  std::filesystem::resize_file(directory / "x.st", std::filesystem::file_size(directory / "x.st") - 20);
+  CHECK(file->read("w").error().code == Code::kDataLoss);
+}
+
+// A file that takes the place of another one is seen by who opens it then.
+TEST_CASE("safetensors: of several files each is opened once, and one that can't be read is an error each time") {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "x.st";
+  SafetensorsFiles files;
+  CHECK(files.open(path).error().code == Code::kNotFound);
+  REQUIRE(save_safetensors(path, {{{"w", counting(DType::kF32, {2})}}, {}}));
+  CHECK(files.open(path).error().code == Code::kNotFound);
+  SafetensorsFiles again;
+  CHECK(again.open(path).value()->specs().contains("w"));
+  REQUIRE(save_safetensors(path, {{{"v", counting(DType::kF32, {2})}}, {}}));
+  CHECK(same_bytes(again.open(path).value()->read("w").value(), counting(DType::kF32, {2})));
+  for (int i = 0; i < 200; ++i) {  // more than are kept open
+    const std::string other = directory / fmt::format("{}.st", i);
+    REQUIRE(save_safetensors(other, {{{"w", counting(DType::kS8, {i + 1})}}, {}}));
+    CHECK(again.open(other).value()->specs().at("w").shape == Shape{i + 1});
+  }
 }
 
 TEST_CASE("safetensors: what isn't one, or lies about its offsets, is refused") {

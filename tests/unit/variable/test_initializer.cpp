@@ -29,15 +29,16 @@ Initializer parsed(const std::string& text, const TensorSpec& spec) {
 
 Tensor value_of(const std::string& text, const TensorSpec& spec) {
   const Initializer init = parsed(text, spec);
-  auto made = make_initial_value(init, spec);
+  tensor::SafetensorsFiles files;
+  auto made = make_initial_value(init, spec, files);
   REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error().message));
   CHECK(made->spec() == spec);
   CHECK(made->is_sole_owner());
   // What a task gets makes the same, but for seeds that nobody stated.
   const Initializer there = parsed(to_json(init).dump(), spec);
   CHECK(to_json(there) == to_json(init));
-  if (same_bytes(make_initial_value(init, spec).value(), *made))
-    CHECK(same_bytes(make_initial_value(there, spec).value(), *made));
+  if (same_bytes(make_initial_value(init, spec, files).value(), *made))
+    CHECK(same_bytes(make_initial_value(there, spec, files).value(), *made));
   return std::move(*made);
 }
 
@@ -245,6 +246,7 @@ TEST_CASE("initializer: identity has its gain on the diagonal, of any matrix") {
 
 TEST_CASE("initializer: a shard's rows are those of the whole") {
   const TensorSpec spec{DType::kF32, {11, 3}};
+  tensor::SafetensorsFiles files;
   for (const char* text :
        {R"({"uniform": {"seed": 3}})", R"({"normal": {"seed": 3}})", R"({"truncated_normal": {"seed": 3}})",
         R"({"glorot_uniform": {"seed": 3}})", R"({"he_normal": {"seed": 3}})", R"({"orthogonal": {"seed": 3}})",
@@ -252,15 +254,15 @@ TEST_CASE("initializer: a shard's rows are those of the whole") {
     CAPTURE(text);
     const Tensor whole = value_of(text, spec);
     for (const RowRange rows : {RowRange{0, 4}, RowRange{4, 4}, RowRange{8, 3}, RowRange{5, 0}}) {
-      const auto part = make_initial_value(parsed(text, spec), spec, rows);
+      const auto part = make_initial_value(parsed(text, spec), spec, files, rows);
       REQUIRE(part);
       CHECK(same_bytes(*part, whole.slice_rows(rows.first, rows.count)));
       CHECK(part->is_sole_owner());
     }
   }
   const Initializer zeros = parsed(R"({"zeros": {}})", spec);
-  CHECK_FALSE(make_initial_value(zeros, spec, RowRange{9, 3}));
-  CHECK_FALSE(make_initial_value(zeros, {DType::kF32, {}}, RowRange{0, 1}));
+  CHECK_FALSE(make_initial_value(zeros, spec, files, RowRange{9, 3}));
+  CHECK_FALSE(make_initial_value(zeros, {DType::kF32, {}}, files, RowRange{0, 1}));
 }
 
 TEST_CASE("initializer: takes values from npy and safetensors files") {
@@ -271,20 +273,28 @@ TEST_CASE("initializer: takes values from npy and safetensors files") {
   const Tensor value = value_of(R"({"normal": {"seed": 2}})", spec);
   REQUIRE(tensor::save_npy((directory / "w.npy").string(), value));
   REQUIRE(tensor::save_safetensors((directory / "all.safetensors").string(), {{{"enc/w", value}}, {}}));
+  tensor::SafetensorsFiles files;
   const auto text = [&](const char* init, const TensorSpec& s) {
-    return parse_initializer(nlohmann::ordered_json::parse(init), s, directory.string(), true);
+    return parse_initializer(nlohmann::ordered_json::parse(init), s, directory.string(), &files);
   };
   for (const char* init :
        {R"({"npy": {"path": "w.npy"}})", R"({"safetensors": {"path": "all.safetensors", "key": "enc/w"}})"}) {
     const auto absolute = text(init, spec);
     REQUIRE(absolute);
-    const auto made = make_initial_value(*absolute, spec);
+    const auto made = make_initial_value(*absolute, spec, files);
     REQUIRE(made);
     CHECK(same_bytes(*made, value));
-    const auto part = make_initial_value(*absolute, spec, RowRange{1, 1});
+    const auto part = make_initial_value(*absolute, spec, files, RowRange{1, 1});
     REQUIRE(part);
     CHECK(same_bytes(*part, value.slice_rows(1, 1)));
   }
+  // Another one of that name now: what was opened for these variables stays what it was.
+  const auto before = text(R"({"safetensors": {"path": "all.safetensors", "key": "enc/w"}})", spec);
+  REQUIRE(tensor::save_safetensors((directory / "all.safetensors").string(), {{{"other", value}}, {}}));
+  CHECK(same_bytes(make_initial_value(*before, spec, files).value(), value));
+  tensor::SafetensorsFiles later;
+  CHECK(make_initial_value(*before, spec, later).error().message ==
+        (directory / "all.safetensors").string() + " has no 'enc/w'");
   CHECK(text(R"({"npy": {"path": "v.npy"}})", spec).error().code == Code::kNotFound);
   CHECK(text(R"({"safetensors": {"path": "v.safetensors", "key": "w"}})", spec).error().code == Code::kNotFound);
   CHECK(text(R"({"npy": {"path": "w.npy"}})", {DType::kF32, {3, 2}}).error().message ==

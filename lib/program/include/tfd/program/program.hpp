@@ -285,6 +285,9 @@ Result<std::shared_ptr<const variable::Optimizer>> compile_rules(const Program& 
 
 /// For variable::place_variables().
 std::vector<variable::VariableToPlace> variables_to_place(const Program& program);
+/// variable::make_initial_value() of it; errors begin with "variables.NAME".
+Result<tensor::Tensor> make_initial_value(const VariableDef& variable, tensor::SafetensorsFiles& files,
+                                          std::optional<variable::RowRange> rows = std::nullopt);
 
 /// How a file that the program names is read: from disk on the coordinator, from the message on a task.
 using FileReader = std::function<Result<std::string>(const std::string& path_in_document)>;

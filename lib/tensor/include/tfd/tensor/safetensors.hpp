@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The safetensors format: u64 header size, JSON header, bytes. Source:
-// https://github.com/huggingface/safetensors#format.
+// https://github.com/huggingface/safetensors#format. Thread rule: free functions; a SafetensorsReader is immutable, a
+// SafetensorsFiles one thread's.
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tfd/tensor/file.hpp"
 #include "tfd/tensor/npy.hpp"
 #include "tfd/tensor/tensor.hpp"
 
@@ -23,14 +25,47 @@ struct SafetensorsFile {
 /// kNotFound; kInvalidArgument for another format; kDataLoss for a file that is cut off or whose offsets overlap or
 /// leave the file. The header is bounded (100 MiB) before memory is taken.
 Result<SafetensorsFile> load_safetensors(const std::string& path);
-/// What is in the file, from its header alone. Errors as load_safetensors().
-Result<std::map<std::string, TensorSpec>> load_safetensors_specs(const std::string& path);
-/// Its metadata, from its header alone. Errors as load_safetensors().
-Result<std::map<std::string, std::string>> load_safetensors_metadata(const std::string& path);
-/// One of its tensors; no other is read. kNotFound: no file, or no tensor of that name.
-Result<Tensor> load_safetensors_tensor(const std::string& path, std::string_view name);
-/// The same two of a file's bytes as they come, as of a compressed one. What is before the tensor is read and dropped.
+
+/// A file that is open: its header was parsed once, its tensors are read as they are asked for.
+class SafetensorsReader {
+ public:
+  /// Errors as load_safetensors().
+  static Result<SafetensorsReader> open(const std::string& path);
+
+  const std::string& path() const { return file_.path(); }
+  const std::map<std::string, TensorSpec>& specs() const { return specs_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// In a buffer of its own; no other tensor is read. kNotFound: none of that name. kDataLoss: the file has become
+  /// shorter.
+  Result<Tensor> read(const std::string& name) const;
+  /// The same of the rows [first, first + count) of dimension 0, which the caller knows to be there.
+  Result<Tensor> read_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
+
+ private:
+  SafetensorsReader(InputFile file, std::map<std::string, std::string> metadata)
+      : file_(std::move(file)), metadata_(std::move(metadata)) {}
+  Result<Tensor> read(const std::string& name, const TensorSpec& part, std::uint64_t skipped) const;
+
+  InputFile file_;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, TensorSpec> specs_;
+  std::map<std::string, std::uint64_t> offsets_;  // within the file
+};
+
+/// Files of which one tensor after the other is asked for: the headers that were parsed are kept, for as long as this
+/// is there.
+class SafetensorsFiles {
+ public:
+  /// Borrowed until the next call. Errors as load_safetensors(), the same one each time.
+  Result<const SafetensorsReader*> open(const std::string& path);
+
+ private:
+  std::map<std::string, Result<SafetensorsReader>> files_;
+};
+
+/// What is in a file, from its bytes as they come, as of a compressed one. Errors as load_safetensors().
 Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream);
+/// One of its tensors; what is before it is read and dropped. kNotFound: none of that name.
 Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_view name);
 /// Atomic: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted when the
 /// disk is full; then nothing is left behind and an older file of that name is as it was.

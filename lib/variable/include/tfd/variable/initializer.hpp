@@ -4,13 +4,13 @@
 // Initial values of variables, as Keras' initializers; random ones from Philox4x32-10 with a stated seed, so that the
 // same program starts with the same weights everywhere. Thread rule: pure functions.
 #include <cstdint>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <variant>
 
 #include "tfd/base/error.hpp"
+#include "tfd/tensor/safetensors.hpp"
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::variable {
@@ -49,26 +49,27 @@ using Initializer = std::variant<ConstantInit, ValueInit, RandomInit, Orthogonal
 /// floating dtype. Without a seed one is drawn from the system each time, so programs that want the same start again
 /// state it; two variables of one seed start alike. Fans of a shape as Keras computes them (rank 1: both its size;
 /// rank > 2: receptive field times the last two). A file's path starts in `directory`; where it is looked at, an npy
-/// header must fit `spec`, and a safetensors file must have the key, which must fit.
+/// header must fit `spec`, and a safetensors file must have the key, which must fit. `files`: of all variables of a
+/// program; null: no file is looked at.
 /// Source: keras/src/initializers/random_initializers.py, 3.x.
 Result<Initializer> parse_initializer(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec,
-                                      const std::string& directory = {}, bool look_at_file = false);
+                                      const std::string& directory = {}, tensor::SafetensorsFiles* files = nullptr);
 /// What parse_initializer() makes the same values of, for the same spec.
 nlohmann::ordered_json to_json(const Initializer& init);
 
-/// Whether a file with these tensors (tensor::load_safetensors_specs) has `key` with that spec. kNotFound names the
-/// nearest key; kInvalidArgument both specs.
-Result<void> check_stored(const std::map<std::string, tensor::TensorSpec>& stored, const std::string& path,
-                          const std::string& key, const tensor::TensorSpec& spec);
+/// Whether the file has `key` with that spec. kNotFound names the nearest key; kInvalidArgument both specs.
+Result<void> check_stored(const tensor::SafetensorsReader& file, const std::string& key,
+                          const tensor::TensorSpec& spec);
 
 /// Some of the rows: a shard of a partitioned variable, equal to those rows of the whole.
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
-/// The initial value of a variable of the spec that the initializer was parsed for, or only its `rows`. kNotFound,
-/// kDataLoss: its file. Source: Salmon et al., SC'11 (Philox).
+/// The initial value of a variable of the spec that the initializer was parsed for, or only its `rows`. `files`: of all
+/// variables whose values are being made. kNotFound, kInvalidArgument, kDataLoss: its file. Source: Salmon et al.,
+/// SC'11 (Philox).
 Result<tensor::Tensor> make_initial_value(const Initializer& init, const tensor::TensorSpec& spec,
-                                          std::optional<RowRange> rows = std::nullopt);
+                                          tensor::SafetensorsFiles& files, std::optional<RowRange> rows = std::nullopt);
 
 }  // namespace tfd::variable
