@@ -29,7 +29,8 @@ inline void keep_plugins_from_looking() {
 }
 
 inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& env,
-                                                             const function::DeviceChoice& devices = {{}, {0}}) {
+                                                             const function::DeviceChoice& devices = {{}, {0}},
+                                                             const Log& log = {}) {
   if (!devices.topology.empty())
     return function::make_planning_engine({.plugin = TFD_TRY(function::find_plugin(env)),
                                            .topology = devices.topology,
@@ -43,6 +44,7 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   options.logical_devices = devices.logical_devices;
   options.spmd = devices.spmd;
   options.device_kind = devices.kind;
+  options.log = log.for_room("function");
   return function::make_engine(options);
 }
 

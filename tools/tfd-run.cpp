@@ -84,7 +84,7 @@ Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster
   strategy::PsTrainingOptions with;
   if (config.cluster.has_job("ps"))
     with.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.common.key_file, config, io.env)));
-  with.make_engine = [env = io.env, devices] { return make_engine(env, devices); };
+  with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
   with.connect_timeout = with.linger = a.common.timeout;
@@ -229,7 +229,7 @@ Result<int> explain(const Asked& a, const program::Program& program, const funct
   TFD_TRY(check_step(a, program, devices.replicas(), why_not));
   const auto plan = TFD_TRY(strategy::explain(
       program, {.strategy = a.strategy.empty() ? std::string(local_kind(a, devices.replicas()).name) : a.strategy,
-                .make_engine = [&] { return make_engine(io.env, devices); },
+                .make_engine = [&] { return make_engine(io.env, devices, io.log); },
                 .devices = devices,
                 .why_on_host = why_not,
                 .step = step_way(a),
@@ -258,7 +258,7 @@ Result<void> print_description(const Asked& a, const program::Program& program, 
                                cli::Io& io) {
   std::shared_ptr<function::Engine> engine;
   if (program.has_kind(program::FunctionKind::kModule) && function::find_plugin(io.env))
-    engine = TFD_TRY(make_engine(io.env, devices));
+    engine = TFD_TRY(make_engine(io.env, devices, io.log));
   const auto description = TFD_TRY(strategy::describe_program(program, engine.get()), program.path);
   return io.out.write(a.json ? description.dump() + "\n" : strategy::format_description(description));
 }
@@ -310,7 +310,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
   const strategy::EpochsOptions epochs{.data_root = a.common.data_root,
                                        .elements_per_step = elements,
-                                       .make_engine = [&] { return make_engine(io.env, devices); },
+                                       .make_engine = [&] { return make_engine(io.env, devices, io.log); },
                                        .command_environment = io.env};
   const auto steps = TFD_TRY(strategy::epochs_as_steps(std::move(program), epochs));
   return train(a, steps, config, devices, std::move(strategy), io);

@@ -33,7 +33,7 @@ Result<runtime::TaskServerOptions> server_options(const TaskProcess& wanted, cli
   const bool computes = wanted.task.job != "ps";
   const auto devices = TFD_TRY(choose_devices(io.env, computes ? wanted.devices : "1"));
   options.devices = static_cast<int>(devices.positions.size());
-  options.make_engine = [env = io.env, devices] { return make_engine(env, devices); };
+  options.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
   options.on_shutdown = [goodbye_fd] { [[maybe_unused]] const auto written = ::write(goodbye_fd, "x", 1); };
   return options;
 }

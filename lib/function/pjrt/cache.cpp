@@ -21,11 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "tfd-xla1";
+constexpr std::string_view kMagic = "tfd-xla2";
 constexpr std::size_t kDigest = 64;
 
-std::string hash_of(std::string_view content) {
+/// With the key: what another one's file holds is none of this one's.
+std::string digest_of(const std::string& key, std::string_view content) {
   Sha256 hash;
+  hash.add_part(key);
   hash.add(content);
   return hash.hex();
 }
@@ -67,14 +69,14 @@ std::optional<std::string> CompileCache::find(const std::string& key) const {
   if (!content || content->size() < kMagic.size() + kDigest || !content->starts_with(kMagic)) return std::nullopt;
   const std::string digest = content->substr(kMagic.size(), kDigest);
   content->erase(0, kMagic.size() + kDigest);
-  if (hash_of(*content) != digest) return std::nullopt;
+  if (digest_of(key, *content) != digest) return std::nullopt;
   ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
   return std::move(*content);
 }
 
 void CompileCache::store(const std::string& key, std::string_view content) const {
   if (content.size() > most_bytes_) return;
-  std::string entry = std::string(kMagic) + hash_of(content);
+  std::string entry = std::string(kMagic) + digest_of(key, content);
   entry += content;
   if (save_file(entry_path(key), entry)) evict();
 }
@@ -127,6 +129,13 @@ std::string describe_cpu() {
     const std::string_view key = std::string_view(line).substr(0, std::min(line.find_first_of("\t:"), line.size()));
     if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) out += line + "\n";
   }
+  return out;
+}
+
+std::string describe_devices(std::string_view platform, std::string_view version,
+                             const std::vector<DeviceInfo>& devices) {
+  std::string out = fmt::format("{}\n{}\n", platform, version);
+  for (const DeviceInfo& one : devices) out += fmt::format("{}: {}\n", one.kind, one.capability);
   return out;
 }
 

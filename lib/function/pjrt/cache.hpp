@@ -8,6 +8,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "tfd/function/device.hpp"
 
 namespace tfd::function {
 
@@ -37,5 +40,9 @@ class CompileCache {
 
 /// Model and features of this host's CPU: compiled code that runs on one need not run on another.
 std::string describe_cpu();
+/// The same of devices: their platform with its version, and of each its kind and what code for it must be made for.
+/// Where they are, and which ones, is none of it.
+std::string describe_devices(std::string_view platform, std::string_view version,
+                             const std::vector<DeviceInfo>& devices);
 
 }  // namespace tfd::function

@@ -10,6 +10,10 @@
 namespace tfd::function {
 namespace {
 
+// As the GPU and TPU plug-ins of OpenXLA call them.
+constexpr std::array<std::string_view, 5> kCapabilities{"compute_capability", "core_count", "device_vendor",
+                                                        "num_cores", "chip_type"};
+
 PJRT_NamedValue option(std::string_view name, PJRT_NamedValue_Type type) {
   PJRT_NamedValue out{};
   out.struct_size = PJRT_NamedValue_STRUCT_SIZE;
@@ -49,6 +53,20 @@ const PJRT_NamedValue* find_value(const Api& api, PJRT_DeviceDescription* descri
   for (const PJRT_NamedValue& one : attributes_of(api, description))
     if (std::string_view(one.name, one.name_size) == name && one.type == type) return &one;
   return nullptr;
+}
+
+/// What devices of one kind may differ by that code is made for; others say where a device is, and which one.
+std::string capability_of(const Api& api, PJRT_DeviceDescription* description) {
+  std::string out;
+  for (const PJRT_NamedValue& one : attributes_of(api, description)) {
+    const std::string_view name(one.name, one.name_size);
+    if (std::ranges::find(kCapabilities, name) == kCapabilities.end()) continue;
+    if (one.type == PJRT_NamedValue_kString)
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, std::string_view(one.string_value, one.value_size));
+    if (one.type == PJRT_NamedValue_kInt64)
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, one.int64_value);
+  }
+  return out;
 }
 
 }  // namespace
@@ -98,6 +116,7 @@ Result<DeviceInfo> describe_device(const Api& api, PJRT_DeviceDescription* descr
   if (const auto* coords = find_value(api, description, "coords", PJRT_NamedValue_kInt64List))
     info.coords.assign(coords->int64_array_value, coords->int64_array_value + coords->value_size);
   info.core_on_chip = find_attribute(api, description, "core_on_chip");
+  info.capability = capability_of(api, description);
   return info;
 }
 
@@ -136,6 +155,12 @@ Result<void> Client::find_devices(const std::vector<int>& positions, int wanted)
   name.client = handle_;
   TFD_TRY(api.check(api->PJRT_Client_PlatformName(&name), "cannot ask for the platform"));
   platform_.assign(name.platform_name, name.platform_name_size);
+  if (api.has(offsetof(PJRT_Api, PJRT_Client_PlatformVersion))) {
+    TFD_PJRT_ARGS(PJRT_Client_PlatformVersion_Args, version);
+    version.client = handle_;
+    TFD_TRY(api.check(api->PJRT_Client_PlatformVersion(&version), "cannot ask for the platform's version"));
+    platform_version_.assign(version.platform_version, version.platform_version_size);
+  }
   TFD_PJRT_ARGS(PJRT_Client_AddressableDevices_Args, devices);
   devices.client = handle_;
   TFD_TRY(api.check(api->PJRT_Client_AddressableDevices(&devices), "cannot list the devices"));

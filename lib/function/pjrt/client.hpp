@@ -44,6 +44,8 @@ class Client {
   const std::vector<PJRT_Device*>& devices() const { return devices_; }   // as many as were asked for
   const std::vector<DeviceInfo>& device_infos() const { return infos_; }  // of these
   const std::string& platform() const { return platform_; }
+  /// Of the plug-in, or of the driver below it; empty where it doesn't say.
+  const std::string& platform_version() const { return platform_version_; }
   /// nullopt where the plug-in doesn't say.
   std::optional<DeviceMemory> memory(std::size_t position) const;
   /// Whether the host can read the devices' memory.
@@ -57,7 +59,7 @@ class Client {
   Api api_;
   std::unique_ptr<KeyValues> key_values_;  // null: one host
   PJRT_Client* handle_;
-  std::string platform_;
+  std::string platform_, platform_version_;
   std::vector<PJRT_Device*> devices_;
   std::vector<DeviceInfo> infos_;
 };

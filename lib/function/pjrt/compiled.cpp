@@ -179,10 +179,14 @@ Result<void> Compiled::check_result_count() const {
   return {};
 }
 
-Result<void> Compiled::check_signature() const {
+Result<void> Compiled::check_results() const {
   TFD_TRY(check_result_count());
-  const auto outputs = TFD_TRY(result_specs());
-  TFD_TRY(compare("result", signature_.results, outputs), name_);
+  TFD_TRY(compare("result", signature_.results, TFD_TRY(result_specs())), name_);
+  return {};
+}
+
+Result<void> Compiled::check_signature() const {
+  TFD_TRY(check_results());
   const auto shapes = TFD_TRY(program_shapes());
   if (!shapes) return {};
   TFD_TRY(compare("argument", signature_.arguments, shapes->arguments), name_);

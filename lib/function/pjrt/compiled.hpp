@@ -54,6 +54,9 @@ class Compiled {
   /// compares byte sizes only, when it is called. kInvalidArgument says both; kUnimplemented for layouts that aren't
   /// row-major where the host reads buffers in place. Of one partition: others have shards.
   Result<void> check_signature() const;
+  /// The part of it about results, which costs nothing; and of that the part for several partitions.
+  Result<void> check_results() const;
+  Result<void> check_result_count() const;
   struct Specs {
     std::vector<tensor::TensorSpec> arguments, results;
   };
@@ -67,7 +70,6 @@ class Compiled {
   std::optional<std::string> serialize() const;
 
  private:
-  Result<void> check_result_count() const;
   Result<std::vector<tensor::TensorSpec>> result_specs() const;
   std::optional<std::string> optimized_program() const;
   Result<std::optional<ProgramShapes>> program_shapes() const;

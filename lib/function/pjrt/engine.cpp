@@ -27,6 +27,7 @@ class PjrtEngine final : public Engine {
         options_(std::move(options)),
         logical_devices_(asked.logical_devices),
         spmd_(asked.spmd),
+        log_(asked.log),
         cache_(std::move(cache)) {
     if (!cache_) return;
     const auto hash = cache_->file_hash(info_.path);
@@ -35,7 +36,8 @@ class PjrtEngine final : public Engine {
       return;
     }
     // Everything beside the module that decides what is compiled.
-    for (const std::string& part : {std::string("tfd 2"), *hash, describe_cpu(), asked.xla_flags})
+    const std::string on = describe_devices(client_->platform(), client_->platform_version(), client_->device_infos());
+    for (const std::string& part : {std::string("tfd 3"), *hash, describe_cpu(), on, asked.xla_flags})
       key_start_.add_part(part);
   }
 
@@ -125,13 +127,14 @@ class PjrtEngine final : public Engine {
   Result<std::shared_ptr<Executable>> find_or_compile(const hlo::Module& module, const std::string& options,
                                                       bool is_whole) {
     const std::string key = key_of(module, options);
-    if (cache_) {
-      if (const auto bytes = cache_->find(key)) {
-        if (auto executable = Executable::load(client_, module, *bytes)) {
-          ++loaded_;
-          return executable;
-        }
+    if (const auto bytes = cache_ ? cache_->find(key) : std::nullopt) {
+      auto executable = Executable::load(client_, module, *bytes, is_whole);
+      if (executable) {
+        ++loaded_;
+        return executable;
       }
+      log_.info("{}: what the cache has isn't for this plug-in and these devices; compiling it anew: {}",
+                printable(module.name), executable.error().message);
     }
     auto executable = TFD_TRY(Executable::compile(client_, module, options));
     ++compiled_;
@@ -155,6 +158,7 @@ class PjrtEngine final : public Engine {
   std::string options_;
   int logical_devices_;
   bool spmd_;
+  Log log_;
   std::optional<CompileCache> cache_;
   Sha256 key_start_;
   std::atomic<int> compiled_{0}, loaded_{0};

@@ -40,16 +40,19 @@ Result<std::shared_ptr<Executable>> Executable::compile(std::shared_ptr<const Cl
   return std::shared_ptr<Executable>(new Executable(std::move(client), module, args.executable));
 }
 
-std::shared_ptr<Executable> Executable::load(std::shared_ptr<const Client> client, const hlo::Module& module,
-                                             const std::string& bytes) {
+Result<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Client> client, const hlo::Module& module,
+                                                     const std::string& bytes, bool is_whole) {
   const Api& api = client->api();
-  if (!api.has(offsetof(PJRT_Api, PJRT_Executable_DeserializeAndLoad))) return nullptr;
+  if (!api.has(offsetof(PJRT_Api, PJRT_Executable_DeserializeAndLoad)))
+    return fail(Code::kUnimplemented, "the plug-in loads no executables");
   TFD_PJRT_ARGS(PJRT_Executable_DeserializeAndLoad_Args, args);
   args.client = client->handle();
   args.serialized_executable = bytes.data();
   args.serialized_executable_size = bytes.size();
-  if (!api.check(api->PJRT_Executable_DeserializeAndLoad(&args), "cannot load an executable")) return nullptr;
-  return std::shared_ptr<Executable>(new Executable(std::move(client), module, args.loaded_executable));
+  TFD_TRY(api.check(api->PJRT_Executable_DeserializeAndLoad(&args), "cannot load an executable"));
+  std::shared_ptr<Executable> loaded(new Executable(std::move(client), module, args.loaded_executable));
+  TFD_TRY(is_whole ? loaded->compiled().check_results() : loaded->compiled().check_result_count());
+  return loaded;
 }
 
 }  // namespace tfd::function

@@ -20,10 +20,10 @@ class Executable {
   /// Errors of compile_error().
   static Result<std::shared_ptr<Executable>> compile(std::shared_ptr<const Client> client, const hlo::Module& module,
                                                      const std::string& options);
-  /// From Compiled::serialize()'s bytes, of this plug-in and a CPU like this one. Nothing when the plug-in doesn't take
-  /// them.
-  static std::shared_ptr<Executable> load(std::shared_ptr<const Client> client, const hlo::Module& module,
-                                          const std::string& bytes);
+  /// From Compiled::serialize()'s bytes, of this plug-in and devices like these. The error of a plug-in that doesn't
+  /// take them; kInvalidArgument: they give other results than the module.
+  static Result<std::shared_ptr<Executable>> load(std::shared_ptr<const Client> client, const hlo::Module& module,
+                                                  const std::string& bytes, bool is_whole);
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   ~Executable();

@@ -88,10 +88,66 @@ TEST_CASE("cache: a damaged entry is compiled again and replaced") {
   damage(flipped);
   damage(content.substr(0, content.size() / 2));
   damage("");
-  damage("tfd-xla1");
+  damage("tfd-xla2");
   const auto last = new_engine(directory);
   CHECK(last->compile(module));
   CHECK(last->compile_stats().from_cache == 1);
+}
+
+TEST_CASE("cache: what the plug-in doesn't load, or gives other results, is compiled again, replaced and said") {
+  const std::string directory = empty_cache();
+  const auto keys = [&] {
+    std::vector<std::string> out;
+    for (const std::string& name : tfd::test::names_in(directory + "/xla"))
+      if (name.ends_with(".xla")) out.push_back(name.substr(0, name.size() - 4));
+    return out;
+  };
+  const auto cache = CompileCache::open(directory);
+  CHECK(new_engine(directory)->compile(module_of("mlp_grads.mlir")));
+  REQUIRE(keys().size() == 1);
+  const std::string other_key = keys().front(), other = cache->find(other_key).value();
+  std::filesystem::remove(directory + "/xla/" + other_key + ".xla");
+  CHECK(new_engine(directory)->compile(module_of("add.mlir")));
+  REQUIRE(keys().size() == 1);
+  const std::string key = keys().front(), whole = cache->find(key).value();
+  for (const std::string& content :
+       {std::string("not an executable"), std::string(), whole.substr(0, whole.size() / 2), other}) {
+    cache->store(key, content);  // whole, as another plug-in's would be
+    std::vector<std::string> said;
+    EngineOptions options{.plugin = plugin_path(), .cache_directory = directory};
+    options.log = Log("function", [&](LogLevel, std::string_view, std::string_view one) { said.emplace_back(one); });
+    const auto engine = make_engine(options).value();
+    CHECK(called(*engine->compile(module_of("add.mlir")).value(), {s32(1), s32(2)})[0].as<std::int32_t>()[0] == 3);
+    CHECK(engine->compile_stats().compiled == 1);
+    REQUIRE(said.size() == 1);
+    CHECK(said.front().find("compiling it anew") != std::string::npos);
+    CHECK(cache->find(key).value().size() == whole.size());
+  }
+  // Under another name it is nothing at all.
+  std::filesystem::copy_file(directory + "/xla/" + key + ".xla", directory + "/xla/" + other_key + ".xla");
+  CHECK_FALSE(cache->find(other_key));
+}
+
+TEST_CASE("cache: an executable is for a platform, its version and devices of these kinds") {
+  const DeviceInfo one{.id = 0,
+                       .process_index = 0,
+                       .kind = "NVIDIA H100",
+                       .coords = {},
+                       .core_on_chip = {},
+                       .capability = "compute_capability=9.0"};
+  DeviceInfo there = one, other = one, newer = one;
+  there.id = 3;
+  there.coords = {1, 0, 0};
+  other.kind = "NVIDIA A100";
+  newer.capability = "compute_capability=10.0";
+  const std::string here = describe_devices("cuda", "12.4", {one});
+  CHECK(describe_devices("cuda", "12.4", {there}) == here);
+  CHECK(describe_devices("cuda", "12.4", {other}) != here);
+  CHECK(describe_devices("cuda", "12.4", {newer}) != here);
+  CHECK(describe_devices("cuda", "12.5", {one}) != here);
+  CHECK(describe_devices("rocm", "12.4", {one}) != here);
+  CHECK(describe_devices("cuda", "12.4", {one, one}) != here);
+  CHECK(engine().devices().front().kind == "cpu");
 }
 
 TEST_CASE("cache: bounded, the entry used longest ago goes first") {

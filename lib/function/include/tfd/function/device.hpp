@@ -27,6 +27,7 @@ struct DeviceInfo {
   std::string kind;                       // "TPU v4", "cpu"
   std::vector<std::int64_t> coords = {};  // of its chip, where the plug-in says so
   std::optional<std::int64_t> core_on_chip = {};
+  std::string capability = {};  // what code must be made for, as the plug-in says: "compute_capability=9.0"
 };
 
 /// Of one device, in bytes.

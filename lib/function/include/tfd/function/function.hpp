@@ -12,6 +12,7 @@
 
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/log.hpp"
 #include "tfd/function/device.hpp"
 #include "tfd/function/hosts.hpp"
 #include "tfd/hlo/module.hpp"
@@ -45,6 +46,7 @@ struct EngineOptions {
   std::string device_kind = {};  // "cpu", "gpu", "tpu": the plug-in must be for it; empty: any
   /// XLA_FLAGS of the process's environment, where XLA reads it by itself: compiled executables are kept by it, too.
   std::string xla_flags = {};
+  Log log = {};  // what it has to say of its cache
 };
 
 struct CompileStats {
@@ -63,8 +65,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual const PluginInfo& plugin() const = 0;
-  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features: facts, pjrt section
-  /// 7). kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
+  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features, what the devices are).
+  /// kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
   /// kUnimplemented for a module of several replicas, or of other partitions than there are logical devices.
   virtual Result<std::shared_ptr<Function>> compile(const hlo::Module& module) = 0;
   /// How many replicas can call functions at the same time: one for each device, or for each so many logical devices.
