@@ -22,6 +22,19 @@ Result<void> first_error(const std::vector<Result<void>>& results) {
   return {};
 }
 
+/// Where some have updated their variables and others haven't, nothing is whole any more.
+Result<void> updated_by_all(const std::vector<Result<void>>& replicas, std::int64_t number) {
+  const auto failed = std::ranges::find_if(replicas, [](const Result<void>& one) { return !one; });
+  if (failed == replicas.end()) return {};
+  Error error = failed->error();
+  if (!std::ranges::any_of(replicas, [](const Result<void>& one) { return one.has_value(); })) return fail(error);
+  error.message = fmt::format(
+      "the update of step {} failed on replica {} of {}, but not on all: {}; the variables of "
+      "this step are lost",
+      number, failed - replicas.begin(), replicas.size(), error.message);
+  return fail(std::move(error));
+}
+
 }  // namespace
 
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
@@ -298,7 +311,7 @@ Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int
       return update(replica, TFD_TRY(changes_of(replica, own, reduced)), scalars);
     }();
   });
-  TFD_TRY(first_error(done));
+  TFD_TRY(updated_by_all(done, number));
   count_update();
   return Done{.metrics = std::move(metrics)};
 }

@@ -71,6 +71,7 @@ class TrainLoop final : public StepControl {
   Result<void> go_on_judging(bool goes_on);
   Result<void> say_start(bool joined) const;
   Result<std::string> run_steps();
+  Error say_what_is_left(Error error) const;
   std::optional<std::string> reason_to_end() const;
   Result<void> end_of_data(const Error& error);
   Result<void> at_boundary();
@@ -282,11 +283,20 @@ Result<std::string> TrainLoop::run_steps() {
     if (auto reason = reason_to_end()) return *reason;
     until_ = std::min({train_.steps.value_or(std::numeric_limits<std::int64_t>::max()), after(step_, save_every_),
                        after(step_, evaluate_every_)});
-    const Advanced advanced = TFD_TRY(driver_.advance(*this));
+    auto made = driver_.advance(*this);
+    if (!made) return fail(say_what_is_left(std::move(made).error()));
+    const Advanced advanced = std::move(*made);
     step_ = advanced.step;
     stopped_ = stopped_ || advanced.stopped;
     if (advanced.end_of_data) TFD_TRY(end_of_data(*advanced.end_of_data));
   }
+}
+
+/// Of steps that failed for what somebody wrote the error is all there is to say.
+Error TrainLoop::say_what_is_left(Error error) const {
+  const bool is_of_devices = error.code == Code::kResourceExhausted || error.code == Code::kInternal;
+  if (is_of_devices && checkpoints_.are_saved()) error.message += fmt::format("; {}", checkpoints_.describe());
+  return error;
 }
 
 std::optional<std::string> TrainLoop::reason_to_end() const {

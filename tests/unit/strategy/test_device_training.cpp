@@ -457,6 +457,82 @@ TEST_CASE("device training: a gradient that isn't finite ends it, where the opti
   }
 }
 
+/// Another engine, whose update on the last device fails when it is made for the nth time.
+class FailingEngine final : public function::Engine {
+ public:
+  FailingEngine(std::shared_ptr<function::Engine> engine, int at) : engine_(std::move(engine)), left_(at) {}
+  const function::PluginInfo& plugin() const override { return engine_->plugin(); }
+  int device_count() const override { return engine_->device_count(); }
+  const std::vector<function::DeviceInfo>& devices() const override { return engine_->devices(); }
+  Result<std::shared_ptr<function::Function>> compile(const hlo::Module& module) override {
+    return engine_->compile(module);
+  }
+  Result<std::vector<std::shared_ptr<function::Function>>> compile_for_devices(const hlo::Module& module) override {
+    return engine_->compile_for_devices(module);
+  }
+  Result<function::DeviceBufferPtr> put(const Tensor& value, int device) override {
+    return engine_->put(value, device);
+  }
+  Result<function::DeviceBufferPtr> lend(const Tensor& value, int device) override {
+    return engine_->lend(value, device);
+  }
+  Result<std::vector<std::shared_ptr<function::DeviceProgram>>> compile_for_each_device(
+      const hlo::Module& module) override {
+    auto programs = TFD_TRY(engine_->compile_for_each_device(module));
+    programs.back() = std::make_shared<Program>(*this, std::move(programs.back()));
+    return programs;
+  }
+
+ private:
+  class Program final : public function::DeviceProgram {
+   public:
+    Program(FailingEngine& engine, std::shared_ptr<function::DeviceProgram> program)
+        : engine_(engine), program_(std::move(program)) {}
+    const std::vector<int>& devices() const override { return program_->devices(); }
+    const std::vector<tensor::TensorSpec>& arguments() const override { return program_->arguments(); }
+    const std::vector<tensor::TensorSpec>& results() const override { return program_->results(); }
+    std::optional<function::ProgramMemory> memory() const override { return program_->memory(); }
+    Result<std::vector<function::DeviceBuffers>> execute(const std::vector<function::DeviceBuffers>& arguments,
+                                                         std::span<const std::size_t> donated) override {
+      const bool is_update = !donated.empty();
+      if (is_update && --engine_.left_ == 0) return fail(Code::kResourceExhausted, "out of memory");
+      return program_->execute(arguments, donated);
+    }
+
+   private:
+    FailingEngine& engine_;
+    std::shared_ptr<function::DeviceProgram> program_;
+  };
+  std::shared_ptr<function::Engine> engine_;
+  int left_;  // updates on the last device until one fails; one thread makes them
+};
+
+TEST_CASE("device training: an update that fails on one of several devices says what is lost, and where it goes on") {
+  const tfd::test::TemporaryDirectory directory;
+  const auto program = program_of(directory.path(), {"train.checkpoint.every=4"});
+  for (const int replicas : {2, 1}) {
+    DeviceTrainingOptions options{.replicas = replicas, .step = StepWay::kThreads};
+    options.make_engine = [&]() -> Result<std::shared_ptr<function::Engine>> {
+      return std::make_shared<FailingEngine>(engine_maker(replicas)().value(), 2);
+    };
+    if (replicas == 2)
+      options.make_engine = [&]() -> Result<std::shared_ptr<function::Engine>> {
+        return std::make_shared<FailingEngine>(engine_maker(2)().value(), 6);
+      };
+    const auto summary = train_on_devices(program, std::move(options));
+    REQUIRE_FALSE(summary);
+    CHECK(summary.error().code == Code::kResourceExhausted);
+    const std::string& said = summary.error().message;
+    const std::string what = replicas == 1 ? "step: out of memory; "
+                                           : "step: the update of step 5 failed on replica 1 of 2, but not on all: out "
+                                             "of memory; the variables of this step are lost; ";
+    CHECK(said.starts_with(what));
+    CHECK(said.find(" continues from " + directory.path()) != std::string::npos);
+    CHECK(said.ends_with("(step 4)"));
+  }
+  CHECK(variable::load_latest_checkpoint(directory.path(), nullptr).value()->step == 4);
+}
+
 TEST_CASE("device training: what it can't do it says") {
   const tfd::test::TemporaryDirectory directory;
   const auto why = [&](std::vector<std::string> overrides) {
