@@ -70,6 +70,21 @@ MemoryNeed need_of(const program::Program& program) {
   return need;
 }
 
+MemoryNeed need_of_replicas(const program::Program& program, int replicas) {
+  MemoryNeed need = need_of(program);
+  const auto count = static_cast<std::uint64_t>(replicas);
+  need.values *= count;
+  need.slots *= count;
+  need.largest_size *= count;
+  for (const program::VariableDef& variable : program.variables) {
+    // Slots of half precision are f32.
+    const std::size_t each = std::max<std::size_t>(tensor::dtype_size(variable.spec.dtype),
+                                                   tensor::is_floating(variable.spec.dtype) ? 4 : 1);
+    need.passing = std::max(need.passing, static_cast<std::uint64_t>(elements_of(variable)) * each);
+  }
+  return need;
+}
+
 MemoryNeed need_of_worker(const program::Program& program) {
   MemoryNeed need;
   const Adder adder(program);

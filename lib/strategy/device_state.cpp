@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tfd/tensor/safetensors.hpp"
+
 namespace tfd::strategy {
 namespace {
 
@@ -11,21 +13,51 @@ using function::DeviceBuffers;
 using tensor::Tensor;
 using variable::VariableState;
 
-/// The elements of all, one behind the other.
-Tensor joined(const std::vector<Tensor>& parts, const tensor::Shape& shape) {
-  if (parts.size() == 1) return parts.front();
+/// The elements of all, one behind the other. Each is let go as soon as it is there.
+Tensor joined(std::vector<Tensor> parts, const tensor::Shape& shape) {
+  if (parts.size() == 1) return std::move(parts.front());
   Tensor out = Tensor::uninitialized(parts.front().dtype(), shape);
   std::byte* to = out.mutable_data();
-  for (const Tensor& part : parts) {
+  for (Tensor& one : parts) {
+    const Tensor part = std::move(one);
     if (part.byte_size() > 0) std::memcpy(to, part.data(), part.byte_size());
     to += part.byte_size();
   }
   return out;
 }
 
-const Tensor& slot_of(const VariableState& state, const std::string& name) {
-  return std::ranges::find(state.slots, name, &std::pair<std::string, Tensor>::first)->second;
-}
+/// Takes values and slots out of states, one by one, and makes those that are missing.
+class Taker {
+ public:
+  Taker(const program::Program& program, const runtime::ReplicaCopies& copies, std::vector<VariableState> states)
+      : program_(program), copies_(copies), states_(std::move(states)) {}
+
+  Result<Tensor> value(std::size_t variable) {
+    VariableState& one = states_[variable];
+    Tensor value = std::move(one.value);
+    if (!value.has_value()) value = TFD_TRY(program::make_initial_value(program_.variables[variable], files_));
+    if (copies_.has(one.name)) value = TFD_TRY(copies_.assign_across(one.name, value)).front().second;
+    return value;
+  }
+  /// After its value.
+  Result<Tensor> slot(std::size_t variable, const std::string& name) {
+    VariableState& one = states_[variable];
+    const auto find = [&] { return std::ranges::find(one.slots, name, &std::pair<std::string, Tensor>::first); };
+    if (find() == one.slots.end()) {
+      const tensor::TensorSpec& spec = program_.variables[variable].spec;
+      one.value = Tensor::zeros(spec.dtype, spec.shape);  // an optimizer asks what it is, not what it has
+      program_.rules->prepare(one);
+      one.value = {};
+    }
+    return std::move(find()->second);
+  }
+
+ private:
+  const program::Program& program_;
+  const runtime::ReplicaCopies& copies_;
+  std::vector<VariableState> states_;
+  tensor::SafetensorsFiles files_;
+};
 
 /// Each variable's part of a pack, to `put`.
 template <class Put>
@@ -60,26 +92,22 @@ Result<std::vector<ReplicaState>> put_state(const program::Program& program, fun
                                             const DeviceLayout& layout, const runtime::ReplicaCopies& copies,
                                             std::vector<VariableState> states) {
   std::vector<ReplicaState> out(static_cast<std::size_t>(copies.replicas()));
+  Taker taker(program, copies, std::move(states));
   for (const Pack& pack : layout.packs) {
-    for (const std::size_t i : pack.variables) {
-      VariableState& one = states[i];
-      if (pack.use.update) program.rules->prepare(one);
-      if (pack.use.is_own) one.value = TFD_TRY(copies.assign_across(one.name, one.value)).front().second;
-    }
-    const auto put = [&](const auto& tensor_of, const auto& into) -> Result<void> {
+    const auto put = [&](const auto& take, const auto& into) -> Result<void> {
       std::vector<Tensor> parts;
-      for (const std::size_t variable : pack.variables) parts.push_back(tensor_of(states[variable]));
-      const Tensor whole = joined(parts, pack.spec.shape);
+      for (const std::size_t variable : pack.variables) parts.push_back(TFD_TRY(take(variable)));
+      const Tensor whole = joined(std::move(parts), pack.spec.shape);
       for (int i = 0; i < copies.replicas(); ++i)
         into(out[static_cast<std::size_t>(i)]).push_back(TFD_TRY(engine.put(whole, i)));
       return {};
     };
-    TFD_TRY(put([](const VariableState& one) { return one.value; },
+    TFD_TRY(put([&](std::size_t variable) { return taker.value(variable); },
                 [](ReplicaState& replica) -> DeviceBuffers& { return replica.packs; }));
     if (!pack.use.changes()) continue;
     for (ReplicaState& replica : out) replica.slots.emplace_back();
     for (const std::string& slot : pack.slot_names())
-      TFD_TRY(put([&](const VariableState& one) { return slot_of(one, slot); },
+      TFD_TRY(put([&](std::size_t variable) { return taker.slot(variable, slot); },
                   [](ReplicaState& replica) -> DeviceBuffers& { return replica.slots.back(); }));
   }
   return out;

@@ -24,8 +24,10 @@ struct ReplicaState {
   void replace(const DeviceLayout& layout, std::span<const function::DeviceBufferPtr> results);
 };
 
-/// Replica i's is on device i. `states`: in the program's order, as they are outside of replicas; slots that are
-/// missing get their initial values. `copies`: of the program and as many replicas.
+/// Replica i's is on device i. `states`: in the program's order, as they are outside of replicas; values and slots that
+/// are missing are the initial ones. What is there already is let go, pack by pack, as soon as it is on all devices,
+/// and what isn't is made then: the host never has more than one pack beside it. `copies`: of the program and as many
+/// replicas. Errors of initial values and of devices.
 Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
                                             const DeviceLayout& layout, const runtime::ReplicaCopies& copies,
                                             std::vector<variable::VariableState> states);

@@ -40,7 +40,13 @@ Result<void> updated_by_all(const std::vector<Result<void>>& replicas, std::int6
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, options_.replicas));
   const auto scale = std::ranges::find(states, program::kLossScaleVariable, &VariableState::name);
-  if (scale != states.end()) loss_scale_ = *scale;
+  if (scale != states.end()) {
+    loss_scale_ = *scale;
+    tensor::SafetensorsFiles files;
+    if (!loss_scale_->value.has_value())
+      loss_scale_->value =
+          TFD_TRY(program::make_initial_value(*program_.find_variable(program::kLossScaleVariable), files));
+  }
   const std::string& platform = engine_->plugin().platform;
   const bool fuses = is_fused(options_.way, program_, options_.replicas, platform);
   if (const auto why_not = why_not_fused(program_, options_.replicas); fuses && why_not)
@@ -49,6 +55,7 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
       layout_, TFD_TRY(lay_out(program_, states, {platform, options_.replicas, options_.logical_devices, fuses})));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) TFD_TRY(compile());
+  state_.clear();  // not beside the new one
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states)));
   return {};
 }
@@ -104,6 +111,7 @@ Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Arg
 }
 
 Result<std::vector<VariableState>> DeviceSteps::states() const {
+  if (state_.empty()) return fail(Code::kFailedPrecondition, "the variables aren't on the devices");
   auto out = TFD_TRY(read_state(program_, layout_, copies_, state_));
   if (loss_scale_) *std::ranges::find(out, loss_scale_->name, &VariableState::name) = *loss_scale_;
   return out;

@@ -40,8 +40,9 @@ class DeviceSteps {
         options_(options),
         threads_(options.replicas, true) {}
 
-  /// The variables become these, in the program's order: compiled is what hasn't been compiled for them.
-  /// kFailedPrecondition: steps are to be fused, but can't be.
+  /// The variables become these, as put_state() has them: compiled is what hasn't been compiled for them.
+  /// kFailedPrecondition: steps are to be fused, but can't be. After another error there is no state any more, and
+  /// nothing may follow but another load().
   Result<void> load(std::vector<variable::VariableState> states);
   /// What they are. The host's view of them: the devices' own memory where it can be read.
   Result<std::vector<variable::VariableState>> states() const;

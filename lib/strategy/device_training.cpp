@@ -29,8 +29,9 @@ class DeviceDriver final : public StepDriver {
   Result<void> use_averages() override;
 
  private:
-  Result<std::vector<variable::VariableState>> initial_states() const;
-  Result<std::vector<variable::VariableState>> states_of(const variable::Checkpoint& state) const;
+  std::vector<variable::VariableState> initial_states() const;
+  Result<std::vector<variable::VariableState>> states_of(runtime::NamedState state) const;
+  Result<void> check_memory(const Beginning& from) const;
 
   /// A step that was made, or is under way on the devices.
   struct Made {
@@ -60,30 +61,41 @@ class DeviceDriver final : public StepDriver {
   std::int64_t iterations_ = 0;  // updates, as checkpoints have them
 };
 
-Result<std::vector<variable::VariableState>> DeviceDriver::initial_states() const {
+/// Without values: they are made one by one, on their way to the devices.
+std::vector<variable::VariableState> DeviceDriver::initial_states() const {
   std::vector<variable::VariableState> states;
-  tensor::SafetensorsFiles files;
-  for (const program::VariableDef& variable : program_.variables)
-    states.push_back({variable.name, TFD_TRY(program::make_initial_value(variable, files)), {}});
+  for (const program::VariableDef& variable : program_.variables) states.push_back({variable.name, {}, {}});
   return states;
 }
 
-/// What a checkpoint has is understood in one place.
-Result<std::vector<variable::VariableState>> DeviceDriver::states_of(const variable::Checkpoint& checkpoint) const {
+/// What a checkpoint has is understood in one place. Shares the tensors.
+Result<std::vector<variable::VariableState>> DeviceDriver::states_of(runtime::NamedState state) const {
   variable::VariableStore store;
   store.set_optimizer(program_.rules);
   for (const program::VariableDef& variable : program_.variables)
     TFD_TRY(store.create(variable.name, tensor::Tensor::zeros(variable.spec.dtype, variable.spec.shape)));
-  TFD_TRY(store.import_state(checkpoint.state));
+  TFD_TRY(store.import_state(state));
   std::vector<variable::VariableState> states;
   for (std::size_t i = 0; i < store.size(); ++i) states.push_back(store.copy(i));
   return states;
 }
 
+// Where the devices' memory is the host's, every replica has a copy there. What was read of a checkpoint is moved, not
+// copied.
+Result<void> DeviceDriver::check_memory(const Beginning& from) const {
+  if (engine_->plugin().platform != "cpu") return {};
+  auto free = find_free_memory();
+  if (free && from.state != nullptr)
+    for (const auto& [name, value] : from.state->state) free->count += value.byte_size();
+  return runtime::check_memory(runtime::need_of_replicas(program_, options_.replicas),
+                               options_.replicas == 1 ? "here" : fmt::format("for {} replicas here", options_.replicas),
+                               free);
+}
+
 Result<Begun> DeviceDriver::begin(const Beginning& from) {
-  TFD_TRY(runtime::check_memory(runtime::need_of(program_), "here"));
   if (options_.on_begin) options_.on_begin();
   engine_ = TFD_TRY(options_.make_engine());
+  TFD_TRY(check_memory(from));
   runtime::ReplicaOptions with{.replicas = options_.replicas, .input = {}};
   with.data_root = options_.data_root;
   with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
@@ -95,8 +107,9 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
   steps_.emplace(
       program_, engine_,
       DeviceStepOptions{options_.replicas, options_.logical_devices, options_.step, options_.train.trace.get()});
-  TFD_TRY(steps_->load(from.state != nullptr ? TFD_TRY(states_of(*from.state), from.state->path)
-                                             : TFD_TRY(initial_states())));
+  TFD_TRY(steps_->load(from.state != nullptr
+                           ? TFD_TRY(states_of(std::exchange(from.state->state, {})), from.state->path)
+                           : initial_states()));
   begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
   step_ = iterations_ = from.step;
   return Begun{.step = step_};
@@ -196,7 +209,7 @@ Result<variable::Checkpoint> DeviceDriver::export_state() {
 }
 
 Result<void> DeviceDriver::import_state(const variable::Checkpoint& state) {
-  return steps_->load(TFD_TRY(states_of(state)));
+  return steps_->load(TFD_TRY(states_of(state.state)));
 }
 
 Result<void> DeviceDriver::use_averages() {

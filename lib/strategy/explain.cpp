@@ -157,19 +157,27 @@ class Explainer {
     }
     if (step.contains("update")) beside = std::max(beside, memory_of(step["update"], {"temporary"}) + changed_bytes());
     const std::int64_t each = (on_host ? 0 : need) + beside;
-    Json out{{"per_device", each}, {"host", on_host ? need : 0}};
+    const auto devices = static_cast<std::int64_t>(engine_->devices().size());
+    const bool is_shared = engine_->plugin().platform == "cpu";  // the host's memory with the devices
+    const std::int64_t start = (on_host ? need : is_shared ? devices * need : 0) + passing_bytes();
+    Json out{{"per_device", each}, {"host", on_host ? need : 0}, {"host_at_start", start}};
     if (const auto device = engine_->memory(0); device && device->limit) {
       out["device_limit"] = *device->limit;
       out["fits"] = each <= *device->limit;
       return out;
     }
-    const std::int64_t all = each * static_cast<std::int64_t>(engine_->devices().size()) +
-                             (on_host ? need : 0);  // devices in the host's memory
+    const std::int64_t all = each * devices + (on_host ? need : 0);
     out["all"] = all;
     if (!options_.free_memory) return out;
     out["free"] = options_.free_memory->count;
-    out["fits"] = all <= static_cast<std::int64_t>(options_.free_memory->count);
+    out["fits"] = std::max(all, start) <= static_cast<std::int64_t>(options_.free_memory->count);
     return out;
+  }
+  /// What is on its way to the devices while a training begins: one buffer at a time.
+  std::int64_t passing_bytes() const {
+    std::int64_t most = 0;
+    for (const Pack& pack : layout_.packs) most = std::max(most, bytes_of(pack.spec));
+    return most;
   }
   /// Of the state, what other logical devices of the replica have.
   std::int64_t elsewhere_bytes() const {
@@ -255,6 +263,7 @@ std::string format_explanation(const Json& plan) {
     out +=
         fmt::format("  reduce   {} of each replica, on the {}\n", bytes_text(plan["reduce"]["bytes_per_replica"]),
                     plan["reduce"]["where"] == "host" ? "host, in their order" : "devices, by one all_reduce a dtype");
+  out += fmt::format("start      {} of the host's memory\n", bytes_text(memory["host_at_start"]));
   out += fmt::format("memory     {} on each device{}", bytes_text(memory["per_device"]),
                      memory["host"].get<std::int64_t>() > 0 ? ", " + bytes_text(memory["host"]) + " on the host" : "");
   if (memory.contains("fits"))

@@ -217,7 +217,7 @@ Result<std::string> TrainLoop::train() {
 Result<void> TrainLoop::begin() {
   const bool is_known = nothing_left() && !role_.has_others;  // who may train something else already
   if (is_known) say_nothing_left();
-  const auto& from = restored_ ? restored_ : initial_;
+  auto& from = restored_ ? restored_ : initial_;
   const bool may_go_on = !is_known && train_.checkpoint && train_.checkpoint->resume;
   const Begun begun = TFD_TRY(driver_.begin({.state = from ? &*from : nullptr,
                                              .step = first_step_,

@@ -12,14 +12,24 @@ namespace {
 class HostStorage final : public Storage {
  public:
   explicit HostStorage(std::size_t bytes)
-      : bytes_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment))) {
-    if (bytes_ == nullptr) throw std::bad_alloc();
+      : taken_(std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment)), bytes_(begin_of(taken_)) {}
+  /// Zeros. Those that the system hands out take memory only where they are written to.
+  static std::shared_ptr<Storage> of_zeros(std::size_t bytes) {
+    return std::shared_ptr<Storage>(new HostStorage(std::calloc(bytes + 2 * kAlignment, 1)));
   }
-  ~HostStorage() override { std::free(bytes_); }
+  ~HostStorage() override { std::free(taken_); }
   const std::byte* data() const override { return bytes_; }
   std::byte* writable() override { return bytes_; }
 
  private:
+  explicit HostStorage(void* taken) : taken_(taken), bytes_(begin_of(taken)) {}
+  static std::byte* begin_of(void* taken) {
+    if (taken == nullptr) throw std::bad_alloc();
+    const auto at = reinterpret_cast<std::uintptr_t>(taken);
+    return static_cast<std::byte*>(taken) + (kAlignment - at % kAlignment) % kAlignment;
+  }
+
+  void* taken_;
   std::byte* bytes_;
 };
 
@@ -68,9 +78,8 @@ Tensor Tensor::uninitialized(DType dtype, Shape shape) {
 }
 
 Tensor Tensor::zeros(DType dtype, Shape shape) {
-  Tensor out = uninitialized(dtype, std::move(shape));
-  std::memset(out.mutable_data(), 0, out.byte_size());
-  return out;
+  const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * dtype_size(dtype);
+  return Tensor(dtype, std::move(shape), HostStorage::of_zeros(bytes));
 }
 
 bool Tensor::is_sole_owner() const {

@@ -182,6 +182,8 @@ Result<Initializer> parse_stated(const nlohmann::ordered_json& init, const Tenso
 }
 
 Tensor filled(const TensorSpec& spec, const Tensor& scalar) {
+  if (std::ranges::all_of(scalar.bytes(), [](std::byte one) { return one == std::byte{0}; }))
+    return Tensor::zeros(spec.dtype, spec.shape);
   Tensor out = Tensor::uninitialized(spec.dtype, spec.shape);
   const std::size_t size = scalar.byte_size();
   std::byte* to = out.mutable_data();

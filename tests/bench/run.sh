@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | variable | steps]
+# What a start takes as a program grows: run.sh BUILD start
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
 # Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
@@ -96,6 +97,12 @@ bench_steps() {
   "$build/tests/bench/bench-steps"
 }
 
+# What a start takes as variables become many, and as they become large.
+bench_start() {
+  ninja -C "$build" --quiet tools/tfd-run
+  python3 "$source/tests/bench/start.py" "$build/tools/tfd-run" "$work"
+}
+
 # A Python with JAX: TFD_JAX_PYTHON, else one that is made in the cache.
 jax_python() {
   if [ -n "${TFD_JAX_PYTHON:-}" ]; then
@@ -130,7 +137,7 @@ bench_data() {
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
-  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_variable; bench_steps ;;
-  coordinate | transport | resolve | exec | variable | steps | strategies | data | build) "bench_$what" "${@:3}" ;;
+  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_variable; bench_steps; bench_start ;;
+  coordinate | transport | resolve | exec | variable | steps | start | strategies | data | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

@@ -89,6 +89,8 @@ teardown() { run_teardown; }
     run -0 --separate-stderr "${train[@]}" --step "$way" --explain --json
     jq -e --arg way "$way" --arg where "$([ $way = fused ] && echo devices || echo host)" \
       '.step.way == $way and .reduce.where == $where and .memory.fits' <<<"$output"
+    # 57 720 bytes of variables and slots on each device, and what is on its way there.
+    jq -e '.memory.host_at_start > 2 * 57720 and .memory.host_at_start <= 1.2 * 2 * 57720' <<<"$output"
   done
   [ -n "${losses[0]}" ]
   [ "${losses[0]}" = "${losses[1]}" ]

@@ -35,6 +35,11 @@ TEST_CASE("memory: values and slots of all variables, of each parameter server, 
   CHECK(servers[1].total() == 8 + 8);
   CHECK(describe_need(servers[1]) == "2 variables, 16 bytes");
   CHECK(need_of_worker(program).total() == 20);
+  const MemoryNeed two = need_of_replicas(program, 2);
+  CHECK(two.values == 2 * all.values);
+  CHECK(two.slots == 2 * all.slots);
+  CHECK(two.total() == 2 * all.total() + 40);  // w's slots are larger than any value
+  CHECK(two.largest_size == 2 * all.largest_size);
 }
 
 TEST_CASE("memory: too little is said with the variable that takes most") {

@@ -19,14 +19,18 @@ struct MemoryNeed {
   std::size_t variables = 0;  // or shards of them
   std::uint64_t values = 0;   // bytes
   std::uint64_t slots = 0;    // bytes that the optimizer keeps beside the values
+  std::uint64_t passing = 0;  // bytes of the host's memory through which they come
   std::string largest;        // the variable that takes most, with its slots
   std::uint64_t largest_size = 0;
 
-  std::uint64_t total() const { return values + slots; }
+  std::uint64_t total() const { return values + slots + passing; }
 };
 
 /// Of all variables in one process.
 MemoryNeed need_of(const program::Program& program);
+/// Of all variables on so many replicas, whose memory is the host's, at the most: when the last value or slot is on its
+/// way to them.
+MemoryNeed need_of_replicas(const program::Program& program, int replicas);
 /// Of the variables that every worker has one of.
 MemoryNeed need_of_worker(const program::Program& program);
 /// Of what is on the parameter server at that position, of variables that are placed so.

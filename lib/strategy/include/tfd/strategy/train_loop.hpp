@@ -73,7 +73,7 @@ class StepControl {
 
 /// What a training begins with.
 struct Beginning {
-  const variable::Checkpoint* state = nullptr;  // none: the initial values
+  variable::Checkpoint* state = nullptr;  // none: the initial values; its tensors may be taken out
   std::int64_t step = 0;
   bool is_over = false;  // an earlier run was: nothing will be trained
   std::string run = {};  // the id of its checkpoints; empty: none will be saved, or it isn't to be continued
