@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "tfd/base/file.hpp"
 
@@ -144,14 +145,24 @@ Deadline CheckpointManager::next_time() const {
   return Deadline::at(saved_at_ + *train_.checkpoint->every_time);
 }
 
-bool CheckpointManager::save(const variable::Checkpoint& checkpoint) {
-  auto path = variable::save_checkpoint(train_.checkpoint->directory, checkpoint, train_.checkpoint->keep);
+void CheckpointManager::begin_saving(variable::Checkpoint checkpoint) {
   saved_at_ = Clock::now();
+  saving_step_ = checkpoint.step;
+  // Moved out of the function: that lives on with the future.
+  written_ = std::async(std::launch::async, [this, held = std::move(checkpoint)]() mutable {
+    const variable::Checkpoint own = std::move(held);
+    return variable::save_checkpoint(train_.checkpoint->directory, own, train_.checkpoint->keep);
+  });
+}
+
+bool CheckpointManager::finish_saving() {
+  auto path = written_.get();
+  const std::int64_t step = *std::exchange(saving_step_, std::nullopt);
   if (!path) {
-    options_.log.error("cannot write a checkpoint of step {}: {}", checkpoint.step, path.error().message);
+    options_.log.error("cannot write a checkpoint of step {}: {}", step, path.error().message);
     return false;
   }
-  step_ = path_step_ = checkpoint.step;
+  step_ = path_step_ = step;
   path_ = std::move(*path);
   return true;
 }

@@ -3,7 +3,10 @@
 //
 // The checkpoints of one training: which one it goes on from, whether they can be written at all, when the next one is
 // due by time, what the newest is. A disk that fills up later ends no training that could still succeed: the older
-// checkpoints are as they were, and the next one is tried. Private to the room. Thread rule: one thread.
+// checkpoints are as they were, and the next one is tried. Private to the room. Thread rule: one thread, beside which
+// one of its own writes.
+#include <cstdint>
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,8 +51,15 @@ class CheckpointManager {
 
   /// When the next one is due by time; never, where none is.
   Deadline next_time() const;
-  /// False where it couldn't be written, which is said.
-  bool save(const variable::Checkpoint& checkpoint);
+  /// Begins to write it, while training goes on: its tensors are let go as soon as they are on disk. The one before is
+  /// over.
+  void begin_saving(variable::Checkpoint checkpoint);
+  /// The step of the one that was begun, until finish_saving().
+  std::optional<std::int64_t> saving_step() const { return saving_step_; }
+  /// Whether it is over, after so long at most.
+  bool is_saved_within(Duration wait) const { return written_.wait_for(wait) == std::future_status::ready; }
+  /// Waits until it is over. False where it couldn't be written, which is said.
+  bool finish_saving();
   /// That the last one couldn't be: kResourceExhausted.
   Error not_saved() const;
   /// The last thing that is written: who sees it sees the last checkpoint too. `stated`: steps of epochs, where it took
@@ -77,7 +87,9 @@ class CheckpointManager {
   std::int64_t step_ = -1;
   std::int64_t path_step_ = -1;
   std::string path_;
-  Clock::time_point saved_at_ = Clock::now();
+  Clock::time_point saved_at_ = Clock::now();  // began to be
+  std::optional<std::int64_t> saving_step_;
+  std::future<Result<std::string>> written_;  // the path
 };
 
 }  // namespace tfd::strategy

@@ -160,7 +160,11 @@ class Explainer {
     const auto devices = static_cast<std::int64_t>(engine_->devices().size());
     const bool is_shared = engine_->plugin().platform == "cpu";  // the host's memory with the devices
     const std::int64_t start = (on_host ? need : is_shared ? devices * need : 0) + passing_bytes();
-    Json out{{"per_device", each}, {"host", on_host ? need : 0}, {"host_at_start", start}};
+    const std::int64_t saving = program_.train->checkpoint ? need : 0;  // a state that steps don't change any more
+    Json out{{"per_device", each},
+             {"host", on_host ? need : 0},
+             {"host_at_start", start},
+             {"host_while_saving", saving}};
     if (const auto device = engine_->memory(0); device && device->limit) {
       out["device_limit"] = *device->limit;
       out["fits"] = each <= *device->limit;
@@ -170,7 +174,7 @@ class Explainer {
     out["all"] = all;
     if (!options_.free_memory) return out;
     out["free"] = options_.free_memory->count;
-    out["fits"] = std::max(all, start) <= static_cast<std::int64_t>(options_.free_memory->count);
+    out["fits"] = std::max(all + saving, start) <= static_cast<std::int64_t>(options_.free_memory->count);
     return out;
   }
   /// What is on its way to the devices while a training begins: one buffer at a time.
@@ -264,6 +268,9 @@ std::string format_explanation(const Json& plan) {
         fmt::format("  reduce   {} of each replica, on the {}\n", bytes_text(plan["reduce"]["bytes_per_replica"]),
                     plan["reduce"]["where"] == "host" ? "host, in their order" : "devices, by one all_reduce a dtype");
   out += fmt::format("start      {} of the host's memory\n", bytes_text(memory["host_at_start"]));
+  if (memory["host_while_saving"].get<std::int64_t>() > 0)
+    out += fmt::format("saving     {} of the host's memory, beside the rest, while a checkpoint is written\n",
+                       bytes_text(memory["host_while_saving"]));
   out += fmt::format("memory     {} on each device{}", bytes_text(memory["per_device"]),
                      memory["host"].get<std::int64_t>() > 0 ? ", " + bytes_text(memory["host"]) + " on the host" : "");
   if (memory.contains("fits"))

@@ -24,6 +24,8 @@ std::uint64_t Beginning::data_seed() const {
 
 namespace {
 
+constexpr Duration kLongWait = std::chrono::seconds(1);  // for a disk, before it is said
+
 class TrainLoop final : public StepControl {
  public:
   TrainLoop(const program::Program& program, StepDriver& driver, const TrainOptions& options)
@@ -79,6 +81,8 @@ class TrainLoop final : public StepControl {
   Result<void> judge(std::int64_t step, const TakeState& take);
   Result<variable::Checkpoint> take_checkpoint();
   Result<void> save();
+  Result<void> tell_saved();
+  Result<void> await_saved();
   Result<void> save_last();
   Result<void> settle(bool interrupted);
   Result<void> finish(const std::string& reason);
@@ -143,6 +147,7 @@ Deadline TrainLoop::next_look() const {
 
 Result<void> TrainLoop::count(const StepCount& steps) {
   step_ = steps.step;
+  TFD_TRY(tell_saved());
   report_.count(steps);
   if (step_ < report_.reported_step()) report_.rewind(step_);  // the chief has begun anew
   if (passed(train_.log_every, report_.reported_step())) TFD_TRY(report_.step(step_));
@@ -161,6 +166,7 @@ Result<TrainSummary> TrainLoop::run() {
     return summarise("nothing_left");
   }
   auto reason = train();
+  if (const auto saved = await_saved(); reason && !saved) reason = fail(saved.error());
   options_.interrupts->on_ask({});
   TFD_TRY(driver_.tell_news(*this));
   if (!reason) {
@@ -319,6 +325,7 @@ Result<void> TrainLoop::end_of_data(const Error& error) {
 // Checkpoints before evaluations: they are worth more.
 Result<void> TrainLoop::at_boundary() {
   const bool asked = std::exchange(checkpoint_asked_, false);
+  TFD_TRY(tell_saved());
   if (train_.steps && step_ >= *train_.steps) return {};  // finish() does it
   if (asked || passed(save_every_, saved_from_)) TFD_TRY(save());
   if (passed(evaluate_every_, evaluated_from_) && !is_stopping()) TFD_TRY(evaluate());
@@ -346,6 +353,8 @@ Result<void> TrainLoop::evaluate() {
 
 Result<void> TrainLoop::judge(std::int64_t step, const TakeState& take) {
   const Metrics& metrics = report_.evaluation();
+  if (best_ || train_.stop)
+    TFD_TRY(await_saved());  // what is kept of evaluations goes by the checkpoints that are there
   if (best_)
     if (const auto path = TFD_TRY(best_->observe(step, metrics, take, options_.log)))
       TFD_TRY(report_.saved(step, *path, true));
@@ -362,19 +371,40 @@ Result<variable::Checkpoint> TrainLoop::take_checkpoint() {
   return checkpoint;
 }
 
+// It is written while training goes on; one at a time, so that no more than one state is held beside the variables.
 // One that can't be written is said, and that is all.
 Result<void> TrainLoop::save() {
   if (!checkpoints_.are_saved()) return {};
-  const variable::Checkpoint checkpoint = TFD_TRY(take_checkpoint());
+  TFD_TRY(await_saved());
+  variable::Checkpoint checkpoint = TFD_TRY(take_checkpoint());
   saved_from_ = checkpoint.step;
-  return checkpoints_.save(checkpoint) ? report_.saved(checkpoints_.step(), checkpoints_.path()) : Result<void>();
+  checkpoints_.begin_saving(std::move(checkpoint));
+  return {};
+}
+
+/// Of one that has been written meanwhile.
+Result<void> TrainLoop::tell_saved() {
+  const bool is_over = checkpoints_.saving_step() && checkpoints_.is_saved_within(Duration::zero());
+  return is_over ? await_saved() : Result<void>();
+}
+
+/// None is being written any more.
+Result<void> TrainLoop::await_saved() {
+  const auto step = checkpoints_.saving_step();
+  if (!step) return {};
+  if (!checkpoints_.is_saved_within(kLongWait))
+    report_.say(fmt::format("waiting until the checkpoint of step {} is on disk", *step));
+  return checkpoints_.finish_saving() ? report_.saved(checkpoints_.step(), checkpoints_.path()) : Result<void>();
 }
 
 // Of this step or a later one, where it isn't there: one that can't be written is an error.
 Result<void> TrainLoop::save_last() {
-  if (nothing_left() || !checkpoints_.are_saved() || checkpoints_.step() == step_) return {};
+  if (nothing_left() || !checkpoints_.are_saved()) return {};
+  TFD_TRY(await_saved());
+  if (checkpoints_.step() == step_) return {};
   const std::int64_t step = step_;
   TFD_TRY(save());
+  TFD_TRY(await_saved());
   return checkpoints_.step() >= step ? Result<void>() : fail(checkpoints_.not_saved());
 }
 
@@ -383,6 +413,7 @@ Result<void> TrainLoop::save_last() {
 Result<void> TrainLoop::finish(const std::string& reason) {
   if (!report_.all_reported()) TFD_TRY(report_.step(step_));
   if (!role_.saves()) return driver_.end();
+  TFD_TRY(await_saved());
   const bool interrupted = reason == "interrupted";
   if (role_.has_others) TFD_TRY(settle(interrupted));
   TFD_TRY(use_averages(reason));
@@ -430,7 +461,8 @@ Result<void> TrainLoop::restore_best() {
                           state.path.empty() ? "" : " (" + state.path + ")"));
   report_.restore_evaluation(early_stopping_.best_metrics());
   restored_step_ = best;
-  return save();
+  TFD_TRY(save());
+  return await_saved();
 }
 
 /// What somebody must know who reads only this line.

@@ -48,6 +48,30 @@ killed_again_and_again() { # DIR OPTIONS…
   done
 }
 
+# How many steps there are beyond the last checkpoint that is told.
+steps_beyond() { # EVENTS
+  jq -s '(map(select(.event == "step").step) | max // 0) - (map(select(.event == "checkpoint").step) | max // 0)' "$1"
+}
+is_writing_long() { [ "$(steps_beyond events)" -ge 200 ]; }
+
+@test "one host: killed while it writes a checkpoint, which holds up no step, a training goes on from the one before" {
+  local seeded='datasets.train[1]={"shuffle": {"buffer": 2000, "seed": 7}}'
+  local train=(--set "$seeded" --set train.steps=600 --set train.checkpoint.every=100 --set train.evaluate=null)
+  run -0 --separate-stderr timeout 120 tfd-run -q program.json --set train.checkpoint.dir=whole "${train[@]}" </dev/null
+  # The first syncs are of trying whether the directory can be written, of the index, and of the first checkpoint.
+  ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$TFD_BUILD/tests/kit/slow-read.so TFD_TEST_SLOW_SYNC=9 TFD_TEST_SLOW_SECONDS=600 \
+    tfd-run program.json --set train.checkpoint.dir=killed "${train[@]}" </dev/null >events 2>talk &
+  RUN=$!
+  RUNS+=("$RUN")
+  until_true is_writing_long
+  until_true grep -q "waiting until the checkpoint of step 200 is on disk" talk
+  kill -KILL "$RUN"
+  wait "$RUN" || true
+  run -0 --separate-stderr timeout 120 tfd-run program.json --set train.checkpoint.dir=killed "${train[@]}" </dev/null
+  [[ $stderr == *"resuming from "*"/step-00000100.safetensors"* ]]
+  [ "$(values_of killed/step-00000600.safetensors)" = "$(values_of whole/step-00000600.safetensors)" ]
+}
+
 @test "one host: data that state no seed go on in the order in which they were" {
   # Each element of a pass is seen once, whatever interrupted the pass.
   cat >see.mlir <<'M'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A disk that stops answering, by LD_PRELOAD: the first read of the file that TFD_TEST_SLOW_FILE names takes
-// TFD_TEST_SLOW_SECONDS.
+// TFD_TEST_SLOW_SECONDS, and so does every sync from the one on whose number is TFD_TEST_SLOW_SYNC.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
@@ -25,4 +25,13 @@ ssize_t read(int fd, void* to, size_t size) {
       sleep((unsigned)atoi(getenv("TFD_TEST_SLOW_SECONDS")));
   }
   return real(fd, to, size);
+}
+
+int fsync(int fd) {
+  static int (*real)(int);
+  static atomic_int count;
+  if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "fsync");
+  const char* const slow = getenv("TFD_TEST_SLOW_SYNC");
+  if (slow != NULL && atomic_fetch_add(&count, 1) + 1 >= atoi(slow)) sleep((unsigned)atoi(getenv("TFD_TEST_SLOW_SECONDS")));
+  return real(fd);
 }

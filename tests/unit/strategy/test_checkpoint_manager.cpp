@@ -48,8 +48,14 @@ struct Training {
     if (!found) FAIL(found.error().message);
     const auto begun = checkpoints->begin();
     if (!begun) FAIL(begun.error().message);
-    for (const std::int64_t step : steps) REQUIRE(checkpoints->save(at(step)));
+    for (const std::int64_t step : steps) save(step);
     return *found ? (*found)->step : 0;
+  }
+  void save(std::int64_t step) {
+    checkpoints->begin_saving(at(step));
+    CHECK(checkpoints->saving_step() == step);
+    REQUIRE(checkpoints->finish_saving());
+    CHECK_FALSE(checkpoints->saving_step());
   }
   variable::Checkpoint at(std::int64_t step) const {
     return {step, {{"w", tensor::Tensor::scalar(tensor::DType::kS64, step)}}, {}, checkpoints->run()};
@@ -158,7 +164,7 @@ TEST_CASE("checkpoints: what was passed over isn't gone back to once the trainin
   CHECK(second.train({}) == 100);
   REQUIRE(second.warned.size() == 1);
   CHECK(second.warned[0].starts_with("skipped a checkpoint: "));
-  REQUIRE(second.checkpoints->save(second.at(150)));
+  second.save(150);
   CHECK(latest_in(directory.path()) == 150);
 }
 
@@ -193,7 +199,7 @@ TEST_CASE("checkpoints: what is named begins a training that has nothing to go o
   CHECK((*initial)->state.size() == 1);
   first.checkpoints->say_beginning(std::nullopt, *initial);
   CHECK(first.said == std::vector<std::string>{"weights from " + named / "step-00000300.safetensors"});
-  REQUIRE(first.checkpoints->save(first.at(10)));
+  first.save(10);
   Training second(directory.path());
   second.options.checkpoint = named.path();
   CHECK(second.train({}) == 10);

@@ -6,8 +6,10 @@
 
 #include <filesystem>
 #include <numeric>
+#include <thread>
 
 #include "bed.hpp"
+#include "slow_disk.hpp"
 #include "tfd/base/file.hpp"
 
 namespace tfd::strategy::test {
@@ -393,6 +395,64 @@ TEST_CASE(
   REQUIRE_FALSE(result);
   CHECK(result.error().message.starts_with("the last checkpoint could not be written; "));
   CHECK(run.logged.size() == 3);
+}
+
+TEST_CASE("train loop: steps go on while a checkpoint is written, and it is told once it is on disk") {
+  const Directory directory;
+  SlowDisk disk;
+  Run run(R"("steps": 30, )" + saving(directory, R"(, "every": 10)"));
+  run.driver.chunk = 1;
+  run.driver.on_step = [&](std::int64_t step) -> Result<void> {
+    if (step == 1) disk.hold();
+    if (step != 15) return {};
+    disk.await_somebody();
+    CHECK(run.calls("export 10") == 1);
+    CHECK(run.steps_of("checkpoint").empty());
+    CHECK(variable::list_checkpoints(directory.path()).value().empty());
+    disk.let_go();
+    return {};
+  };
+  CHECK(run.run_well().reason == "done");
+  CHECK(run.steps_of("checkpoint") == Steps{10, 20, 30});
+  CHECK(saved(directory, 10) == 10);
+  CHECK(run.last()["event"] == "end");
+}
+
+TEST_CASE("train loop: a second checkpoint waits for the first, which is said, and so does the end") {
+  const Directory directory;
+  SlowDisk disk;
+  Run run(R"("steps": 20, )" + saving(directory, R"(, "every": 10)"));
+  run.at(1, [&] { disk.hold(); });
+  run.options.say = [&](const std::string& line) {
+    run.said.push_back(line);
+    CHECK(run.driver.calls.back() == "advance 20");  // the next state isn't taken yet
+    disk.let_go();
+  };
+  CHECK(run.run_well().reason == "done");
+  CHECK(run.said == Strings{"waiting until the checkpoint of step 10 is on disk"});
+  CHECK(run.steps_of("checkpoint") == Steps{10, 20});
+  CHECK(run.last()["event"] == "end");
+}
+
+TEST_CASE("train loop: a checkpoint that fails while steps go on is said, and the next one is written") {
+  const Directory directory;
+  Run run(R"("steps": 30, )" + saving(directory, R"(, "every": 10)"));
+  const std::string aside = directory.path() + ".aside";
+  const std::filesystem::path path = directory.path();
+  run.driver.chunk = 1;
+  run.at(5, [&] {
+    std::filesystem::rename(path, aside);
+    REQUIRE(save_file(path, "in the way"));
+  });
+  run.options.log = Log("strategy", [&](LogLevel, std::string_view, std::string_view text) {
+    run.logged.emplace_back(text);
+    std::filesystem::remove(path);
+    std::filesystem::rename(aside, path);
+  });
+  CHECK(run.run_well().reason == "done");
+  CHECK(run.logged.size() == 1);
+  CHECK(run.logged[0].starts_with("cannot write a checkpoint of step 10: "));
+  CHECK(run.steps_of("checkpoint") == Steps{20, 30});
 }
 
 TEST_CASE("train loop: an adopted run goes on at its own step, and saves what nobody has saved yet") {
