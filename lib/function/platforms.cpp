@@ -12,13 +12,21 @@ class WithPlatform final : public Function {
         index_(tensor::Tensor::scalar(tensor::DType::kS32, index)) {}
   const hlo::Signature& signature() const override { return signature_; }
   Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
-    TFD_TRY(hlo::check_arguments(signature_, arguments));  // before they are shifted
-    std::vector<tensor::Tensor> all{index_};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    return function_->call(all);
+    return function_->call(TFD_TRY(with_index(arguments)));
+  }
+  Result<std::vector<tensor::Tensor>> call_there(const std::vector<tensor::Tensor>& arguments) override {
+    return function_->call_there(TFD_TRY(with_index(arguments)));
   }
 
  private:
+  /// Checked before they are shifted.
+  Result<std::vector<tensor::Tensor>> with_index(const std::vector<tensor::Tensor>& arguments) const {
+    TFD_TRY(hlo::check_arguments(signature_, arguments));
+    std::vector<tensor::Tensor> all{index_};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+
   std::shared_ptr<Function> function_;  // the engine gives functions away shared
   hlo::Signature signature_;
   tensor::Tensor index_;

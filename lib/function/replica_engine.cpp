@@ -166,6 +166,7 @@ class ReplicaEngine final : public Engine {
   Result<std::shared_ptr<Function>> compile(const hlo::Module& module) override { return engine_->compile(module); }
   int device_count() const override { return static_cast<int>(devices_.size()); }
   CompileStats compile_stats() const override { return engine_->compile_stats(); }
+  Transfers transfers() const override { return engine_->transfers(); }
   const std::vector<DeviceInfo>& devices() const override { return devices_; }
   std::optional<DeviceMemory> memory(int replica) const override { return engine_->memory(replica * logical_devices_); }
   Result<DeviceBufferPtr> put(const Tensor& value, int replica) override {

@@ -299,7 +299,9 @@ Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallCont
 Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context) {
   const program::FunctionDef& def = *function.def;
   const BoundInputs inputs = TFD_TRY(bind_inputs(function, context, true));
-  auto results = TFD_TRY(function.on_device(inputs.module, context.device)->call(inputs.values), def.name);
+  function::Function& module = *function.on_device(inputs.module, context.device);
+  auto results =
+      TFD_TRY(context.results_stay ? module.call_there(inputs.values) : module.call(inputs.values), def.name);
   return bind_outputs(def, std::move(results), context);
 }
 

@@ -66,6 +66,7 @@ struct CallContext {
   std::int64_t batch = 0;                             // of an evaluation: which of the pass
   std::uint32_t first_replica = 0;        // of this process among those that draw random numbers of the same step
   const ReplicaCopies* copies = nullptr;  // of replicas, each of which has its own; null: outside of them
+  bool results_stay = false;              // on the device
 };
 
 /// The iterators that a call of `function` takes an element from: ids, each once. The program's own datasets are

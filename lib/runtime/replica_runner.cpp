@@ -71,7 +71,7 @@ class Runner final : public ReplicaRunner {
         order_(options.order),
         steps_(*program_, std::move(copies),
                {options.replicas, static_cast<std::uint32_t>(options.input.id * options.replicas), options.look_up,
-                options.input.pipelines == 1, options.run_at_once}) {}
+                options.input.pipelines == 1, options.run_at_once, options.results_stay}) {}
 
   Result<StepOutcome> step(const std::string& name, const VariableValues& variables, std::int64_t step,
                            int most_elements) override {

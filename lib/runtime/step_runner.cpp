@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "gradients.hpp"
+#include "tfd/function/resident.hpp"
 
 namespace tfd::runtime {
 
@@ -87,6 +88,7 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Closu
   const bool is_replica = call.replicas != program::Replicas::kOne;
   VariableValues own;
   CallContext context{&call, nullptr, &variables, learning_rate_of(call.step)};
+  context.results_stay = options_.results_stay;
   if (is_replica) {
     context.num_replicas = options_.replicas;
     context.first_replica = options_.first_replica;
@@ -130,9 +132,10 @@ Result<std::vector<Metric>> StepRunner::evaluate(const std::string& name, const 
   for (const std::string& id : ids)
     iterators.emplace(id, TFD_TRY(open(id.substr(own_iterator_id("").size()), part, order), name));
   const FindIterator find = [&](const std::string& id) -> Result<WorkerIterator*> { return &iterators.at(id); };
-  VariableValues own;
-  const VariableValues* values = TFD_TRY(outside_of_replicas(variables, own), name);
-  CallContext context{&call, nullptr, values, learning_rate_of(call.step)};
+  VariableValues own = variables;
+  TFD_TRY(copies_.aggregate(own), name);
+  for (auto& [variable, value] : own) value = function::resident(std::move(value));  // all batches take the same
+  CallContext context{&call, nullptr, &own, learning_rate_of(call.step)};
   MetricAccumulator metrics;
   const std::size_t most = ids.empty() ? 1 : static_cast<std::size_t>(options_.replicas);
   bool more = !ids.empty() || part.index == 0;

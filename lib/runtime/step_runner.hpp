@@ -25,6 +25,7 @@ struct StepOptions {
   LookUpRows look_up = {};          // of tables that aren't among the variables of a call
   bool is_alone = false;            // as ReplicaThreads has it
   RunAtOnce run_at_once = {};       // what the replicas run on; empty: threads of its own
+  bool results_stay = false;        // on the devices, until somebody reads them
 };
 
 /// What a step has done; nothing is applied yet.

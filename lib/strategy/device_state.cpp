@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+
+#include "tfd/function/resident.hpp"
 
 #include "tfd/tensor/safetensors.hpp"
 
@@ -113,6 +116,30 @@ Result<std::vector<ReplicaState>> put_state(const program::Program& program, fun
   return out;
 }
 
+namespace {
+
+/// The values of a pack's variables, as the host reads them: of each variable by its position in the program.
+Result<std::vector<std::pair<std::size_t, Tensor>>> read_pack(const program::Program& program, const Pack& pack,
+                                                              std::size_t position,
+                                                              const runtime::ReplicaCopies& copies,
+                                                              const std::vector<ReplicaState>& state) {
+  std::map<std::size_t, std::vector<Tensor>> values;  // by replica
+  for (std::size_t replica = 0; replica < (pack.use.is_own ? state.size() : 1); ++replica) {
+    const Tensor whole = TFD_TRY(state[replica].packs[position]->to_host());
+    take_apart(program, pack, whole,
+               [&](std::size_t variable, Tensor value) { values[variable].push_back(std::move(value)); });
+  }
+  std::vector<std::pair<std::size_t, Tensor>> out;
+  for (auto& [variable, own] : values) {
+    const program::VariableDef& def = program.variables[variable];
+    const bool is_one = !pack.use.is_own || def.aggregation == variable::Aggregation::kNone;
+    out.emplace_back(variable, is_one ? std::move(own.front()) : TFD_TRY(copies.read_across(def.name, std::move(own))));
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<std::vector<VariableState>> read_state(const program::Program& program, const DeviceLayout& layout,
                                               const runtime::ReplicaCopies& copies,
                                               const std::vector<ReplicaState>& state) {
@@ -121,18 +148,8 @@ Result<std::vector<VariableState>> read_state(const program::Program& program, c
   auto slots = state.front().slots.begin();
   for (std::size_t p = 0; p < layout.packs.size(); ++p) {
     const Pack& pack = layout.packs[p];
-    std::vector<std::vector<Tensor>> values(out.size());  // by variable and replica
-    for (std::size_t replica = 0; replica < (pack.use.is_own ? state.size() : 1); ++replica) {
-      const Tensor whole = TFD_TRY(state[replica].packs[p]->to_host());
-      take_apart(program, pack, whole,
-                 [&](std::size_t variable, Tensor value) { values[variable].push_back(std::move(value)); });
-    }
-    for (const std::size_t variable : pack.variables) {
-      const bool is_one = !pack.use.is_own || program.variables[variable].aggregation == variable::Aggregation::kNone;
-      out[variable].value = is_one ? std::move(values[variable].front())
-                                   : TFD_TRY(copies.read_across(out[variable].name, std::move(values[variable])));
-    }
-    for (const std::size_t variable : pack.variables) {
+    for (auto& [variable, value] : TFD_TRY(read_pack(program, pack, p, copies, state))) {
+      out[variable].value = std::move(value);
       out[variable].updates = pack.use.updates;
       out[variable].accumulated = pack.use.accumulated;
     }
@@ -145,6 +162,33 @@ Result<std::vector<VariableState>> read_state(const program::Program& program, c
       });
     }
     ++slots;
+  }
+  return out;
+}
+
+// Of what lies together with others, which are small, the host takes the buffer apart.
+Result<runtime::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
+                                            const runtime::ReplicaCopies& copies,
+                                            const std::vector<ReplicaState>& state,
+                                            const std::vector<std::string>& names) {
+  const auto is_wanted = [&](std::size_t variable) {
+    return std::ranges::find(names, program.variables[variable].name) != names.end();
+  };
+  runtime::VariableValues out;
+  for (std::size_t p = 0; p < layout.packs.size(); ++p) {
+    const Pack& pack = layout.packs[p];
+    if (std::ranges::none_of(pack.variables, is_wanted)) continue;
+    if (pack.variables.size() > 1 || pack.use.is_own) {
+      for (auto& [variable, value] : TFD_TRY(read_pack(program, pack, p, copies, state)))
+        if (is_wanted(variable)) out.emplace(program.variables[variable].name, function::resident(std::move(value)));
+      continue;
+    }
+    DeviceBuffers own;
+    for (const ReplicaState& replica : state) {
+      TFD_TRY(replica.packs[p]->await());
+      own.push_back(replica.packs[p]);
+    }
+    out.emplace(program.variables[pack.variables.front()].name, function::resident(std::move(own)));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 // The variables of a training and what its optimizer keeps, on the devices: a copy for each replica, in packs.
 // Private to the room. Thread rule: plain values; a replica's is one thread's at a time.
 #include <span>
+#include <string>
 #include <vector>
 
 #include "device_layout.hpp"
@@ -36,5 +37,12 @@ Result<std::vector<ReplicaState>> put_state(const program::Program& program, fun
 Result<std::vector<variable::VariableState>> read_state(const program::Program& program, const DeviceLayout& layout,
                                                         const runtime::ReplicaCopies& copies,
                                                         const std::vector<ReplicaState>& state);
+
+/// These of them, where they are, for functions on the same devices: what is there in a buffer of its own isn't moved.
+/// Of a variable whose copies differ the one value that it is outside of replicas.
+Result<runtime::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
+                                            const runtime::ReplicaCopies& copies,
+                                            const std::vector<ReplicaState>& state,
+                                            const std::vector<std::string>& names);
 
 }  // namespace tfd::strategy

@@ -117,6 +117,13 @@ Result<std::vector<VariableState>> DeviceSteps::states() const {
   return out;
 }
 
+Result<runtime::VariableValues> DeviceSteps::values(const std::vector<std::string>& names) const {
+  auto out = TFD_TRY(find_values(program_, layout_, copies_, state_, names));
+  if (loss_scale_ && std::ranges::find(names, loss_scale_->name) != names.end())
+    out.insert_or_assign(loss_scale_->name, loss_scale_->value);
+  return out;
+}
+
 double DeviceSteps::loss_scale() const {
   if (!layout_.has_loss_scale) return 1;
   return loss_scale_ ? loss_scale_->value.as<float>()[0] : program_.rules->loss_scale()->initial;

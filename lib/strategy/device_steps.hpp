@@ -46,6 +46,8 @@ class DeviceSteps {
   Result<void> load(std::vector<variable::VariableState> states);
   /// What they are. The host's view of them: the devices' own memory where it can be read.
   Result<std::vector<variable::VariableState>> states() const;
+  /// These, where they are, until the next step: find_values().
+  Result<runtime::VariableValues> values(const std::vector<std::string>& names) const;
 
   /// What a step takes beside variables, on its way to the devices where it is there ahead.
   struct Inputs {

@@ -184,12 +184,9 @@ Result<std::vector<runtime::Metric>> DeviceDriver::metrics_of(Made& made) const 
 
 Result<Evaluated> DeviceDriver::evaluate(const variable::Checkpoint* of) {
   const std::string& name = train_.evaluate->function;
-  runtime::VariableValues variables;
-  if (of != nullptr) {
-    variables = values_for(*program_.find_function(name), of->state);
-  } else {
-    for (variable::VariableState& one : TFD_TRY(steps_->states())) variables.emplace(one.name, std::move(one.value));
-  }
+  const program::FunctionDef& function = *program_.find_function(name);
+  const auto variables =
+      of != nullptr ? values_for(function, of->state) : TFD_TRY(steps_->values(variables_of(function)));
   const auto stop = [this] { return options_.train.interrupts->stopping(); };
   const Trace::Span span(options_.train.trace.get(), "evaluate", 0, step_);
   runtime::MetricAccumulator sum;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/distributed_variable.hpp"
 
+#include "tfd/function/resident.hpp"
 #include "tfd/strategy/strategy.hpp"
 #include "variable_host.hpp"
 
@@ -12,21 +13,6 @@ using variable::Aggregation;
 using variable::ReplicatedVariable;
 using variable::Synchronization;
 using variable::WriteOp;
-
-/// The bytes of another storage. What replicas read of copies that share one buffer are tensors of their own: else it
-/// would seem to be one object that was made outside of them.
-class Reading final : public tensor::Storage {
- public:
-  explicit Reading(std::shared_ptr<tensor::Storage> of) : of_(std::move(of)) {}
-  const std::byte* data() const override { return of_->data(); }
-
- private:
-  std::shared_ptr<tensor::Storage> of_;  // of whoever else has the copy
-};
-
-Tensor reading_of(const Tensor& copy) {
-  return {copy.dtype(), copy.shape(), std::make_shared<Reading>(copy.storage()), copy.offset()};
-}
 
 }  // namespace
 
@@ -62,7 +48,8 @@ Result<Tensor> DistributedVariable::read_on(std::size_t replica) const {
   const std::vector<std::string> entry{entries_[is_shared() ? 0 : replica]};
   const std::scoped_lock lock(strategy_.variables_mutex_);
   const auto values = TFD_TRY(host_.read(entry), fmt::format("variable '{}'", name_));
-  return reading_of(values.front());
+  // A tensor of its own: what is one object on all replicas seems to have been made outside of them.
+  return function::alias_of(values.front());
 }
 
 Result<Tensor> DistributedVariable::read() const {

@@ -164,15 +164,18 @@ Result<TrainSummary> follow_checkpoints(const program::Program& program, const F
   return Follower(program, job, with).run();
 }
 
+std::vector<std::string> variables_of(const program::FunctionDef& function) {
+  auto names = function.variables_read();
+  for (const program::InputBinding& input : function.inputs)
+    if (!input.lookup.empty()) names.push_back(input.lookup);
+  return names;
+}
+
 runtime::VariableValues values_for(const program::FunctionDef& function, const runtime::NamedState& state) {
-  const auto names = function.variables_read();
-  const auto is_wanted = [&](const std::string& name) {
-    return std::ranges::find(names, name) != names.end() ||
-           std::ranges::find(function.inputs, name, &program::InputBinding::lookup) != function.inputs.end();
-  };
+  const auto names = variables_of(function);
   runtime::VariableValues out;
   for (const auto& [name, value] : state)
-    if (is_wanted(name)) out.emplace(name, value);
+    if (std::ranges::find(names, name) != names.end()) out.emplace(name, value);
   return out;
 }
 

@@ -18,11 +18,18 @@ Result<void> LoadedProgram::make() {
   with.data_root = options.data_root;
   with.command_environment = options.command_environment;
   with.stop_data = stop_data_;
+  with.results_stay = true;
   with.make_engine = [this] { return strategy_.engine(); };
   with.look_up = [this](const auto& lookups) { return host_->look_up(lookups); };
   with.run_at_once = [this](std::size_t count, const auto& work) { strategy_.threads_->run(count, work); };
   copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, with.replicas));
-  host_ = TFD_TRY(make_local_host(program_, options.make_engine, copies_));
+  const bool on_devices =
+      strategy_.kind().variables == VariablePlace::kDevices && program_.has_kind(program::FunctionKind::kModule);
+  if (on_devices)
+    host_ = TFD_TRY(make_device_host(program_, options.make_engine, copies_, TFD_TRY(strategy_.engine()),
+                                     options.devices.logical_devices));
+  else
+    host_ = TFD_TRY(make_local_host(program_, options.make_engine, copies_));
   replicas_ = TFD_TRY(ReplicaProgram::make(program_, *host_, copies_, with, options.compat));
   for (const program::VariableDef& one : program_.variables) {
     const variable::ReplicationKind kind{one.synchronization, one.aggregation, one.trainable};

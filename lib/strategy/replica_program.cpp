@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tfd/base/text.hpp"
+#include "tfd/function/resident.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -108,7 +109,7 @@ Result<runtime::VariableValues> ReplicaProgram::read(const std::vector<std::stri
   const auto names = copies_.stored_names(variables);
   auto values = TFD_TRY(host_.read(names));
   runtime::VariableValues out;
-  for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], std::move(values[i]));
+  for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], function::resident(std::move(values[i])));
   return out;
 }
 

@@ -66,7 +66,7 @@ Strategy::Strategy(StrategyOptions options)
     : options_(std::move(options)),
       replicas_(static_cast<std::size_t>(options_.devices.replicas())),
       threads_(std::make_unique<runtime::ReplicaThreads>(static_cast<int>(replicas_), !options_.cluster_resolver)),
-      host_(make_local_variables()) {}
+      host_(options_.kind->variables == VariablePlace::kHost ? make_local_variables() : make_device_variables()) {}
 Strategy::~Strategy() = default;
 
 Result<std::unique_ptr<Strategy>> Strategy::make(StrategyOptions options) {
@@ -229,7 +229,7 @@ Result<ReplicaFunction> Strategy::compile(const hlo::Module& module) {
   TFD_TRY(check_outside("compile"));
   auto functions = TFD_TRY(TFD_TRY(engine())->compile_for_devices(module));
   return ReplicaFunction([functions = std::move(functions)](ReplicaContext& context, const std::vector<Tensor>& args) {
-    return functions[static_cast<std::size_t>(context.replica_id_in_sync_group()) % functions.size()]->call(args);
+    return functions[static_cast<std::size_t>(context.replica_id_in_sync_group()) % functions.size()]->call_there(args);
   });
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "variable_host.hpp"
 
+#include <algorithm>
+
+#include "device_updates.hpp"
+#include "tfd/function/resident.hpp"
 #include "tfd/runtime/memory_need.hpp"
 
 namespace tfd::strategy {
@@ -10,7 +14,7 @@ namespace {
 constexpr Duration kStepTimeout = std::chrono::seconds(60);
 constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variables to move
 
-class LocalHost final : public LocalVariables {
+class LocalHost : public LocalVariables {
  public:
   explicit LocalHost(runtime::ReplicaCopies copies) : copies_(std::move(copies)) {}
 
@@ -63,10 +67,71 @@ class LocalHost final : public LocalVariables {
     return {};
   }
 
- private:
+ protected:
   const runtime::ReplicaCopies copies_;
   variable::VariableStore store_;
   std::uint64_t sequence_ = 0;
+};
+
+/// Its values are resident tensors from when they are first read on.
+class DeviceHost final : public LocalHost {
+ public:
+  explicit DeviceHost(runtime::ReplicaCopies copies, std::unique_ptr<DeviceUpdates> updates = {})
+      : LocalHost(std::move(copies)), updates_(std::move(updates)) {}
+
+  Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override {
+    std::vector<tensor::Tensor> out;
+    for (const std::string& name : names) {
+      const std::size_t variable = TFD_TRY(store_.find(name));
+      if (function::ResidentStorage::find(store_.value(variable)) == nullptr) become(variable, store_.value(variable));
+      out.push_back(store_.value(variable));
+    }
+    return out;
+  }
+
+  // Those that may fail first: all or none.
+  Result<void> update(const std::vector<variable::Update>& updates, std::optional<std::uint64_t> sequence) override {
+    if (!updates_) return LocalHost::update(updates, sequence);
+    const auto admission = TFD_TRY(store_.admit(sequence_++, updates));
+    const auto is_made_there = [&](std::size_t i) {
+      return updates_->makes(updates[i]) && std::ranges::count(admission.targets, admission.targets[i]) == 1;
+    };
+    std::vector<std::size_t> there;
+    for (std::size_t i = 0; i < updates.size(); ++i)
+      if (is_made_there(i)) there.push_back(i);
+    if (!there.empty()) TFD_TRY(make_there(updates, admission.targets, there));
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      if (std::ranges::binary_search(there, i)) continue;
+      if (updates[i].kind == variable::UpdateKind::kAssign)
+        become(admission.targets[i], updates[i].value);
+      else
+        TFD_TRY(store_.perform(admission.targets[i], updates[i]));
+    }
+    return {};
+  }
+
+  Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
+    become(TFD_TRY(store_.admit({variable::UpdateKind::kAssign, variable, value})), value);
+    return {};
+  }
+
+ private:
+  void become(std::size_t variable, tensor::Tensor value) {
+    auto state = store_.copy(variable);
+    state.value = function::resident(std::move(value));
+    store_.replace(variable, std::move(state));
+  }
+
+  Result<void> make_there(const std::vector<variable::Update>& updates, const std::vector<std::size_t>& targets,
+                          const std::vector<std::size_t>& there) {
+    std::vector<DeviceUpdates::Change> changes;
+    for (const std::size_t i : there) changes.push_back({&updates[i], store_.copy(targets[i])});
+    TFD_TRY(updates_->apply(changes));
+    for (std::size_t k = 0; k < there.size(); ++k) store_.replace(targets[there[k]], std::move(changes[k].state));
+    return {};
+  }
+
+  std::unique_ptr<DeviceUpdates> updates_;  // null: the host calculates
 };
 
 class RemoteHost final : public VariableHost {
@@ -111,6 +176,24 @@ Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& pr
 }
 
 std::unique_ptr<LocalVariables> make_local_variables() { return std::make_unique<LocalHost>(runtime::ReplicaCopies()); }
+
+std::unique_ptr<LocalVariables> make_device_variables() {
+  return std::make_unique<DeviceHost>(runtime::ReplicaCopies());
+}
+
+Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& program,
+                                                       const runtime::MakeEngine& make_engine,
+                                                       const runtime::ReplicaCopies& copies,
+                                                       std::shared_ptr<function::Engine> engine, int logical_devices) {
+  // What is clipped is the mean of what was collected, maybe together with variables of other calls: the store's.
+  const bool clips_means = program.rules && program.rules->steps_per_update() > 1 && program.rules->clips();
+  std::unique_ptr<DeviceUpdates> updates;
+  if (logical_devices == 1 && !clips_means && !engine->devices().empty())
+    updates = std::make_unique<DeviceUpdates>(program, std::move(engine), copies.replicas());
+  auto host = std::make_unique<DeviceHost>(copies, std::move(updates));
+  TFD_TRY(host->make(program, make_engine));
+  return host;
+}
 
 std::unique_ptr<VariableHost> make_remote_host(runtime::ParameterServers& servers, runtime::ReplicaCopies copies) {
   return std::make_unique<RemoteHost>(servers, std::move(copies));

@@ -40,12 +40,23 @@ class LocalVariables : public VariableHost {
   virtual Result<void> create(std::string name, tensor::Tensor value) = 0;
 };
 std::unique_ptr<LocalVariables> make_local_variables();
+/// The same on devices: each that a function needs a variable on has it from then on. What is assigned stays where it
+/// is; what is calculated with it is calculated on the host.
+std::unique_ptr<LocalVariables> make_device_variables();
 
 /// In this process, with their initial values.
 /// In an engine of its own where the program updates them by an optimizer of its own.
 Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,
                                                       const runtime::MakeEngine& make_engine = {},
                                                       const runtime::ReplicaCopies& copies = {});
+
+/// The same on the devices of replicas, which are the engine's, or groups of as many logical devices: gradients and
+/// sums are added there, too, but what only the host knows how to (rows, an optimizer in bytecode, replicas of several
+/// logical devices). `program` is borrowed.
+Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& program,
+                                                       const runtime::MakeEngine& make_engine,
+                                                       const runtime::ReplicaCopies& copies,
+                                                       std::shared_ptr<function::Engine> engine, int logical_devices);
 
 /// On parameter servers that are borrowed.
 std::unique_ptr<VariableHost> make_remote_host(runtime::ParameterServers& servers, runtime::ReplicaCopies copies);

@@ -87,6 +87,7 @@ Result<std::shared_ptr<Buffer>> Buffer::make(std::shared_ptr<const Client> clien
   args.host_buffer_semantics = semantics;
   args.device = device;
   TFD_TRY(api.check(api->PJRT_Client_BufferFromHostBuffer(&args), "cannot pass an argument"));
+  client->count_put(value.byte_size());
   auto out = std::make_shared<Buffer>(std::move(client), device, args.buffer, value.spec());
   out->host_is_free_ = args.done_with_host_buffer;
   if (semantics != PJRT_HostBufferSemantics_kImmutableOnlyDuringCall) out->host_ = value;
@@ -117,7 +118,24 @@ Result<std::shared_ptr<Buffer>> Buffer::of(std::shared_ptr<const Client> client,
       there != nullptr && &there->buffer()->client() == client.get() && there->buffer()->device() == device &&
       value.offset() == 0 && there->buffer()->spec() == value.spec())
     return std::const_pointer_cast<Buffer>(there->buffer());
+  if (const ResidentStorage* const resident = ResidentStorage::find(value)) return keep(client, device, *resident);
   return lend(std::move(client), device, value);
+}
+
+// Where the devices have memory of their own, the host's needn't be kept beside it.
+Result<std::shared_ptr<Buffer>> Buffer::keep(const std::shared_ptr<const Client>& client, PJRT_Device* device,
+                                             const ResidentStorage& resident) {
+  const auto is_here = [&](const DeviceBuffer& one) {
+    const auto* const shared = dynamic_cast<const SharedBuffer*>(&one);
+    return shared != nullptr && shared->buffer() != nullptr && &shared->buffer()->client() == client.get() &&
+           shared->buffer()->device() == device;
+  };
+  const auto put = [&](const tensor::Tensor& host) -> Result<DeviceBufferPtr> {
+    auto made = client->has_host_memory() ? of(client, device, host) : copy(client, device, host);
+    return std::make_shared<SharedBuffer>(TFD_TRY(std::move(made)), client->position_of(device));
+  };
+  const DeviceBufferPtr found = TFD_TRY(resident.find_or_make(is_here, put));
+  return dynamic_cast<const SharedBuffer&>(*found).buffer();
 }
 
 Result<void> Buffer::await() const {
@@ -134,11 +152,12 @@ Result<std::vector<tensor::Tensor>> to_host(const std::vector<std::shared_ptr<co
   std::optional<Error> failed;
   for (const auto& buffer : buffers) {
     const Client& client = buffer->client();
+    const tensor::TensorSpec& spec = buffer->spec();
+    client.count_taken(static_cast<std::size_t>(tensor::element_count(spec.shape)) * dtype_size(spec.dtype));
     if (client.has_host_memory()) {
       out.push_back(TFD_TRY(in_place(buffer)));
       continue;
     }
-    const tensor::TensorSpec& spec = buffer->spec();
     tensor::Tensor copy = tensor::Tensor::uninitialized(spec.dtype, spec.shape);
     std::vector<std::int64_t> minor_to_major(spec.shape.size());
     std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);

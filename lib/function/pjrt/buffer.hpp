@@ -7,6 +7,7 @@
 
 #include "client.hpp"
 #include "tfd/function/device.hpp"
+#include "tfd/function/resident.hpp"
 
 namespace tfd::function {
 
@@ -27,7 +28,8 @@ class Buffer {
   /// In memory of the device's own.
   static Result<std::shared_ptr<Buffer>> copy(std::shared_ptr<const Client> client, PJRT_Device* device,
                                               const tensor::Tensor& value);
-  /// The buffer behind a tensor that is one of this device's already, or lend().
+  /// The buffer behind a tensor that is one of this device's already; of a resident one that which stays there; or
+  /// lend().
   static Result<std::shared_ptr<Buffer>> of(std::shared_ptr<const Client> client, PJRT_Device* device,
                                             const tensor::Tensor& value);
 
@@ -38,6 +40,8 @@ class Buffer {
   Result<void> await() const;
 
  private:
+  static Result<std::shared_ptr<Buffer>> keep(const std::shared_ptr<const Client>& client, PJRT_Device* device,
+                                              const ResidentStorage& resident);
   static Result<std::shared_ptr<Buffer>> make(std::shared_ptr<const Client> client, PJRT_Device* device,
                                               const tensor::Tensor& value, PJRT_HostBufferSemantics semantics);
 

@@ -3,6 +3,9 @@
 //
 // A PJRT client with the devices that calls run on. No buffers and no modules here.
 // Thread rule: thread-safe.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,10 +49,18 @@ class Client {
   const std::string& platform() const { return platform_; }
   /// Of the plug-in, or of the driver below it; empty where it doesn't say.
   const std::string& platform_version() const { return platform_version_; }
+  /// Among devices().
+  int position_of(const PJRT_Device* device) const {
+    return static_cast<int>(std::ranges::find(devices_, device) - devices_.begin());
+  }
   /// nullopt where the plug-in doesn't say.
   std::optional<DeviceMemory> memory(std::size_t position) const;
   /// Whether the host can read the devices' memory.
   bool has_host_memory() const { return function::has_host_memory(platform_); }
+
+  void count_put(std::size_t bytes) const { put_.fetch_add(bytes, std::memory_order_relaxed); }
+  void count_taken(std::size_t bytes) const { taken_.fetch_add(bytes, std::memory_order_relaxed); }
+  Transfers transfers() const { return {put_, taken_}; }
 
  private:
   Client(const Api& api, PJRT_Client* handle, std::unique_ptr<KeyValues> key_values)
@@ -62,6 +73,7 @@ class Client {
   std::string platform_, platform_version_;
   std::vector<PJRT_Device*> devices_;
   std::vector<DeviceInfo> infos_;
+  mutable std::atomic<std::uint64_t> put_{0}, taken_{0};  // bytes
 };
 
 }  // namespace tfd::function

@@ -43,6 +43,7 @@ class PjrtEngine final : public Engine {
 
   const PluginInfo& plugin() const override { return info_; }
   CompileStats compile_stats() const override { return {compiled_, loaded_}; }
+  Transfers transfers() const override { return client_->transfers(); }
 
   Result<std::shared_ptr<Function>> compile(const hlo::Module& module) override {
     return TFD_TRY(compile_for_devices(module)).front();

@@ -19,15 +19,29 @@ class ModuleFunction final : public Function {
   }
 
   const hlo::Signature& signature() const override { return executable_->signature(); }
-  Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override;
+  Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
+    const auto results = TFD_TRY(run(arguments));
+    return TFD_TRY(to_host({results.begin(), results.end()}), executable_->name());
+  }
+  Result<std::vector<tensor::Tensor>> call_there(const std::vector<tensor::Tensor>& arguments) override {
+    std::vector<tensor::Tensor> out;
+    for (auto& one : TFD_TRY(run(arguments))) {
+      const int position = executable_->client()->position_of(one->device());
+      out.push_back(resident(DeviceBuffers{std::make_shared<SharedBuffer>(std::move(one), position)}));
+    }
+    return out;
+  }
 
  private:
+  /// Its results, which are there.
+  Result<std::vector<std::shared_ptr<Buffer>>> run(const std::vector<tensor::Tensor>& arguments) const;
+
   std::shared_ptr<const Executable> executable_;  // with the functions for the other devices
   PJRT_Device* device_;
   std::vector<std::int64_t> kept_arguments_;  // indices that XLA may not take over although the module says so
 };
 
-Result<std::vector<tensor::Tensor>> ModuleFunction::call(const std::vector<tensor::Tensor>& arguments) {
+Result<std::vector<std::shared_ptr<Buffer>>> ModuleFunction::run(const std::vector<tensor::Tensor>& arguments) const {
   const std::string& name = executable_->name();
   TFD_TRY(hlo::check_arguments(signature(), arguments), name);
   const auto& client = executable_->client();
@@ -59,12 +73,12 @@ Result<std::vector<tensor::Tensor>> ModuleFunction::call(const std::vector<tenso
   args.execute_device = device_;
   TFD_TRY(api.check(api->PJRT_LoadedExecutable_Execute(&args), name));
   const Result<void> ended = api.await(done, name);
-  std::vector<std::shared_ptr<const Buffer>> results;
+  std::vector<std::shared_ptr<Buffer>> results;
   results.reserve(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i)
     results.push_back(std::make_shared<Buffer>(client, runs_on, outputs[i], signature().results[i].spec));
   if (!ended) return fail(ended.error());
-  return TFD_TRY(to_host(results), name);
+  return results;
 }
 
 }  // namespace

@@ -29,6 +29,10 @@ class Function {
   /// variables that a worker caches stay valid. kInvalidArgument, kInternal with the plug-in's text,
   /// kResourceExhausted.
   virtual Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) = 0;
+  /// The same, but results stay on the device until somebody reads them (resident.hpp), where the function has one.
+  virtual Result<std::vector<tensor::Tensor>> call_there(const std::vector<tensor::Tensor>& arguments) {
+    return call(arguments);
+  }
 };
 
 struct EngineOptions {
@@ -54,6 +58,12 @@ struct CompileStats {
   int from_cache = 0;  // modules that were loaded from the cache directory instead
 };
 
+/// Bytes of values that were put on an engine's devices, and that the host took from them. Where the host can read the
+/// devices' memory these are lent instead of copied, and count all the same.
+struct Transfers {
+  std::uint64_t put = 0, taken = 0;
+};
+
 struct PluginInfo {
   std::string path;
   std::string platform;  // "cpu"
@@ -75,6 +85,7 @@ class Engine {
   /// doesn't tell them apart. Errors as compile().
   virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const hlo::Module& module);
   virtual CompileStats compile_stats() const { return {}; }
+  virtual Transfers transfers() const { return {}; }
 
   // Values that stay on devices, and programs on several of them. A device goes by its position in devices().
   virtual const std::vector<DeviceInfo>& devices() const;

@@ -46,6 +46,7 @@ struct ReplicaOptions {
   std::set<std::string> left_out = {};  // functions that aren't compiled, for somebody else runs them
   LookUpRows look_up = {};              // of tables that aren't among the variables of a call
   RunAtOnce run_at_once = {};           // what the replicas run on; empty: threads of its own
+  bool results_stay = false;            // on the devices, until somebody reads them (resident.hpp)
   Log log = {};                         // of elements that datasets leave out
 };
 

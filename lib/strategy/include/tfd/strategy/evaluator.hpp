@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tfd/program/program.hpp"
 #include "tfd/strategy/ps_training.hpp"
@@ -38,6 +39,8 @@ Result<TrainSummary> follow_checkpoints(const program::Program& program, const F
 Result<TrainSummary> follow_as_evaluator(const program::Program& program, const ParameterServerStrategy& strategy,
                                          const PsTrainingOptions& options);
 
+/// The variables that the function reads, its tables too.
+std::vector<std::string> variables_of(const program::FunctionDef& function);
 /// What the function reads of a state, its tables too: nothing is asked for elsewhere.
 runtime::VariableValues values_for(const program::FunctionDef& function, const runtime::NamedState& state);
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/function/resident.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tfd::function {
+
+using tensor::Tensor;
+
+struct ResidentStorage::Value {
+  tensor::TensorSpec spec;
+  std::mutex mutex = {};            // guards what follows
+  std::optional<Tensor> host = {};  // absent: to be read of a copy
+  bool host_is_seen = false;        // its pointer was handed out, so it stays
+  DeviceBuffers copies = {};        // the first is a whole one, where the host has none
+};
+
+namespace {
+
+/// What is on a device came there, or was made there, without an error.
+Tensor read(const DeviceBuffer& copy) {
+  auto value = copy.to_host();
+  if (value) return std::move(*value);
+  constexpr int kSoftwareError = 70;  // sysexits.h
+  std::fputs(fmt::format("tfd: a device can't be read any more: {}\n", value.error().message).c_str(), stderr);
+  std::_Exit(kSoftwareError);
+}
+
+Tensor tensor_of(std::shared_ptr<ResidentStorage::Value> value) {
+  const tensor::TensorSpec spec = value->spec;
+  return {spec.dtype, spec.shape, std::make_shared<ResidentStorage>(std::move(value))};
+}
+
+}  // namespace
+
+Tensor resident(Tensor value) {
+  if (!value.has_value() || ResidentStorage::find(value) != nullptr) return value;
+  auto made = std::make_shared<ResidentStorage::Value>();
+  made->spec = value.spec();
+  made->host = std::move(value);
+  return tensor_of(std::move(made));
+}
+
+Tensor resident(DeviceBuffers copies) {
+  auto made = std::make_shared<ResidentStorage::Value>();
+  made->spec = copies.front()->spec();
+  made->copies = std::move(copies);
+  return tensor_of(std::move(made));
+}
+
+Tensor alias_of(const Tensor& value) {
+  const ResidentStorage* const storage = ResidentStorage::find(value);
+  return storage == nullptr ? resident(value) : tensor_of(storage->value_);
+}
+
+const ResidentStorage* ResidentStorage::find(const Tensor& value) {
+  const auto* const storage = dynamic_cast<const ResidentStorage*>(value.storage().get());
+  return storage != nullptr && value.offset() == 0 && value.spec() == storage->value_->spec ? storage : nullptr;
+}
+
+const std::byte* ResidentStorage::data() const {
+  const std::scoped_lock lock(value_->mutex);
+  if (!value_->host) value_->host = read(*value_->copies.front());
+  value_->host_is_seen = true;
+  return value_->host->data();
+}
+
+// Where a device has all of it, the host needn't keep it; a piece isn't all.
+Result<DeviceBufferPtr> ResidentStorage::find_or_make(
+    const std::function<bool(const DeviceBuffer&)>& is_wanted,
+    const std::function<Result<DeviceBufferPtr>(const Tensor& host)>& make) const {
+  const std::scoped_lock lock(value_->mutex);
+  for (const DeviceBufferPtr& one : value_->copies)
+    if (is_wanted(*one)) return one;
+  const Tensor host = value_->host ? *value_->host : read(*value_->copies.front());
+  auto made = TFD_TRY(make(host));
+  value_->copies.push_back(made);
+  const bool is_kept = value_->copies.front()->spec() == value_->spec;
+  if (is_kept && !value_->host_is_seen) value_->host.reset();
+  return made;
+}
+
+}  // namespace tfd::function

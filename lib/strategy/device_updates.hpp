@@ -1,0 +1,45 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What updates make of variables, on the devices of the replicas: the optimizer's formulas, and sums. A module for the
+// variables that are updated together, compiled once. Private to the room. Thread rule: one thread.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tfd/function/function.hpp"
+#include "tfd/program/program.hpp"
+#include "tfd/variable/store.hpp"
+
+namespace tfd::strategy {
+
+class DeviceUpdates {
+ public:
+  /// Replica i is on the engine's device i. `program` is borrowed.
+  DeviceUpdates(const program::Program& program, std::shared_ptr<function::Engine> engine, int replicas)
+      : program_(program), engine_(std::move(engine)), replicas_(replicas) {}
+
+  /// Whether it can make this one: a gradient, or a sum, of a whole variable that all replicas have the same value of.
+  bool makes(const variable::Update& update) const;
+
+  struct Change {
+    const variable::Update* update = nullptr;
+    variable::VariableState state;  // before, and then after it
+  };
+  /// Of different variables: their values and slots are on the devices afterwards. Where it fails they are as they
+  /// were.
+  Result<void> apply(std::vector<Change>& changes);
+
+ private:
+  using Programs = std::vector<std::shared_ptr<function::DeviceProgram>>;  // by device
+  bool waits(const Change& change) const;
+  Result<void> apply_alike(const std::vector<Change*>& changes, bool waits);
+
+  const program::Program& program_;
+  std::shared_ptr<function::Engine> engine_;  // with whoever runs functions
+  int replicas_;
+  std::map<std::string, Programs> compiled_;  // by what they update
+};
+
+}  // namespace tfd::strategy
