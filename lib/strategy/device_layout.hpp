@@ -37,8 +37,11 @@ struct VariableUse {
 struct Pack {
   VariableUse use;
   tensor::TensorSpec spec;
-  std::vector<std::size_t> variables;  // of the program, in creation order
-  std::vector<std::int64_t> sizes;     // elements of each
+  std::vector<std::size_t> variables;  // of the program
+  std::vector<std::int64_t> sizes;     // elements of each, and, where it is viewed, what fills up an aligned part
+  /// The function takes each of its variables by itself, as a view of the buffer's memory; else slices of it are made
+  /// in the function's kernels.
+  bool is_viewed = false;
 
   /// What its optimizer keeps beside it, the accumulator last.
   std::vector<std::string> slot_names() const;
@@ -49,8 +52,9 @@ struct DeviceLayout {
   bool has_loss_scale = false;  // the function's gradients are divided by one
 
   struct Argument {
-    bool is_pack = false;   // else an input of the function that is no variable
-    std::size_t index = 0;  // of it
+    enum class Of { kPack, kVariable, kInput };  // a variable of a pack that is viewed; an input that is no variable
+    Of of = Of::kInput;
+    std::size_t index = 0;  // of the pack, of the program's variable, of the function's input
   };
   /// What the program's function computes, with one of its modules.
   struct Compute {
@@ -91,6 +95,10 @@ struct LayoutOptions {
 /// why_not_on_devices() (device_training.hpp) has looked at. Errors of embedding.
 Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<variable::VariableState>& states,
                              const LayoutOptions& options);
+
+/// Whether the function reads so many small variables that kernels with slices of a pack in them would take too long to
+/// compile (device_layout.cpp has the figures).
+bool has_many_slices(const program::Program& program);
 
 /// Whether it is neither a result nor a metric.
 bool changes_variable(program::OutputKind kind);

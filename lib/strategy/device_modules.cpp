@@ -15,6 +15,7 @@ using program::InputKind;
 using program::OutputKind;
 using tensor::DType;
 using tensor::TensorSpec;
+using Argument = DeviceLayout::Argument;
 
 /// The gradients among the changes of these packs, all of one step.
 void clip(Builder& builder, const program::Program& program, const std::vector<const Pack*>& packs,
@@ -58,7 +59,7 @@ class Model {
       if (function_.inputs[i].kind == InputKind::kVariable) continue;
       const hlo::Parameter& parameter = module_.signature.arguments[i];
       inputs[i] = builder.argument(parameter.name, parameter.spec);
-      out.push_back({false, i});
+      out.push_back({Argument::Of::kInput, i});
     }
     return inputs;
   }
@@ -67,11 +68,32 @@ class Model {
     std::vector<std::pair<std::string, Value>> metrics;
     std::vector<Value> changes;  // by pack that changes
   };
-  /// `packs`: those that it reads, by position.
-  Computed call(Builder& builder, const std::map<std::size_t, Value>& packs,
+  /// Arguments of the builder's module for the variables of a pack that is viewed.
+  void take_variables(Builder& builder, const Pack& pack, std::map<std::string, Value>& values,
+                      std::vector<DeviceLayout::Argument>& out) const {
+    for (const std::size_t i : pack.variables) {
+      const program::VariableDef& variable = program_.variables[i];
+      if (std::ranges::find(read_, variable.name) == read_.end()) continue;
+      values[variable.name] = builder.argument(variable.name, variable.spec);
+      out.push_back({Argument::Of::kVariable, i});
+    }
+  }
+  /// The variables of one that isn't.
+  void take_apart(Builder& builder, const Pack& pack, const Value& whole, std::map<std::string, Value>& values) const {
+    std::int64_t first = 0;
+    for (std::size_t k = 0; k < pack.variables.size(); ++k) {
+      const program::VariableDef& variable = program_.variables[pack.variables[k]];
+      values[variable.name] =
+          pack.variables.size() == 1
+              ? whole
+              : builder.reshape(builder.slice(whole, first, first + pack.sizes[k]), variable.spec.shape);
+      first += pack.sizes[k];
+    }
+  }
+
+  /// `values`: of the variables that it reads.
+  Computed call(Builder& builder, const std::map<std::string, Value>& values,
                 const std::map<std::size_t, Value>& inputs) const {
-    std::map<std::string, Value> values;
-    for (const auto& [p, whole] : packs) take_apart(builder, packs_[p], whole, values);
     std::vector<Value> arguments;
     for (std::size_t i = 0; i < function_.inputs.size(); ++i) {
       const program::InputBinding& input = function_.inputs[i];
@@ -93,18 +115,6 @@ class Model {
   }
 
  private:
-  void take_apart(Builder& builder, const Pack& pack, const Value& whole, std::map<std::string, Value>& out) const {
-    std::int64_t first = 0;
-    for (std::size_t k = 0; k < pack.variables.size(); ++k) {
-      const program::VariableDef& variable = program_.variables[pack.variables[k]];
-      out[variable.name] =
-          pack.variables.size() == 1
-              ? whole
-              : builder.reshape(builder.slice(whole, first, first + pack.sizes[k]), variable.spec.shape);
-      first += pack.sizes[k];
-    }
-  }
-
   /// Those of one replica, before they are added up.
   void clip_changes(Builder& builder, std::vector<Value>& changes) const {
     std::vector<const Pack*> packs;
@@ -116,10 +126,13 @@ class Model {
   }
 
   Value put_together(Builder& builder, const Pack& pack, const std::map<std::string, Value>& changes) const {
+    if (pack.variables.size() == 1) return changes.at(program_.variables[pack.variables.front()].name);
     std::vector<Value> parts;
     for (std::size_t k = 0; k < pack.variables.size(); ++k) {
       const Value& change = changes.at(program_.variables[pack.variables[k]].name);
-      parts.push_back(pack.variables.size() == 1 ? change : builder.reshape(change, {pack.sizes[k]}));
+      const std::int64_t size = tensor::element_count(change.spec().shape), rest = pack.sizes[k] - size;
+      parts.push_back(builder.reshape(change, {size}));
+      if (rest > 0) parts.push_back(builder.constant(0, {change.spec().dtype, {rest}}));
     }
     return builder.concatenate(parts);
   }
@@ -151,8 +164,10 @@ Shardings shardings_of_state(const DeviceLayout& layout) {
 
 void add_shardings(const std::vector<DeviceLayout::Argument>& arguments, const std::vector<Pack>& packs,
                    const hlo::Module& module, Shardings& out) {
-  for (const auto& [is_pack, index] : arguments)
-    out.push_back(is_pack ? packs[index].use.sharding : module.signature.arguments[index].sharding);
+  for (const auto& [of, index] : arguments)  // a variable by itself isn't cut
+    out.push_back(of == Argument::Of::kPack    ? packs[index].use.sharding
+                  : of == Argument::Of::kInput ? module.signature.arguments[index].sharding
+                                               : std::nullopt);
 }
 
 Result<DeviceLayout::Compute> compute_around(const program::Program& program, const hlo::Module& module,
@@ -161,14 +176,15 @@ Result<DeviceLayout::Compute> compute_around(const program::Program& program, co
   const Model model(program, packs, module, std::move(embedded));
   DeviceLayout::Compute out;
   Builder builder("compute");
-  std::map<std::size_t, Value> wholes;
+  std::map<std::string, Value> values;
   for (std::size_t p = 0; p < packs.size(); ++p) {
-    if (!model.reads(packs[p])) continue;
-    wholes[p] = builder.argument(fmt::format("pack{}", p), packs[p].spec);
-    out.arguments.push_back({true, p});
+    if (packs[p].is_viewed) model.take_variables(builder, packs[p], values, out.arguments);
+    if (packs[p].is_viewed || !model.reads(packs[p])) continue;
+    out.arguments.push_back({Argument::Of::kPack, p});
+    model.take_apart(builder, packs[p], builder.argument(fmt::format("pack{}", p), packs[p].spec), values);
   }
   const auto inputs = model.take_inputs(builder, out.arguments);
-  const auto computed = model.call(builder, wholes, inputs);
+  const auto computed = model.call(builder, values, inputs);
   std::vector<std::pair<std::string, Value>> returned = computed.metrics;
   for (std::size_t i = 0; i < returned.size(); ++i) out.metrics.push_back(i);
   for (const Value& change : computed.changes) {
@@ -198,7 +214,10 @@ DeviceLayout::Compute compute_as_is(const program::Program& program, const hlo::
   };
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const bool is_variable = function.inputs[i].kind == InputKind::kVariable;
-    out.arguments.push_back({is_variable, is_variable ? pack_of(function.inputs[i].name) : i});
+    if (is_variable)
+      out.arguments.push_back({Argument::Of::kPack, pack_of(function.inputs[i].name)});
+    else
+      out.arguments.push_back({Argument::Of::kInput, i});
   }
   for (std::size_t i = 0; i < function.outputs.size(); ++i)
     if (function.outputs[i].kind == OutputKind::kMetric) out.metrics.push_back(i);
@@ -395,17 +414,19 @@ Result<DeviceLayout::Fused> write_fused(const program::Program& program, const h
   Builder builder(waits ? "step_that_waits" : "step");
   std::vector<Changed> all = take_state(builder, layout);
   const std::vector<Changed> before = all;
-  std::map<std::size_t, Value> wholes;
+  std::map<std::string, Value> values;
   std::size_t next = 0;
   for (std::size_t p = 0; p < layout.packs.size(); ++p) {
     const Pack& pack = layout.packs[p];
     const Changed* const changed = pack.use.changes() ? &all[next++] : nullptr;
     if (!model.reads(pack)) continue;
-    wholes[p] = changed != nullptr ? changed->value : builder.argument(fmt::format("pack{}", p), pack.spec);
-    if (changed == nullptr) out.arguments.push_back({true, p});
+    if (changed == nullptr) out.arguments.push_back({Argument::Of::kPack, p});
+    model.take_apart(builder, pack,
+                     changed != nullptr ? changed->value : builder.argument(fmt::format("pack{}", p), pack.spec),
+                     values);
   }
   const auto inputs = model.take_inputs(builder, out.arguments);
-  auto computed = model.call(builder, wholes, inputs);
+  auto computed = model.call(builder, values, inputs);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].change = computed.changes[i];
   if (replicas > 1) sum_over_replicas(builder, all, replicas);
   std::optional<Value> finite;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "tfd/function/resident.hpp"
-
 #include "tfd/tensor/safetensors.hpp"
 
 namespace tfd::strategy {
@@ -16,18 +16,31 @@ using function::DeviceBuffers;
 using tensor::Tensor;
 using variable::VariableState;
 
-/// The elements of all, one behind the other. Each is let go as soon as it is there.
-Tensor joined(std::vector<Tensor> parts, const tensor::Shape& shape) {
+/// All of a pack; zeros fill it up. Each is let go as soon as it is there.
+Tensor joined(std::vector<Tensor> parts, const Pack& pack) {
   if (parts.size() == 1) return std::move(parts.front());
-  Tensor out = Tensor::uninitialized(parts.front().dtype(), shape);
+  Tensor out = Tensor::uninitialized(parts.front().dtype(), pack.spec.shape);
   std::byte* to = out.mutable_data();
-  for (Tensor& one : parts) {
-    const Tensor part = std::move(one);
-    if (part.byte_size() > 0) std::memcpy(to, part.data(), part.byte_size());
-    to += part.byte_size();
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const Tensor part = std::move(parts[k]);
+    const std::size_t bytes = part.byte_size();
+    const std::size_t all = static_cast<std::size_t>(pack.sizes[k]) * tensor::dtype_size(out.dtype());
+    if (bytes > 0) std::memcpy(to, part.data(), bytes);
+    std::memset(to + bytes, 0, all - bytes);
+    to += all;
   }
   return out;
 }
+
+/// Memory of a pack, which keeps it: what a program has written there is what the tensor has.
+class ViewedMemory final : public tensor::Storage {
+ public:
+  explicit ViewedMemory(const std::byte* data) : data_(data) {}
+  const std::byte* data() const override { return data_; }
+
+ private:
+  const std::byte* data_;
+};
 
 /// Takes values and slots out of states, one by one, and makes those that are missing.
 class Taker {
@@ -68,9 +81,10 @@ void take_apart(const program::Program& program, const Pack& pack, const Tensor&
   std::int64_t first = 0;
   for (std::size_t k = 0; k < pack.variables.size(); ++k) {
     const std::size_t variable = pack.variables[k];
+    const tensor::Shape& shape = program.variables[variable].spec.shape;
     put(variable, pack.variables.size() == 1
                       ? whole
-                      : whole.slice_rows(first, pack.sizes[k]).reshaped(program.variables[variable].spec.shape));
+                      : whole.slice_rows(first, tensor::element_count(shape)).reshaped(shape));
     first += pack.sizes[k];
   }
 }
@@ -91,6 +105,24 @@ void ReplicaState::replace(const DeviceLayout& layout, std::span<const function:
     for (auto& slot : of_pack) slot = *next++;
 }
 
+Result<void> ReplicaState::view(const program::Program& program, function::Engine& engine, const DeviceLayout& layout) {
+  views.resize(program.variables.size());
+  viewed_.resize(packs.size());
+  for (std::size_t p = 0; p < packs.size(); ++p) {
+    const Pack& pack = layout.packs[p];
+    if (!pack.is_viewed) continue;
+    const std::byte* at = TFD_TRY(packs[p]->to_host()).data();  // the device's own memory
+    if (at == std::exchange(viewed_[p], at)) continue;
+    for (std::size_t k = 0; k < pack.variables.size(); ++k) {
+      const auto& [dtype, shape] = program.variables[pack.variables[k]].spec;
+      const Tensor view(dtype, shape, std::make_shared<ViewedMemory>(at));
+      views[pack.variables[k]] = TFD_TRY(engine.lend(view, packs[p]->device()));
+      at += static_cast<std::size_t>(pack.sizes[k]) * tensor::dtype_size(dtype);
+    }
+  }
+  return {};
+}
+
 Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
                                             const DeviceLayout& layout, const runtime::ReplicaCopies& copies,
                                             std::vector<VariableState> states) {
@@ -100,7 +132,7 @@ Result<std::vector<ReplicaState>> put_state(const program::Program& program, fun
     const auto put = [&](const auto& take, const auto& into) -> Result<void> {
       std::vector<Tensor> parts;
       for (const std::size_t variable : pack.variables) parts.push_back(TFD_TRY(take(variable)));
-      const Tensor whole = joined(std::move(parts), pack.spec.shape);
+      const Tensor whole = joined(std::move(parts), pack);
       for (int i = 0; i < copies.replicas(); ++i)
         into(out[static_cast<std::size_t>(i)]).push_back(TFD_TRY(engine.put(whole, i)));
       return {};
@@ -113,6 +145,7 @@ Result<std::vector<ReplicaState>> put_state(const program::Program& program, fun
       TFD_TRY(put([&](std::size_t variable) { return taker.slot(variable, slot); },
                   [](ReplicaState& replica) -> DeviceBuffers& { return replica.slots.back(); }));
   }
+  for (ReplicaState& replica : out) TFD_TRY(replica.view(program, engine, layout));
   return out;
 }
 

@@ -18,11 +18,17 @@ namespace tfd::strategy {
 struct ReplicaState {
   function::DeviceBuffers packs;
   std::vector<function::DeviceBuffers> slots;  // by pack that changes
+  function::DeviceBuffers views = {};          // by variable; null where its pack isn't viewed
 
   /// The packs that change, then their slots: what an update takes over.
   function::DeviceBuffers changing(const DeviceLayout& layout) const;
   /// They become the first of these, which are the results of an update.
   void replace(const DeviceLayout& layout, std::span<const function::DeviceBufferPtr> results);
+  /// The views become those of the packs, which are waited for: an update may have written to the same memory.
+  Result<void> view(const program::Program& program, function::Engine& engine, const DeviceLayout& layout);
+
+ private:
+  std::vector<const std::byte*> viewed_;  // by pack: the memory that the views are of
 };
 
 /// Replica i's is on device i. `states`: in the program's order, as they are outside of replicas; values and slots that

@@ -93,9 +93,10 @@ Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Arg
   const runtime::StepInputs::Replica& own = inputs.step.replicas[replica];
   DeviceBuffers out;
   out.reserve(arguments.size());
-  for (const auto& [is_pack, index] : arguments) {
-    if (is_pack) {
-      out.push_back(state_[replica].packs[index]);
+  for (const auto& [of, index] : arguments) {
+    if (of != DeviceLayout::Argument::Of::kInput) {
+      const bool is_pack = of == DeviceLayout::Argument::Of::kPack;
+      out.push_back((is_pack ? state_[replica].packs : state_[replica].views)[index]);
       continue;
     }
     const bool is_scale = function_.inputs[index].kind == program::InputKind::kLossScale;
@@ -179,7 +180,7 @@ Result<void> DeviceSteps::update(std::size_t replica, const DeviceBuffers& chang
   for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
   const auto results = TFD_TRY((waits() ? apart_->waiting : apart_->update)[replica]->execute(arguments, donated_));
   state_[replica].replace(layout_, results.front());
-  return {};
+  return state_[replica].view(program_, *engine_, layout_);
 }
 
 bool DeviceSteps::looks_at_gradients() const {

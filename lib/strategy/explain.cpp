@@ -17,6 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using function::DeviceProgram;
+using Of = DeviceLayout::Argument::Of;
 
 constexpr std::size_t kMostReplicas = 16;  // that people are told of one by one
 
@@ -199,14 +200,17 @@ class Explainer {
   std::int64_t read_bytes(const std::vector<DeviceLayout::Argument>& arguments) const {
     std::int64_t bytes = 0;
     for (const auto& argument : arguments)
-      if (argument.is_pack) bytes += bytes_here(layout_.packs[argument.index]);
+      if (argument.of == Of::kPack)
+        bytes += bytes_here(layout_.packs[argument.index]);
+      else if (argument.of == Of::kVariable)
+        bytes += bytes_of(program_.variables[argument.index].spec);
     return bytes;
   }
   /// What a fused step takes beside variables: the next one's are on the devices, too.
   std::int64_t input_bytes() const {
     std::int64_t bytes = 0;
     for (const auto& argument : layout_.fused.front().arguments)
-      if (!argument.is_pack) bytes += bytes_of(step_.modules.front().signature.arguments[argument.index].spec);
+      if (argument.of == Of::kInput) bytes += bytes_of(step_.modules.front().signature.arguments[argument.index].spec);
     return bytes;
   }
   /// Of the state, what the step doesn't change.

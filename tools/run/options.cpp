@@ -37,7 +37,7 @@ std::vector<cli::Option> options(Asked& a) {
            "A step on the devices is one module for all of them, or a thread for each device, and a sum on the host",
        .target = &a.step,
        .choices = {"fused", "threads"},
-       .shown_default = "fused, but on several CPUs threads"},
+       .shown_default = "fused, but on several CPUs, or with many small variables, threads"},
       {.names = "--topology",
        .placeholder = "XxYxZxC",
        .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the "

@@ -17,7 +17,8 @@ namespace tfd::strategy {
 /// at once. Threads: two modules, which a host thread for each replica runs on its device, and the sum on the host,
 /// which on CPUs takes a third of the time and less (facts: pjrt-step). Fused, a step in which not all replicas have
 /// the same to do goes the other way.
-enum class StepWay { kAuto, kFused, kThreads };  // kAuto: fused, but not on several CPUs, and not what can't be
+/// kAuto: fused, but not on several CPUs, not on one where there are many small variables, and not what can't be.
+enum class StepWay { kAuto, kFused, kThreads };
 
 struct DeviceTrainingOptions {
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};  // with a device for each replica
