@@ -32,7 +32,7 @@ def initial(name, value, to):
 
 
 def main():
-    model, to, steps = models.all_models()[sys.argv[1]], pathlib.Path(sys.argv[2]), int(sys.argv[3])
+    model, to, steps = models.all_models(sys.argv[1])[sys.argv[1]], pathlib.Path(sys.argv[2]), int(sys.argv[3])
     to.mkdir(parents=True, exist_ok=True)
     names, values, batch = list(model.parameters), list(model.parameters.values()), model.batches(model.batch)[0]
     ops = models.Jax()

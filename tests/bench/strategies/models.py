@@ -39,6 +39,10 @@ class Jax:
     def one_hot(self, labels, count):
         return self._jax.nn.one_hot(labels, count)
 
+    def fold(self, step, values, state):
+        """The state after step(state, value) for each of them in turn."""
+        return self._jax.lax.scan(lambda before, value: (step(before, value), None), state, values)[0]
+
     def convolution(self, x, kernel):
         """NHWC, the same size."""
         return self._jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
@@ -53,6 +57,9 @@ class TensorFlow:
 
     def one_hot(self, labels, count):
         return self._tf.one_hot(labels, count)
+
+    def fold(self, step, values, state):
+        return self._tf.foldl(step, values, initializer=state)
 
     def convolution(self, x, kernel):
         return self._tf.nn.conv2d(x, kernel, 1, "SAME")
@@ -176,8 +183,69 @@ def scalars(count=800):
     return Model("scalars-800", 8, parameters, loss, {"x": random.normal(0, 0.05, (256, count)).astype(numpy.float32)})
 
 
-def all_models():
-    models = [mlp(), cnn(), transformer(), scalars()]
+def layers(elements, count):
+    """Residual layers with one variable of so many elements each: a scalar, a bias or a square matrix."""
+    random, width = numpy.random.default_rng(6), max(16, int(elements**0.5)) if elements > 16 else 16
+    shape = {1: (), 16: (16,)}.get(elements, (width, width))
+    parameters = {f"layer{i}": random.normal(0, 0.1, shape) for i in range(count)}
+
+    def loss(ops, p, batch):
+        x = batch[0]
+        for value in p.values():
+            x = x + 0.01 * ops.np.tanh(ops.np.matmul(x, value) if len(shape) == 2 else x * value)
+        return ops.np.mean((x - 1) * (x - 1))
+
+    return Model(f"layers-{elements}x{count}", 8, parameters, loss, {"x": random.normal(0, 1, (256, width)).astype(numpy.float32)})
+
+
+def blocks(count=250):
+    """Equal small blocks of a matrix, two vectors and one number: four times as many variables."""
+    random, parameters = numpy.random.default_rng(7), {}
+    for i in range(count):
+        parameters |= {f"block{i}/w": random.normal(0, 0.2, (16, 16)), f"block{i}/b": numpy.zeros(16), f"block{i}/g": numpy.ones(16),
+                       f"block{i}/s": numpy.ones(1)}
+
+    def loss(ops, p, batch):
+        x = batch[0]
+        for i in range(count):
+            w, b, g, s = (p[f"block{i}/{name}"] for name in "wbgs")
+            x = x + s * 0.01 * ops.np.tanh(ops.np.matmul(x, w) + b) * g
+        return ops.np.mean((x - 1) * (x - 1))
+
+    return Model(f"blocks-{4 * count}", 16, parameters, loss, {"x": random.normal(0, 1, (256, 16)).astype(numpy.float32)})
+
+
+def lstm(length=32, width=32, hidden=128):
+    random = numpy.random.default_rng(8)
+    parameters = {"kernel": glorot(random, width, 4 * hidden), "recurrent": glorot(random, hidden, 4 * hidden), "bias": numpy.zeros(4 * hidden),
+                  "w": glorot(random, hidden, 10), "b": numpy.zeros(10)}
+
+    def loss(ops, p, batch):
+        x, label = batch
+
+        def sigmoid(z):
+            return 0.5 * (1 + ops.np.tanh(0.5 * z))
+
+        def cell(state, x):
+            h, c = state
+            z = ops.np.matmul(x, p["kernel"]) + ops.np.matmul(h, p["recurrent"]) + p["bias"]
+            i, f, g, o = (z[:, k * hidden:(k + 1) * hidden] for k in range(4))
+            c = sigmoid(f) * c + sigmoid(i) * ops.np.tanh(g)
+            return sigmoid(o) * ops.np.tanh(c), c
+
+        zeros = ops.np.zeros_like(ops.np.matmul(x[:, 0], p["kernel"])[:, :hidden])
+        h, _ = ops.fold(cell, ops.np.transpose(x, (1, 0, 2)), (zeros, zeros))
+        return cross_entropy(ops, ops.np.matmul(h, p["w"]) + p["b"], label, 10)
+
+    return Model("lstm", 16, parameters, loss, {"x": random.normal(0, 1, (256, length, width)).astype(numpy.float32),
+                                                "label": random.integers(0, 10, 256).astype(numpy.int32)})
+
+
+def all_models(asked=""):
+    """By name; `asked` may be a "layers-ELEMENTSxCOUNT" too."""
+    models = [mlp(), cnn(), transformer(), scalars(), blocks(), lstm()]
+    if asked.startswith("layers-"):
+        models.append(layers(*map(int, asked.removeprefix("layers-").split("x"))))
     for model in models:
         model.parameters = {name: numpy.asarray(value, numpy.float32) for name, value in model.parameters.items()}
         whole = 4 * model.batch  # so that one, two and four devices see the same examples in every epoch
