@@ -177,18 +177,21 @@ struct Adadelta {
   }
 };
 
-/// Kingma and Ba, 2014, the form with alpha before section 2.1. The powers are taken in the variable's own type.
+/// Kingma and Ba, 2014, the form with alpha before section 2.1, whose epsilon stands beside the uncorrected root. Keras takes
+/// the powers in the variable's own type. Or, with `corrected_epsilon`, algorithm 1 of the same paper, as torch and optax
+/// have it: epsilon beside the corrected root, which is the first form with epsilon times sqrt(1 - beta_2^t). torch takes
+/// the powers in double.
 template <bool kAmsgrad>
 struct Adam {
   static constexpr std::size_t kSlots = kAmsgrad ? 3 : 2;
   double beta_1, beta_2, epsilon;
-  bool v1;
+  bool v1, corrected_epsilon;
 
   template <class T>
   std::array<T, 4> scalars(const Iteration<T>& now) const {
-    const T t = static_cast<T>(now.number);
-    const T alpha = now.rate * sqrt(1 - pow(static_cast<T>(beta_2), t)) / (1 - pow(static_cast<T>(beta_1), t));
-    return {alpha, rest_of<T>(beta_1, v1), rest_of<T>(beta_2, v1), static_cast<T>(epsilon)};
+    const auto [alpha, root] = corrected_epsilon ? factors<double>(now) : factors<T>(now);
+    const double small = corrected_epsilon ? epsilon * static_cast<double>(root) : epsilon;
+    return {alpha, rest_of<T>(beta_1, v1), rest_of<T>(beta_2, v1), static_cast<T>(small)};
   }
   template <class N>
   static void step(N& w, N g, std::array<N, kSlots>& slots, const std::array<N, 4>& scalars) {
@@ -198,6 +201,15 @@ struct Adam {
     v = moved(v, g * g, take_2);
     if constexpr (kAmsgrad) most = larger(most, v);
     w = w - (m * alpha) / (sqrt(most) + small);
+  }
+
+ private:
+  /// Of both corrections: the rate with them, and the root of the second one. Power: the type of the powers.
+  template <class Power, class T>
+  std::array<T, 2> factors(const Iteration<T>& now) const {
+    const Power t = static_cast<Power>(now.number), root = sqrt(1 - pow(static_cast<Power>(beta_2), t));
+    const Power alpha = static_cast<Power>(now.rate) * root / (1 - pow(static_cast<Power>(beta_1), t));
+    return {static_cast<T>(alpha), static_cast<T>(root)};
   }
 };
 

@@ -40,15 +40,16 @@ constexpr std::string_view kAdadeltaSlotsV1[]{"accum", "accum_update"};
 
 Rule make_adam(const Values& values) {
   const double beta_1 = values["beta_1"], beta_2 = values["beta_2"], epsilon = values["epsilon"];
-  if (values["amsgrad"] != 0) return {formulas::Adam<true>{beta_1, beta_2, epsilon, false}, values.slots(3)};
-  return {formulas::Adam<false>{beta_1, beta_2, epsilon, false}, values.slots(2)};
+  const bool corrected = values["corrected_epsilon"] != 0;
+  if (values["amsgrad"] != 0) return {formulas::Adam<true>{beta_1, beta_2, epsilon, false, corrected}, values.slots(3)};
+  return {formulas::Adam<false>{beta_1, beta_2, epsilon, false, corrected}, values.slots(2)};
 }
 Rule make_adam_v1(const Values& values) {
-  return {formulas::Adam<false>{values["beta1"], values["beta2"], values["epsilon"], true}, values.slots(2)};
+  return {formulas::Adam<false>{values["beta1"], values["beta2"], values["epsilon"], true, false}, values.slots(2)};
 }
 // A beta_1 of 1 would divide by zero.
 constexpr Setting kAdam[]{number("beta_1", 0.9, kBelowOne), number("beta_2", 0.999, kBelowOne),
-                          number("epsilon", 1e-7, kNotNegative), flag("amsgrad")};
+                          number("epsilon", 1e-7, kNotNegative), flag("amsgrad"), flag("corrected_epsilon")};
 constexpr Setting kAdamV1[]{number("beta1", 0.9, kBelowOne), number("beta2", 0.999, kBelowOne),
                             number("epsilon", 1e-8, kNotNegative)};
 constexpr std::string_view kAdamSlots[]{"momentum", "velocity", "velocity_hat"};

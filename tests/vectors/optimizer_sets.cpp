@@ -56,7 +56,9 @@ float largest_of(const Tensor& tensor) {
 /// from what the one before it rounded: what cancels is as exact as what it is the difference of.
 float slack_of(const TrainingWay& way, float largest) { return way.devices ? 1e-6F * largest : 0; }
 
-void compare_values(const Json& stated, const Tensor& actual, float slack, const std::string& where, Report& report) {
+/// `limit`: in units of the last place.
+void compare_values(const Json& stated, const Tensor& actual, float slack, const std::string& where, Report& report,
+                    std::int64_t limit = 2) {
   const Json expected = in_a_row(stated);
   const auto values = actual.as<float>();
   if (expected.size() != values.size())
@@ -66,7 +68,7 @@ void compare_values(const Json& stated, const Tensor& actual, float slack, const
     const float wanted =
         bits ? std::bit_cast<float>(static_cast<std::uint32_t>(std::stoul(expected[i].get<std::string>(), nullptr, 16)))
              : expected[i].get<float>();
-    if (ulps(wanted, values[i]) > 2 && !(std::abs(wanted - values[i]) <= slack))
+    if (ulps(wanted, values[i]) > limit && !(std::abs(wanted - values[i]) <= slack))
       report.differ(fmt::format("{}[{}]", where, i), fmt::format("{}", wanted), fmt::format("{}", values[i]));
   }
 }
@@ -188,7 +190,7 @@ void run_program(const Json& input, const Json& expected, const Json& optimizer,
       for (std::size_t i = 0; i < states.size(); ++i) {
         const float largest = std::max(largest_of(states[i].value), largest_of(read_tensor(input.at("params").at(i))));
         compare_values(steps[step].at("bits").at(i), states[i].value, slack_of(way, largest),
-                       fmt::format("{}.params[{}]", where, i), report);
+                       fmt::format("{}.params[{}]", where, i), report, expected.value("ulps", 2));
         if (steps[step].contains("iterations"))
           report.compare(steps[step].at("iterations"), states[i].updates, where + ".iterations");
       }
@@ -232,7 +234,10 @@ void run_v1(const Json& input, const Json& expected, Report& report) {
 }  // namespace
 
 Sets optimizer_sets() {
-  return {{"optimizers_keras", run_keras}, {"optimizers_v1", run_v1}, {"distributed_optimizer", run_distributed}};
+  return {{"optimizers_keras", run_keras},
+          {"optimizers_torch", run_keras},
+          {"optimizers_v1", run_v1},
+          {"distributed_optimizer", run_distributed}};
 }
 
 }  // namespace tfd::vectors

@@ -210,6 +210,7 @@ constexpr const char* kOptimizers[] = {
     R"({"sgd": {"v1": true, "learning_rate": 0.1, "momentum": 0.9}})",
     R"({"adam": {"learning_rate": 0.01, "amsgrad": true, "global_clipnorm": 0.3}})",
     R"({"adam": {"v1": true, "learning_rate": 0.01}})",
+    R"({"adam": {"learning_rate": 0.01, "epsilon": 0.01, "corrected_epsilon": true}})",
     R"({"adamw": {"learning_rate": {"cosine_decay": {"initial_learning_rate": 0.1, "decay_steps": 8}}, "exclude_from_weight_decay": ["b*"]}})",
     R"({"adagrad": {"learning_rate": 0.1, "clipvalue": 0.05}})",
     R"({"adadelta": {"learning_rate": 1.0}})",

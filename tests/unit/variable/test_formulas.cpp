@@ -272,7 +272,7 @@ TEST_CASE("formula: an update is its parts one after the other") {
   std::vector<float> w{0.5F, -2}, mean(2);
   for (std::int64_t number = 1; number <= 3; ++number) {
     REQUIRE(optimizer->apply(state, floats(gradient)));
-    const auto scalars = formulas::Adam<false>{0.9, 0.999, 1e-7, false}.scalars(Iteration<float>{0.1F, number});
+    const auto scalars = formulas::Adam<false>{0.9, 0.999, 1e-7, false, false}.scalars(Iteration<float>{0.1F, number});
     const float keep = number == 1 ? 0 : 0.99F;
     for (std::size_t i = 0; i < 2; ++i) {
       w[i] = formulas::decayed(w[i], 0.01F, 0.1F);
