@@ -233,9 +233,12 @@ Result<int> run(const Asked& a, cli::Io& io) {
     const auto command = TFD_TRY(by_role::command_for(config, choice, io));
     if (!command.empty()) return fail(training::become(command, config, io));
   }
-  if (config.cluster.num_tasks("worker").value_or(0) > 1 && !a.follow_checkpoints) {
+  const std::int64_t workers = config.cluster.num_tasks("worker").value_or(0);
+  if (workers > 1 && !a.follow_checkpoints) {
     const std::string function = a.closures.empty() ? program.train->function : "";
     for (const std::string& lost : training::find_lost_updates(program, function, true)) io.log.warning("{}", lost);
+    const auto split = a.closures.empty() ? training::split_training_of(program, workers) : std::nullopt;
+    if (split) io.log.warning("{}", *split);
   }
   if (a.closures.empty()) {
     auto steps = TFD_TRY(coordinate::epochs_as_steps(std::move(program)));

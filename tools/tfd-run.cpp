@@ -269,6 +269,13 @@ void warn_of_lost_updates(const program::Program& program, const std::string& fu
   for (const std::string& lost : training::find_lost_updates(program, function, true)) io.log.warning("{}", lost);
 }
 
+/// A training that isn't the same as on one replica is told so, once.
+void warn_of_split_training(const program::Program& program, const strategy::ParameterServerStrategy& strategy,
+                            int replicas, cli::Io& io) {
+  const auto workers = std::max<std::int64_t>(1, static_cast<std::int64_t>(strategy.clients().size()));
+  if (const auto split = training::split_training_of(program, workers * replicas)) io.log.warning("{}", *split);
+}
+
 Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.function.empty() && !a.predict.empty())
     return fail(Code::kUsage, "--function and --predict exclude each other");
@@ -307,6 +314,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (strategy.is_chief() && !strategy.is_evaluator())  // the others would only say it again
     warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, strategy, io);
   if (!a.function.empty()) return run_function(a, std::move(program), config, found, strategy, io);
+  if (strategy.is_chief() && !strategy.is_evaluator()) warn_of_split_training(program, strategy, replicas, io);
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
   const strategy::EpochsOptions epochs{.data_root = a.common.data_root,
                                        .elements_per_step = elements,

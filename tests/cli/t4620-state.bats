@@ -157,6 +157,26 @@ PY
   close_to "$(saved last/step-00000080.safetensors bn/moving_mean)" "$(saved w1/step-00000080.safetensors bn/moving_mean)" 0
 }
 
+@test "state: that several replicas make another training is said once, before it starts" {
+  batch_norm_program
+  local set=(--set train.steps=2 --set train.checkpoint=null --set train.evaluate=null) own
+  local seen="program.json: functions.step: each of 2 replicas makes 'bn/moving_mean' and 1 more of the examples that it sees itself, not of the whole batch"
+  run -0 --separate-stderr tfd-run program.json "${set[@]}" --devices 2
+  [ "$(grep -c "$seen" <<<"$stderr")" = 1 ]
+  run -0 --separate-stderr tfd-run -q program.json "${set[@]}" --devices 2
+  [ -z "$stderr" ]
+  run -0 --separate-stderr tfd-run program.json "${set[@]}"
+  [[ $stderr != *"replicas"* ]]
+  run -0 --separate-stderr timeout 120 tfd-serve --jobs worker=2,ps=1 -- tfd-coordinate program.json "${set[@]}"
+  [ "$(grep -c "$seen" <<<"$stderr")" = 1 ]
+  # A step that has no gradients left, since it applies them.
+  own='[{"metric": "loss"}, {"assign": "bn/gamma", "apply": "difference"}, {"assign": "bn/beta", "apply": "difference"},
+    {"assign": "hidden/kernel", "apply": "difference"}, {"assign": "hidden/bias", "apply": "difference"}, {"assign": "out/kernel", "apply": "difference"},
+    {"assign": "out/bias", "apply": "difference"}, {"assign": "bn/moving_*", "apply": "difference"}]'
+  run -0 --separate-stderr tfd-run program.json "${set[@]}" --devices 2 --set "functions.step.outputs=$own"
+  [[ $stderr == *"program.json: functions.step: it updates 'bn/gamma' and 7 more by itself: 2 replicas make 2 trainings, of which the changes are put together"* ]]
+}
+
 @test "state: synchronized on read each replica counts by itself, and checkpoints have the sum" {
   counter_program "" ', "synchronization": "on_read", "aggregation": "sum"' ', "every": 1'
   serve --jobs worker=1,ps=1 --devices 2

@@ -104,6 +104,29 @@ std::vector<std::string> find_lost_updates(const program::Program& program, cons
   return out;
 }
 
+std::optional<std::string> split_training_of(const program::Program& program, std::int64_t replicas) {
+  const program::FunctionDef& step = *program.find_function(program.train->function);
+  const std::vector<std::string> read = step.variables_read();
+  bool has_gradients = false;
+  std::vector<std::string> moved;  // floats, of their own values; counters and keys are whole numbers
+  for (const program::OutputBinding& output : step.outputs) {
+    has_gradients = has_gradients || output.kind == program::OutputKind::kGradient;
+    if (output.kind < program::OutputKind::kAssign || output.rows != program::RowsPart::kAll) continue;
+    const program::VariableDef& variable = *program.find_variable(output.name);
+    const bool is_read = std::ranges::count(read, output.name) > 0;
+    if (is_read && tensor::is_floating(variable.spec.dtype) && !variable.per_worker) moved.push_back(output.name);
+  }
+  if (replicas < 2 || moved.empty()) return std::nullopt;
+  const std::string more = moved.size() > 1 ? fmt::format(" and {} more", moved.size() - 1) : "";
+  const std::string where = fmt::format("{}: functions.{}", program.path, step.name);
+  if (has_gradients)
+    return fmt::format("{}: each of {} replicas makes '{}'{} of the examples that it sees itself, not of the whole batch",
+                       where, replicas, moved[0], more);
+  return fmt::format(
+      "{}: it updates '{}'{} by itself: {} replicas make {} trainings, of which the changes are put together", where,
+      moved[0], more, replicas, replicas);
+}
+
 Result<program::Program> load_program(const Common& common, program::ProgramOptions options, std::string_view tool,
                                       cli::Io& io) {
   std::vector<Error> errors;
