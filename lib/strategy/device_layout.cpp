@@ -18,9 +18,9 @@ using tensor::TensorSpec;
 
 constexpr std::int64_t kSmall = 16'384;  // elements: larger ones gain nothing, and would be copied out of a vector
 // Variables: a slice of a pack is compiled into every kernel that reads it, so that those of equal layers differ, and
-// each is compiled by itself. Slices against views (tests/bench/strategies/packing.py, a 2-core CPU at work on other
-// things): 8 variables 1.7 and 1.7 s of CPU in all; 16: 2.5 and 2.0 s, 4 900 and 8 900 steps/s; 48: 5.2 and 2.4 s, 1 600
-// and 4 600 steps/s; 1 000: minutes and 14 s.
+// each is compiled by itself. Slices against views, in layers that have a 16x16 matrix, two vectors and a number each,
+// on two cores that were busy: 8 variables 1.7 and 1.7 s of CPU in all; 16: 2.5 and 2.0 s, 4 900 and 8 900 steps/s; 48:
+// 5.2 and 2.4 s, 1 600 and 4 600 steps/s; 1 000: minutes and 14 s.
 constexpr std::size_t kManySlices = 16;
 
 /// Variables that the function only makes one vector of, in its order: as slices of a pack that has them so they cost
