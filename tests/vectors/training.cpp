@@ -5,7 +5,6 @@
 
 #include "device_steps.hpp"
 #include "tfd/runtime/task_client.hpp"
-#include "tfd/variable/initializer.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::vectors {
@@ -27,8 +26,9 @@ Result<std::shared_ptr<function::Engine>> engine_of(int replicas) {
 
 Result<std::vector<VariableState>> initial_states(const program::Program& program) {
   std::vector<VariableState> out;
+  tensor::SafetensorsFiles files;
   for (const program::VariableDef& one : program.variables)
-    out.push_back({one.name, TFD_TRY(variable::make_initial_value(one.init, one.spec)), {}});
+    out.push_back({one.name, TFD_TRY(program::make_initial_value(one, files)), {}});
   return out;
 }
 
