@@ -15,7 +15,6 @@ using program::InputKind;
 using program::OutputKind;
 using tensor::DType;
 using tensor::TensorSpec;
-using Argument = DeviceLayout::Argument;
 
 /// The gradients among the changes of these packs, all of one step.
 void clip(Builder& builder, const program::Program& program, const std::vector<const Pack*>& packs,
@@ -59,7 +58,7 @@ class Model {
       if (function_.inputs[i].kind == InputKind::kVariable) continue;
       const hlo::Parameter& parameter = module_.signature.arguments[i];
       inputs[i] = builder.argument(parameter.name, parameter.spec);
-      out.push_back({Argument::Of::kInput, i});
+      out.push_back({DeviceLayout::Argument::Of::kInput, i});
     }
     return inputs;
   }
@@ -75,7 +74,7 @@ class Model {
       const program::VariableDef& variable = program_.variables[i];
       if (std::ranges::find(read_, variable.name) == read_.end()) continue;
       values[variable.name] = builder.argument(variable.name, variable.spec);
-      out.push_back({Argument::Of::kVariable, i});
+      out.push_back({DeviceLayout::Argument::Of::kVariable, i});
     }
   }
   /// The variables of one that isn't.
@@ -165,8 +164,8 @@ Shardings shardings_of_state(const DeviceLayout& layout) {
 void add_shardings(const std::vector<DeviceLayout::Argument>& arguments, const std::vector<Pack>& packs,
                    const hlo::Module& module, Shardings& out) {
   for (const auto& [of, index] : arguments)  // a variable by itself isn't cut
-    out.push_back(of == Argument::Of::kPack    ? packs[index].use.sharding
-                  : of == Argument::Of::kInput ? module.signature.arguments[index].sharding
+    out.push_back(of == DeviceLayout::Argument::Of::kPack    ? packs[index].use.sharding
+                  : of == DeviceLayout::Argument::Of::kInput ? module.signature.arguments[index].sharding
                                                : std::nullopt);
 }
 
@@ -180,7 +179,7 @@ Result<DeviceLayout::Compute> compute_around(const program::Program& program, co
   for (std::size_t p = 0; p < packs.size(); ++p) {
     if (packs[p].is_viewed) model.take_variables(builder, packs[p], values, out.arguments);
     if (packs[p].is_viewed || !model.reads(packs[p])) continue;
-    out.arguments.push_back({Argument::Of::kPack, p});
+    out.arguments.push_back({DeviceLayout::Argument::Of::kPack, p});
     model.take_apart(builder, packs[p], builder.argument(fmt::format("pack{}", p), packs[p].spec), values);
   }
   const auto inputs = model.take_inputs(builder, out.arguments);
@@ -215,9 +214,9 @@ DeviceLayout::Compute compute_as_is(const program::Program& program, const hlo::
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const bool is_variable = function.inputs[i].kind == InputKind::kVariable;
     if (is_variable)
-      out.arguments.push_back({Argument::Of::kPack, pack_of(function.inputs[i].name)});
+      out.arguments.push_back({DeviceLayout::Argument::Of::kPack, pack_of(function.inputs[i].name)});
     else
-      out.arguments.push_back({Argument::Of::kInput, i});
+      out.arguments.push_back({DeviceLayout::Argument::Of::kInput, i});
   }
   for (std::size_t i = 0; i < function.outputs.size(); ++i)
     if (function.outputs[i].kind == OutputKind::kMetric) out.metrics.push_back(i);
@@ -420,7 +419,7 @@ Result<DeviceLayout::Fused> write_fused(const program::Program& program, const h
     const Pack& pack = layout.packs[p];
     const Changed* const changed = pack.use.changes() ? &all[next++] : nullptr;
     if (!model.reads(pack)) continue;
-    if (changed == nullptr) out.arguments.push_back({Argument::Of::kPack, p});
+    if (changed == nullptr) out.arguments.push_back({DeviceLayout::Argument::Of::kPack, p});
     model.take_apart(builder, pack,
                      changed != nullptr ? changed->value : builder.argument(fmt::format("pack{}", p), pack.spec),
                      values);
