@@ -2,11 +2,11 @@
 #include "function_request.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "checkpoint_manager.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/strategy/evaluator.hpp"
 #include "tfd/tensor/json.hpp"
 
 namespace tfd::strategy {
@@ -33,15 +33,6 @@ bool is_changed_by(const program::FunctionDef& function, const std::string& vari
 
 bool is_random(const variable::Initializer& init) {
   return std::holds_alternative<variable::RandomInit>(init) || std::holds_alternative<variable::OrthogonalInit>(init);
-}
-
-/// The tables whose rows it looks up are among them.
-std::set<std::string> variables_of(const program::FunctionDef& function) {
-  const auto read = function.variables_read();
-  std::set<std::string> names(read.begin(), read.end());
-  for (const program::InputBinding& input : function.inputs)
-    if (!input.lookup.empty()) names.insert(input.lookup);
-  return names;
 }
 
 Result<std::optional<variable::Checkpoint>> latest_of(const program::Program& program, const std::string& directory,
@@ -80,7 +71,7 @@ bool needs_weights(const program::Program& program, const program::FunctionDef& 
   if (program.train && program.train->checkpoint) return !names.empty();
   const program::FunctionDef* trains = program.train ? program.find_function(program.train->function) : nullptr;
   return std::ranges::any_of(program.variables, [&](const program::VariableDef& variable) {
-    if (!names.contains(variable.name)) return false;
+    if (std::ranges::find(names, variable.name) == names.end()) return false;
     if (std::holds_alternative<variable::FileInit>(variable.init)) return false;
     return (trains != nullptr && is_changed_by(*trains, variable.name)) || is_random(variable.init);
   });
