@@ -24,7 +24,7 @@ MLIR
 {"v": 1,
  "variables": {"a": {"shape": [2], "init": {"zeros": {}}}, "b": {"shape": [], "init": {"zeros": {}}}},
  "optimizer": {"sgd": {"learning_rate": 1, "gradient_accumulation_steps": 3, $1}},
- "datasets": {"d": [{"tensor_slices": {"fields": {"x": ${3:-[0, 3, 0]}}}}, {"repeat": {}}]},
+ "datasets": {"d": [{"tensor_slices": {"fields": {"x": ${3:-[0.0, 3.0, 0.0]}}}}, {"repeat": {}}]},
  "functions": {"step": {"module": "clipping.mlir", "inputs": [{"dataset": "d", "field": "x"}],
                         "outputs": [{"metric": "x"}, {"gradient": "a"}, {"gradient": "b"}]}},
  "train": {"function": "step", "steps": $2, "checkpoint": {"dir": "ck"}}}

@@ -14,7 +14,7 @@ check_updates() { # STEPS
 }
 
 @test "fault: workers killed while norms of several parameter servers are put together cost no update and double none" {
-  clipping_program '"global_clipnorm": 6.5' 6000 '[1]'
+  clipping_program '"global_clipnorm": 6.5' 6000 '[1.0]'
   serve --jobs worker=2,ps=2
   coordinate program.json --cluster spec.json --set train.log_every=100
   for at in 300 1201 2501 3501; do
@@ -28,7 +28,7 @@ check_updates() { # STEPS
 }
 
 @test "fault: a coordinator killed while norms are put together is continued without losing or doubling an update" {
-  clipping_program '"global_clipnorm": 6.5' 100000000 '[1]'
+  clipping_program '"global_clipnorm": 6.5' 100000000 '[1.0]'
   serve --jobs worker=2,ps=2
   coordinate program.json --cluster spec.json --keep-servers --set train.log_every=100
   event '.event == "step" and .step >= 300'
