@@ -18,6 +18,7 @@
 #include "tfd/data/plan.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/function/plugin.hpp"
+#include "tfd/function/resident.hpp"
 #include "tfd/function/topology.hpp"
 #include "tfd/hlo/builder.hpp"
 #include "tfd/process/child.hpp"
@@ -151,6 +152,12 @@ Result<void> programs(const std::shared_ptr<Engine>& engine, const Module& modul
   for (int device : {0, 1}) arguments[device].push_back(TFD_TRY(engine->put(value, device)));
   auto results = TFD_TRY(program->execute(arguments));
   tensor::Tensor loss = TFD_TRY(results[0][0]->to_host());
+  return {};
+}
+Result<void> resident_weights(const std::shared_ptr<Function>& function, const Tensor& loaded,
+                              const std::vector<Tensor>& batches) {
+  const tensor::Tensor weights = resident(loaded);
+  for (const auto& batch : batches) TFD_TRY(function->call({weights, batch}));   // they go to the device once
   return {};
 }
 Result<void> topology(const std::string& libtpu, const Module& module) {
