@@ -218,7 +218,7 @@ P
   [[ $output == *"variables  4, 19.2 kB, and 38.5 kB that the optimizer keeps: on the devices"* ]]
   [[ $output == *"step       train_step, variables in 1 buffer"* ]]
   [[ $output == *"  reduce   19.2 kB of each replica, on the host, in their order"* ]]
-  [[ $output == *$'\nstart      2'*" kB of the host's memory"$'\nmemory     '*"on each device; it fits: there are "* ]]
+  [[ $output == *$'\nstart      2'*" kB of the host's memory"$'\nsaving     '*$'\nmemory     '*"on each device; it fits: there are "* ]]
   [ ! -e digits-checkpoints ]
   tpu -0 --topology 2x1x1x2 --computation-shape 1,1,1,2 --num-replicas 2 --spmd --explain --json \
     --set 'functions.train_step.inputs=[{"variable": "w1", "sharding": {"split": [1, 2]}}, {"variable": "b1"}, {"variable": "w2"}, {"variable": "b2"},
