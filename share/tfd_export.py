@@ -210,8 +210,7 @@ class Program:
 
     def __init__(self, to, framework, batch, optimizer, settings, weights):
         if not isinstance(optimizer, (str, dict)):
-            kind = type(optimizer).__name__
-            raise ValueError(f'optimizer: {kind} is not as in program.json; that is a name, or {{"adam": {{"learning_rate": 0.001}}}}')
+            raise ValueError(_unlike_program(optimizer))
         self.directory = pathlib.Path(to)
         self.directory.mkdir(parents=True, exist_ok=True)
         self._framework, self._batch, self._settings = framework, batch, settings or {}
@@ -296,6 +295,14 @@ class Program:
                 raise ValueError(f"data: {field!r} has numbers that {dtype}, its dtype in the batch, does not hold")
             np.save(self.directory / files[field], values)
         self.document["datasets"][name] = [{"npy": {"fields": {field: {"path": path} for field, path in files.items()}}}, *stages]
+
+
+def _unlike_program(optimizer):
+    kind = type(optimizer).__name__
+    example = '{"adam": {"learning_rate": 0.001}}'
+    if kind.startswith("GradientTransformation"):  # functions, which don't say of what
+        example = '{"adam": {"learning_rate": 0.001, "epsilon": 1e-8, "corrected_epsilon": true}} for optax.adam(0.001)'
+    return f"optimizer: {kind} is not as in program.json; that is a name, or {example}"
 
 
 def _rows(data):
@@ -1004,11 +1011,14 @@ def torch(module, loss, batch, to, *, optimizer="sgd", fields=None, platforms=("
     loss: loss(module, batch), plain torch code that calls the module -> the mean loss, or (loss, metrics) as in jax(). batch: a tree of arrays
     or tensors; the function gets tensors. Variables have torch's names, fc1.weight: parameters, then those that require no gradient and
     buffers, which are mutable state; other tensors are constants. Dropout and torch's other random functions get tfd's random numbers. 64-bit
-    integers become 32-bit ones. The module is exported in training mode; for evaluation() and prediction() in evaluation mode, with function(module, batch).
-    optimizer: as in program.json. options: those of all frameworks, see _export().
+    integers become 32-bit ones, and so does a double module, with a warning, unless jax_enable_x64 is set. The module is exported in training mode;
+    for evaluation() and prediction() in evaluation mode, with function(module, batch).
+    optimizer: as in program.json, or one of torch.optim whose formula tfd has (SGD, Adam, AdamW). options: those of all frameworks, see _export().
     """
+    _torchax()
     traced = _Torch(module, loss, platforms)
-    return _export(traced, traced.batch(_arrays(batch), fields), to, optimizer, **options)
+    stated = optimizer if isinstance(optimizer, (str, dict)) else _torch_optimizer(optimizer, module)
+    return _export(traced, traced.batch(_arrays(batch), fields), to, stated, **options)
 
 
 def _arrays(tree):
@@ -1020,6 +1030,49 @@ def _torch_array(tensor):
     import torch as t
     tensor = tensor.detach().cpu()
     return tensor.float().numpy().astype(_numpy_dtype("bfloat16")) if tensor.dtype == t.bfloat16 else tensor.numpy()
+
+
+def _jax_x64():
+    import jax as j
+    return j.config.jax_enable_x64
+
+
+def _torch_optimizer(optimizer, module):
+    """The optimizer of torch.optim as program.json has it: those whose formula tfd has."""
+    kind = type(optimizer).__name__
+    if not hasattr(optimizer, "param_groups"):
+        raise ValueError(_unlike_program(optimizer))
+    names = {id(parameter): name for name, parameter in module.named_parameters()}
+    kind = "AdamW" if kind == "Adam" and optimizer.defaults.get("decoupled_weight_decay") else kind
+    stated = [_torch_settings(kind, group) for group in optimizer.param_groups]
+    groups = {}
+    for group, settings in zip(optimizer.param_groups, stated):
+        lost = [list(one.shape) for one in group["params"] if id(one) not in names]
+        if lost:
+            raise ValueError(f"torch: the optimizer has a parameter of the shape {lost[0]}, which is not one of the module")
+        groups |= {names[id(one)]: settings for one in group["params"] if settings != stated[0]}
+    given = {id(one) for group in optimizer.param_groups for one in group["params"]}
+    missing = [name for name, one in module.named_parameters() if one.requires_grad and id(one) not in given]
+    if missing:
+        raise ValueError(f"torch: the optimizer doesn't have {', '.join(missing)}, which would be trained here: set requires_grad=False")
+    return {kind.lower(): stated[0] | ({"groups": groups} if groups else {})}
+
+
+def _torch_settings(kind, group):
+    """The settings of a group of parameters, by tfd's names."""
+    known = {"SGD": {"lr": "learning_rate", "momentum": "momentum", "nesterov": "nesterov"},
+             "Adam": {"lr": "learning_rate", "eps": "epsilon", "amsgrad": "amsgrad"}}
+    known["AdamW"] = known["Adam"] | {"weight_decay": "weight_decay"}
+    if kind not in known:
+        raise ValueError(f"torch: tfd has no optimizer with the formula of torch's {kind}; it has {', '.join(known)}, and others as program.json states them")
+    for name, advice in {"weight_decay": "add it to the loss, or use AdamW, which decays apart from the gradient", "dampening": "leave it out",
+                         "maximize": "negate the loss"}.items():
+        if group.get(name) and name not in known[kind]:
+            raise ValueError(f"torch: tfd has no {name} as torch's {kind} means it: {advice}")
+    settings = {ours: value if isinstance(value := group[theirs], bool) else float(value) for theirs, ours in known[kind].items() if group[theirs]}
+    if "betas" in group:
+        settings |= {"beta_1": float(group["betas"][0]), "beta_2": float(group["betas"][1]), "corrected_epsilon": True}
+    return {"learning_rate": 0.0, **({"epsilon": 0.0} if "betas" in group else {}), **({"weight_decay": 0.0} if kind == "AdamW" else {})} | settings
 
 
 def _torch_tensors(module):
@@ -1038,13 +1091,16 @@ class _Torch(_Jax):
         trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False)]
         others = [name for name in tensors if name not in trained]
         values = {name: _torch_array(tensor) for name, tensor in tensors.items()}
+        double = [name for name, value in values.items() if value.dtype == np.float64]
+        if double and not _jax_x64():
+            import warnings
+            warnings.warn(f"tfd_export: {', '.join(double[:3])}{' …' if len(double) > 3 else ''}: float64 becomes float32: set jax_enable_x64 to keep it", stacklevel=3)
         super().__init__(None, [values[name] for name in trained], [values[name] for name in others], trained, others, platforms=platforms)
 
     def _call(self, function, training, params, state, batch, rng=None):
         """-> function(module, batch), and the tensors that it has changed in place, by their places in state."""
         import torch as t
-        import torchax
-        import torchax.interop
+        torchax = _torchax()
 
         class Holder(t.nn.Module):
             def __init__(self, module):
@@ -1066,7 +1122,7 @@ class _Torch(_Jax):
         random = environment.override_property(prng=rng) if rng is not None else contextlib.nullcontext()
         try:
             holder.train(training)
-            with random, _moving_batch_norm(), _constants(environment):
+            with random, _as_torch_does(environment):
                 return torchax.interop.jax_view(run)(params, state, batch)
         finally:
             self.module.train(was_training)
@@ -1094,27 +1150,223 @@ class _Torch(_Jax):
         return super().prediction(lambda params, state, batch: self._call(own, False, params, state, batch)[0], batch, name)
 
 
-@contextlib.contextmanager
-def _moving_batch_norm():
-    """torchax' own batch norm never changes running_mean and running_var: within this, torch's does what torch says."""
+def _torchax():
+    """torchax, which most other releases of torch and jax break while it is imported."""
     import torch as t
-
-    def batch_norm(x, mean_then, var_then, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-        axes, shape = [0, *range(2, x.ndim)], [1, -1] + [1] * (x.ndim - 2)
-        mean, var = (x.mean(axes), x.var(axes, correction=0)) if training else (mean_then, var_then)
-        if training and mean_then is not None:
-            count = x.numel() // x.shape[1]
-            mean_then.mul_(1 - momentum).add_(mean.detach() * momentum)
-            var_then.mul_(1 - momentum).add_(var.detach() * (momentum * count / (count - 1)))
-        y = (x - mean.reshape(shape)) * t.rsqrt(var.reshape(shape) + eps)
-        return y if weight is None else y * weight.reshape(shape) + bias.reshape(shape)
-
-    own = t.nn.functional.batch_norm
-    t.nn.functional.batch_norm = batch_norm
     try:
+        import torchax
+        import torchax.interop
+        torchax.default_env()
+        return torchax
+    except Exception as problem:
+        import importlib.metadata as metadata
+        versions = {name: next((one.version for one in metadata.distributions(name=name)), "none") for name in ("torchax", "jax")}
+        found = ", ".join(f"{name} {version}" for name, version in {"torch": t.__version__, **versions}.items())
+        said = (str(problem) or type(problem).__name__).splitlines()[0]
+        raise ImportError(f"torch: torch 2.9, torchax 0.0.13 and jax 0.10 fit each other, but here are {found}: {said}") from None
+
+
+@contextlib.contextmanager
+def _as_torch_does(environment):
+    """Within this, torch under torchax does what torch itself does, where torchax alone would do something else, or nothing."""
+    import torch as t
+    autocast = t.amp.autocast_mode.autocast
+    enter = autocast.__enter__
+
+    def refuse_autocast(scope=None):
+        if scope is None or scope._enabled:
+            raise ValueError("torch: torch.autocast can't be exported (torchax would pass over it): state the dtypes in the module, as "
+                             "module.bfloat16() or x.to(torch.bfloat16) do")
+        return enter(scope)
+
+    replaced = [(t.nn.functional, "batch_norm", _batch_norm), (t.nn.functional, "embedding_bag", _embedding_bag),
+                (t.autograd.Function, "apply", classmethod(_applied(environment, t.autograd.Function.apply.__func__))),
+                (autocast, "__enter__", refuse_autocast)]
+    replaced += [(t._VF, name, _recurrent(environment, step, getattr(t._VF, name))) for name, step in _recurrent_steps().items()]
+    if t.is_autocast_enabled("cpu") or t.is_autocast_enabled("cuda"):
+        refuse_autocast()
+    with contextlib.ExitStack() as stack:
+        for owner, name, own in replaced:
+            stack.callback(setattr, owner, name, vars(owner).get(name, getattr(owner, name)))  # a classmethod stays one
+            setattr(owner, name, own)
+        stack.enter_context(_constants(environment))
         yield
-    finally:
-        t.nn.functional.batch_norm = own
+
+
+def _batch_norm(x, mean_then, var_then, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """That of torchax never changes running_mean and running_var."""
+    import torch as t
+    axes, shape = [0, *range(2, x.ndim)], [1, -1] + [1] * (x.ndim - 2)
+    mean, var = (x.mean(axes), x.var(axes, correction=0)) if training else (mean_then, var_then)
+    if training and mean_then is not None:
+        count = x.numel() // x.shape[1]
+        mean_then.mul_(1 - momentum).add_(mean.detach() * momentum)
+        var_then.mul_(1 - momentum).add_(var.detach() * (momentum * count / (count - 1)))
+    y = (x - mean.reshape(shape)) * t.rsqrt(var.reshape(shape) + eps)
+    return y if weight is None else y * weight.reshape(shape) + bias.reshape(shape)
+
+
+def _embedding_bag(ids, weight, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False,
+                   per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    """That of torchax asks NumPy where bags begin. Here a bag is a row of ids, or what offsets delimit of a vector of them."""
+    import torch as t
+    if max_norm is not None or scale_grad_by_freq or (offsets is not None and mode == "max"):
+        raise ValueError("torch: an EmbeddingBag with max_norm or scale_grad_by_freq, or of the mode max with offsets, can't be exported")
+    rows = t.nn.functional.embedding(ids, weight)
+    counted = (t.ones_like(ids) if padding_idx is None else ids != padding_idx).to(weight.dtype).unsqueeze(-1)
+    if mode == "max":
+        return rows.masked_fill(counted == 0, -float("inf")).amax(1).masked_fill(counted.sum(1) == 0, 0)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    if offsets is None:
+        def sums(values):
+            return values.sum(1)
+    else:
+        begins = offsets[:-1] if include_last_offset else offsets
+        bag = (t.arange(ids.shape[0], device=ids.device)[:, None] >= begins[None, :]).sum(1) - 1
+
+        def sums(values):
+            return t.zeros((begins.shape[0], values.shape[1]), dtype=values.dtype, device=values.device).index_add(0, bag, values)
+    total = sums(rows * counted)
+    return total if mode == "sum" else total / sums(counted).clamp(min=1)
+
+
+class _Context:
+    """What forward() of a torch.autograd.Function leaves for its backward()."""
+
+    def __init__(self, needs_input_grad):
+        self.needs_input_grad, self.saved_tensors = needs_input_grad, ()
+
+    def save_for_backward(self, *tensors):
+        self.saved_tensors = tensors
+
+    def mark_dirty(self, *tensors):
+        raise ValueError("torch: an autograd.Function that changes its argument in place (mark_dirty) can't be exported: return a new tensor")
+
+    def mark_non_differentiable(self, *tensors):
+        """JAX knows it of whole numbers; others get zeros here, as they do from torch."""
+
+    def set_materialize_grads(self, value):
+        """JAX makes zeros of gradients that aren't there in any case."""
+
+    save_for_forward = mark_non_differentiable
+
+
+def _applied(environment, own):
+    """torch.autograd.Function.apply(), of which torchax differentiates forward(): with backward() as its gradient, by jax.custom_vjp."""
+    import jax as j
+    import torch as t
+    from torch.utils.checkpoint import CheckpointFunction
+    interop = _torchax().interop
+
+    def apply(cls, *arguments, **more):
+        if issubclass(cls, CheckpointFunction):  # its backward() differentiates by torch what JAX differentiates anyway
+            return own(cls, *arguments, **more)
+        apart = cls.setup_context is not t.autograd.Function.setup_context
+        if apart:
+            bound = inspect.signature(cls.forward).bind(*arguments, **more)
+            bound.apply_defaults()
+            arguments = bound.args
+        places = [i for i, one in enumerate(arguments) if isinstance(one, t.Tensor)]
+        needed = tuple(i in places and arguments[i].dtype.is_floating_point for i in range(len(arguments)))
+        static = []  # what of a context is no tensor, as the last forward() left it
+
+        def call(values, context):
+            every = list(arguments)
+            for place, value in zip(places, interop.torch_view(list(values))):
+                every[place] = value
+            result = cls.forward(*every) if apart else cls.forward(context, *every)
+            if apart:
+                cls.setup_context(context, tuple(every), result)
+            return interop.jax_view(result)
+
+        @j.custom_vjp
+        def function(*values):
+            return call(values, _Context(needed))
+
+        def forward(*values):
+            context = _Context(needed)
+            result = call(values, context)
+            leaves, structure = t.utils._pytree.tree_flatten(vars(context))
+            tensors = {i: leaf.jax() for i, leaf in enumerate(leaves) if hasattr(leaf, "jax")}
+            static[:] = [structure, [None if i in tensors else leaf for i, leaf in enumerate(leaves)]]
+            return result, tensors
+
+        def backward(tensors, gradients):
+            structure, leaves = static
+            context = _Context(needed)
+            leaves = [interop.torch_view(tensors[i]) if i in tensors else leaf for i, leaf in enumerate(leaves)]
+            vars(context).update(t.utils._pytree.tree_unflatten(leaves, structure))
+            gradients = gradients if isinstance(gradients, (tuple, list)) else [gradients]
+            gradients = [np.zeros(one.shape, "int32") if one.dtype == j.dtypes.float0 else one for one in gradients]
+            with _as_torch_does(environment), environment:
+                returned = cls.backward(context, *interop.torch_view([j.numpy.asarray(one) for one in gradients]))
+                returned = interop.jax_view(list(returned) if isinstance(returned, (tuple, list)) else [returned])
+            return tuple(returned[place] if needed[place] else None for place in places)
+
+        function.defvjp(forward, backward)
+        return interop.torch_view(function(*environment.t2j_iso([arguments[place] for place in places])))
+
+    return apply
+
+
+def _recurrent_steps():
+    """{function of torch: (steps of its gates, new state)}: of LSTM, GRU and RNN, in which the input's part of the gates is computed before."""
+    import jax as j
+    np_, sigmoid = j.numpy, j.nn.sigmoid
+
+    def lstm(state, x, h):
+        enter, forget, cell, leave = np_.split(x + h, 4, axis=-1)
+        new = sigmoid(forget) * state[1] + sigmoid(enter) * np_.tanh(cell)
+        return sigmoid(leave) * np_.tanh(new), new
+
+    def gru(state, x, h):
+        (x_reset, x_update, x_new), (h_reset, h_update, h_new) = np_.split(x, 3, axis=-1), np_.split(h, 3, axis=-1)
+        update = sigmoid(x_update + h_update)
+        return ((1 - update) * np_.tanh(x_new + sigmoid(x_reset + h_reset) * h_new) + update * state[0],)
+
+    return {"lstm": lstm, "gru": gru, "rnn_tanh": lambda state, x, h: (np_.tanh(x + h),), "rnn_relu": lambda state, x, h: (j.nn.relu(x + h),)}
+
+
+def _recurrent(environment, step, own):
+    """A recurrent function of torch as a loop: torchax writes its operations down once more for each element of the sequence."""
+    import jax as j
+    import torch as t
+    interop = _torchax().interop
+
+    def direction(reverse, x, state, weights):
+        to_gates, from_state, *rest = weights
+        biases, project = (rest[:2], rest[2:]) if len(rest) > 1 else ([], rest)
+        add = lambda values, i: values + biases[i] if biases else values  # noqa: E731
+
+        def one(state, x):
+            state = step(state, x, add(state[0] @ from_state.T, 1))
+            state = (state[0] @ project[0].T, *state[1:]) if project else state
+            return state, state[0]
+
+        last, every = j.lax.scan(one, state, add(x @ to_gates.T, 0), reverse=reverse)
+        return every, last
+
+    def function(x, initial, weights, *settings):
+        if len(settings) != 6 or not isinstance(settings[0], bool):  # a packed sequence
+            return own(x, initial, weights, *settings)
+        _, layers, dropout, training, both, batch_first = settings
+        initial = initial if isinstance(initial, (tuple, list)) else (initial,)
+        x = x.transpose(0, 1) if batch_first else x
+        directions, each = 1 + both, len(weights) // (layers * (1 + both))
+        last = []
+        for layer in range(layers):
+            results = []
+            for i in range(layer * directions, (layer + 1) * directions):
+                state = tuple(one[i] for one in initial)
+                results.append(interop.torch_view(direction(both and i % 2, *environment.t2j_iso((x, state, list(weights[i * each:(i + 1) * each]))))))
+            x = t.cat([every for every, _ in results], dim=-1)
+            last += [state for _, state in results]
+            if layer + 1 < layers:
+                x = t.nn.functional.dropout(x, dropout, training)
+        return (x.transpose(0, 1) if batch_first else x, *(t.stack(parts) for parts in zip(*last)))
+
+    return function
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # share/tfd_export.py with the frameworks: JAX (TFD_JAX_PYTHON), Keras 3 (TFD_KERAS_PYTHON), TensorFlow
-# (TFD_TENSORFLOW_PYTHON), PyTorch with torchax (TFD_TORCH_PYTHON), each a Python that has it; skipped where not given.
+# (TFD_TENSORFLOW_PYTHON), PyTorch with torchax (TFD_TORCH_PYTHON), each a Python that has it: those that scripts/frameworks.sh
+# makes for ./dev test, or your own; skipped where there is none.
 # The shipped examples are in tests/cli/t3500-exported.bats.
 
 bats_require_minimum_version 1.5.0
@@ -691,6 +692,201 @@ np.testing.assert_allclose(np.loadtxt("ours"), values, atol=2e-5)
 ours = tfd_export.load_into(Model(), "ck")
 for (name, mine), theirs in zip(ours.state_dict().items(), model.state_dict().values()):
     np.testing.assert_allclose(mine, theirs, atol=2e-5, err_msg=name)
+PY
+}
+
+@test "export: from PyTorch, with its optimizers, backward() of one's own, bags of embeddings and recurrent layers" {
+  needs TFD_TORCH_PYTHON "torch and torchax"
+  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  cat >export.py <<'PY'
+import numpy as np, torch, tfd_export
+import torch.nn as nn, torch.nn.functional as F
+random = np.random.default_rng(4)
+data = {"t": random.integers(0, 9, (96, 7)).astype("int32"), "y": random.integers(0, 3, 96)}
+class Round(torch.autograd.Function):  # the gradient goes straight through, but for what is far from zero
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.limit = 4 / scale
+        return torch.round(x * scale) / scale
+    @staticmethod
+    def backward(ctx, gradient):
+        x, = ctx.saved_tensors
+        return gradient * (x.abs() < ctx.limit), None
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(x, by):
+        return x * by, (x > by).to(torch.int32)
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.x, ctx.by = inputs
+        ctx.mark_non_differentiable(output[1])
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient, _):
+        return 2 * gradient * ctx.by, (gradient * ctx.x).sum(0)
+class Bags(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.mean, self.most = nn.EmbeddingBag(9, 8, padding_idx=0), nn.EmbeddingBag(9, 8, mode="max")
+        self.sum, self.out, self.by = nn.EmbeddingBag(9, 8, mode="sum"), nn.Linear(8, 3), nn.Parameter(torch.linspace(1, 2, 8))
+    def forward(self, t):
+        offsets = torch.arange(0, t.numel(), t.shape[1], device=t.device)
+        x, over = Scaled.apply(self.mean(t) + self.most(t) + self.sum(t.flatten(), offsets), self.by)
+        return self.out(Round.apply(x, 8.0) + self.sum(t[:, :2], per_sample_weights=x[:, :2])) + 0.01 * over.sum(1, keepdim=True)
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.embed, self.lstm = nn.Embedding(9, 8), nn.LSTM(8, 6, 2, bidirectional=True, batch_first=True)
+        self.gru, self.rnn, self.out = nn.GRU(12, 8, 2), nn.RNN(8, 8, bias=False), nn.Linear(16, 3)
+    def forward(self, t):
+        x, (h, c) = self.lstm(self.embed(t))
+        x, last = self.gru(x.transpose(0, 1))
+        return self.out(torch.cat([self.rnn(x)[0][-1] + last[0], h[0], c[1, :, :2]], dim=1))
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.embed, self.out = nn.Embedding(9, 8), nn.Linear(8, 3)
+        self.layer = nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True, norm_first=True)
+    def forward(self, t):
+        return self.out(self.layer(self.embed(t)).mean(1))
+optim = torch.optim
+MODELS = {"bags": (Bags, lambda m: optim.SGD(m.parameters(), 0.003, momentum=0.9, nesterov=True)),
+          "recurrent": (Recurrent, lambda m: optim.Adam(m.parameters(), 3e-3)),
+          "attention": (Attention, lambda m: optim.AdamW([{"params": m.layer.parameters()}, {"params": [*m.embed.parameters(), *m.out.parameters()], "weight_decay": 0.2}], 3e-3))}
+def loss(module, batch):
+    return F.cross_entropy(module(batch["t"]), batch["y"].long())
+if __name__ == "__main__":
+    for name, (make, optimizer) in MODELS.items():
+        model = make()
+        tfd_export.torch(model, loss, {n: v[:16] for n, v in data.items()}, name, data=data, optimizer=optimizer(model), train={"steps": 24})
+PY
+  "$PYTHON" export.py
+  jq -e '.optimizer.adamw | .corrected_epsilon and .epsilon == 1e-8 and .weight_decay == 0.01 and .groups."out.bias".weight_decay == 0.2' attention/program.json
+  for model in bags recurrent attention; do
+    rm -rf out && cp -r $model out
+    losses --set "train.checkpoint.dir=$model.ck" >$model.losses
+  done
+  # A loop, not its steps one after the other.
+  grep -q stablehlo.while recurrent/train_step.mlir && [ "$(wc -c <recurrent/train_step.mlir)" -lt 150000 ]
+  "$PYTHON" - <<'PY'
+from export import *
+for name, (make, optimizer) in MODELS.items():
+    model, values = make(), []
+    optimizer = optimizer(model)
+    for i in range(24):
+        optimizer.zero_grad()
+        value = loss(model, {n: torch.tensor(v[16 * i % 96:][:16]) for n, v in data.items()})
+        value.backward()
+        optimizer.step()
+        values.append(value.item())
+    np.testing.assert_allclose(np.loadtxt(name + ".losses"), values, rtol=1e-6 if name != "bags" else 1e-5, err_msg=name)
+    ours = tfd_export.load_into(make(), name + ".ck")
+    for (key, mine), theirs in zip(ours.state_dict().items(), model.state_dict().values()):
+        if "in_proj_bias" not in key:  # the keys' part of it has no gradient but rounding, which Adam makes as large as any other
+            np.testing.assert_allclose(mine, theirs, atol=2e-5, err_msg=f"{name}: {key}")
+PY
+}
+
+@test "export: what PyTorch does and torchax doesn't is refused, or told" {
+  needs TFD_TORCH_PYTHON "torch and torchax"
+  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  cat >export.py <<'PY'
+import warnings
+import numpy as np, torch, tfd_export
+import torch.nn as nn
+data = {"x": np.ones((4, 3), "float32")}
+model, optim = nn.Linear(3, 2), torch.optim
+def loss(module, batch): return module(batch["x"]).mean()
+def amp(enabled):
+    def function(module, batch):
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            return loss(module, batch)
+    return function
+def refused(text, loss=loss, **more):
+    try: tfd_export.torch(model, loss, data, "refused", **more)
+    except ValueError as problem: assert text in str(problem) and "\n" not in str(problem), problem
+    else: raise AssertionError(text)
+autocast = torch.amp.autocast_mode.autocast.__enter__
+refused("torch.autocast can't be exported", amp(True))
+with torch.autocast("cpu"):
+    refused("torch.autocast can't be exported")
+tfd_export.torch(model, amp(False), data, "out")
+assert torch.amp.autocast_mode.autocast.__enter__ is autocast and not torch.is_autocast_enabled("cpu")
+refused("torch: tfd has no optimizer with the formula of torch's RMSprop; it has SGD, Adam, AdamW", optimizer=optim.RMSprop(model.parameters()))
+refused("torch: tfd has no weight_decay as torch's Adam means it: add it to the loss, or use AdamW", optimizer=optim.Adam(model.parameters(), weight_decay=0.1))
+refused("torch: tfd has no dampening as torch's SGD means it", optimizer=optim.SGD(model.parameters(), 0.1, 0.9, dampening=0.1))
+refused("torch: the optimizer doesn't have bias", optimizer=optim.SGD([model.weight], 0.1))
+refused("torch: the optimizer has a parameter of the shape [7]", optimizer=optim.SGD([*model.parameters(), nn.Parameter(torch.ones(7))], 0.1))
+refused("optimizer: float is not as in program.json", optimizer=0.1)
+class Bag(nn.EmbeddingBag):
+    def __init__(self): super().__init__(3, 2, max_norm=1.0)
+try: tfd_export.torch(Bag(), lambda m, b: m(b["x"]).mean(), {"x": np.ones((4, 3), int)}, "refused")
+except ValueError as problem: assert "an EmbeddingBag with max_norm" in str(problem), problem
+else: raise AssertionError
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    tfd_export.torch(nn.Linear(3, 2).double(), loss, data, "double")
+    assert ["weight, bias: float64 becomes float32: set jax_enable_x64" in str(one.message) for one in caught].count(True) == 1, caught
+PY
+  "$PYTHON" export.py
+  jq -e '.variables.weight.dtype == "f32"' double/program.json
+  # A torchax that dies of this torch, as the last release does of torch 2.10 and later.
+  mkdir torchax
+  echo 'import torch; torch.ops.aten.prod.of_another_release' >torchax/__init__.py
+  run -1 --separate-stderr "$PYTHON" -c '
+import torch, tfd_export
+tfd_export.torch(torch.nn.Linear(1, 1), None, {"x": torch.ones(1, 1)}, "refused")'
+  [[ ${stderr##*$'\n'} == "ImportError: torch: torch 2.9, torchax 0.0.13 and jax 0.10 fit each other, but here are torch "*": "*"aten.prod"* ]]
+}
+
+@test "export: optax' Adam and AdamW, and a model of Flax NNX" {
+  needs TFD_JAX_PYTHON jax
+  "$PYTHON" -c 'import optax, flax' 2>/dev/null || skip "TFD_JAX_PYTHON names no Python with optax and flax"
+  cat >export.py <<'PY'
+import jax, jax.numpy as jnp, numpy as np, optax, tfd_export
+from flax import nnx
+random = np.random.default_rng(3)
+data = {"x": random.normal(0, 1, (96, 5)).astype("float32"), "y": random.normal(0, 1, (96, 1)).astype("float32")}
+class Model(nnx.Module):
+    def __init__(self, rngs):
+        self.first, self.norm, self.out = nnx.Linear(5, 8, use_bias=False, rngs=rngs), nnx.BatchNorm(8, rngs=rngs), nnx.Linear(8, 1, rngs=rngs)
+    def __call__(self, x):
+        return self.out(jnp.tanh(self.norm(self.first(x))))
+graph, params, state = nnx.split(Model(nnx.Rngs(3)), nnx.Param, ...)
+def loss(params, state, batch):
+    model = nnx.merge(graph, params, state, copy=True)
+    value = jnp.mean((model(batch["x"]) - batch["y"]) ** 2)
+    return value, nnx.state(model, nnx.Not(nnx.Param))
+OPTIMIZERS = {"adam": (optax.adam(3e-3), {"adam": {"learning_rate": 3e-3, "epsilon": 1e-8, "corrected_epsilon": True}}),
+              "adamw": (optax.adamw(3e-3), {"adamw": {"learning_rate": 3e-3, "epsilon": 1e-8, "corrected_epsilon": True, "weight_decay": 1e-4}})}
+if __name__ == "__main__":
+    for name, (optimizer, stated) in OPTIMIZERS.items():
+        tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, name, state=state, data=data, optimizer=stated, train={"steps": 24})
+    try: tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, "refused", state=state, optimizer=optax.adam(1e-3))
+    except ValueError as problem: assert 'is not as in program.json; that is a name, or {"adam": {"learning_rate": 0.001, "epsilon": 1e-8, "corrected_epsilon": true}}' in str(problem), problem
+    else: raise AssertionError
+PY
+  "$PYTHON" export.py
+  for name in adam adamw; do
+    rm -rf out && cp -r $name out
+    losses --set "train.checkpoint.dir=$name.ck" >$name.losses
+  done
+  "$PYTHON" - <<'PY'
+from export import *
+for name, (optimizer, _) in OPTIMIZERS.items():
+    p, s, kept, values = params, state, optimizer.init(params), []
+    step = jax.jit(jax.value_and_grad(loss, has_aux=True))
+    for i in range(24):
+        (value, s), gradients = step(p, s, {n: v[16 * i % 96:][:16] for n, v in data.items()})
+        updates, kept = optimizer.update(gradients, kept, p)
+        p = optax.apply_updates(p, updates)
+        values.append(float(value))
+    np.testing.assert_allclose(np.loadtxt(name + ".losses"), values, rtol=3e-6, err_msg=name)  # optax takes the powers of beta in float32
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), tfd_export.load_into(params, name + ".ck"), p)
 PY
 }
 
