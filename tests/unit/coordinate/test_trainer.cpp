@@ -280,13 +280,14 @@ TEST_CASE("trainer: stops within its grace also when the workers don't answer") 
     training.options.interrupts->ask_stop();
   };
   const auto result = training.run();
-  // Nothing was in flight at the checkpoint: it may end well, or have scheduled the next steps before it looked.
+  // Steps go on while a checkpoint is written: those that were scheduled by then may be answered, or not.
   if (!result) {
     CHECK(result.error().code == Code::kDeadlineExceeded);
-    CHECK(result.error().message.find("step-00000010.safetensors (step 10)") != std::string::npos);
+    CHECK(result.error().message.find("step-000000") != std::string::npos);
   } else {
     CHECK(result->reason == "interrupted");
-    CHECK(result->step == 10);
+    CHECK(result->step >= 10);
+    CHECK(value_in(directory.path(), "v") == result->step);
   }
 }
 
@@ -345,10 +346,11 @@ TEST_CASE("trainer: asked to stop while an evaluation has no workers it ends too
   auto overrides = checkpointing(directory.path(), 10);
   overrides.push_back("train.steps=900000");
   overrides.push_back(R"(train.evaluate={"function": "eval", "every": 10})");
+  overrides.push_back("train.log_every=10");
   Training training(bed, overrides);
   std::atomic<bool> stopped = false;
   training.on_event = [&](const json& event) {
-    if (event["event"] != "checkpoint" || event["step"] != 20 || stopped.exchange(true)) return;
+    if (event["event"] != "step" || event["step"] != 20 || stopped.exchange(true)) return;
     bed.kill("worker:0");
     bed.kill("worker:1");
   };
