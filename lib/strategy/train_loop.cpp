@@ -290,7 +290,10 @@ Result<std::string> TrainLoop::run_steps() {
     until_ = std::min({train_.steps.value_or(std::numeric_limits<std::int64_t>::max()), after(step_, save_every_),
                        after(step_, evaluate_every_)});
     auto made = driver_.advance(*this);
-    if (!made) return fail(say_what_is_left(std::move(made).error()));
+    if (!made) {
+      static_cast<void>(await_saved());  // the error, which counts more than whether this can be said, names the newest
+      return fail(say_what_is_left(std::move(made).error()));
+    }
     const Advanced advanced = std::move(*made);
     step_ = advanced.step;
     stopped_ = stopped_ || advanced.stopped;
