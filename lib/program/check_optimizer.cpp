@@ -45,8 +45,7 @@ Result<void> check_clipped_replicas(const Node& settings, const Program& program
     if (const auto stated = settings.find(key); stated && is_set)
       return stated->fail(
           "with --compat tensorflow each replica clips its own gradients, which doesn't go together with this: leave "
-          "one "
-          "of the three out");
+          "one of the three out");
   return {};
 }
 

@@ -15,8 +15,6 @@ using tensor::Tensor;
 using variable::OnNonfinite;
 using variable::UpdateKind;
 
-bool is_gradient(const variable::Update& update) { return variable::is_gradient(update.kind); }
-
 }  // namespace
 
 Result<double> loss_scale_of(const program::InputBinding& input, const variable::Optimizer& rules,
@@ -44,13 +42,14 @@ Result<void> settle_gradients(const program::Program& program, const program::Fu
   const variable::Optimizer& rules = *program.rules;
   auto& updates = bound.updates;
   const auto bad = std::ranges::find_if(updates, [&](const variable::Update& update) {
-    return rules.on_nonfinite() != OnNonfinite::kApply && is_gradient(update) && !variable::is_finite(update.value);
+    return rules.on_nonfinite() != OnNonfinite::kApply && is_gradient(update.kind) &&
+           !variable::is_finite(update.value);
   });
   if (bad != updates.end() && rules.on_nonfinite() == OnNonfinite::kStop)
     return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", function.name,
                 bad->variable, step);
   const bool skips = bad != updates.end();
-  const bool trains = std::ranges::any_of(updates, is_gradient);
+  const bool trains = std::ranges::any_of(updates, variable::is_gradient, &variable::Update::kind);
   if (skips) {
     updates.clear();
     bound.outcome.metrics = {{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
@@ -60,7 +59,7 @@ Result<void> settle_gradients(const program::Program& program, const program::Fu
   if (takes_scale != function.inputs.end() && trains) {
     const double scale = TFD_TRY(loss_scale_of(*takes_scale, rules, variables));
     for (variable::Update& update : updates)
-      if (is_gradient(update)) variable::unscale(update.value, scale);
+      if (is_gradient(update.kind)) variable::unscale(update.value, scale);
     if (!takes_scale->name.empty())
       updates.push_back({skips ? UpdateKind::kNonfiniteScale : UpdateKind::kFiniteScale, takes_scale->name,
                          Tensor::scalar(DType::kF32, static_cast<float>(scale))});

@@ -132,8 +132,7 @@ Result<Tensor> reduce_values(const UpdateRule& rule, bool is_gradient, const std
 Result<variable::Update> reduce_update(const UpdateRule& rule, std::vector<std::vector<variable::Update>>& updates,
                                        std::size_t i, const std::vector<double>& examples) {
   variable::Update update = std::move(updates.front()[i]);
-  const bool is_gradient =
-      update.kind == variable::UpdateKind::kGradient || update.kind == variable::UpdateKind::kGradientRows;
+  const bool is_gradient = variable::is_gradient(update.kind);
   if (!is_gradient && rule.aggregation == variable::Aggregation::kNone)
     return fail(Code::kInvalidArgument,
                 "variable '{}' is updated by {} replicas, so it needs an aggregation: sum, mean or only_first_replica",

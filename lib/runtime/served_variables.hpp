@@ -34,6 +34,9 @@ class FailedUpdates {
   std::map<std::pair<std::uint64_t, std::uint64_t>, Error> errors_;
 };
 
+/// Up to so many bytes are read, changed or copied on the I/O thread: handing them over would take as long.
+inline constexpr std::size_t kSmallBytes = 32 * 1024;
+
 class ServedVariables : public std::enable_shared_from_this<ServedVariables> {
  public:
   ServedVariables(variable::VariableStore store, VariableExecutor& executor);

@@ -24,10 +24,10 @@ constexpr auto kLook = std::chrono::milliseconds(5);
 constexpr Duration kPatience = std::chrono::seconds(10);
 
 bool has_gradients(const std::vector<variable::Update>& updates) {
-  return std::ranges::any_of(updates, [](const auto& one) { return variable::is_gradient(one.kind); });
+  return std::ranges::any_of(updates, variable::is_gradient, &variable::Update::kind);
 }
 
-/// For others' gradients.
+/// Waits a moment for others' gradients.
 Result<void> wait_a_moment(const std::stop_token& stop, Deadline deadline) {
   if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited for the gradients of an update that is due");
   std::mutex mutex;

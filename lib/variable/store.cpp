@@ -240,7 +240,7 @@ Result<VariableStore::Admission> VariableStore::admit(std::uint64_t sequence, co
     if (admission.is_new && !is_gradient(updates[i].kind)) continue;
     if (find_due(target)) shared.push_back(target);
   }
-  const auto is_due = [&](std::size_t target) { return find_due(target)->is_due; };
+  const auto is_due = [this](std::size_t target) { return this->is_due(target); };
   admission.is_busy = admission.is_new && std::ranges::any_of(shared, is_due);
   if (admission.is_new && !admission.is_busy)
     for (const std::size_t target : shared) ++rounds_[target].gradients;
@@ -260,8 +260,8 @@ std::optional<DueUpdate> VariableStore::find_due(std::size_t variable) const {
   auto norm = optimizer_->shared_norm(name);
   if (!norm) return std::nullopt;
   const Round& round = rounds_[variable];
-  const bool is_due = round.gradients >= optimizer_->steps_per_update();
-  return DueUpdate{name, std::move(*norm), is_due, round.number, is_due ? 0 : round.last_square_sum};
+  const bool waits = is_due(variable);
+  return DueUpdate{name, std::move(*norm), waits, round.number, waits ? 0 : round.last_square_sum};
 }
 
 std::optional<std::size_t> VariableStore::admit(const DueUpdate& update) {
@@ -404,9 +404,7 @@ Result<void> VariableStore::import_slot(VariableState& target, const tensor::Ten
 // The first version knew SGD ("momentum") and Adam ("momentum", "velocity") and didn't say which it was.
 Result<void> VariableStore::import_first_version(VariableState& target, VariableState first) const {
   if (optimizer_ == nullptr || first.slots.empty()) return {};
-  const auto has = [&](std::string_view name) {
-    return std::any_of(first.slots.begin(), first.slots.end(), [&](const auto& slot) { return slot.first == name; });
-  };
+  const auto has = [&](std::string_view name) { return first.find_slot(name) != nullptr; };
   const std::string_view owner = has("momentum") && has("velocity") && first.slots.size() == 2 ? "adam"
                                  : has("momentum") && first.slots.size() == 1                  ? "sgd"
                                                                                                : "an unknown optimizer";

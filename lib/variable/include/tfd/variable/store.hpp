@@ -96,7 +96,7 @@ struct DueUpdate {
   std::string norm;         // as shared_norm() says it
   bool is_due = false;      // else it waits for gradients
   std::uint64_t round = 0;  // which update it is: counted from 1
-  /// Of the mean of its gradients; where it isn't due, what its last update was clipped by.
+  /// The sum for the mean of its gradients; where it isn't due, what its last update was clipped by.
   double square_sum = 0;
 };
 /// Those that can be made, each with the sum of squares of all that have its norm.
@@ -160,7 +160,7 @@ class VariableStore {
   };
   /// apply() but for the changes: checks everything, and counts the sequence number as applied from now on.
   Result<Admission> admit(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client = 0);
-  /// Of a variable with a shared norm, without its sum of squares where it is due; nullopt: it has none.
+  /// Where a variable with a shared norm stands, without its sum of squares where it is due; nullopt: it has none.
   std::optional<DueUpdate> find_due(std::size_t variable) const;
   /// The variable, where this update of it is due: it is to be made by perform_due(), and isn't due any more.
   std::optional<std::size_t> admit(const DueUpdate& update);
@@ -169,20 +169,19 @@ class VariableStore {
   Result<std::size_t> find(std::string_view name) const;  // kNotFound
   std::size_t size() const { return definitions_.size(); }
   const tensor::TensorSpec& spec(std::size_t variable) const { return definitions_[variable].spec; }
-  const std::string& name(std::size_t variable) const { return definitions_[variable].name; }
   /// What import_state() will make of each variable (nullopt: it stays as it is) and of the iterations.
   struct Import {
     std::vector<std::optional<VariableState>> variables;
     std::int64_t iterations = 0;
   };
   Result<Import> prepare_import(const NamedValues& state) const;
-  /// Before its variables are replaced.
+  /// Counts it as there, before its variables are replaced.
   void admit(const Import& import);
 
   // Of one variable.
   /// An update that was admitted. Fails only within an optimizer of one's own.
   Result<void> perform(std::size_t variable, const Update& update);
-  /// Of one whose update is due: Optimizer's.
+  /// Optimizer::due_square_sum() of a variable whose update is due.
   double due_square_sum(std::size_t variable) const { return optimizer_->due_square_sum(variables_[variable]); }
   Result<void> perform_due(std::size_t variable, double square_sum);
   const tensor::Tensor& value(std::size_t variable) const { return variables_[variable].value; }
@@ -227,10 +226,11 @@ class VariableStore {
   Result<void> import_slot(VariableState& target, const tensor::TensorSpec& spec, std::string_view path,
                            const tensor::Tensor& value) const;
   Result<void> import_first_version(VariableState& target, VariableState first) const;
+  bool is_due(std::size_t variable) const { return rounds_[variable].gradients >= optimizer_->steps_per_update(); }
   void make_due(Import& import) const;
   Result<void> make_due(const std::vector<std::size_t>& variables);
 
-  /// Of a variable with a shared norm: what was admitted.
+  /// What was admitted of a variable with a shared norm.
   struct Round {
     std::int64_t gradients = 0;  // of this one
     std::uint64_t number = 1;
