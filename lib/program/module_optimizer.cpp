@@ -189,8 +189,7 @@ class ModuleOptimizer final : public variable::Optimizer {
  private:
   /// Made where it is missing, of the variable's dtype and shape.
   static Tensor& slot_of(VariableState& state, const Binding& binding) {
-    const auto found = std::ranges::find(state.slots, binding.slot, [](const auto& slot) { return slot.first; });
-    if (found != state.slots.end()) return found->second;
+    if (Tensor* const found = state.find_slot(binding.slot)) return *found;
     return state.slots.emplace_back(binding.slot, filled(state.value.spec(), binding.initial)).second;
   }
   Tensor argument(VariableState& state, const Tensor& gradient, const Binding& binding, DType dtype) const {

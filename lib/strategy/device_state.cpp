@@ -55,17 +55,16 @@ class Taker {
     if (copies_.has(one.name)) value = TFD_TRY(copies_.assign_across(one.name, value)).front().second;
     return value;
   }
-  /// After its value.
+  /// A slot of it, after its value was taken.
   Result<Tensor> slot(std::size_t variable, const std::string& name) {
     VariableState& one = states_[variable];
-    const auto find = [&] { return std::ranges::find(one.slots, name, &std::pair<std::string, Tensor>::first); };
-    if (find() == one.slots.end()) {
+    if (one.find_slot(name) == nullptr) {
       const tensor::TensorSpec& spec = program_.variables[variable].spec;
       one.value = Tensor::zeros(spec.dtype, spec.shape);  // an optimizer asks what it is, not what it has
       program_.rules->prepare(one);
       one.value = {};
     }
-    return std::move(find()->second);
+    return std::move(*one.find_slot(name));
   }
 
  private:
@@ -82,9 +81,8 @@ void take_apart(const program::Program& program, const Pack& pack, const Tensor&
   for (std::size_t k = 0; k < pack.variables.size(); ++k) {
     const std::size_t variable = pack.variables[k];
     const tensor::Shape& shape = program.variables[variable].spec.shape;
-    put(variable, pack.variables.size() == 1
-                      ? whole
-                      : whole.slice_rows(first, tensor::element_count(shape)).reshaped(shape));
+    put(variable,
+        pack.variables.size() == 1 ? whole : whole.slice_rows(first, tensor::element_count(shape)).reshaped(shape));
     first += pack.sizes[k];
   }
 }

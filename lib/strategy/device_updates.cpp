@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_updates.hpp"
 
-#include <algorithm>
-
 #include "device_layout.hpp"
 #include "device_modules.hpp"
 #include "tfd/function/resident.hpp"
@@ -19,10 +17,6 @@ OutputKind output_kind(UpdateKind kind) {
   return kind == UpdateKind::kGradient    ? OutputKind::kGradient
          : kind == UpdateKind::kAssignAdd ? OutputKind::kAssignAdd
                                           : OutputKind::kAssignSub;
-}
-
-const Tensor& slot_of(const variable::VariableState& state, const std::string& name) {
-  return std::ranges::find(state.slots, name, &std::pair<std::string, Tensor>::first)->second;
 }
 
 }  // namespace
@@ -82,7 +76,7 @@ Result<void> DeviceUpdates::apply_alike(const std::vector<Change*>& changes, boo
     for (const Change* const one : changes) arguments.push_back(one->state.value);
     for (std::size_t i = 0; i < changes.size(); ++i)
       for (const std::string& slot : layout.packs[i].slot_names())
-        arguments.push_back(slot_of(changes[i]->state, slot));
+        arguments.push_back(*changes[i]->state.find_slot(slot));
     for (const Change* const one : changes) arguments.push_back(one->update->value);
     arguments.insert(arguments.end(), scalars.begin(), scalars.end());
     std::vector<DeviceBuffers> buffers(1);
@@ -100,8 +94,7 @@ Result<void> DeviceUpdates::apply_alike(const std::vector<Change*>& changes, boo
   };
   for (Change* const one : changes) one->state.value = take();
   for (std::size_t i = 0; i < changes.size(); ++i)
-    for (const std::string& name : layout.packs[i].slot_names())
-      std::ranges::find(changes[i]->state.slots, name, &std::pair<std::string, Tensor>::first)->second = take();
+    for (const std::string& name : layout.packs[i].slot_names()) *changes[i]->state.find_slot(name) = take();
   for (Change* const one : changes) {
     if (one->update->kind != UpdateKind::kGradient) continue;
     one->state.accumulated = waits ? one->state.accumulated + 1 : 0;

@@ -221,11 +221,11 @@ class RuleOptimizer final : public Optimizer {
   /// Keras' schedules look at the number of gradients, not of updates, where these differ.
   std::int64_t calls(std::int64_t updates) const { return updates * s_.accumulation + s_.accumulation - 1; }
 
-  /// Of the gradients that make an update.
+  /// The mean of the gradients that make an update.
   Tensor mean_of(const VariableState& state) const {
-    const auto sum = std::ranges::find(state.slots, kAccumulator, [](const auto& slot) { return slot.first; });
-    if (sum == state.slots.end()) return Tensor::zeros(number_dtype(state.value.dtype()), state.value.shape());
-    return divided(sum->second, s_.accumulation);
+    const Tensor* const sum = state.find_slot(kAccumulator);
+    if (sum == nullptr) return Tensor::zeros(number_dtype(state.value.dtype()), state.value.shape());
+    return divided(*sum, s_.accumulation);
   }
 
   /// `sum`: of the squares of all that is clipped by one norm; nothing where it isn't clipped by one.

@@ -9,6 +9,7 @@
 // accumulated, that is their mean, once it is complete: apply() clips it by itself; where one norm is that of several
 // variables or shards (shared_norm()), it leaves it to apply_due(), which is told of the others.
 // Thread rule: an Optimizer is immutable and thread-safe; a VariableState belongs to whoever updates it.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -31,6 +32,15 @@ struct VariableState {
   std::vector<std::pair<std::string, tensor::Tensor>> slots;  // "momentum", "velocity": dtype and shape of the value
   std::int64_t updates = 0;                                   // applied so far: Keras' iterations for this variable
   std::int64_t accumulated = 0;  // gradients that wait for the next update (gradient_accumulation_steps)
+
+  /// The slot of that name; null where there is none.
+  const tensor::Tensor* find_slot(std::string_view slot) const {
+    const auto found = std::ranges::find(slots, slot, &std::pair<std::string, tensor::Tensor>::first);
+    return found == slots.end() ? nullptr : &found->second;
+  }
+  tensor::Tensor* find_slot(std::string_view slot) {
+    return const_cast<tensor::Tensor*>(std::as_const(*this).find_slot(slot));
+  }
 };
 
 /// What becomes of a step whose gradients are not all finite: its updates are made like any other's, the step is an
@@ -85,7 +95,7 @@ class Optimizer {
   /// moments of all rows decay. kInvalidArgument, kOutOfRange.
   virtual Result<void> apply_rows(VariableState& state, const Rows& gradient) const = 0;
 
-  /// Of gradients that are accumulated: with what the mean of that variable's has one norm; empty: with all others
+  /// Where gradients are accumulated: with what the mean of that variable's has one norm; empty: with all others
   /// ("global_clipnorm"); else with the shards of the variable of that name ("clipnorm"). nullopt: apply() clips it.
   virtual std::optional<std::string> shared_norm(std::string_view /*variable*/) const { return std::nullopt; }
   /// Whether as many gradients wait as make an update.
