@@ -2,6 +2,7 @@
 #include "device_layout.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "device_modules.hpp"
@@ -23,12 +24,12 @@ constexpr std::int64_t kSmall = 16'384;  // elements: larger ones gain nothing, 
 // 5.2 and 2.4 s, 1 600 and 4 600 steps/s; 1 000: minutes and 14 s.
 constexpr std::size_t kManySlices = 16;
 
-/// Variables that the function only makes one vector of, in its order: as slices of a pack that has them so they cost
-/// nothing.
-std::vector<std::string> joined_variables(const program::FunctionDef& function) {
-  std::vector<std::string> out;
+/// Variables that the function only makes one vector of, with their places in its order: as slices of a pack that has
+/// them so they cost nothing.
+std::map<std::string, std::size_t> joined_variables(const program::FunctionDef& function) {
+  std::map<std::string, std::size_t> out;
   for (const std::size_t i : hlo::joined_arguments(function.modules.front()))
-    if (function.inputs[i].kind == InputKind::kVariable) out.push_back(function.inputs[i].name);
+    if (function.inputs[i].kind == InputKind::kVariable) out.emplace(function.inputs[i].name, out.size());
   return out;
 }
 
@@ -75,11 +76,12 @@ std::int64_t aligned_size(const TensorSpec& spec) {
 }
 
 /// Those that are joined, then the others in creation order.
-std::vector<std::size_t> order_of(const program::Program& program, const std::vector<std::string>& joined) {
+std::vector<std::size_t> order_of(const program::Program& program, const std::map<std::string, std::size_t>& joined) {
   std::vector<std::size_t> out(program.variables.size());
   std::iota(out.begin(), out.end(), std::size_t{0});
   std::ranges::stable_sort(out, {}, [&](std::size_t i) {
-    return std::ranges::find(joined, program.variables[i].name) - joined.begin();
+    const auto found = joined.find(program.variables[i].name);
+    return found == joined.end() ? joined.size() : found->second;
   });
   return out;
 }
@@ -88,14 +90,12 @@ std::vector<std::size_t> order_of(const program::Program& program, const std::ve
 std::vector<Pack> pack(const program::Program& program, const std::vector<VariableUse>& uses, bool may_join,
                        bool views) {
   const auto joined = joined_variables(*program.find_function(program.train->function));
-  const auto order = order_of(program, joined);
   std::vector<Pack> packs;
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    const std::size_t i = order[at];
+  for (const std::size_t i : order_of(program, joined)) {
     if (program.variables[i].name == program::kLossScaleVariable) continue;
     const TensorSpec& spec = program.variables[i].spec;
     const std::int64_t size = tensor::element_count(spec.shape);
-    const bool is_viewed = views && at >= joined.size();
+    const bool is_viewed = views && !joined.contains(program.variables[i].name);
     const auto joins = [&](const Pack& other) {
       return other.use == uses[i] && !uses[i].sharding && (!uses[i].update || uses[i].update->is_elementwise()) &&
              other.spec.dtype == spec.dtype && other.is_viewed == is_viewed &&
@@ -191,7 +191,7 @@ bool has_many_slices(const program::Program& program) {
   const auto joined = joined_variables(function);
   const auto is_slice = [&](const std::string& name) {
     const program::VariableDef* const variable = program.find_variable(name);
-    return tensor::element_count(variable->spec.shape) <= kSmall && std::ranges::find(joined, name) == joined.end();
+    return tensor::element_count(variable->spec.shape) <= kSmall && !joined.contains(name);
   };
   return static_cast<std::size_t>(std::ranges::count_if(function.variables_read(), is_slice)) >= kManySlices;
 }
