@@ -32,15 +32,4 @@ JSON
 }
 
 # The values of the newest checkpoint in directory $1: "A0 A1 B".
-clipped_values() {
-  python3 - "$1" <<'PY'
-import json, os, struct, sys
-newest = max(name for name in os.listdir(sys.argv[1]) if name.startswith("step-"))
-data = open(os.path.join(sys.argv[1], newest), "rb").read()
-size = struct.unpack("<Q", data[:8])[0]
-header = json.loads(data[8:8 + size])
-def numbers(name, count):
-    return struct.unpack_from(f"<{count}f", data, 8 + size + header[name]["data_offsets"][0])
-print(*(f"{x:g}" for x in numbers("a", 2) + numbers("b", 1)))
-PY
-}
+clipped_values() { newest_numbers "$1" a 2f b f | paste -sd ' '; }

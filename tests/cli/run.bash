@@ -79,19 +79,22 @@ until_talk() {
   timeout 60 tail -n +1 --pid="$RUN" -F "$1.talk" 2>/dev/null 3>&- | grep -qm1 "$2" || { cat "$1.talk"; return 1; }
 }
 
-# What the newest checkpoint of directory $1 says: "STEP N0 N1".
-counted() {
-  python3 - "$1" <<'PY'
+# Numbers of the newest checkpoint of directory $1, by the names of tensors, each with its form as Python's struct has it.
+newest_numbers() { # DIRECTORY NAME FORM…
+  python3 - "$@" <<'PY'
 import json, os, struct, sys
 newest = max(name for name in os.listdir(sys.argv[1]) if name.startswith("step-"))
 data = open(os.path.join(sys.argv[1], newest), "rb").read()
 size = struct.unpack("<Q", data[:8])[0]
 header = json.loads(data[8:8 + size])
-def number(name, form):
-    return struct.unpack_from(form, data, 8 + size + header[name]["data_offsets"][0])[0]
-print(number("global_step", "<q"), number("n0", "<i"), number("n1", "<i"))
+for name, form in zip(sys.argv[2::2], sys.argv[3::2]):
+    for number in struct.unpack_from("<" + form, data, 8 + size + header[name]["data_offsets"][0]):
+        print(number if isinstance(number, int) else f"{number:g}")
 PY
 }
+
+# What the newest checkpoint of directory $1 says: "STEP N0 N1".
+counted() { newest_numbers "$1" global_step q n0 i n1 i | paste -sd ' '; }
 
 last() { jq -c "select(.event == \"end\") | $2" "$1.events"; }
 

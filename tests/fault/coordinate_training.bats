@@ -190,11 +190,7 @@ data_go_on_after() { # SIGNAL [cluster]
   serve --jobs worker=1,ps=1
   seeing_program '{"shuffle": {"buffer": 300}}, {"repeat": {}}' \
     '{"function": "see", "steps": 3000, "log_every": 100, "checkpoint": {"dir": "ck", "every": 500}}'
-  coordinate program.json --cluster spec.json
-  event '.event == "step" and .step >= 700'
-  kill -"$1" "$COORDINATOR"
-  [ "$1" = KILL ] || event '.event == "end" and .reason != "done"'
-  wait "$COORDINATOR" || true
+  coordinator_is_stopped_midway "$1"
   if [ "${2:-}" = cluster ]; then
     kill -KILL "$SERVE"
     wait "$SERVE" || true

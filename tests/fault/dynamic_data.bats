@@ -14,11 +14,7 @@ goes_on_after() { # SIGNAL EPOCHS
   serve --jobs worker=2,ps=1
   seeing_program '{"shuffle": {"buffer": 300}}, {"options": {"distribute": "dynamic"}}' \
     "{\"function\": \"see\", \"epochs\": $2, \"log_every\": 100, \"checkpoint\": {\"dir\": \"ck\", \"every\": 100000}}"
-  coordinate program.json --cluster spec.json
-  event '.event == "step" and .step >= 700'
-  kill -"$1" "$COORDINATOR"
-  [ "$1" = KILL ] || event '.event == "end" and .reason != "done"'
-  wait "$COORDINATOR" || true
+  coordinator_is_stopped_midway "$1"
   coordinate program.json --cluster spec.json
   event ".event == \"end\" and .reason == \"done\" and .step == ${2}000"
   coordinator_ends 0

@@ -31,3 +31,12 @@ seen_in() { # CHECKPOINT
   start=$(tail -c +9 "$1" | head -c "$header" | jq '.seen.data_offsets[0]')
   tail -c "+$((9 + header + start))" "$1" | head -c 4000 | od -An -v -td4 -w4 | sort -nu | xargs
 }
+
+# A coordinator of program.json on the served cluster that gets that signal on the way, and has ended.
+coordinator_is_stopped_midway() { # SIGNAL
+  coordinate program.json --cluster spec.json
+  event '.event == "step" and .step >= 700'
+  kill -"$1" "$COORDINATOR"
+  [ "$1" = KILL ] || event '.event == "end" and .reason != "done"'
+  wait "$COORDINATOR" || true
+}

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "fake_engine.hpp"
+#include "gate.hpp"
 #include "temporary_directory.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
 
@@ -28,42 +29,7 @@ using tensor::Tensor;
 inline Tensor number(std::int32_t value) { return Tensor::scalar(DType::kS32, value); }
 inline std::int32_t number(const Tensor& tensor) { return tensor.as<std::int32_t>()[0]; }
 
-/// Functions wait at it; a test waits until some do, and lets them go.
-class Gate {
- public:
-  void close() { set(false); }
-  void open() { set(true); }
-  void let_one_pass() {
-    const std::scoped_lock lock(mutex_);
-    ++passes_;
-    changed_.notify_all();
-  }
-  void pass() {
-    std::unique_lock lock(mutex_);
-    ++waiting_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return open_ || passes_ > 0; });
-    if (!open_) --passes_;
-    --waiting_;
-    changed_.notify_all();
-  }
-  void wait_for(int count) {
-    std::unique_lock lock(mutex_);
-    REQUIRE(changed_.wait_for(lock, 20s, [&] { return waiting_ >= count; }));
-  }
-
- private:
-  void set(bool open) {
-    const std::scoped_lock lock(mutex_);
-    open_ = open;
-    changed_.notify_all();
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = true;
-  int waiting_ = 0;
-  int passes_ = 0;
-};
+using test::Gate;  // where functions wait
 
 inline constexpr const char* kDocument = R"({"v": 1,
   "variables": {"v": {"shape": [], "dtype": "s32", "init": {"zeros": {}}},

@@ -10,13 +10,13 @@ namespace {
 
 /// @main takes %a, %b: f32; %c: f32[2]; %d: f32[2,2].
 std::vector<std::size_t> joined_in(const std::string& body, const std::string& around = "") {
-  const auto module = make_module(
-      "m",
-      "module @m {\n" + around +
-          "  func.func public @main(%a: tensor<f32>, %b: tensor<f32> loc(\"b\"), %c: tensor<2xf32> "
-          "{jax.arg_info = \"(c)\"}, %d: tensor<2x2xf32>) -> tensor<4xf32> {\n" +
-          body + "\n  }\n}\n",
-      std::nullopt);
+  const auto module =
+      make_module("m",
+                  "module @m {\n" + around +
+                      "  func.func public @main(%a: tensor<f32>, %b: tensor<f32> loc(\"b\"), %c: tensor<2xf32> "
+                      "{jax.arg_info = \"(c)\"}, %d: tensor<2x2xf32>) -> tensor<4xf32> {\n" +
+                      body + "\n  }\n}\n",
+                  std::nullopt);
   REQUIRE_MESSAGE(module, (module ? "" : module.error().message));
   return joined_arguments(*module);
 }
@@ -24,7 +24,8 @@ std::vector<std::size_t> joined_in(const std::string& body, const std::string& a
 constexpr const char* kStack =
     "    %0 = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<1xf32>\n"
     "    %1 = stablehlo.reshape %b : (tensor<f32>) -> tensor<1xf32>\n"
-    "    %2 = stablehlo.concatenate %1, %0, %c, dim = 0 : (tensor<1xf32>, tensor<1xf32>, tensor<2xf32>) -> tensor<4xf32>\n";
+    "    %2 = stablehlo.concatenate %1, %0, %c, dim = 0 : (tensor<1xf32>, tensor<1xf32>, tensor<2xf32>) -> "
+    "tensor<4xf32>\n";
 constexpr const char* kReturn = "    return %2 : tensor<4xf32>";
 
 TEST_CASE("uses: scalars and vectors that are only put together, in that order") {

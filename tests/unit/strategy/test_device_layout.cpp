@@ -24,15 +24,19 @@ std::string module_of(int scalars, bool joins) {
     results += fmt::format(", %g{}", i);
     types += ", tensor<f32>";
   }
-  if (joins) body += fmt::format("    %all = stablehlo.concatenate {}, dim = 0 : ({}) -> tensor<{}xf32>\n", joined, ones, scalars);
+  if (joins)
+    body +=
+        fmt::format("    %all = stablehlo.concatenate {}, dim = 0 : ({}) -> tensor<{}xf32>\n", joined, ones, scalars);
   for (int i = 0; i < scalars; ++i)
-    body += joins ? fmt::format("    %s{0} = stablehlo.slice %all [{1}:{2}] : (tensor<{3}xf32>) -> tensor<1xf32>\n"
-                                "    %g{0} = stablehlo.reshape %s{0} : (tensor<1xf32>) -> tensor<f32>\n",
-                                i, scalars - 1 - i, scalars - i, scalars)
+    body += joins ? fmt::format(
+                        "    %s{0} = stablehlo.slice %all [{1}:{2}] : (tensor<{3}xf32>) -> tensor<1xf32>\n"
+                        "    %g{0} = stablehlo.reshape %s{0} : (tensor<1xf32>) -> tensor<f32>\n",
+                        i, scalars - 1 - i, scalars - i, scalars)
                   : fmt::format("    %g{0} = stablehlo.add %r{0}, %v{0} : tensor<f32>\n", i);
   return fmt::format(
       "module @m {{\n  func.func public @main({}%w: tensor<3xf32>, %x: tensor<f32>) -> (tensor<f32>, tensor<3xf32>{}) "
-      "{{\n{}    %gw = stablehlo.add %w, %w : tensor<3xf32>\n    return %x, %gw{} : tensor<f32>, tensor<3xf32>{}\n  }}\n}}\n",
+      "{{\n{}    %gw = stablehlo.add %w, %w : tensor<3xf32>\n    return %x, %gw{} : tensor<f32>, tensor<3xf32>{}\n  "
+      "}}\n}}\n",
       arguments, types, body, results, types);
 }
 

@@ -81,13 +81,14 @@ class Stranger {
   bool is_left_ = false;
 };
 
-std::unique_ptr<Endpoint> serve(ZmqBed& bed, const Key& key) {
+/// Options of a server under the key, which answers what it is sent.
+EndpointOptions serving(const Key& key) {
   EndpointOptions options;
   options.name = "ps:0";
   options.bind = "127.0.0.1:0";
   options.handler = echo;
   options.key = key;
-  return bed.make(std::move(options));
+  return options;
 }
 
 void check_serves(const Endpoint& server, const Key& key) {
@@ -101,7 +102,7 @@ void check_serves(const Endpoint& server, const Key& key) {
 TEST_CASE("strangers: who begins thousands of messages and goes on with none is cut off") {
   const Key key = with_and_without_key();
   ZmqBed bed("tcp");
-  const auto server = serve(bed, key);
+  const auto server = bed.make(serving(key));
   Stranger stranger(server->address(), key);
   stranger.say_hello();
   // Each announces one byte, in a chunk.
@@ -126,10 +127,7 @@ TEST_CASE("strangers: at the limit of descriptors nobody spins, it is said once,
   ZmqBed bed("tcp");
   Seen<std::string> warnings;
   std::atomic<int> asked{0};
-  EndpointOptions options;
-  options.name = "ps:0";
-  options.bind = "127.0.0.1:0";
-  options.key = key;
+  EndpointOptions options = serving(key);
   options.handler = [&](const Caller&, Message request, Responder responder) {
     ++asked;
     responder.reply(std::move(request));
@@ -173,7 +171,7 @@ TEST_CASE("strangers: at the limit of descriptors nobody spins, it is said once,
 TEST_CASE("strangers: who connects and says nothing is hung up on, whoever has greeted is not") {
   const Key key = with_and_without_key();
   ZmqBed bed("tcp");
-  const auto server = serve(bed, key);
+  const auto server = bed.make(serving(key));
   Stranger polite(server->address(), key);
   polite.say_hello();
   CHECK(polite.hear(FrameType::kWelcome).has_value());
@@ -191,10 +189,7 @@ TEST_CASE("strangers: answers that ask for room are made as they are taken") {
   const Key key = with_and_without_key();
   ZmqBed bed("tcp");
   std::atomic<int> begun{0};
-  EndpointOptions options;
-  options.name = "ps:0";
-  options.bind = "127.0.0.1:0";
-  options.key = key;
+  EndpointOptions options = serving(key);
   options.handler = [&](const Caller&, Message, Responder responder) {
     const auto kept = std::make_shared<Responder>(std::move(responder));
     kept->when_room(1 << 20, [&begun, kept] {
