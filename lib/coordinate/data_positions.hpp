@@ -12,8 +12,9 @@
 namespace tfd::coordinate {
 
 std::string format_data_progress(const program::Program& program, const std::map<std::string, DataProgress>& progress);
-/// Of a checkpoint at this step. One that says nothing, as tfd-run's, or another version's: all workers have made as
-/// many of its steps. Where the datasets of its steps have changed they begin again, each in another order.
+/// Reads what a checkpoint at this step says. One that says nothing, as tfd-run's, or another version's: all workers
+/// have made as many of its steps. Where the datasets of its steps have changed they begin again, each in another
+/// order.
 DataPositions parse_data_positions(const program::Program& program, std::string_view text, std::int64_t step);
 
 }  // namespace tfd::coordinate

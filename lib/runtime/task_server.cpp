@@ -269,7 +269,7 @@ class Server final : public TaskServer {
     ps_.load_program(std::move(*load), std::move(responder));
   }
 
-  /// Of whoever asked for it last, also while that is still being loaded.
+  /// The epoch of whoever asked for it last, also while that is still being loaded.
   std::uint64_t newest() const { return worker_ ? worker_->newest() : ps_.newest(); }
   /// What requests about a run have to have.
   std::uint64_t own_epoch() const { return worker_ ? worker_->newest() : ps_.epoch(); }

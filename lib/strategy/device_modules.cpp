@@ -166,7 +166,7 @@ void add_shardings(const std::vector<DeviceLayout::Argument>& arguments, const s
   for (const auto& [of, index] : arguments)  // a variable by itself isn't cut
     out.push_back(of == DeviceLayout::Argument::Of::kPack    ? packs[index].use.sharding
                   : of == DeviceLayout::Argument::Of::kInput ? module.signature.arguments[index].sharding
-                                               : std::nullopt);
+                                                             : std::nullopt);
 }
 
 Result<DeviceLayout::Compute> compute_around(const program::Program& program, const hlo::Module& module,

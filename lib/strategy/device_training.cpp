@@ -61,7 +61,7 @@ class DeviceDriver final : public StepDriver {
   std::int64_t iterations_ = 0;  // updates, as checkpoints have them
 };
 
-/// Without values: they are made one by one, on their way to the devices.
+/// States without values: these are made one by one, on their way to the devices.
 std::vector<variable::VariableState> DeviceDriver::initial_states() const {
   std::vector<variable::VariableState> states;
   for (const program::VariableDef& variable : program_.variables) states.push_back({variable.name, {}, {}});

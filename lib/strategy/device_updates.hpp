@@ -27,8 +27,8 @@ class DeviceUpdates {
     const variable::Update* update = nullptr;
     variable::VariableState state;  // before, and then after it
   };
-  /// Of different variables: their values and slots are on the devices afterwards. Where it fails they are as they
-  /// were.
+  /// Makes updates of different variables: their values and slots are on the devices afterwards. Where it fails they
+  /// are as they were.
   Result<void> apply(std::vector<Change>& changes);
 
  private:

@@ -162,10 +162,8 @@ class Explainer {
     const bool is_shared = engine_->plugin().platform == "cpu";  // the host's memory with the devices
     const std::int64_t start = (on_host ? need : is_shared ? devices * need : 0) + passing_bytes();
     const std::int64_t saving = program_.train->checkpoint ? need : 0;  // a state that steps don't change any more
-    Json out{{"per_device", each},
-             {"host", on_host ? need : 0},
-             {"host_at_start", start},
-             {"host_while_saving", saving}};
+    Json out{
+        {"per_device", each}, {"host", on_host ? need : 0}, {"host_at_start", start}, {"host_while_saving", saving}};
     if (const auto device = engine_->memory(0); device && device->limit) {
       out["device_limit"] = *device->limit;
       out["fits"] = each <= *device->limit;

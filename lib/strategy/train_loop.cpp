@@ -301,7 +301,7 @@ Result<std::string> TrainLoop::run_steps() {
   }
 }
 
-/// Of steps that failed for what somebody wrote the error is all there is to say.
+/// An error of the devices names the newest checkpoint; one of what somebody wrote says all there is to say.
 Error TrainLoop::say_what_is_left(Error error) const {
   const bool is_of_devices = error.code == Code::kResourceExhausted || error.code == Code::kInternal;
   if (is_of_devices && checkpoints_.are_saved()) error.message += fmt::format("; {}", checkpoints_.describe());
@@ -385,7 +385,7 @@ Result<void> TrainLoop::save() {
   return {};
 }
 
-/// Of one that has been written meanwhile.
+/// Tells of a checkpoint that has been written meanwhile.
 Result<void> TrainLoop::tell_saved() {
   const bool is_over = checkpoints_.saving_step() && checkpoints_.is_saved_within(Duration::zero());
   return is_over ? await_saved() : Result<void>();

@@ -177,10 +177,10 @@ struct Adadelta {
   }
 };
 
-/// Kingma and Ba, 2014, the form with alpha before section 2.1, whose epsilon stands beside the uncorrected root. Keras takes
-/// the powers in the variable's own type. Or, with `corrected_epsilon`, algorithm 1 of the same paper, as torch and optax
-/// have it: epsilon beside the corrected root, which is the first form with epsilon times sqrt(1 - beta_2^t). torch takes
-/// the powers in double.
+/// Kingma and Ba, 2014, the form with alpha before section 2.1, whose epsilon stands beside the uncorrected root. Keras
+/// takes the powers in the variable's own type. Or, with `corrected_epsilon`, algorithm 1 of the same paper, as torch
+/// and optax have it: epsilon beside the corrected root, which is the first form with epsilon times sqrt(1 - beta_2^t).
+/// torch takes the powers in double.
 template <bool kAmsgrad>
 struct Adam {
   static constexpr std::size_t kSlots = kAmsgrad ? 3 : 2;
@@ -204,7 +204,7 @@ struct Adam {
   }
 
  private:
-  /// Of both corrections: the rate with them, and the root of the second one. Power: the type of the powers.
+  /// What both corrections make: the rate with them, and the root of the second one. Power: the type of the powers.
   template <class Power, class T>
   std::array<T, 2> factors(const Iteration<T>& now) const {
     const Power t = static_cast<Power>(now.number), root = sqrt(1 - pow(static_cast<Power>(beta_2), t));

@@ -120,8 +120,9 @@ std::optional<std::string> split_training_of(const program::Program& program, st
   const std::string more = moved.size() > 1 ? fmt::format(" and {} more", moved.size() - 1) : "";
   const std::string where = fmt::format("{}: functions.{}", program.path, step.name);
   if (has_gradients)
-    return fmt::format("{}: each of {} replicas makes '{}'{} of the examples that it sees itself, not of the whole batch",
-                       where, replicas, moved[0], more);
+    return fmt::format(
+        "{}: each of {} replicas makes '{}'{} of the examples that it sees itself, not of the whole batch", where,
+        replicas, moved[0], more);
   return fmt::format(
       "{}: it updates '{}'{} by itself: {} replicas make {} trainings, of which the changes are put together", where,
       moved[0], more, replicas, replicas);

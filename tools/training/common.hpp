@@ -74,8 +74,8 @@ Result<void> check_memory(const program::Program& program, const cluster::Cluste
 /// program as it was read: places in it are those of the file.
 std::vector<std::string> find_lost_updates(const program::Program& program, const std::string& function,
                                            bool is_certain);
-/// What to say before so many replicas run the program's training: that it is another one than that of one replica, since
-/// its step updates variables by itself, or makes them of what each replica sees, as batch normalization does.
+/// What to say before so many replicas run the program's training: that it is another one than that of one replica,
+/// since its step updates variables by itself, or makes them of what each replica sees, as batch normalization does.
 std::optional<std::string> split_training_of(const program::Program& program, std::int64_t replicas);
 
 /// A line of the tool on stderr, unless it is to be quiet.

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMagic = "tfd-xla2";
 constexpr std::size_t kDigest = 64;
 
-/// With the key: what another one's file holds is none of this one's.
+/// The digest covers the key, too: what another one's file holds is none of this one's.
 std::string digest_of(const std::string& key, std::string_view content) {
   Sha256 hash;
   hash.add_part(key);

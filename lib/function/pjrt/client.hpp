@@ -47,7 +47,7 @@ class Client {
   const std::vector<PJRT_Device*>& devices() const { return devices_; }   // as many as were asked for
   const std::vector<DeviceInfo>& device_infos() const { return infos_; }  // of these
   const std::string& platform() const { return platform_; }
-  /// Of the plug-in, or of the driver below it; empty where it doesn't say.
+  /// The version of the plug-in, or of the driver below it; empty where it doesn't say.
   const std::string& platform_version() const { return platform_version_; }
   /// Among devices().
   int position_of(const PJRT_Device* device) const {

@@ -71,7 +71,7 @@ class PartitionedFunction final : public Function {
   }
 
  private:
-  /// By slot; those of a resident tensor stay there.
+  /// The pieces by slot; those of a resident tensor stay there.
   Result<DeviceBuffers> pieces_of(const Tensor& value, const hlo::OpSharding& sharding) const {
     const ResidentStorage* const resident = ResidentStorage::find(value);
     if (resident == nullptr) return cut(value, sharding);

@@ -15,10 +15,10 @@
 
 namespace tfd::function {
 
-/// Of the host's value: each device that a function needs it on gets it once, and has it as long as the tensor is
-/// there. One that is resident stays as it is.
+/// A tensor of the host's value: each device that a function needs it on gets it once, and has it as long as the tensor
+/// is there. One that is resident stays as it is.
 tensor::Tensor resident(tensor::Tensor value);
-/// Of copies on different devices, which are there and are equal; at least one.
+/// A tensor of copies on different devices, which are there and are equal; at least one.
 tensor::Tensor resident(DeviceBuffers copies);
 /// The same value, on the same devices, as an object of its own.
 tensor::Tensor alias_of(const tensor::Tensor& value);

@@ -28,8 +28,8 @@ struct MemoryNeed {
 
 /// Of all variables in one process.
 MemoryNeed need_of(const program::Program& program);
-/// Of all variables on so many replicas, whose memory is the host's, at the most: when the last value or slot is on its
-/// way to them.
+/// What all variables need on so many replicas, whose memory is the host's, at the most: when the last value or slot is
+/// on its way to them.
 MemoryNeed need_of_replicas(const program::Program& program, int replicas);
 /// Of the variables that every worker has one of.
 MemoryNeed need_of_worker(const program::Program& program);

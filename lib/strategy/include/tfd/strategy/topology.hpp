@@ -30,7 +30,7 @@ class Topology {
   /// differ.
   static Result<Topology> make(const std::vector<std::int64_t>& mesh_shape,
                                std::vector<std::vector<Coordinates>> device_coordinates);
-  /// Of the numbers in TensorFlow's TopologyProto: of each task's devices in turn, four coordinates each.
+  /// A topology of the numbers in TensorFlow's TopologyProto: of each task's devices in turn, four coordinates each.
   /// kInvalidArgument: counts below zero, too many or too few coordinates; and as make().
   static Result<Topology> from_numbers(const std::vector<std::int64_t>& mesh_shape, std::int64_t num_tasks,
                                        std::int64_t devices_per_task, const std::vector<std::int64_t>& coordinates);

@@ -35,8 +35,8 @@ class SafetensorsReader {
   const std::string& path() const { return file_.path(); }
   const std::map<std::string, TensorSpec>& specs() const { return specs_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// In a buffer of its own; no other tensor is read. kNotFound: none of that name. kDataLoss: the file has become
-  /// shorter.
+  /// The tensor, in a buffer of its own; no other one is read. kNotFound: none of that name. kDataLoss: the file has
+  /// become shorter.
   Result<Tensor> read(const std::string& name) const;
   /// The same of the rows [first, first + count) of dimension 0, which the caller knows to be there.
   Result<Tensor> read_rows(const std::string& name, std::int64_t first, std::int64_t count) const;

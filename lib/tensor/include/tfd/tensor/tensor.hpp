@@ -61,7 +61,7 @@ class Tensor {
   Tensor() = default;
   Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, std::size_t offset = 0);
   static Tensor uninitialized(DType dtype, Shape shape);
-  /// Of large ones what is only read takes no memory.
+  /// Zeros; of large ones what is only read takes no memory.
   static Tensor zeros(DType dtype, Shape shape);
   template <class T>
   static Tensor scalar(DType dtype, T value) {
