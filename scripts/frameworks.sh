@@ -24,7 +24,7 @@ without_cuda() { # FOLDER: torch/lib
     $1 == "required" { file = substr($3, 1, length($3) - 1) }
     /^ *0x/ && NF == 4 { print file, $4 }' | sort -u | grep -E '^lib(cu|nccl|nv)' >"$work/needed"
   nm -D --undefined-only ./*.so* 2>/dev/null | awk '$1 == "U" { print $2 }' | sort -u >"$work/undefined"
-  for library in $(cut -d' ' -f1 "$work/needed" | sort -u); do
+  cut -d' ' -f1 "$work/needed" | sort -u | while read -r library; do
     [ ! -e "$library" ] || continue
     version=$(awk -v library="$library" '$1 == library && NF == 2 { print $2; exit }' "$work/needed")
     {
@@ -50,7 +50,7 @@ make() { # NAME FOLDER IMPORTS
 # The Python of an environment that is there or can be made.
 python_of() { # NAME IMPORTS
   local key folder part
-  key=$({ python3 -VV && cat "$LISTS/$1.txt" "${BASH_SOURCE[0]}"; } | sha256sum | cut -c1-12)
+  key=$({ python3 -VV && cat "$LISTS/$1.txt" && declare -f make without_cuda; } | sha256sum | cut -c1-12)
   folder=$CACHE/frameworks/$1-$key
   part=$folder.part
   if [ ! -x "$folder/bin/python" ]; then

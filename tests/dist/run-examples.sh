@@ -26,7 +26,7 @@ BUILD=$(cd "${TFD_BUILD:-$SOURCE/build}" && pwd)
 LIMIT=${TFD_EXAMPLE_LIMIT:-120}
 TOP=$(mktemp -d)
 trap 'rm -rf "$TOP"' EXIT
-# shellcheck source=../cli/examples.bash
+# shellcheck source=../cli/examples.bash disable=SC1091  # followed only with -x
 source "$(dirname "$(realpath "$0")")/../cli/examples.bash"
 copy_examples "$SOURCE" "$TOP/examples"
 export PATH=$BUILD/tools:$PATH PYTHONPATH=$SOURCE/share PYTHONDONTWRITEBYTECODE=1
