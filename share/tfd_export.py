@@ -641,8 +641,11 @@ class _Jax:
             return [_key_data(leaf) for leaf in j.tree_util.tree_leaves(function(*j.tree_util.tree_unflatten(structure, keys)))]
 
         flat.__name__ = flat.__qualname__ = name
+        # JAX doesn't promise that these calls stay as they are, as it does of the others that tfd has.
+        lapack = [j.export.DisabledSafetyCheck.custom_call(f"lapack_{kind}{routine}_ffi")
+                  for kind in "sdcz" for routine in ("geqp3", "gesvd", "ormqr", "unmqr")]
         # Without keep_unused an argument that the function doesn't need would vanish from the module.
-        exported = j.export.export(j.jit(flat, keep_unused=True), platforms=self.platforms)(*leaves)
+        exported = j.export.export(j.jit(flat, keep_unused=True), platforms=self.platforms, disabled_checks=lapack)(*leaves)
         return exported.mlir_module(), j.eval_shape(function, *arguments)
 
 

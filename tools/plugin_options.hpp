@@ -11,6 +11,7 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/function/lapack.hpp"
 #include "tfd/function/topology.hpp"
 
 namespace tfd {
@@ -45,6 +46,7 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   options.spmd = devices.spmd;
   options.device_kind = devices.kind;
   options.log = log.for_room("function");
+  function::use_lapack(env.get("TFD_LAPACK"));
   return function::make_engine(options);
 }
 

@@ -337,7 +337,7 @@ int main(int argc, char** argv) {
                     {"tfd-run program.json --cluster spec.json --task worker:1", "one worker of a cluster that is up"},
                     {"tfd-run program.json --replicas 2", "no cluster: two replicas in this process"}},
        .group = "training",
-       .environment = {key_variable()},
+       .environment = {key_variable(), {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"}},
        .run_raw = [&](tfd::cli::Io& io) { return run_strategy(asked, io); }},
       argc, argv);
 }

@@ -325,6 +325,7 @@ int main(int argc, char** argv) {
        .environment = {{"TF_CONFIG", "The cluster spec, if neither --cluster nor stdin has one"},
                        key_variable(),
                        {"TFD_PJRT_PLUGIN", "The PJRT plug-in that workers load"},
+                       {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"},
                        {"TFD_CACHE_DIR", "Where compiled functions are kept"},
                        {"PJRT_NPROC",
                         "Threads of each worker; else the processors divided by the workers of this host"},

@@ -7,6 +7,7 @@
 #include "buffer.hpp"
 #include "cache.hpp"
 #include "executable.hpp"
+#include "lapack.hpp"
 #include "partitioned_function.hpp"
 #include "platforms.hpp"
 #include "proto.hpp"
@@ -127,6 +128,7 @@ class PjrtEngine final : public Engine {
   /// `is_whole`: what it takes and gives is what its signature states.
   Result<std::shared_ptr<Executable>> find_or_compile(const hlo::Module& module, const std::string& options,
                                                       bool is_whole) {
+    if (info_.platform == "cpu") TFD_TRY(prepare_lapack(module));  // also for what comes from the cache
     const std::string key = key_of(module, options);
     if (const auto bytes = cache_ ? cache_->find(key) : std::nullopt) {
       auto executable = Executable::load(client_, module, *bytes, is_whole);
@@ -225,6 +227,7 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
     return fail(Code::kFailedPrecondition,
                 "the PJRT plug-in {} is for {}, not for {}: TFD_PJRT_PLUGIN names another one", options.plugin,
                 client->platform(), options.device_kind);
+  if (client->platform() == "cpu") TFD_TRY(register_lapack(api));
   PluginInfo info = describe_plugin(api, options.plugin, client->platform());
   std::string compile_options =
       positions.size() > 1 ? encode_portable_options() : encode_compile_options({{client->device_infos().front().id}});

@@ -227,11 +227,15 @@ TEST_CASE("function: arguments of a module for several platforms are checked by 
 }
 
 TEST_CASE("function: a custom call that the plug-in lacks is named, but not one that is for another platform") {
-  const auto lacks = engine().compile(module_of("cholesky.mlir"));
+  hlo::Module changed = module_of("cholesky.mlir");
+  const std::string known = "lapack_spotrf_ffi", unknown = "lapack_sfoo_ffi";
+  changed.code.replace(changed.code.find("@" + known) + 1, known.size(), unknown);
+  changed.custom_calls = {unknown};
+  const auto lacks = engine().compile(changed);
   REQUIRE_FALSE(lacks);
   CHECK(lacks.error().message.find(
             "cholesky.mlir needs a custom call that the plug-in for cpu doesn't have: No FFI handler registered for "
-            "lapack_spotrf_ffi") == 0);
+            "lapack_sfoo_ffi") == 0);
   hlo::Module chosen = module_of("kernels.mlir");
   chosen.platforms = {"cpu", "cuda"};
   const auto results = called(*compiled(chosen), {filled({2, 2}, 4)});

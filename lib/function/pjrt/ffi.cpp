@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ffi.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <set>
+
+#include "tfd/base/text.hpp"
+
+namespace tfd::function::ffi {
+namespace {
+
+constexpr int kBufferType = 1, kScalarType = 3, kMetadataType = 1;
+constexpr int kExecute = 3;
+
+struct Metadata {
+  std::size_t struct_size;
+  Version version;
+};
+
+struct MetadataExtension {
+  Extension base;
+  Metadata* metadata;
+};
+
+struct RegisterArgs {
+  std::size_t struct_size;
+  const char* target_name;
+  std::size_t target_name_size;
+  void* handler;
+  const char* platform_name;
+  std::size_t platform_name_size;
+  int traits;
+};
+constexpr std::size_t kRegisterArgsSize = offsetof(RegisterArgs, traits) + sizeof(int);
+
+struct PjrtExtension {
+  PJRT_Extension_Base base;
+  void* register_type;
+  void* add_user_data;
+  PJRT_Error* (*register_handler)(RegisterArgs*);
+};
+
+std::string_view name_of(Type type) {
+  switch (type) {
+    case Type::kBool:
+      return "bool";
+    case Type::kS32:
+      return "s32";
+    case Type::kU8:
+      return "u8";
+    case Type::kF32:
+      return "f32";
+    case Type::kF64:
+      return "f64";
+    case Type::kC64:
+      return "c64";
+    case Type::kC128:
+      return "c128";
+  }
+  return "of another type";
+}
+
+template <class Dims>
+std::string format_array(Type type, const Dims& dims) {
+  return fmt::format("{}[{}]", name_of(type), fmt::join(dims, ", "));
+}
+
+/// absl's codes, as XLA numbers them.
+int code_of(Code code) { return code == Code::kInvalidArgument ? 3 : code == Code::kResourceExhausted ? 8 : 13; }
+
+}  // namespace
+
+std::int64_t Call::product(std::initializer_list<std::int64_t> dims) {
+  std::int64_t out = 1;
+  for (const std::int64_t size : dims) out *= size;
+  return out;
+}
+
+Result<const Buffer*> Call::find(const char* kind, const Buffers& list, std::int64_t index, Type type,
+                                 std::span<const std::int64_t> batch, std::initializer_list<std::int64_t> dims) {
+  if (index >= list.size || list.types[index] != kBufferType)
+    return fail(Code::kInvalidArgument, "it has no {} {}", kind, index);
+  const auto* const buffer = static_cast<const Buffer*>(list.values[index]);
+  const std::span<const std::int64_t> real(buffer->dims, static_cast<std::size_t>(buffer->rank));
+  std::vector<std::int64_t> wanted(batch.begin(), batch.end());
+  wanted.insert(wanted.end(), dims.begin(), dims.end());
+  if (buffer->dtype != type || !std::ranges::equal(real, wanted))
+    return fail(Code::kInvalidArgument, "{} {} is {}, not {}", kind, index, format_array(buffer->dtype, real),
+                format_array(type, wanted));
+  return buffer;
+}
+
+Result<void> Call::check_counts(std::int64_t arguments, std::int64_t results) const {
+  if (frame_.arguments.size == arguments && frame_.results.size == results) return {};
+  return fail(Code::kInvalidArgument, "it takes {} and gives {}, not {} and {}: the module is of another jaxlib",
+              arguments, results, frame_.arguments.size, frame_.results.size);
+}
+
+Result<std::span<const std::int64_t>> Call::dims(std::int64_t argument, std::size_t least_rank) const {
+  if (argument >= frame_.arguments.size || frame_.arguments.types[argument] != kBufferType)
+    return fail(Code::kInvalidArgument, "it has no argument {}", argument);
+  const auto* const buffer = static_cast<const Buffer*>(frame_.arguments.values[argument]);
+  const std::span<const std::int64_t> dims(buffer->dims, static_cast<std::size_t>(buffer->rank));
+  if (dims.size() < least_rank)
+    return fail(Code::kInvalidArgument, "argument {} is {}, of less than {} dimensions", argument,
+                format_array(buffer->dtype, dims), least_rank);
+  for (const std::int64_t size : dims.last(least_rank))
+    if (size > std::numeric_limits<int>::max())
+      return fail(Code::kInvalidArgument, "argument {} is {}, too large for LAPACK", argument,
+                  format_array(buffer->dtype, dims));
+  return dims;
+}
+
+Result<Matrices> Call::matrices(std::int64_t argument) const {
+  const auto all = TFD_TRY(dims(argument, 2));
+  Matrices out{.batch = all.first(all.size() - 2)};
+  for (const std::int64_t size : out.batch) out.count *= size;
+  out.rows = static_cast<int>(all[all.size() - 2]);
+  out.columns = static_cast<int>(all.back());
+  return out;
+}
+
+Result<int> Call::length(std::int64_t argument) const { return static_cast<int>(TFD_TRY(dims(argument, 1)).back()); }
+
+Result<Matrices> Call::square_matrices(std::int64_t argument) const {
+  const Matrices out = TFD_TRY(matrices(argument));
+  if (out.rows == out.columns) return out;
+  return fail(Code::kInvalidArgument, "argument {} has {} rows and {} columns", argument, out.rows, out.columns);
+}
+
+Result<const void*> Call::scalar(std::string_view name, Type type) const {
+  const Attributes& attributes = frame_.attributes;
+  for (std::int64_t i = 0; i < attributes.size; ++i) {
+    if (std::string_view(attributes.names[i]->data, attributes.names[i]->size) != name) continue;
+    const auto* const value = static_cast<const Scalar*>(attributes.values[i]);
+    if (attributes.types[i] == kScalarType && value->dtype == type) return value->value;
+    return fail(Code::kInvalidArgument, "its attribute {} is not {}", name, name_of(type));
+  }
+  return fail(Code::kInvalidArgument, "it has no attribute {}", name);
+}
+
+Result<char> Call::letter(std::string_view name, std::string_view allowed) const {
+  const char value = *static_cast<const char*>(TFD_TRY(scalar(name, Type::kU8)));
+  if (allowed.find(value) != std::string_view::npos) return value;
+  return fail(Code::kInvalidArgument, "its attribute {} is {}, not one of {}", name,
+              printable(std::string_view(&value, 1)), allowed);
+}
+
+Result<int> Call::number(std::string_view name) const {
+  return *static_cast<const std::int32_t*>(TFD_TRY(scalar(name, Type::kS32)));
+}
+
+Result<bool> Call::flag(std::string_view name) const {
+  return *static_cast<const char*>(TFD_TRY(scalar(name, Type::kBool))) != 0;
+}
+
+bool is_answered(const CallFrame& frame) {
+  for (Extension* each = frame.extensions; each != nullptr; each = each->next) {
+    if (each->type != kMetadataType) continue;
+    Metadata& metadata = *reinterpret_cast<MetadataExtension*>(each)->metadata;
+    metadata.version.major = 0;
+    metadata.version.minor = 2;
+    return true;
+  }
+  return frame.stage != kExecute;
+}
+
+void* returned(const CallFrame& frame, std::string_view name, const Result<void>& result) {
+  if (result) return nullptr;
+  const std::string message = fmt::format("{}: {}", name, result.error().message);
+  ErrorCreateArgs args{sizeof(ErrorCreateArgs), nullptr, message.c_str(), code_of(result.error().code)};
+  return frame.table->create_error(&args);
+}
+
+Result<void> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers) {
+  // The plug-in keeps them in a table of the process that is not made for changes while another thread looks into it:
+  // once, by the first engine, before it compiles anything.
+  static std::mutex mutex;
+  static std::set<const PJRT_Api*> done;
+  const std::lock_guard lock(mutex);
+  const PjrtExtension* extension = nullptr;
+  for (const auto* each = api->extension_start; each != nullptr; each = each->next)
+    if (each->type == PJRT_Extension_Type_FFI && each->struct_size >= sizeof(PjrtExtension))
+      extension = reinterpret_cast<const PjrtExtension*>(each);
+  if (extension == nullptr || extension->register_handler == nullptr) return {};
+  if (!done.insert(api.operator->()).second) return {};
+  static constexpr std::string_view kPlatform = "Host";
+  for (const auto& [name, handler] : handlers) {
+    RegisterArgs args{kRegisterArgsSize,
+                      name.data(),
+                      name.size(),
+                      reinterpret_cast<void*>(handler),
+                      kPlatform.data(),
+                      kPlatform.size(),
+                      0};
+    TFD_TRY(api.check(extension->register_handler(&args), "cannot register a function"));
+  }
+  return {};
+}
+
+}  // namespace tfd::function::ffi

@@ -1,0 +1,194 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of ours that compiled programs call: XLA's typed foreign functions, and what a call of one says. The
+// structs are those of xla/ffi/api/c_api.h, version 0.2 (what is declared of them is the same from 0.1 to 0.3), and of
+// xla/pjrt/c/pjrt_c_api_ffi_extension.h, version 2. Thread rule: thread-safe; XLA calls from threads of its own,
+// several at the same time.
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "api.hpp"
+
+namespace tfd::function::ffi {
+
+struct Extension {
+  std::size_t struct_size;
+  int type;
+  Extension* next;
+};
+
+struct Version {
+  std::size_t struct_size;
+  Extension* extensions;
+  int major, minor;
+};
+
+struct ErrorCreateArgs {
+  std::size_t struct_size;
+  Extension* extensions;
+  const char* message;
+  int code;
+};
+
+/// The plug-in's own functions, of which the first is all that a handler needs.
+struct Table {
+  std::size_t struct_size;
+  Extension* extensions;
+  Version version;
+  const void* internal;
+  void* (*create_error)(ErrorCreateArgs*);
+};
+
+/// As xla::PrimitiveType numbers them.
+enum class Type : int { kBool = 1, kS32 = 4, kU8 = 6, kF32 = 11, kF64 = 12, kC64 = 15, kC128 = 18 };
+
+struct Buffer {
+  std::size_t struct_size;
+  Extension* extensions;
+  Type dtype;
+  void* data;
+  std::int64_t rank;
+  std::int64_t* dims;
+};
+
+struct Scalar {
+  Type dtype;
+  void* value;
+};
+
+struct Text {
+  const char* data;
+  std::size_t size;
+};
+
+/// Arguments or results: each is a Buffer, whose type is 1.
+struct Buffers {
+  std::size_t struct_size;
+  Extension* extensions;
+  std::int64_t size;
+  int* types;
+  void** values;
+};
+
+struct Attributes {
+  std::size_t struct_size;
+  Extension* extensions;
+  std::int64_t size;
+  int* types;  // 3: a Scalar
+  Text** names;
+  void** values;
+};
+
+struct CallFrame {
+  std::size_t struct_size;
+  Extension* extensions;
+  const Table* table;
+  void* context;
+  int stage;
+  Buffers arguments;
+  Buffers results;
+  Attributes attributes;
+};
+
+/// Null, or what `create_error` made.
+using Handler = void*(CallFrame*);
+
+template <class T>
+inline constexpr Type kTypeOf = Type::kU8;
+template <>
+inline constexpr Type kTypeOf<int> = Type::kS32;
+template <>
+inline constexpr Type kTypeOf<float> = Type::kF32;
+template <>
+inline constexpr Type kTypeOf<double> = Type::kF64;
+template <>
+inline constexpr Type kTypeOf<std::complex<float>> = Type::kC64;
+template <>
+inline constexpr Type kTypeOf<std::complex<double>> = Type::kC128;
+
+/// The leading dimensions of all operands of a call, and the matrices that its first one is made of.
+struct Matrices {
+  std::span<const std::int64_t> batch;
+  std::int64_t count = 1;
+  int rows = 0, columns = 0;
+
+  int smaller() const { return rows < columns ? rows : columns; }
+};
+
+/// Arrays of one size, one after the other.
+template <class T>
+struct Each {
+  T* data = nullptr;
+  std::int64_t size = 0;
+  T* operator[](std::int64_t index) const { return data + index * size; }
+};
+
+/// What one call has. Whatever a module says, nothing is read or written past a buffer: kInvalidArgument names the
+/// operand or attribute that is missing or of another type or shape.
+class Call {
+ public:
+  explicit Call(const CallFrame& frame) : frame_(frame) {}
+
+  Result<void> check_counts(std::int64_t arguments, std::int64_t results) const;
+  bool has_argument(std::int64_t index) const { return index < frame_.arguments.size; }
+  /// The last two dimensions of an argument, and those before. LAPACK counts in 32 bits.
+  Result<Matrices> matrices(std::int64_t argument) const;
+  Result<Matrices> square_matrices(std::int64_t argument) const;
+  /// The last dimension of an argument.
+  Result<int> length(std::int64_t argument) const;
+
+  /// An argument whose dimensions are those of the batch and these.
+  template <class T>
+  Result<Each<const T>> argument(std::int64_t index, const Matrices& of,
+                                 std::initializer_list<std::int64_t> dims) const {
+    const Buffer* const buffer = TFD_TRY(find("argument", frame_.arguments, index, kTypeOf<T>, of.batch, dims));
+    return Each<const T>{static_cast<const T*>(buffer->data), product(dims)};
+  }
+  template <class T>
+  Result<Each<T>> result(std::int64_t index, const Matrices& of, std::initializer_list<std::int64_t> dims) const {
+    const Buffer* const buffer = TFD_TRY(find("result", frame_.results, index, kTypeOf<T>, of.batch, dims));
+    return Each<T>{static_cast<T*>(buffer->data), product(dims)};
+  }
+  /// A result that starts as an argument: XLA may have given both the same memory.
+  template <class T>
+  Result<Each<T>> updated(std::int64_t argument_index, std::int64_t result_index, const Matrices& of,
+                          std::initializer_list<std::int64_t> dims) const {
+    const auto from = TFD_TRY(argument<T>(argument_index, of, dims));
+    const auto to = TFD_TRY(result<T>(result_index, of, dims));
+    const auto bytes = static_cast<std::size_t>(of.count * to.size) * sizeof(T);
+    if (bytes > 0 && from.data != to.data) std::memcpy(static_cast<void*>(to.data), from.data, bytes);
+    return to;
+  }
+
+  /// One of `allowed`: "LU".
+  Result<char> letter(std::string_view name, std::string_view allowed) const;
+  Result<int> number(std::string_view name) const;
+  Result<bool> flag(std::string_view name) const;
+
+ private:
+  static std::int64_t product(std::initializer_list<std::int64_t> dims);
+  static Result<const Buffer*> find(const char* kind, const Buffers& list, std::int64_t index, Type type,
+                                    std::span<const std::int64_t> batch, std::initializer_list<std::int64_t> dims);
+  Result<std::span<const std::int64_t>> dims(std::int64_t argument, std::size_t least_rank) const;
+  Result<const void*> scalar(std::string_view name, Type type) const;
+
+  const CallFrame& frame_;
+};
+
+/// XLA asks each handler for its version when it is registered, and may call it in other stages than that in which it
+/// runs: true where there is no more to do.
+bool is_answered(const CallFrame& frame);
+/// What a handler returns.
+void* returned(const CallFrame& frame, std::string_view name, const Result<void>& result);
+
+/// Once a plug-in; none where it has no such extension.
+Result<void> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers);
+
+}  // namespace tfd::function::ffi
