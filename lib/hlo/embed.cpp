@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/hlo/embed.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "lexer.hpp"
 #include "text.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/hlo/source_line.hpp"
 
 namespace tfd::hlo {
 namespace {
+
+constexpr std::string_view kSourceMark = "// tfd: from line ";
+
+/// A line of its own: what follows is that file's, from that line on.
+std::string format_source_mark(std::string_view name, std::size_t line) {
+  return fmt::format("{}{} of {}\n", kSourceMark, line, printable(name));
+}
 
 bool defines_symbol(const Token& token) { return token.is_word("func.func") || token.is_word("sdy.mesh"); }
 
@@ -43,7 +53,7 @@ class Copier {
 
 class Embedder {
  public:
-  Embedder(std::string_view text, std::string_view prefix) : text_(text), prefix_(prefix) {}
+  Embedder(const Module& module, std::string_view prefix) : name_(module.name), text_(module.code), prefix_(prefix) {}
 
   /// The text has been parsed before: its brackets match.
   Result<void> run(Embedded& out) {
@@ -56,12 +66,13 @@ class Embedder {
     walk([&](const Lexer& lexer, const Token& token) { copy_alias(lexer, token, out.aliases); },
          [&](Lexer& lexer, const Token& token) {
            if (!is_inside) functions.begin(token.at);
+           if (!is_inside) out.functions = format_source_mark(name_, lexer.line_of(token.at));
            is_inside = true;
            copy(lexer, token, before, functions);
            before = token;
          },
          [&](std::size_t at) { end = at; });
-    out.functions = functions.finish(end) + "\n";  // it may end with a comment
+    out.functions += functions.finish(end) + "\n";  // it may end with a comment
     out.main = rename("main");
     return {};
   }
@@ -146,7 +157,10 @@ class Embedder {
     const std::size_t plain = token.at + 1 + token.text.size();
     if (token.is_word("loc") && lexer.peek().is('(')) {
       lexer.skip_brackets();
-      to.replace(token.at, lexer.peek().at, "\n");
+      // Lines stay lines: source_of_line() counts them.
+      const std::string_view dropped = text_.substr(token.at, lexer.peek().at - token.at);
+      to.replace(token.at, lexer.peek().at,
+                 " " + std::string(static_cast<std::size_t>(std::ranges::count(dropped, '\n')), '\n'));
     } else if (depth_ == 0 && token.is_word("func.func")) {
       if (lexer.peek().kind == TokenKind::kWord) lexer.take();
       to.replace(token.at, lexer.peek().at, "func.func private ");
@@ -163,7 +177,7 @@ class Embedder {
 
   std::string rename(std::string_view symbol) const { return fmt::format("{}.{}", prefix_, symbol); }
 
-  std::string_view text_, prefix_;
+  std::string_view name_, text_, prefix_;
   Defined names_;
   bool has_module_ = false;
   bool has_text_before_ = false;  // a module, or there is none
@@ -171,6 +185,32 @@ class Embedder {
 };
 
 }  // namespace
+
+std::optional<SourceLine> source_of_line(std::string_view code, int line) {
+  if (code.find(kSourceMark) == std::string_view::npos) return std::nullopt;
+  SourceLine out{.line = line};
+  int number = 0, marked = 0;
+  for (std::size_t at = 0; at < code.size() && number < line;) {
+    const std::size_t end = std::min(code.find('\n', at), code.size());
+    const std::string_view text = code.substr(at, end - at);
+    at = end + 1;
+    ++number;
+    out.text = text;
+    if (!text.starts_with(kSourceMark)) continue;
+    const std::string_view rest = text.substr(kSourceMark.size());
+    const std::size_t of = rest.find(" of ");
+    const auto first = parse_integer(rest.substr(0, of), 1, 1 << 30);
+    if (of == std::string_view::npos || !first) continue;
+    out.file = rest.substr(of + 4);
+    marked = number;
+    out.line = static_cast<int>(*first);
+  }
+  if (out.file.empty())
+    out.line = line;
+  else
+    out.line += line - marked - 1;
+  return out;
+}
 
 Result<Embedded> embed(const Module& module, std::string_view prefix, int replicas) {
   const std::string name = printable(module.name);
@@ -180,7 +220,7 @@ Result<Embedded> embed(const Module& module, std::string_view prefix, int replic
     return fail(Code::kUnimplemented, "{} is for several {}: it can't become a part of another module", name,
                 module.takes_platform ? "platforms" : "devices");
   Embedded out;
-  TFD_TRY(Embedder(module.code, prefix).run(out), name);
+  TFD_TRY(Embedder(module, prefix).run(out), name);
   out.signature = module.signature;
   out.custom_calls = module.custom_calls;
   // What the text of a broken module becomes in another one isn't known before it is read.

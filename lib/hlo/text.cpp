@@ -67,10 +67,18 @@ class Parser {
         if (token.is('{')) ++depth;
         if (token.is('}') && --depth == main_depth) body_.leave_main();
         if (depth < 0) return fail_at(token, "unmatched '}}'");
+        if (token.is_word("dense_resource"))
+          return fail_at(token,
+                         "a constant is in a dense_resource, which XLA doesn't read: print its elements (dense<…>)");
+        is_generic_ = is_generic_ || (token.kind == TokenKind::kString && token.text == "func.func");
         lexer_.take();
         body_.see(token, lexer_);
       }
     }
+    if (!found_main_ && is_generic_)
+      return fail(Code::kInvalidArgument,
+                  "it is in MLIR's generic form (\"func.func\"() …), whose signature tfd doesn't read: print it in the "
+                  "pretty form (str(module), mlir-opt without --mlir-print-op-generic)");
     if (!found_main_)
       return fail(Code::kInvalidArgument, "it has no public @main function{}",
                   private_main_ ? " (its @main is private)" : "");
@@ -410,6 +418,7 @@ class Parser {
   std::map<std::string, Mesh, std::less<>> meshes_;
   std::map<std::string, Location, std::less<>> aliases_;
   bool found_main_ = false, private_main_ = false;
+  bool is_generic_ = false;  // it has "func.func" as a text
 };
 
 }  // namespace

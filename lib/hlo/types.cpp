@@ -26,6 +26,11 @@ Result<tensor::TensorSpec> parse_tensor_type(std::string_view inside) {
   }
   if (spec.shape.size() > 64) return fail(Code::kInvalidArgument, "too many dimensions");
   auto dtype = tensor::parse_dtype(rest);
+  if (rest.starts_with("complex"))
+    return fail(Code::kInvalidArgument,
+                "element type '{}' is not supported: a complex value comes and goes as its real and imaginary part, "
+                "as tfd_export writes it",
+                printable(rest.substr(0, 40)));
   if (!dtype) return fail(Code::kInvalidArgument, "element type '{}' is not supported", printable(rest.substr(0, 40)));
   spec.dtype = *dtype;
   TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));

@@ -8,6 +8,8 @@
 #include "proto.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/hlo/source_line.hpp"
 
 namespace tfd::function {
 namespace {
@@ -18,12 +20,20 @@ std::vector<tensor::TensorSpec> specs_of(const std::vector<hlo::Parameter>& para
   return specs;
 }
 
-/// MLIR's "-:3:8: error: use of …" as "line 3: use of …"; any other text as it is.
-std::string compiler_words(const std::string& text) {
+/// MLIR's "-:3:8: error: use of …" as "line 3: use of …", of the user's own file where that is a part of the module;
+/// any other text as it is.
+std::string compiler_words(const hlo::Module& module, const std::string& text) {
   constexpr std::string_view kError = " error: ";
   const std::size_t error = text.find(kError);
   if (!text.starts_with("-:") || error == std::string::npos) return text;
-  return fmt::format("line {}: {}", text.substr(2, text.find(':', 2) - 2), text.substr(error + kError.size()));
+  const std::string number = text.substr(2, text.find(':', 2) - 2), words = text.substr(error + kError.size());
+  const auto line = parse_integer(number, 1, 1 << 30);
+  const auto source = line ? hlo::source_of_line(module.code, static_cast<int>(*line)) : std::nullopt;
+  if (!source) return fmt::format("line {}: {}", number, words);
+  if (!source->file.empty()) return fmt::format("line {} of {}: {}", source->line, source->file, words);
+  std::string_view written = source->text;
+  written.remove_prefix(std::min(written.find_first_not_of(' '), written.size()));
+  return fmt::format("line {} of what tfd wrote around it ('{}'): {}", number, printable(written.substr(0, 80)), words);
 }
 
 /// As XLA says it of the one and of the other kind of them.
@@ -58,7 +68,7 @@ ModuleCode::ModuleCode(const hlo::Module& module) : code_(module.code) {
 }
 
 Error compile_error(const hlo::Module& module, const std::string& platform, const Error& why) {
-  const std::string words = compiler_words(why.message);
+  const std::string words = compiler_words(module, why.message);
   if (lacks_custom_call(why.message))
     return {Code::kInvalidArgument,
             fmt::format("{} needs a custom call that the plug-in for {} doesn't have: {}", printable(module.name),

@@ -8,6 +8,7 @@
 
 #include "engines.hpp"
 #include "tfd/hlo/builder.hpp"
+#include "tfd/hlo/embed.hpp"
 
 using namespace tfd;
 using namespace tfd::function;
@@ -164,4 +165,28 @@ TEST_CASE("built modules: a sum over replicas, and memory that is taken over") {
   const std::vector<std::size_t> donated{0};
   const auto results = (*program)->execute(arguments, donated).value();
   for (const DeviceBuffers& own : results) CHECK(listed(own[0]->to_host().value()) == Floats{21, 22, 23, 5});
+}
+
+TEST_CASE("built modules: a compile error names the line of the file that is embedded, or what is written around it") {
+  const auto embedded = hlo::embed(
+      hlo::make_module(
+          "user.mlir",
+          "#loc = loc(\"f.py\":1:2)\nmodule {\n func.func @main(%a: tensor<4xf32> loc(#loc)) -> tensor<4xf32> {\n"
+          "  %0 = stablehlo.negate %a : tensor<4xf32> loc(#loc)\n  return %nothing : tensor<4xf32>\n }\n}\n",
+          std::nullopt)
+          .value(),
+      "model");
+  REQUIRE(embedded);
+  Builder builder("step");
+  builder.embed(*embedded);
+  const Value x = builder.argument("x", kFour);
+  const Value y = builder.call(*embedded, std::vector<Value>{x})[0];
+  hlo::Module module = builder.finish({{"y", y}});
+  const auto error = [&] { return new_engine()->compile(module).error().message; };
+  CHECK(error() == "step does not compile: line 5 of user.mlir: use of undeclared SSA value name");
+  module.code.replace(module.code.find("return %0"), 9, "return %9");
+  CHECK(
+      error() ==
+      "step does not compile: line 4 of what tfd wrote around it ('return %9 : tensor<4xf32>'): use of undeclared SSA "
+      "value name");
 }

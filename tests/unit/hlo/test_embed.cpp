@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "golden.hpp"
 #include "tfd/hlo/embed.hpp"
+#include "tfd/hlo/source_line.hpp"
 
 using namespace tfd;
 using namespace tfd::hlo;
@@ -85,4 +88,30 @@ TEST_CASE("embed: bytecode, several devices and several platforms can't be") {
   CHECK(embed(make_module("by_platform.mlir", test::golden("by_platform.mlir"), std::nullopt).value(), "p")
             .error()
             .message == "by_platform.mlir is for several platforms: it can't become a part of another module");
+}
+
+TEST_CASE("embed: a line of the module around is that of the file which it is from") {
+  const std::string text =
+      "#loc = loc(unknown)\n"
+      "module {\n"
+      "  func.func public @main(%x: tensor<f32> loc(\"x\")) -> tensor<f32> {\n"
+      "    %0 = stablehlo.add %x, %x : tensor<f32> loc(#loc)\n"
+      "    %1 = stablehlo.multiply %0,\n"
+      "      %x : tensor<f32> loc(\"of\"(\n"
+      "        #loc))\n"
+      "    return %1 : tensor<f32> } loc(#loc)\n"
+      "}\n";
+  const std::string code = "module {\n  // before\n" + embed(module_of_text(text), "p")->functions + "}\n";
+  const auto found = [&](std::string_view part) {
+    const std::string before = code.substr(0, code.find(part));
+    return *source_of_line(code, 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')));
+  };
+  CHECK(found("stablehlo.add").line == 4);
+  CHECK(found("stablehlo.add").file == "m.mlir");
+  CHECK(found("stablehlo.multiply").line == 5);
+  CHECK(found("return").line == 8);
+  CHECK(found("// before").file.empty());
+  CHECK(found("// before").line == 2);
+  CHECK(found("// before").text == "  // before");
+  CHECK_FALSE(source_of_line(text, 4));
 }

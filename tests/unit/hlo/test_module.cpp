@@ -114,7 +114,8 @@ TEST_CASE("module: what can't be run is said with its place") {
             .find("m.mlir: line 2: argument 0 (%a): tensor<?x3xf32>: dynamic shapes are not supported") == 0);
   CHECK(error_of(main_with("%a: tensor<*xf32>")).find("dynamic shapes") != std::string::npos);
   CHECK(error_of(main_with("%a: tensor<3xcomplex<f32>>")) ==
-        "m.mlir: line 2: argument 0 (%a): tensor<3xcomplex<f32>>: element type 'complex<f32>' is not supported");
+        "m.mlir: line 2: argument 0 (%a): tensor<3xcomplex<f32>>: element type 'complex<f32>' is not supported: a "
+        "complex value comes and goes as its real and imaginary part, as tfd_export writes it");
   CHECK(error_of(main_with("%a: tensor<3xf32>, %b: !stablehlo.token")) ==
         "m.mlir: line 2: argument 1 (%b) is a token: the function has ordered effects (jax.debug.print or io_callback "
         "with ordered=True), which only Python can serve; export it without them");
@@ -135,6 +136,14 @@ TEST_CASE("module: what can't be run is said with its place") {
         "m.mlir: it has no public @main function");
   CHECK(error_of("{\"v\": 1}") == "m.mlir: it has no public @main function");
   CHECK(error_of("") == "m.mlir: it has no public @main function");
+  CHECK(error_of("\"builtin.module\"() ({\n \"func.func\"() <{function_type = () -> (), sym_name = \"main\"}> ({\n "
+                 "\"func.return\"() : () -> ()\n }) : () -> ()\n}) : () -> ()") ==
+        "m.mlir: it is in MLIR's generic form (\"func.func\"() …), whose signature tfd doesn't read: print it in the "
+        "pretty "
+        "form (str(module), mlir-opt without --mlir-print-op-generic)");
+  CHECK(error_of("func.func @main() -> tensor<2xf32> {\n %0 = stablehlo.constant dense_resource<big> : tensor<2xf32>\n "
+                 "return %0 : tensor<2xf32>\n}") ==
+        "m.mlir: line 2: a constant is in a dense_resource, which XLA doesn't read: print its elements (dense<…>)");
   CHECK(error_of("func.func @main() { return") == "m.mlir: it is cut off: 1 '{' are not closed");
   CHECK(error_of("}") == "m.mlir: line 1: unmatched '}'");
 }
