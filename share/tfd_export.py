@@ -105,9 +105,11 @@ def load_into(target, checkpoint):
 
     if hasattr(target, "state_dict"):  # a torch module
         import torch as t
-        found = {name: value_of(name, tensor.shape) for name, tensor in _torch_tensors(target).items()}
+        own = _torch_tensors(target)
+        found = {name: value_of(name, (*one.shape, 2) if one.is_complex() else one.shape) for name, one in own.items()}
         plain = {name: value.astype("float32") if value.dtype.kind == "V" else np.array(value) for name, value in found.items()}  # V: bfloat16
-        target.load_state_dict({name: t.tensor(value) for name, value in plain.items()}, strict=False)
+        loaded = {name: t.tensor(value) for name, value in plain.items()}
+        target.load_state_dict({name: t.view_as_complex(one) if own[name].is_complex() else one for name, one in loaded.items()}, strict=False)
         return target
     in_place = _variables_of(target)
     if in_place is not None:
@@ -118,7 +120,7 @@ def load_into(target, checkpoint):
         return target
     from jax import tree_util
     leaves, structure = tree_util.tree_flatten(target)
-    return tree_util.tree_unflatten(structure, [_like(leaf, value_of(name, np.shape(_key_data(leaf)))) for name, leaf in zip(_names(target), leaves)])
+    return tree_util.tree_unflatten(structure, [_like(leaf, value_of(name, np.shape(_plain(leaf)))) for name, leaf in zip(_names(target), leaves)])
 
 
 def _variables_of(target):
@@ -137,8 +139,10 @@ def _like(leaf, value):
     if _is_key(leaf):
         import jax
         return jax.random.wrap_key_data(value, impl=jax.random.key_impl(leaf))
+    if _is_complex(leaf):
+        value = value[..., 0] + 1j * value[..., 1]
     value = np.array(value, getattr(leaf, "dtype", None))
-    if isinstance(leaf, (np.ndarray, np.generic, float, int)):
+    if isinstance(leaf, (np.ndarray, np.generic, complex, float, int)):
         return value
     import jax.numpy
     return jax.numpy.asarray(value)
@@ -293,7 +297,7 @@ class Program:
                 raise ValueError(f"data: {field!r} has the shape {list(values.shape)}, not {[_rows(data), *shape[1:]]}")
             if dtype.kind in "iu" and not np.array_equal(values, np.asarray(data[field])):
                 raise ValueError(f"data: {field!r} has numbers that {dtype}, its dtype in the batch, does not hold")
-            np.save(self.directory / files[field], values)
+            np.save(self.directory / files[field], np.stack([values.real, values.imag], axis=-1) if dtype.kind == "c" else values)
         self.document["datasets"][name] = [{"npy": {"fields": {field: {"path": path} for field, path in files.items()}}}, *stages]
 
 
@@ -320,7 +324,8 @@ def _stated_variables(variables, settings):
     stated = {}
     for name, variable in variables.items():
         if variable.value.dtype.name not in _TFD:
-            raise ValueError(f"{name}: tfd has no dtype {variable.value.dtype}")
+            parts = ": make its real and its imaginary part a variable each" if variable.value.dtype.kind == "c" else ""
+            raise ValueError(f"{name}: tfd has no dtype {variable.value.dtype}{parts}")
         stated[name] = {"shape": list(variable.value.shape), "dtype": _TFD[variable.value.dtype.name]}
         if not variable.trainable and variable.value.dtype.kind in "fV":
             stated[name]["trainable"] = False
@@ -452,16 +457,29 @@ def _is_key(leaf):
     return hasattr(leaf, "dtype") and j.dtypes.issubdtype(leaf.dtype, j.dtypes.prng_key)
 
 
-def _key_data(leaf):
+def _is_complex(leaf):
+    return not _is_key(leaf) and np.issubdtype(getattr(leaf, "dtype", None) or np.asarray(leaf).dtype, np.complexfloating)
+
+
+def _plain(leaf):
+    """As tfd has it: keys are their numbers, complex arrays their parts, real and imaginary as a last dimension."""
     import jax as j
+    if _is_complex(leaf):
+        numpy = np if isinstance(leaf, (np.ndarray, np.generic, complex)) else j.numpy
+        return numpy.stack([leaf.real, leaf.imag], axis=-1)
     return j.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _plain_spec(spec):
+    import jax as j
+    return j.eval_shape(_plain, spec)
 
 
 def _initial(name, leaf, trained):
     """The initial value of a variable."""
     import jax as j
-    value = np.asarray(_key_data(leaf))
-    if value.dtype.kind not in "biufcV":
+    value = np.asarray(_plain(leaf))
+    if value.dtype.kind not in "biufV":
         raise ValueError(f"{name} is {leaf!r}, not an array of numbers: leave it to the function, such as by functools.partial")
     if trained and (_is_key(leaf) or not j.dtypes.issubdtype(value.dtype, np.inexact)):
         raise ValueError(f"params: {name} is {value.dtype}, which has no gradient: move it to state, or leave it to the function")
@@ -563,6 +581,8 @@ class _Jax:
                 value, (gradients, new, metrics) = loss(trained)
             else:
                 (_, (value, (_, new, metrics))), gradients = j.value_and_grad(scaled, has_aux=True)(trained)
+            # Of a complex parameter jax.grad has the conjugate of the direction in which the loss grows.
+            gradients = j.tree_util.tree_map(lambda one: j.numpy.conj(one) if _is_complex(one) else one, gradients)
             new = [leaf for i, leaf in enumerate(j.tree_util.tree_leaves(new)) if i not in unchanged]
             return value, gradients, new, metrics
 
@@ -634,11 +654,16 @@ class _Jax:
         import jax as j
         import jax.export
         specs, structure = j.tree_util.tree_flatten(arguments)
-        leaves = [j.eval_shape(j.random.key_data, spec) if _is_key(spec) else spec for spec in specs]
+        leaves = [_plain_spec(spec) for spec in specs]
+
+        def own(value, spec):
+            if _is_complex(spec):
+                return j.lax.complex(value[..., 0], value[..., 1])
+            return j.random.wrap_key_data(value, impl=self.key_kinds[spec.dtype]) if _is_key(spec) else value
 
         def flat(*values):
-            keys = [j.random.wrap_key_data(value, impl=self.key_kinds[spec.dtype]) if _is_key(spec) else value for value, spec in zip(values, specs)]
-            return [_key_data(leaf) for leaf in j.tree_util.tree_leaves(function(*j.tree_util.tree_unflatten(structure, keys)))]
+            arguments = [own(value, spec) for value, spec in zip(values, specs)]
+            return [_plain(leaf) for leaf in j.tree_util.tree_leaves(function(*j.tree_util.tree_unflatten(structure, arguments)))]
 
         flat.__name__ = flat.__qualname__ = name
         # JAX doesn't promise that these calls stay as they are, as it does of the others that tfd has.

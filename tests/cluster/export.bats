@@ -225,6 +225,54 @@ assert isinstance(trained, Model) and isinstance(trained.layers[1], Layer) and m
 PY
 }
 
+@test "export: from JAX, complex parameters, state, data and results, as their parts; and linear algebra" {
+  needs TFD_JAX_PYTHON jax
+  cat >model.py <<'PY'
+import jax, jax.numpy as jnp, jax.scipy.linalg as jsl, numpy as np, tfd_export
+random = np.random.default_rng(3)
+def complex_normal(*shape):
+    return (random.normal(size=shape) + 1j * random.normal(size=shape)).astype("complex64")
+params = {"filter": complex_normal(5), "gain": np.float32(1), "mix": complex_normal(5, 5)}
+state = {"mean": np.zeros(5, "complex64")}
+data = {"x": random.normal(size=(48, 8)).astype("float32"), "z": complex_normal(48, 5)}
+def spectrum(params, batch):
+    q, r = jnp.linalg.qr(params["mix"] + 4 * jnp.eye(5))
+    return (jnp.fft.rfft(batch["x"]) * params["filter"] + batch["z"]) @ q * params["gain"]
+def loss(params, state, batch):
+    z = spectrum(params, batch)
+    pivots = jsl.qr(jnp.abs(params["mix"]), pivoting=True)[2]  # JAX doesn't promise how it calls that
+    return jnp.mean(jnp.abs(z - 1j) ** 2) + 0 * pivots.sum(), {"mean": 0.5 * state["mean"] + jax.lax.stop_gradient(z.mean(0))}
+def theirs(steps):
+    p, s, values = params, state, []
+    for i in range(steps):
+        (value, s), g = jax.value_and_grad(loss, has_aux=True)(p, s, {name: value[16 * i % 48:][:16] for name, value in data.items()})
+        p = jax.tree.map(lambda v, g: v - 0.01 * jnp.conj(g), p, g)
+        values.append(float(value))
+    return values, p, s
+PY
+  "$PYTHON" -c '
+from model import *
+program = tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, "out", state=state, data=data, train={"steps": 20},
+                         optimizer={"sgd": {"learning_rate": 0.01}})
+program.prediction(lambda params, state, batch: spectrum(params, batch), {n: v[:1] for n, v in data.items()})'
+  jq -e '.variables.filter == {"shape": [5, 2], "dtype": "f32"} and .variables.mean.shape == [5, 2]' out/program.json
+  losses --set train.checkpoint.dir=ck >ours
+  losses_of_worker >coordinated
+  tfd-run out/program.json --checkpoint ck --predict predict --output predicted.npy --dataset '[{"npy": {"fields":
+    {"x": {"path": "out/train_x.npy"}, "z": {"path": "out/train_z.npy"}}}}, {"batch": 1}]'
+  "$PYTHON" - <<'PY'
+from model import *
+values, p, s = theirs(20)
+for ours in ("ours", "coordinated"):
+    np.testing.assert_allclose(np.loadtxt(ours), values, rtol=1e-5)
+trained, moved = tfd_export.load_into(params, "ck"), tfd_export.load_into(state, "ck")
+jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), (trained, moved), (p, s))
+assert trained["filter"].dtype == moved["mean"].dtype == "complex64"
+predicted = np.load("predicted.npy")
+np.testing.assert_allclose(predicted[..., 0] + 1j * predicted[..., 1], spectrum(p, data), atol=1e-4)
+PY
+}
+
 @test "export: from JAX, a step with an optimizer of its own" {
   needs TFD_JAX_PYTHON jax
   cat >export.py <<'PY'
