@@ -18,6 +18,7 @@ complete -c tfd-coordinate -l start-over -d 'Move the checkpoints of an earlier 
 complete -c tfd-coordinate -l logdir -r -F -d 'Write the metrics there too, for TensorBoard: DIR/train and DIR/eval'
 complete -c tfd-coordinate -l trace -r -F -d 'Write a timeline there (what each worker did for which closure), for Perfetto'
 complete -c tfd-coordinate -l check -d 'Check the program without running it'
+complete -c tfd-coordinate -l ignore-sharding -d 'Run the program as if it stated no shardings: whole values, on any devices'
 complete -c tfd-coordinate -l keep-servers -d 'Leave the tasks running at the end'
 complete -c tfd-coordinate -l rejoin -x -d 'How long a parameter server may be silent before it counts as lost'
 complete -c tfd-coordinate -l take-over -d 'Take the cluster from another run that is using it'

@@ -28,6 +28,7 @@ complete -c tfd-run -l start-over -d 'Move the checkpoints of an earlier run asi
 complete -c tfd-run -l logdir -r -F -d 'Write the metrics there too, for TensorBoard: DIR/train and DIR/eval'
 complete -c tfd-run -l trace -r -F -d 'Write a timeline there (data, compute, reduce, update), for Perfetto'
 complete -c tfd-run -l check -d 'Check program, cluster and task, and say what the program is made of, without running anything'
+complete -c tfd-run -l ignore-sharding -d 'Run the program as if it stated no shardings: whole values, on any devices'
 complete -c tfd-run -l keep-servers -d 'Leave the parameter servers running at the end'
 complete -c tfd-run -l rejoin -x -d 'How long a parameter server may be silent before it counts as lost'
 complete -c tfd-run -l take-over -d 'Take the cluster from another run that is using it'

@@ -35,18 +35,19 @@ Result<void> check_argument(const program::Program& program, const program::Func
     if (function.inputs[i].field)
       return fail(Code::kInvalidArgument, "{}: {} must be an iterator: its field '{}' is used", function.name, where,
                   *function.inputs[i].field);
-    const auto wanted = [&](const hlo::Module& module) {
-      const tensor::TensorSpec& parameter = module.signature.arguments[i].spec;
-      if (function.inputs[i].lookup.empty()) return parameter;
-      const bool is_index = spec->dtype == tensor::DType::kS32 || spec->dtype == tensor::DType::kS64;
-      return tensor::TensorSpec{
-          is_index ? spec->dtype : tensor::DType::kS64,
-          *program::indices_shape(parameter, program.find_variable(function.inputs[i].lookup)->spec)};
-    };
-    const auto fits = [&](const hlo::Module& module) { return wanted(module) == *spec; };
-    if (std::ranges::any_of(function.modules, fits)) continue;
+    const tensor::TensorSpec& parameter = function.modules.front().signature.arguments[i].spec;
+    tensor::TensorSpec taken = *spec, wanted = parameter;
+    bool may_fit = true;
+    if (!function.inputs[i].lookup.empty()) {  // the module takes the rows that these are the numbers of
+      const tensor::TensorSpec& table = program.find_variable(function.inputs[i].lookup)->spec;
+      may_fit = spec->dtype == tensor::DType::kS32 || spec->dtype == tensor::DType::kS64;
+      wanted = {may_fit ? spec->dtype : tensor::DType::kS64, *program::indices_shape(parameter, table)};
+      taken.dtype = table.dtype;
+      taken.shape.insert(taken.shape.end(), table.shape.begin() + 1, table.shape.end());
+    }
+    if (may_fit && function.modules.may_take(i, taken)) continue;
     return fail(Code::kInvalidArgument, "{}: {} is {}, but the function takes {}", function.name, where,
-                tensor::format_spec(*spec), tensor::format_spec(wanted(function.modules.front())));
+                tensor::format_spec(*spec), tensor::format_spec(wanted));
   }
   return {};
 }

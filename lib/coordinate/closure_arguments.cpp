@@ -49,6 +49,7 @@ Result<const ArgumentReader::Shape*> ArgumentReader::find_shape(const std::strin
         spec = {tensor::DType::kS64, *program::indices_shape(spec, program_.find_variable(input.lookup)->spec)};
       if (std::ranges::find(slot->specs, spec) == slot->specs.end()) slot->specs.push_back(spec);
     }
+    slot->has_any_rows = definition->modules.any_size() != nullptr && slot->specs.size() > 1;
   }
   shape.results = results_of(*definition);
   return &shapes_.emplace(function, std::move(shape)).first->second;
@@ -74,7 +75,10 @@ Result<Argument> ArgumentReader::read_argument(const Slot* slot, const json& val
   if (!slot->field.empty())
     return fail(Code::kInvalidArgument, "must be {{\"per_worker\": DATASET}}: the function takes its field '{}'",
                 slot->field);
-  auto first = tensor::tensor_from_json(value, slot->specs.front(), directory_);
+  if (slot->has_any_rows && value.is_object()) return TFD_TRY(tensor::tensor_from_json(value, directory_));
+  tensor::TensorSpec spec = slot->specs.front();
+  if (slot->has_any_rows && value.is_array()) spec.shape[0] = static_cast<std::int64_t>(value.size());
+  auto first = tensor::tensor_from_json(value, spec, directory_);
   if (first) return *std::move(first);
   for (std::size_t i = 1; i < slot->specs.size(); ++i)  // modules for other batch sizes
     if (auto other = tensor::tensor_from_json(value, slot->specs[i], directory_)) return *std::move(other);

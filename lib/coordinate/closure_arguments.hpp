@@ -42,6 +42,7 @@ class ArgumentReader {
  private:
   struct Slot {
     std::vector<tensor::TensorSpec> specs;  // of its modules, each once; empty: nothing uses it
+    bool has_any_rows = false;              // of a template: the first dimension is up to the argument
     std::string field;                      // of an iterator; empty where it may be a tensor
   };
   struct Shape {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PJRT has no dynamic shapes: a function has one module per batch size. Which sizes can come is checked where it can be
-// known, and the module is chosen by the shapes that did come.
+// PJRT has no dynamic shapes: a function has one module per batch size, or a template that is made into one. Which
+// sizes can come is checked where it can be known, and the module is chosen by the shapes that did come.
 #include <algorithm>
 #include <set>
 
@@ -12,6 +12,8 @@ namespace tfd::program {
 namespace {
 
 constexpr std::int64_t kMostReplicas = 4096;  // of one worker
+constexpr std::string_view kRemedies =
+    ": export it for any batch size (tfd-export(1)), or pad batches, with a mask (\"pad_remainder\": true)";
 
 std::string available(std::vector<std::int64_t> sizes) {
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
@@ -46,14 +48,28 @@ std::vector<Bound> bound_to(const FunctionDef& def, const std::string& dataset, 
   return bound;
 }
 
-/// With `batch` as the first dimension of the fields that are rows of a batch, which is of `size` in fact.
-bool some_module_takes(const FunctionDef& def, const std::vector<Bound>& bound, std::int64_t batch, std::int64_t size) {
-  return std::any_of(def.modules.begin(), def.modules.end(), [&](const hlo::Module& module) {
-    return std::all_of(bound.begin(), bound.end(), [&](const Bound& b) {
-      const std::int64_t wanted = b.field->shape[0] == batch ? size : b.field->shape[0];
-      return module.signature.arguments[b.input].spec.shape[0] == wanted;
-    });
-  });
+/// With `batch` as the first dimension of the fields that are rows of a batch, which is of `size` in fact; or is filled
+/// up, where a mask says which rows are data. Errors of a template that makes no module of that size.
+Result<bool> some_module_takes(const FunctionDef& def, const std::vector<Bound>& bound, std::int64_t batch,
+                               std::int64_t size) {
+  const auto takes = [&](std::int64_t rows) -> Result<bool> {
+    std::map<std::size_t, tensor::TensorSpec> specs;
+    for (const Bound& b : bound) {
+      tensor::TensorSpec& spec = specs[b.input] = def.modules.front().signature.arguments[b.input].spec;
+      spec.shape[0] = b.field->shape[0] == batch ? rows : b.field->shape[0];
+    }
+    const auto found = TFD_TRY(def.modules.find([&](std::size_t i) {
+      const auto spec = specs.find(i);
+      return spec == specs.end() ? nullptr : &spec->second;
+    }));
+    return found.has_value();
+  };
+  if (TFD_TRY(takes(size))) return true;
+  const auto mask = std::ranges::find_if(bound, [](const Bound& b) { return b.field->is_mask; });
+  if (mask == bound.end()) return false;
+  for (const std::int64_t rows : sizes_of(def, mask->input))
+    if (rows > size && TFD_TRY(takes(rows))) return true;
+  return false;
 }
 
 /// Which sizes come out where so many replicas share a batch: as data::split_rows() does it.
@@ -65,23 +81,24 @@ std::set<std::int64_t> shares_of(std::int64_t batch, std::int64_t replicas) {
 /// Every share has its module; where the number of replicas isn't known, for some number.
 Result<void> check_shares(const FunctionDraft& draft, const std::string& dataset, const std::vector<Bound>& bound,
                           std::int64_t batch, std::int64_t size) {
-  const auto missing = [&](std::int64_t replicas) -> std::optional<std::int64_t> {
+  const auto missing = [&](std::int64_t replicas) -> Result<std::optional<std::int64_t>> {
     for (const std::int64_t share : shares_of(size, replicas))
-      if (!some_module_takes(draft.def, bound, batch, share)) return share;
+      if (!TFD_TRY(some_module_takes(draft.def, bound, batch, share))) return share;
     return std::nullopt;
   };
   const std::string there = available(sizes_of(draft.def, bound.front().input));
   if (draft.replicas > 0) {
-    const auto share = missing(draft.replicas);
+    const auto share = TFD_TRY(missing(draft.replicas), draft.node.path());
     if (!share) return {};
-    return draft.node.fail("{} replicas share a batch of {} of dataset '{}', and no module accepts {} ({})",
-                           draft.replicas, size, dataset, *share, there);
+    return draft.node.fail("{} replicas share a batch of {} of dataset '{}', and no module accepts {} ({}){}",
+                           draft.replicas, size, dataset, *share, there, kRemedies);
   }
+  if (draft.def.modules.any_size() != nullptr) return {};
   for (std::int64_t replicas = 1; replicas <= std::min(size, kMostReplicas); ++replicas)
-    if (!missing(replicas)) return {};
+    if (!TFD_TRY(missing(replicas), draft.node.path())) return {};
   return draft.node.fail(
-      "no module accepts a share of a batch of {} of dataset '{}', however many replicas there are ({})", size, dataset,
-      there);
+      "no module accepts a share of a batch of {} of dataset '{}', however many replicas there are ({}){}", size,
+      dataset, there, kRemedies);
 }
 
 /// The first dimension that all of them have, -1 where it varies. nullopt: they differ, so it isn't that of a batch.
@@ -95,7 +112,7 @@ std::optional<std::int64_t> batch_of(const std::vector<Bound>& bound) {
 
 /// Fields that are no batch, one of which no module takes beside the others.
 Result<void> check_fields(const FunctionDraft& draft, const std::string& dataset, const std::vector<Bound>& bound) {
-  if (some_module_takes(draft.def, bound, -1, 0)) return {};
+  if (TFD_TRY(some_module_takes(draft.def, bound, -1, 0), draft.node.path())) return {};
   for (const Bound& b : bound) {
     const auto sizes = sizes_of(draft.def, b.input);
     if (std::find(sizes.begin(), sizes.end(), b.field->shape[0]) != sizes.end() && &b != &bound.back()) continue;
@@ -118,19 +135,12 @@ Result<void> check_dataset(const FunctionDraft& draft, const std::string& datase
     if (!size) continue;
     if (draft.splits) {
       TFD_TRY(check_shares(draft, dataset, bound, *batch, *size));
-    } else if (!some_module_takes(draft.def, bound, *batch, *size)) {
-      return draft.node.fail("no module accepts batch size {} of dataset '{}' ({})", *size, dataset,
-                             available(sizes_of(draft.def, bound.front().input)));
+    } else if (!TFD_TRY(some_module_takes(draft.def, bound, *batch, *size), draft.node.path())) {
+      return draft.node.fail("no module accepts batch size {} of dataset '{}' ({}){}", *size, dataset,
+                             available(sizes_of(draft.def, bound.front().input)), kRemedies);
     }
   }
   return {};
-}
-
-bool fits(const hlo::Module& module, const std::vector<tensor::TensorSpec>& arguments) {
-  const auto& parameters = module.signature.arguments;
-  return std::equal(
-      parameters.begin(), parameters.end(), arguments.begin(), arguments.end(),
-      [](const hlo::Parameter& parameter, const tensor::TensorSpec& spec) { return parameter.spec == spec; });
 }
 
 }  // namespace
@@ -141,21 +151,20 @@ Result<void> check_batch_sizes(const FunctionDraft& draft, const Program& progra
   return {};
 }
 
-Result<const hlo::Module*> choose_module(const FunctionDef& function,
-                                         const std::vector<tensor::TensorSpec>& arguments) {
-  for (const hlo::Module& module : function.modules)
-    if (fits(module, arguments)) return &module;
+Result<std::size_t> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments) {
   const auto& parameters = function.modules.front().signature.arguments;
   if (arguments.size() != parameters.size())
     return fail(Code::kInvalidArgument, "{}: {} argument(s), but the module takes {}", function.name, arguments.size(),
                 parameters.size());
+  if (const auto found = TFD_TRY(function.modules.find([&](std::size_t i) { return &arguments[i]; }), function.name))
+    return *found;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const tensor::TensorSpec& given = arguments[i];
     const tensor::TensorSpec& taken = parameters[i].spec;
     const auto sizes = sizes_of(function, i);
     if (given == taken) continue;
     const bool only_batch = given.dtype == taken.dtype && !given.shape.empty() &&
-                            given.shape.size() == taken.shape.size() &&
+                            given.shape.size() == taken.shape.size() && function.modules.any_size() == nullptr &&
                             std::equal(given.shape.begin() + 1, given.shape.end(), taken.shape.begin() + 1);
     if (!only_batch)
       return fail(Code::kInvalidArgument, "{}: argument {} ({}) is {}, but the module takes {}", function.name, i,

@@ -215,6 +215,17 @@ Result<void> apply_override(nlohmann::ordered_json& document, std::string_view o
   return fail(std::move(error));
 }
 
+void drop_shardings(Json& document) {
+  const auto functions = document.find("functions");
+  if (functions == document.end() || !functions->is_object()) return;
+  for (Json& function : *functions)
+    for (const char* key : {"inputs", "outputs"}) {
+      if (!function.is_object() || !function.contains(key) || !function[key].is_structured()) continue;
+      for (Json& binding : function[key])
+        if (binding.is_object()) binding.erase("sharding");
+    }
+}
+
 void keep_stated(Program& program, const Document& document) {
   state_groups(*document, program.variables);
   for (const char* key : {"variables", "weights", "datasets"}) document->erase(key);

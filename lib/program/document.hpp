@@ -26,6 +26,9 @@ Result<Document> parse_document(std::string_view text);
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text,
                             const std::string& directory = {}, bool with_data = true);
 
+/// Takes the shardings of all functions' inputs and outputs away.
+void drop_shardings(nlohmann::ordered_json& document);
+
 struct Program;
 /// Leaves what the program has no values of to Program::document().
 void keep_stated(Program& program, const Document& document);

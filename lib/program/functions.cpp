@@ -25,11 +25,34 @@ Result<void> check_alike(const hlo::Module& first, const hlo::Module& other, con
   return {};
 }
 
-Result<std::vector<hlo::Module>> parse_modules(const Node& node, const std::vector<std::string>& platforms,
-                                               const FileReader& read_file, std::map<std::string, std::string>& files) {
+/// The module's own message may or may not begin with its name.
+Error at_module(Error error, const std::string& path, const Node& node) {
+  if (!error.message.starts_with(path)) error = std::move(error).within(path);
+  return std::move(error).within(node.path());
+}
+
+Result<Modules> read_template(const Node& node, std::string code, const std::vector<std::string>& platforms,
+                              std::map<std::string, std::string>& files) {
+  const std::string path = TFD_TRY(node.text());
+  files[path] = code;
+  auto any = hlo::Template::make(path, std::move(code));
+  if (!any) return fail(at_module(std::move(any).error(), path, node));
+  Modules modules(std::move(*any));
+  TFD_TRY(modules.change([&](hlo::Module& module) -> Result<void> {
+    module.platforms = platforms;
+    return hlo::check_platforms(module);
+  }),
+          node.path());
+  return modules;
+}
+
+Result<Modules> parse_modules(const Node& node, const std::vector<std::string>& platforms, const FileReader& read_file,
+                              std::map<std::string, std::string>& files) {
   if (!node.is_text() && !node.is_list()) return node.fail_type("a path or a list of paths");
   std::vector<hlo::Module> modules;
   if (node.is_text()) {
+    std::string code = TFD_TRY(read_file(TFD_TRY(node.text())), node.path());
+    if (hlo::is_template(code)) return read_template(node, std::move(code), platforms, files);
     modules.push_back(TFD_TRY(read_module(node, platforms, read_file, files)));
     return modules;
   }
@@ -178,6 +201,8 @@ Result<hlo::Module> read_module(const Node& node, const std::vector<std::string>
                                 const FileReader& read_file, std::map<std::string, std::string>& files) {
   const std::string path = TFD_TRY(node.text());
   std::string code = TFD_TRY(read_file(path), node.path());
+  if (hlo::is_template(code))
+    return node.fail("{} is for any batch size: it can only be a function's one module", path);
   std::optional<std::string> sidecar;
   if (hlo::is_bytecode(code)) {
     const std::string beside = hlo::sidecar_path(path);
@@ -193,10 +218,7 @@ Result<hlo::Module> read_module(const Node& node, const std::vector<std::string>
     TFD_TRY(hlo::check_platforms(*module), node.path());
     return module;
   }
-  // The module's own message may or may not begin with its name.
-  Error error = std::move(module).error();
-  if (!error.message.starts_with(path)) error = std::move(error).within(path);
-  return fail(std::move(error).within(node.path()));
+  return fail(at_module(std::move(module).error(), path, node));
 }
 
 Result<void> check_function_keys(const Node& node) {

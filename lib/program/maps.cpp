@@ -30,6 +30,16 @@ Result<std::size_t> find_field(const FunctionDef& function, std::size_t i, const
   return static_cast<std::size_t>(found - names.begin());
 }
 
+/// The module for elements of this size; the first where fields that fit by themselves don't together.
+Result<const hlo::Module*> find_called(const FunctionDef& function, const data::ElementSpec& input,
+                                       const MapPlan& plan) {
+  std::vector<tensor::TensorSpec> specs;
+  for (const std::size_t at : plan.inputs) specs.push_back({input[at].dtype, input[at].shape});
+  const auto found = TFD_TRY(function.modules.find([&](std::size_t i) { return &specs[i]; }),
+                             fmt::format("function '{}'", function.name));
+  return found ? &function.modules.called(*found) : &function.modules.front();
+}
+
 }  // namespace
 
 Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& input,
@@ -40,9 +50,10 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
     const std::size_t at = TFD_TRY(find_field(function, i, input));
     const data::FieldSpec& field = input[at];
     const bool fits = std::any_of(function.modules.begin(), function.modules.end(), [&](const hlo::Module& module) {
-      const tensor::TensorSpec& spec = module.signature.arguments[i].spec;
-      return fits_but_for_batch(field, spec) &&
-             (field.shape.empty() || field.shape[0] < 0 || field.shape[0] == spec.shape[0]);
+      tensor::TensorSpec spec = module.signature.arguments[i].spec;
+      if (!fits_but_for_batch(field, spec)) return false;
+      if (!field.shape.empty() && field.shape[0] >= 0) spec.shape[0] = field.shape[0];
+      return function.modules.may_take(i, spec);
     });
     if (!fits)
       return fail(Code::kInvalidArgument, "function '{}': field '{}' is {}, but argument '{}' is {}", function.name,
@@ -68,8 +79,9 @@ Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& i
   }
   if (!function.returns.empty())
     return fail(Code::kInvalidArgument, "function '{}': a map returns no variables", function.name);
+  const hlo::Module* const called = varies ? &function.modules.front() : TFD_TRY(find_called(function, input, plan));
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    const tensor::TensorSpec& result = function.modules.front().signature.results[plan.outputs[f]].spec;
+    const tensor::TensorSpec& result = called->signature.results[plan.outputs[f]].spec;
     data::FieldSpec field{fields[f], result.dtype, result.shape};
     for (const hlo::Module& module : function.modules)
       if (varies && !field.shape.empty() && module.signature.results[plan.outputs[f]].spec.shape[0] != result.shape[0])

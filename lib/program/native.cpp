@@ -65,7 +65,7 @@ Result<void> parse_plugin(const Node& node, const FileReader& read_file, std::ma
     module.signature = TFD_TRY(hlo::parse_signature(lines), plugin.path());
     files[key] = lines;
   }
-  def.modules.push_back(std::move(module));
+  def.modules = Modules({std::move(module)});
   return {};
 }
 
@@ -88,7 +88,7 @@ Result<void> parse_command(const Node& node, FunctionDef& def) {
   module.is_text = false;
   module.may_donate = false;
   module.signature = TFD_TRY(parse_stated_signature(node));
-  def.modules.push_back(std::move(module));
+  def.modules = Modules({std::move(module)});
   return {};
 }
 

@@ -78,9 +78,9 @@ Result<void> check_kinds(const std::vector<Stated>& all, int logical_devices, bo
 
 /// What the engine does by.
 Result<void> put_into_modules(FunctionDraft& draft, const std::vector<Stated>& all) {
-  for (hlo::Module& module : draft.def.modules) {
+  return draft.def.modules.change([&](hlo::Module& module) -> Result<void> {
     if (module.partitions > 1) {
-      if (all.empty()) continue;
+      if (all.empty()) return {};
       return all.front().node.fail("{} is exported for {} partitions, with shardings of its own", module.name,
                                    module.partitions);
     }
@@ -90,8 +90,8 @@ Result<void> put_into_modules(FunctionDraft& draft, const std::vector<Stated>& a
       module.signature.arguments[i].sharding = draft.def.inputs[i].sharding;
     for (std::size_t i = 0; i < draft.def.outputs.size(); ++i)
       module.signature.results[i].sharding = draft.def.outputs[i].sharding;
-  }
-  return {};
+    return {};
+  });
 }
 
 std::string one_or(int number) { return number == 1 ? "one" : std::to_string(number); }
@@ -150,13 +150,14 @@ Result<void> check_shardings(FunctionDraft& draft, int logical_devices, bool spm
   for (std::size_t i = 0; i < def.inputs.size(); ++i) {
     if (!def.inputs[i].sharding) continue;
     all.push_back(TFD_TRY(stated(def.inputs[i].sharding, draft.inputs[i])));
-    for (const hlo::Module& module : def.modules)
-      TFD_TRY(check_shape(all.back(), module.signature.arguments[i], module));
+    for (const hlo::Module* module : def.modules.expected())
+      TFD_TRY(check_shape(all.back(), module->signature.arguments[i], *module));
   }
   for (std::size_t i = 0; i < def.outputs.size(); ++i) {
     if (!def.outputs[i].sharding) continue;
     all.push_back(TFD_TRY(stated(def.outputs[i].sharding, draft.outputs[i])));
-    for (const hlo::Module& module : def.modules) TFD_TRY(check_shape(all.back(), module.signature.results[i], module));
+    for (const hlo::Module* module : def.modules.expected())
+      TFD_TRY(check_shape(all.back(), module->signature.results[i], *module));
   }
   const std::int64_t needed = TFD_TRY(count_devices(all));
   if (needed <= logical_devices) {
@@ -168,7 +169,8 @@ Result<void> check_shardings(FunctionDraft& draft, int logical_devices, bool spm
   });
   return widest->node.fail_text(Code::kUnimplemented,
                                 fmt::format("needs {} logical devices per replica, but a replica has {} here: only the "
-                                            "device assignment of TPUStrategy gives it more",
+                                            "device assignment of TPUStrategy gives it more; without "
+                                            "shardings it runs with --ignore-sharding",
                                             needed, one_or(logical_devices)));
 }
 

@@ -77,6 +77,16 @@ Tensor with_last_row_repeated(const Tensor& value, std::int64_t rows) {
   return out;
 }
 
+/// Of a mask the rows behind its own are 0.
+Tensor padded_field(const data::FieldSpec& spec, const Tensor& value, std::int64_t rows) {
+  if (!spec.is_mask) return with_last_row_repeated(value, rows);
+  tensor::Shape shape = value.shape();
+  shape[0] = rows;
+  Tensor out = Tensor::zeros(value.dtype(), std::move(shape));
+  std::memcpy(out.mutable_data(), value.data(), value.byte_size());
+  return out;
+}
+
 /// A replica's own copy, where it has one.
 const Tensor& value_of(const std::string& variable, const CallContext& context) {
   if (context.copies == nullptr || !context.copies->has(variable)) return context.variables->at(variable);
@@ -129,17 +139,13 @@ Result<Tensor> bind_input(const program::InputBinding& input, const program::Pro
   return bind_source(input, context, spec.dtype);
 }
 
-/// The position of the module that takes the inputs at these positions, but for random ones; the first where none does.
-std::size_t module_for(const program::FunctionDef& def, const std::vector<std::size_t>& inputs,
-                       const std::vector<tensor::TensorSpec>& specs) {
-  for (std::size_t m = 0; m < def.modules.size(); ++m) {
-    const auto& arguments = def.modules[m].signature.arguments;
-    if (std::ranges::all_of(inputs, [&](std::size_t i) {
-          return def.inputs[i].kind == InputKind::kRng || arguments[i].spec == specs[i];
-        }))
-      return m;
-  }
-  return 0;
+/// The module that takes what is neither a variable nor random.
+Result<std::optional<std::size_t>> find_module(const program::FunctionDef& def,
+                                               const std::vector<tensor::TensorSpec>& specs) {
+  return def.modules.find([&](std::size_t i) {
+    const InputKind kind = def.inputs[i].kind;
+    return kind == InputKind::kVariable || kind == InputKind::kRng ? nullptr : &specs[i];
+  });
 }
 
 }  // namespace
@@ -204,12 +210,25 @@ Result<std::int64_t> ElementTable::row_count() const {
 ElementTable ElementTable::rows(std::int64_t first, std::int64_t count, std::int64_t padded) const {
   ElementTable out = *this;
   out.examples_ = static_cast<double>(count);
-  for (auto& [id, table] : out.elements_)
-    for (Tensor& field : table.second) {
-      field = field.slice_rows(first, count);
-      if (padded > count) field = with_last_row_repeated(field, padded);
-    }
+  for (auto& [id, table] : out.elements_) {
+    for (Tensor& field : table.second) field = field.slice_rows(first, count);
+    if (padded > count) out.pad(id, padded);
+  }
   return out;
+}
+
+std::optional<ElementTable::Masked> ElementTable::masked(const std::string& iterator) const {
+  const auto found = elements_.find(iterator);
+  if (found == elements_.end()) return std::nullopt;
+  const auto& [spec, element] = found->second;
+  const auto mask = std::ranges::find_if(spec, &data::FieldSpec::is_mask);
+  if (mask == spec.end()) return std::nullopt;
+  return Masked{mask->name, element[static_cast<std::size_t>(mask - spec.begin())].shape()[0]};
+}
+
+void ElementTable::pad(const std::string& iterator, std::int64_t padded) {
+  auto& [spec, element] = elements_.at(iterator);
+  for (std::size_t i = 0; i < element.size(); ++i) element[i] = padded_field(spec[i], element[i], padded);
 }
 
 Result<Tensor> ElementTable::field(const std::string& iterator, const std::optional<std::string>& name) const {
@@ -243,6 +262,58 @@ Result<std::vector<std::string>> iterators_of(const program::FunctionDef& functi
     if (const auto* iterator = std::get_if<IteratorRef>(value)) add(iterator->id);
   }
   return ids;
+}
+
+namespace {
+
+/// The iterator that an input takes a field of; empty where there is none.
+std::string iterator_of(const program::InputBinding& input, const ClosureCall& call) {
+  if (input.kind == InputKind::kDataset) return own_iterator_id(input.name);
+  if (input.kind != InputKind::kArg && input.kind != InputKind::kKwarg) return {};
+  const ArgumentValue* value = find_argument(input, call);
+  const auto* iterator = value == nullptr ? nullptr : std::get_if<IteratorRef>(value);
+  return iterator == nullptr ? std::string() : iterator->id;
+}
+
+/// Inputs that are fields of one element with a mask, which is one of them.
+struct MaskedInputs {
+  std::vector<std::size_t> inputs;
+  ElementTable::Masked rows;
+  bool takes_mask = false;
+};
+
+std::map<std::string, MaskedInputs> masked_inputs(const program::FunctionDef& def, const ClosureCall& call,
+                                                  const ElementTable& elements) {
+  std::map<std::string, MaskedInputs> out;
+  for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+    const std::string id = iterator_of(def.inputs[i], call);
+    const auto masked = elements.masked(id);
+    if (!masked) continue;
+    MaskedInputs& all = out[id];
+    all.rows = *masked;
+    all.inputs.push_back(i);
+    all.takes_mask = all.takes_mask || (def.inputs[i].field == masked->mask && def.inputs[i].lookup.empty());
+  }
+  return out;
+}
+
+}  // namespace
+
+void fill_up(const program::FunctionDef& function, const ClosureCall& call, ElementTable& elements) {
+  if (function.kind != program::FunctionKind::kModule || function.modules.any_size() != nullptr) return;
+  for (const auto& [id, masked] : masked_inputs(function, call, elements)) {
+    if (!masked.takes_mask || masked.rows.rows == 0) continue;
+    std::optional<std::int64_t> fewest;
+    for (const hlo::Module& module : function.modules) {
+      const auto rows_of = [&](std::size_t i) { return module.signature.arguments[i].spec.shape; };
+      const tensor::Shape rows = rows_of(masked.inputs.front());
+      const bool takes_all = !rows.empty() && std::ranges::all_of(masked.inputs, [&](std::size_t i) {
+        return !rows_of(i).empty() && rows_of(i)[0] == rows[0];
+      });
+      if (takes_all && rows[0] >= masked.rows.rows) fewest = std::min(fewest.value_or(rows[0]), rows[0]);
+    }
+    if (fewest && *fewest > masked.rows.rows) elements.pad(id, *fewest);
+  }
 }
 
 Result<std::vector<RowLookup>> lookups_of(const program::FunctionDef& function, const CallContext& context) {
@@ -279,29 +350,30 @@ Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallCont
     if (is_left_out) out.specs[i] = first[i].spec;
     if (!is_random(i) && !is_left_out) TFD_TRY(bind(i, first[i].spec));
   }
-  out.module = module_for(def, function.other_inputs, out.specs);
+  const auto found = TFD_TRY(find_module(def, out.specs), def.name);
+  out.module = found.value_or(0);
+  const auto& arguments = (found ? def.modules.called(*found) : def.modules.front()).signature.arguments;
   // Last, for their shape may be that of the batch.
   for (const std::size_t i : function.other_inputs)
-    if (is_random(i)) TFD_TRY(bind(i, def.modules[out.module].signature.arguments[i].spec));
+    if (is_random(i)) TFD_TRY(bind(i, arguments[i].spec));
   if (def.kind != program::FunctionKind::kModule) return out;
-  const auto& arguments = def.modules[out.module].signature.arguments;
   const auto fits = [&](std::size_t i) { return arguments[i].spec == out.specs[i]; };
   if (!with_variables) {  // which the program was checked for
-    if (std::ranges::all_of(function.other_inputs, fits)) return out;
+    if (found && std::ranges::all_of(function.other_inputs, fits)) return out;
     for (std::size_t i = 0; i < def.inputs.size(); ++i)
       if (def.inputs[i].kind == InputKind::kVariable) out.specs[i] = first[i].spec;
   }
   // Of only one it says what doesn't fit as for several.
-  out.module = static_cast<std::size_t>(TFD_TRY(program::choose_module(def, out.specs)) - def.modules.data());
+  out.module = TFD_TRY(program::choose_module(def, out.specs));
   return out;
 }
 
 Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context) {
   const program::FunctionDef& def = *function.def;
   const BoundInputs inputs = TFD_TRY(bind_inputs(function, context, true));
-  function::Function& module = *function.on_device(inputs.module, context.device);
+  function::Function* const module = TFD_TRY(function.on_device(inputs.module, context.device), def.name);
   auto results =
-      TFD_TRY(context.results_stay ? module.call_there(inputs.values) : module.call(inputs.values), def.name);
+      TFD_TRY(context.results_stay ? module->call_there(inputs.values) : module->call(inputs.values), def.name);
   return bind_outputs(def, std::move(results), context);
 }
 

@@ -45,8 +45,17 @@ class ElementTable {
   Result<std::int64_t> row_count() const;
   /// Batches of nothing, as a step is filled up with.
   bool has_no_rows() const { return examples_ == 0 && row_count() == 0; }
-  /// So many rows of each field; behind them the last one again, until there are `padded`.
+  /// So many rows of each field; behind them the last one again, until there are `padded`. A mask says which are data.
   ElementTable rows(std::int64_t first, std::int64_t count, std::int64_t padded) const;
+  /// The rows of an iterator's element, whose mask is the field of that name.
+  struct Masked {
+    std::string mask;
+    std::int64_t rows = 0;
+  };
+  /// nullopt: it has none.
+  std::optional<Masked> masked(const std::string& iterator) const;
+  /// That element with so many rows; those behind its own are no data.
+  void pad(const std::string& iterator, std::int64_t padded);
 
  private:
   std::map<std::string, std::pair<data::ElementSpec, data::Element>> elements_;
@@ -84,6 +93,10 @@ Result<void> go_to(Iterators& iterators, const Find& find, const std::string& id
   return {};
 }
 std::string own_iterator_id(const std::string& dataset);
+
+/// Fills elements with a mask, which the function takes, up to the fewest rows that one of its modules takes, where
+/// none takes as many as they have. Where none takes more either they stay as they are, and bind_inputs() says so.
+void fill_up(const program::FunctionDef& function, const ClosureCall& call, ElementTable& elements);
 
 /// What the function looks up in this call, in the order of its inputs.
 Result<std::vector<RowLookup>> lookups_of(const program::FunctionDef& function, const CallContext& context);

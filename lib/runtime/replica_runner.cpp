@@ -20,6 +20,7 @@ struct Padding {
 
 /// The rows that each module takes, by its first argument that comes with the data.
 std::set<std::int64_t> batch_sizes_of(const program::FunctionDef& def) {
+  if (const auto* any = def.modules.any_size()) return {any->size()};
   std::set<std::int64_t> sizes;
   for (const hlo::Module& module : def.modules)
     for (std::size_t i = 0; i < def.inputs.size(); ++i) {
@@ -35,13 +36,17 @@ std::set<std::int64_t> batch_sizes_of(const program::FunctionDef& def) {
 }
 
 /// Rows of a share that a module takes at once: as many of them as the largest, and at the end the smallest that takes
-/// what is left, with the last row repeated.
+/// what is left, with the last row repeated. Of a template the largest is the size that it was written for, and fewer
+/// rows are a size of their own.
 struct Piece {
   ReplicaShare share;
   Padding padding;
 };
-Result<std::vector<Piece>> cut(const ReplicaShare& share, const std::set<std::int64_t>& sizes) {
+Result<std::vector<Piece>> cut(const ReplicaShare& share, const program::FunctionDef& def) {
+  const auto sizes = batch_sizes_of(def);
   const std::int64_t rows = TFD_TRY(share.elements.row_count());
+  if (rows > 0 && def.modules.any_size() != nullptr && rows < *sizes.begin())
+    return std::vector<Piece>{{{share.elements.rows(0, rows, rows), share.rows, share.batch}, {rows, rows}}};
   std::vector<Piece> out;
   for (std::int64_t first = 0; first < rows;) {
     Piece piece{share, {rows - first, rows - first}};
@@ -160,11 +165,10 @@ class Runner final : public ReplicaRunner {
   /// The first pieces of all shares at the same time, then the second ones, …
   Result<RunOutcome> run_in_pieces(const CompiledFunction& function, const ClosureCall& call,
                                    const std::vector<ReplicaShare>& shares, const VariableValues& variables) {
-    const auto sizes = batch_sizes_of(*function.def);
     std::vector<std::vector<Piece>> pieces;
     std::size_t most = 0;
     for (const ReplicaShare& share : shares) {
-      pieces.push_back(TFD_TRY(cut(share, sizes), call.function));
+      pieces.push_back(TFD_TRY(cut(share, *function.def), call.function));
       most = std::max(most, pieces.back().size());
     }
     std::vector<std::vector<std::vector<tensor::Tensor>>> results(pieces.size());  // by share and piece

@@ -66,12 +66,13 @@ Result<const VariableValues*> StepRunner::outside_of_replicas(const VariableValu
 }
 
 Result<StepInputs> StepRunner::bind(const CompiledFunction& function, const ClosureCall& call,
-                                    const std::vector<ReplicaShare>& shares) const {
+                                    std::vector<ReplicaShare> shares) const {
   CallContext context{&call, nullptr, nullptr, learning_rate_of(call.step)};
   context.num_replicas = options_.replicas;
   context.first_replica = options_.first_replica;
   StepInputs out;
-  for (const ReplicaShare& share : shares) {
+  for (ReplicaShare& share : shares) {
+    fill_up(*function.def, call, share.elements);
     context.elements = &share.elements;
     context.device = static_cast<int>(out.replicas.size());
     context.replica_id = options_.replicas > 1 ? context.device : 0;
@@ -96,6 +97,7 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Closu
   } else {
     context.variables = TFD_TRY(outside_of_replicas(variables, own), def.name);
   }
+  for (ReplicaShare& share : shares) fill_up(def, call, share.elements);
   TFD_TRY(look_up(def, context, shares), def.name);
   auto outputs = TFD_TRY(run_on_replicas(run_at_once_, function, context, shares));
   StepResult out;
@@ -145,6 +147,7 @@ Result<std::vector<Metric>> StepRunner::evaluate(const std::string& name, const 
     for (; more && shares.size() < most; batch += part.count) {
       ReplicaShare share{.elements = {}, .batch = batch};
       more = (!steps || batch < *steps) && TFD_TRY(take_elements(ids, find, share.elements), name) == nullptr;
+      fill_up(*function->def, call, share.elements);
       if (more) shares.push_back(std::move(share));
     }
     if (shares.empty()) break;

@@ -53,7 +53,7 @@ class StepRunner {
                                          const FindIterator& find) const;
   /// What the inputs of each share are beside variables: run() up to the calls.
   Result<StepInputs> bind(const CompiledFunction& function, const ClosureCall& call,
-                          const std::vector<ReplicaShare>& shares) const;
+                          std::vector<ReplicaShare> shares) const;
   /// The function on these shares. `variables` are what it reads, each of the copies of those that have any; a call
   /// that runs once sees their one value. Random numbers are those of the call's step, or closure, and of the replica.
   Result<StepResult> run(const CompiledFunction& function, const ClosureCall& call, std::vector<ReplicaShare> shares,

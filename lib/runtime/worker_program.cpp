@@ -26,14 +26,14 @@ std::function<void(const Error&)> report_skipped(Log log, std::string dataset) {
 /// Plug-ins that several functions share are loaded once.
 class FunctionMaker {
  public:
-  FunctionMaker(const std::shared_ptr<function::Engine>& engine, function::CommandPlace place)
-      : engine_(engine), place_(std::move(place)) {}
+  FunctionMaker(std::shared_ptr<function::Engine> engine, function::CommandPlace place)
+      : engine_(std::move(engine)), place_(std::move(place)) {}
 
-  Result<CompiledFunction::OnDevices> make(const program::FunctionDef& def, const hlo::Module& module) {
+  Result<OnDevices> make(const program::FunctionDef& def, const hlo::Module& module) {
     if (def.kind == program::FunctionKind::kModule) return engine_->compile_for_devices(module);
     auto function =
         TFD_TRY(def.kind == program::FunctionKind::kCommand ? make_command(def, module) : make_plugin(def, module));
-    return CompiledFunction::OnDevices{std::move(function)};
+    return OnDevices{std::move(function)};
   }
 
  private:
@@ -47,12 +47,19 @@ class FunctionMaker {
     return plugin->make_function(def.plugin_function, module.signature);
   }
 
-  const std::shared_ptr<function::Engine>& engine_;
+  const std::shared_ptr<function::Engine> engine_;  // shared: with functions that are compiled later
   function::CommandPlace place_;
   std::map<std::string, std::shared_ptr<const function::Plugin>> plugins_;
 };
 
 }  // namespace
+
+Result<const OnDevices*> Variants::get(std::size_t variant) {
+  const std::scoped_lock lock(mutex_);
+  const auto there = compiled_.find(variant);
+  if (there != compiled_.end()) return &there->second;
+  return &compiled_.emplace(variant, TFD_TRY(compile_(modules_.called(variant)))).first->second;
+}
 
 Result<program::Program> parse_loaded(const LoadProgram& load) {
   const auto read_file = [&load](const std::string& path) -> Result<std::string> {
@@ -68,8 +75,7 @@ Result<program::Program> parse_loaded(const LoadProgram& load) {
 Result<function::Function*> CompiledFunction::choose(const std::vector<tensor::TensorSpec>& arguments,
                                                      int device) const {
   std::size_t variant = 0;  // of only one, call() checks the arguments and says what doesn't fit
-  if (variants.size() > 1)
-    variant = static_cast<std::size_t>(TFD_TRY(program::choose_module(*def, arguments)) - def->modules.data());
+  if (def->modules.size() > 1) variant = TFD_TRY(program::choose_module(*def, arguments));
   return on_device(variant, device);
 }
 
@@ -79,18 +85,21 @@ Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program prog
                                                            std::shared_ptr<const function::CommandStop> stop,
                                                            const std::set<std::string>& left_out) {
   const function::CommandPlace place{directory, command_environment, nullptr, std::move(stop)};
-  FunctionMaker maker(engine, place);
+  const auto maker = std::make_shared<FunctionMaker>(engine, place);  // shared: by the functions
   std::unique_ptr<WorkerProgram> out(new WorkerProgram(std::move(program), std::move(directory)));
   out->commands_ = std::make_shared<const function::CommandPlace>(place);
   for (const program::VariableDef& variable : out->program_.variables)
     if (variable.per_worker) out->per_worker_.insert(variable.name);
   for (const program::FunctionDef& def : out->program_.functions) {
-    CompiledFunction compiled{&def, {}, &out->program_, def.variables_read(), update_rules_of(out->program_, def)};
+    CompiledFunction compiled{
+        &def,
+        std::make_shared<Variants>(def.modules,
+                                   [maker, &def](const hlo::Module& module) { return maker->make(def, module); }),
+        &out->program_, def.variables_read(), update_rules_of(out->program_, def)};
     for (std::size_t i = 0; i < def.inputs.size(); ++i)
       if (def.inputs[i].kind != program::InputKind::kVariable) compiled.other_inputs.push_back(i);
-    if (!left_out.contains(def.name))
-      for (const hlo::Module& module : def.modules)
-        compiled.variants.push_back(TFD_TRY(maker.make(def, module), "functions." + def.name));
+    for (std::size_t i = 0; !left_out.contains(def.name) && i < def.modules.called_size(); ++i)
+      TFD_TRY(compiled.variants->get(i), "functions." + def.name);
     out->functions_.emplace(def.name, std::move(compiled));
   }
   return out;

@@ -5,6 +5,7 @@
 // Thread rule: immutable once made; compiled functions are thread-safe.
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,26 +23,47 @@ namespace tfd::runtime {
 /// The program of the message: modules come from the message, data files are not looked at.
 Result<program::Program> parse_loaded(const LoadProgram& load);
 
+/// One for all devices, or one for each.
+using OnDevices = std::vector<std::shared_ptr<function::Function>>;
+
+/// What is called of a function (program::Modules::called()), compiled: those that were there when the program was
+/// loaded, and others when they are first called. Thread-safe.
+class Variants {
+ public:
+  using Compile = std::function<Result<OnDevices>(const hlo::Module&)>;
+  Variants(const program::Modules& modules, Compile compile) : modules_(modules), compile_(std::move(compile)) {}
+
+  /// Errors of compiling.
+  Result<const OnDevices*> get(std::size_t variant);
+
+ private:
+  const program::Modules& modules_;  // the program's
+  const Compile compile_;
+  std::mutex mutex_;
+  std::map<std::size_t, OnDevices> compiled_;
+};
+
 struct CompiledFunction {
-  using OnDevices = std::vector<std::shared_ptr<function::Function>>;  // one for all, or one for each device
-  const program::FunctionDef* def = nullptr;                           // the program's
-  std::vector<OnDevices> variants;                                     // one per module of the definition
-  const program::Program* program = nullptr;                           // that it belongs to
-  std::vector<std::string> variables_read;                             // as the definition says
-  std::vector<UpdateRule> updates;                                     // one for each that it makes
-  std::vector<std::size_t> other_inputs = {};                          // positions of those that are no variables
+  const program::FunctionDef* def = nullptr;   // the program's
+  std::shared_ptr<Variants> variants;          // shared: by copies
+  const program::Program* program = nullptr;   // that it belongs to
+  std::vector<std::string> variables_read;     // as the definition says
+  std::vector<UpdateRule> updates;             // one for each that it makes
+  std::vector<std::size_t> other_inputs = {};  // positions of those that are no variables
 
   /// The variant that takes arguments of these shapes, on this device. kInvalidArgument names the batch size that is
   /// missing.
   Result<function::Function*> choose(const std::vector<tensor::TensorSpec>& arguments, int device = 0) const;
-  function::Function* on_device(std::size_t variant, int device) const {
-    return variants[variant][static_cast<std::size_t>(device) % variants[variant].size()].get();
+  Result<function::Function*> on_device(std::size_t variant, int device) const {
+    const OnDevices* const all = TFD_TRY(variants->get(variant));
+    return (*all)[static_cast<std::size_t>(device) % all->size()].get();
   }
 };
 
 class WorkerProgram {
  public:
-  /// Compiles every module but those of the functions in `left_out`, which can't be called. `directory` is where
+  /// Compiles every module but those of the functions in `left_out`, which can't be called; of a template those for
+  /// sizes that the program's data are known to have. `directory` is where
   /// relative data paths start, and where commands run; `stop` is shared with whoever stops these.
   static Result<std::unique_ptr<WorkerProgram>> make(program::Program program, std::string directory,
                                                      const std::shared_ptr<function::Engine>& engine,

@@ -108,8 +108,8 @@ Result<Json> describe_function(const FunctionDef& function, function::Engine* en
     out["outputs"].back().update(json_of(signature.results[i].spec));
   }
   if (function.kind != program::FunctionKind::kModule) return out;
-  for (const hlo::Module& module : function.modules)
-    out["modules"].push_back(TFD_TRY(describe_module(module, engine), function.name));
+  for (const hlo::Module* module : function.modules.expected())
+    out["modules"].push_back(TFD_TRY(describe_module(*module, engine), function.name));
   return out;
 }
 

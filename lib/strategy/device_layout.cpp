@@ -120,6 +120,11 @@ std::vector<Pack> pack(const program::Program& program, const std::vector<Variab
   return packs;
 }
 
+/// Whether gradients are collected over several steps.
+bool waits_for_others(const program::Program& program) {
+  return program.rules && program.rules->steps_per_update() > 1;
+}
+
 }  // namespace
 
 bool changes_variable(OutputKind kind) { return kind != OutputKind::kResult && kind != OutputKind::kMetric; }
@@ -215,22 +220,29 @@ Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<
                              const LayoutOptions& options) {
   const program::FunctionDef& function = *program.find_function(program.train->function);
   const bool is_text = std::ranges::all_of(function.modules, &hlo::Module::is_text);
-  const bool waits = program.rules && program.rules->steps_per_update() > 1;
   const bool views = options.platform == "cpu" && options.logical_devices == 1 && !options.fuses;
   DeviceLayout out;
   out.has_loss_scale =
       std::ranges::find(function.inputs, InputKind::kLossScale, &program::InputBinding::kind) != function.inputs.end();
   out.packs = pack(program, uses_of(program, function, states, options), is_text, is_text && views);
-  for (const hlo::Module& one : function.modules) {
-    const hlo::Module module = is_text ? TFD_TRY(hlo::for_platform(one, options.platform)) : one;
-    out.computes.push_back(TFD_TRY(write_compute(program, module, out.packs)));
-    if (!options.fuses) continue;
-    out.fused.push_back(TFD_TRY(write_fused(program, module, out, options.replicas, false)));
-    if (waits) out.fused_waiting.push_back(TFD_TRY(write_fused(program, module, out, options.replicas, true)));
-  }
+  TFD_TRY(add_modules(program, options, out));
   out.update = write_update(program, out, false);
-  if (waits) out.waiting = write_update(program, out, true);
+  if (waits_for_others(program)) out.waiting = write_update(program, out, true);
   return out;
+}
+
+Result<void> add_modules(const program::Program& program, const LayoutOptions& options, DeviceLayout& layout) {
+  const program::Modules& modules = program.find_function(program.train->function)->modules;
+  while (layout.computes.size() < modules.called_size()) {
+    const hlo::Module& one = modules.called(layout.computes.size());
+    const hlo::Module module = one.is_text ? TFD_TRY(hlo::for_platform(one, options.platform)) : one;
+    layout.computes.push_back(TFD_TRY(write_compute(program, module, layout.packs)));
+    if (!options.fuses) continue;
+    layout.fused.push_back(TFD_TRY(write_fused(program, module, layout, options.replicas, false)));
+    if (waits_for_others(program))
+      layout.fused_waiting.push_back(TFD_TRY(write_fused(program, module, layout, options.replicas, true)));
+  }
+  return {};
 }
 
 std::vector<tensor::Tensor> update_scalars(const DeviceLayout& layout, double loss_scale) {

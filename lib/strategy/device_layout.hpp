@@ -63,7 +63,7 @@ struct DeviceLayout {
     std::vector<std::size_t> metrics;  // its results: by metric
     std::vector<std::size_t> changes;  // what each of changing() changes by, as one value
   };
-  std::vector<Compute> computes;  // by module of the function
+  std::vector<Compute> computes;  // by module of the function that is called (program::Modules::called())
 
   /// Arguments: packs that change; their slots, the accumulator last; by what they change; then update_scalars().
   /// Results are the first and the second of these, in the same memory.
@@ -79,7 +79,7 @@ struct DeviceLayout {
     std::vector<Argument> arguments;
     bool has_finite = false;
   };
-  std::vector<Fused> fused, fused_waiting;  // by module of the function; empty where steps aren't fused
+  std::vector<Fused> fused, fused_waiting;  // by module of the function, as above; empty where steps aren't fused
 
   std::vector<std::size_t> changing() const;  // packs
 };
@@ -99,6 +99,9 @@ Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<
 /// Whether the function reads so many small variables that kernels with slices of a pack in them would take too long to
 /// compile (device_layout.cpp has the figures).
 bool has_many_slices(const program::Program& program);
+
+/// With modules of the function that a template was made into meanwhile. Errors of embedding.
+Result<void> add_modules(const program::Program& program, const LayoutOptions& options, DeviceLayout& layout);
 
 /// Whether it is neither a result nor a metric.
 bool changes_variable(program::OutputKind kind);

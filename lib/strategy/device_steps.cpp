@@ -51,8 +51,8 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   const bool fuses = is_fused(options_.way, program_, options_.replicas, platform);
   if (const auto why_not = why_not_fused(program_, options_.replicas); fuses && why_not)
     return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
-  const auto before = std::exchange(
-      layout_, TFD_TRY(lay_out(program_, states, {platform, options_.replicas, options_.logical_devices, fuses})));
+  layout_options_ = {platform, options_.replicas, options_.logical_devices, fuses};
+  const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) TFD_TRY(compile());
   state_.clear();  // not beside the new one
@@ -66,16 +66,25 @@ Result<void> DeviceSteps::compile() {
   for (const std::size_t p : changing_) slots += layout_.packs[p].slot_names().size();
   donated_.resize(changing_.size() + slots);
   std::iota(donated_.begin(), donated_.end(), 0);
-  function::ProgramOptions all{.assignment = {}};
-  for (int i = 0; i < options_.replicas; ++i) all.assignment.push_back({i});
   fused_.clear();
   fused_waiting_.clear();
   apart_.reset();
-  for (const DeviceLayout::Fused& one : layout_.fused)
-    fused_.push_back(TFD_TRY(engine_->compile_program(one.module, all)));
-  for (const DeviceLayout::Fused& one : layout_.fused_waiting)
-    fused_waiting_.push_back(TFD_TRY(engine_->compile_program(one.module, all)));
-  if (fused_.empty()) apart_ = TFD_TRY(compile_apart());
+  if (!layout_options_.fuses) apart_ = TFD_TRY(compile_apart());
+  return compile_added();
+}
+
+Result<void> DeviceSteps::compile_added() {
+  TFD_TRY(add_modules(program_, layout_options_, layout_));
+  function::ProgramOptions all{.assignment = {}};
+  for (int i = 0; i < options_.replicas; ++i) all.assignment.push_back({i});
+  while (fused_.size() < layout_.fused.size())
+    fused_.push_back(TFD_TRY(engine_->compile_program(layout_.fused[fused_.size()].module, all)));
+  while (fused_waiting_.size() < layout_.fused_waiting.size())
+    fused_waiting_.push_back(
+        TFD_TRY(engine_->compile_program(layout_.fused_waiting[fused_waiting_.size()].module, all)));
+  while (apart_ && apart_->computes.size() < layout_.computes.size())
+    apart_->computes.push_back(
+        TFD_TRY(engine_->compile_for_each_device(layout_.computes[apart_->computes.size()].module)));
   return {};
 }
 
@@ -104,7 +113,7 @@ Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Arg
       out.push_back(inputs.buffers[replica][index]);
       continue;
     }
-    const tensor::DType dtype = function_.modules[own.module].signature.arguments[index].spec.dtype;
+    const tensor::DType dtype = function_.modules.front().signature.arguments[index].spec.dtype;
     const Tensor value = is_scale ? scalar_of(dtype, loss_scale()) : own.values[index];
     out.push_back(TFD_TRY(engine_->lend(value, static_cast<int>(replica))));
   }
@@ -238,6 +247,7 @@ Result<void> DeviceSteps::read_metrics(Done& done) {
 }
 
 Result<DeviceSteps::Done> DeviceSteps::step(const Inputs& inputs, std::int64_t number) {
+  TFD_TRY(compile_added());
   if (can_be_fused(inputs.step))
     if (auto done = TFD_TRY(step_fused(inputs, number))) return std::move(*done);
   if (!apart_) apart_ = TFD_TRY(compile_apart());
@@ -252,7 +262,7 @@ bool DeviceSteps::can_be_fused(const runtime::StepInputs& inputs) const {
   const auto is_like_first = [&](const runtime::StepInputs::Replica& one) {
     return one.module == inputs.replicas.front().module && one.examples == inputs.replicas.front().examples;
   };
-  return !fused_.empty() && inputs.replicas.size() == state_.size() &&
+  return layout_options_.fuses && inputs.replicas.size() == state_.size() &&
          std::ranges::all_of(inputs.replicas, is_like_first);
 }
 

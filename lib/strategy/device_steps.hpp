@@ -55,7 +55,7 @@ class DeviceSteps {
     std::vector<function::DeviceBuffers> buffers = {};  // by replica and input; null: a variable, or a loss scale
   };
   /// Whether step() leaves the devices at work, so that the next step's inputs can be put there meanwhile.
-  bool works_ahead() const { return !fused_.empty(); }
+  bool works_ahead() const { return layout_options_.fuses; }
   /// Begins to bring them there.
   Result<Inputs> put(runtime::StepInputs inputs) const;
 
@@ -83,6 +83,8 @@ class DeviceSteps {
   };
 
   Result<void> compile();
+  /// What is called of the function and isn't compiled yet.
+  Result<void> compile_added();
   Result<Apart> compile_apart();
   Result<function::DeviceBuffers> inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
                                             const Inputs& inputs) const;
@@ -109,6 +111,7 @@ class DeviceSteps {
   const program::FunctionDef& function_;
   std::shared_ptr<function::Engine> engine_;  // with whoever evaluates
   const DeviceStepOptions options_;
+  LayoutOptions layout_options_;
   DeviceLayout layout_;
   runtime::ReplicaCopies copies_;
   std::optional<variable::VariableState> loss_scale_;  // of those that move; here, where every step asks for it

@@ -38,6 +38,8 @@ class Explainer {
       : program_(program), options_(options), step_(*program.find_function(program.train->function)) {}
 
   Result<Json> explain() {
+    if (step_.modules.called_size() == 0)  // of a template, as long as no size is known: the one that it is written for
+      TFD_TRY(step_.modules.find([](std::size_t) { return nullptr; }), program_.path);
     engine_ = TFD_TRY(options_.make_engine());
     const int cores = options_.devices.logical_devices;
     replicas_engine_ = cores > 1 ? function::make_replica_engine(engine_, cores) : engine_;
@@ -90,14 +92,14 @@ class Explainer {
   /// The program's own module; the update is made on the host.
   Result<Json> host_step() const {
     if (step_.kind != program::FunctionKind::kModule) return Json{{"function", step_.name}, {"module", nullptr}};
-    hlo::Module module = TFD_TRY(hlo::for_platform(step_.modules.front(), engine_->plugin().platform));
+    hlo::Module module = TFD_TRY(hlo::for_platform(step_.modules.called(0), engine_->plugin().platform));
     std::vector<int> devices{0};
     if (options_.devices.spmd && options_.devices.logical_devices > 1) {
       for (int i = 1; i < options_.devices.logical_devices; ++i) devices.push_back(i);
       module = TFD_TRY(hlo::partitioned(module, options_.devices.logical_devices));
     }
     const auto compiled = TFD_TRY(engine_->compile_program(module, {.assignment = {devices}}));
-    return Json{{"function", step_.name}, {"module", step_.modules.front().name}, {"compute", cost_of(*compiled)}};
+    return Json{{"function", step_.name}, {"module", step_.modules.called(0).name}, {"compute", cost_of(*compiled)}};
   }
 
   Result<Json> device_step() {
@@ -111,7 +113,7 @@ class Explainer {
     const auto compute = TFD_TRY(replicas_engine_->compile_for_each_device(layout_.computes.front().module));
     const auto update = TFD_TRY(replicas_engine_->compile_for_each_device(layout_.update), "the optimizer");
     return Json{{"function", step_.name},
-                {"module", step_.modules.front().name},
+                {"module", step_.modules.called(0).name},
                 {"way", "threads"},
                 {"buffers", layout_.packs.size()},
                 {"compute", cost_of(*compute.front())},
@@ -123,7 +125,7 @@ class Explainer {
     for (int i = 0; i < replicas; ++i) all.assignment.push_back({i});
     const auto compiled = TFD_TRY(replicas_engine_->compile_program(layout_.fused.front().module, all));
     return Json{{"function", step_.name},
-                {"module", step_.modules.front().name},
+                {"module", step_.modules.called(0).name},
                 {"way", "fused"},
                 {"buffers", layout_.packs.size()},
                 {"step", cost_of(*compiled)}};
@@ -208,7 +210,7 @@ class Explainer {
   std::int64_t input_bytes() const {
     std::int64_t bytes = 0;
     for (const auto& argument : layout_.fused.front().arguments)
-      if (argument.of == Of::kInput) bytes += bytes_of(step_.modules.front().signature.arguments[argument.index].spec);
+      if (argument.of == Of::kInput) bytes += bytes_of(step_.modules.called(0).signature.arguments[argument.index].spec);
     return bytes;
   }
   /// Of the state, what the step doesn't change.

@@ -58,6 +58,7 @@ Result<Subject> find_in_program(const Request& request, const data::DatasetConte
   if (request.file == "-") return fail(Code::kUsage, "a program is a file: its modules are beside it");
   program::ProgramOptions options;
   options.overrides = request.overrides;
+  options.ignore_shardings = true;  // of functions, which may need devices that aren't here
   options.data_root = request.data_root;
   options.has_data_root = !request.data_root.empty();
   program::Program program = TFD_TRY(program::load_program(request.file, options));

@@ -57,6 +57,9 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .target = &common.trace,
        .complete = "file"},
       {.names = "--check", .help = std::move(words.check), .target = &common.check},
+      {.names = "--ignore-sharding",
+       .help = "Run the program as if it stated no shardings: whole values, on any devices",
+       .target = &common.ignore_sharding},
       {.names = "--keep-servers", .help = std::move(words.keep_servers), .target = &common.keep_servers},
       {.names = "--rejoin",
        .placeholder = "DUR",
@@ -132,6 +135,7 @@ Result<program::Program> load_program(const Common& common, program::ProgramOpti
                                       cli::Io& io) {
   std::vector<Error> errors;
   options.overrides = common.overrides;
+  options.ignore_shardings = common.ignore_sharding;
   options.has_data_root = options.has_data_root || !common.data_root.empty();
   options.errors = &errors;
   if (options.data_root.empty()) options.data_root = common.data_root;

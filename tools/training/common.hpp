@@ -27,6 +27,7 @@ struct Common {
   bool insecure = false;
   std::string data_root;
   std::string key_file;
+  bool ignore_sharding = false;
   std::string logdir;
   std::string trace;
   Duration timeout = std::chrono::seconds(30);

@@ -16,13 +16,11 @@ struct Calling {
   std::vector<std::string> calls;
 };
 
-void find_calls(const std::string& path, const std::vector<hlo::Module>& modules, std::vector<Calling>& out) {
-  for (const hlo::Module& module : modules) {
-    Calling calling{path, &module, {}};
-    for (const std::string& call : module.custom_calls)
-      if (!hlo::is_common_custom_call(call)) calling.calls.push_back(fmt::format("'{}'", call));
-    if (!calling.calls.empty()) out.push_back(std::move(calling));
-  }
+void find_calls(const std::string& path, const hlo::Module& module, std::vector<Calling>& out) {
+  Calling calling{path, &module, {}};
+  for (const std::string& call : module.custom_calls)
+    if (!hlo::is_common_custom_call(call)) calling.calls.push_back(fmt::format("'{}'", call));
+  if (!calling.calls.empty()) out.push_back(std::move(calling));
 }
 
 std::string describe(const Calling& calling) {
@@ -36,8 +34,11 @@ Result<void> check_custom_calls(const program::Program& program, std::string_vie
   std::vector<Calling> all;
   for (const program::FunctionDef& function : program.functions)
     if (function.kind == program::FunctionKind::kModule)
-      find_calls(fmt::format("{}: functions.{}.module", program.path, function.name), function.modules, all);
-  if (program.update) find_calls(program.path + ": optimizer.module", program.update->modules, all);
+      for (const hlo::Module* module : function.modules.expected())
+        find_calls(fmt::format("{}: functions.{}.module", program.path, function.name), *module, all);
+  if (program.update)
+    for (const hlo::Module& module : program.update->modules)
+      find_calls(program.path + ": optimizer.module", module, all);
   if (all.empty()) return {};
   std::shared_ptr<function::Engine> engine;  // as make_engine() gives it
   if (function::find_plugin(io.env)) {

@@ -133,18 +133,22 @@ TEST_CASE("bad program: datasets") {
        "functions.train_step.inputs[2]: field 'label' of dataset 'train' is s32[4], but argument 'x' of step.mlir is "
        "f32[4, 8]"},
       {{"datasets.train[2].batch.size=5"},
-       "functions.train_step: no module accepts batch size 5 of dataset 'train' (available: 4)"},
+       "functions.train_step: no module accepts batch size 5 of dataset 'train' (available: 4): export it for any "
+       "batch size (tfd-export(1)), or pad batches, with a mask (\"pad_remainder\": true)"},
       {{R"(train.replicas="")"}, "train.replicas: must not be empty"},
       {{"train.max_time=30"}, "train.max_time: must be a duration like \"30m\", not a number"},
       {{R"(datasets.train[1]={"take": {"count": 0}})"}, "train: dataset 'train' has no elements"},
       {{"datasets.train[2].batch.size=9", "train.replicas=split"},
        "functions.train_step: no module accepts a share of a batch of 9 of dataset 'train', however many replicas "
        "there "
-       "are (available: 4)"},
+       "are (available: 4): export it for any batch size (tfd-export(1)), or pad batches, with a mask "
+       "(\"pad_remainder\": true)"},
       {{"functions.eval_step.module=eval.mlir"},
-       "functions.eval_step: no module accepts batch size 2 of dataset 'test' (available: 4)"},
+       "functions.eval_step: no module accepts batch size 2 of dataset 'test' (available: 4): export it for any batch "
+       "size (tfd-export(1)), or pad batches, with a mask (\"pad_remainder\": true)"},
       {{"datasets.test[1].batch.size=5"},
-       "functions.eval_step: no module accepts batch size 5 of dataset 'test' (available: 4 and 2)"},
+       "functions.eval_step: no module accepts batch size 5 of dataset 'test' (available: 4 and 2): export it for any "
+       "batch size (tfd-export(1)), or pad batches, with a mask (\"pad_remainder\": true)"},
       {{R"(datasets.train[1]={"map": {"function": "contu", "fields": ["x"]}})"},
        "datasets.train[1].map.function: function 'contu' is unknown, did you mean 'count'?"},
   });
@@ -259,7 +263,7 @@ TEST_CASE("bad program: inputs") {
        "optimizer.adamw.exclude_from_weight_decay[1]: no variable matches '*/bias'"},
       {{R"(functions.train_step.inputs[0].sharding={"split": [2, 1]})"},
        "functions.train_step.inputs[0].sharding: needs 2 logical devices per replica, but a replica has one here: only "
-       "the device assignment of TPUStrategy gives it more",
+       "the device assignment of TPUStrategy gives it more; without shardings it runs with --ignore-sharding",
        Code::kUnimplemented},
       {{R"(functions.train_step.inputs[0].sharding={"split": [2]})"},
        "functions.train_step.inputs[0].sharding.split: gives pieces for 1, not 2 dimensions: 'w' of step.mlir is "
@@ -291,7 +295,7 @@ TEST_CASE("bad program: inputs") {
        "of this function splits into that many"},
       {{R"(functions.train_step.outputs[0].sharding={"assign": 1})"},
        "functions.train_step.outputs[0].sharding: needs 2 logical devices per replica, but a replica has one here: "
-       "only the device assignment of TPUStrategy gives it more",
+       "only the device assignment of TPUStrategy gives it more; without shardings it runs with --ignore-sharding",
        Code::kUnimplemented},
       {{"functions.train_step.inputs[0]=stpe"},
        "functions.train_step.inputs[0]: input 'stpe' is unknown, did you mean 'step'?"},

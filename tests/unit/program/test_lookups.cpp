@@ -73,7 +73,8 @@ TEST_CASE("lookups: what doesn't fit is said with its place") {
       {R"(functions.step.outputs[1].ids={"arg": 0})",
        "functions.step.outputs[1].ids: arg 0 is not an input; bind it as one, or as the ids of a lookup"},
       {"datasets.clicks[2].batch.size=2",
-       "functions.step: no module accepts batch size 2 of dataset 'clicks' (available: 4)"},
+       "functions.step: no module accepts batch size 2 of dataset 'clicks' (available: 4): export it for any batch "
+       "size (tfd-export(1)), or pad batches, with a mask (\"pad_remainder\": true)"},
       {"functions.step.outputs[1].gradient=bias",
        "functions.step.outputs[1]: variable 'bias' is a scalar: it has no rows"},
       {"functions.put.outputs[0].part=values",

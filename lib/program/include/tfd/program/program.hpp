@@ -26,6 +26,7 @@
 #include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/hlo/module.hpp"
+#include "tfd/program/modules.hpp"
 #include "tfd/tensor/tensor.hpp"
 #include "tfd/variable/initializer.hpp"
 #include "tfd/variable/optimizer.hpp"
@@ -119,9 +120,9 @@ struct FunctionDef {
   FunctionKind kind = FunctionKind::kModule;
   std::string plugin_function = {};   // of a plug-in: its own name for it
   function::CommandDef command = {};  // of a command
-  /// The same function for several batch sizes; at least one. All have the same number of arguments and results. A
-  /// plug-in or command has one here too: its signature, and the plug-in's bytes as code.
-  std::vector<hlo::Module> modules;
+  /// The same function for several batch sizes, or for any; at least one. A plug-in or command has one here too: its
+  /// signature, and the plug-in's bytes as code.
+  Modules modules;
   std::vector<InputBinding> inputs;    // one per module argument
   std::vector<OutputBinding> outputs;  // one per module result
   std::vector<std::string> returns;    // variables read after the updates
@@ -299,10 +300,11 @@ struct ProgramOptions {
   /// Data files whose dtypes and shapes are stated need not be here (Program::missing_data): the workers have their
   /// own.
   bool data_elsewhere = false;
-  std::string data_root = {};  // relative paths of data start here; empty: at the program's directory
-  int logical_devices = 1;     // of each replica: what shardings may need
-  bool spmd = false;           // modules are partitioned over these: what splitting needs, and assigning excludes
-  int replicas = 0;            // of a worker, which share a batch where train splits it; 0: not known
+  std::string data_root = {};     // relative paths of data start here; empty: at the program's directory
+  int logical_devices = 1;        // of each replica: what shardings may need
+  bool spmd = false;              // modules are partitioned over these: what splitting needs, and assigning excludes
+  bool ignore_shardings = false;  // the program is read as if it stated none: whole values on any devices
+  int replicas = 0;               // of a worker, which share a batch where train splits it; 0: not known
   /// kTensorflow: what train runs gets its data as TensorFlow distributes them to the replicas, which have to be known.
   Compat compat = Compat::kNone;
   /// Where relative paths in overrides start (absolute); empty: where those of the document do. load_program() takes
@@ -350,8 +352,9 @@ struct MapPlan {
 Result<MapPlan> plan_map(const FunctionDef& function, const data::ElementSpec& input,
                          const std::vector<std::string>& fields);
 
-/// Which of the function's modules takes arguments of these shapes; kInvalidArgument names the batch size that is
-/// missing: "eval_step: no module accepts batch size 40 (available: 64 and 1): argument 2 (x) is f32[40, 8]".
-Result<const hlo::Module*> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments);
+/// Which of the function's modules takes arguments of these shapes (Modules::called()); kInvalidArgument names the
+/// batch size that is missing: "eval_step: no module accepts batch size 40 (available: 64 and 1): argument 2 (x) is
+/// f32[40, 8]".
+Result<std::size_t> choose_module(const FunctionDef& function, const std::vector<tensor::TensorSpec>& arguments);
 
 }  // namespace tfd::program
