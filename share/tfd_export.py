@@ -7,7 +7,7 @@
     ...                                                   # $ tfd-run digits/program.json --set train.checkpoint.dir=ck
     params = tfd_export.load_into(params, "ck")
 
-It writes what tfd-program(5) describes: program.json, one StableHLO module (text) per function and batch size, and the initial weights. One file
+It writes what tfd-program(5) describes: program.json, one StableHLO module (text) per function, for any batch size, and the initial weights. One file
 that needs only what is exported from: numpy, which all frameworks bring, and the framework itself. The manual is tfd-export(1).
 """
 import contextlib
@@ -187,6 +187,105 @@ class _Module:
         return len(re.findall(rf"{place}\b", main)) > 1
 
 
+# What may differ between the texts of a function for several batch sizes: numbers; those of hexadecimal constants may not.
+_NUMBERS = re.compile(r"(0x[0-9A-F]{4,}(?![0-9A-Fx])|\d+(?:\.\d+(?:[eE][+-]?\d+)?)?)")
+
+
+def _any_size(modules, size):
+    """One module for any batch size, of those for three, {batch size: module}: where their texts differ there is an expression of the batch size b
+    in it, "${2*b}". `size` is the one that it is exported for. ValueError where they differ otherwise."""
+    sizes = list(modules)
+    first, *others = modules.values()
+    what = f"the modules for batches of {', '.join(map(str, sizes))}"
+    if any((one.inputs, one.outputs) != (first.inputs, first.outputs) for one in others):
+        raise ValueError(f"{what} have different inputs and outputs")
+    of_each = [module.text.split("\n") for module in modules.values()]
+    if len({len(lines) for lines in of_each}) > 1:
+        raise ValueError(f"{what} have different operations")
+    if "${" in first.text:
+        raise ValueError(f"{what} have '${{' in a name")
+    lines = []
+    for line in zip(*of_each):
+        parts = [_NUMBERS.split(one) for one in line]
+        if len({tuple(one[::2]) for one in parts}) > 1:
+            raise ValueError(f"{what} have different operations: {line[0].strip()}, but {line[-1].strip()}")
+        lines.append("".join(values[0] if len(set(values)) == 1 else f"${{{_expression(values, sizes, line[0])}}}" for values in zip(*parts)))
+    first.text = f"// tfd-template: b={size}, a module for any batch size b\n" + "\n".join(lines)
+    return first
+
+
+def _expression(values, sizes, line):
+    """What these numbers in a line are of these batch sizes, such as "2*b+1"; with a point or a quotient in it they are floating-point numbers."""
+    found = None
+    if all(value.isdigit() for value in values):
+        found = _polynomial([int(value) for value in values], sizes)
+    elif all("." in value for value in values):
+        found = _quotient([float(value) for value in values], sizes, line)
+    if found is None:
+        raise ValueError(f"{', '.join(values)} are no simple function of the batch sizes {', '.join(map(str, sizes))}: {line.strip()}")
+    return found
+
+
+def _polynomial(values, sizes, point=""):
+    """a*b+c, a*b*b or a*b*b+c*b, two numbers that three values agree on; `point` goes behind the first of them."""
+    (b, c, *_), (v, w, *_) = sizes, values
+    slope, square, both = (w - v) // (c - b), v // (b * b), (w * b - v * c) // (b * c * (c - b))
+    for factors in ((0, slope, v - slope * b), (square, 0, 0), (both, v // b - both * b, 0)):
+        if any(sum(k * p for k, p in zip(factors, (s * s, s, 1))) != value for s, value in zip(sizes, values)):
+            continue
+        text = ""
+        for k, power in zip(factors, ("*b*b", "*b", "")):
+            term = f"{abs(k)}{point if not text else ''}{power}"
+            text += ("-" if k < 0 else "+" if text else "") + term.removeprefix("1*") if k else ""
+        return text
+    return None
+
+
+def _quotient(values, sizes, line):
+    """What a floating-point constant can be: a mean's divisor or factor, or what makes a variance unbiased."""
+    dtypes = re.findall(r"\b(?:f64|f32|f16)\b|x(f64|f32|f16)\b", line)
+    dtype = {"f64": np.float64, "f16": np.float16}.get(dtypes[-1] if dtypes else "", np.float32)
+
+    def fits(expression):
+        return all(dtype(eval(expression, {"b": b})) == dtype(value) for b, value in zip(sizes, values))  # one of those below
+
+    b, v = sizes[-1], values[-1]
+    whole, inverse = (_polynomial([round(value) for value in of], sizes, ".0") for of in (values, [1 / value for value in values if value]))
+    candidates = [whole, inverse and f"1/({inverse})", f"{_short(v / b)}*b", f"{_short(v * b)}/b"]
+    for p, k, form in _of_variances(values, sizes):
+        n = "b" if k == 1 else f"{k}*b"
+        candidates.append(form.format(p=p, n=n))
+    return next((one for one in candidates if one and fits(one)), None)
+
+
+def _of_variances(values, sizes):
+    """p, k and the form of what p*n/(n-1) and p*(n-1)/n can be, where n = k*b: 1/v, or v, is affine in 1/b."""
+    for form, (x, y) in (("{p}*{n}/({n}-1)", [1 / values[0], 1 / values[-1]]), ("{p}*({n}-1)/({n})", [values[0], values[-1]])):
+        slope = (x - y) / (1 / sizes[0] - 1 / sizes[-1])
+        limit = y - slope / sizes[-1]
+        if slope < 0 < limit:
+            k = -limit / slope
+            for near in sorted(range(max(1, round(k) - 3), round(k) + 4), key=lambda one: abs(one - k)):
+                yield _short(1 / limit if form[4] == "{" else limit, 5), near, form
+
+
+def _short(value, digits=7):
+    return np.format_float_positional(float(f"{value:.{digits}g}"), trim="0")
+
+
+def _sizes_to_compare(size, dimensions):
+    """Three batch sizes, primes that divide no other dimension, so that none of the module's numbers is of the batch by chance; from small to
+    twice the size, so that what grows with it in steps (the rounds of a binary search) differs."""
+    def prime(least):
+        while any(least % i == 0 for i in range(2, least)) or any(one and one % least == 0 for one in dimensions):
+            least += 1
+        return least
+
+    first = prime(5)
+    second = prime(max(size, first + 1))
+    return [first, second, prime(2 * second)]
+
+
 def _label(binding):
     if isinstance(binding, str):
         return binding
@@ -230,31 +329,32 @@ class Program:
 
     def evaluation(self, function=None, batch=None, *, name="eval_step", batch_sizes=None, data=None, dataset="test", every=None, fields=None):
         """Adds a function that evaluates: function(params[, state], batch) -> {metric: scalar, or (numerator, denominator)}, or a scalar, which
-        is called loss. Of a Keras model it is the model's own loss and metrics. It is exported for batch_sizes and for the last, smaller
-        batch of `data`, where those are arrays. every: the steps between two evaluations; there is one at the end in any case."""
+        is called loss. Of a Keras model it is the model's own loss and metrics. Where it is exported for several batch_sizes, there is one more for
+        the last, smaller batch of `data`, if those are arrays. every: the steps between two evaluations; there is one at the end in any case."""
         batch = self._batch if batch is None else self._framework.batch(batch, fields)
         rows = _rows(data)
-        sizes = _sizes(batch_sizes or min(batch.size, rows or batch.size))
+        sizes = _sizes(batch_sizes, min(batch.size, rows or batch.size))
         if rows and rows % sizes[0] and rows % sizes[0] not in sizes:
             sizes.append(rows % sizes[0])
-        self._add(name, sizes, lambda size: self._framework.evaluation(function, batch.resized(size), name, dataset))
+        self._add(name, batch_sizes, sizes, batch, lambda one: self._framework.evaluation(function, one, name, dataset))
         self._add_dataset(dataset, data, batch, [{"batch": {"size": sizes[0]}}])
         self.document["train"]["evaluate"] = {"function": name} | ({"every": every} if every else {})
         self.write()
         return self
 
-    def prediction(self, function=None, inputs=None, *, name="predict", batch_sizes=(1,), fields=None):
+    def prediction(self, function=None, inputs=None, *, name="predict", batch_sizes=None, fields=None):
         """Adds a function of the inputs of an example: function(params[, state], inputs) -> its result, an array or several. Of a Keras
         model it is the model's own output. For tfd-run --predict, and for closures."""
         inputs = self._framework.inputs(self._batch) if inputs is None else self._framework.batch(inputs, fields)
-        self._add(name, _sizes(batch_sizes), lambda size: self._framework.prediction(function, inputs.resized(size), name))
+        self._add(name, batch_sizes, _sizes(batch_sizes, inputs.size), inputs, lambda one: self._framework.prediction(function, one, name))
         self.write()
         return self
 
-    def _training(self, name, sizes, data, dataset, train):
+    def _training(self, name, batch_sizes, data, dataset, train):
+        sizes = _sizes(batch_sizes, self._batch.size)
         if _rows(data) is not None and _rows(data) < sizes[0]:
             raise ValueError(f"data: there are {_rows(data)} examples, fewer than a batch of {sizes[0]}")
-        self._add(name, sizes, lambda size: self._framework.training(self._batch.resized(size), name, dataset))
+        self._add(name, batch_sizes, sizes, self._batch, lambda one: self._framework.training(one, name, dataset))
         train = {"function": name} | (train or {"epochs": 1})
         stages = [{"shuffle": {"buffer": min(_rows(data) or 10000, 10000)}}, *([] if "epochs" in train else [{"repeat": {}}]),
                   {"batch": {"size": sizes[0], "drop_remainder": True}}]
@@ -262,17 +362,32 @@ class Program:
         self.document["train"] = train
         self.write()
 
-    def _add(self, name, sizes, trace):
-        paths = []
-        for size in sizes:
-            paths.append(f"{name}.mlir" if len(sizes) == 1 else f"{name}_{size}.mlir")
+    def _add(self, name, batch_sizes, sizes, batch, trace):
+        """Of trace(batch), for any batch size: one module; where there is none, or batch_sizes are stated, a module for each of the sizes."""
+        def traced(size):
             try:
-                module = trace(size)
+                return trace(batch.resized(size))
             except Exception as problem:
                 if hasattr(problem, "add_note"):  # Python 3.11
                     problem.add_note(f"tfd_export: in {name}, for a batch of {size}")
                 raise
-            (self.directory / paths[-1]).write_text(module.text)
+
+        modules = {}
+        if batch_sizes in (None, "any"):
+            known = dict(self._framework.variables)
+            try:
+                shapes = [shape[1:] for shape, _ in batch.specs] + [variable.value.shape for variable in known.values()]
+                compared = _sizes_to_compare(sizes[0], [one for shape in shapes for one in shape])
+                modules = {f"{name}.mlirt": _any_size({size: traced(size) for size in compared}, sizes[0])}
+            except Exception as problem:
+                if batch_sizes == "any":
+                    raise ValueError(f"{name}: there is no module for any batch size: {problem}") from problem
+                self._framework.variables = known
+        if not modules:
+            modules = {f"{name}.mlir" if len(sizes) == 1 else f"{name}_{size}.mlir": traced(size) for size in sizes}
+        for path, module in modules.items():
+            (self.directory / path).write_text(module.text)
+        paths = list(modules)
         variables = self._framework.variables
         for variable, stated in _stated_variables(variables, self._settings).items():
             self.document["variables"].setdefault(variable, stated)
@@ -313,7 +428,10 @@ def _rows(data):
     return len(next(iter(data.values()))) if isinstance(data, dict) else None
 
 
-def _sizes(stated):
+def _sizes(stated, size):
+    """The batch sizes that are stated, or the one of the batch."""
+    if stated in (None, "any"):
+        return [size]
     return [stated] if isinstance(stated, int) else list(stated)
 
 
@@ -409,7 +527,8 @@ def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, tra
             weights="initial.safetensors"):
     """Writes the program of a training. The options are those of all frameworks:
 
-    batch_sizes: those to export for, by default that of the batch; the first is that of the dataset.
+    batch_sizes: a list, those to export for; the first is that of the dataset. By default one module for any size, where the function is
+    the same for all of them, else one for that of the batch; with "any" a ValueError says why there is none.
     data: where examples come from: a pipeline as in program.json, or {field: array}, which is written as .npy files; else you bring the
     files that the program names. train: as in program.json, by default one epoch. variables: more about those whose names match,
     {"embed*": {"partitioner": …}}. name, dataset, weights: what the function, its data and the file of initial weights are called; with
@@ -417,7 +536,7 @@ def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, tra
     """
     program = Program(to, framework, batch, optimizer, variables, weights)
     framework.scales = any("loss_scale" in settings for settings in program.document["optimizer"].values() if isinstance(settings, dict))
-    program._training(name, _sizes(batch_sizes or batch.size), data, dataset, train)
+    program._training(name, batch_sizes, data, dataset, train)
     return program
 
 
@@ -1024,6 +1143,7 @@ class _TensorFlow:
     def constant(self, value):
         for name, known in self.constants:
             if known.dtype == value.dtype and np.array_equal(known, value):
+                self.variables.setdefault(name, _Variable(value, False))
                 return name
         name = f"constant_{len(self.constants)}"
         self.constants.append((name, value))

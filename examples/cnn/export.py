@@ -103,8 +103,8 @@ def main():
     train, test = rows_of("train"), rows_of("test")
     stages = [{"shuffle": {"buffer": 2000}}, {"repeat": {}}, {"batch": {"size": BATCH, "drop_remainder": True}}]
     program = tfd_export.keras(model, batch=(train[0][:BATCH], train[1][:BATCH]), fields=["image", "label"], to=HERE,
-                               batch_sizes=[BATCH, BATCH // 2, BATCH // 4], data=pipeline("train", *stages), train={"steps": TRAIN_STEPS})
-    program.evaluation(batch_sizes=[BATCH, len(test[0]) % BATCH], data=pipeline("test", {"batch": {"size": BATCH}}), every=200)
+                               data=pipeline("train", *stages), train={"steps": TRAIN_STEPS})
+    program.evaluation(data=pipeline("test", {"batch": {"size": BATCH}}), every=200)
     program.prediction()
     record = {"keras": keras.__version__, "jax": jax.__version__}
     for replicas in (2, 4):

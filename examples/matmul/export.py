@@ -77,9 +77,9 @@ def main():
     params = {"down": random.normal(0, HIDDEN ** -0.5, (HIDDEN, 10)).astype(np.float32), "up": random.normal(0, 0.125, (64, HIDDEN)).astype(np.float32)}
     train, test = rows_of("train"), rows_of("test")
     stages = [{"shuffle": {"buffer": 2000}}, {"repeat": {}}, {"batch": {"size": BATCH, "drop_remainder": True}}]
-    program = tfd_export.jax(loss, params, {name: field[:BATCH] for name, field in train.items()}, HERE, batch_sizes=[BATCH, BATCH // 2, BATCH // 4],
-                             optimizer={"sgd": {"learning_rate": RATE}}, data=pipeline("train", *stages), train={"steps": 400})
-    program.evaluation(evaluate, batch_sizes=[BATCH, len(test["label"]) % BATCH], data=pipeline("test", {"batch": {"size": BATCH}}), every=200)
+    program = tfd_export.jax(loss, params, {name: field[:BATCH] for name, field in train.items()}, HERE, optimizer={"sgd": {"learning_rate": RATE}},
+                             data=pipeline("train", *stages), train={"steps": 400})
+    program.evaluation(evaluate, data=pipeline("test", {"batch": {"size": BATCH}}), every=200)
     for function in ("train_step", "eval_step"):
         cut(program, function)
     program.write()

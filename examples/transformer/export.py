@@ -113,9 +113,9 @@ def main():
     params = initial(np.random.default_rng(1))
     rows = windows((HERE / "sonnets.txt").read_text())
     train, test = rows[:-56], rows[-56:]
-    program = tfd_export.jax(loss, params, {"text": train[:BATCH]}, HERE, batch_sizes=[BATCH, BATCH // 2, BATCH // 4], data={"text": train},
+    program = tfd_export.jax(loss, params, {"text": train[:BATCH]}, HERE, data={"text": train},
                              optimizer={"adam": {"learning_rate": RATE, "epsilon": 1e-8}}, train={"steps": 400})
-    program.evaluation(evaluate, batch_sizes=[BATCH], data={"text": test}, every=100)
+    program.evaluation(evaluate, data={"text": test}, every=100)
     losses, trained = losses_in_jax(params, train)
     versions = {"jax": jax.__version__, "optax": optax.__version__}
     evaluated = float(str(np.float32(loss(trained, {"text": test}))))

@@ -117,6 +117,54 @@ PY
   paste ours two | awk '{ d = $1 - $2; if (d > 1e-5 || d < -1e-5) exit 1 } END { exit NR != 30 }'
 }
 
+@test "export: one module for any batch size; where there is none, one for each, or the reason" {
+  needs TFD_JAX_PYTHON jax
+  write_model
+  cat >export.py <<'PY'
+from model import *
+first = {n: v[:16] for n, v in data.items()}
+program = tfd_export.jax(loss, params, first, "out", state=state, data=data, optimizer={"sgd": {"learning_rate": 0.1}}, train={"steps": 30})
+program.evaluation(evaluate, {n: v[:64] for n, v in data.items()}, data=data)
+program.prediction(predict, {"x": data["x"][:32]})
+assert all(open(f"out/{name}.mlirt").readline() == f"// tfd-template: b={size}, a module for any batch size b\n"
+           for name, size in (("train_step", 16), ("eval_step", 64), ("predict", 32)))
+def in_rounds(params, state, batch):  # as many operations as the batch has bits
+    value, new, metrics = loss(params, state, batch)
+    for _ in range(len(batch["x"]).bit_length()):
+        value = value + jnp.sin(value) * 0
+    return value, new, metrics
+tfd_export.jax(in_rounds, params, first, "listed", state=state, data=data, train={"steps": 3})
+try:
+    tfd_export.jax(in_rounds, params, first, "none", state=state, data=data, batch_sizes="any")
+except ValueError as problem:
+    assert str(problem).startswith("train_step: there is no module for any batch size: the modules for batches of 7, 17, 37 have different operations"), problem
+else:
+    raise AssertionError
+# What constants depend on the batch by, at sizes that weren't compared.
+for form, value in (("b*28*28", lambda b: 784.0 * b), ("1/(b-1)", lambda b: 1 / (b - 1)), ("unbiased", lambda b: 0.1 * 48 * b / (48 * b - 1)),
+                    ("0.3/b", lambda b: 0.3 / b), ("(b-1)/b", lambda b: (b - 1) / b), ("pairs", lambda b: float(b * b))):
+    lines = {b: f"%c = stablehlo.constant dense<{np.float32(value(b)):.9g}> : tensor<f32>".replace("<784>", "<784.0>") for b in (7, 17, 37)}
+    values = [f"{value(b):.9e}" for b in lines]
+    found = tfd_export._expression(values, list(lines), lines[7])
+    for b in (2, 5, 64, 1000):
+        assert np.float32(eval(found, {"b": b})) == np.float32(value(b)), (form, found, b)
+PY
+  "$PYTHON" export.py
+  [ "$(jq -r '.functions.train_step.module' listed/program.json)" = train_step.mlir ]
+  [ "$(ls out/*.mlir* | wc -l)" = 3 ]
+  losses --set train.checkpoint.dir=ck >ours
+  tfd-run out/program.json --checkpoint ck --predict predict --dataset test --output logits.npy
+  "$PYTHON" - <<'PY'
+from model import *
+values, p, s = theirs(30)
+np.testing.assert_allclose(np.loadtxt("ours"), values, atol=2e-6)
+np.testing.assert_allclose(np.load("logits.npy"), predict(p, s, data), atol=2e-6)
+PY
+  # 6, 5 and 5 rows: the mean over three replicas is that of the batch.
+  losses --strategy mirrored --devices 3 --set train.replicas=split >three
+  paste ours three | awk '{ d = $1 - $2; if (d > 1e-5 || d < -1e-5) exit 1 } END { exit NR != 30 }'
+}
+
 @test "export: tables of which JAX gets rows, one for two fields, without initial weights" {
   needs TFD_JAX_PYTHON jax
   cat >export.py <<'PY'
