@@ -7,7 +7,7 @@
 # - The longest begin first, by BUILD/test-logs/times.tsv of the last run; what this run took is written there. The first time
 #   those are it that say "# bats file_tags=long", a minute and more.
 # - A bats file with the line "# bats file_tags=alone" measures, or looks at the whole machine: it runs after the others, by
-#   itself. So does tests/cluster, whose schedulers and API servers keep all cores busy.
+#   itself. So does tests/cluster, whose schedulers and API servers keep all cores busy, but for files that say "shared".
 #
 # stderr has a line for each job when it ends, what a failed one said, and how to run that again (by TFD_TEST_COMMAND).
 # stdout has "N passed, N failed". The exit code is 0 if something passed and nothing failed, 64 if no test has such a name.
@@ -52,11 +52,11 @@ list() { # SUITE WHAT
   esac
 }
 
-has_tag() { grep -qx "# bats file_tags=$2" "$SOURCE/tests/$1.bats"; } # NAME TAG
+has_tag() { grep -qxE "# bats file_tags=([a-z]+,)*$2(,[a-z]+)*" "$SOURCE/tests/$1.bats"; } # NAME TAG
 runs_alone() { # NAME
   case $1 in
     unit/* | vectors | fuzz/*) return 1 ;;
-    cluster/*) return 0 ;;
+    cluster/*) ! has_tag "$1" shared ;;
     *) has_tag "$1" alone ;;
   esac
 }

@@ -4,6 +4,7 @@
 # (TFD_JAX_PYTHON), PyTorch and its torchrun (TFD_TORCH_PYTHON), each a Python that has it; skipped where not given. And
 # TensorBoard (TFD_TENSORBOARD_PYTHON), which reads --logdir.
 # mpirun reads its hostfile in mpi.bats, Slurm its TaskProlog in slurm.bats.
+# bats file_tags=long,shared
 
 bats_require_minimum_version 1.5.0
 

@@ -4,6 +4,7 @@
 # (TFD_TENSORFLOW_PYTHON), PyTorch with torchax (TFD_TORCH_PYTHON), each a Python that has it: those that scripts/frameworks.sh
 # makes for ./dev test, or your own; skipped where there is none.
 # The shipped examples are in tests/cli/t3500-exported.bats.
+# bats file_tags=long,shared
 
 bats_require_minimum_version 1.5.0
 

@@ -83,13 +83,15 @@ TEXT
   file cli/t1-a
   file cli/t2-alone '# bats file_tags=alone'
   file cluster/slurm
+  file cluster/export '# bats file_tags=long,shared'
   mkdir "$BUILD/test-logs"
-  printf 'job\tseconds\nunit/two\t1.0\ncli/t1-a\t0.5\nunit/one\t20.5\n' >"$BUILD/test-logs/times.tsv"
+  printf 'job\tseconds\nunit/two\t1.0\ncli/t1-a\t0.5\nunit/one\t20.5\ncluster/export\t0.7\n' >"$BUILD/test-logs/times.tsv"
   TFD_TEST_JOBS=2 tests unit cli cluster
   [ "$status" = 0 ]
   cat order
   [ "$(head -n 2 order | sort)" = $'unit/one begins\nunit/two begins' ]
-  [ "$(tail -n 3 order)" = $'cli/t1-a\ncli/t2-alone\ncluster/slurm' ]
+  [ "$(tail -n 2 order)" = $'cli/t2-alone\ncluster/slurm' ]
+  [ "$(tail -n 4 order | head -n 2 | sort)" = $'cli/t1-a\ncluster/export' ]
 }
 
 @test "test-run.sh: what doesn't end is ended, and has failed" {

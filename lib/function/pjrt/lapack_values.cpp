@@ -4,7 +4,6 @@
 #include "lapack_work.hpp"
 
 namespace tfd::function::lapack {
-namespace {
 
 using ffi::Call;
 using ffi::Each;
@@ -21,6 +20,8 @@ struct Svd {
   Each<int> info;
   int leading_vt;
 };
+
+namespace {
 
 template <class T>
 Result<Svd<T>> read_svd(const Call& call) {

@@ -21,11 +21,9 @@ const char* const kCases[] = {
 std::string case_name(const std::string& name) { return "linear_algebra/" + name + ".mlir"; }
 
 std::vector<Tensor> values_of(const std::string& name, const std::string& kind, std::size_t count) {
+  const auto file = tensor::SafetensorsReader::open(golden_path("linear_algebra/" + name + ".safetensors")).value();
   std::vector<Tensor> out;
-  for (std::size_t i = 0; i < count; ++i)
-    out.push_back(tensor::load_safetensors_tensor(golden_path("linear_algebra/" + name + ".safetensors"),
-                                                  fmt::format("{}{}", kind, i))
-                      .value());
+  for (std::size_t i = 0; i < count; ++i) out.push_back(file.read(fmt::format("{}{}", kind, i)).value());
   return out;
 }
 
