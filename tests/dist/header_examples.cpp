@@ -21,6 +21,7 @@
 #include "tfd/function/resident.hpp"
 #include "tfd/function/topology.hpp"
 #include "tfd/hlo/builder.hpp"
+#include "tfd/hlo/template.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
 #include "tfd/process/fd.hpp"
@@ -139,6 +140,11 @@ void built() {
   Builder builder("scale");
   const Value w = builder.argument("w", {DType::kF32, {4}}), rate = builder.argument("rate", {DType::kF32, {}});
   Module module = builder.finish({{"w", w - w * rate}});
+}
+Result<void> templates(const std::string& text) {
+  const Template any = TFD_TRY(Template::make("step.mlirt", text));
+  any.expand(7).value();
+  return {};
 }
 void pieces(const Tensor& batch) {
   OpSharding rows{OpSharding::Kind::kSplit, {2, 1}};
