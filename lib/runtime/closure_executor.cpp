@@ -79,6 +79,7 @@ Result<void> ClosureExecutor::replace_program(const LoadProgram& load) {
   const std::string directory = options_.data_root.empty() ? load.directory : options_.data_root;
   auto made =
       TFD_TRY(WorkerProgram::make(std::move(program), directory, engine_, options_.native.environment, stop_commands_));
+  TFD_TRY(made->compile());
   made->set_log(options_.log.for_room("data"));
   auto copies = TFD_TRY(make_copies(made->program(), load.placement));
   auto own = TFD_TRY(make_own_store(made->program(), copies));

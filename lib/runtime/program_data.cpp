@@ -32,17 +32,14 @@ Result<std::shared_ptr<const data::Dataset>> open_dataset(const program::Program
   std::set<std::string> called;
   if (const auto plan = program.datasets.find(name); plan != program.datasets.end())
     called = functions_of(plan->second);
-  std::set<std::string> left_out;
   std::shared_ptr<function::Engine> engine;
   for (const program::FunctionDef& function : program.functions) {
-    if (!called.contains(function.name))
-      left_out.insert(function.name);
-    else if (function.kind == program::FunctionKind::kModule && !engine && options.make_engine)
-      engine = TFD_TRY(options.make_engine());
+    const bool needs_engine = called.contains(function.name) && function.kind == program::FunctionKind::kModule;
+    if (needs_engine && !engine && options.make_engine) engine = TFD_TRY(options.make_engine());
   }
   auto open = std::make_shared<OpenDataset>();
   const std::string directory = options.data_root.empty() ? program.directory : options.data_root;
-  open->program = TFD_TRY(WorkerProgram::make(program, directory, engine, options.command_environment, {}, left_out));
+  open->program = TFD_TRY(WorkerProgram::make(program, directory, engine, options.command_environment));
   open->program->set_skipped(options.skipped);
   open->dataset = TFD_TRY(open->program->find_dataset(name, {}, 0));
   const data::Dataset* dataset = open->dataset.get();

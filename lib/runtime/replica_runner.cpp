@@ -91,6 +91,10 @@ class Runner final : public ReplicaRunner {
     return steps_.bind(*function, call, TFD_TRY(take(*function, call), name));
   }
 
+  std::vector<CompileOne> left_to_compile(std::string_view besides) const override {
+    return program_->left_to_compile(besides);
+  }
+
   Result<std::vector<Metric>> metrics_of(const std::string& name, std::span<const tensor::Tensor> values,
                                          double examples) const override {
     return bind_metrics(*TFD_TRY(program_->find_function(name))->def, values, examples);
@@ -269,8 +273,7 @@ Result<std::unique_ptr<ReplicaRunner>> ReplicaRunner::make(const program::Progra
     engine = TFD_TRY(options.make_engine());
   }
   const std::string directory = options.data_root.empty() ? program.directory : options.data_root;
-  auto made =
-      TFD_TRY(WorkerProgram::make(program, directory, engine, options.command_environment, {}, options.left_out));
+  auto made = TFD_TRY(WorkerProgram::make(program, directory, engine, options.command_environment));
   made->stop_data_with(options.stop_data);
   made->set_log(options.log.for_room("data"));
   return std::make_unique<Runner>(std::move(made), options, std::move(copies));

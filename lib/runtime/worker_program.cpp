@@ -54,11 +54,13 @@ class FunctionMaker {
 
 }  // namespace
 
-Result<const OnDevices*> Variants::get(std::size_t variant) {
+Lazy<OnDevices>& Variants::find(std::size_t variant) {
   const std::scoped_lock lock(mutex_);
-  const auto there = compiled_.find(variant);
-  if (there != compiled_.end()) return &there->second;
-  return &compiled_.emplace(variant, TFD_TRY(compile_(modules_.called(variant)))).first->second;
+  return compiled_[variant];
+}
+
+Result<const OnDevices*> Variants::get(std::size_t variant) {
+  return find(variant).get([&] { return compile_(modules_.called(variant)); });
 }
 
 Result<program::Program> parse_loaded(const LoadProgram& load) {
@@ -82,8 +84,7 @@ Result<function::Function*> CompiledFunction::choose(const std::vector<tensor::T
 Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program program, std::string directory,
                                                            const std::shared_ptr<function::Engine>& engine,
                                                            const Environment& command_environment,
-                                                           std::shared_ptr<const function::CommandStop> stop,
-                                                           const std::set<std::string>& left_out) {
+                                                           std::shared_ptr<const function::CommandStop> stop) {
   const function::CommandPlace place{directory, command_environment, nullptr, std::move(stop)};
   const auto maker = std::make_shared<FunctionMaker>(engine, place);  // shared: by the functions
   std::unique_ptr<WorkerProgram> out(new WorkerProgram(std::move(program), std::move(directory)));
@@ -98,11 +99,28 @@ Result<std::unique_ptr<WorkerProgram>> WorkerProgram::make(program::Program prog
         &out->program_, def.variables_read(), update_rules_of(out->program_, def)};
     for (std::size_t i = 0; i < def.inputs.size(); ++i)
       if (def.inputs[i].kind != program::InputKind::kVariable) compiled.other_inputs.push_back(i);
-    for (std::size_t i = 0; !left_out.contains(def.name) && i < def.modules.called_size(); ++i)
-      TFD_TRY(compiled.variants->get(i), "functions." + def.name);
     out->functions_.emplace(def.name, std::move(compiled));
   }
   return out;
+}
+
+std::vector<CompileOne> WorkerProgram::left_to_compile(std::string_view besides) const {
+  std::vector<CompileOne> out;
+  for (const program::FunctionDef& def : program_.functions) {
+    const CompiledFunction& compiled = functions_.at(def.name);
+    for (std::size_t i = 0; def.name != besides && i < def.modules.called_size(); ++i)
+      if (!compiled.variants->has(i))
+        out.push_back([&compiled, i]() -> Result<void> {
+          TFD_TRY(compiled.variants->get(i), "functions." + compiled.def->name);
+          return {};
+        });
+  }
+  return out;
+}
+
+Result<void> WorkerProgram::compile() const {
+  for (const CompileOne& one : left_to_compile()) TFD_TRY(one());
+  return {};
 }
 
 void WorkerProgram::stop_data_with(std::shared_ptr<const function::CommandStop> stop) {

@@ -13,10 +13,12 @@
 
 #include "protocol.hpp"
 #include "reduce.hpp"
+#include "tfd/base/lazy.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/runtime/compile_ahead.hpp"
 
 namespace tfd::runtime {
 
@@ -26,8 +28,7 @@ Result<program::Program> parse_loaded(const LoadProgram& load);
 /// One for all devices, or one for each.
 using OnDevices = std::vector<std::shared_ptr<function::Function>>;
 
-/// What is called of a function (program::Modules::called()), compiled: those that were there when the program was
-/// loaded, and others when they are first called. Thread-safe.
+/// What is called of a function (program::Modules::called()), each compiled when it is first asked for. Thread-safe.
 class Variants {
  public:
   using Compile = std::function<Result<OnDevices>(const hlo::Module&)>;
@@ -35,12 +36,15 @@ class Variants {
 
   /// Errors of compiling.
   Result<const OnDevices*> get(std::size_t variant);
+  bool has(std::size_t variant) { return find(variant).is_made(); }
 
  private:
+  Lazy<OnDevices>& find(std::size_t variant);
+
   const program::Modules& modules_;  // the program's
   const Compile compile_;
   std::mutex mutex_;
-  std::map<std::size_t, OnDevices> compiled_;
+  std::map<std::size_t, Lazy<OnDevices>> compiled_;
 };
 
 struct CompiledFunction {
@@ -62,18 +66,21 @@ struct CompiledFunction {
 
 class WorkerProgram {
  public:
-  /// Compiles every module but those of the functions in `left_out`, which can't be called; of a template those for
-  /// sizes that the program's data are known to have. `directory` is where
-  /// relative data paths start, and where commands run; `stop` is shared with whoever stops these.
+  /// `directory` is where relative data paths start, and where commands run; `stop` is shared with whoever stops these.
+  /// Modules are compiled when they are first called.
   static Result<std::unique_ptr<WorkerProgram>> make(program::Program program, std::string directory,
                                                      const std::shared_ptr<function::Engine>& engine,
                                                      const Environment& command_environment = {},
-                                                     std::shared_ptr<const function::CommandStop> stop = {},
-                                                     const std::set<std::string>& left_out = {});
+                                                     std::shared_ptr<const function::CommandStop> stop = {});
   WorkerProgram(const WorkerProgram&) = delete;
   WorkerProgram& operator=(const WorkerProgram&) = delete;
 
   const program::Program& program() const { return program_; }
+  /// What isn't compiled yet: of a template the modules for the sizes that the program's data are known to have. Each
+  /// goes on living with this. `besides`: a function that somebody else runs.
+  std::vector<CompileOne> left_to_compile(std::string_view besides = {}) const;
+  /// All of that, now.
+  Result<void> compile() const;
   /// kNotFound names it.
   Result<const CompiledFunction*> find_function(const std::string& name) const;
   bool is_per_worker(std::string_view variable) const { return per_worker_.contains(variable); }

@@ -6,6 +6,7 @@
 // does both. With many small variables a step costs what one costs (facts: 800 variables, 15 ms apart, 25 µs packed).
 // Private to the room. Thread rule: plain values, pure functions.
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +64,8 @@ struct DeviceLayout {
     std::vector<std::size_t> metrics;  // its results: by metric
     std::vector<std::size_t> changes;  // what each of changing() changes by, as one value
   };
-  std::vector<Compute> computes;  // by module of the function that is called (program::Modules::called())
+  // A module stays where it is while others are added: it may be being compiled.
+  std::deque<Compute> computes;  // by module of the function that is called (program::Modules::called())
 
   /// Arguments: packs that change; their slots, the accumulator last; by what they change; then update_scalars().
   /// Results are the first and the second of these, in the same memory.
@@ -79,7 +81,7 @@ struct DeviceLayout {
     std::vector<Argument> arguments;
     bool has_finite = false;
   };
-  std::vector<Fused> fused, fused_waiting;  // by module of the function, as above; empty where steps aren't fused
+  std::deque<Fused> fused, fused_waiting;  // by module of the function, as above; empty where steps aren't fused
 
   std::vector<std::size_t> changing() const;  // packs
 };

@@ -54,13 +54,14 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   layout_options_ = {platform, options_.replicas, options_.logical_devices, fuses};
   const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
-  if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) TFD_TRY(compile());
+  if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();
+  TFD_TRY(add_programs());
   state_.clear();  // not beside the new one
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states)));
   return {};
 }
 
-Result<void> DeviceSteps::compile() {
+void DeviceSteps::forget_programs() {
   changing_ = layout_.changing();
   std::size_t slots = 0;
   for (const std::size_t p : changing_) slots += layout_.packs[p].slot_names().size();
@@ -68,32 +69,46 @@ Result<void> DeviceSteps::compile() {
   std::iota(donated_.begin(), donated_.end(), 0);
   fused_.clear();
   fused_waiting_.clear();
-  apart_.reset();
-  if (!layout_options_.fuses) apart_ = TFD_TRY(compile_apart());
-  return compile_added();
+  computes_.clear();
+  updates_.clear();
 }
 
-Result<void> DeviceSteps::compile_added() {
+Result<void> DeviceSteps::add_programs() {
   TFD_TRY(add_modules(program_, layout_options_, layout_));
-  function::ProgramOptions all{.assignment = {}};
-  for (int i = 0; i < options_.replicas; ++i) all.assignment.push_back({i});
-  while (fused_.size() < layout_.fused.size())
-    fused_.push_back(TFD_TRY(engine_->compile_program(layout_.fused[fused_.size()].module, all)));
-  while (fused_waiting_.size() < layout_.fused_waiting.size())
-    fused_waiting_.push_back(
-        TFD_TRY(engine_->compile_program(layout_.fused_waiting[fused_waiting_.size()].module, all)));
-  while (apart_ && apart_->computes.size() < layout_.computes.size())
-    apart_->computes.push_back(
-        TFD_TRY(engine_->compile_for_each_device(layout_.computes[apart_->computes.size()].module)));
+  while (fused_.size() < layout_.fused.size()) fused_.emplace_back();
+  while (fused_waiting_.size() < layout_.fused_waiting.size()) fused_waiting_.emplace_back();
+  while (computes_.size() < layout_.computes.size()) computes_.emplace_back();
+  while (updates_.size() < 2) updates_.emplace_back();
   return {};
 }
 
-Result<DeviceSteps::Apart> DeviceSteps::compile_apart() {
-  Apart out;
-  for (const DeviceLayout::Compute& compute : layout_.computes)
-    out.computes.push_back(TFD_TRY(engine_->compile_for_each_device(compute.module)));
-  out.update = TFD_TRY(engine_->compile_for_each_device(layout_.update), "the optimizer");
-  if (layout_.waiting) out.waiting = TFD_TRY(engine_->compile_for_each_device(*layout_.waiting), "the optimizer");
+Result<DeviceSteps::ProgramPtr> DeviceSteps::compiled(Lazy<ProgramPtr>& program, const hlo::Module& module) const {
+  return *TFD_TRY(program.get([&] {
+    function::ProgramOptions all{.assignment = {}};
+    for (int i = 0; i < options_.replicas; ++i) all.assignment.push_back({i});
+    return engine_->compile_program(module, all);
+  }));
+}
+
+Result<const DeviceSteps::Programs*> DeviceSteps::compiled(Lazy<Programs>& programs, const hlo::Module& module) const {
+  return programs.get([&] { return engine_->compile_for_each_device(module); });
+}
+
+std::vector<runtime::CompileOne> DeviceSteps::left_to_compile() {
+  std::vector<runtime::CompileOne> out;
+  const auto add = [&](auto& program, const hlo::Module& module) {
+    if (program.is_made()) return;
+    out.push_back([this, &program, &module]() -> Result<void> {
+      TFD_TRY(compiled(program, module), function_.name);
+      return {};
+    });
+  };
+  for (std::size_t i = 0; i < fused_.size(); ++i) add(fused_[i], layout_.fused[i].module);
+  for (std::size_t i = 0; i < fused_waiting_.size(); ++i) add(fused_waiting_[i], layout_.fused_waiting[i].module);
+  if (layout_options_.fuses) return out;
+  for (std::size_t i = 0; i < computes_.size(); ++i) add(computes_[i], layout_.computes[i].module);
+  add(updates_.front(), layout_.update);
+  if (layout_.waiting) add(updates_.back(), *layout_.waiting);
   return out;
 }
 
@@ -187,7 +202,10 @@ Result<void> DeviceSteps::update(std::size_t replica, const DeviceBuffers& chang
   DeviceBuffers& all = arguments.front();
   all.insert(all.end(), changes.begin(), changes.end());
   for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
-  const auto results = TFD_TRY((waits() ? apart_->waiting : apart_->update)[replica]->execute(arguments, donated_));
+  const Programs* const programs =
+      TFD_TRY(waits() ? compiled(updates_.back(), *layout_.waiting) : compiled(updates_.front(), layout_.update),
+              "the optimizer");
+  const auto results = TFD_TRY((*programs)[replica]->execute(arguments, donated_));
   state_[replica].replace(layout_, results.front());
   return state_[replica].view(program_, *engine_, layout_);
 }
@@ -247,10 +265,9 @@ Result<void> DeviceSteps::read_metrics(Done& done) {
 }
 
 Result<DeviceSteps::Done> DeviceSteps::step(const Inputs& inputs, std::int64_t number) {
-  TFD_TRY(compile_added());
+  TFD_TRY(add_programs());
   if (can_be_fused(inputs.step))
     if (auto done = TFD_TRY(step_fused(inputs, number))) return std::move(*done);
-  if (!apart_) apart_ = TFD_TRY(compile_apart());
   auto done = TFD_TRY(step_apart(inputs, number));
   move_loss_scale(done.nonfinite.empty());
   return done;
@@ -271,6 +288,7 @@ Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& i
   const Trace::Span span(options_.trace, "step", 0, number);
   const std::size_t module = inputs.step.replicas.front().module;
   const DeviceLayout::Fused& fused = (waits() ? layout_.fused_waiting : layout_.fused)[module];
+  const ProgramPtr program = TFD_TRY(compiled((waits() ? fused_waiting_ : fused_)[module], fused.module));
   const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
   std::vector<DeviceBuffers> arguments;
   for (std::size_t replica = 0; replica < state_.size(); ++replica) {
@@ -278,7 +296,7 @@ Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& i
     std::ranges::move(TFD_TRY(inputs_of(fused.arguments, replica, inputs)), std::back_inserter(all));
     for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
   }
-  const auto results = TFD_TRY((waits() ? fused_waiting_ : fused_)[module]->execute(arguments, donated_));
+  const auto results = TFD_TRY(program->execute(arguments, donated_));
   for (std::size_t replica = 0; replica < state_.size(); ++replica) state_[replica].replace(layout_, results[replica]);
   if (fused.has_finite) {
     const Tensor finite = TFD_TRY(results.front().back()->to_host());
@@ -306,8 +324,9 @@ Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int
     done[replica] = [&]() -> Result<void> {
       const std::size_t module = inputs.step.replicas[replica].module;
       const DeviceLayout::Compute& compute = layout_.computes[module];
+      const Programs* const programs = TFD_TRY(compiled(computes_[module], compute.module));
       const std::vector<DeviceBuffers> arguments{TFD_TRY(inputs_of(compute.arguments, replica, inputs))};
-      const auto results = TFD_TRY(apart_->computes[module][replica]->execute(arguments)).front();
+      const auto results = TFD_TRY((*programs)[replica]->execute(arguments)).front();
       for (const std::size_t i : compute.metrics) metrics[replica].push_back(TFD_TRY(results[i]->to_host()));
       for (const std::size_t i : compute.changes) {
         const bool is_own = layout_.packs[changing_[changes[replica].size()]].use.is_own;

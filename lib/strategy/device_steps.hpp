@@ -6,14 +6,17 @@
 // compute from is the same sum, on the host in the order of the replicas, or of an all_reduce. Between steps nothing of
 // the variables comes to the host.
 // Private to the room. Thread rule: one thread calls; replicas run on threads of their own.
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "device_layout.hpp"
 #include "device_state.hpp"
+#include "tfd/base/lazy.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/function/replica_engine.hpp"
+#include "tfd/runtime/compile_ahead.hpp"
 #include "tfd/runtime/replica_runner.hpp"
 #include "tfd/runtime/replica_threads.hpp"
 #include "tfd/strategy/device_training.hpp"
@@ -40,9 +43,9 @@ class DeviceSteps {
         options_(options),
         threads_(options.replicas, true) {}
 
-  /// The variables become these, as put_state() has them: compiled is what hasn't been compiled for them.
-  /// kFailedPrecondition: steps are to be fused, but can't be. After another error there is no state any more, and
-  /// nothing may follow but another load().
+  /// The variables become these, as put_state() has them. Modules are compiled when a step first calls them; nothing of
+  /// left_to_compile() may go on. kFailedPrecondition: steps are to be fused, but can't be. After another error there
+  /// is no state any more, and nothing may follow but another load().
   Result<void> load(std::vector<variable::VariableState> states);
   /// What they are. The host's view of them: the devices' own memory where it can be read.
   Result<std::vector<variable::VariableState>> states() const;
@@ -69,6 +72,8 @@ class DeviceSteps {
   /// one update. `number`: of the step, for the trace. Errors of the program's function leave the variables as they
   /// were before it; where steps are fused over several devices they end the process (DeviceProgram).
   Result<Done> step(const Inputs& inputs, std::int64_t number = 0);
+  /// What later steps will call, as far as it is known, and isn't compiled yet; until the next load().
+  std::vector<runtime::CompileOne> left_to_compile();
   /// Waits for them, where the devices are still at work on them. Errors of the step.
   static Result<void> read_metrics(Done& done);
 
@@ -76,16 +81,11 @@ class DeviceSteps {
   using ProgramPtr = std::shared_ptr<function::DeviceProgram>;  // with the engine, which compiles it
   using Programs = std::vector<ProgramPtr>;
 
-  /// Two programs for each device.
-  struct Apart {
-    std::vector<Programs> computes;  // by module of the function, and by device
-    Programs update, waiting;        // by device
-  };
-
-  Result<void> compile();
-  /// What is called of the function and isn't compiled yet.
-  Result<void> compile_added();
-  Result<Apart> compile_apart();
+  void forget_programs();
+  /// A place for each module of what is called of the function.
+  Result<void> add_programs();
+  Result<ProgramPtr> compiled(Lazy<ProgramPtr>& program, const hlo::Module& module) const;
+  Result<const Programs*> compiled(Lazy<Programs>& programs, const hlo::Module& module) const;
   Result<function::DeviceBuffers> inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
                                             const Inputs& inputs) const;
   /// What it changes by on its device: `own`, by changing pack, and what was reduced.
@@ -114,11 +114,12 @@ class DeviceSteps {
   LayoutOptions layout_options_;
   DeviceLayout layout_;
   runtime::ReplicaCopies copies_;
-  std::optional<variable::VariableState> loss_scale_;  // of those that move; here, where every step asks for it
-  std::vector<std::size_t> changing_;                  // packs
-  Programs fused_, fused_waiting_;                     // by module of the function
-  std::optional<Apart> apart_;                         // where steps are fused: once one of them has gone this way
-  std::vector<std::size_t> donated_;                   // arguments of what updates
+  std::optional<variable::VariableState> loss_scale_;   // of those that move; here, where every step asks for it
+  std::vector<std::size_t> changing_;                   // packs
+  std::deque<Lazy<ProgramPtr>> fused_, fused_waiting_;  // by module of the function
+  std::deque<Lazy<Programs>> computes_;                 // by module of the function, and by device
+  std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the one that waits
+  std::vector<std::size_t> donated_;                    // arguments of what updates
   std::vector<ReplicaState> state_;
   runtime::ReplicaThreads threads_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/device_training.hpp"
 
+#include <algorithm>
+
 #include "data_start.hpp"
 #include "device_steps.hpp"
 #include "tfd/runtime/memory_need.hpp"
@@ -41,6 +43,8 @@ class DeviceDriver final : public StepDriver {
   };
   Result<DeviceSteps::Inputs> take_inputs();
   Result<Made> make_step();
+  /// What isn't compiled when the first step is.
+  void compile_ahead();
   Result<std::vector<runtime::Metric>> metrics_of(Made& made) const;
 
   const program::Program& program_;
@@ -58,7 +62,8 @@ class DeviceDriver final : public StepDriver {
   };
   std::optional<Ahead> ahead_;
   std::int64_t step_ = 0;
-  std::int64_t iterations_ = 0;  // updates, as checkpoints have them
+  std::int64_t iterations_ = 0;      // updates, as checkpoints have them
+  runtime::CompileAhead compiling_;  // what uses the runner and the steps
 };
 
 /// States without values: these are made one by one, on their way to the devices.
@@ -101,7 +106,6 @@ Result<Begun> DeviceDriver::begin(const Beginning& from) {
   with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
   with.command_environment = options_.command_environment;
   with.stop_data = stop_data_;
-  with.left_out = {train_.function};
   with.log = options_.train.log;
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_, with));
   steps_.emplace(
@@ -167,9 +171,17 @@ Result<DeviceDriver::Made> DeviceDriver::make_step() {
   if (!nonfinite.empty() && program_.rules->on_nonfinite() == variable::OnNonfinite::kStop)
     return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", train_.function, nonfinite,
                 step_);
+  if (!compiling_.has_begun()) compile_ahead();
+  TFD_TRY(compiling_.check());
   ++iterations_;
   for (const auto& one : inputs.step.replicas) made.examples.push_back(one.examples);
   return made;
+}
+
+void DeviceDriver::compile_ahead() {
+  auto left = steps_->left_to_compile();
+  std::ranges::move(runner_->left_to_compile(train_.function), std::back_inserter(left));
+  compiling_.begin(std::move(left));
 }
 
 Result<std::vector<runtime::Metric>> DeviceDriver::metrics_of(Made& made) const {
@@ -206,6 +218,7 @@ Result<variable::Checkpoint> DeviceDriver::export_state() {
 }
 
 Result<void> DeviceDriver::import_state(const variable::Checkpoint& state) {
+  compiling_.end();
   return steps_->load(TFD_TRY(states_of(state.state)));
 }
 
@@ -214,6 +227,7 @@ Result<void> DeviceDriver::use_averages() {
   auto states = TFD_TRY(steps_->states());
   for (variable::VariableState& one : states)
     if (!one.slots.empty()) program_.rules->use_average(one);
+  compiling_.end();
   return steps_->load(std::move(states));
 }
 

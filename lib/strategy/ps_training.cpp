@@ -92,6 +92,7 @@ Result<Begun> PsDriver::begin(const Beginning& from) {
   replicas_ = replicas.replicas;
   input_ = replicas.input;
   runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
+  for (const runtime::CompileOne& one : runner_->left_to_compile()) TFD_TRY(one());  // while nobody waits for its turn
   step_ = TFD_TRY(session_.read_global_step());
   turns_ = session_.hand_out();
   if (strategy_.is_local()) begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);

@@ -32,10 +32,9 @@ Result<std::vector<VariableState>> initial_states(const program::Program& progra
   return out;
 }
 
-Result<std::unique_ptr<ReplicaRunner>> runner_of(const program::Program& program, int replicas, bool runs_steps) {
+Result<std::unique_ptr<ReplicaRunner>> runner_of(const program::Program& program, int replicas) {
   runtime::ReplicaOptions options{.replicas = replicas, .input = {}};
   options.make_engine = [replicas] { return engine_of(replicas); };
-  if (!runs_steps) options.left_out = {program.train->function};
   return ReplicaRunner::make(program, options);
 }
 
@@ -125,7 +124,7 @@ Result<program::Program> parse_training(const Json& document, const Modules& mod
 
 Result<std::unique_ptr<Training>> Training::begin(const program::Program& program, int replicas,
                                                   const TrainingWay& way) {
-  auto runner = TFD_TRY(runner_of(program, replicas, !way.devices));
+  auto runner = TFD_TRY(runner_of(program, replicas));
   if (!way.devices) {
     auto out = std::make_unique<OnHost>(program, std::move(runner));
     TFD_TRY(out->load());

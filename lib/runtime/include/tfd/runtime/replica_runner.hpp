@@ -9,13 +9,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
+#include "tfd/runtime/compile_ahead.hpp"
 #include "tfd/runtime/data_position.hpp"
 #include "tfd/runtime/replica_threads.hpp"
 #include "tfd/runtime/row_lookup.hpp"
@@ -43,11 +43,10 @@ struct ReplicaOptions {
   /// Shared with who stops the commands that print data: a step or an evaluation that waits for them is kCancelled
   /// then, and what such a step has taken doesn't count.
   std::shared_ptr<const function::CommandStop> stop_data = {};
-  std::set<std::string> left_out = {};  // functions that aren't compiled, for somebody else runs them
-  LookUpRows look_up = {};              // of tables that aren't among the variables of a call
-  RunAtOnce run_at_once = {};           // what the replicas run on; empty: threads of its own
-  bool results_stay = false;            // on the devices, until somebody reads them (resident.hpp)
-  Log log = {};                         // of elements that datasets leave out
+  LookUpRows look_up = {};     // of tables that aren't among the variables of a call
+  RunAtOnce run_at_once = {};  // what the replicas run on; empty: threads of its own
+  bool results_stay = false;   // on the devices, until somebody reads them (resident.hpp)
+  Log log = {};                // of elements that datasets leave out
 };
 
 struct StepOutcome {
@@ -90,8 +89,8 @@ struct StepInputs {
 class ReplicaRunner {
  public:
   virtual ~ReplicaRunner() = default;
-  /// Compiles. Errors of ReplicaCopies::make(). kInvalidArgument where an assignment of several replicas has no
-  /// aggregation.
+  /// Functions are compiled when they are first called. Errors of ReplicaCopies::make(). kInvalidArgument where an
+  /// assignment of several replicas has no aggregation.
   static Result<std::unique_ptr<ReplicaRunner>> make(const program::Program& program, const ReplicaOptions& options);
 
   /// The function once per replica, each on the next element of every dataset it uses: a step takes as many elements as
@@ -101,9 +100,11 @@ class ReplicaRunner {
   /// values: by the variable's aggregation.
   virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step,
                                    int most_elements = 0) = 0;
-  /// The same up to the call of the function, which may be among ReplicaOptions::left_out. Lookups are variables too:
+  /// The same up to the call of the function, which somebody else runs. Lookups are variables too:
   /// functions with those can't be run so.
   virtual Result<StepInputs> take_inputs(const std::string& function, std::int64_t step, int most_elements = 0) = 0;
+  /// Functions that aren't compiled yet, but for one that somebody else runs; as long as this lives.
+  virtual std::vector<CompileOne> left_to_compile(std::string_view besides = {}) const = 0;
   /// What the scalars of a replica, one for each metric of the function, say of its examples. kInvalidArgument: one
   /// isn't a scalar.
   virtual Result<std::vector<Metric>> metrics_of(const std::string& function, std::span<const tensor::Tensor> values,
