@@ -2,6 +2,7 @@
 #include "device_steps.hpp"
 
 #include <algorithm>
+#include <future>
 #include <numeric>
 
 namespace tfd::strategy {
@@ -92,6 +93,11 @@ Result<DeviceSteps::ProgramPtr> DeviceSteps::compiled(Lazy<ProgramPtr>& program,
 
 Result<const DeviceSteps::Programs*> DeviceSteps::compiled(Lazy<Programs>& programs, const hlo::Module& module) const {
   return programs.get([&] { return engine_->compile_for_each_device(module); });
+}
+
+Result<const DeviceSteps::Programs*> DeviceSteps::compiled_update(bool waits) {
+  return TFD_TRY(waits ? compiled(updates_.back(), *layout_.waiting) : compiled(updates_.front(), layout_.update),
+                 "the optimizer");
 }
 
 std::vector<runtime::CompileOne> DeviceSteps::left_to_compile() {
@@ -202,9 +208,7 @@ Result<void> DeviceSteps::update(std::size_t replica, const DeviceBuffers& chang
   DeviceBuffers& all = arguments.front();
   all.insert(all.end(), changes.begin(), changes.end());
   for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
-  const Programs* const programs =
-      TFD_TRY(waits() ? compiled(updates_.back(), *layout_.waiting) : compiled(updates_.front(), layout_.update),
-              "the optimizer");
+  const Programs* const programs = TFD_TRY(compiled_update(waits()));
   const auto results = TFD_TRY((*programs)[replica]->execute(arguments, donated_));
   state_[replica].replace(layout_, results.front());
   return state_[replica].view(program_, *engine_, layout_);
@@ -319,6 +323,9 @@ Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int
   std::vector<Result<void>> done(count);
   std::vector<double> examples;
   for (const auto& one : inputs.step.replicas) examples.push_back(one.examples);
+  std::future<void> beside;  // the first time both are compiled at once
+  if (!updates_[waits() ? 1 : 0].is_made())
+    beside = std::async(std::launch::async, [this, waits = waits()] { (void)compiled_update(waits); });
   threads_.run(count, [&](std::size_t replica) {
     const Trace::Span span(options_.trace, "compute", Trace::lane_of(replica), number);
     done[replica] = [&]() -> Result<void> {

@@ -86,6 +86,7 @@ class DeviceSteps {
   Result<void> add_programs();
   Result<ProgramPtr> compiled(Lazy<ProgramPtr>& program, const hlo::Module& module) const;
   Result<const Programs*> compiled(Lazy<Programs>& programs, const hlo::Module& module) const;
+  Result<const Programs*> compiled_update(bool waits);
   Result<function::DeviceBuffers> inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
                                             const Inputs& inputs) const;
   /// What it changes by on its device: `own`, by changing pack, and what was reduced.
