@@ -2,6 +2,7 @@
 #include "cache.hpp"
 
 #include <fcntl.h>
+#include <isa-l/crc64.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "tfd-xla2";
 constexpr std::size_t kDigest = 64;
+constexpr std::size_t kFileHash = 32;
 
 /// The digest covers the key, too: what another one's file holds is none of this one's.
 std::string digest_of(const std::string& key, std::string_view content) {
@@ -41,14 +43,14 @@ bool belongs_to_us_alone(const std::string& directory) {
 std::optional<std::string> hash_file(const std::string& path, std::uint64_t size) {
   const auto file = tensor::InputFile::open(path);
   if (!file) return std::nullopt;
-  Sha256 hash;
-  std::vector<char> piece(std::size_t{1} << 20);
+  std::uint64_t hash = 0;
+  std::vector<std::uint8_t> piece(std::size_t{1} << 20);
   for (std::uint64_t at = 0; at < size; at += piece.size()) {
     const std::size_t part = std::min<std::uint64_t>(piece.size(), size - at);
     if (!file->read_at(at, std::as_writable_bytes(std::span(piece)).first(part))) return std::nullopt;
-    hash.add({piece.data(), part});
+    hash = crc64_ecma_refl(hash, piece.data(), part);
   }
-  return hash.hex();
+  return fmt::format("{:016x}{:016x}", hash, size);
 }
 
 }  // namespace
@@ -112,9 +114,9 @@ void CompileCache::evict() const {
 std::optional<std::string> CompileCache::file_hash(const std::string& path) const {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  const std::string note = fmt::format("{}/plugin-{}-{}-{}-{}.{:09}.sha256", directory_, status.st_dev, status.st_ino,
+  const std::string note = fmt::format("{}/plugin-{}-{}-{}-{}.{:09}.crc64", directory_, status.st_dev, status.st_ino,
                                        status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-  if (const auto known = load_file(note, 2 * kDigest); known && known->size() == kDigest) return *known;
+  if (const auto known = load_file(note, 2 * kFileHash); known && known->size() == kFileHash) return *known;
   const auto hash = hash_file(path, static_cast<std::uint64_t>(status.st_size));
   if (hash) (void)save_file(note, *hash);
   return hash;
