@@ -5,6 +5,10 @@ each by itself: CPU seconds of a run of a few steps with an empty compile cache,
 figures for the limits in lib/strategy/device_layout.cpp. A model of N variables of E elements each is N residual layers
 that have one each. Prints a table.
 
+The curve on two cores that were busy, in CPU seconds (slices, views, JAX), which is why 16 variables are the limit:
+    16 elements:   8 variables 2.5 1.7 1.6   16: 3.4 2.6 2.7   50: 12.4 8.4 8.8   300: more than 100, all three
+    256 elements:  8 variables 1.8 1.6 1.9   16: 2.0 1.6 1.9   50: 2.7 2.0 3.3
+
 usage: packing.py TFD_RUN JAX_PYTHON [--elements 1,16,256,4096,16384] [--numbers 16,50,300,1000] [--limit SECONDS]
 """
 import argparse

@@ -185,14 +185,11 @@ TEST_CASE("cache: the hash of a file is remembered until the file changes") {
   const tfd::test::TemporaryDirectory directory;
   const auto cache = CompileCache::open(directory / "cache");
   REQUIRE(save_file(directory / "plugin", "abc"));
-  CHECK(cache->file_hash(directory / "plugin").value() ==
-        "2cd8094a1a2776270000000000000003");
-  CHECK(cache->file_hash(directory / "plugin").value() ==
-        "2cd8094a1a2776270000000000000003");
+  CHECK(cache->file_hash(directory / "plugin").value() == "2cd8094a1a2776270000000000000003");
+  CHECK(cache->file_hash(directory / "plugin").value() == "2cd8094a1a2776270000000000000003");
   CHECK(tfd::test::names_in(directory / "cache/xla").size() == 1);
   REQUIRE(save_file(directory / "plugin", "abd"));
-  CHECK(cache->file_hash(directory / "plugin").value() ==
-        "10a2b0274e4fd7200000000000000003");
+  CHECK(cache->file_hash(directory / "plugin").value() == "10a2b0274e4fd7200000000000000003");
   CHECK_FALSE(cache->file_hash(directory / "none"));
 }
 
