@@ -25,9 +25,9 @@ std::string_view between(std::string_view line, std::string_view after, char ope
 std::vector<tensor::Shape> shapes_of(std::string_view line) {
   std::vector<tensor::Shape> out;
   for (std::size_t at = line.rfind(" : ("); (at = line.find("tensor<", at)) != std::string_view::npos; ++at) {
-    const auto spec = parse_tensor_type(line.substr(at + 7, line.find('>', at) - at - 7));
-    if (!spec) return {};
-    out.push_back(spec->shape);
+    auto type = parse_tensor_type(line.substr(at + 7, line.find('>', at) - at - 7));
+    if (!type) return {};
+    out.push_back(std::move(type->spec.shape));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/hlo/module.hpp"
 
+#include "parts.hpp"
 #include "text.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -135,6 +136,7 @@ Result<Module> read_module(std::string name, std::string code, const std::option
   if (!module.is_text) TFD_TRY(check_bytecode(name, code));
   if (module.is_text) {
     ModuleFacts facts = TFD_TRY(parse_mlir_text(code), printable(name));
+    if (has_complex(facts)) code = TFD_TRY(in_parts(code, facts), printable(name));
     module.signature = std::move(facts.signature);
     module.partitions = facts.partitions;
     module.sharding_problem = std::move(facts.sharding_problem);

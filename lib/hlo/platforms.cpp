@@ -74,8 +74,8 @@ Result<Module> for_platform(const Module& module, const std::string& platform) {
   const PlatformArgument& index = facts.platform.value();
   const std::string_view text = module.code;
   own.code = fmt::format("{}{} %{} = stablehlo.constant dense<{}> : tensor<i32> {}", text.substr(0, index.begin),
-                         text.substr(index.end, index.body_at - index.end), index.value,
-                         platform_index(module, platform), text.substr(index.body_at));
+                         text.substr(index.end, facts.body_at - index.end), index.value,
+                         platform_index(module, platform), text.substr(facts.body_at));
   return own;
 }
 

@@ -22,8 +22,9 @@ struct Location {
 
 /// Of an argument or a result, as the text has it: read when all meshes are known.
 struct StatedSharding {
-  std::string mhlo;                   // {devices=[2,1]<=[2]}
-  std::optional<std::string> shardy;  // @mesh, [{"data"}, {}]
+  std::string_view mhlo;                   // {devices=[2,1]<=[2]}, as written
+  std::optional<std::string_view> shardy;  // @mesh, [{"data"}, {}]
+  bool is_complex = false;                 // what it is of
 };
 
 /// What an argument is called, in as many ways as there are.
@@ -65,7 +66,9 @@ class Parser {
         if (lexer_.peek().is('{')) main_depth = 1;
       } else {
         if (token.is('{')) ++depth;
-        if (token.is('}') && --depth == main_depth) body_.leave_main();
+        if (token.is('}') && --depth == main_depth) leave_main();
+        if (is_in_main_ && depth == main_depth + 1 && (token.is_word("return") || token.is_word("func.return")))
+          facts_.complex.returns.push_back(token.at);
         if (depth < 0) return fail_at(token, "unmatched '}}'");
         if (token.is_word("dense_resource"))
           return fail_at(token,
@@ -160,13 +163,30 @@ class Parser {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const StatedSharding& one = stated[i];
       if (one.mhlo.empty() && !one.shardy) continue;
-      const std::size_t rank = parameters[i].spec.shape.size();
-      auto sharding = one.shardy ? parse_shardy(*one.shardy, meshes_, rank) : parse_sharding_text(one.mhlo, rank);
+      const std::size_t rank = parameters[i].spec.shape.size() - (one.is_complex ? 1 : 0);
+      auto sharding =
+          one.shardy ? parse_shardy(*one.shardy, meshes_, rank) : parse_sharding_text(unescape(one.mhlo), rank);
+      if (one.is_complex) keep_parts_together(one, sharding ? &*sharding : nullptr);
       if (sharding)
         parameters[i].sharding = std::move(*sharding);
       else if (facts_.sharding_problem.empty())
         facts_.sharding_problem =
             fmt::format("the sharding of '{}': {}", printable(parameters[i].name), sharding.error().message);
+    }
+  }
+
+  /// A complex value's parts are another dimension, which no sharding cuts.
+  void keep_parts_together(const StatedSharding& stated, OpSharding* sharding) {
+    if (sharding != nullptr && sharding->kind == OpSharding::Kind::kSplit) sharding->pieces.push_back(1);
+    if (stated.shardy) {
+      const std::size_t open = stated.shardy->find('['), close = stated.shardy->find(']', open);
+      if (close == std::string_view::npos) return;
+      const std::size_t at = static_cast<std::size_t>(stated.shardy->data() - text_.data()) + close;
+      const bool is_first = stated.shardy->substr(open, close - open).find('{') == std::string_view::npos;
+      facts_.complex.header.push_back({at, at, is_first ? "{}" : ", {}"});
+    } else if (sharding != nullptr) {
+      const auto at = static_cast<std::size_t>(stated.mhlo.data() - text_.data());
+      facts_.complex.header.push_back({at, at + stated.mhlo.size(), format_sharding(*sharding)});
     }
   }
 
@@ -212,7 +232,7 @@ class Parser {
       if (key == "jax.arg_info") out.argument_info = unescape(value.text);
       if (key == "jax.result_info") out.result_info = unescape(value.text);
       if (key == "mhlo.layout_mode") out.layout_mode = unescape(value.text);
-      if (key == "mhlo.sharding") out.sharding.mhlo = unescape(value.text);
+      if (key == "mhlo.sharding") out.sharding.mhlo = value.text;
       if (key == "jax.global_constant") out.is_platform_index = value.text == "_platform_index";
     }
     if (key == "sdy.sharding" && value.kind == TokenKind::kAlias && value.text == "sdy.sharding") {
@@ -262,8 +282,13 @@ class Parser {
     if (!lexer_.peek().is('{'))
       return fail_at(lexer_.peek(), "expected the body of @main, not {}", shown(lexer_.peek()));
     body_.enter_main(facts_.platform ? facts_.platform->value : std::string());
-    if (facts_.platform) facts_.platform->body_at = lexer_.peek().at + 1;
+    facts_.body_at = lexer_.peek().at + 1;
+    is_in_main_ = true;
     return {};
+  }
+  void leave_main() {
+    body_.leave_main();
+    is_in_main_ = false;
   }
 
   Result<void> parse_arguments() {
@@ -275,7 +300,11 @@ class Parser {
       const std::string what =
           fmt::format("argument {} (%{})", facts_.signature.arguments.size(), value.text.substr(0, 40));
       Parameter argument;
-      argument.spec = TFD_TRY(parse_type(what));
+      bool is_complex = false;
+      argument.spec = TFD_TRY(parse_type(what, is_complex));
+      if (is_complex)
+        facts_.complex.arguments.push_back(
+            {facts_.signature.arguments.size(), text_.substr(value.at, 1 + value.text.size())});
       Names names{{}, {}, {}, std::string(value.text)};
       StatedSharding sharding;
       const UnstatedSharding place = place_for_sharding(argument.spec, lexer_.peek().is('{'));
@@ -296,6 +325,7 @@ class Parser {
         names.alias = std::move(location.alias);
       }
       names_.push_back(std::move(names));
+      sharding.is_complex = is_complex;
       note_sharding(sharding, place);
       argument_shardings_.push_back(std::move(sharding));
       facts_.signature.arguments.push_back(std::move(argument));
@@ -315,7 +345,7 @@ class Parser {
     if (!lexer_.peek().is(',') && !lexer_.peek().is(')'))
       return fail_at(lexer_.peek(), "expected ',' or ')' after {}, not {}", what, shown(lexer_.peek()));
     const std::size_t end = lexer_.peek().at + (lexer_.peek().is(',') ? 1 : 0);
-    facts_.platform = PlatformArgument{std::string(value.text), value.at, end, 0};
+    facts_.platform = PlatformArgument{std::string(value.text), value.at, end};
     lexer_.accept(',');
     return {};
   }
@@ -335,8 +365,10 @@ class Parser {
     const std::string what = fmt::format("result {}", facts_.signature.results.size());
     const Token start = lexer_.peek();
     Parameter result;
-    result.spec = TFD_TRY(parse_type(what));
     StatedSharding& sharding = result_shardings_.emplace_back();
+    bool is_complex = false;
+    result.spec = TFD_TRY(parse_type(what, is_complex));
+    if (is_complex) facts_.complex.results.push_back(facts_.signature.results.size());
     const bool has_attributes = lexer_.peek().is('{') && inside_parentheses_or_attributes();
     UnstatedSharding place = place_for_sharding(result.spec, has_attributes);
     if (is_bare && !has_attributes) place.bare = start.at;
@@ -346,6 +378,7 @@ class Parser {
       result.name = attributes.result_info;
       sharding = attributes.sharding;
     }
+    sharding.is_complex = is_complex;
     note_sharding(sharding, place);
     facts_.signature.results.push_back(std::move(result));
     return {};
@@ -366,7 +399,8 @@ class Parser {
                    printable(attributes.layout_mode));
   }
 
-  Result<tensor::TensorSpec> parse_type(const std::string& what) {
+  /// Of a complex type its parts', which are noted for the header.
+  Result<tensor::TensorSpec> parse_type(const std::string& what, bool& is_complex) {
     const Token word = lexer_.take();
     if (word.kind == TokenKind::kType && word.text == "stablehlo.token")
       return fail_at(word,
@@ -376,9 +410,14 @@ class Parser {
     if (!word.is_word("tensor") || !lexer_.peek().is('<'))
       return fail_at(word, "{}: expected a tensor, not {}", what, shown(word));
     const std::string_view inside = lexer_.take_angles();
-    auto spec = parse_tensor_type(inside);
-    if (!spec) return fail_at(word, "{}: tensor<{}>: {}", what, printable(inside.substr(0, 60)), spec.error().message);
-    return *spec;
+    auto type = parse_tensor_type(inside);
+    if (!type) return fail_at(word, "{}: tensor<{}>: {}", what, printable(inside.substr(0, 60)), type.error().message);
+    is_complex = type->is_complex;
+    if (is_complex) {
+      const auto end = static_cast<std::size_t>(inside.data() - text_.data()) + inside.size() + 1;
+      facts_.complex.header.push_back({word.at, end, format_tensor_type(type->spec)});
+    }
+    return std::move(type->spec);
   }
   /// Names of arguments come last: a location may be defined behind the function. jax's come first (its older versions
   /// print "jax.arg_info", the newer ones locations), then what the text itself calls the value. TensorFlow gives all
@@ -417,7 +456,7 @@ class Parser {
   std::vector<StatedSharding> argument_shardings_, result_shardings_;
   std::map<std::string, Mesh, std::less<>> meshes_;
   std::map<std::string, Location, std::less<>> aliases_;
-  bool found_main_ = false, private_main_ = false;
+  bool found_main_ = false, private_main_ = false, is_in_main_ = false;
   bool is_generic_ = false;  // it has "func.func" as a text
 };
 

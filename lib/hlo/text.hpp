@@ -16,10 +16,28 @@
 
 namespace tfd::hlo {
 
-/// Where in the text jax's platform index is: bytes from its '%' to behind its comma, and behind the '{' of the body.
+/// Where in the text jax's platform index is: bytes from its '%' to behind its comma.
 struct PlatformArgument {
   std::string value;  // without '%'
-  std::size_t begin = 0, end = 0, body_at = 0;
+  std::size_t begin = 0, end = 0;
+};
+
+/// Bytes of the text, and what is to stand there instead.
+struct Edit {
+  std::size_t begin = 0, end = 0;
+  std::string text = {};
+};
+
+/// Where complex arguments and results of @main stand, which the signature has in parts.
+struct ComplexValues {
+  struct Argument {
+    std::size_t index = 0;   // in the signature
+    std::string_view value;  // "%z", of the text
+  };
+  std::vector<Argument> arguments;
+  std::vector<std::size_t> results;  // in the signature
+  std::vector<Edit> header;          // their types and shardings become those of their parts
+  std::vector<std::size_t> returns;  // where @main has "return", whether any result is complex or not
 };
 
 /// A parameter of @main whose sharding the text doesn't state, and where it could: before `at`, or, with `in_braces`,
@@ -38,8 +56,10 @@ struct ModuleFacts {
   int partitions = 1, replicas = 1;
   bool may_donate = false;                   // it mentions aliasing or donation anywhere
   std::optional<PlatformArgument> platform;  // not in the signature
-  std::vector<UnstatedSharding> unstated;    // in the order of the text
-  std::string mesh = {};                     // the name of one that the module defines; empty: none
+  ComplexValues complex;
+  std::size_t body_at = 0;                 // behind the '{' of @main's body
+  std::vector<UnstatedSharding> unstated;  // in the order of the text
+  std::string mesh = {};                   // the name of one that the module defines; empty: none
   BodyFacts body;
 };
 

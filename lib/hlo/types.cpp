@@ -9,8 +9,9 @@
 
 namespace tfd::hlo {
 
-Result<tensor::TensorSpec> parse_tensor_type(std::string_view inside) {
-  tensor::TensorSpec spec;
+Result<TensorType> parse_tensor_type(std::string_view inside) {
+  TensorType out;
+  tensor::TensorSpec& spec = out.spec;
   std::string text(inside);
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
   std::string_view rest = text;
@@ -24,17 +25,14 @@ Result<tensor::TensorSpec> parse_tensor_type(std::string_view inside) {
     spec.shape.push_back(TFD_TRY(parse_integer(rest.substr(0, digits), 0, std::int64_t{1} << 48)));
     rest.remove_prefix(digits + 1);
   }
+  out.is_complex = rest == "complex<f32>" || rest == "complex<f64>";
+  if (out.is_complex) spec.shape.push_back(2);
   if (spec.shape.size() > 64) return fail(Code::kInvalidArgument, "too many dimensions");
-  auto dtype = tensor::parse_dtype(rest);
-  if (rest.starts_with("complex"))
-    return fail(Code::kInvalidArgument,
-                "element type '{}' is not supported: a complex value comes and goes as its real and imaginary part, "
-                "as tfd_export writes it",
-                printable(rest.substr(0, 40)));
+  const auto dtype = tensor::parse_dtype(out.is_complex ? rest.substr(rest.find('<') + 1, 3) : rest);
   if (!dtype) return fail(Code::kInvalidArgument, "element type '{}' is not supported", printable(rest.substr(0, 40)));
   spec.dtype = *dtype;
   TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
-  return spec;
+  return out;
 }
 
 std::string format_tensor_type(const tensor::TensorSpec& spec) {

@@ -10,9 +10,13 @@
 
 namespace tfd::hlo {
 
+struct TensorType {
+  tensor::TensorSpec spec;  // of a complex one: of its real and imaginary parts, as a last dimension of 2
+  bool is_complex = false;
+};
 /// "64x10xf32", what stands between the angles. kInvalidArgument: dynamic shapes, an element type that tfd has no dtype
 /// for, too large.
-Result<tensor::TensorSpec> parse_tensor_type(std::string_view inside);
+Result<TensorType> parse_tensor_type(std::string_view inside);
 /// "tensor<64x10xf32>".
 std::string format_tensor_type(const tensor::TensorSpec& spec);
 

@@ -35,6 +35,14 @@ constexpr NameTable<DType, 30> kAliases{
       {DType::kBF16, "bfloat16"}, {DType::kF32, "float32"}, {DType::kF32, "float"},   {DType::kF64, "float64"},
       {DType::kF64, "double"},    {DType::kBool, "boolean"}}}};
 
+/// What other systems call complex values, and the dtype of their parts.
+constexpr NameTable<DType, 6> kComplexNames{{{{DType::kF32, "complex64"},
+                                              {DType::kF32, "c64"},
+                                              {DType::kF32, "complex<f32>"},
+                                              {DType::kF64, "complex128"},
+                                              {DType::kF64, "c128"},
+                                              {DType::kF64, "complex<f64>"}}}};
+
 }  // namespace
 
 std::string_view dtype_name(DType dtype) { return kNames.name(dtype); }
@@ -42,6 +50,10 @@ std::string_view dtype_name(DType dtype) { return kNames.name(dtype); }
 Result<DType> parse_dtype(std::string_view name) {
   if (const auto own = kNames.find(name)) return *own;
   if (const auto alias = kAliases.find(name)) return *alias;
+  if (const auto parts = kComplexNames.find(name))
+    return fail(Code::kInvalidArgument,
+                "dtype '{}': a complex value is its real and its imaginary part, {} with a last dimension of 2", name,
+                dtype_name(*parts));
   const auto known = kNames.names();
   return fail(Code::kInvalidArgument, "unknown dtype '{}'{} (known: {})", name, did_you_mean(name, known),
               join_words(known));

@@ -35,6 +35,9 @@ constexpr NameTable<DType, 13> kDescriptors{{{{DType::kBool, "|b1"},
                                               {DType::kF32, "<f4"},
                                               {DType::kF64, "<f8"}}}};
 
+/// Of complex arrays, whose elements are their parts, one behind the other: the parts' dtype.
+constexpr NameTable<DType, 2> kComplexDescriptors{{{{DType::kF32, "<c8"}, {DType::kF64, "<c16"}}}};
+
 /// The header is a Python dictionary literal of three known keys; this reads no more of Python than that.
 class HeaderParser {
  public:
@@ -64,12 +67,14 @@ class HeaderParser {
     if (peek() != '\0') return broken();
     if (!descriptor || !fortran_order || !shape)
       return fail(Code::kInvalidArgument, "the header lacks descr, fortran_order or shape");
-    const DType dtype = TFD_TRY(parse_descriptor(*descriptor));
+    const auto parts = kComplexDescriptors.find(*descriptor);
+    const DType dtype = parts ? *parts : TFD_TRY(parse_descriptor(*descriptor));
     // With at most one dimension that isn't 1 both orders are the same bytes.
     const auto wide =
         std::count_if(shape->begin(), shape->end(), [](std::int64_t dimension) { return dimension != 1; });
     if (*fortran_order && wide > 1)
       return fail(Code::kInvalidArgument, "Fortran order is not supported: save numpy.ascontiguousarray(x)");
+    if (parts) shape->push_back(2);
     return TensorSpec{dtype, std::move(*shape)};
   }
 
@@ -79,8 +84,8 @@ class HeaderParser {
     if (descriptor == "<V2") return DType::kBF16;  // what numpy.save makes of an ml_dtypes.bfloat16 array
     if (descriptor.starts_with('>'))
       return fail(Code::kInvalidArgument, "big endian ('{}') is not supported", printable(descriptor));
-    return fail(Code::kInvalidArgument, "dtype '{}' is not supported (known: {})", printable(descriptor),
-                join_words(kDescriptors.names()));
+    return fail(Code::kInvalidArgument, "dtype '{}' is not supported (known: {}, {})", printable(descriptor),
+                fmt::join(kDescriptors.names(), ", "), join_words(kComplexDescriptors.names()));
   }
   tl::unexpected<Error> broken() const {
     return fail(Code::kInvalidArgument,

@@ -39,6 +39,8 @@ constexpr NameTable<DType, 13> kDTypes{{{{DType::kBool, "BOOL"},
                                          {DType::kF32, "F32"},
                                          {DType::kF64, "F64"}}}};
 
+constexpr std::string_view kComplex = "C64";  // f32 with a last dimension of 2
+
 struct Entry {
   std::string name;
   TensorSpec spec;
@@ -75,15 +77,16 @@ Result<Entry> parse_entry(const std::string& name, const json& value) {
       !shape->is_array() || !offsets->is_array() || offsets->size() != 2)
     return fail(Code::kInvalidArgument, "needs dtype, shape and two data_offsets");
   Entry entry{name, {}, 0, 0};
-  const auto known = kDTypes.find(dtype->get_ref<const std::string&>());
-  if (!known)
-    return fail(Code::kInvalidArgument, "dtype '{}' is not supported", printable(dtype->get_ref<const std::string&>()));
+  const auto& stated = dtype->get_ref<const std::string&>();
+  const auto known = stated == kComplex ? DType::kF32 : kDTypes.find(stated);
+  if (!known) return fail(Code::kInvalidArgument, "dtype '{}' is not supported", printable(stated));
   entry.spec.dtype = *known;
   for (const auto& dimension : *shape) {
     if (!dimension.is_number_unsigned() || dimension.get<std::uint64_t>() > (std::uint64_t{1} << 48))
       return fail(Code::kInvalidArgument, "a dimension of its shape is not a size");
     entry.spec.shape.push_back(dimension.get<std::int64_t>());
   }
+  if (stated == kComplex) entry.spec.shape.push_back(2);
   if (!(*offsets)[0].is_number_unsigned() || !(*offsets)[1].is_number_unsigned())
     return fail(Code::kInvalidArgument, "data_offsets are not two positions");
   entry.begin = (*offsets)[0].get<std::uint64_t>();

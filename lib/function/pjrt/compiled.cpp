@@ -56,6 +56,12 @@ Result<void> compare(const char* what, const std::vector<hlo::Parameter>& stated
   return {};
 }
 
+/// Of a text @main has them in parts, before it is compiled.
+tl::unexpected<Error> fail_complex(const std::string& name) {
+  return fail(Code::kInvalidArgument,
+              "{} is bytecode that takes or returns complex values: save it as text, and tfd has their parts", name);
+}
+
 }  // namespace
 
 ModuleCode::ModuleCode(const hlo::Module& module) : code_(module.code) {
@@ -142,6 +148,8 @@ Result<std::vector<tensor::TensorSpec>> Compiled::result_specs() const {
   std::vector<tensor::TensorSpec> specs;
   const std::int64_t* next = dimensions.dims;
   for (std::size_t i = 0; i < types.num_output_types && i < dimensions.num_outputs; ++i) {
+    if (types.output_types[i] == PJRT_Buffer_Type_C64 || types.output_types[i] == PJRT_Buffer_Type_C128)
+      return fail_complex(name_);
     tensor::TensorSpec spec;
     spec.dtype = TFD_TRY(dtype_of(types.output_types[i]), name_);
     spec.shape.assign(next, next + dimensions.dim_sizes[i]);
@@ -171,6 +179,7 @@ std::optional<std::string> Compiled::optimized_program() const {
 Result<std::optional<ProgramShapes>> Compiled::program_shapes() const {
   const auto program = optimized_program();
   auto shapes = program ? decode_program_shapes(*program) : std::nullopt;
+  if (shapes && shapes->has_complex) return fail_complex(name_);
   if (is_read_in_place_ && shapes && shapes->not_row_major)
     return fail(Code::kUnimplemented, "{}: a layout of {} that isn't row-major is not supported", name_,
                 tensor::format_spec(*shapes->not_row_major));

@@ -36,7 +36,7 @@ std::optional<tensor::DType> dtype_of_primitive(std::uint64_t type) {
   return std::nullopt;
 }
 
-constexpr std::uint64_t kTuple = 13;
+constexpr std::uint64_t kTuple = 13, kC64 = 15, kC128 = 18;
 
 struct HloShape {
   std::uint64_t type = 0;
@@ -120,6 +120,8 @@ std::optional<ProgramShapes> decode_program_shapes(std::string_view program) {
   ProgramShapes out;
   for (const auto& [from, to] : {std::pair(&arguments, &out.arguments), std::pair(&results, &out.results)}) {
     for (const HloShape& shape : *from) {
+      out.has_complex = out.has_complex || shape.type == kC64 || shape.type == kC128;
+      if (out.has_complex) continue;
       const auto dtype = dtype_of_primitive(shape.type);
       if (!dtype) return std::nullopt;
       to->push_back({*dtype, shape.dimensions});

@@ -22,6 +22,7 @@ std::string encode_portable_options();
 
 struct ProgramShapes {
   std::vector<tensor::TensorSpec> arguments, results;
+  bool has_complex = false;  // then these aren't all
   /// The first of them whose layout isn't row-major.
   std::optional<tensor::TensorSpec> not_row_major = {};
 };

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports mlp_grads (text, bytecode, signature, and jax's own results), and modules for several platforms: platforms.mlir,
 which doesn't ask for its platform, by_platform.*, which does, kernels.mlir, whose branch for cuda has a kernel of jaxlib, and cholesky.mlir, which has one.
+And complex.*, whose arguments and results are complex, with jax's results in complex.json, in parts; magnitude.* has only a complex argument.
 Made with jax 0.10.2."""
+import json
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -57,6 +59,39 @@ def main():
     both = export.export(jax.jit(lambda x: x + 1), platforms=["cpu", "tpu"])(np.float32(1))
     write("platforms.mlir", both.mlir_module().encode())
     by_platform()
+    complex_values(random)
+
+
+def complex_values(random):
+    def step(gain, mean, x, z):
+        def loss(gain):
+            signal = jnp.fft.fft(x) * gain + z
+            return jnp.mean(jnp.abs(signal) ** 2), signal.mean(0)
+
+        (value, moved), gradient = jax.value_and_grad(loss, has_aux=True)(gain)
+        return {"loss": value, "gain": jnp.conj(gradient), "mean": 0.5 * mean + moved, "z": z, "conj": jnp.conj(z)}
+
+    def draw(*shape):
+        return (random.randn(*shape) + 1j * random.randn(*shape)).astype(np.complex64)
+
+    def in_parts(value):
+        value = np.asarray(value)
+        return (np.stack([value.real, value.imag], -1) if np.iscomplexobj(value) else value).tolist()
+
+    arguments = {"gain": draw(3), "mean": draw(3), "x": random.randn(2, 3).astype(np.float32), "z": draw(2, 3)}
+    jitted = jax.jit(step, donate_argnums=1)
+    exported = export.export(jitted)(*arguments.values())
+    write("complex.mlir", exported.mlir_module().encode())
+    write("complex.mlirbc", exported.mlir_module_serialized)
+    lines = [f"arg f32 {shape} {name}" for name, shape in (("gain", "3,2"), ("mean", "3,2"), ("x", "2,3"), ("z", "2,3,2"))]
+    lines += [f"result f32 {shape} {name}" for name, shape in (("conj", "2,3,2"), ("gain", "3,2"), ("loss", "-"), ("mean", "3,2"), ("z", "2,3,2"))]
+    write("complex.sig", "".join(line + "\n" for line in lines).encode())
+    magnitude = export.export(jax.jit(jnp.abs))(arguments["gain"])
+    write("magnitude.mlirbc", magnitude.mlir_module_serialized)
+    write("magnitude.sig", b"arg f32 3,2 z\nresult f32 3 magnitude\n")
+    values = {"arguments": {name: in_parts(value) for name, value in arguments.items()}}
+    values["results"] = {name: in_parts(value) for name, value in sorted(jitted(*arguments.values()).items())}
+    write("complex.json", json.dumps(values).encode())
 
 
 def by_platform():

@@ -113,9 +113,6 @@ TEST_CASE("module: what can't be run is said with its place") {
   CHECK(error_of(main_with("%a: tensor<?x3xf32>"))
             .find("m.mlir: line 2: argument 0 (%a): tensor<?x3xf32>: dynamic shapes are not supported") == 0);
   CHECK(error_of(main_with("%a: tensor<*xf32>")).find("dynamic shapes") != std::string::npos);
-  CHECK(error_of(main_with("%a: tensor<3xcomplex<f32>>")) ==
-        "m.mlir: line 2: argument 0 (%a): tensor<3xcomplex<f32>>: element type 'complex<f32>' is not supported: a "
-        "complex value comes and goes as its real and imaginary part, as tfd_export writes it");
   CHECK(error_of(main_with("%a: tensor<3xf32>, %b: !stablehlo.token")) ==
         "m.mlir: line 2: argument 1 (%b) is a token: the function has ordered effects (jax.debug.print or io_callback "
         "with ordered=True), which only Python can serve; export it without them");

@@ -90,8 +90,15 @@ TEST_CASE("npy: what tfd can't read is refused with the file's name and the reas
         "INVALID_ARGUMENT : big endian ('>f4') is not supported");
   CHECK(error(npy_bytes("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", 16)).find("Fortran order") !=
         std::string::npos);
-  CHECK(error(npy_bytes("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }", 16))
-            .find("dtype '<c8' is not supported") != std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<c8', 'fortran_order': True, 'shape': (2, 2), }", 32)).find("Fortran order") !=
+        std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }", 15)) ==
+        "DATA_LOSS  is cut off: f32[2, 2] takes 16 bytes, but there are only 15");
+  CHECK(error(npy_bytes("{'descr': '>c8', 'fortran_order': False, 'shape': (2,), }", 16)).find("big endian") !=
+        std::string::npos);
+  CHECK(error(npy_bytes("{'descr': '<c32', 'fortran_order': False, 'shape': (1,), }", 32)) ==
+        "INVALID_ARGUMENT : dtype '<c32' is not supported (known: |b1, |i1, <i2, <i4, <i8, |u1, <u2, <u4, <u8, <f2, "
+        "|V2, <f4, <f8, <c8 and <c16)");
   CHECK(error(npy_bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", 8)).find("records") !=
         std::string::npos);
   CHECK(error(npy_bytes("{'descr': '<f4', 'shape': (2,), }", 8)).find("lacks") != std::string::npos);
@@ -118,6 +125,37 @@ TEST_CASE("npy: a Fortran-ordered vector and a version 2 header are the same byt
   write_raw(directory / "y.npy", std::string("\x93NUMPY\x02\x00", 8) +
                                      std::string{static_cast<char>(header.size()), 0, 0, 0} + header + "abcd");
   CHECK(load_npy(directory / "y.npy").value().spec() == TensorSpec{DType::kBF16, {2}});
+}
+
+TEST_CASE("npy, safetensors: complex arrays are read as their parts, a last dimension of 2") {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "z";
+  const auto bytes_of = [](const auto& numbers) {
+    return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0]));
+  };
+  const std::vector<float> single{1, -2, 3, -4};  // 1-2i, 3-4i
+  const std::vector<double> twice{0.5, -1, 2, -0.25};
+  for (const char* order : {"True", "False"}) {  // of a vector, they are the same bytes
+    const auto header = [&](const char* dtype) {
+      return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': (1, 2), }}", dtype, order);
+    };
+    write_raw(path, npy_bytes(header("<c8"), 0) + bytes_of(single));
+    const Tensor read = load_npy(path).value();
+    CHECK(read.spec() == TensorSpec{DType::kF32, {1, 2, 2}});
+    CHECK(std::ranges::equal(read.as<float>(), single));
+    CHECK(load_npy_spec(path).value() == read.spec());
+    write_raw(path, npy_bytes(header("<c16"), 0) + bytes_of(twice));
+    CHECK(load_npy(path).value().spec() == TensorSpec{DType::kF64, {1, 2, 2}});
+    CHECK(std::ranges::equal(load_npy(path).value().as<double>(), twice));
+  }
+  write_raw(path, npy_bytes("{'descr': '<c8', 'fortran_order': False, 'shape': (), }", 8));
+  CHECK(load_npy(path).value().spec() == TensorSpec{DType::kF32, {2}});
+  write_raw(path,
+            safetensors_bytes(R"({"z":{"dtype":"C64","shape":[2],"data_offsets":[0,16]}})", 0) + bytes_of(single));
+  CHECK(load_safetensors(path).value().find("z")->spec() == TensorSpec{DType::kF32, {2, 2}});
+  const SafetensorsReader reader = SafetensorsReader::open(path).value();
+  CHECK(std::ranges::equal(reader.read("z").value().as<float>(), single));
+  CHECK(reader.read_rows("z", 1, 1).value().as<float>()[1] == -4);
 }
 
 TEST_CASE("npy, safetensors: a file cut at any byte is an error, never a crash") {

@@ -52,6 +52,10 @@ TEST_CASE("dtype: names of tfd, StableHLO, NumPy and TensorFlow are understood")
   CHECK(parse_dtype("int64").value() == DType::kS64);
   CHECK(parse_dtype("bfloat16").value() == DType::kBF16);
   CHECK(parse_dtype("f33").error().code == Code::kInvalidArgument);
+  CHECK(parse_dtype("complex64").error().message ==
+        "dtype 'complex64': a complex value is its real and its imaginary part, f32 with a last dimension of 2");
+  CHECK(parse_dtype("c128").error().message ==
+        "dtype 'c128': a complex value is its real and its imaginary part, f64 with a last dimension of 2");
 }
 
 TEST_CASE("dtype: half types round to nearest even and keep every value") {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A StableHLO module and the signature of its @main: read from the text, or from a sidecar for portable bytecode.
-// Thread rule: plain values.
+// Where @main of a text takes or returns complex values, the module is one that has their real and imaginary parts
+// there, as a last dimension of 2. Thread rule: plain values.
 //
 //   Module module = TFD_TRY(make_module("train_step.mlir", code, std::nullopt));
 //   module.signature.arguments[0].spec  // f32[64, 10]
@@ -37,7 +38,7 @@ bool same_specs(const Signature& a, const Signature& b);
 
 struct Module {
   std::string name;  // where it came from, for messages and the cache
-  std::string code;  // StableHLO text or portable bytecode ("ML\xefR…")
+  std::string code;  // StableHLO text, with complex values in parts, or portable bytecode ("ML\xefR…")
   bool is_text = true;
   Signature signature;
   int partitions = 1, replicas = 1;  // devices that it wants (text: mhlo.num_partitions, mhlo.num_replicas)

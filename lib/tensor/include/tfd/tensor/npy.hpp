@@ -3,7 +3,8 @@
 //
 // NumPy's .npy files, versions 1.0 to 3.0, C order, little endian.
 // Source: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. bf16 is written as |V2
-// and read as that or as the <V2 of ml_dtypes.
+// and read as that or as the <V2 of ml_dtypes. A complex array is read as its real and imaginary parts, f32 or f64 with
+// a last dimension of 2.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The safetensors format: u64 header size, JSON header, bytes. Source:
-// https://github.com/huggingface/safetensors#format. Thread rule: free functions; a SafetensorsReader is immutable, a
-// SafetensorsFiles one thread's.
+// https://github.com/huggingface/safetensors#format. C64 is read as its real and imaginary parts: F32 with a last
+// dimension of 2. Thread rule: free functions; a SafetensorsReader is immutable, a SafetensorsFiles one thread's.
 #include <map>
 #include <string>
 #include <utility>

@@ -1,0 +1,2 @@
+arg f32 3,2 z
+result f32 3 magnitude
