@@ -59,11 +59,6 @@ Error Error::within(std::string_view where) && {
   return std::move(*this);
 }
 
-Error Error::at_task(std::string_view task_name) && {
-  task = task_name;
-  return std::move(*this);
-}
-
 tl::unexpected<Error> fail_errno(int saved_errno, std::string_view what) {
   std::array<char, 128> buffer{};
   std::string text = strerror_r(saved_errno, buffer.data(), buffer.size());

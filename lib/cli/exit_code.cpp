@@ -51,23 +51,6 @@ ExitCode exit_code_of(const Error& error) {
   return ExitCode::kBug;
 }
 
-std::vector<std::pair<int, std::string>> exit_code_table() {
-  return {{0, "done"},
-          {1, "no: not ready, not found, differs, or a closure failed"},
-          {64, "usage: the command line is wrong"},
-          {65, "bad input: a file, a spec or a program is wrong or missing"},
-          {69, "unavailable: a task is gone or refuses"},
-          {70, "a bug in tfd"},
-          {71, "the operating system refused: memory, disk, descriptors"},
-          {75, "try again: a deadline passed, or the run was interrupted and can be resumed"},
-          {76, "protocol: the other side speaks another version"},
-          {77, "not permitted: a key, a mode, or fenced off by a newer coordinator"},
-          {78, "configuration: the system isn't in the state that this needs"},
-          {123, "some of many commands failed"},
-          {126, "the command could not be run"},
-          {127, "the command was not found"}};
-}
-
 std::string error_line(std::string_view tool, const Error& error) {
   std::string_view message = error.message;
   std::string hint;

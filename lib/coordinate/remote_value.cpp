@@ -29,11 +29,6 @@ void RemoteValue::Shared::set_cancelled(const Error& because, std::optional<Clos
   publish(ClosureState::kCancelled);
 }
 
-void RemoteValue::Shared::set_aborted(const Error& because) {
-  error = Error{Code::kCancelled, "aborted; schedule it again: " + because.message, because.task};
-  publish(ClosureState::kAborted);
-}
-
 ClosureState RemoteValue::state() const { return shared_->state.load(); }
 ClosureId RemoteValue::id() const { return shared_->id; }
 

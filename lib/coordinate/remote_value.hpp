@@ -43,7 +43,6 @@ struct RemoteValue::Shared {
   void set_outcome(runtime::ClosureOutcome value);
   void set_error(Error value);
   void set_cancelled(const Error& because, std::optional<ClosureId> closure);
-  void set_aborted(const Error& because);
   /// Of what lives on a worker, whose error was set when it was made: kReady, kAborted.
   void become(ClosureState now) { publish(now); }
 

@@ -464,11 +464,4 @@ Message encode_flag(Kind kind, bool flag) {
   return make_message(kind, out);
 }
 
-Result<bool> decode_flag(const Message& message) {
-  Reader in(message);
-  const bool flag = in.flag();
-  TFD_TRY(in.end("flag"));
-  return flag;
-}
-
 }  // namespace tfd::runtime

@@ -154,6 +154,5 @@ Result<NamedTensors> decode_named(const transport::Message& message);
 transport::Message encode_empty(Kind kind, std::uint64_t epoch = 0);
 Result<void> decode_empty(const transport::Message& message);
 transport::Message encode_flag(Kind kind, bool flag);
-Result<bool> decode_flag(const transport::Message& message);
 
 }  // namespace tfd::runtime

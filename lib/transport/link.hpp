@@ -54,7 +54,6 @@ class Link {
   void cancel(std::uint64_t id);
   /// Sends what credit allows. False if the link is gone.
   bool ship(Wire& wire);
-  bool wants_to_ship() const { return batched_ > 0 || (has_queued() && has_credit()); }
   void on_credit(std::uint64_t taken);
 
   /// Calls `begin`, which makes an answer of so many bytes, once those that were made, or begun, leave room for it.

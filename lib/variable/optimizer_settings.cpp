@@ -103,12 +103,6 @@ Result<const OptimizerInfo*> find_info(const std::string& name, bool v1) {
               hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
 }
 
-std::string format_number(double number) {
-  std::string text = fmt::format("{}", number);
-  if (const std::size_t zero = text.find("e-0"); zero != std::string::npos) text.erase(zero + 2, 1);
-  return text;
-}
-
 }  // namespace
 
 Result<OptimizerSettings> parse_optimizer_settings(const nlohmann::ordered_json& optimizer) {
@@ -141,22 +135,6 @@ Result<OptimizerSettings> parse_optimizer_settings(const nlohmann::ordered_json&
               std::any_of(out.groups.begin(), out.groups.end(),
                           [](const Group& group) { return group.clipnorm || group.clipvalue; });
   return out;
-}
-
-std::string describe_optimizers() {
-  std::string text;
-  for (const OptimizerInfo& info : kOptimizers) {
-    text += fmt::format("*{}*{}\n\t", info.name, info.v1 ? " with _v1_" : "");
-    text += info.learning_rate < 0 ? "_learning_rate_ (must be stated)"
-                                   : fmt::format("_learning_rate_ {}", format_number(info.learning_rate));
-    for (const Setting& setting : info.settings)
-      text += fmt::format(", _{}_ {}", setting.name, setting.is_flag ? "false" : format_number(setting.initial));
-    if (info.weight_decay != 0) text += fmt::format(", _weight_decay_ {}", format_number(info.weight_decay));
-    text += info.slots.empty() ? "" : "; slots ";
-    for (std::size_t i = 0; i < info.slots.size(); ++i) text += fmt::format("{}_{}_", i > 0 ? ", " : "", info.slots[i]);
-    text += "\n\n";
-  }
-  return text;
 }
 
 }  // namespace tfd::variable

@@ -8,10 +8,6 @@
 
 namespace tfd::variable {
 
-int place_variable(std::size_t creation_index, int ps_count) {
-  return static_cast<int>(creation_index % static_cast<std::size_t>(ps_count));
-}
-
 Result<PlacedVariable> Placer::place_beside(const VariableToPlace& variable) const {
   const auto other = std::ranges::find(placed_, variable.colocate_with, &PlacedVariable::name);
   if (other == placed_.end()) {

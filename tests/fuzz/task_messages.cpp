@@ -77,10 +77,6 @@ constexpr std::array kCodecs{
             check(message, runtime::decode_named,
                   [&](const auto& named) { return runtime::encode_named(Kind::kAssign, named, message.epoch); });
           }},
-    Codec{static_cast<std::uint16_t>(Kind::kUpdate),
-          [](const Message& message) {
-            check(message, runtime::decode_flag, [](bool flag) { return runtime::encode_flag(Kind::kUpdate, flag); });
-          }},
     codec<runtime::decode_session>(CommandKind::kSession),
     codec<runtime::decode_run_command>(CommandKind::kRun),
     codec<runtime::decode_command_outcome>(CommandKind::kRun),

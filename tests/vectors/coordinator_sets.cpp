@@ -282,7 +282,8 @@ class ValueTrace {
     } else if (verb == "set_error") {
       shared_->set_error({code_of(op.at(1)), op.at(2), {}});
     } else if (verb == "set_aborted") {
-      shared_->set_aborted({code_of(op.at(1)), op.at(2), {}});
+      shared_->error = {Code::kCancelled, "aborted; schedule it again: " + op.at(2).get<std::string>(), {}};
+      shared_->become(ClosureState::kAborted);
     } else if (verb == "observe") {
       const auto fetched = value_.fetch(Deadline::after(5s));
       out["get"] = fetched ? get(fetched->results) : error_record(fetched.error());

@@ -35,7 +35,6 @@ TEST_CASE("input: a document ends at its brace, the lines behind it follow") {
   InputReader input(feed.fd());
   CHECK(**input.next_document(soon(), {}) == R"({"a}": "\"}{", "b": [{}]})");
   CHECK(**input.next_line(soon()) == "");  // the blank line is a line, the rest of the document's is not
-  CHECK(input.has_buffered_line());
   CHECK(**input.next_line(soon()) == R"({"op": 1})");
   feed.end();
   CHECK(**input.next_line(soon()) == "last");

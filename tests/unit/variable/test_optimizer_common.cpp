@@ -25,6 +25,29 @@ std::string plain(const OptimizerInfo& info, const std::string& more = "") {
   return fmt::format(R"({{"{}": {{"v1": {}, "learning_rate": 0.1{}}}}})", info.name, info.v1, more);
 }
 
+std::string format_number(double number) {
+  std::string text = fmt::format("{}", number);
+  if (const std::size_t zero = text.find("e-0"); zero != std::string::npos) text.erase(zero + 2, 1);
+  return text;
+}
+
+/// Every optimizer with its settings and their defaults, in scdoc's form.
+std::string describe_optimizers() {
+  std::string text;
+  for (const OptimizerInfo& info : kOptimizers) {
+    text += fmt::format("*{}*{}\n\t", info.name, info.v1 ? " with _v1_" : "");
+    text += info.learning_rate < 0 ? "_learning_rate_ (must be stated)"
+                                   : fmt::format("_learning_rate_ {}", format_number(info.learning_rate));
+    for (const Setting& setting : info.settings)
+      text += fmt::format(", _{}_ {}", setting.name, setting.is_flag ? "false" : format_number(setting.initial));
+    if (info.weight_decay != 0) text += fmt::format(", _weight_decay_ {}", format_number(info.weight_decay));
+    text += info.slots.empty() ? "" : "; slots ";
+    for (std::size_t i = 0; i < info.slots.size(); ++i) text += fmt::format("{}_{}_", i > 0 ? ", " : "", info.slots[i]);
+    text += "\n\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("optimizer: a large variable gets in every element what a small one gets") {

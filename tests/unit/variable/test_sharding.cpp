@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors.hpp"
 #include "tfd/variable/placement.hpp"
+#include "tfd/variable/rows.hpp"
 #include "tfd/variable/sharding.hpp"
 
 using namespace tfd;
@@ -11,19 +12,6 @@ using tensor::Tensor;
 
 namespace {
 
-// 7 rows of 2 in 3 shards: 3, 2, 2.
-ShardedVariable seven() {
-  std::vector<float> values(14);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
-  return ShardedVariable::cut(floats(values, {7, 2}), 3).value();
-}
-// The rows of a slice, by the first number of each.
-std::vector<float> sliced(const RowSlice& slice) {
-  const Tensor got = seven().slice(slice).value();
-  std::vector<float> firsts;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(got.size()); i += 2) firsts.push_back(got.as<float>()[i] / 2);
-  return firsts;
-}
 Result<Partitioner> partitioner(const std::string& text) {
   return parse_partitioner(nlohmann::ordered_json::parse(text));
 }
@@ -60,11 +48,18 @@ TEST_CASE("sharding: a lookup asks every shard for its own rows, and puts them t
   CHECK((*shares)[0].positions == std::vector<std::int64_t>{1, 3, 4});
   CHECK(values_of<std::int64_t>((*shares)[1].indices) == std::vector<std::int64_t>{1});
   CHECK(values_of<std::int64_t>((*shares)[2].indices) == std::vector<std::int64_t>{1});
-  const auto got = seven().gather(ids({6, 0, 4, 2, 0}));
+  std::vector<float> numbers(14);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  const Tensor whole = floats(numbers, {7, 2});
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < sharding.count(); ++i) {
+    const Tensor shard = whole.slice_rows(sharding.first_row(i), sharding.rows(i));
+    parts.push_back(gather_rows(shard, (*shares)[static_cast<std::size_t>(i)].indices).value());
+  }
+  const auto got = sharding.join(*shares, parts);
   REQUIRE(got);
   CHECK(values_of(*got) == std::vector<float>{12, 13, 0, 1, 8, 9, 4, 5, 0, 1});
-  CHECK(seven().gather(ids({}))->shape() == tensor::Shape{0, 2});
-  CHECK(seven().gather(ids({7})).error().code == Code::kOutOfRange);
+  CHECK(sharding.split(ids({7})).error().code == Code::kOutOfRange);
   CHECK(sharding.join(*shares, {Tensor::zeros(DType::kF32, {3, 2})}).error().code == Code::kInvalidArgument);
 }
 
@@ -89,53 +84,19 @@ TEST_CASE("sharding: a slice is read as Python writes it") {
   CHECK(rows_of(*parse_row_slice("::0"), 7).error().message == "a slice's step can't be 0");
 }
 
-TEST_CASE("sharded variable: reads rows and slices as Python does") {
-  const ShardedVariable v = seven();
-  CHECK(v.shape() == tensor::Shape{7, 2});
-  CHECK(v.read().as<float>()[13] == 13);
-  CHECK(values_of(*v.row(3)) == std::vector<float>{6, 7});
-  CHECK(values_of(*v.row(-1)) == std::vector<float>{12, 13});
-  CHECK_FALSE(v.row(7));
-  CHECK_FALSE(v.row(-8));
-  CHECK(sliced({}) == std::vector<float>{0, 1, 2, 3, 4, 5, 6});
-  CHECK(sliced({1, 4}) == std::vector<float>{1, 2, 3});
-  CHECK(sliced({-3, std::nullopt}) == std::vector<float>{4, 5, 6});
-  CHECK(sliced({0, 100, 3}) == std::vector<float>{0, 3, 6});
-  CHECK(sliced({std::nullopt, std::nullopt, -1}) == std::vector<float>{6, 5, 4, 3, 2, 1, 0});
-  CHECK(sliced({5, 0, -2}) == std::vector<float>{5, 3, 1});
-  CHECK(sliced({-100, 2}) == std::vector<float>{0, 1});
+TEST_CASE("sharding: a slice of rows is Python's") {
+  const auto sliced = [](const RowSlice& slice) { return rows_of(slice, 7).value(); };
+  using Rows = std::vector<std::int64_t>;
+  CHECK(sliced({}) == Rows{0, 1, 2, 3, 4, 5, 6});
+  CHECK(sliced({1, 4}) == Rows{1, 2, 3});
+  CHECK(sliced({-3, std::nullopt}) == Rows{4, 5, 6});
+  CHECK(sliced({0, 100, 3}) == Rows{0, 3, 6});
+  CHECK(sliced({std::nullopt, std::nullopt, -1}) == Rows{6, 5, 4, 3, 2, 1, 0});
+  CHECK(sliced({5, 0, -2}) == Rows{5, 3, 1});
+  CHECK(sliced({-100, 2}) == Rows{0, 1});
   CHECK(sliced({4, 2}).empty());
-  CHECK(sliced({100, -100, -1}) == std::vector<float>{6, 5, 4, 3, 2, 1, 0});
-  CHECK(sliced({0, 7, INT64_MAX}) == std::vector<float>{0});
-  CHECK_FALSE(v.slice({0, 1, 0}));
-  CHECK(v.slice({4, 5})->data() == v.shards()[1].data() + 8);  // shared
-}
-
-TEST_CASE("sharded variable: whole updates are cut, row updates go to the shards that have the rows") {
-  ShardedVariable v = seven();
-  REQUIRE(v.assign_add(floats(std::vector<float>(14, 1), {7, 2})));
-  CHECK(values_of(*v.row(6)) == std::vector<float>{13, 14});
-  REQUIRE(v.assign_sub(floats(std::vector<float>(14, 2), {7, 2})));
-  CHECK(values_of(*v.row(0)) == std::vector<float>{-1, 0});
-  REQUIRE(v.assign(floats(std::vector<float>(14, 5), {7, 2})));
-  REQUIRE(v.scatter(RowOp::kAdd, {ids({6, 2, 6}), floats({1, 1, 2, 2, 3, 3}, {3, 2})}));
-  CHECK(values_of(v.read()) == std::vector<float>{5, 5, 5, 5, 7, 7, 5, 5, 5, 5, 5, 5, 9, 9});
-  CHECK_FALSE(v.assign(floats({1, 2}, {1, 2})));
-  CHECK_FALSE(v.scatter(RowOp::kAdd, {ids({7}), floats({1, 1}, {1, 2})}));
-  CHECK_FALSE(v.scatter(RowOp::kAdd, {ids({0}), floats({1}, {1, 1})}));
-}
-
-TEST_CASE("sharded variable: shards must be alike, and rows spread evenly to be looked up") {
-  CHECK_FALSE(ShardedVariable::make({}));
-  CHECK_FALSE(ShardedVariable::make({floats({1}, {})}));
-  CHECK(ShardedVariable::make({floats({1, 2}, {1, 2}), floats({1}, {1, 1})}).error().message ==
-        "shards may differ only in their number of rows: f32[1, 1] beside f32[1, 2]");
-  CHECK_FALSE(ShardedVariable::make({floats({1}), ids({1})}));
-  const auto uneven = ShardedVariable::make({floats({1}), floats({2, 3})});
-  REQUIRE(uneven);
-  CHECK(values_of(uneven->read()) == std::vector<float>{1, 2, 3});
-  CHECK(values_of(*uneven->row(2)) == std::vector<float>{3});
-  CHECK(uneven->gather(ids({0})).error().code == Code::kUnimplemented);
+  CHECK(sliced({100, -100, -1}) == Rows{6, 5, 4, 3, 2, 1, 0});
+  CHECK(sliced({0, 7, INT64_MAX}) == Rows{0});
 }
 
 TEST_CASE("partitioner: says what is wrong with its settings") {

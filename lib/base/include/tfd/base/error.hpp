@@ -51,7 +51,6 @@ struct [[nodiscard]] Error {
 
   /// The same error with where it happened in front: "program.json: train.steps: must be positive".
   Error within(std::string_view where) &&;
-  Error at_task(std::string_view task_name) &&;
 };
 
 template <class T = void>

@@ -47,8 +47,6 @@ enum class ExitCode : int {
 };
 /// Which code a tool ends with for an Error.
 ExitCode exit_code_of(const Error& error);
-/// "75", and what it means: for man pages and tests.
-std::vector<std::pair<int, std::string>> exit_code_table();
 
 /// The last line of a terminal, rewritten in place: a progress bar. Output::write() erases it before other text and
 /// draws it again behind that, so that the two don't mix. Thread-safe: a log writes from any thread.

@@ -31,7 +31,6 @@ class InputReader {
   /// One line without its newline; nullopt at the end of file. The last line needs no newline.
   Result<std::optional<std::string>> next_line(Deadline deadline);
   int fd() const { return fd_; }
-  bool has_buffered_line() const { return buffer_.find('\n', start_) != std::string::npos; }
   /// Keeps a descriptor open as long as this reader lives: whoever writes into a pipe must not think its reader gone.
   void hold(process::Fd fd) { held_.push_back(std::move(fd)); }
 

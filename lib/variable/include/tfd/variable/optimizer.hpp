@@ -139,7 +139,4 @@ class Optimizer {
 /// "sgd.momentum: must be within [0, 1]".
 Result<std::shared_ptr<const Optimizer>> make_optimizer(const nlohmann::ordered_json& optimizer);
 
-/// Every optimizer with its settings and their defaults, in scdoc's form: what tfd-program(5) has to say.
-std::string describe_optimizers();
-
 }  // namespace tfd::variable

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the rows of a variable are spread over shards ("div": rows / n each, one more for the first rows mod n), and a
-// variable made of shards as one value. Thread rule: plain values.
+// How the rows of a variable are spread over shards ("div": rows / n each, one more for the first rows mod n), and
+// slices of rows. Thread rule: plain values.
 // Source: tensorflow/python/distribute/sharded_variable.py, 2.21.
 #include <cstdint>
 #include <optional>
@@ -65,40 +65,5 @@ struct RowSlice {
 Result<RowSlice> parse_row_slice(std::string_view text);
 /// The rows that it names, of `count`, in its order. kInvalidArgument for a step of 0.
 Result<std::vector<std::int64_t>> rows_of(const RowSlice& slice, std::int64_t count);
-
-class ShardedVariable {
- public:
-  /// kInvalidArgument: no shard, another dtype or trailing shape than the first, scalars.
-  static Result<ShardedVariable> make(std::vector<tensor::Tensor> shards);
-  /// A whole value cut up; its rows are shared, not copied.
-  static Result<ShardedVariable> cut(const tensor::Tensor& whole, std::int64_t shards);
-
-  const std::vector<tensor::Tensor>& shards() const { return shards_; }
-  tensor::DType dtype() const { return shards_.front().dtype(); }
-  tensor::Shape shape() const;
-  /// All of it, put together.
-  tensor::Tensor read() const;
-  /// Row i; from the end where it is negative. kOutOfRange.
-  Result<tensor::Tensor> row(std::int64_t index) const;
-  /// kInvalidArgument for a step of 0. Rows that one shard has all of, in order, are shared.
-  Result<tensor::Tensor> slice(const RowSlice& slice) const;
-
-  /// Cut along the shards and assigned, added or subtracted. kInvalidArgument for another shape or dtype.
-  Result<void> assign(const tensor::Tensor& value) { return update(value, RowOp::kAssign); }
-  Result<void> assign_add(const tensor::Tensor& value) { return update(value, RowOp::kAdd); }
-  Result<void> assign_sub(const tensor::Tensor& value) { return update(value, RowOp::kSubtract); }
-
-  /// [n, …]; indices of rank 1. kUnimplemented where the shards aren't spread as "div".
-  Result<tensor::Tensor> gather(const tensor::Tensor& indices) const;
-  Result<void> scatter(RowOp op, const Rows& rows);
-
- private:
-  explicit ShardedVariable(std::vector<tensor::Tensor> shards) : shards_(std::move(shards)) {}
-  std::int64_t row_count() const;
-  Result<Sharding> sharding() const;
-  Result<void> update(const tensor::Tensor& value, RowOp op);
-
-  std::vector<tensor::Tensor> shards_;
-};
 
 }  // namespace tfd::variable

@@ -120,13 +120,6 @@ class VariableStore {
   void set_optimizer(std::shared_ptr<const Optimizer> optimizer) { optimizer_ = std::move(optimizer); }
   /// As new: no variables, no optimizer, nothing applied.
   void clear();
-  /// Keeps the variables, forgets which sequence numbers were applied: a new epoch counts from 0 again.
-  void begin_epoch() {
-    applied_ = AppliedSet();
-    fenced_.clear();
-    settled_ = unused_ = 0;
-    clients_.clear();
-  }
   const AppliedSet& applied() const { return applied_; }
 
   /// kNotFound names the variable. The tensor shares the store's buffer: an update while it is held goes into a new
@@ -250,9 +243,5 @@ class VariableStore {
   std::map<std::uint64_t, AppliedSet> clients_;  // of workers that are clients of their own; small: they count in order
   std::int64_t iterations_ = 0;
 };
-
-/// Round-robin over `ps_count` parameter servers in creation order, for variables that are neither partitioned nor
-/// colocated; see placement.hpp. Source: tf.distribute ParameterServerStrategyV2.
-int place_variable(std::size_t creation_index, int ps_count);
 
 }  // namespace tfd::variable
