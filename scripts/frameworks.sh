@@ -77,6 +77,9 @@ offer() { # NAME IMPORTS VARIABLES…
 
 mkdir -p "$CACHE/frameworks"
 exec 9>"$CACHE/frameworks/lock"
-flock 9
+if ! flock -w 1800 9; then
+  say "somebody else has been making the environments in $CACHE/frameworks for half an hour: the tests that need them are skipped"
+  exit
+fi
 offer keras "jax, optax, flax.nnx, keras, tensorflow, tensorboard" TFD_JAX_PYTHON TFD_KERAS_PYTHON TFD_TENSORFLOW_PYTHON TFD_TENSORBOARD_PYTHON
 offer torch "torch, torchax, optax" TFD_TORCH_PYTHON
