@@ -174,13 +174,4 @@ Result<void> check_shardings(FunctionDraft& draft, int logical_devices, bool spm
                                             needed, one_or(logical_devices)));
 }
 
-std::int64_t logical_devices_of(const FunctionDef& function) {
-  std::int64_t devices = 1;
-  for (const InputBinding& input : function.inputs)
-    if (input.sharding) devices = std::max(devices, input.sharding->devices());
-  for (const OutputBinding& output : function.outputs)
-    if (output.sharding) devices = std::max(devices, output.sharding->devices());
-  return devices;
-}
-
 }  // namespace tfd::program

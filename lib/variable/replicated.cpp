@@ -113,9 +113,6 @@ Result<Tensor> share_of(const ReplicationKind& kind, WriteOp op, const Tensor& v
   return divided(value, replicas);
 }
 
-ReplicatedVariable::ReplicatedVariable(ReplicationKind kind, const Tensor& initial, int replicas)
-    : kind_(kind), copies_(static_cast<std::size_t>(replicas), initial) {}
-
 Result<void> ReplicatedVariable::check(WriteOp op, const Tensor& value) const {
   if (!value.has_value() || value.spec() != copies_[0].spec())
     return fail(Code::kInvalidArgument, "the new value is {}, but the variable is {}", format_spec(value.spec()),

@@ -203,8 +203,6 @@ Result<void> VariableStore::create(std::string name, Tensor value) try {
   return no_memory(name, value.spec());
 }
 
-void VariableStore::clear() { *this = VariableStore(); }
-
 Result<std::size_t> VariableStore::find(std::string_view name) const {
   const auto found = index_.find(name);
   if (found != index_.end()) return found->second;

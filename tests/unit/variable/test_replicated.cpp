@@ -38,7 +38,7 @@ TEST_CASE("replicated: kinds have their defaults, and say what can't be") {
 
 TEST_CASE("replicated: integers assigned across a sum are divided towards zero") {
   ReplicatedVariable v(kind_of(DType::kS32, Synchronization::kOnRead, Aggregation::kSum),
-                       Tensor::scalar<std::int32_t>(DType::kS32, 0), 3);
+                       std::vector<Tensor>(3, Tensor::scalar<std::int32_t>(DType::kS32, 0)));
   REQUIRE(v.write_across(WriteOp::kAssign, Tensor::scalar<std::int32_t>(DType::kS32, 10)));
   for (const Tensor& copy : v.copies()) CHECK(copy.as<std::int32_t>()[0] == 3);
   CHECK(v.read_across()->as<std::int32_t>()[0] == 9);
@@ -48,7 +48,8 @@ TEST_CASE("replicated: integers assigned across a sum are divided towards zero")
 }
 
 TEST_CASE("replicated: vectors and half types are aggregated element by element") {
-  ReplicatedVariable v(kind_of(DType::kF32, Synchronization::kAuto, Aggregation::kMean), floats({1, 2}), 3);
+  ReplicatedVariable v(kind_of(DType::kF32, Synchronization::kAuto, Aggregation::kMean),
+                       std::vector<Tensor>(3, floats({1, 2})));
   REQUIRE(v.write(WriteOp::kSubtract, std::vector<Tensor>{floats({3, 0}), floats({0, 3}), floats({3, 3})}));
   for (const Tensor& copy : v.copies()) CHECK(values_of(copy) == std::vector<float>{-1, 0});
   const auto bf16 = [](float x) { return Tensor::scalar(DType::kBF16, tensor::float_to_bfloat16(x)); };
@@ -84,7 +85,7 @@ TEST_CASE("replicated: a mean is the sum in replica order, divided once") {
 
 TEST_CASE("replicated: a value given to it, or read before, doesn't change with a write") {
   const Tensor given = floats({5});
-  ReplicatedVariable v(kind_of(DType::kF32, Synchronization::kAuto, Aggregation::kNone), given, 2);
+  ReplicatedVariable v(kind_of(DType::kF32, Synchronization::kAuto, Aggregation::kNone), {given, given});
   REQUIRE(v.write(WriteOp::kAdd, std::vector<Tensor>{floats({1}), floats({2})}));
   CHECK(given.as<float>()[0] == 5);
   CHECK(v.read(0).as<float>()[0] == 6);
@@ -92,7 +93,7 @@ TEST_CASE("replicated: a value given to it, or read before, doesn't change with 
 }
 
 TEST_CASE("replicated: refuses values that don't fit, and changes nothing then") {
-  ReplicatedVariable v(kind_of(DType::kF32, Synchronization::kAuto, Aggregation::kSum), floats({1}), 2);
+  ReplicatedVariable v(kind_of(DType::kF32, Synchronization::kAuto, Aggregation::kSum), {floats({1}), floats({1})});
   CHECK_FALSE(v.write(WriteOp::kAssign, std::vector<Tensor>{floats({1})}));
   CHECK_FALSE(v.write(WriteOp::kAssign, std::vector<Tensor>{floats({1}), floats({1, 2})}));
   CHECK_FALSE(v.write_across(WriteOp::kAssign, ids({1})));

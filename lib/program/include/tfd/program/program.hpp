@@ -276,9 +276,6 @@ Result<void> check_evaluation(const Program& program, const FunctionDef& functio
 /// `is_certain`: it is known that there are several workers. nullopt: nothing is lost.
 std::optional<std::string> lost_updates_of(const Program& program, const FunctionDef& function, bool is_certain);
 
-/// How many logical devices a replica needs for it: 1 where nothing is split or assigned to another one than the first.
-std::int64_t logical_devices_of(const FunctionDef& function);
-
 using CompileModule = std::function<Result<std::shared_ptr<function::Function>>(const hlo::Module&)>;
 /// The program's rules, ready to update variables: an optimizer of one's own is compiled for that. Without it (on a
 /// worker) it clips, and tells the learning rate, but apply() is kFailedPrecondition. Errors of compiling.

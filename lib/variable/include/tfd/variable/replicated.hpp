@@ -57,8 +57,6 @@ Result<tensor::Tensor> share_of(const ReplicationKind& kind, WriteOp op, const t
 
 class ReplicatedVariable {
  public:
-  /// Every copy starts as this.
-  ReplicatedVariable(ReplicationKind kind, const tensor::Tensor& initial, int replicas);
   /// One for each replica, of the same spec.
   ReplicatedVariable(ReplicationKind kind, std::vector<tensor::Tensor> copies)
       : kind_(kind), copies_(std::move(copies)) {}

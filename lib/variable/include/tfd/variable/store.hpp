@@ -118,8 +118,6 @@ class VariableStore {
   /// with a leading '.', or with "/.optimizer/" in it). A value that is a part of a larger buffer is copied out of it.
   Result<void> create(std::string name, tensor::Tensor value);
   void set_optimizer(std::shared_ptr<const Optimizer> optimizer) { optimizer_ = std::move(optimizer); }
-  /// As new: no variables, no optimizer, nothing applied.
-  void clear();
   const AppliedSet& applied() const { return applied_; }
 
   /// kNotFound names the variable. The tensor shares the store's buffer: an update while it is held goes into a new
