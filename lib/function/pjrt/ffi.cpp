@@ -2,6 +2,7 @@
 #include "ffi.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -174,6 +175,14 @@ void* returned(const CallFrame& frame, std::string_view name, const Result<void>
   return frame.table->create_error(&args);
 }
 
+/// As a number: a plug-in that is newer than our header has kinds of extensions that the enumeration doesn't name.
+static int type_of(const PJRT_Extension_Base& extension) {
+  int type = 0;
+  static_assert(sizeof(extension.type) == sizeof(type));
+  std::memcpy(&type, &extension.type, sizeof(type));
+  return type;
+}
+
 Result<void> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers) {
   // The plug-in keeps them in a table of the process that is not made for changes while another thread looks into it:
   // once, by the first engine, before it compiles anything.
@@ -182,7 +191,7 @@ Result<void> register_handlers(const Api& api, std::span<const std::pair<std::st
   const std::lock_guard lock(mutex);
   const PjrtExtension* extension = nullptr;
   for (const auto* each = api->extension_start; each != nullptr; each = each->next)
-    if (each->type == PJRT_Extension_Type_FFI && each->struct_size >= sizeof(PjrtExtension))
+    if (type_of(*each) == PJRT_Extension_Type_FFI && each->struct_size >= sizeof(PjrtExtension))
       extension = reinterpret_cast<const PjrtExtension*>(each);
   if (extension == nullptr || extension->register_handler == nullptr) return {};
   if (!done.insert(api.operator->()).second) return {};
