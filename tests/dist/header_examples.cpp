@@ -59,6 +59,7 @@ namespace {
 // clang-format off
 
 // base
+Result<Tensor> load_npy(const std::string& path);
 Result<Tensor> load_npy(const std::string& path) { return fail(Code::kNotFound, "{}", path); }
 
 Result<void> error(const std::string& path) {
