@@ -210,7 +210,8 @@ class Explainer {
   std::int64_t input_bytes() const {
     std::int64_t bytes = 0;
     for (const auto& argument : layout_.fused.front().arguments)
-      if (argument.of == Of::kInput) bytes += bytes_of(step_.modules.called(0).signature.arguments[argument.index].spec);
+      if (argument.of == Of::kInput)
+        bytes += bytes_of(step_.modules.called(0).signature.arguments[argument.index].spec);
     return bytes;
   }
   /// Of the state, what the step doesn't change.
