@@ -53,6 +53,17 @@ same() { # FILE FILE [COUNT]
   paste "$1" "$2" | awk '{ d = $1 - $2; if (NF != 2 || d > 2e-6 || d < -2e-6) { print "line " NR ": " $0; exit 1 } }'
 }
 
+# Three replicas that share the batches have these losses too, on every way.
+same_of_three() { # FILE
+  local way
+  for way in threads fused; do
+    losses --strategy mirrored --devices 3 --step $way --set train.replicas=split >shared
+    same "$1" shared
+  done
+  losses --strategy central-storage --devices 3 --set train.replicas=split >shared
+  same "$1" shared
+}
+
 @test "any batch: one module trains, evaluates and shares batches of all sizes as a module for each does" {
   for size in 8 3 2 1; do line_module $size >step_$size.mlir; done
   line_program '["step_8.mlir", "step_3.mlir", "step_2.mlir", "step_1.mlir"]'
@@ -61,12 +72,7 @@ same() { # FILE FILE [COUNT]
   losses >one
   cmp listed one
   # 3, 3 and 2 rows, and of the last batch one each: their mean is that of the batch, by the rows of each.
-  for way in threads fused; do
-    losses --strategy mirrored --devices 3 --step $way --set train.replicas=split >shared
-    same listed shared
-  done
-  losses --strategy central-storage --devices 3 --set train.replicas=split >shared
-  same listed shared
+  same_of_three listed
   # Batches of their own: two of eight rows, then one of three.
   losses --strategy mirrored --devices 2 --set train.epochs=1 --set train.evaluate=null >own
   [ "$(wc -l <own)" = 2 ]
@@ -150,12 +156,7 @@ masked_program() { # MODULE (JSON)
   masked_program '["four.mlir", "twenty.mlir"]' # eight rows go into twenty, the shares of three replicas into four
   losses >padded
   same one padded
-  for way in threads fused; do
-    losses --strategy mirrored --devices 3 --step $way --set train.replicas=split >shared
-    same one shared
-  done
-  losses --strategy central-storage --devices 3 --set train.replicas=split >shared
-  same one shared
+  same_of_three one
   timeout 120 tfd-serve --jobs worker=1,ps=1 --devices 3 -- tfd-coordinate -q program.json --set train.replicas=split >said
   jq 'select(.event == "step" or .event == "eval").metrics.loss' said >shared
   same one shared

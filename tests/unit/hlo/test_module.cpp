@@ -2,26 +2,16 @@
 #include <doctest/doctest.h>
 
 #include "golden.hpp"
+#include "modules.hpp"
 #include "tfd/hlo/module.hpp"
 
 using namespace tfd;
 using namespace tfd::hlo;
+using tfd::hlo::test::error_of;
+using tfd::hlo::test::parsed;
 using tfd::test::golden;
 
 namespace {
-
-Module parsed(const std::string& code) {
-  Result<Module> module = make_module("m.mlir", code, std::nullopt);
-  REQUIRE_MESSAGE(module, (module ? "" : module.error().message));
-  return *module;
-}
-
-std::string error_of(const std::string& code, const std::optional<std::string>& sidecar = std::nullopt) {
-  const Result<Module> module = make_module("m.mlir", code, sidecar);
-  REQUIRE_FALSE(module);
-  CHECK(module.error().code == Code::kInvalidArgument);
-  return module.error().message;
-}
 
 std::string main_with(const std::string& arguments, const std::string& results = "tensor<f32>") {
   return "module @m {\n  func.func public @main(" + arguments + ") -> " + results + " {\n  }\n}\n";

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "golden.hpp"
+#include "modules.hpp"
 #include "tfd/hlo/embed.hpp"
 #include "tfd/hlo/module.hpp"
 #include "tfd/hlo/partition.hpp"
@@ -11,29 +12,18 @@
 
 using namespace tfd;
 using namespace tfd::hlo;
+using tfd::hlo::test::error_of;
+using tfd::hlo::test::parsed;
 using tfd::test::golden;
 
 namespace {
-
-Module parts_of(const std::string& code) {
-  Result<Module> module = make_module("m.mlir", code, std::nullopt);
-  REQUIRE_MESSAGE(module, (module ? "" : module.error().message));
-  return *module;
-}
-
-std::string parts_error_of(const std::string& code) {
-  const Result<Module> module = make_module("m.mlir", code, std::nullopt);
-  REQUIRE_FALSE(module);
-  CHECK(module.error().code == Code::kInvalidArgument);
-  return module.error().message;
-}
 
 bool says(const Module& module, std::string_view text) { return module.code.find(text) != std::string::npos; }
 
 }  // namespace
 
 TEST_CASE("parts: complex arguments and results are f32 or f64 with a last dimension of 2") {
-  const Module module = parts_of(
+  const Module module = parsed(
       "func.func @main(%z: tensor<4x3xcomplex<f32>>, %x: tensor<3xf32>, %s: tensor<complex<f64>>, %none: "
       "tensor<0xcomplex<f32>>) -> (tensor<complex<f64>>, tensor<4x3xcomplex<f32>>) {\n"
       "  return %s, %z : tensor<complex<f64>>, tensor<4x3xcomplex<f32>>\n}\n");
@@ -46,12 +36,12 @@ TEST_CASE("parts: complex arguments and results are f32 or f64 with a last dimen
   CHECK(says(module, "%tfd.parts1.1.column = stablehlo.slice %tfd.parts1 [1:2] : (tensor<2xf64>) -> tensor<1xf64>"));
   CHECK(says(module, "return %tfd.parts3, %tfd.parts4 : tensor<2xf64>, tensor<4x3x2xf32>\n}\n"));
   CHECK(std::ranges::count(module.code, '\n') == 3);
-  CHECK(parts_of(module.code).code == module.code);
+  CHECK(parsed(module.code).code == module.code);
 }
 
 TEST_CASE("parts: jax's text keeps its lines, its names and what it donates") {
   const std::string text = golden("complex.mlir");
-  const Module module = parts_of(text);
+  const Module module = parsed(text);
   CHECK(format_signature(module.signature) ==
         "(gain: f32[3, 2], mean: f32[3, 2], x: f32[2, 3], z: f32[2, 3, 2]) -> (f32[2, 3, 2], f32[3, 2], f32[], "
         "f32[3, 2], f32[2, 3, 2])");
@@ -59,7 +49,7 @@ TEST_CASE("parts: jax's text keeps its lines, its names and what it donates") {
   CHECK(module.signature.arguments[1].aliases_output == 1);
   CHECK(module.may_donate);
   CHECK(std::ranges::count(module.code, '\n') == std::ranges::count(text, '\n'));
-  CHECK(format_signature(parts_of(module.code).signature) == format_signature(module.signature));
+  CHECK(format_signature(parsed(module.code).signature) == format_signature(module.signature));
   const Module sidecar = make_module("m.mlir", text, golden("complex.sig")).value();
   CHECK(format_signature(sidecar.signature) == format_signature(module.signature));
 }
@@ -72,11 +62,11 @@ TEST_CASE("parts: complex values that stay inside are left alone") {
       "    %0 = stablehlo.complex %x, %x : tensor<complex<f32>>\n"
       "    %1 = call @square(%0) : (tensor<complex<f32>>) -> tensor<complex<f32>>\n"
       "    %2 = stablehlo.imag %1 : (tensor<complex<f32>>) -> tensor<f32>\n    return %2 : tensor<f32>\n  }\n}\n";
-  CHECK(parts_of(text).code == text);
+  CHECK(parsed(text).code == text);
 }
 
 TEST_CASE("parts: results of several values, values twice, and names that the text has itself") {
-  const Module module = parts_of(
+  const Module module = parsed(
       "func.func @main(%tfd.parts0: tensor<complex<f32>>) -> (tensor<complex<f32>> {jax.result_info = \"a\"}, "
       "tensor<i1>, "
       "tensor<complex<f32>>, tensor<complex<f32>>) {\n"
@@ -92,7 +82,7 @@ TEST_CASE("parts: results of several values, values twice, and names that the te
 }
 
 TEST_CASE("parts: only the function's own return counts, and a result needs no parentheses") {
-  const Module module = parts_of(
+  const Module module = parsed(
       "func.func @main(%n: tensor<f32>) -> tensor<complex<f32>> {\n"
       "  %0 = \"stablehlo.case\"(%n) ({\n    stablehlo.return %n : tensor<f32>\n  }) : (tensor<f32>) -> tensor<f32>\n"
       "  // return %n : tensor<f32>\n  %1 = stablehlo.complex %0, %n : tensor<complex<f32>>\n"
@@ -104,7 +94,7 @@ TEST_CASE("parts: only the function's own return counts, and a result needs no p
 }
 
 TEST_CASE("parts: shardings have one dimension more, which isn't cut") {
-  const Module xla = parts_of(
+  const Module xla = parsed(
       "module @m attributes {mhlo.num_partitions = 2 : i32} {\n  func.func public @main(%z: tensor<4x3xcomplex<f32>> "
       "{mhlo.sharding = \"{devices=[2,1]<=[2]}\"}, %s: tensor<complex<f32>> {mhlo.sharding = \"{replicated}\"}) -> "
       "tensor<4x3xcomplex<f32>> {\n    return %z : tensor<4x3xcomplex<f32>>\n  }\n}\n");
@@ -115,7 +105,7 @@ TEST_CASE("parts: shardings have one dimension more, which isn't cut") {
              "{mhlo.sharding = \"{replicated}\"}"));
   const Module whole = with_all_shardings(xla).value();
   CHECK(says(whole, "-> (tensor<4x3x2xf32>  {mhlo.sharding = \"{replicated}\"}) {"));
-  const Module shardy = parts_of(
+  const Module shardy = parsed(
       "module @m attributes {mhlo.num_partitions = 2 : i32} {\n  sdy.mesh @mesh = <[\"x\"=2]>\n  func.func public "
       "@main(%z: tensor<4x3xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}, %s: "
       "tensor<complex<f32>> {sdy.sharding = #sdy.sharding<@mesh, []>}) -> (tensor<4xcomplex<f32>> {sdy.sharding = "
@@ -128,7 +118,7 @@ TEST_CASE("parts: shardings have one dimension more, which isn't cut") {
 }
 
 TEST_CASE("parts: a module for several platforms, a part of another module, a template") {
-  Module platforms = parts_of(
+  Module platforms = parsed(
       "module @m {\n  func.func public @main(%i: tensor<i32> {jax.global_constant = \"_platform_index\"}, %z: "
       "tensor<complex<f32>>) -> tensor<complex<f32>> {\n    return %z : tensor<complex<f32>>\n  }\n}\n");
   platforms.platforms = {"cpu", "cuda"};
@@ -151,23 +141,23 @@ TEST_CASE("parts: a text that isn't one is said with its line, and cut or change
   const auto with_return = [](const std::string& text) {
     return "func.func @main(%z: tensor<complex<f32>>) -> (tensor<complex<f32>>, tensor<f32>) {\n" + text + "\n}\n";
   };
-  CHECK(parts_error_of(with_return("return %z : tensor<complex<f32>>")) ==
+  CHECK(error_of(with_return("return %z : tensor<complex<f32>>")) ==
         "m.mlir: line 2: it returns 1 values of 1 types, but the results of @main are 2");
-  CHECK(parts_error_of(with_return("return %z, %z : tensor<complex<f32>>, tensor<f32")) ==
+  CHECK(error_of(with_return("return %z, %z : tensor<complex<f32>>, tensor<f32")) ==
         "m.mlir: line 2: it returns 2 values of 1 types, but the results of @main are 2");
-  CHECK(parts_error_of(with_return("return %z, %z : tensor<f32>, tensor<f32>")) ==
+  CHECK(error_of(with_return("return %z, %z : tensor<f32>, tensor<f32>")) ==
         "m.mlir: line 2: it returns %z as tensor<f32>, but result 0 of @main is tensor<complex<f32>>");
-  CHECK(parts_of(with_return("return %z, %z : tensor< complex<f32> >, tensor<f32>")).signature.results.size() == 2);
-  CHECK(parts_error_of(with_return("\"func.return\"(%z, %z) : (tensor<complex<f32>>, tensor<f32>) -> ()")) ==
+  CHECK(parsed(with_return("return %z, %z : tensor< complex<f32> >, tensor<f32>")).signature.results.size() == 2);
+  CHECK(error_of(with_return("\"func.return\"(%z, %z) : (tensor<complex<f32>>, tensor<f32>) -> ()")) ==
         "m.mlir: its @main has no 'return'");
-  CHECK(parts_error_of("func.func @main(%z: tensor<4xcomplex<f16>>) {\n return\n}") ==
+  CHECK(error_of("func.func @main(%z: tensor<4xcomplex<f16>>) {\n return\n}") ==
         "m.mlir: line 1: argument 0 (%z): tensor<4xcomplex<f16>>: element type 'complex<f16>' is not supported");
-  CHECK(parts_of("func.func @main(%z: tensor<complex<f32>>) {\n return\n}").signature.results.empty());
+  CHECK(parsed("func.func @main(%z: tensor<complex<f32>>) {\n return\n}").signature.results.empty());
   const std::string text =
       "module @m {\n func.func @main(%z: tensor<2xcomplex<f32>> {mhlo.sharding = \"{devices=[1]0}\"} loc(\"z\")) -> "
       "tensor<2xcomplex<f32>> {\n %0:2 = call @f(%z) : (tensor<2xcomplex<f32>>) -> (tensor<2xcomplex<f32>>, "
       "tensor<f32>)\n return %0#0 : tensor<2xcomplex<f32>> loc(#loc)\n }\n}\n";
-  CHECK(parts_of(text).signature.results.size() == 1);
+  CHECK(parsed(text).signature.results.size() == 1);
   for (std::size_t i = 0; i < text.size(); ++i) {
     (void)make_module("m.mlir", text.substr(0, i), std::nullopt);
     for (const char byte : {'<', '"', '{', '\n', '#'}) {
