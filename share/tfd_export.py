@@ -700,7 +700,7 @@ class _Jax:
                 value, (gradients, new, metrics) = loss(trained)
             else:
                 (_, (value, (_, new, metrics))), gradients = j.value_and_grad(scaled, has_aux=True)(trained)
-            # Of a complex parameter jax.grad has the conjugate of the direction in which the loss grows.
+            # jax.grad of a complex parameter is the conjugate of the direction in which the loss grows.
             gradients = j.tree_util.tree_map(lambda one: j.numpy.conj(one) if _is_complex(one) else one, gradients)
             new = [leaf for i, leaf in enumerate(j.tree_util.tree_leaves(new)) if i not in unchanged]
             return value, gradients, new, metrics

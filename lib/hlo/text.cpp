@@ -399,7 +399,7 @@ class Parser {
                    printable(attributes.layout_mode));
   }
 
-  /// Of a complex type its parts', which are noted for the header.
+  /// The spec; a complex type's is that of its parts, which are noted for the header.
   Result<tensor::TensorSpec> parse_type(const std::string& what, bool& is_complex) {
     const Token word = lexer_.take();
     if (word.kind == TokenKind::kType && word.text == "stablehlo.token")

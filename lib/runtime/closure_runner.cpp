@@ -77,7 +77,7 @@ Tensor with_last_row_repeated(const Tensor& value, std::int64_t rows) {
   return out;
 }
 
-/// Of a mask the rows behind its own are 0.
+/// The rows of a mask behind its own are 0.
 Tensor padded_field(const data::FieldSpec& spec, const Tensor& value, std::int64_t rows) {
   if (!spec.is_mask) return with_last_row_repeated(value, rows);
   tensor::Shape shape = value.shape();

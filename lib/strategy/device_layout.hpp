@@ -102,7 +102,7 @@ Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<
 /// compile (device_layout.cpp has the figures).
 bool has_many_slices(const program::Program& program);
 
-/// With modules of the function that a template was made into meanwhile. Errors of embedding.
+/// Adds the modules of the function that a template was made into meanwhile. Errors of embedding.
 Result<void> add_modules(const program::Program& program, const LayoutOptions& options, DeviceLayout& layout);
 
 /// Whether it is neither a result nor a metric.

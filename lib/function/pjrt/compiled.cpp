@@ -56,7 +56,7 @@ Result<void> compare(const char* what, const std::vector<hlo::Parameter>& stated
   return {};
 }
 
-/// Of a text @main has them in parts, before it is compiled.
+/// The error of bytecode: a text's @main was given its parts before it is compiled.
 tl::unexpected<Error> fail_complex(const std::string& name) {
   return fail(Code::kInvalidArgument,
               "{} is bytecode that takes or returns complex values: save it as text, and tfd has their parts", name);

@@ -175,7 +175,7 @@ void* returned(const CallFrame& frame, std::string_view name, const Result<void>
   return frame.table->create_error(&args);
 }
 
-/// As a number: a plug-in that is newer than our header has kinds of extensions that the enumeration doesn't name.
+/// The kind as a number: a newer plug-in than our header has kinds that the enumeration doesn't name.
 static int type_of(const PJRT_Extension_Base& extension) {
   int type = 0;
   static_assert(sizeof(extension.type) == sizeof(type));

@@ -46,7 +46,7 @@ struct Table {
   void* (*create_error)(ErrorCreateArgs*);
 };
 
-/// As xla::PrimitiveType numbers them.
+/// The numbers are those of xla::PrimitiveType.
 enum class Type : int { kBool = 1, kS32 = 4, kU8 = 6, kF32 = 11, kF64 = 12, kC64 = 15, kC128 = 18 };
 
 struct Buffer {

@@ -19,7 +19,7 @@ std::string template_text(const std::string& weights = "8x2") {
          "    return %0, %arg0, %arg1 : tensor<f32>, tensor<8x2xf32>, tensor<2xf32>\n  }\n}\n";
 }
 
-/// With any.mlirt in place of step.mlir.
+/// The program has any.mlirt in place of step.mlir.
 Result<Program> load(std::vector<std::string> overrides, int replicas = 0, const std::string& text = template_text()) {
   auto files = test::modules();
   files["any.mlirt"] = text;

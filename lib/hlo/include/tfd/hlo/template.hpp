@@ -31,7 +31,7 @@ class Template {
   /// The module for this size, called "step.mlirt (b=7)". kInvalidArgument: a number that is negative, too large or
   /// none for this size; a text that is no module then, or one of other dtypes or ranks.
   Result<Module> expand(std::int64_t batch) const;
-  /// For the size that it was written for, and for one more.
+  /// The modules for the size that it was written for, and for one more.
   const std::vector<Module>& examples() const { return examples_; }
   std::int64_t size() const { return size_; }
 
