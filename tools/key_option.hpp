@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// --key-file, the same in every tool that serves or connects. Who reads it hands it to runtime::find_key().
+// --key-file, the same in every tool that serves or connects. Who reads it hands it to task::find_key().
 // Thread rule: plain functions.
 #include <string>
 #include <utility>

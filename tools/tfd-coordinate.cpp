@@ -17,7 +17,7 @@
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/spec_source.hpp"
-#include "tfd/runtime/key.hpp"
+#include "tfd/task/key.hpp"
 #include "training/common.hpp"
 #include "training/custom_calls.hpp"
 #include "training/signals.hpp"
@@ -100,14 +100,14 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinate::read_transient_limits(io.env));
   out.same_shuffles = a.compat == "tensorflow";
   out.log = io.log.for_room("coordinate");
-  out.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.common.key_file, config, io.env)));
+  out.make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env)));
   return out;
 }
 
 constexpr Duration kGoodbye = std::chrono::seconds(5);  // a task asks whom it belongs to before it ends
 
 /// Where nothing was done, nobody is there to do it.
-void say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint, cli::Io& io) {
+void say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint, cli::Io& io) {
   const auto said = coordinate::say_goodbye(config, make_endpoint, Deadline::after(kGoodbye));
   if (!said && said.error().code == Code::kFailedPrecondition)
     say(io, "the tasks are left running: " + said.error().message);

@@ -23,7 +23,7 @@
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/spec_source.hpp"
-#include "tfd/runtime/key.hpp"
+#include "tfd/task/key.hpp"
 
 namespace {
 
@@ -174,7 +174,7 @@ Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const
   out.commands.emplace();
   out.commands_ahead = TFD_TRY(exec::parse_halt(a.halt)).when != exec::Halt::When::kSoon;
   out.commands->slots = static_cast<int>(a.jobs);
-  out.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.key_file, config, io.env)));
+  out.make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.key_file, config, io.env)));
   out.commands->directory = a.workdir.empty() ? std::filesystem::current_path().string() : a.workdir;
   return out;
 }

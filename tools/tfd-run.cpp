@@ -14,7 +14,6 @@
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/task_id.hpp"
-#include "tfd/runtime/key.hpp"
 #include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/epochs.hpp"
@@ -22,6 +21,7 @@
 #include "tfd/strategy/kinds.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
+#include "tfd/task/key.hpp"
 #include "training/common.hpp"
 #include "training/custom_calls.hpp"
 #include "training/serve_role.hpp"
@@ -83,7 +83,7 @@ Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster
                                                    training::SignalThread& signals) {
   strategy::PsTrainingOptions with;
   if (config.cluster.has_job("ps"))
-    with.make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.common.key_file, config, io.env)));
+    with.make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env)));
   with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
   with.data_root = a.common.data_root;
   with.command_environment = io.env;

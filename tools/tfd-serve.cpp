@@ -21,7 +21,7 @@
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/resolver.hpp"
 #include "tfd/resolve/spec_source.hpp"
-#include "tfd/runtime/key.hpp"
+#include "tfd/task/key.hpp"
 
 namespace {
 
@@ -259,13 +259,13 @@ serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, con
   return options;
 }
 
-Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std::optional<runtime::FoundKey>& found,
+Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std::optional<task::FoundKey>& found,
                       std::function<void()> on_announced) {
-  std::optional<runtime::RunKey> run_key;  // gone when this returns
-  if (!found && asked.allow_native) run_key.emplace(TFD_TRY(runtime::RunKey::make(io.env)));
+  std::optional<task::RunKey> run_key;  // gone when this returns
+  if (!found && asked.allow_native) run_key.emplace(TFD_TRY(task::RunKey::make(io.env)));
   const serve::ServedKey key =
       run_key ? serve::run_key(*run_key)
-              : serve::served_key(found, served.config, runtime::is_key_declined(asked.key_file, io.env));
+              : serve::served_key(found, served.config, task::is_key_declined(asked.key_file, io.env));
   for (launch::TaskCommand& task : served.tasks) {
     if (!key.path.empty()) task.argv.insert(task.argv.end(), {"--key-file", key.path});
     if (asked.allow_native) task.argv.emplace_back("--allow-native");
@@ -299,7 +299,7 @@ Result<int> run(const Asked& asked, cli::Io& io) {
   if (asked.generate_key) return serve::generate_key(asked.key_file, io);
   if (asked.ready_fd) ::fcntl(static_cast<int>(*asked.ready_fd), F_SETFD, FD_CLOEXEC);
   auto config = TFD_TRY(find_cluster(asked, io));
-  const auto key = TFD_TRY(runtime::find_key(asked.key_file, config, io.env));
+  const auto key = TFD_TRY(task::find_key(asked.key_file, config, io.env));
   Served served = TFD_TRY(bind_cluster(asked, io, std::move(config), key.has_value()));
   if (!asked.detach) return supervise(asked, io, std::move(served), key, {});
   return serve::detach(io, asked.output.empty(), [&](std::function<void()> let_go) {

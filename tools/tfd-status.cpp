@@ -13,7 +13,7 @@
 #include "tfd/cli/tool.hpp"
 #include "tfd/resolve/detect.hpp"
 #include "tfd/resolve/spec_source.hpp"
-#include "tfd/runtime/key.hpp"
+#include "tfd/task/key.hpp"
 
 namespace {
 
@@ -95,7 +95,7 @@ Result<status::Tasks> connect(const Asked& a, resolve::InputReader& input, Deadl
     spec = {};
     spec.add_task(job, index, TFD_TRY(config.cluster.task_address(job, index), "--task"));
   }
-  const auto make_endpoint = runtime::endpoints_under(TFD_TRY(runtime::find_key(a.key_file, config, io.env)));
+  const auto make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.key_file, config, io.env)));
   return status::Tasks::connect(spec, make_endpoint, io.log.for_room("transport"));
 }
 

@@ -25,7 +25,7 @@ Fate fate_of(const variable::SequenceHistory& history, std::uint64_t sequence) {
 
 }  // namespace
 
-std::string digest_of(const program::Program& program, const runtime::Placement& placement, int replicas) {
+std::string digest_of(const program::Program& program, const task::Placement& placement, int replicas) {
   Sha256 sum;
   program::Program timeless = program;
   auto stated = std::make_shared<nlohmann::ordered_json>(*program.stated);  // with the copy
@@ -149,9 +149,7 @@ Result<bool> Coordinator::adopt(const FoundRun& found) {
   return true;
 }
 
-runtime::CoordinationClient Coordinator::run_records() {
-  return ps_->coordination(runtime::CoordinationScope::kProcess);
-}
+task::CoordinationClient Coordinator::run_records() { return ps_->coordination(task::CoordinationScope::kProcess); }
 
 // Only where nobody else has since: it may have been frozen, and another coordinator's run be there.
 Result<void> Coordinator::keep_run(const std::optional<RunRecord>& record) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tfd/program/program.hpp"
-#include "tfd/runtime/task_client.hpp"
+#include "tfd/task/task_client.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::coordinate {
@@ -28,7 +28,7 @@ struct RunRecord {
 };
 /// The same of two trainings where one can go on with the variables of the other: the program but for when it is
 /// logged, saved, evaluated and over, the parameter servers, and how many replicas each worker has.
-std::string digest_of(const program::Program& program, const runtime::Placement& placement, int replicas);
+std::string digest_of(const program::Program& program, const task::Placement& placement, int replicas);
 
 std::string format_run(const RunRecord& record);
 /// nullopt: it isn't one.

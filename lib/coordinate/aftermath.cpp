@@ -14,7 +14,7 @@ constexpr std::uint64_t kSettleStep = 128;                 // numbers that end b
 
 void Coordinator::send_aftermath() {
   std::vector<std::uint64_t> sequences;
-  std::vector<runtime::TaskClient*> workers;
+  std::vector<task::TaskClient*> workers;
   ClosureTable::DropBelow below{};
   {
     const Lock lock(mutex_);
@@ -25,7 +25,7 @@ void Coordinator::send_aftermath() {
         if (!worker.held().empty()) workers.push_back(worker.client.get());
     }
   }
-  for (runtime::TaskClient* worker : workers)
+  for (task::TaskClient* worker : workers)
     worker->drop_waiting(epoch_, below.updates, below.others, Deadline::never(),
                          [](const Result<void>&) {});  // what it drops says so; one that is lost holds nothing
   for (const std::uint64_t sequence : sequences)

@@ -21,7 +21,7 @@ const ClosurePtr& ClosureTable::take() {
   const ClosurePtr& closure = closures_.at(*queue_.take());
   if (!closure->sequenced) {
     closure->sequenced = true;
-    closure->call.sequence = closure->updates ? next_sequence_++ : runtime::kWithoutUpdates | closure->id;
+    closure->call.sequence = closure->updates ? next_sequence_++ : task::kWithoutUpdates | closure->id;
   }
   closure->turn = next_turn_++;
   if (closure->call.attempt > 0) returned_.erase(closure->id);
@@ -35,7 +35,7 @@ ClosurePtr ClosureTable::remove(ClosureId id) {
   return closure;
 }
 
-void ClosureTable::complete(const ClosurePtr& closure, runtime::ClosureOutcome outcome) {
+void ClosureTable::complete(const ClosurePtr& closure, task::ClosureOutcome outcome) {
   closure->value->set_outcome(std::move(outcome));
   queue_.finished(closure->id);
   // An earlier attempt may still be on its way from a worker that is frozen: nothing of it may come after a join.
@@ -144,7 +144,7 @@ void ClosureTable::go_on(const Continuation& from) {
 // What is scheduled next has higher numbers: nothing is scheduled before the error is raised.
 std::optional<ClosureTable::DropBelow> ClosureTable::take_drop() {
   if (!std::exchange(drop_is_due_, false) || !queue_.has_error()) return std::nullopt;
-  return DropBelow{next_sequence_, runtime::kWithoutUpdates | next_id_};
+  return DropBelow{next_sequence_, task::kWithoutUpdates | next_id_};
 }
 
 }  // namespace tfd::coordinate

@@ -22,13 +22,13 @@ namespace tfd::coordinate {
 /// A scheduled function until its value is there.
 struct Closure {
   ClosureId id = 0;
-  runtime::ClosureCall call;
+  step::FunctionCall call;
   bool updates = false;    // whether it needs a sequence number of those that parameter servers remember
   bool sequenced = false;  // it has one
   std::shared_ptr<RemoteValue::Shared> value;         // with the caller's RemoteValue
   std::vector<std::shared_ptr<const void>> datasets;  // with the caller's PerWorkerDatasets: its arguments
   std::function<void(const RemoteValue&)> on_done;
-  std::optional<runtime::ShellCommand> command = {};
+  std::optional<task::ShellCommand> command = {};
   std::function<void(const std::string&, const std::string&)> on_moved = {};
   std::string label = {};
   std::uint64_t bytes = 0;                // of its arguments
@@ -67,7 +67,7 @@ class ClosureTable {
   const Closure* next() const;
   /// next(), which there has to be, in flight under its sequence number and a new turn.
   const ClosurePtr& take();
-  void complete(const ClosurePtr& closure, runtime::ClosureOutcome outcome);
+  void complete(const ClosurePtr& closure, task::ClosureOutcome outcome);
   /// The first error is the pending one.
   void fail(const ClosurePtr& closure, Error error);
   /// To the end of the queue, for another attempt. While an error is pending it ends cancelled by `why`, and is

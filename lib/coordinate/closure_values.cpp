@@ -83,7 +83,7 @@ Result<void> ValueWriter::append(const tensor::Tensor& tensor, const std::string
   return {};
 }
 
-Result<void> ValueWriter::append(const runtime::ClosureOutcome& outcome, std::optional<std::size_t> result,
+Result<void> ValueWriter::append(const task::ClosureOutcome& outcome, std::optional<std::size_t> result,
                                  const std::string& name, std::string& out) const {
   const auto& results = outcome.results;
   if (result && *result < results.size()) return append(results[*result], name, out);

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tfd/runtime/task_client.hpp"
+#include "tfd/task/task_client.hpp"
 
 namespace tfd::coordinate {
 
@@ -35,11 +35,11 @@ class ValueWriter {
 
   /// Null, the one result bare, or a list; with `result` that one alone. `name` is for files: NAME.npy, NAME-1.npy
   /// where there are several results. Errors of writing them; `out` is unspecified then.
-  Result<void> append(const runtime::ClosureOutcome& outcome, std::optional<std::size_t> result,
-                      const std::string& name, std::string& out) const;
+  Result<void> append(const task::ClosureOutcome& outcome, std::optional<std::size_t> result, const std::string& name,
+                      std::string& out) const;
   Result<void> append(const tensor::Tensor& tensor, const std::string& name, std::string& out) const;
   /// A structure with the values in place of what names them; NAME.0 is for the files of the first.
-  using Find = std::function<const runtime::ClosureOutcome&(const std::string& id)>;
+  using Find = std::function<const task::ClosureOutcome&(const std::string& id)>;
   Result<void> append_structure(const nlohmann::ordered_json& value, const Find& find, const std::string& name,
                                 std::string& out) const;
 

@@ -310,9 +310,7 @@ void ClosureStream::put_closure(const Asker& asker, const std::string& name, con
 void ClosureStream::put_fetch(const std::shared_ptr<KeptValues::Fetch>& fetch) {
   if (const Error* error = fetch->error()) return answers_.put_error(fetch->asker, Kind::kFailed, "error", *error);
   answers_.put_value(fetch->asker, [this, fetch](std::string& out) {
-    const auto find = [&](const std::string& id) -> const runtime::ClosureOutcome& {
-      return fetch->value(id).outcome();
-    };
+    const auto find = [&](const std::string& id) -> const task::ClosureOutcome& { return fetch->value(id).outcome(); };
     return values_.append_structure(fetch->of, find, fetch->name, out);
   });
 }

@@ -10,7 +10,7 @@
 #include "tfd/base/descriptors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/runtime/message_limits.hpp"
+#include "tfd/task/message_limits.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -23,7 +23,7 @@ constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // whether thos
 /// What its message carries.
 std::uint64_t argument_bytes(const Closure& closure) {
   std::uint64_t bytes = closure.command ? closure.command->text.size() : 0;
-  const auto add = [&bytes](const runtime::ArgumentValue& value) {
+  const auto add = [&bytes](const step::ArgumentValue& value) {
     if (const auto* tensor = std::get_if<tensor::Tensor>(&value)) bytes += tensor->byte_size();
   };
   for (const auto& value : closure.call.args) add(value);
@@ -44,7 +44,7 @@ Result<std::unique_ptr<ClusterCoordinator>> ClusterCoordinator::connect(const pr
 Coordinator::Coordinator(const program::Program& program, CoordinatorOptions options)
     : program_(program),
       options_(std::move(options)),
-      epoch_(options_.commands ? transport::make_incarnation() : runtime::make_first_epoch()),
+      epoch_(options_.commands ? transport::make_incarnation() : task::make_first_epoch()),
       board_(std::make_shared<FetchBoard>()),
       closures_(options_.queue_capacity, options_.keep_going) {
   board_->describe = [this] { return describe(Lock(mutex_)); };
@@ -126,16 +126,16 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint.name = "coordinator";
   endpoint.on_peer = [this](const transport::PeerEvent& event) { on_peer(event); };
   endpoint.log = options_.log.for_room("transport");
-  runtime::allow_large_messages(endpoint);
+  task::allow_large_messages(endpoint);
   owned_endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
   endpoint_ = owned_endpoint_.get();
   for (Worker& worker : workers_)
-    worker.client = std::make_unique<runtime::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address),
-                                                          worker.name);
+    worker.client =
+        std::make_unique<task::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address), worker.name);
   const bool has_copies = std::ranges::find(program_.variables, variable::Synchronization::kOnRead,
                                             &program::VariableDef::synchronization) != program_.variables.end();
   if (has_copies && !options_.commands)
-    copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
+    copies_ = TFD_TRY(step::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
   TFD_TRY(load_servers(deadline));
   share_steps();
   servers_ready_ = true;
@@ -189,7 +189,7 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
       if (up == nullptr && workers_.any_unusable()) return fail(workers_.describe_unusable());
     }
     if (up == nullptr) return fail(no_worker("a worker"));
-    const auto status = ask<runtime::TaskStatus>([&](auto done) { up->client->status(deadline, std::move(done)); });
+    const auto status = ask<task::TaskStatus>([&](auto done) { up->client->status(deadline, std::move(done)); });
     if (status) return status->replicas;
     if (status.error().code != Code::kUnavailable || deadline.expired()) return fail(status.error());
   }
@@ -290,12 +290,12 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->call.replicas = call.replicas;
   closure->call.most_elements = call.most_elements;
   closure->on_done = std::move(call.on_done);
-  const auto to_value = [&closure](Argument& argument) -> runtime::ArgumentValue {
+  const auto to_value = [&closure](Argument& argument) -> step::ArgumentValue {
     if (auto* dataset = std::get_if<PerWorkerDataset>(&argument)) {
       if (dataset->hold) closure->datasets.push_back(std::move(dataset->hold));
-      return runtime::IteratorRef{std::move(dataset->id)};
+      return step::IteratorRef{std::move(dataset->id)};
     }
-    if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) return runtime::VariableRef{variable->name};
+    if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) return step::VariableRef{variable->name};
     return std::get<tensor::Tensor>(std::move(argument));
   };
   for (Argument& argument : call.args) closure->call.args.push_back(to_value(argument));

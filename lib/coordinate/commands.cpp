@@ -12,12 +12,12 @@ namespace {
 constexpr Duration kSessionAnswer = std::chrono::seconds(30);
 constexpr std::size_t kAhead =
     8;  // short commands that wait at the worker; a long one that comes after them waits, too
-constexpr Duration kRenewAfter = runtime::kCommandLease / 5;
+constexpr Duration kRenewAfter = task::kCommandLease / 5;
 
 }  // namespace
 
 void Coordinator::open_session(std::size_t index, std::uint64_t generation) {
-  runtime::CommandSession session = *options_.commands;
+  task::CommandSession session = *options_.commands;
   session.epoch = epoch_;
   session.generation = generation;
   workers_[index].client->open_session(
@@ -44,7 +44,7 @@ void Coordinator::renew_sessions() {
       if (workers_[i].is_ready()) ready.emplace_back(i, workers_[i].generation);
   }
   for (const auto& [index, generation] : ready) {
-    runtime::CommandSession session = *options_.commands;
+    task::CommandSession session = *options_.commands;
     session.epoch = epoch_;
     session.generation = generation;
     // A worker that lost it says so to the next command.
@@ -54,11 +54,11 @@ void Coordinator::renew_sessions() {
 
 void Coordinator::send_command(const Dispatched& one) {
   workers_[one.worker].client->run_command(
-      epoch_, *one.closure->command, Deadline::never(), [this, one](Result<runtime::CommandOutcome> outcome) {
+      epoch_, *one.closure->command, Deadline::never(), [this, one](Result<task::CommandOutcome> outcome) {
         if (!outcome) return ran(one, fail(std::move(outcome).error()));
-        runtime::ClosureOutcome wrapped;
+        task::ClosureOutcome wrapped;
         wrapped.dropped = outcome->given_back;
-        wrapped.command = std::make_shared<const runtime::CommandOutcome>(std::move(*outcome));
+        wrapped.command = std::make_shared<const task::CommandOutcome>(std::move(*outcome));
         ran(one, std::move(wrapped));
       });
 }
@@ -70,11 +70,11 @@ void Coordinator::end_sessions(Deadline deadline) {
     std::size_t left = 0;
   };
   const auto ends = std::make_shared<Ends>();  // with the callbacks
-  std::vector<runtime::TaskClient*> up;
+  std::vector<task::TaskClient*> up;
   for (Worker& worker : workers_)
     if (endpoint_->state(worker.client->peer()) == transport::PeerState::kUp) up.push_back(worker.client.get());
   ends->left = up.size();
-  for (runtime::TaskClient* task : up)
+  for (task::TaskClient* task : up)
     task->end_session(epoch_, deadline, [ends](const Result<void>&) {
       const std::scoped_lock lock(ends->mutex);
       if (--ends->left == 0) ends->changed.notify_all();

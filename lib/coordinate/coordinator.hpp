@@ -17,7 +17,7 @@
 #include "closure_table.hpp"
 #include "evaluation.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
-#include "tfd/runtime/parameter_servers.hpp"
+#include "tfd/task/parameter_servers.hpp"
 #include "worker_pool.hpp"
 
 namespace tfd::coordinate {
@@ -112,8 +112,8 @@ class Coordinator final : public ClusterCoordinator {
   std::vector<Dispatched> take_closures();
   void hand_out(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken);
   void send(const Dispatched& one);
-  void ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
-  void ended(const Dispatched& one, Result<runtime::ClosureOutcome> outcome);
+  void ran(const Dispatched& one, Result<task::ClosureOutcome> outcome);
+  void ended(const Dispatched& one, Result<task::ClosureOutcome> outcome);
   bool server_failed(const Dispatched& one, const Error& error);
   void may_be_fenced(const Dispatched& one, Error error, Deadline deadline);
   void fenced_off(const Error& error);
@@ -152,7 +152,7 @@ class Coordinator final : public ClusterCoordinator {
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
   void server_checked(std::size_t index, std::uint64_t generation, std::size_t server, const Error& error,
-                      const Result<runtime::TaskStatus>& status);
+                      const Result<task::TaskStatus>& status);
   void resume_worker_soon(std::size_t index, std::uint64_t generation);
   bool is_server(const std::string& task) const;
 
@@ -164,7 +164,7 @@ class Coordinator final : public ClusterCoordinator {
   bool is_there(const Lock& lock, const std::string& name, std::size_t worker) const;
   std::uint64_t shuffle_stream_of(const Lock& lock, const Worker& worker) const;
   void refresh_values(const Lock& lock, std::size_t worker);
-  Result<runtime::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
+  Result<task::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
   Result<void> assign_on_workers(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
   Error aborted(const Worker& worker, const std::string& name) const;
 
@@ -187,7 +187,7 @@ class Coordinator final : public ClusterCoordinator {
   };
   std::optional<FoundRun> find_run();
   Result<bool> adopt(const FoundRun& found);
-  runtime::CoordinationClient run_records();
+  task::CoordinationClient run_records();
   Result<void> keep_run(const std::optional<RunRecord>& record);
 
   // servers.cpp
@@ -210,7 +210,7 @@ class Coordinator final : public ClusterCoordinator {
   // evaluation.cpp: on the I/O thread
   void dispatch_evaluation();
   void evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,
-                 std::uint64_t generation, Result<std::vector<runtime::Metric>> metrics);
+                 std::uint64_t generation, Result<std::vector<step::Metric>> metrics);
 
   // watchdog.cpp
   std::string describe(const Lock& lock) const;
@@ -221,9 +221,9 @@ class Coordinator final : public ClusterCoordinator {
   std::uint64_t epoch_ = 0;                  // before a request carries it
   const std::shared_ptr<FetchBoard> board_;  // with the values
   cluster::ClusterConfig config_;
-  runtime::Placement placement_;
-  runtime::PackedProgram packed_;                // of both
-  runtime::ReplicaCopies copies_;                // with as many replicas as the first worker said
+  task::Placement placement_;
+  task::PackedProgram packed_;                   // of both
+  step::ReplicaCopies copies_;                   // with as many replicas as the first worker said
   std::optional<AdoptedRun> adopted_;            // since open()
   bool has_record_ = false;                      // parameter server 0 keeps a RunRecord; the caller's thread
   std::optional<std::uint64_t> record_version_;  // of what it keeps, as far as this one knows
@@ -235,7 +235,7 @@ class Coordinator final : public ClusterCoordinator {
   ClosureTable closures_;
   WorkerPool workers_;  // grows on the I/O thread, under the lock
   std::vector<Server> servers_;
-  std::unique_ptr<runtime::ParameterServers> ps_;  // those, in their order
+  std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
   std::uint64_t settled_ = 0;  // numbers of updates that parameter servers know to be over; I/O thread, after open()
   bool balance_is_due_ = false;
   std::optional<Error> fatal_;                      // a parameter server was lost: the answer to everything

@@ -66,9 +66,8 @@ void Coordinator::send(const Dispatched& one) {
     return send(timed);
   }
   if (one.closure->command) return send_command(one);
-  workers_[one.worker].client->run(
-      one.closure->call, Deadline::never(),
-      [this, one](Result<runtime::ClosureOutcome> outcome) { ran(one, std::move(outcome)); });
+  workers_[one.worker].client->run(one.closure->call, Deadline::never(),
+                                   [this, one](Result<task::ClosureOutcome> outcome) { ran(one, std::move(outcome)); });
 }
 
 // True where the closure was put back, to be tried again.
@@ -100,7 +99,7 @@ bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
   return true;
 }
 
-void Coordinator::ran(const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
+void Coordinator::ran(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
   if (!outcome) {
     Error error = outcome.error();
     // Cancelled: a worker that is stopping says so of what it hadn't begun.
@@ -126,20 +125,20 @@ void Coordinator::may_be_fenced(const Dispatched& one, Error error, Deadline dea
   const auto as_it_is = [this, one, error] { ended(one, fail(error)); };
   const auto look_at_worker = [this, one, as_it_is] {
     workers_[one.worker].client->status(
-        Deadline::after(kStatusAnswer), [this, one, as_it_is](const Result<runtime::TaskStatus>& status) {
+        Deadline::after(kStatusAnswer), [this, one, as_it_is](const Result<task::TaskStatus>& status) {
           if (!status || status->epoch == epoch_) return as_it_is();
           worker_lost(one.worker, one.generation, "it holds another coordinator's program", false);
         });
   };
   if (servers_.empty()) return look_at_worker();
-  ps_->task(0).status(Deadline::after(kStatusAnswer), [this, one, error, deadline, as_it_is,
-                                                       look_at_worker](const Result<runtime::TaskStatus>& status) {
-    if (status && status->epoch != epoch_) return fenced_off(error);
-    if (status) return look_at_worker();
-    if (deadline.expired()) return as_it_is();
-    endpoint_->post_at(Clock::now() + kAskAgain,  // it is away, and waited for
-                       [this, one, error, deadline] { may_be_fenced(one, error, deadline); });
-  });
+  ps_->task(0).status(Deadline::after(kStatusAnswer),
+                      [this, one, error, deadline, as_it_is, look_at_worker](const Result<task::TaskStatus>& status) {
+                        if (status && status->epoch != epoch_) return fenced_off(error);
+                        if (status) return look_at_worker();
+                        if (deadline.expired()) return as_it_is();
+                        endpoint_->post_at(Clock::now() + kAskAgain,  // it is away, and waited for
+                                           [this, one, error, deadline] { may_be_fenced(one, error, deadline); });
+                      });
 }
 
 /// Nothing of this run is taken any more.
@@ -151,7 +150,7 @@ void Coordinator::fenced_off(const Error& error) {
   end_all({Code::kPermissionDenied, "another coordinator has taken the cluster over: " + error.message, error.task});
 }
 
-void Coordinator::ended(const Dispatched& one, Result<runtime::ClosureOutcome> outcome) {
+void Coordinator::ended(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
   bool has_aftermath = false;
   {
     const Lock lock(mutex_);

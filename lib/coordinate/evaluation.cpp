@@ -36,7 +36,7 @@ void Evaluation::return_part(std::size_t worker) {
   running_.erase(one);
 }
 
-void Evaluation::finish_part(std::int64_t part, std::vector<runtime::Metric> metrics) {
+void Evaluation::finish_part(std::int64_t part, std::vector<step::Metric> metrics) {
   running_.erase(part);
   --left_;
   metrics_[static_cast<std::size_t>(part)] = std::move(metrics);
@@ -53,7 +53,7 @@ void Evaluation::end(Error error) {
 }
 
 std::vector<std::pair<std::string, double>> Evaluation::values() const {
-  runtime::MetricAccumulator sum;
+  step::MetricAccumulator sum;
   for (const auto& metrics : metrics_) sum.add(metrics);
   return sum.values();
 }
@@ -115,13 +115,13 @@ void Coordinator::dispatch_evaluation() {
   for (const Part& part : parts)
     workers_[part.worker].client->evaluate(
         pass.function, pass.parts, part.index, pass.steps, epoch_, pass.seed, Deadline::never(),
-        [this, evaluation, part](Result<std::vector<runtime::Metric>> metrics) {
+        [this, evaluation, part](Result<std::vector<step::Metric>> metrics) {
           evaluated(evaluation, part.index, part.worker, part.generation, std::move(metrics));
         });
 }
 
 void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,
-                            std::uint64_t generation, Result<std::vector<runtime::Metric>> metrics) {
+                            std::uint64_t generation, Result<std::vector<step::Metric>> metrics) {
   const bool unavailable =
       !metrics && (metrics.error().code == Code::kUnavailable || metrics.error().code == Code::kCancelled);
   const bool of_server = unavailable && is_server(metrics.error().task);

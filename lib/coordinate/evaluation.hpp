@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tfd/base/error.hpp"
-#include "tfd/runtime/task_client.hpp"
+#include "tfd/task/task_client.hpp"
 
 namespace tfd::coordinate {
 
@@ -38,7 +38,7 @@ class Evaluation {
   std::optional<std::int64_t> take_part(std::size_t worker);
   /// What the worker does is done again by another one.
   void return_part(std::size_t worker);
-  void finish_part(std::int64_t part, std::vector<runtime::Metric> metrics);
+  void finish_part(std::int64_t part, std::vector<step::Metric> metrics);
   /// The first error is that of the pass.
   void fail_part(std::int64_t part, Error error);
   void end(Error error);
@@ -49,7 +49,7 @@ class Evaluation {
   const Pass pass_;
   std::deque<std::int64_t> pending_;
   std::map<std::int64_t, std::size_t> running_;  // part -> worker
-  std::vector<std::vector<runtime::Metric>> metrics_;
+  std::vector<std::vector<step::Metric>> metrics_;
   std::size_t left_;
   std::optional<Error> error_;
 };

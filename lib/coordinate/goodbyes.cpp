@@ -3,7 +3,7 @@
 // The end: tasks are told to stop, and do, if they are nobody else's.
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/runtime/gather.hpp"
+#include "tfd/task/gather.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -11,13 +11,12 @@ namespace {
 using Answers = std::vector<Result<void>>;
 
 /// Tells them all to stop; done when each has answered, or is gone, or at the deadline.
-Answers dismiss(std::vector<runtime::TaskClient>& tasks, std::uint64_t epoch, Deadline deadline) {
-  return runtime::gather<void>(tasks.size(),
-                               [&](std::size_t i, auto done) { tasks[i].shutdown(epoch, deadline, std::move(done)); });
+Answers dismiss(std::vector<task::TaskClient>& tasks, std::uint64_t epoch, Deadline deadline) {
+  return task::gather<void>(tasks.size(),
+                            [&](std::size_t i, auto done) { tasks[i].shutdown(epoch, deadline, std::move(done)); });
 }
 
-void add_silent(std::vector<std::string>& silent, const std::vector<runtime::TaskClient>& tasks,
-                const Answers& answers) {
+void add_silent(std::vector<std::string>& silent, const std::vector<task::TaskClient>& tasks, const Answers& answers) {
   for (std::size_t i = 0; i < tasks.size(); ++i)
     if (!answers[i] && answers[i].error().code == Code::kDeadlineExceeded) silent.push_back(tasks[i].name());
 }
@@ -30,12 +29,12 @@ Result<void> check_silent(const std::vector<std::string>& silent) {
 }  // namespace
 
 // First those that know whose the cluster is: of one that somebody has all go on.
-Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint,
+Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint,
                          Deadline deadline) {
   transport::EndpointOptions options;
   options.name = "coordinator";
   const auto endpoint = TFD_TRY(make_endpoint(std::move(options)));
-  std::vector<runtime::TaskClient> servers, workers;
+  std::vector<task::TaskClient> servers, workers;
   for (const cluster::Task& task : config.cluster.tasks()) {
     if (task.id.job != "ps" && task.id.job != "worker") continue;
     const std::string name = cluster::format_task(task.id);
@@ -58,8 +57,8 @@ Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
     const Lock lock(mutex_);
     closing_ = true;
   }
-  std::vector<runtime::TaskClient> tasks;
-  const auto add_if_up = [&](const runtime::TaskClient& task) {
+  std::vector<task::TaskClient> tasks;
+  const auto add_if_up = [&](const task::TaskClient& task) {
     if (endpoint_->state(task.peer()) == transport::PeerState::kUp) tasks.push_back(task);
   };
   {

@@ -153,13 +153,13 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
   }
   options_.log.info("{} can't reach {} ({}); checking it", workers_[index].name, error.task, error.message);
   ps_->task(server).status(Deadline::after(kStatusAnswer),
-                           [this, index, generation, server, error](const Result<runtime::TaskStatus>& status) {
+                           [this, index, generation, server, error](const Result<task::TaskStatus>& status) {
                              server_checked(index, generation, server, error, status);
                            });
 }
 
 void Coordinator::server_checked(std::size_t index, std::uint64_t generation, std::size_t server, const Error& error,
-                                 const Result<runtime::TaskStatus>& status) {
+                                 const Result<task::TaskStatus>& status) {
   if (!status) {
     const bool may_pass = status.error().code == Code::kUnavailable || status.error().code == Code::kDeadlineExceeded;
     if (!may_pass) return server_lost(servers_[server], status.error().message);

@@ -13,7 +13,7 @@ void RemoteValue::Shared::publish(ClosureState value) {
   board->changed.notify_all();
 }
 
-void RemoteValue::Shared::set_outcome(runtime::ClosureOutcome value) {
+void RemoteValue::Shared::set_outcome(task::ClosureOutcome value) {
   if (!fetched.load()) outcome = std::move(value);
   publish(ClosureState::kReady);
 }
@@ -32,7 +32,7 @@ void RemoteValue::Shared::set_cancelled(const Error& because, std::optional<Clos
 ClosureState RemoteValue::state() const { return shared_->state.load(); }
 ClosureId RemoteValue::id() const { return shared_->id; }
 
-const runtime::ClosureOutcome& RemoteValue::outcome() const {
+const task::ClosureOutcome& RemoteValue::outcome() const {
   assert(state() == ClosureState::kReady);
   return shared_->outcome;
 }
@@ -47,14 +47,14 @@ std::optional<ClosureId> RemoteValue::cause() const {
 }
 
 // A variable changes, so its value isn't kept.
-Result<runtime::ClosureOutcome> RemoteValue::read_again(Deadline deadline) const {
+Result<task::ClosureOutcome> RemoteValue::read_again(Deadline deadline) const {
   FetchBoard& board = *shared_->board;
   const std::shared_lock lock(board.read_mutex);
   if (!board.read) return fail(Code::kCancelled, "the coordinator has ended");
   return board.read(shared_->place->worker, shared_->place->variable, deadline);
 }
 
-Result<runtime::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
+Result<task::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
   const auto there = [this] { return state() != ClosureState::kNotReady; };
   FetchBoard& board = *shared_->board;
   if (!there()) {
@@ -83,15 +83,15 @@ Result<runtime::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
               board.describe ? board.describe() : "a coordinator that has ended");
 }
 
-Result<std::vector<runtime::ClosureOutcome>> fetch(const std::vector<RemoteValue>& values, Deadline deadline) {
-  std::vector<runtime::ClosureOutcome> out;
+Result<std::vector<task::ClosureOutcome>> fetch(const std::vector<RemoteValue>& values, Deadline deadline) {
+  std::vector<task::ClosureOutcome> out;
   for (const RemoteValue& value : values) out.push_back(TFD_TRY(value.fetch(deadline)));
   return out;
 }
 
-Result<std::map<std::string, runtime::ClosureOutcome>> fetch(const std::map<std::string, RemoteValue>& values,
-                                                             Deadline deadline) {
-  std::map<std::string, runtime::ClosureOutcome> out;
+Result<std::map<std::string, task::ClosureOutcome>> fetch(const std::map<std::string, RemoteValue>& values,
+                                                          Deadline deadline) {
+  std::map<std::string, task::ClosureOutcome> out;
   for (const auto& [name, value] : values) out.emplace(name, TFD_TRY(value.fetch(deadline), name));
   return out;
 }

@@ -26,7 +26,7 @@ struct FetchBoard {
   std::function<std::string()> describe;  // whom the coordinator waits for; empty after its end
   std::shared_mutex read_mutex;
   /// Of a worker's own variable; empty after the coordinator's end.
-  std::function<Result<runtime::ClosureOutcome>(std::size_t worker, const std::string& variable, Deadline)> read;
+  std::function<Result<task::ClosureOutcome>(std::size_t worker, const std::string& variable, Deadline)> read;
   std::mutex drop_mutex;  // taken under the coordinator's lock too: a closure may be the last that has a dataset
   std::function<void(std::uint64_t number)> drop;  // of iterators that nobody can use any more; empty after its end
 };
@@ -40,7 +40,7 @@ struct OnWorker {
 struct RemoteValue::Shared {
   Shared(ClosureId closure, std::shared_ptr<FetchBoard> fetch_board) : id(closure), board(std::move(fetch_board)) {}
 
-  void set_outcome(runtime::ClosureOutcome value);
+  void set_outcome(task::ClosureOutcome value);
   void set_error(Error value);
   void set_cancelled(const Error& because, std::optional<ClosureId> closure);
   /// Of what lives on a worker, whose error was set when it was made: kReady, kAborted.
@@ -50,7 +50,7 @@ struct RemoteValue::Shared {
   const std::shared_ptr<FetchBoard> board;  // with the coordinator and its other values
   std::atomic<ClosureState> state{ClosureState::kNotReady};
   std::atomic<bool> fetched = false;  // the first value that is fetched stays the value, also when it is made anew
-  runtime::ClosureOutcome outcome;
+  task::ClosureOutcome outcome;
   Error error;
   std::optional<ClosureId> cause;
   std::unique_ptr<const OnWorker> place;

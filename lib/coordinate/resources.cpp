@@ -6,7 +6,7 @@
 
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/runtime/gather.hpp"
+#include "tfd/task/gather.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -57,7 +57,7 @@ PerWorkerDataset Coordinator::add_iterators(const Lock&, const std::string& data
 // A worker that is making them has them by the time it is told. One that is away makes those that live when it returns.
 void Coordinator::drop_iterators(std::uint64_t number) {
   std::string id;
-  std::vector<runtime::TaskClient*> clients;
+  std::vector<task::TaskClient*> clients;
   {
     const Lock lock(mutex_);
     const auto found = iterators_.find(number);
@@ -68,7 +68,7 @@ void Coordinator::drop_iterators(std::uint64_t number) {
     for (const Worker& worker : workers_)
       if (worker.has_program) clients.push_back(worker.client.get());
   }
-  for (runtime::TaskClient* client : clients)
+  for (task::TaskClient* client : clients)
     client->drop_iterator(id, Deadline::never(), [](const Result<void>&) {});  // who is lost has lost it, too
 }
 
@@ -131,9 +131,8 @@ void Coordinator::refresh_values(const Lock& lock, std::size_t worker) {
   }
 }
 
-Result<runtime::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std::string& variable,
-                                                     Deadline deadline) {
-  std::optional<runtime::TaskClient> client;
+Result<task::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std::string& variable, Deadline deadline) {
+  std::optional<task::TaskClient> client;
   std::optional<Error> gone;
   {
     const Lock lock(mutex_);
@@ -144,7 +143,7 @@ Result<runtime::ClosureOutcome> Coordinator::read_on(std::size_t worker, const s
   }
   auto values =
       ask<std::vector<tensor::Tensor>>([&](auto done) { client->read({variable}, deadline, std::move(done)); });
-  if (values) return runtime::ClosureOutcome{std::move(*values), {}};
+  if (values) return task::ClosureOutcome{std::move(*values), {}};
   Error error = std::move(values).error();
   if (error.code == Code::kUnavailable || error.code == Code::kCancelled)
     return fail(std::move(*gone));  // it went away meanwhile
@@ -158,14 +157,14 @@ Result<void> Coordinator::assign_on_workers(const std::string& variable, const t
   if (value.spec() != spec)
     return fail(Code::kInvalidArgument, "variable '{}' is {}, but the value is {}", variable, tensor::format_spec(spec),
                 tensor::format_spec(value.spec()));
-  std::vector<runtime::TaskClient> clients;
+  std::vector<task::TaskClient> clients;
   {
     const Lock lock(mutex_);
     if (fatal_) return fail(*fatal_);
     for (std::size_t i = 0; i < workers_.size(); ++i)
       if (is_there(lock, variable, i)) clients.push_back(*workers_[i].client);
   }
-  auto answers = runtime::gather<void>(
+  auto answers = task::gather<void>(
       clients.size(), [&](std::size_t i, auto done) { clients[i].assign(variable, value, deadline, std::move(done)); });
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) continue;

@@ -11,7 +11,7 @@
 namespace tfd::coordinate {
 namespace {
 
-using State = runtime::NamedState;
+using State = task::NamedState;
 
 constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the holder is asked meanwhile
 
@@ -23,7 +23,7 @@ Error gone(const std::string& server, const std::string& reason) {
 
 // One coordinator at a time: the first parameter server hands out the epochs.
 Result<void> Coordinator::claim_cluster() {
-  runtime::Claim claim = runtime::make_claim();
+  task::Claim claim = task::make_claim();
   claim.take_over = options_.take_over;
   epoch_ = TFD_TRY(ps_->claim(claim, Deadline::after(kClaimAnswer)));
   return {};
@@ -83,7 +83,7 @@ void Coordinator::server_back(std::size_t index) {
   options_.log.info("{} answers again", servers_[index].name);
   if (!is_new_connection || index != 0) return;
   // Whoever else wants the cluster is refused as long as this connection answers.
-  runtime::Claim claim = runtime::make_claim();
+  task::Claim claim = task::make_claim();
   claim.held = epoch_;
   ps_->task(index).claim(claim, Deadline::after(kClaimAnswer), [this](const Result<std::uint64_t>& kept) {
     if (!kept && kept.error().code == Code::kPermissionDenied) fenced_off(kept.error());
@@ -102,15 +102,15 @@ Result<void> Coordinator::wait_for_servers(const std::vector<std::size_t>& indic
 Result<void> Coordinator::load_servers(Deadline deadline) {
   std::vector<std::pair<std::string, std::string>> ps;
   for (const Server& server : servers_) ps.emplace_back(server.name, server.address);
-  placement_ = runtime::place_variables(program_, std::move(ps), copies_);
-  packed_ = runtime::PackedProgram::pack(program_, placement_);
-  runtime::ServerPolicy policy{.peer = {.patience = options_.rejoin}, .leaves_peers = true};
+  placement_ = task::place_variables(program_, std::move(ps), copies_);
+  packed_ = task::PackedProgram::pack(program_, placement_);
+  task::ServerPolicy policy{.peer = {.patience = options_.rejoin}, .leaves_peers = true};
   // All that is asked of it may be asked twice: it may have died just when it was asked, or its connection broke.
   policy.on_cut = [this](const std::vector<std::size_t>& cut, const Error& why, int) -> Result<void> {
     const Error lost = gone(servers_[cut.front()].name, why.message);
     return !servers_ready_ || options_.transient ? fail(lost) : wait_for_servers(cut, lost);
   };
-  ps_ = std::make_unique<runtime::ParameterServers>(*endpoint_, placement_, std::move(policy));
+  ps_ = std::make_unique<task::ParameterServers>(*endpoint_, placement_, std::move(policy));
   const auto may_wait = [this](const Error& why) {
     options_.log.info("{}: waiting for its successor", why.message);
     return true;

@@ -17,7 +17,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/coordinate/closure_queue.hpp"
 #include "tfd/coordinate/cluster_coordinator.hpp"
-#include "tfd/runtime/task_client.hpp"
+#include "tfd/task/task_client.hpp"
 
 namespace tfd::coordinate {
 
@@ -53,7 +53,7 @@ class Worker {
  public:
   std::string name;
   std::string address;
-  std::unique_ptr<runtime::TaskClient> client;
+  std::unique_ptr<task::TaskClient> client;
   std::uint64_t generation = 0;  // grows with every loss: answers to what was asked before are ignored
   transport::Incarnation incarnation = 0;
   int replicas = 0;  // that it runs; 0: not known

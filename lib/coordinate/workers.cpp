@@ -71,7 +71,7 @@ void Coordinator::worker_up(std::size_t index, transport::Incarnation incarnatio
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (options_.commands) return open_session(index, generation);
-  runtime::WorkerOrders orders{.data_seed = options_.data_seed};
+  task::WorkerOrders orders{.data_seed = options_.data_seed};
   {
     const Lock lock(mutex_);
     orders.shuffle_stream = shuffle_stream_of(lock, workers_[index]);
@@ -109,7 +109,7 @@ void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) 
     if (!is_loading(lock)) return;
   }
   workers_[index].client->status(
-      Deadline::after(kStatusAnswer), [this, index, is_loading](const Result<runtime::TaskStatus>& status) {
+      Deadline::after(kStatusAnswer), [this, index, is_loading](const Result<task::TaskStatus>& status) {
         if (!status || !status->is_abandoned || status->doing.empty()) return;
         {
           const Lock lock(mutex_);

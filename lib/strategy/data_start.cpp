@@ -3,9 +3,9 @@
 
 namespace tfd::strategy {
 
-void begin_data(runtime::ReplicaRunner& runner, const variable::Checkpoint* from, const TrainOptions& options) {
+void begin_data(step::ReplicaRunner& runner, const variable::Checkpoint* from, const TrainOptions& options) {
   if (from != nullptr && !from->data_position.empty()) {
-    const auto position = runtime::parse_data_position(from->data_position);
+    const auto position = step::parse_data_position(from->data_position);
     if (position && runner.continue_data(*position)) return;
     options.log.info("{}: {}: the data begin again, in another order", from->path,
                      position ? "its datasets were others" : position.error().message);

@@ -8,7 +8,7 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/hlo/flops.hpp"
-#include "tfd/runtime/memory_need.hpp"
+#include "tfd/step/memory_need.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -160,7 +160,7 @@ std::string cost_text(const Json& cost) {
 }
 
 Result<Json> describe_program(const program::Program& program, function::Engine* engine) {
-  const auto need = runtime::need_of(program);
+  const auto need = step::need_of(program);
   const auto trained = trained_variables(program);
   std::int64_t parameters = 0;
   Json each = Json::array();

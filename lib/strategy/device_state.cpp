@@ -45,7 +45,7 @@ class ViewedMemory final : public tensor::Storage {
 /// Takes values and slots out of states, one by one, and makes those that are missing.
 class Taker {
  public:
-  Taker(const program::Program& program, const runtime::ReplicaCopies& copies, std::vector<VariableState> states)
+  Taker(const program::Program& program, const step::ReplicaCopies& copies, std::vector<VariableState> states)
       : program_(program), copies_(copies), states_(std::move(states)) {}
 
   Result<Tensor> value(std::size_t variable) {
@@ -69,7 +69,7 @@ class Taker {
 
  private:
   const program::Program& program_;
-  const runtime::ReplicaCopies& copies_;
+  const step::ReplicaCopies& copies_;
   std::vector<VariableState> states_;
   tensor::SafetensorsFiles files_;
 };
@@ -122,7 +122,7 @@ Result<void> ReplicaState::view(const program::Program& program, function::Engin
 }
 
 Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
-                                            const DeviceLayout& layout, const runtime::ReplicaCopies& copies,
+                                            const DeviceLayout& layout, const step::ReplicaCopies& copies,
                                             std::vector<VariableState> states) {
   std::vector<ReplicaState> out(static_cast<std::size_t>(copies.replicas()));
   Taker taker(program, copies, std::move(states));
@@ -151,8 +151,7 @@ namespace {
 
 /// The values of a pack's variables, as the host reads them: of each variable by its position in the program.
 Result<std::vector<std::pair<std::size_t, Tensor>>> read_pack(const program::Program& program, const Pack& pack,
-                                                              std::size_t position,
-                                                              const runtime::ReplicaCopies& copies,
+                                                              std::size_t position, const step::ReplicaCopies& copies,
                                                               const std::vector<ReplicaState>& state) {
   std::map<std::size_t, std::vector<Tensor>> values;  // by replica
   for (std::size_t replica = 0; replica < (pack.use.is_own ? state.size() : 1); ++replica) {
@@ -172,7 +171,7 @@ Result<std::vector<std::pair<std::size_t, Tensor>>> read_pack(const program::Pro
 }  // namespace
 
 Result<std::vector<VariableState>> read_state(const program::Program& program, const DeviceLayout& layout,
-                                              const runtime::ReplicaCopies& copies,
+                                              const step::ReplicaCopies& copies,
                                               const std::vector<ReplicaState>& state) {
   std::vector<VariableState> out(program.variables.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i].name = program.variables[i].name;
@@ -198,14 +197,13 @@ Result<std::vector<VariableState>> read_state(const program::Program& program, c
 }
 
 // Of what lies together with others, which are small, the host takes the buffer apart.
-Result<runtime::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
-                                            const runtime::ReplicaCopies& copies,
-                                            const std::vector<ReplicaState>& state,
-                                            const std::vector<std::string>& names) {
+Result<step::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
+                                         const step::ReplicaCopies& copies, const std::vector<ReplicaState>& state,
+                                         const std::vector<std::string>& names) {
   const auto is_wanted = [&](std::size_t variable) {
     return std::ranges::find(names, program.variables[variable].name) != names.end();
   };
-  runtime::VariableValues out;
+  step::VariableValues out;
   for (std::size_t p = 0; p < layout.packs.size(); ++p) {
     const Pack& pack = layout.packs[p];
     if (std::ranges::none_of(pack.variables, is_wanted)) continue;

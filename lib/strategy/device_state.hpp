@@ -9,7 +9,7 @@
 
 #include "device_layout.hpp"
 #include "tfd/function/function.hpp"
-#include "tfd/runtime/replica_copies.hpp"
+#include "tfd/step/replica_copies.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::strategy {
@@ -36,19 +36,18 @@ struct ReplicaState {
 /// and what isn't is made then: the host never has more than one pack beside it. `copies`: of the program and as many
 /// replicas. Errors of initial values and of devices.
 Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
-                                            const DeviceLayout& layout, const runtime::ReplicaCopies& copies,
+                                            const DeviceLayout& layout, const step::ReplicaCopies& copies,
                                             std::vector<variable::VariableState> states);
 /// The inverse: in the device's own memory where the host can read it. A variable whose copies have no aggregation is
 /// the first one's.
 Result<std::vector<variable::VariableState>> read_state(const program::Program& program, const DeviceLayout& layout,
-                                                        const runtime::ReplicaCopies& copies,
+                                                        const step::ReplicaCopies& copies,
                                                         const std::vector<ReplicaState>& state);
 
 /// These of them, where they are, for functions on the same devices: what is there in a buffer of its own isn't moved.
 /// Of a variable whose copies differ the one value that it is outside of replicas.
-Result<runtime::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
-                                            const runtime::ReplicaCopies& copies,
-                                            const std::vector<ReplicaState>& state,
-                                            const std::vector<std::string>& names);
+Result<step::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
+                                         const step::ReplicaCopies& copies, const std::vector<ReplicaState>& state,
+                                         const std::vector<std::string>& names);
 
 }  // namespace tfd::strategy

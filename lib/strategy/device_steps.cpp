@@ -39,7 +39,7 @@ Result<void> updated_by_all(const std::vector<Result<void>>& replicas, std::int6
 }  // namespace
 
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
-  copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, options_.replicas));
+  copies_ = TFD_TRY(step::ReplicaCopies::make(program_, options_.replicas));
   const auto scale = std::ranges::find(states, program::kLossScaleVariable, &VariableState::name);
   if (scale != states.end()) {
     loss_scale_ = *scale;
@@ -100,8 +100,8 @@ Result<const DeviceSteps::Programs*> DeviceSteps::compiled_update(bool waits) {
                  "the optimizer");
 }
 
-std::vector<runtime::CompileOne> DeviceSteps::left_to_compile() {
-  std::vector<runtime::CompileOne> out;
+std::vector<step::CompileOne> DeviceSteps::left_to_compile() {
+  std::vector<step::CompileOne> out;
   const auto add = [&](auto& program, const hlo::Module& module) {
     if (program.is_made()) return;
     out.push_back([this, &program, &module]() -> Result<void> {
@@ -120,7 +120,7 @@ std::vector<runtime::CompileOne> DeviceSteps::left_to_compile() {
 
 Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
                                              const Inputs& inputs) const {
-  const runtime::StepInputs::Replica& own = inputs.step.replicas[replica];
+  const step::StepInputs::Replica& own = inputs.step.replicas[replica];
   DeviceBuffers out;
   out.reserve(arguments.size());
   for (const auto& [of, index] : arguments) {
@@ -148,7 +148,7 @@ Result<std::vector<VariableState>> DeviceSteps::states() const {
   return out;
 }
 
-Result<runtime::VariableValues> DeviceSteps::values(const std::vector<std::string>& names) const {
+Result<step::VariableValues> DeviceSteps::values(const std::vector<std::string>& names) const {
   auto out = TFD_TRY(find_values(program_, layout_, copies_, state_, names));
   if (loss_scale_ && std::ranges::find(names, loss_scale_->name) != names.end())
     out.insert_or_assign(loss_scale_->name, loss_scale_->value);
@@ -177,7 +177,7 @@ Result<std::vector<Tensor>> DeviceSteps::reduce(const std::vector<std::vector<Te
     }
     for (const auto& replica : changes) values.push_back(replica[c]);
     out.push_back(use.kind == program::OutputKind::kGradient
-                      ? TFD_TRY(runtime::reduce_gradients(use.reduce, values, examples))
+                      ? TFD_TRY(step::reduce_gradients(use.reduce, values, examples))
                       : TFD_TRY(variable::aggregate(use.aggregation, values)));
   }
   return out;
@@ -249,9 +249,9 @@ void DeviceSteps::count_update() {
   }
 }
 
-Result<DeviceSteps::Inputs> DeviceSteps::put(runtime::StepInputs inputs) const {
+Result<DeviceSteps::Inputs> DeviceSteps::put(step::StepInputs inputs) const {
   Inputs out{.step = std::move(inputs)};
-  for (const runtime::StepInputs::Replica& one : out.step.replicas) {
+  for (const step::StepInputs::Replica& one : out.step.replicas) {
     const int device = static_cast<int>(out.buffers.size());
     DeviceBuffers& own = out.buffers.emplace_back();
     for (const Tensor& value : one.values)
@@ -279,8 +279,8 @@ Result<DeviceSteps::Done> DeviceSteps::step(const Inputs& inputs, std::int64_t n
 
 // One module runs on all devices, and its mean is that of equal replicas: a step whose data are used up, or are batches
 // of several sizes, goes the other way, in the same buffers.
-bool DeviceSteps::can_be_fused(const runtime::StepInputs& inputs) const {
-  const auto is_like_first = [&](const runtime::StepInputs::Replica& one) {
+bool DeviceSteps::can_be_fused(const step::StepInputs& inputs) const {
+  const auto is_like_first = [&](const step::StepInputs::Replica& one) {
     return one.module == inputs.replicas.front().module && one.examples == inputs.replicas.front().examples;
   };
   return layout_options_.fuses && inputs.replicas.size() == state_.size() &&

@@ -16,9 +16,9 @@
 #include "tfd/base/lazy.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/function/replica_engine.hpp"
-#include "tfd/runtime/compile_ahead.hpp"
-#include "tfd/runtime/replica_runner.hpp"
-#include "tfd/runtime/replica_threads.hpp"
+#include "tfd/step/compile_ahead.hpp"
+#include "tfd/step/replica_runner.hpp"
+#include "tfd/step/replica_threads.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/trace.hpp"
 #include "tfd/variable/store.hpp"
@@ -50,17 +50,17 @@ class DeviceSteps {
   /// What they are. The host's view of them: the devices' own memory where it can be read.
   Result<std::vector<variable::VariableState>> states() const;
   /// These, where they are, until the next step: find_values().
-  Result<runtime::VariableValues> values(const std::vector<std::string>& names) const;
+  Result<step::VariableValues> values(const std::vector<std::string>& names) const;
 
   /// What a step takes beside variables, on its way to the devices where it is there ahead.
   struct Inputs {
-    runtime::StepInputs step;
+    step::StepInputs step;
     std::vector<function::DeviceBuffers> buffers = {};  // by replica and input; null: a variable, or a loss scale
   };
   /// Whether step() leaves the devices at work, so that the next step's inputs can be put there meanwhile.
   bool works_ahead() const { return layout_options_.fuses; }
   /// Begins to bring them there.
-  Result<Inputs> put(runtime::StepInputs inputs) const;
+  Result<Inputs> put(step::StepInputs inputs) const;
 
   struct Done {
     std::vector<std::vector<tensor::Tensor>> metrics;  // scalars, of each replica that had data
@@ -73,7 +73,7 @@ class DeviceSteps {
   /// were before it; where steps are fused over several devices they end the process (DeviceProgram).
   Result<Done> step(const Inputs& inputs, std::int64_t number = 0);
   /// What later steps will call, as far as it is known, and isn't compiled yet; until the next load().
-  std::vector<runtime::CompileOne> left_to_compile();
+  std::vector<step::CompileOne> left_to_compile();
   /// Waits for them, where the devices are still at work on them. Errors of the step.
   static Result<void> read_metrics(Done& done);
 
@@ -92,7 +92,7 @@ class DeviceSteps {
   /// What it changes by on its device: `own`, by changing pack, and what was reduced.
   Result<function::DeviceBuffers> changes_of(std::size_t replica, const function::DeviceBuffers* own,
                                              const std::vector<tensor::Tensor>& reduced) const;
-  bool can_be_fused(const runtime::StepInputs& inputs) const;
+  bool can_be_fused(const step::StepInputs& inputs) const;
   Result<std::optional<Done>> step_fused(const Inputs& inputs, std::int64_t number);
   Result<Done> step_apart(const Inputs& inputs, std::int64_t number);
   Result<std::vector<tensor::Tensor>> reduce(const std::vector<std::vector<tensor::Tensor>>& changes,
@@ -114,7 +114,7 @@ class DeviceSteps {
   const DeviceStepOptions options_;
   LayoutOptions layout_options_;
   DeviceLayout layout_;
-  runtime::ReplicaCopies copies_;
+  step::ReplicaCopies copies_;
   std::optional<variable::VariableState> loss_scale_;   // of those that move; here, where every step asks for it
   std::vector<std::size_t> changing_;                   // packs
   std::deque<Lazy<ProgramPtr>> fused_, fused_waiting_;  // by module of the function
@@ -122,7 +122,7 @@ class DeviceSteps {
   std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the one that waits
   std::vector<std::size_t> donated_;                    // arguments of what updates
   std::vector<ReplicaState> state_;
-  runtime::ReplicaThreads threads_;
+  step::ReplicaThreads threads_;
 };
 
 }  // namespace tfd::strategy

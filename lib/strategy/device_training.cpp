@@ -5,7 +5,7 @@
 
 #include "data_start.hpp"
 #include "device_steps.hpp"
-#include "tfd/runtime/memory_need.hpp"
+#include "tfd/step/memory_need.hpp"
 #include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/strategy/train_loop.hpp"
@@ -32,7 +32,7 @@ class DeviceDriver final : public StepDriver {
 
  private:
   std::vector<variable::VariableState> initial_states() const;
-  Result<std::vector<variable::VariableState>> states_of(runtime::NamedState state) const;
+  Result<std::vector<variable::VariableState>> states_of(task::NamedState state) const;
   Result<void> check_memory(const Beginning& from) const;
 
   /// A step that was made, or is under way on the devices.
@@ -45,7 +45,7 @@ class DeviceDriver final : public StepDriver {
   Result<Made> make_step();
   /// What isn't compiled when the first step is.
   void compile_ahead();
-  Result<std::vector<runtime::Metric>> metrics_of(Made& made) const;
+  Result<std::vector<step::Metric>> metrics_of(Made& made) const;
 
   const program::Program& program_;
   const program::TrainDef& train_;
@@ -53,17 +53,17 @@ class DeviceDriver final : public StepDriver {
   const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the runner, and so is the engine
       std::make_shared<const function::CommandStop>();
   std::shared_ptr<function::Engine> engine_;
-  std::unique_ptr<runtime::ReplicaRunner> runner_;
+  std::unique_ptr<step::ReplicaRunner> runner_;
   std::optional<DeviceSteps> steps_;
   /// What the next step takes, while the devices are at work on this one; and where the data stood before.
   struct Ahead {
-    runtime::DataPosition position;
+    step::DataPosition position;
     Result<DeviceSteps::Inputs> inputs;
   };
   std::optional<Ahead> ahead_;
   std::int64_t step_ = 0;
-  std::int64_t iterations_ = 0;      // updates, as checkpoints have them
-  runtime::CompileAhead compiling_;  // what uses the runner and the steps
+  std::int64_t iterations_ = 0;   // updates, as checkpoints have them
+  step::CompileAhead compiling_;  // what uses the runner and the steps
 };
 
 /// States without values: these are made one by one, on their way to the devices.
@@ -74,7 +74,7 @@ std::vector<variable::VariableState> DeviceDriver::initial_states() const {
 }
 
 /// What a checkpoint has is understood in one place. Shares the tensors.
-Result<std::vector<variable::VariableState>> DeviceDriver::states_of(runtime::NamedState state) const {
+Result<std::vector<variable::VariableState>> DeviceDriver::states_of(task::NamedState state) const {
   variable::VariableStore store;
   store.set_optimizer(program_.rules);
   for (const program::VariableDef& variable : program_.variables)
@@ -92,22 +92,22 @@ Result<void> DeviceDriver::check_memory(const Beginning& from) const {
   auto free = find_free_memory();
   if (free && from.state != nullptr)
     for (const auto& [name, value] : from.state->state) free->count += value.byte_size();
-  return runtime::check_memory(runtime::need_of_replicas(program_, options_.replicas),
-                               options_.replicas == 1 ? "here" : fmt::format("for {} replicas here", options_.replicas),
-                               free);
+  return step::check_memory(step::need_of_replicas(program_, options_.replicas),
+                            options_.replicas == 1 ? "here" : fmt::format("for {} replicas here", options_.replicas),
+                            free);
 }
 
 Result<Begun> DeviceDriver::begin(const Beginning& from) {
   if (options_.on_begin) options_.on_begin();
   engine_ = TFD_TRY(options_.make_engine());
   TFD_TRY(check_memory(from));
-  runtime::ReplicaOptions with{.replicas = options_.replicas, .input = {}};
+  step::ReplicaOptions with{.replicas = options_.replicas, .input = {}};
   with.data_root = options_.data_root;
   with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
   with.command_environment = options_.command_environment;
   with.stop_data = stop_data_;
   with.log = options_.train.log;
-  runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_, with));
+  runner_ = TFD_TRY(step::ReplicaRunner::make(program_, with));
   steps_.emplace(
       program_, engine_,
       DeviceStepOptions{options_.replicas, options_.logical_devices, options_.step, options_.train.trace.get()});
@@ -184,11 +184,11 @@ void DeviceDriver::compile_ahead() {
   compiling_.begin(std::move(left));
 }
 
-Result<std::vector<runtime::Metric>> DeviceDriver::metrics_of(Made& made) const {
+Result<std::vector<step::Metric>> DeviceDriver::metrics_of(Made& made) const {
   TFD_TRY(DeviceSteps::read_metrics(made.done), train_.function);
   if (!made.done.nonfinite.empty())
-    return std::vector<runtime::Metric>{{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
-  runtime::MetricAccumulator sum;
+    return std::vector<step::Metric>{{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
+  step::MetricAccumulator sum;
   for (std::size_t i = 0; i < made.done.metrics.size(); ++i)
     sum.add(TFD_TRY(runner_->metrics_of(train_.function, made.done.metrics[i], made.examples[i])));
   return sum.parts();
@@ -201,7 +201,7 @@ Result<Evaluated> DeviceDriver::evaluate(const variable::Checkpoint* of) {
       of != nullptr ? values_for(function, of->state) : TFD_TRY(steps_->values(variables_of(function)));
   const auto stop = [this] { return options_.train.interrupts->stopping(); };
   const Trace::Span span(options_.train.trace.get(), "evaluate", 0, step_);
-  runtime::MetricAccumulator sum;
+  step::MetricAccumulator sum;
   sum.add(TFD_TRY(runner_->evaluate(name, variables, train_.evaluate->steps, stop)));
   return Evaluated{step_, sum.values()};
 }
@@ -213,7 +213,7 @@ Result<variable::Checkpoint> DeviceDriver::export_state() {
   variable::Checkpoint checkpoint;
   checkpoint.state = names.name_state(TFD_TRY(steps_->states()), iterations_);
   checkpoint.step = step_;
-  checkpoint.data_position = runtime::format_data_position(ahead_ ? ahead_->position : runner_->data_position());
+  checkpoint.data_position = step::format_data_position(ahead_ ? ahead_->position : runner_->data_position());
   return checkpoint;
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tfd/function/command.hpp"
-#include "tfd/runtime/program_data.hpp"
+#include "tfd/step/program_data.hpp"
 #include "tfd/strategy/epochs.hpp"
 
 namespace tfd::strategy {
@@ -43,10 +43,10 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
   if (plan != program.datasets.end() && data::counts_by_content(plan->second)) {
     if (!options.make_engine)
       return fail(Code::kInvalidArgument, "how many there are is up to a function that only the workers call");
-    return count_elements(*TFD_TRY(runtime::open_dataset(program, name,
-                                                         {.data_root = options.data_root,
-                                                          .make_engine = options.make_engine,
-                                                          .command_environment = options.command_environment})));
+    return count_elements(*TFD_TRY(step::open_dataset(program, name,
+                                                      {.data_root = options.data_root,
+                                                       .make_engine = options.make_engine,
+                                                       .command_environment = options.command_environment})));
   }
   data::DatasetContext context;
   context.directory = options.data_root;  // else as the program says

@@ -171,9 +171,9 @@ std::vector<std::string> variables_of(const program::FunctionDef& function) {
   return names;
 }
 
-runtime::VariableValues values_for(const program::FunctionDef& function, const runtime::NamedState& state) {
+step::VariableValues values_for(const program::FunctionDef& function, const task::NamedState& state) {
   const auto names = variables_of(function);
-  runtime::VariableValues out;
+  step::VariableValues out;
   for (const auto& [name, value] : state)
     if (std::ranges::find(names, name) != names.end()) out.emplace(name, value);
   return out;
@@ -182,14 +182,14 @@ runtime::VariableValues values_for(const program::FunctionDef& function, const r
 Result<TrainSummary> follow_as_evaluator(const program::Program& program, const ParameterServerStrategy& strategy,
                                          const PsTrainingOptions& options) {
   TFD_TRY(check_followed(program));
-  runtime::ReplicaOptions replicas;
+  step::ReplicaOptions replicas;
   replicas.data_root = options.data_root;
   replicas.make_engine = options.make_engine;
   replicas.command_environment = options.command_environment;
   const auto stop_data = std::make_shared<const function::CommandStop>();
   replicas.stop_data = stop_data;
   replicas.log = options.train.log;
-  const auto runner = TFD_TRY(runtime::ReplicaRunner::make(program, replicas));
+  const auto runner = TFD_TRY(step::ReplicaRunner::make(program, replicas));
   const program::EvaluateDef& evaluate = *program.train->evaluate;
   FollowJob job;
   job.task = strategy.task_name();
@@ -203,7 +203,7 @@ Result<TrainSummary> follow_as_evaluator(const program::Program& program, const 
     const auto variables = values_for(*program.find_function(evaluate.function), state);
     const auto parts = TFD_TRY(runner->evaluate(evaluate.function, variables, evaluate.steps,
                                                 [&] { return options.train.interrupts->stopping(); }));
-    runtime::MetricAccumulator metrics;
+    step::MetricAccumulator metrics;
     metrics.add(parts);
     return metrics.values();
   };

@@ -9,7 +9,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/function/replica_engine.hpp"
 #include "tfd/hlo/partition.hpp"
-#include "tfd/runtime/memory_need.hpp"
+#include "tfd/step/memory_need.hpp"
 #include "tfd/strategy/description.hpp"
 
 namespace tfd::strategy {
@@ -71,7 +71,7 @@ class Explainer {
   }
 
   Json variables() const {
-    const auto need = runtime::need_of(program_);
+    const auto need = step::need_of(program_);
     Json out{{"place", options_.why_on_host ? "host" : "devices"}};
     if (options_.why_on_host) out["why_on_host"] = *options_.why_on_host;
     out.update(
@@ -146,7 +146,7 @@ class Explainer {
 
   /// The state, and what the largest of a step's programs needs beside it.
   Json memory(const Json& step) const {
-    const std::int64_t need = static_cast<std::int64_t>(runtime::need_of(program_).total()) - elsewhere_bytes();
+    const std::int64_t need = static_cast<std::int64_t>(step::need_of(program_).total()) - elsewhere_bytes();
     const bool on_host = options_.why_on_host.has_value();
     std::int64_t beside = 0;
     if (step.contains("compute")) {

@@ -27,7 +27,7 @@ bool is_handed_out(const program::Program& program) {
   return has_data;
 }
 
-Result<std::optional<std::int64_t>> HandOut::next(runtime::ParameterServers& servers, Deadline deadline,
+Result<std::optional<std::int64_t>> HandOut::next(task::ParameterServers& servers, Deadline deadline,
                                                   const std::stop_token& stop) {
   if (left_ > 0) return next_;
   if (is_over_) return std::nullopt;
@@ -40,13 +40,13 @@ Result<std::optional<std::int64_t>> HandOut::next(runtime::ParameterServers& ser
   return left_ > 0 ? std::optional(next_) : std::nullopt;
 }
 
-void HandOut::leave(runtime::ParameterServers& servers) {
+void HandOut::leave(task::ParameterServers& servers) {
   (void)servers.coordination().take_numbers(request(servers, 0), Deadline::after(kAnswer));
   left_ = 0;
 }
 
-runtime::TakeNumbers HandOut::request(runtime::ParameterServers& servers, std::uint32_t most) const {
-  runtime::TakeNumbers take{.queue = kSteps, .client = servers.endpoint().incarnation(), .name = part_.name};
+task::TakeNumbers HandOut::request(task::ParameterServers& servers, std::uint32_t most) const {
+  task::TakeNumbers take{.queue = kSteps, .client = servers.endpoint().incarnation(), .name = part_.name};
   if (part_.end) take.end = std::max<std::int64_t>(*part_.end - part_.first, 0);
   take.most = most;
   take.sharers = static_cast<std::uint32_t>(std::max(part_.workers, 1));
@@ -55,11 +55,11 @@ runtime::TakeNumbers HandOut::request(runtime::ParameterServers& servers, std::u
 }
 
 // Of the others, which need not have a part of every update: what they remember stays small. The first has all.
-void HandOut::settle(runtime::ParameterServers& servers, std::int64_t below) {
+void HandOut::settle(task::ParameterServers& servers, std::int64_t below) {
   if (below - settled_ < kSettleStep) return;
   settled_ = below;
   for (std::size_t i = 1; i < servers.size(); ++i) {
-    runtime::TaskClient& task = servers.task(i);
+    task::TaskClient& task = servers.task(i);
     task.settle(task.epoch(), static_cast<std::uint64_t>(below), 0, Deadline::after(kAnswer),
                 [](const Result<void>&) {});
   }

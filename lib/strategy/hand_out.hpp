@@ -14,7 +14,7 @@
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/program/program.hpp"
-#include "tfd/runtime/parameter_servers.hpp"
+#include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::strategy {
 
@@ -32,7 +32,7 @@ class HandOut {
   explicit HandOut(const Part& part) : part_(part) {}
 
   /// What this worker does next. None: there are none now, for others do the last of them.
-  Result<std::optional<std::int64_t>> next(runtime::ParameterServers& servers, Deadline deadline,
+  Result<std::optional<std::int64_t>> next(task::ParameterServers& servers, Deadline deadline,
                                            const std::stop_token& stop);
   /// Of that step's update, so that it is applied once, whoever makes it.
   std::uint64_t sequence_of(std::int64_t step) const { return static_cast<std::uint64_t>(step - part_.first); }
@@ -46,13 +46,13 @@ class HandOut {
   /// Who has the last steps, while there are none for this worker.
   const std::vector<std::string>& waits_for() const { return waits_for_; }
   /// This worker makes no more steps: what it hasn't made is others'. What can't be told is seen when it is gone.
-  void leave(runtime::ParameterServers& servers);
+  void leave(task::ParameterServers& servers);
   /// All steps have been made.
   bool is_over() const { return is_over_; }
 
  private:
-  runtime::TakeNumbers request(runtime::ParameterServers& servers, std::uint32_t most) const;
-  void settle(runtime::ParameterServers& servers, std::int64_t below);
+  task::TakeNumbers request(task::ParameterServers& servers, std::uint32_t most) const;
+  void settle(task::ParameterServers& servers, std::int64_t below);
 
   Part part_;
   std::int64_t next_ = 0;

@@ -13,7 +13,7 @@ LoadedProgram::~LoadedProgram() = default;
 
 Result<void> LoadedProgram::make() {
   const StrategyOptions& options = strategy_.options_;
-  runtime::ReplicaOptions with;
+  step::ReplicaOptions with;
   with.replicas = strategy_.num_replicas_in_sync();
   with.data_root = options.data_root;
   with.command_environment = options.command_environment;
@@ -22,7 +22,7 @@ Result<void> LoadedProgram::make() {
   with.make_engine = [this] { return strategy_.engine(); };
   with.look_up = [this](const auto& lookups) { return host_->look_up(lookups); };
   with.run_at_once = [this](std::size_t count, const auto& work) { strategy_.threads_->run(count, work); };
-  copies_ = TFD_TRY(runtime::ReplicaCopies::make(program_, with.replicas));
+  copies_ = TFD_TRY(step::ReplicaCopies::make(program_, with.replicas));
   const bool on_devices =
       strategy_.kind().variables == VariablePlace::kDevices && program_.has_kind(program::FunctionKind::kModule);
   if (on_devices)

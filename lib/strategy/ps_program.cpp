@@ -52,17 +52,17 @@ Result<PsProgram> make_ps_program(const program::Program& program, const Paramet
                   name);
   PsProgram out;
   out.program = with_global_step(program);
-  out.copies = TFD_TRY(runtime::ReplicaCopies::make(out.program, strategy.num_replicas_in_sync()));
-  out.placement = runtime::place_variables(out.program, std::move(servers), out.copies);
+  out.copies = TFD_TRY(step::ReplicaCopies::make(out.program, strategy.num_replicas_in_sync()));
+  out.placement = task::place_variables(out.program, std::move(servers), out.copies);
   return out;
 }
 
-runtime::NamedState checkpoint_state(runtime::NamedState state) {
+task::NamedState checkpoint_state(task::NamedState state) {
   std::erase_if(state, [](const auto& one) { return is_global_step(one) && one.first != kGlobalStep; });
   return state;
 }
 
-runtime::NamedState import_state_of(const PsProgram& program, runtime::NamedState checkpoint, std::int64_t step) {
+task::NamedState import_state_of(const PsProgram& program, task::NamedState checkpoint, std::int64_t step) {
   const auto is_former = [&](std::string_view name) {
     return std::ranges::find(kFormer, name) != kFormer.end() && program.program.find_variable(name) == nullptr;
   };
@@ -71,13 +71,13 @@ runtime::NamedState import_state_of(const PsProgram& program, runtime::NamedStat
   return checkpoint;
 }
 
-runtime::NamedState with_global_step_of(const runtime::NamedState& now, runtime::NamedState values) {
+task::NamedState with_global_step_of(const task::NamedState& now, task::NamedState values) {
   std::erase_if(values, is_global_step);
   std::ranges::copy_if(now, std::back_inserter(values), is_global_step);
   return values;
 }
 
-Result<std::int64_t> global_step_of(const runtime::NamedState& state) {
+Result<std::int64_t> global_step_of(const task::NamedState& state) {
   for (const auto& [name, value] : state)
     if (name == kGlobalStep) return value.as<std::int64_t>()[0];
   return fail(Code::kNotFound, "no variable '{}'", kGlobalStep);

@@ -7,16 +7,16 @@
 #include <string_view>
 
 #include "tfd/program/program.hpp"
-#include "tfd/runtime/parameter_servers.hpp"
-#include "tfd/runtime/replica_copies.hpp"
+#include "tfd/step/replica_copies.hpp"
 #include "tfd/strategy/parameter_server.hpp"
+#include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::strategy {
 
 struct PsProgram {
   program::Program program;
-  runtime::Placement placement;
-  runtime::ReplicaCopies copies;  // of as many replicas as this worker has
+  task::Placement placement;
+  step::ReplicaCopies copies;  // of as many replicas as this worker has
 };
 
 /// The global step first, then the program's variables, as the strategy places them. kInvalidArgument where the program
@@ -24,12 +24,12 @@ struct PsProgram {
 Result<PsProgram> make_ps_program(const program::Program& program, const ParameterServerStrategy& strategy);
 
 /// What a checkpoint keeps.
-runtime::NamedState checkpoint_state(runtime::NamedState state);
+task::NamedState checkpoint_state(task::NamedState state);
 /// The inverse, of a checkpoint of any strategy at that step.
-runtime::NamedState import_state_of(const PsProgram& program, runtime::NamedState checkpoint, std::int64_t step);
+task::NamedState import_state_of(const PsProgram& program, task::NamedState checkpoint, std::int64_t step);
 /// `values` with the global step of `now`: the training isn't set back.
-runtime::NamedState with_global_step_of(const runtime::NamedState& now, runtime::NamedState values);
+task::NamedState with_global_step_of(const task::NamedState& now, task::NamedState values);
 /// kNotFound where it isn't there.
-Result<std::int64_t> global_step_of(const runtime::NamedState& state);
+Result<std::int64_t> global_step_of(const task::NamedState& state);
 
 }  // namespace tfd::strategy

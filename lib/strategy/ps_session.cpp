@@ -13,7 +13,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-using runtime::MemberState;
+using task::MemberState;
 
 constexpr const char* kTraining = "training";
 constexpr const char* kData = "data";
@@ -52,8 +52,8 @@ void PsSession::interrupted() {
   stop_data_->request();
 }
 
-runtime::ParameterServersOptions PsSession::client_options() const {
-  runtime::ParameterServersOptions options;
+task::ParameterServersOptions PsSession::client_options() const {
+  task::ParameterServersOptions options;
   options.name = strategy_.task_name();
   options.make_endpoint = options_.make_endpoint;
   options.rejoin = options_.rejoin;
@@ -67,8 +67,8 @@ void PsSession::say(const std::string& line) const {
 
 Result<void> PsSession::connect() {
   if (servers_) return {};
-  servers_ = TFD_TRY(runtime::ParameterServers::connect(program_.placement, client_options(),
-                                                        Deadline::after(options_.connect_timeout)));
+  servers_ = TFD_TRY(
+      task::ParameterServers::connect(program_.placement, client_options(), Deadline::after(options_.connect_timeout)));
   host_ = make_remote_host(*servers_, program_.copies);
   return {};
 }
@@ -82,7 +82,7 @@ Result<void> PsSession::check_variables() {
                 format_spec(spec), program.path);
   };
   std::vector<std::string> names;
-  std::vector<runtime::RowLookup> last_rows;
+  std::vector<step::RowLookup> last_rows;
   const auto is_table = [&](const std::string& name) {
     return std::ranges::any_of(program.functions, [&](const program::FunctionDef& function) {
       return std::ranges::find(function.inputs, name, &program::InputBinding::lookup) != function.inputs.end();
@@ -101,7 +101,7 @@ Result<void> PsSession::check_variables() {
   if (!read) return fail(read.error());
   const auto& values = *read;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const tensor::TensorSpec& spec = program.find_variable(runtime::original_name(names[i]))->spec;
+    const tensor::TensorSpec& spec = program.find_variable(step::original_name(names[i]))->spec;
     if (values[i].spec() != spec) return differs(names[i], format_spec(values[i].spec()), spec);
   }
   if (last_rows.empty()) return {};
@@ -117,7 +117,7 @@ Result<void> PsSession::check_variables() {
 /// Whether the parameter servers hold this program's variables, initialised; takes their epoch.
 Result<bool> PsSession::find_running() {
   const auto all = TFD_TRY(servers_->status(Deadline::after(options_.connect_timeout)));
-  for (const runtime::TaskStatus& one : all)
+  for (const task::TaskStatus& one : all)
     if (one.epoch == 0 || one.epoch != all.front().epoch) return false;
   servers_->set_epoch(all.front().epoch);
   const auto is_other = [](const Error& error) {  // it may begin anew just now
@@ -141,7 +141,7 @@ Result<bool> PsSession::goes_on(const program::TrainDef& train) {
 }
 
 Result<std::uint64_t> PsSession::claim(bool adopt) {
-  runtime::Claim claim = runtime::make_claim();
+  task::Claim claim = task::make_claim();
   claim.take_over = options_.take_over;
   claim.adopt = adopt;
   return servers_->claim(claim, Deadline::after(kClaimAnswer));
@@ -160,7 +160,7 @@ Result<void> PsSession::begin_as_chief(bool may_adopt, const FindState& find,
   }
   if (!restored) restored = TFD_TRY(find());
   const std::uint64_t epoch = TFD_TRY(claim(false));
-  const auto packed = runtime::PackedProgram::pack(program_.program, program_.placement);
+  const auto packed = task::PackedProgram::pack(program_.program, program_.placement);
   return servers_->load(packed, epoch, Deadline::after(kLoadTimeout));
 }
 
@@ -177,7 +177,7 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find, std::u
     };
     TFD_TRY(servers_->begin(Deadline::after(options_.connect_timeout), may_wait,
                             [&] { return begin_as_chief(may_adopt, find, restored); }));
-    const runtime::Claim self = runtime::make_claim();
+    const task::Claim self = task::make_claim();
     chief_ = fmt::format("{} (process {})", self.host, self.pid);
     TFD_TRY(run().put(kChief, chief_, Deadline::after(kAnswer)));
     if (adopted_) return {};
@@ -231,20 +231,20 @@ Result<void> PsSession::attach() {
 
 /// Until it may have begun. What goes wrong is find_running()'s to say.
 void PsSession::wait_for_chief(Deadline deadline) {
-  const auto process = servers_->coordination(runtime::CoordinationScope::kProcess);
-  const auto epoch = process.get(runtime::kEpochKey, deadline);
+  const auto process = servers_->coordination(task::CoordinationScope::kProcess);
+  const auto epoch = process.get(task::kEpochKey, deadline);
   if (!epoch) return;
   if (epoch->version != 0) {
     servers_->set_epoch(to_number<std::uint64_t>(epoch->value));
     const auto training = run().wait_for_key(kTraining, 0, deadline, interrupted_.get_token());
     if (!training || std::exchange(seen_training_, training->version) != training->version) return;
   }
-  (void)process.wait_for_key(runtime::kEpochKey, epoch->version, deadline, interrupted_.get_token());
+  (void)process.wait_for_key(task::kEpochKey, epoch->version, deadline, interrupted_.get_token());
 }
 
-Result<runtime::ReplicaOptions> PsSession::replica_options() {
+Result<step::ReplicaOptions> PsSession::replica_options() {
   const auto input = TFD_TRY(strategy_.input_context());
-  runtime::ReplicaOptions out;
+  step::ReplicaOptions out;
   out.replicas = input.num_replicas_in_sync;
   out.input = {input.num_input_pipelines, input.input_pipeline_id};
   out.has_all_data = hand_out().has_value();
@@ -295,8 +295,8 @@ void PsSession::add_counters(std::vector<variable::Update>& updates) {
 // On its way with the update; nothing depends on one that is lost.
 void PsSession::count_update() {
   if (!servers_) return;
-  servers_->task(0).coordinate({runtime::AddCounters{{{updates_of(strategy_.task_name()), 1}}}},
-                               Deadline::after(kAnswer), [](const Result<runtime::CoordinationAnswer>&) {});
+  servers_->task(0).coordinate({task::AddCounters{{{updates_of(strategy_.task_name()), 1}}}}, Deadline::after(kAnswer),
+                               [](const Result<task::CoordinationAnswer>&) {});
 }
 
 /// Is a member from now on, also where it had left.
@@ -311,7 +311,7 @@ Result<void> PsSession::come_back() {
   if (strategy_.is_chief()) return {};
   TFD_TRY(run().join(kWorkers, name, deadline));
   membership_ =
-      std::make_unique<runtime::Membership>(servers_->endpoint(), servers_->task(0), kWorkers, name, kStopped, stopped);
+      std::make_unique<task::Membership>(servers_->endpoint(), servers_->task(0), kWorkers, name, kStopped, stopped);
   return {};
 }
 
@@ -351,7 +351,7 @@ Result<void> PsSession::look_at(std::vector<Other>& others, std::uint64_t& versi
   for (const Other& other : others) counters.push_back(updates_of(other.name));
   const auto updates = TFD_TRY(run().read_counters(counters, Deadline::after(kAnswer)));
   for (std::size_t i = 0; i < others.size(); ++i) {
-    const auto found = std::ranges::find(group->members, others[i].name, &runtime::GroupMember::name);
+    const auto found = std::ranges::find(group->members, others[i].name, &task::GroupMember::name);
     others[i].look(updates[i], found == group->members.end() ? std::nullopt : std::optional(found->state));
   }
   return {};

@@ -14,9 +14,9 @@
 
 #include "hand_out.hpp"
 #include "ps_program.hpp"
-#include "tfd/runtime/parameter_servers.hpp"
-#include "tfd/runtime/replica_runner.hpp"
+#include "tfd/step/replica_runner.hpp"
 #include "tfd/strategy/ps_training.hpp"
+#include "tfd/task/parameter_servers.hpp"
 #include "tfd/variable/checkpoint.hpp"
 #include "variable_host.hpp"
 
@@ -42,7 +42,7 @@ class PsSession {
 
   VariableHost& host() { return *host_; }
   /// What the replicas of this worker run with; their lookups ask host().
-  Result<runtime::ReplicaOptions> replica_options();
+  Result<step::ReplicaOptions> replica_options();
   /// Of this worker's data, from where it began, joined or came back: all workers that begin together have one order,
   /// of which each takes its part; one that has worked before has another one, so that it doesn't begin with the same.
   /// Of data that are handed out there is one order.
@@ -50,7 +50,7 @@ class PsSession {
   /// Those of a cluster, where they are handed out.
   std::optional<HandOut> hand_out() const;
   /// Where there is a cluster.
-  runtime::ParameterServers& servers() { return *servers_; }
+  task::ParameterServers& servers() { return *servers_; }
   const std::stop_source& interruption() const { return interrupted_; }
   Result<std::int64_t> read_global_step();
   /// What a step adds to its own updates, which are sent next: the global step.
@@ -76,7 +76,7 @@ class PsSession {
   Result<void> connect();
   Result<void> begin_as_chief(bool may_adopt, const FindState& find, std::optional<variable::Checkpoint>& restored);
   Result<std::uint64_t> claim(bool adopt);
-  runtime::ParameterServersOptions client_options() const;
+  task::ParameterServersOptions client_options() const;
   void say(const std::string& line) const;
   Result<bool> find_running();
   Result<bool> goes_on(const program::TrainDef& train);
@@ -86,14 +86,14 @@ class PsSession {
   Result<void> look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline);
   std::optional<std::string> given_up(const Other& other) const;
   Result<void> come_back();
-  runtime::CoordinationClient run() { return servers_->coordination(); }
+  task::CoordinationClient run() { return servers_->coordination(); }
 
   const PsProgram& program_;
   const ParameterServerStrategy& strategy_;
   const PsTrainingOptions& options_;
-  std::unique_ptr<runtime::ParameterServers> servers_;  // none: local
+  std::unique_ptr<task::ParameterServers> servers_;  // none: local
   std::unique_ptr<VariableHost> host_;
-  std::unique_ptr<runtime::Membership> membership_;  // of one that isn't the chief, until it leaves
+  std::unique_ptr<task::Membership> membership_;  // of one that isn't the chief, until it leaves
   std::stop_source interrupted_;
   const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the runner
       std::make_shared<const function::CommandStop>();

@@ -45,8 +45,8 @@ class PsDriver final : public StepDriver {
  private:
   Result<void> begin_as_chief(const Beginning& from);
   Result<std::shared_ptr<function::Engine>> make_engine();
-  Result<runtime::VariableValues> read_variables(const std::string& function);
-  Result<runtime::StepOutcome> compute(const runtime::VariableValues& variables, int most) {
+  Result<step::VariableValues> read_variables(const std::string& function);
+  Result<step::StepOutcome> compute(const step::VariableValues& variables, int most) {
     const Trace::Span span(options_.train.trace.get(), "data and compute", 0, step_);
     return runner_->step(train_.function, variables, step_, most);
   }
@@ -55,15 +55,15 @@ class PsDriver final : public StepDriver {
     if (turns_) turns_->leave(session_.servers());
     turns_.reset();  // once, for one that settles and then ends
   }
-  Result<std::optional<std::vector<runtime::Metric>>> one_step(const runtime::VariableValues& variables);
+  Result<std::optional<std::vector<step::Metric>>> one_step(const step::VariableValues& variables);
 
   const PsProgram& program_;
   const program::TrainDef& train_;
   const ParameterServerStrategy& strategy_;
   const PsTrainingOptions& options_;
   PsSession session_;
-  std::unique_ptr<runtime::ReplicaRunner> runner_;
-  runtime::InputPart input_;
+  std::unique_ptr<step::ReplicaRunner> runner_;
+  step::InputPart input_;
   int replicas_ = 1;
   std::vector<std::string> devices_;                   // where there is an engine
   std::optional<HandOut> turns_;                       // where data are handed out
@@ -91,8 +91,8 @@ Result<Begun> PsDriver::begin(const Beginning& from) {
   if (options_.make_engine) replicas.make_engine = [this] { return make_engine(); };
   replicas_ = replicas.replicas;
   input_ = replicas.input;
-  runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_.program, replicas));
-  for (const runtime::CompileOne& one : runner_->left_to_compile()) TFD_TRY(one());  // while nobody waits for its turn
+  runner_ = TFD_TRY(step::ReplicaRunner::make(program_.program, replicas));
+  for (const step::CompileOne& one : runner_->left_to_compile()) TFD_TRY(one());  // while nobody waits for its turn
   step_ = TFD_TRY(session_.read_global_step());
   turns_ = session_.hand_out();
   if (strategy_.is_local()) begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
@@ -126,11 +126,11 @@ void PsDriver::describe(JsonLine& start) const {
   if (!devices_.empty()) start.add_raw("devices", fmt::format("[\"{}\"]", fmt::join(devices_, "\", \"")));
 }
 
-Result<runtime::VariableValues> PsDriver::read_variables(const std::string& function) {
+Result<step::VariableValues> PsDriver::read_variables(const std::string& function) {
   auto names = program_.copies.stored_names(program_.program.find_function(function)->variables_read());
   names.emplace_back(kGlobalStep);
   auto values = TFD_TRY(session_.host().read(names));
-  runtime::VariableValues out;
+  step::VariableValues out;
   for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], std::move(values[i]));
   step_ = out.at(std::string(kGlobalStep)).as<std::int64_t>()[0];
   stopped_ = session_.stopped();
@@ -184,7 +184,7 @@ Result<std::optional<std::int64_t>> PsDriver::take_turn() {
 }
 
 // nullopt: nothing was there to do just now.
-Result<std::optional<std::vector<runtime::Metric>>> PsDriver::one_step(const runtime::VariableValues& variables) {
+Result<std::optional<std::vector<step::Metric>>> PsDriver::one_step(const step::VariableValues& variables) {
   const auto turn = turns_ ? TFD_TRY(take_turn()) : std::nullopt;
   if (turns_ && !turn) return std::nullopt;
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
@@ -204,13 +204,13 @@ Result<std::optional<std::vector<runtime::Metric>>> PsDriver::one_step(const run
 
 Result<Evaluated> PsDriver::evaluate(const variable::Checkpoint* of) {
   const std::string& function = train_.evaluate->function;
-  runtime::VariableValues variables;
+  step::VariableValues variables;
   if (of != nullptr)
     variables = values_for(*program_.program.find_function(function), of->state);
   else
     variables = TFD_TRY(read_variables(function));
   const auto stop = [this] { return options_.train.interrupts->stopping(); };
-  runtime::MetricAccumulator sum;
+  step::MetricAccumulator sum;
   sum.add(TFD_TRY(runner_->evaluate(function, variables, train_.evaluate->steps, stop)));
   return Evaluated{step_, sum.values()};
 }
@@ -220,7 +220,7 @@ Result<variable::Checkpoint> PsDriver::export_state() {
   variable::Checkpoint checkpoint;
   checkpoint.state = checkpoint_state(TFD_TRY(session_.host().export_state()));
   checkpoint.step = TFD_TRY(global_step_of(checkpoint.state));
-  if (strategy_.is_local()) checkpoint.data_position = runtime::format_data_position(runner_->data_position());
+  if (strategy_.is_local()) checkpoint.data_position = step::format_data_position(runner_->data_position());
   return checkpoint;
 }
 

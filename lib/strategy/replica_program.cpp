@@ -24,8 +24,8 @@ std::size_t replicas_with_data(const DistributedElement& element) {
   return count;
 }
 
-runtime::ReplicaElements elements_of(const DistributedElement& element, std::size_t replicas) {
-  runtime::ReplicaElements out{element.spec, {}};
+step::ReplicaElements elements_of(const DistributedElement& element, std::size_t replicas) {
+  step::ReplicaElements out{element.spec, {}};
   for (std::size_t replica = 0; replica < replicas; ++replica) out.of.push_back(element.on(replica));
   return out;
 }
@@ -51,14 +51,14 @@ DistributedElement element_of(const DistributedValue& value) {
 /// Arguments as the runner has them, as they are added.
 struct Binder {
   std::size_t replicas;  // that run
-  runtime::ReplicaArguments bound = {};
+  step::ReplicaArguments bound = {};
 
-  runtime::ArgumentValue operator()(const ProgramArgument& argument) {
+  step::ArgumentValue operator()(const ProgramArgument& argument) {
     if (const auto* value = std::get_if<DistributedValue>(&argument); value != nullptr && value->is_plain())
       return value->components().front();
     const auto* value = std::get_if<DistributedValue>(&argument);
     const DistributedElement element = value != nullptr ? element_of(*value) : std::get<DistributedElement>(argument);
-    runtime::IteratorRef id{std::to_string(bound.elements.size())};
+    step::IteratorRef id{std::to_string(bound.elements.size())};
     bound.elements.emplace(id.id, elements_of(element, replicas));
     return id;
   }
@@ -72,9 +72,9 @@ ProgramArguments all_from(const program::FunctionDef& function, const Distribute
   return out;
 }
 
-ReplicaProgram::ReplicaProgram(const program::Program& program, VariableHost& host,
-                               const runtime::ReplicaCopies& copies, const runtime::ReplicaOptions& options,
-                               Compat compat, std::unique_ptr<runtime::ReplicaRunner> runner)
+ReplicaProgram::ReplicaProgram(const program::Program& program, VariableHost& host, const step::ReplicaCopies& copies,
+                               const step::ReplicaOptions& options, Compat compat,
+                               std::unique_ptr<step::ReplicaRunner> runner)
     : program_(program),
       host_(host),
       copies_(copies),
@@ -84,9 +84,9 @@ ReplicaProgram::ReplicaProgram(const program::Program& program, VariableHost& ho
       runner_(std::move(runner)) {}
 
 Result<std::unique_ptr<ReplicaProgram>> ReplicaProgram::make(const program::Program& program, VariableHost& host,
-                                                             const runtime::ReplicaCopies& copies,
-                                                             const runtime::ReplicaOptions& options, Compat compat) {
-  auto runner = TFD_TRY(runtime::ReplicaRunner::make(program, options));
+                                                             const step::ReplicaCopies& copies,
+                                                             const step::ReplicaOptions& options, Compat compat) {
+  auto runner = TFD_TRY(step::ReplicaRunner::make(program, options));
   return std::unique_ptr<ReplicaProgram>(new ReplicaProgram(program, host, copies, options, compat, std::move(runner)));
 }
 
@@ -105,16 +105,16 @@ Result<DistributedDataset> ReplicaProgram::distribute(const std::string& dataset
   return DistributedDataset::of_plan(plan->second, make, {.replicas = replicas_, .compat = compat_});
 }
 
-Result<runtime::VariableValues> ReplicaProgram::read(const std::vector<std::string>& variables) {
+Result<step::VariableValues> ReplicaProgram::read(const std::vector<std::string>& variables) {
   const auto names = copies_.stored_names(variables);
   auto values = TFD_TRY(host_.read(names));
-  runtime::VariableValues out;
+  step::VariableValues out;
   for (std::size_t i = 0; i < names.size(); ++i) out.emplace(names[i], function::resident(std::move(values[i])));
   return out;
 }
 
 /// The next element of each dataset that it has as an input, shared as arguments are.
-Result<void> ReplicaProgram::take_own_data(const program::FunctionDef& function, runtime::ReplicaArguments& bound) {
+Result<void> ReplicaProgram::take_own_data(const program::FunctionDef& function, step::ReplicaArguments& bound) {
   for (const program::InputBinding& input : function.inputs) {
     if (input.kind != program::InputKind::kDataset || bound.datasets.contains(input.name)) continue;
     const std::string where = "dataset '" + input.name + "'";
@@ -130,8 +130,8 @@ Result<void> ReplicaProgram::take_own_data(const program::FunctionDef& function,
   return {};
 }
 
-Result<runtime::ReplicaArguments> ReplicaProgram::bind(const program::FunctionDef& function,
-                                                       const ProgramArguments& arguments) {
+Result<step::ReplicaArguments> ReplicaProgram::bind(const program::FunctionDef& function,
+                                                    const ProgramArguments& arguments) {
   if (arguments.args.size() > static_cast<std::size_t>(function.arg_count))
     return fail(Code::kInvalidArgument, "{} arguments for a function that takes {}", arguments.args.size(),
                 function.arg_count);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tfd/runtime/replica_runner.hpp"
+#include "tfd/step/replica_runner.hpp"
 #include "tfd/strategy/input.hpp"
 #include "variable_host.hpp"
 
@@ -34,8 +34,8 @@ class ReplicaProgram {
  public:
   /// `program` and `host` are borrowed. Errors of ReplicaRunner::make().
   static Result<std::unique_ptr<ReplicaProgram>> make(const program::Program& program, VariableHost& host,
-                                                      const runtime::ReplicaCopies& copies,
-                                                      const runtime::ReplicaOptions& options,
+                                                      const step::ReplicaCopies& copies,
+                                                      const step::ReplicaOptions& options,
                                                       Compat compat = Compat::kNone);
 
   /// Under kTensorflow in its shares.
@@ -48,20 +48,20 @@ class ReplicaProgram {
   Result<void> add_returns(const std::string& function, ProgramOutcome& outcome);
 
  private:
-  ReplicaProgram(const program::Program& program, VariableHost& host, const runtime::ReplicaCopies& copies,
-                 const runtime::ReplicaOptions& options, Compat compat, std::unique_ptr<runtime::ReplicaRunner> runner);
+  ReplicaProgram(const program::Program& program, VariableHost& host, const step::ReplicaCopies& copies,
+                 const step::ReplicaOptions& options, Compat compat, std::unique_ptr<step::ReplicaRunner> runner);
   Result<const program::FunctionDef*> find_function(const std::string& name) const;
-  Result<runtime::VariableValues> read(const std::vector<std::string>& variables);
-  Result<runtime::ReplicaArguments> bind(const program::FunctionDef& function, const ProgramArguments& arguments);
-  Result<void> take_own_data(const program::FunctionDef& function, runtime::ReplicaArguments& bound);
+  Result<step::VariableValues> read(const std::vector<std::string>& variables);
+  Result<step::ReplicaArguments> bind(const program::FunctionDef& function, const ProgramArguments& arguments);
+  Result<void> take_own_data(const program::FunctionDef& function, step::ReplicaArguments& bound);
 
   const program::Program& program_;
   VariableHost& host_;
-  const runtime::ReplicaCopies& copies_;
+  const step::ReplicaCopies& copies_;
   const int replicas_;
   const Compat compat_;
   const data::Order order_;
-  std::unique_ptr<runtime::ReplicaRunner> runner_;
+  std::unique_ptr<step::ReplicaRunner> runner_;
   std::map<std::string, DistributedIterator> own_data_;  // of datasets that functions read themselves
 };
 

@@ -29,7 +29,7 @@ void Reporter::begin(std::int64_t step) {
 void Reporter::count(const StepCount& steps) {
   interval_.add(steps.metrics);
   own_ += steps.count;
-  for (const runtime::Metric& one : steps.metrics)
+  for (const step::Metric& one : steps.metrics)
     if (one.weight != 0) look_at(one.name, one.value, steps.step, "");
 }
 

@@ -8,9 +8,9 @@
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/json_line.hpp"
-#include "tfd/runtime/task_client.hpp"
 #include "tfd/strategy/train_loop.hpp"
 #include "tfd/strategy/training.hpp"
+#include "tfd/task/task_client.hpp"
 
 namespace tfd::strategy {
 
@@ -66,7 +66,7 @@ class Reporter {
   std::string task_;
   bool warns_of_nonfinite_ = false;
   std::optional<std::pair<std::string, std::int64_t>> nonfinite_;  // the first such metric, and its step
-  runtime::MetricAccumulator interval_;
+  step::MetricAccumulator interval_;
   Metrics last_interval_;
   Metrics evaluation_;
   std::int64_t own_ = 0;

@@ -7,7 +7,7 @@
 #include "meeting.hpp"
 #include "place.hpp"
 #include "tfd/base/counted.hpp"
-#include "tfd/runtime/replica_threads.hpp"
+#include "tfd/step/replica_threads.hpp"
 #include "tfd/strategy/loaded_program.hpp"
 #include "variable_host.hpp"
 
@@ -65,7 +65,7 @@ Scope::~Scope() {
 Strategy::Strategy(StrategyOptions options)
     : options_(std::move(options)),
       replicas_(static_cast<std::size_t>(options_.devices.replicas())),
-      threads_(std::make_unique<runtime::ReplicaThreads>(static_cast<int>(replicas_), !options_.cluster_resolver)),
+      threads_(std::make_unique<step::ReplicaThreads>(static_cast<int>(replicas_), !options_.cluster_resolver)),
       host_(options_.kind->variables == VariablePlace::kHost ? make_local_variables() : make_device_variables()) {}
 Strategy::~Strategy() = default;
 

@@ -5,7 +5,7 @@
 
 #include "device_updates.hpp"
 #include "tfd/function/resident.hpp"
-#include "tfd/runtime/memory_need.hpp"
+#include "tfd/step/memory_need.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -16,15 +16,15 @@ constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variable
 
 class LocalHost : public LocalVariables {
  public:
-  explicit LocalHost(runtime::ReplicaCopies copies) : copies_(std::move(copies)) {}
+  explicit LocalHost(step::ReplicaCopies copies) : copies_(std::move(copies)) {}
 
   Result<void> create(std::string name, tensor::Tensor value) override {
     return store_.create(std::move(name), std::move(value));
   }
 
-  Result<void> make(const program::Program& program, const runtime::MakeEngine& make_engine) {
-    TFD_TRY(runtime::check_memory(runtime::need_of(program), "here"));
-    store_.set_optimizer(TFD_TRY(runtime::make_rules(program, make_engine)));
+  Result<void> make(const program::Program& program, const step::MakeEngine& make_engine) {
+    TFD_TRY(step::check_memory(step::need_of(program), "here"));
+    store_.set_optimizer(TFD_TRY(step::make_rules(program, make_engine)));
     tensor::SafetensorsFiles files;
     for (const program::VariableDef& variable : program.variables) {
       auto value = TFD_TRY(program::make_initial_value(variable, files));
@@ -38,9 +38,9 @@ class LocalHost : public LocalVariables {
     for (const std::string& name : names) out.push_back(TFD_TRY(store_.read(name)));
     return out;
   }
-  Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) override {
+  Result<std::vector<tensor::Tensor>> look_up(const std::vector<step::RowLookup>& lookups) override {
     std::vector<tensor::Tensor> out;
-    for (const runtime::RowLookup& one : lookups) {
+    for (const step::RowLookup& one : lookups) {
       auto rows = store_.read_rows(one.table, one.indices.reshaped({one.indices.size()}));
       if (!rows && rows.error().code == Code::kOutOfRange)  // which is the end of the data elsewhere
         return fail(Code::kInvalidArgument, "'{}': {}", one.table, rows.error().message);
@@ -58,8 +58,8 @@ class LocalHost : public LocalVariables {
   Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
     return store_.assign({variable::UpdateKind::kAssign, variable, value});
   }
-  Result<runtime::NamedState> export_state() override { return copies_.gather(store_.export_state()); }
-  Result<void> import_state(const runtime::NamedState& state) override {
+  Result<task::NamedState> export_state() override { return copies_.gather(store_.export_state()); }
+  Result<void> import_state(const task::NamedState& state) override {
     return store_.import_state(TFD_TRY(copies_.spread(state)));
   }
   Result<void> use_averages() override {
@@ -68,7 +68,7 @@ class LocalHost : public LocalVariables {
   }
 
  protected:
-  const runtime::ReplicaCopies copies_;
+  const step::ReplicaCopies copies_;
   variable::VariableStore store_;
   std::uint64_t sequence_ = 0;
 };
@@ -76,7 +76,7 @@ class LocalHost : public LocalVariables {
 /// Its values are resident tensors from when they are first read on.
 class DeviceHost final : public LocalHost {
  public:
-  explicit DeviceHost(runtime::ReplicaCopies copies, std::unique_ptr<DeviceUpdates> updates = {})
+  explicit DeviceHost(step::ReplicaCopies copies, std::unique_ptr<DeviceUpdates> updates = {})
       : LocalHost(std::move(copies)), updates_(std::move(updates)) {}
 
   Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override {
@@ -136,13 +136,13 @@ class DeviceHost final : public LocalHost {
 
 class RemoteHost final : public VariableHost {
  public:
-  RemoteHost(runtime::ParameterServers& servers, runtime::ReplicaCopies copies)
+  RemoteHost(task::ParameterServers& servers, step::ReplicaCopies copies)
       : servers_(servers), copies_(std::move(copies)) {}
 
   Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override {
     return servers_.read(names, Deadline::after(kStepTimeout));
   }
-  Result<std::vector<tensor::Tensor>> look_up(const std::vector<runtime::RowLookup>& lookups) override {
+  Result<std::vector<tensor::Tensor>> look_up(const std::vector<step::RowLookup>& lookups) override {
     return servers_.look_up(lookups, Deadline::after(kStepTimeout));
   }
   Result<void> update(const std::vector<variable::Update>& updates, std::optional<std::uint64_t> sequence) override {
@@ -152,38 +152,36 @@ class RemoteHost final : public VariableHost {
   Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
     return servers_.assign({{variable, value}}, Deadline::after(kStepTimeout));
   }
-  Result<runtime::NamedState> export_state() override {
+  Result<task::NamedState> export_state() override {
     return copies_.gather(TFD_TRY(servers_.export_state(Deadline::after(kStateTimeout))));
   }
-  Result<void> import_state(const runtime::NamedState& state) override {
+  Result<void> import_state(const task::NamedState& state) override {
     return servers_.import_state(TFD_TRY(copies_.spread(state)), Deadline::after(kStateTimeout));
   }
   Result<void> use_averages() override { return servers_.use_averages(Deadline::after(kStateTimeout)); }
 
  private:
-  runtime::ParameterServers& servers_;
-  const runtime::ReplicaCopies copies_;
+  task::ParameterServers& servers_;
+  const step::ReplicaCopies copies_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,
-                                                      const runtime::MakeEngine& make_engine,
-                                                      const runtime::ReplicaCopies& copies) {
+                                                      const step::MakeEngine& make_engine,
+                                                      const step::ReplicaCopies& copies) {
   auto host = std::make_unique<LocalHost>(copies);
   TFD_TRY(host->make(program, make_engine));
   return host;
 }
 
-std::unique_ptr<LocalVariables> make_local_variables() { return std::make_unique<LocalHost>(runtime::ReplicaCopies()); }
+std::unique_ptr<LocalVariables> make_local_variables() { return std::make_unique<LocalHost>(step::ReplicaCopies()); }
 
-std::unique_ptr<LocalVariables> make_device_variables() {
-  return std::make_unique<DeviceHost>(runtime::ReplicaCopies());
-}
+std::unique_ptr<LocalVariables> make_device_variables() { return std::make_unique<DeviceHost>(step::ReplicaCopies()); }
 
 Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& program,
-                                                       const runtime::MakeEngine& make_engine,
-                                                       const runtime::ReplicaCopies& copies,
+                                                       const step::MakeEngine& make_engine,
+                                                       const step::ReplicaCopies& copies,
                                                        std::shared_ptr<function::Engine> engine, int logical_devices) {
   // What is clipped is the mean of what was collected, maybe together with variables of other calls: the store's.
   const bool clips_means = program.rules && program.rules->steps_per_update() > 1 && program.rules->clips();
@@ -195,7 +193,7 @@ Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& p
   return host;
 }
 
-std::unique_ptr<VariableHost> make_remote_host(runtime::ParameterServers& servers, runtime::ReplicaCopies copies) {
+std::unique_ptr<VariableHost> make_remote_host(task::ParameterServers& servers, step::ReplicaCopies copies) {
   return std::make_unique<RemoteHost>(servers, std::move(copies));
 }
 

@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "tfd/base/environment.hpp"
-#include "tfd/runtime/replica_runner.hpp"
+#include "tfd/step/replica_runner.hpp"
 
 namespace {
 
@@ -95,7 +95,7 @@ class Trainer {
   Result<void> make(const Source& source, int replicas) {
     const auto read = [&](const std::string& path) -> Result<std::string> { return source.modules.at(path); };
     program_ = TFD_TRY(program::parse_program(source.document, "bench.json", "/", read, {}));
-    runtime::ReplicaOptions options;
+    step::ReplicaOptions options;
     options.replicas = replicas;
     options.make_engine = [replicas]() -> Result<std::shared_ptr<function::Engine>> {
       function::EngineOptions engine;
@@ -103,7 +103,7 @@ class Trainer {
       engine.device_count = replicas;
       return function::make_engine(engine);
     };
-    runner_ = TFD_TRY(runtime::ReplicaRunner::make(program_, options));
+    runner_ = TFD_TRY(step::ReplicaRunner::make(program_, options));
     store_.set_optimizer(program_.rules);
     for (const program::VariableDef& variable : program_.variables)
       TFD_TRY(store_.create(variable.name, tensor::Tensor::zeros(variable.spec.dtype, variable.spec.shape)));
@@ -111,7 +111,7 @@ class Trainer {
   }
   Result<void> steps(int count) {
     for (int i = 0; i < count; ++i, ++step_) {
-      runtime::VariableValues values;
+      step::VariableValues values;
       for (const program::VariableDef& variable : program_.variables)
         values.emplace(variable.name, TFD_TRY(store_.read(variable.name)));
       const auto done = TFD_TRY(runner_->step("step", values, step_));
@@ -122,7 +122,7 @@ class Trainer {
 
  private:
   program::Program program_;
-  std::unique_ptr<runtime::ReplicaRunner> runner_;
+  std::unique_ptr<step::ReplicaRunner> runner_;
   variable::VariableStore store_;
   std::int64_t step_ = 0;
 };

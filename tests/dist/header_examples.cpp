@@ -27,14 +27,14 @@
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/hostlist.hpp"
-#include "tfd/runtime/coordination.hpp"
-#include "tfd/runtime/host_exchange.hpp"
-#include "tfd/runtime/parameter_servers.hpp"
 #include "tfd/strategy/loaded_program.hpp"
 #include "tfd/strategy/parameter_server.hpp"
 #include "tfd/strategy/topology.hpp"
 #include "tfd/strategy/trace.hpp"
 #include "tfd/strategy/values.hpp"
+#include "tfd/task/coordination.hpp"
+#include "tfd/task/host_exchange.hpp"
+#include "tfd/task/parameter_servers.hpp"
 #include "tfd/tensor/native.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/partitioner.hpp"
@@ -49,7 +49,7 @@ using namespace tfd::hlo;
 using namespace tfd::process;
 using namespace tfd::program;
 using namespace tfd::resolve;
-using namespace tfd::runtime;
+using namespace tfd::task;
 using namespace tfd::strategy;
 using namespace tfd::tensor;
 using namespace tfd::transport;
@@ -211,7 +211,7 @@ Result<void> parameter_servers(Endpoint& endpoint, const Placement& placement, s
   return {};
 }
 void hosts(ParameterServers& servers, EngineOptions& options) {
-  options.hosts = {.count = 2, .index = 1, .exchange = runtime::make_host_exchange(servers.coordination(), "gpu")};
+  options.hosts = {.count = 2, .index = 1, .exchange = task::make_host_exchange(servers.coordination(), "gpu")};
 }
 
 Result<void> coordination(ParameterServers& servers) {

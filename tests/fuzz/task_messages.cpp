@@ -5,17 +5,17 @@
 #include <string>
 
 #include "checks.hpp"
-#include "command_messages.hpp"
-#include "protocol.hpp"
-#include "state_messages.hpp"
+#include "messages/command_messages.hpp"
+#include "messages/protocol.hpp"
+#include "messages/state_messages.hpp"
 #include "targets.hpp"
 
 namespace tfd::fuzz {
 namespace {
 
-using runtime::CommandKind;
-using runtime::Kind;
-using runtime::StateKind;
+using task::CommandKind;
+using task::Kind;
+using task::StateKind;
 using tensor::Tensor;
 using transport::Message;
 
@@ -48,75 +48,75 @@ constexpr Codec codec(Kinds kind) {
 }
 
 constexpr std::array kCodecs{
-    codec<runtime::decode_program>(Kind::kBringProgram),
-    codec<runtime::decode_create_iterator>(Kind::kCreateIterator),
-    codec<runtime::decode_call>(Kind::kRun),
-    codec<runtime::decode_outcome>(Kind::kRun),
-    codec<runtime::decode_outcome>(Kind::kDrop),
-    codec<runtime::decode_evaluate>(Kind::kEvaluate),
-    codec<runtime::decode_drop>(Kind::kDrop),
-    codec<runtime::decode_give_back>(Kind::kGiveBack),
-    codec<runtime::decode_settle>(Kind::kSettle),
-    codec<runtime::decode_update>(Kind::kUpdate),
-    codec<runtime::decode_adopt>(Kind::kAdopt),
+    codec<task::decode_program>(Kind::kBringProgram),
+    codec<task::decode_create_iterator>(Kind::kCreateIterator),
+    codec<task::decode_call>(Kind::kRun),
+    codec<task::decode_outcome>(Kind::kRun),
+    codec<task::decode_outcome>(Kind::kDrop),
+    codec<task::decode_evaluate>(Kind::kEvaluate),
+    codec<task::decode_drop>(Kind::kDrop),
+    codec<task::decode_give_back>(Kind::kGiveBack),
+    codec<task::decode_settle>(Kind::kSettle),
+    codec<task::decode_update>(Kind::kUpdate),
+    codec<task::decode_adopt>(Kind::kAdopt),
     Codec{static_cast<std::uint16_t>(Kind::kAdopt),
-          [](const Message& message) { check(message, runtime::decode_history, runtime::encode_history); }},
-    codec<runtime::decode_status>(Kind::kStatus),
+          [](const Message& message) { check(message, task::decode_history, task::encode_history); }},
+    codec<task::decode_status>(Kind::kStatus),
     Codec{static_cast<std::uint16_t>(Kind::kLoadProgram),
           [](const Message& message) {
-            check(message, runtime::decode_load,
-                  [&](const auto& orders) { return runtime::encode_load(message.epoch, orders); });
+            check(message, task::decode_load,
+                  [&](const auto& orders) { return task::encode_load(message.epoch, orders); });
           }},
     Codec{static_cast<std::uint16_t>(Kind::kRead),
           [](const Message& message) {
-            check(message, runtime::decode_names,
-                  [&](const auto& names) { return runtime::encode_names(Kind::kRead, names, message.epoch); });
+            check(message, task::decode_names,
+                  [&](const auto& names) { return task::encode_names(Kind::kRead, names, message.epoch); });
           }},
     Codec{static_cast<std::uint16_t>(Kind::kAssign),
           [](const Message& message) {
-            check(message, runtime::decode_named,
-                  [&](const auto& named) { return runtime::encode_named(Kind::kAssign, named, message.epoch); });
+            check(message, task::decode_named,
+                  [&](const auto& named) { return task::encode_named(Kind::kAssign, named, message.epoch); });
           }},
-    codec<runtime::decode_session>(CommandKind::kSession),
-    codec<runtime::decode_run_command>(CommandKind::kRun),
-    codec<runtime::decode_command_outcome>(CommandKind::kRun),
-    codec<runtime::decode_command_outcome>(CommandKind::kGiveBack),
+    codec<task::decode_session>(CommandKind::kSession),
+    codec<task::decode_run_command>(CommandKind::kRun),
+    codec<task::decode_command_outcome>(CommandKind::kRun),
+    codec<task::decode_command_outcome>(CommandKind::kGiveBack),
     Codec{static_cast<std::uint16_t>(CommandKind::kSession),
-          [](const Message& message) { check(message, runtime::decode_slots, runtime::encode_slots); }},
+          [](const Message& message) { check(message, task::decode_slots, task::encode_slots); }},
     Codec{static_cast<std::uint16_t>(CommandKind::kGiveBack),
           [](const Message& message) {
-            check(message, runtime::decode_give_back_commands,
-                  [](const auto& both) { return runtime::encode_give_back(both.first, both.second); });
+            check(message, task::decode_give_back_commands,
+                  [](const auto& both) { return task::encode_give_back(both.first, both.second); });
           }},
     Codec{static_cast<std::uint16_t>(CommandKind::kEnd),
-          [](const Message& message) { check(message, runtime::decode_end, runtime::encode_end); }},
-    codec<runtime::decode_exported_state>(StateKind::kBeginExport),
+          [](const Message& message) { check(message, task::decode_end, task::encode_end); }},
+    codec<task::decode_exported_state>(StateKind::kBeginExport),
     Codec{static_cast<std::uint16_t>(StateKind::kExportPart),
           [](const Message& message) {
-            check(message, runtime::decode_export_part,
-                  [&](const auto& part) { return runtime::encode(part, message.epoch); });
+            check(message, task::decode_export_part,
+                  [&](const auto& part) { return task::encode(part, message.epoch); });
           }},
     Codec{static_cast<std::uint16_t>(StateKind::kImportPart),
           [](const Message& message) {
-            check(message, runtime::decode_import_part,
-                  [&](const auto& part) { return runtime::encode(part, message.epoch); });
+            check(message, task::decode_import_part,
+                  [&](const auto& part) { return task::encode(part, message.epoch); });
           }},
     Codec{static_cast<std::uint16_t>(StateKind::kEndState),
           [](const Message& message) {
-            check(message, runtime::decode_state_id,
-                  [&](std::uint64_t id) { return runtime::encode_state_id(StateKind::kEndState, id, message.epoch); });
+            check(message, task::decode_state_id,
+                  [&](std::uint64_t id) { return task::encode_state_id(StateKind::kEndState, id, message.epoch); });
           }},
     Codec{static_cast<std::uint16_t>(Kind::kCoordinate),
           [](const Message& message) {
-            check(message, runtime::decode_coordination,
-                  [&](const auto& request) { return runtime::encode(request, message.epoch); });
+            check(message, task::decode_coordination,
+                  [&](const auto& request) { return task::encode(request, message.epoch); });
           }},
-    codec<runtime::decode_coordination_answer>(Kind::kCoordinate),
-    codec<runtime::decode_update_answer>(Kind::kUpdate),
+    codec<task::decode_coordination_answer>(Kind::kCoordinate),
+    codec<task::decode_update_answer>(Kind::kUpdate),
     Codec{static_cast<std::uint16_t>(Kind::kDue),
           [](const Message& message) {
-            check(message, runtime::decode_due,
-                  [&](const auto& due) { return runtime::encode_due(Kind::kDue, due, message.epoch); });
+            check(message, task::decode_due,
+                  [&](const auto& due) { return task::encode_due(Kind::kDue, due, message.epoch); });
           }},
 };
 

@@ -273,7 +273,7 @@ class ValueTrace {
     Json out{{"op", op}};
     if (verb == "set_values") {
       structures_.push_back(op.at(1));
-      runtime::ClosureOutcome outcome;
+      task::ClosureOutcome outcome;
       flatten(op.at(1), outcome.results);
       outcome.results.push_back(Tensor::scalar(DType::kS64, static_cast<std::int64_t>(structures_.size() - 1)));
       shared_->set_outcome(std::move(outcome));
@@ -427,21 +427,21 @@ class Cluster {
   void start(const cluster::TaskId& task) {
     const std::string address = fmt::format("{}{}:1", task.job, task.index);
     config_.cluster.add_task(task.job, task.index, address);
-    runtime::TaskServerOptions options;
+    task::TaskServerOptions options;
     options.task = task;
     options.bind = address;
     options.make_endpoint = factory();
     options.make_engine = [] { return Result<std::shared_ptr<function::Engine>>(make_engine()); };
-    tasks_.push_back(value(runtime::start_task_server(std::move(options))));
+    tasks_.push_back(value(task::start_task_server(std::move(options))));
   }
-  runtime::EndpointFactory factory() {
+  task::EndpointFactory factory() {
     return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
   }
 
   std::unique_ptr<transport::InprocNetwork> network_ = transport::make_inproc_network();
   cluster::ClusterConfig config_;
   program::Program program_;
-  std::vector<std::unique_ptr<runtime::TaskServer>> tasks_;
+  std::vector<std::unique_ptr<task::TaskServer>> tasks_;
   std::unique_ptr<coordinate::ClusterCoordinator> coordinator_;  // ends before the tasks
 };
 

@@ -4,13 +4,13 @@
 #include <cstdlib>
 
 #include "device_steps.hpp"
-#include "tfd/runtime/task_client.hpp"
+#include "tfd/task/task_client.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::vectors {
 namespace {
 
-using runtime::ReplicaRunner;
+using step::ReplicaRunner;
 using variable::VariableState;
 
 /// One for all cases with as many replicas.
@@ -33,7 +33,7 @@ Result<std::vector<VariableState>> initial_states(const program::Program& progra
 }
 
 Result<std::unique_ptr<ReplicaRunner>> runner_of(const program::Program& program, int replicas) {
-  runtime::ReplicaOptions options{.replicas = replicas, .input = {}};
+  step::ReplicaOptions options{.replicas = replicas, .input = {}};
   options.make_engine = [replicas] { return engine_of(replicas); };
   return ReplicaRunner::make(program, options);
 }
@@ -52,7 +52,7 @@ class OnDevices final : public Training {
     for (const auto& one : inputs.replicas) examples.push_back(one.examples);
     auto done = TFD_TRY(steps_.step({.step = std::move(inputs)}, number_++));
     TFD_TRY(strategy::DeviceSteps::read_metrics(done));
-    runtime::MetricAccumulator sum;
+    step::MetricAccumulator sum;
     Step out;
     for (std::size_t i = 0; i < done.metrics.size(); ++i) {
       sum.add(TFD_TRY(runner_->metrics_of(name, done.metrics[i], examples[i])));
@@ -84,12 +84,12 @@ class OnHost final : public Training {
   }
   Result<Step> step() override {
     const std::string& name = program_.train->function;
-    runtime::VariableValues values;
+    step::VariableValues values;
     for (const std::string& one : program_.find_function(name)->variables_read())
       values.emplace(one, TFD_TRY(store_.read(one)));
     const auto outcome = TFD_TRY(runner_->step(name, values, number_));
     TFD_TRY(store_.apply(static_cast<std::uint64_t>(number_++), outcome.updates));
-    runtime::MetricAccumulator sum;
+    step::MetricAccumulator sum;
     sum.add(outcome.metrics);
     return Step{.metrics = sum.values()};
   }

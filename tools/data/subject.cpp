@@ -10,7 +10,7 @@
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/program/program.hpp"
-#include "tfd/runtime/program_data.hpp"
+#include "tfd/step/program_data.hpp"
 
 namespace tfd::data_tool {
 namespace {
@@ -63,16 +63,16 @@ Result<Subject> find_in_program(const Request& request, const data::DatasetConte
   options.has_data_root = !request.data_root.empty();
   program::Program program = TFD_TRY(program::load_program(request.file, options));
   const std::string name = TFD_TRY(choose_dataset(program, request));
-  runtime::DataOptions with{.data_root = request.data_root,
-                            .make_engine = [env = io.env] { return make_engine(env); },
-                            .command_environment = io.env,
-                            .skipped = context.skipped};
+  step::DataOptions with{.data_root = request.data_root,
+                         .make_engine = [env = io.env] { return make_engine(env); },
+                         .command_environment = io.env,
+                         .skipped = context.skipped};
   Subject subject{program.datasets.at(name), {}};
   subject.make = [file = printable(request.file), program = std::move(program), name,
                   with](const data::Plan& one) -> Result<std::shared_ptr<const data::Dataset>> {
     program::Program with_plan = program;
     with_plan.datasets.at(name) = one;
-    return TFD_TRY(runtime::open_dataset(with_plan, name, with), file);
+    return TFD_TRY(step::open_dataset(with_plan, name, with), file);
   };
   return subject;
 }

@@ -9,7 +9,7 @@
 
 #include "tfd/base/error.hpp"
 #include "tfd/process/fd.hpp"
-#include "tfd/runtime/shell_command.hpp"
+#include "tfd/task/shell_command.hpp"
 
 namespace tfd::exec {
 

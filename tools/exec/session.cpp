@@ -33,12 +33,12 @@ std::string shortened(const std::string& command) {
   return printable(command.size() <= kMost ? command : command.substr(0, kMost) + "...");
 }
 
-std::size_t printed_bytes(const runtime::CommandOutcome& outcome) {
+std::size_t printed_bytes(const task::CommandOutcome& outcome) {
   return (outcome.output.has_value() ? outcome.output.byte_size() : 0) +
          (outcome.errors.has_value() ? outcome.errors.byte_size() : 0);
 }
 
-bool has_failed(const runtime::CommandOutcome& outcome) {
+bool has_failed(const task::CommandOutcome& outcome) {
   return outcome.code != 0 || outcome.timed_out || outcome.overflowed;
 }
 
@@ -49,8 +49,8 @@ tensor::Tensor text_tensor(const std::string& text) {
 }
 
 /// A command that could not even be asked for, or that is given up.
-runtime::CommandOutcome outcome_of(const Error& error) {
-  runtime::CommandOutcome out;
+task::CommandOutcome outcome_of(const Error& error) {
+  task::CommandOutcome out;
   out.code = kNotStarted;
   out.task = error.task;
   out.started_us = static_cast<std::int64_t>(seconds_since_1970() * 1e6);
@@ -59,7 +59,7 @@ runtime::CommandOutcome outcome_of(const Error& error) {
   return out;
 }
 
-std::string describe(const runtime::CommandOutcome& outcome) {
+std::string describe(const task::CommandOutcome& outcome) {
   if (outcome.timed_out) return "took longer than --timeout";
   if (outcome.overflowed) return "printed too much";
   return process::describe({outcome.code, outcome.signal});
@@ -160,7 +160,7 @@ Result<void> Session::schedule(coordinate::ClusterCoordinator& coordinator, std:
   job.scheduled = seconds_since_1970();
   coordinate::Call call;
   call.label = fmt::format("command {}", number);
-  call.command = runtime::ShellCommand{job.command, number, options_.timeout};
+  call.command = task::ShellCommand{job.command, number, options_.timeout};
   call.on_done = [box = box_, number](const coordinate::RemoteValue& value) { box->put({number, value, {}}); };
   call.on_moved = [box = box_, number](const std::string& task, const std::string&) {
     box->put({number, std::nullopt, task});
@@ -190,7 +190,7 @@ Result<void> Session::take_events(coordinate::ClusterCoordinator& coordinator) {
 }
 
 Result<void> Session::on_outcome(coordinate::ClusterCoordinator& coordinator, std::uint64_t number,
-                                 runtime::CommandOutcome outcome) {
+                                 task::CommandOutcome outcome) {
   Job& job = jobs_.at(number);
   const bool failed = has_failed(outcome);
   if (failed && job.tries < options_.tries && !job.is_given_up && !summary_.halted) {
@@ -213,7 +213,7 @@ Result<void> Session::on_outcome(coordinate::ClusterCoordinator& coordinator, st
   return {};
 }
 
-Result<void> Session::log_outcome(std::uint64_t number, const Job& job, const runtime::CommandOutcome& outcome) {
+Result<void> Session::log_outcome(std::uint64_t number, const Job& job, const task::CommandOutcome& outcome) {
   if (!joblog_) return {};
   LogLine line;
   line.number = number;

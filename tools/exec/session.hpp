@@ -58,9 +58,9 @@ class Session {
     std::string tag;
     std::string command;
     std::int64_t tries = 0;
-    bool is_given_up = false;                        // its workers die: no more of them are tried
-    double scheduled = 0;                            // seconds since 1970
-    std::optional<runtime::CommandOutcome> outcome;  // held until it is its turn
+    bool is_given_up = false;                     // its workers die: no more of them are tried
+    double scheduled = 0;                         // seconds since 1970
+    std::optional<task::CommandOutcome> outcome;  // held until it is its turn
   };
   struct Event;
   struct Box;
@@ -71,9 +71,9 @@ class Session {
   Result<bool> is_done_before(std::uint64_t number, const std::string& command);
   Result<void> take_events(coordinate::ClusterCoordinator& coordinator);
   Result<void> on_outcome(coordinate::ClusterCoordinator& coordinator, std::uint64_t number,
-                          runtime::CommandOutcome outcome);
+                          task::CommandOutcome outcome);
   Result<void> log_moved(std::uint64_t number, const std::string& task);
-  Result<void> log_outcome(std::uint64_t number, const Job& job, const runtime::CommandOutcome& outcome);
+  Result<void> log_outcome(std::uint64_t number, const Job& job, const task::CommandOutcome& outcome);
   Result<void> print_ready();
   Result<void> print(const Job& job);
   Result<void> write(cli::Output& out, const tensor::Tensor& text, const std::string& tag);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tfd/cli/tool.hpp"
-#include "tfd/runtime/key.hpp"
+#include "tfd/task/key.hpp"
 
 namespace tfd::serve {
 
@@ -21,8 +21,7 @@ struct ServedKey {
   std::string announced;    // in the spec: where clients wouldn't find the same by themselves
   std::string for_command;  // TFD_KEY_FILE of the command
 };
-ServedKey run_key(const runtime::RunKey& key);
-ServedKey served_key(const std::optional<runtime::FoundKey>& found, const cluster::ClusterConfig& config,
-                     bool declined);
+ServedKey run_key(const task::RunKey& key);
+ServedKey served_key(const std::optional<task::FoundKey>& found, const cluster::ClusterConfig& config, bool declined);
 
 }  // namespace tfd::serve

@@ -14,14 +14,14 @@
 #include "tfd/launch/supervisor.hpp"
 #include "tfd/process/event_loop.hpp"
 #include "tfd/process/signals.hpp"
-#include "tfd/runtime/key.hpp"
-#include "tfd/runtime/task_server.hpp"
+#include "tfd/task/key.hpp"
+#include "tfd/task/task_server.hpp"
 
 namespace tfd::serve {
 namespace {
 
-Result<runtime::TaskServerOptions> server_options(const TaskProcess& wanted, cli::Io& io, int goodbye_fd) {
-  runtime::TaskServerOptions options;
+Result<task::TaskServerOptions> server_options(const TaskProcess& wanted, cli::Io& io, int goodbye_fd) {
+  task::TaskServerOptions options;
   options.task = wanted.task;
   options.bind = wanted.bind;
   options.listen_fd = launch::kListenFd;
@@ -29,7 +29,7 @@ Result<runtime::TaskServerOptions> server_options(const TaskProcess& wanted, cli
   options.log = io.log.for_room("runtime");
   options.native.environment = io.env;
   options.native.allowed = wanted.allow_native;
-  if (!wanted.key_file.empty()) options.key = TFD_TRY(runtime::load_key(wanted.key_file));
+  if (!wanted.key_file.empty()) options.key = TFD_TRY(task::load_key(wanted.key_file));
   const bool computes = wanted.task.job != "ps";
   const auto devices = TFD_TRY(choose_devices(io.env, computes ? wanted.devices : "1"));
   options.devices = static_cast<int>(devices.positions.size());
@@ -45,7 +45,7 @@ Result<int> run_task_process(const TaskProcess& wanted, cli::Io& io) {
   ::prctl(PR_SET_NAME, "tfd-serve");  // started through /proc/self/exe, it would be called "exe"
   auto signals = TFD_TRY(process::SignalSource::make(std::array{SIGTERM, SIGINT, SIGHUP}));
   const process::Pipe goodbye = TFD_TRY(process::make_pipe());
-  const auto server = TFD_TRY(runtime::start_task_server(TFD_TRY(server_options(wanted, io, goodbye.write.get()))));
+  const auto server = TFD_TRY(task::start_task_server(TFD_TRY(server_options(wanted, io, goodbye.write.get()))));
 
   process::Fd ready(launch::kReadyFd);
   if (::write(ready.get(), "ready\n", 6) != 6) return fail_errno(errno, "cannot tell the supervisor");

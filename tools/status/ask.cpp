@@ -17,7 +17,7 @@ constexpr Duration kRefused = std::chrono::seconds(2);       // an earlier run's
 
 bool serves(const cluster::TaskId& task) { return task.job != "chief" && task.job != "evaluator"; }
 
-TaskReport report_of(const cluster::Task& task, Duration patience, Result<runtime::TaskStatus> answer) {
+TaskReport report_of(const cluster::Task& task, Duration patience, Result<task::TaskStatus> answer) {
   TaskReport report{.task = task, .state = State::kUp};
   if (!answer) {
     report.state = State::kUnreachable;
@@ -64,7 +64,7 @@ Tasks::Tasks(Tasks&&) noexcept = default;
 Tasks& Tasks::operator=(Tasks&&) noexcept = default;
 Tasks::~Tasks() = default;
 
-Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const runtime::EndpointFactory& make_endpoint,
+Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const task::EndpointFactory& make_endpoint,
                              const Log& log) {
   Tasks out;
   out.tasks_ = spec.tasks();
@@ -101,7 +101,7 @@ std::vector<TaskReport> Tasks::ask(Duration patience) {
     bell_->reports.assign(tasks_.size(), {});
   }
   for (std::size_t i = 0; i < tasks_.size(); ++i)
-    clients_[i].status(deadline, [bell = bell_, i, patience, task = tasks_[i]](Result<runtime::TaskStatus> answer) {
+    clients_[i].status(deadline, [bell = bell_, i, patience, task = tasks_[i]](Result<task::TaskStatus> answer) {
       const bool answered = answer.has_value();
       TaskReport report = report_of(task, patience, std::move(answer));
       if (!answered && !serves(task.id)) report.state = State::kNotServed;

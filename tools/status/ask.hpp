@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "tfd/cluster/cluster_spec.hpp"
-#include "tfd/runtime/task_client.hpp"
-#include "tfd/runtime/task_server.hpp"
+#include "tfd/task/task_client.hpp"
+#include "tfd/task/task_server.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::status {
@@ -30,8 +30,8 @@ struct TaskReport {
   cluster::Task task;
   State state = State::kUnreachable;
   std::string reason;
-  Code code = Code::kUnknown;                 // of an unreachable one
-  std::optional<runtime::TaskStatus> status;  // where it answered
+  Code code = Code::kUnknown;              // of an unreachable one
+  std::optional<task::TaskStatus> status;  // where it answered
   bool is_ready() const { return state == State::kUp || state == State::kNotServed; }
   /// It is there, and won't talk to us: another key, or another version.
   bool is_refused() const {
@@ -42,7 +42,7 @@ struct TaskReport {
 class Tasks {
  public:
   /// kInvalidArgument for a spec without tasks, or with a task that nobody could connect to (port 0).
-  static Result<Tasks> connect(const cluster::ClusterSpec& spec, const runtime::EndpointFactory& make_endpoint,
+  static Result<Tasks> connect(const cluster::ClusterSpec& spec, const task::EndpointFactory& make_endpoint,
                                const Log& log);
   Tasks(Tasks&&) noexcept;
   Tasks& operator=(Tasks&&) noexcept;
@@ -64,7 +64,7 @@ class Tasks {
   std::shared_ptr<Bell> bell_;  // with the endpoint's callbacks
   std::unique_ptr<transport::Endpoint> endpoint_;
   std::vector<cluster::Task> tasks_;
-  std::vector<runtime::TaskClient> clients_;
+  std::vector<task::TaskClient> clients_;
 };
 
 }  // namespace tfd::status

@@ -28,7 +28,7 @@ std::string rounded(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 
-std::string doing(const runtime::TaskStatus& status) {
+std::string doing(const task::TaskStatus& status) {
   if (status.doing.empty()) return status.waits_for.empty() ? "" : "waits for " + status.waits_for;
   std::string text = fmt::format("{} for {}", status.doing, in_seconds(status.doing_ms));
   if (!status.waits_for.empty()) text += ", waits for " + status.waits_for;
@@ -47,7 +47,7 @@ Row row_of(const TaskReport& report) {
   row[9] = report.task.address;
   row[10] = report.reason;
   if (!report.status) return row;
-  const runtime::TaskStatus& status = *report.status;
+  const task::TaskStatus& status = *report.status;
   row[2] = in_seconds(status.uptime_ms);
   row[3] = fmt::format("{}", fmt::join(status.devices, ","));
   row[4] = std::to_string(status.closures_done);
@@ -97,7 +97,7 @@ std::string as_json(const std::vector<TaskReport>& reports) {
              {"state", kStates.name(report.state)}};
     if (!report.reason.empty()) one["reason"] = report.reason;
     if (report.status) {
-      const runtime::TaskStatus& status = *report.status;
+      const task::TaskStatus& status = *report.status;
       one["incarnation"] = std::to_string(status.incarnation);  // more than the digits of a double
       one["host"] = status.host;
       one["pid"] = status.pid;

@@ -10,7 +10,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/signals.hpp"
-#include "tfd/runtime/memory_need.hpp"
+#include "tfd/step/memory_need.hpp"
 #include "tfd/strategy/event_files.hpp"
 
 namespace tfd::training {
@@ -184,10 +184,10 @@ Result<program::Program> find_data(program::Program program, const Common& commo
 
 Result<void> check_memory(const program::Program& program, const cluster::ClusterConfig& config, cli::Io& io) {
   const auto servers = config.cluster.task_indices("ps").value_or(std::vector<int>());
-  if (servers.empty()) io.log.info("{}", runtime::describe_need(runtime::need_of(program)));
-  const auto needs = runtime::needs_of_servers(program, static_cast<int>(servers.size()));
-  for (std::size_t i = 0; i < needs.size(); ++i) io.log.info("ps:{}: {}", servers[i], runtime::describe_need(needs[i]));
-  return is_on_this_host(config, "ps") ? runtime::check_memory(runtime::need_of(program), "here") : Result<void>();
+  if (servers.empty()) io.log.info("{}", step::describe_need(step::need_of(program)));
+  const auto needs = step::needs_of_servers(program, static_cast<int>(servers.size()));
+  for (std::size_t i = 0; i < needs.size(); ++i) io.log.info("ps:{}: {}", servers[i], step::describe_need(needs[i]));
+  return is_on_this_host(config, "ps") ? step::check_memory(step::need_of(program), "here") : Result<void>();
 }
 
 namespace {

@@ -106,7 +106,7 @@ class Bed {
 
   void start(const std::string& name) { start_at(name, address(name)); }
   void start_at(const std::string& name, const std::string& where) {
-    runtime::TaskServerOptions options;
+    task::TaskServerOptions options;
     options.task = cluster::parse_task(name).value();
     options.bind = where;
     options.make_endpoint = factory();
@@ -116,7 +116,7 @@ class Bed {
       return make_engine(count);
     };
     options.on_shutdown = [this] { ++goodbyes; };
-    auto started = runtime::start_task_server(std::move(options));
+    auto started = task::start_task_server(std::move(options));
     if (!started) FAIL(started.error().message);
     if (tasks_[name]) dead_.push_back(std::move(tasks_[name]));  // the one at its former address goes on
     tasks_[name] = std::move(*started);
@@ -127,7 +127,7 @@ class Bed {
     dead_.push_back(std::move(tasks_[name]));
   }
 
-  runtime::EndpointFactory factory() {
+  task::EndpointFactory factory() {
     return [this](transport::EndpointOptions endpoint) {
       endpoint.heartbeat_interval = 50ms;
       endpoint.heartbeat_timeout = 250ms;
@@ -200,8 +200,8 @@ class Bed {
 
   int workers_;
   int servers_;
-  std::vector<std::unique_ptr<runtime::TaskServer>> dead_;  // their functions may still run
-  std::map<std::string, std::unique_ptr<runtime::TaskServer>> tasks_;
+  std::vector<std::unique_ptr<task::TaskServer>> dead_;  // their functions may still run
+  std::map<std::string, std::unique_ptr<task::TaskServer>> tasks_;
 };
 
 using test::TemporaryDirectory;

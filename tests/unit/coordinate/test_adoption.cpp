@@ -6,7 +6,7 @@
 #include <future>
 
 #include "asking.hpp"
-#include "tfd/runtime/parameter_servers.hpp"
+#include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -80,7 +80,7 @@ TEST_CASE("adoption: the record of a run is JSON, and anything else is none") {
 
 TEST_CASE("adoption: two trainings of one program are the same, however long they are") {
   const auto digest = [](std::vector<std::string> overrides, const char* address = "a:1", int replicas = 1) {
-    runtime::Placement placement;
+    task::Placement placement;
     placement.ps = {{"ps:0", address}};
     return digest_of(make_program(std::move(overrides)), placement, replicas);
   };
@@ -130,7 +130,7 @@ TEST_CASE("adoption: one after the other they count on") {
 
 TEST_CASE("adoption: a step that only one parameter server has is finished under its own number") {
   Bed bed(1, 2);
-  runtime::Placement placement;
+  task::Placement placement;
   {
     const auto first = bed.connect(make_program(), adopting(bed));
     good(first->record_run(0));
@@ -140,13 +140,13 @@ TEST_CASE("adoption: a step that only one parameter server has is finished under
   }
   // "v" and "n" are on two parameter servers: the fifth step has come to one of them.
   auto servers =
-      good(runtime::ParameterServers::connect(placement, {.name = "late", .make_endpoint = bed.factory()}, soon()));
+      good(task::ParameterServers::connect(placement, {.name = "late", .make_endpoint = bed.factory()}, soon()));
   servers->set_epoch(good(servers->status(soon())).front().epoch);
   const std::size_t of_v = static_cast<std::size_t>(placement.variables.at("v"));
   REQUIRE(placement.variables.at("n") != placement.variables.at("v"));
-  std::promise<Result<runtime::UpdateAnswer>> applied;
+  std::promise<Result<task::UpdateAnswer>> applied;
   servers->task(of_v).update(4, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
-                             [&](Result<runtime::UpdateAnswer> answer) { applied.set_value(std::move(answer)); });
+                             [&](Result<task::UpdateAnswer> answer) { applied.set_value(std::move(answer)); });
   CHECK(good(applied.get_future().get()).is_new);
   const auto next = bed.connect(make_program(), adopting(bed));
   REQUIRE(next->adopted());
@@ -161,9 +161,9 @@ TEST_CASE("adoption: a step that only one parameter server has is finished under
   CHECK(read(*next, "v") == 5);
   CHECK(read(*next, "n") == 5);
   // Whoever belongs to the epoch before is refused.
-  std::promise<Result<runtime::UpdateAnswer>> late;
+  std::promise<Result<task::UpdateAnswer>> late;
   servers->task(of_v).update(5, {{variable::UpdateKind::kAssignAdd, "v", number(1)}}, soon(),
-                             [&](Result<runtime::UpdateAnswer> answer) { late.set_value(std::move(answer)); });
+                             [&](Result<task::UpdateAnswer> answer) { late.set_value(std::move(answer)); });
   CHECK(late.get_future().get().error().code == Code::kPermissionDenied);
 }
 
@@ -173,14 +173,13 @@ TEST_CASE("adoption: who adopts a run and dies of it leaves what the next one ad
     train(bed, 20);
     const auto placement = bed.connect(make_program(), adopting(bed))->strategy().placement;
     const auto connect = [&] {
-      return good(
-          runtime::ParameterServers::connect(placement, {.name = "dies", .make_endpoint = bed.factory()}, soon()));
+      return good(task::ParameterServers::connect(placement, {.name = "dies", .make_endpoint = bed.factory()}, soon()));
     };
     {
       const auto servers = connect();
-      const auto records = servers->coordination(runtime::CoordinationScope::kProcess);
+      const auto records = servers->coordination(task::CoordinationScope::kProcess);
       auto record = *parse_run(good(records.get(kRunKey, soon())).value);
-      const auto from = record.epochs.front(), epoch = good(servers->claim(runtime::make_claim(), soon()));
+      const auto from = record.epochs.front(), epoch = good(servers->claim(task::make_claim(), soon()));
       record.epochs.push_back(epoch);
       good(records.put(kRunKey, format_run(record), soon()));
       std::promise<Result<History>> asked;
@@ -195,9 +194,9 @@ TEST_CASE("adoption: who adopts a run and dies of it leaves what the next one ad
     }
     {  // What one of them was given anew since isn't the run.
       const auto servers = connect();
-      const auto packed = runtime::PackedProgram::pack(make_program(), placement);
+      const auto packed = task::PackedProgram::pack(make_program(), placement);
       std::promise<Result<void>> loaded;
-      servers->task(last).load_program(packed, good(servers->claim(runtime::make_claim(), soon())), soon(),
+      servers->task(last).load_program(packed, good(servers->claim(task::make_claim(), soon())), soon(),
                                        [&](auto answer) { loaded.set_value(std::move(answer)); });
       good(loaded.get_future().get());
     }
@@ -253,8 +252,8 @@ TEST_CASE("adoption: only of the same run and program, as far as what is known, 
 
 TEST_CASE("adoption: a run that begins while parameter servers of the one before end waits for their successors") {
   Bed bed(1, 2);
-  auto servers = good(runtime::ParameterServers::connect(bed.connect()->strategy().placement,
-                                                         {.name = "next", .make_endpoint = bed.factory()}, soon()));
+  auto servers = good(task::ParameterServers::connect(bed.connect()->strategy().placement,
+                                                      {.name = "next", .make_endpoint = bed.factory()}, soon()));
   int calls = 0, deaths = 0;
   std::vector<std::string> waited;
   const auto begin = [&](bool may_wait) {

@@ -25,7 +25,7 @@ TEST_CASE("closure table: only closures that update get sequence numbers that pa
   ClosureTable table(0, false);
   const ClosurePtr reads = add(table, false), first = add(table, true), second = add(table, true);
   for (int i = 0; i < 3; ++i) table.take();
-  CHECK(reads->call.sequence == (runtime::kWithoutUpdates | reads->id));
+  CHECK(reads->call.sequence == (task::kWithoutUpdates | reads->id));
   CHECK(first->call.sequence == 0);
   CHECK(second->call.sequence == 1);
   table.complete(second, {});

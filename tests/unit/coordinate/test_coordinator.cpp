@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "asking.hpp"
-#include "tfd/runtime/gather.hpp"
+#include "tfd/task/gather.hpp"
 
 using namespace tfd;
 using namespace tfd::bed;
@@ -560,10 +560,9 @@ TEST_CASE(
   transport::EndpointOptions watching;
   watching.name = "watch";
   const auto endpoint = bed.factory()(std::move(watching)).value();
-  runtime::TaskClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
+  task::TaskClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
   until([&] {
-    const auto status =
-        runtime::gather<runtime::TaskStatus>(1, [&](std::size_t, auto done) { worker.status(soon(), done); });
+    const auto status = task::gather<task::TaskStatus>(1, [&](std::size_t, auto done) { worker.status(soon(), done); });
     return status[0] && status[0]->is_abandoned;
   });
   bed.network->cut(Bed::address("ps:0"), true);

@@ -141,20 +141,20 @@ TEST_CASE("sequence: functions that touch parameter servers in turn are applied 
   transport::EndpointOptions asks;
   asks.name = "asks";
   const auto endpoint = good(bed.factory()(std::move(asks)));
-  const runtime::Placement placement = runtime::place_variables(make_program(), {{"ps:0", ""}, {"ps:1", ""}});
+  const task::Placement placement = task::place_variables(make_program(), {{"ps:0", ""}, {"ps:1", ""}});
   const std::string name = "ps:" + std::to_string(placement.variables.at("v"));
-  runtime::TaskClient server(*endpoint, endpoint->add_peer(name, Bed::address(name)), name);
+  task::TaskClient server(*endpoint, endpoint->add_peer(name, Bed::address(name)), name);
   const auto ask = [&]<class T>(auto question) {
     auto answer = std::make_shared<std::promise<Result<T>>>();
     question([answer](Result<T> result) { answer->set_value(std::move(result)); });
     return good(answer->get_future().get());
   };
-  const auto epoch = ask.operator()<runtime::TaskStatus>([&](auto done) { server.status(soon(), done); }).epoch;
+  const auto epoch = ask.operator()<task::TaskStatus>([&](auto done) { server.status(soon(), done); }).epoch;
   server.set_epoch(epoch);
   std::uint64_t odd = 1;
   until([&] {
     odd += 2;
-    return !ask.operator()<runtime::UpdateAnswer>([&](auto done) { server.update(odd, {}, soon(), done); }).is_new;
+    return !ask.operator()<task::UpdateAnswer>([&](auto done) { server.update(odd, {}, soon(), done); }).is_new;
   });
   CHECK(read(*coordinator, "v") == v);
 }

@@ -124,9 +124,9 @@ TEST_CASE("members: a task says what it does and whom it waits for, however busy
   Bed bed(1);
   const auto status_of = [&](const std::string& task) {
     const auto endpoint = good(bed.factory()({.name = "status"}));
-    runtime::TaskClient client(*endpoint, endpoint->add_peer(task, Bed::address(task)), task);
-    std::promise<Result<runtime::TaskStatus>> answer;
-    client.status(soon(), [&](Result<runtime::TaskStatus> status) { answer.set_value(std::move(status)); });
+    task::TaskClient client(*endpoint, endpoint->add_peer(task, Bed::address(task)), task);
+    std::promise<Result<task::TaskStatus>> answer;
+    client.status(soon(), [&](Result<task::TaskStatus> status) { answer.set_value(std::move(status)); });
     return good(answer.get_future().get());
   };
   CHECK(status_of("worker:0").waits_for == "a coordinator");
@@ -159,11 +159,11 @@ TEST_CASE("members: a worker that waits for a parameter server names it") {
   bed.network->cut(Bed::address("ps:0"), true);  // shorter than its heartbeat's timeout, if need be
   const auto value = schedule(*coordinator, "add", {number(1)});
   const auto endpoint = good(bed.factory()({.name = "status"}));
-  runtime::TaskClient client(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
+  task::TaskClient client(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
   std::string waits_for;
   until([&] {
-    std::promise<Result<runtime::TaskStatus>> answer;
-    client.status(soon(), [&](Result<runtime::TaskStatus> status) { answer.set_value(std::move(status)); });
+    std::promise<Result<task::TaskStatus>> answer;
+    client.status(soon(), [&](Result<task::TaskStatus> status) { answer.set_value(std::move(status)); });
     waits_for = good(answer.get_future().get()).waits_for;
     return waits_for == "ps:0" || value.state() != ClosureState::kNotReady;
   });
@@ -217,10 +217,10 @@ TEST_CASE("members: what a coordinator that is gone had evaluated ends with the 
   transport::EndpointOptions options;
   options.name = "looker";
   const auto endpoint = good(bed.factory()(std::move(options)));
-  runtime::TaskClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
+  task::TaskClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
   until([&] {
-    const auto answer = std::make_shared<std::promise<Result<runtime::TaskStatus>>>();
-    worker.status(soon(), [answer](Result<runtime::TaskStatus> status) { answer->set_value(std::move(status)); });
+    const auto answer = std::make_shared<std::promise<Result<task::TaskStatus>>>();
+    worker.status(soon(), [answer](Result<task::TaskStatus> status) { answer->set_value(std::move(status)); });
     return good(answer->get_future().get()).is_abandoned;
   });
   bed.gate.let_one_pass();

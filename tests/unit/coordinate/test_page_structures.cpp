@@ -17,7 +17,7 @@ using namespace tfd::coordinate;
 
 namespace {
 
-std::int32_t number_in(const runtime::ClosureOutcome& outcome) { return bed::number(outcome.results.at(0)); }
+std::int32_t number_in(const task::ClosureOutcome& outcome) { return bed::number(outcome.results.at(0)); }
 
 }  // namespace
 

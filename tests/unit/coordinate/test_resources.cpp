@@ -3,7 +3,7 @@
 // What lives on workers: variables that each has of its own, and iterators. Gone with a worker, made again when it
 // returns.
 #include "asking.hpp"
-#include "tfd/runtime/gather.hpp"
+#include "tfd/task/gather.hpp"
 
 using namespace tfd;
 using namespace tfd::bed;
@@ -21,12 +21,12 @@ class Asker {
   explicit Asker(Bed& bed) : endpoint_(bed.factory()({.name = "asker"}).value()) {}
 
   /// "next" of the iterators with this id.
-  Result<runtime::ClosureOutcome> next(const std::string& worker, const std::string& id) {
-    runtime::TaskClient client(*endpoint_, endpoint_->add_peer(worker, Bed::address(worker)), worker);
-    const auto status = ask<runtime::TaskStatus>([&](auto done) { client.status(soon(), std::move(done)); }).value();
-    runtime::ClosureCall call{.epoch = status.epoch, .sequence = runtime::kWithoutUpdates, .function = "next"};
-    call.args = {runtime::IteratorRef{id}};
-    return ask<runtime::ClosureOutcome>([&](auto done) { client.run(call, soon(), std::move(done)); });
+  Result<task::ClosureOutcome> next(const std::string& worker, const std::string& id) {
+    task::TaskClient client(*endpoint_, endpoint_->add_peer(worker, Bed::address(worker)), worker);
+    const auto status = ask<task::TaskStatus>([&](auto done) { client.status(soon(), std::move(done)); }).value();
+    step::FunctionCall call{.epoch = status.epoch, .sequence = task::kWithoutUpdates, .function = "next"};
+    call.args = {step::IteratorRef{id}};
+    return ask<task::ClosureOutcome>([&](auto done) { client.run(call, soon(), std::move(done)); });
   }
   bool has(const std::string& worker, const std::string& id) {
     const auto outcome = next(worker, id);
@@ -37,7 +37,7 @@ class Asker {
  private:
   template <class T, class Ask>
   static Result<T> ask(const Ask& question) {
-    return runtime::gather<T>(1, [&](std::size_t, auto done) { question(std::move(done)); }).front();
+    return task::gather<T>(1, [&](std::size_t, auto done) { question(std::move(done)); }).front();
   }
   std::unique_ptr<transport::Endpoint> endpoint_;
 };

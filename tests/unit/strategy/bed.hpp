@@ -15,8 +15,8 @@
 
 #include "fake_engine.hpp"
 #include "temporary_directory.hpp"
-#include "tfd/runtime/task_server.hpp"
 #include "tfd/strategy/ps_training.hpp"
+#include "tfd/task/task_server.hpp"
 
 namespace tfd::strategy::test {
 
@@ -42,11 +42,11 @@ class Bed {
   Bed(Parts parts, int workers, int servers)
       : parts_(std::move(parts)), program(parse(parts_)), workers_(workers), servers_count_(servers) {
     for (int i = 0; i < servers; ++i) {
-      runtime::TaskServerOptions options;
+      task::TaskServerOptions options;
       options.task = {"ps", i};
       options.bind = fmt::format("ps{}:1", i);
       options.make_endpoint = endpoints();
-      servers_.push_back(runtime::start_task_server(std::move(options)).value());
+      servers_.push_back(task::start_task_server(std::move(options)).value());
     }
   }
 
@@ -85,15 +85,15 @@ class Bed {
     return out;
   }
   /// What a checkpoint of the parameter servers would have, of a training that kept them.
-  runtime::NamedState state() {
+  task::NamedState state() {
     std::vector<std::pair<std::string, std::string>> ps;
     for (int i = 0; i < servers_count_; ++i) ps.emplace_back(fmt::format("ps:{}", i), fmt::format("ps{}:1", i));
-    runtime::ParameterServersOptions options;
+    task::ParameterServersOptions options;
     options.name = "looker";
     options.make_endpoint = endpoints();
     const auto deadline = Deadline::after(std::chrono::seconds(20));
-    const auto placement = runtime::place_variables(program, ps);
-    auto all = runtime::ParameterServers::connect(placement, std::move(options), deadline).value();
+    const auto placement = task::place_variables(program, ps);
+    auto all = task::ParameterServers::connect(placement, std::move(options), deadline).value();
     all->set_epoch(all->status(deadline).value().front().epoch);
     return all->export_state(deadline).value();
   }
@@ -128,7 +128,7 @@ class Bed {
     return std::move(*program);
   }
 
-  runtime::EndpointFactory endpoints() {
+  task::EndpointFactory endpoints() {
     return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
   }
 
@@ -159,7 +159,7 @@ class Bed {
 
   Parts parts_;
   std::unique_ptr<transport::InprocNetwork> network_ = transport::make_inproc_network();
-  std::vector<std::unique_ptr<runtime::TaskServer>> servers_;
+  std::vector<std::unique_ptr<task::TaskServer>> servers_;
   mutable std::mutex mutex_;
   std::vector<json> events_;
 

@@ -16,7 +16,7 @@
 namespace tfd::strategy {
 namespace {
 
-using runtime::NamedState;
+using task::NamedState;
 using tensor::Tensor;
 
 /// y = x w + b + h, loss = mean of y * y; beside that it counts its steps, and keeps a statistic of y.

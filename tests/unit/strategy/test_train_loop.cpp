@@ -54,7 +54,7 @@ struct CountingDriver final : StepDriver {
         return Advanced{.step = step, .stopped = stopped};
       if (step >= data) return Advanced{.step = step, .end_of_data = Error{Code::kOutOfRange, "no more", {}}};
       const std::int64_t until = std::min({control.until(), control.next_log(), step + chunk, data});
-      runtime::MetricAccumulator sum;
+      step::MetricAccumulator sum;
       StepCount done{.count = std::max<std::int64_t>(until - step, 1)};
       for (std::int64_t i = 0; i < done.count; ++i, ++step, ++w) {
         sum.add({{.name = "loss", .value = static_cast<double>(step)}});

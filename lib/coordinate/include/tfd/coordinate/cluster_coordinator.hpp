@@ -27,8 +27,8 @@
 #include "tfd/coordinate/closure_queue.hpp"
 #include "tfd/coordinate/failures.hpp"
 #include "tfd/program/program.hpp"
-#include "tfd/runtime/task_client.hpp"
-#include "tfd/runtime/task_server.hpp"
+#include "tfd/task/task_client.hpp"
+#include "tfd/task/task_server.hpp"
 
 namespace tfd::coordinate {
 
@@ -59,23 +59,23 @@ class RemoteValue {
   ClosureId id() const;
   /// Waits until it is no longer kNotReady. The function's Error; kCancelled (also for kAborted: schedule it again);
   /// kDeadlineExceeded names whom it waits for.
-  Result<runtime::ClosureOutcome> fetch(Deadline deadline) const;
+  Result<task::ClosureOutcome> fetch(Deadline deadline) const;
   /// Without copying: only where state() is kReady; valid as long as this RemoteValue.
-  const runtime::ClosureOutcome& outcome() const;
+  const task::ClosureOutcome& outcome() const;
   /// Only where state() is kError, kCancelled or kAborted.
   const Error& error() const;
   /// Where it was cancelled: whose error did it.
   std::optional<ClosureId> cause() const;
 
  private:
-  Result<runtime::ClosureOutcome> read_again(Deadline deadline) const;
+  Result<task::ClosureOutcome> read_again(Deadline deadline) const;
   std::shared_ptr<Shared> shared_;  // with the coordinator, which fills it
 };
 
 /// All values of a structure, in its order, waiting for each. The first Error in that order.
-Result<std::vector<runtime::ClosureOutcome>> fetch(const std::vector<RemoteValue>& values, Deadline deadline);
-Result<std::map<std::string, runtime::ClosureOutcome>> fetch(const std::map<std::string, RemoteValue>& values,
-                                                             Deadline deadline);
+Result<std::vector<task::ClosureOutcome>> fetch(const std::vector<RemoteValue>& values, Deadline deadline);
+Result<std::map<std::string, task::ClosureOutcome>> fetch(const std::map<std::string, RemoteValue>& values,
+                                                          Deadline deadline);
 
 struct Call {
   std::string function;
@@ -91,7 +91,7 @@ struct Call {
   /// block). join() may return a moment before.
   std::function<void(const RemoteValue&)> on_done = {};
   /// Instead of a function, of a coordinator with CoordinatorOptions::commands.
-  std::optional<runtime::ShellCommand> command = {};
+  std::optional<task::ShellCommand> command = {};
   /// Called when the worker that had it was lost, with its name and why: it is run again elsewhere. On the I/O thread.
   std::function<void(const std::string& task, const std::string& reason)> on_moved = {};
   /// Of an AdoptedRun: its own number. What a parameter server has of it already is dropped there.
@@ -122,7 +122,7 @@ struct MembershipChange {
 struct ParameterServerStrategyV2 {
   cluster::ClusterConfig cluster_resolver;  // as change_cluster() has left it
   int num_replicas_in_sync = 1;
-  runtime::Placement placement;  // of variables on parameter servers: round-robin, in the order of the program
+  task::Placement placement;  // of variables on parameter servers: round-robin, in the order of the program
 };
 
 /// A training that stands on the parameter servers though its coordinator is gone.
@@ -165,7 +165,7 @@ struct DataPositions {
 };
 
 struct CoordinatorOptions {
-  runtime::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   Duration connect_timeout = std::chrono::seconds(30);
   std::size_t queue_capacity = ClosureQueue::kDefaultCapacity;
   std::size_t window = 64;  // closures that a worker holds at a time, at most: less where they take long
@@ -186,7 +186,7 @@ struct CoordinatorOptions {
   /// TensorFlow's way with a shuffle that states a seed: the same order on every worker, in every run. Else workers
   /// have orders of their own, by their index, and another one when they come back.
   bool same_shuffles = false;
-  /// As runtime::WorkerOrders has it: the same where a run goes on.
+  /// As task::WorkerOrders has it: the same where a run goes on.
   std::uint64_t data_seed = 0;
   /// A closure that was what a worker did when that died, so many times, fails with kAborted; 0: it is tried for ever,
   /// as in TensorFlow. The log names such a closure after the third time.
@@ -196,7 +196,7 @@ struct CoordinatorOptions {
   std::function<void(const WorkerRun&)> on_ran = {};        // on the I/O thread, of closures that have ended
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
   /// parameter servers are left alone. At the end what still runs is killed; tasks are not told to stop.
-  std::optional<runtime::CommandSession> commands = {};
+  std::optional<task::CommandSession> commands = {};
   bool commands_ahead = true;  // else a worker has only commands that it runs
   /// TensorFlow's way with parameter servers that fail: what workers report of them counts, and so many reports don't.
   /// Absent: one that has ended is lost at once, one that is silent after `rejoin`, and one that only a worker can't
@@ -298,7 +298,7 @@ class ClusterCoordinator {
 /// Tells every worker and ps of the spec to stop, without giving them a program: where nothing is left to do. None of
 /// them where one is at work for somebody else's run: kFailedPrecondition names it. kDeadlineExceeded names those that
 /// did not answer.
-Result<void> say_goodbye(const cluster::ClusterConfig& config, const runtime::EndpointFactory& make_endpoint,
+Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint,
                          Deadline deadline);
 
 }  // namespace tfd::coordinate

@@ -30,7 +30,7 @@ struct Fetched {
 
 template <>
 struct Fetched<RemoteValue> {
-  using Type = runtime::ClosureOutcome;
+  using Type = task::ClosureOutcome;
   static Result<Type> of(const RemoteValue& value, Deadline deadline) { return value.fetch(deadline); }
 };
 

@@ -4,7 +4,7 @@
 // Several hosts whose devices are one system: what their PJRT clients tell each other when they are made (where whose
 // devices are) and later (NCCL's ids) goes through a key-value store that the hosts share. Thread rule: thread-safe.
 //
-//   options.hosts = {.count = 2, .index = 1, .exchange = runtime::make_host_exchange(servers.coordination(), "gpu")};
+//   options.hosts = {.count = 2, .index = 1, .exchange = task::make_host_exchange(servers.coordination(), "gpu")};
 #include <memory>
 #include <string>
 

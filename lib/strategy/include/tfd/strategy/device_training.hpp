@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tfd/function/devices.hpp"
-#include "tfd/runtime/replica_runner.hpp"
+#include "tfd/step/replica_runner.hpp"
 #include "tfd/strategy/training.hpp"
 
 namespace tfd::strategy {

@@ -42,6 +42,6 @@ Result<TrainSummary> follow_as_evaluator(const program::Program& program, const 
 /// The variables that the function reads, its tables too.
 std::vector<std::string> variables_of(const program::FunctionDef& function);
 /// What the function reads of a state, its tables too: nothing is asked for elsewhere.
-runtime::VariableValues values_for(const program::FunctionDef& function, const runtime::NamedState& state);
+step::VariableValues values_for(const program::FunctionDef& function, const task::NamedState& state);
 
 }  // namespace tfd::strategy

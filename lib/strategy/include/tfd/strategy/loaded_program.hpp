@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tfd/function/command.hpp"
-#include "tfd/runtime/replica_copies.hpp"
+#include "tfd/step/replica_copies.hpp"
 #include "tfd/strategy/strategy.hpp"
 
 namespace tfd::strategy {
@@ -58,7 +58,7 @@ class LoadedProgram {
   const program::Program& program_;
   const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the datasets
       std::make_shared<const function::CommandStop>();
-  runtime::ReplicaCopies copies_;
+  step::ReplicaCopies copies_;
   std::unique_ptr<VariableHost> host_;
   std::map<std::string, std::unique_ptr<DistributedVariable>, std::less<>> variables_;
   std::unique_ptr<ReplicaProgram> replicas_;

@@ -5,15 +5,15 @@
 // of all its replicas, pushes it, and never waits for another worker. The chief makes the variables (or restores them)
 // and saves checkpoints; the others wait until it has; an evaluator evaluates the checkpoints as they appear.
 // Thread rule: blocks its thread, which alone calls the sinks.
-#include "tfd/runtime/parameter_servers.hpp"
-#include "tfd/runtime/replica_runner.hpp"
+#include "tfd/step/replica_runner.hpp"
 #include "tfd/strategy/parameter_server.hpp"
 #include "tfd/strategy/training.hpp"
+#include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::strategy {
 
 struct PsTrainingOptions {
-  runtime::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   std::string data_root = {};
   Environment command_environment = {};

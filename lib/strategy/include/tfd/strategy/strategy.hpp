@@ -38,7 +38,7 @@
 #include "tfd/strategy/tpu_plan.hpp"
 #include "tfd/strategy/values.hpp"
 
-namespace tfd::runtime {
+namespace tfd::task {
 class ReplicaThreads;
 }
 
@@ -178,7 +178,7 @@ class Strategy {
 
   StrategyOptions options_;
   std::size_t replicas_;
-  std::unique_ptr<runtime::ReplicaThreads> threads_;
+  std::unique_ptr<step::ReplicaThreads> threads_;
   std::atomic<bool> is_running_ = false;
   std::shared_ptr<function::Engine> engine_;  // null until somebody asks; shared with the functions it compiled
   std::mutex variables_mutex_;                // of the hosts

@@ -14,8 +14,8 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/program/program.hpp"
-#include "tfd/runtime/task_client.hpp"
 #include "tfd/strategy/training.hpp"
+#include "tfd/task/task_client.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy {
@@ -38,9 +38,9 @@ struct TrainRole {
 
 /// Steps in a row of this process's own, and where they have brought the training.
 struct StepCount {
-  std::int64_t step = 0;                      // the global one
-  std::int64_t count = 1;                     // of own ones
-  std::vector<runtime::Metric> metrics = {};  // of these; of several steps as MetricAccumulator::parts() has them
+  std::int64_t step = 0;                   // the global one
+  std::int64_t count = 1;                  // of own ones
+  std::vector<step::Metric> metrics = {};  // of these; of several steps as MetricAccumulator::parts() has them
 };
 
 /// A worker of a coordinator is lost, or back.

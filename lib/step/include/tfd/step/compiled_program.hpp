@@ -1,0 +1,114 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program as a task holds it: parsed from what the coordinator sent, and on a worker with its functions compiled.
+// Thread rule: immutable once made; compiled functions are thread-safe.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/base/lazy.hpp"
+#include "tfd/data/plan.hpp"
+#include "tfd/function/command.hpp"
+#include "tfd/function/function.hpp"
+#include "tfd/program/program.hpp"
+#include "tfd/step/compile_ahead.hpp"
+#include "tfd/step/reduce.hpp"
+
+namespace tfd::step {
+
+/// One for all devices, or one for each.
+using OnDevices = std::vector<std::shared_ptr<function::Function>>;
+
+/// What is called of a function (program::Modules::called()), each compiled when it is first asked for. Thread-safe.
+class Variants {
+ public:
+  using Compile = std::function<Result<OnDevices>(const hlo::Module&)>;
+  Variants(const program::Modules& modules, Compile compile) : modules_(modules), compile_(std::move(compile)) {}
+
+  /// Errors of compiling.
+  Result<const OnDevices*> get(std::size_t variant);
+  bool has(std::size_t variant) { return find(variant).is_made(); }
+
+ private:
+  Lazy<OnDevices>& find(std::size_t variant);
+
+  const program::Modules& modules_;  // the program's
+  const Compile compile_;
+  std::mutex mutex_;
+  std::map<std::size_t, Lazy<OnDevices>> compiled_;
+};
+
+struct CompiledFunction {
+  const program::FunctionDef* def = nullptr;   // the program's
+  std::shared_ptr<Variants> variants;          // shared: by copies
+  const program::Program* program = nullptr;   // that it belongs to
+  std::vector<std::string> variables_read;     // as the definition says
+  std::vector<UpdateRule> updates;             // one for each that it makes
+  std::vector<std::size_t> other_inputs = {};  // positions of those that are no variables
+
+  /// The variant that takes arguments of these shapes, on this device. kInvalidArgument names the batch size that is
+  /// missing.
+  Result<function::Function*> choose(const std::vector<tensor::TensorSpec>& arguments, int device = 0) const;
+  Result<function::Function*> on_device(std::size_t variant, int device) const {
+    const OnDevices* const all = TFD_TRY(variants->get(variant));
+    return (*all)[static_cast<std::size_t>(device) % all->size()].get();
+  }
+};
+
+class CompiledProgram {
+ public:
+  /// `directory` is where relative data paths start, and where commands run; `stop` is shared with whoever stops these.
+  /// Modules are compiled when they are first called.
+  static Result<std::unique_ptr<CompiledProgram>> make(program::Program program, std::string directory,
+                                                       const std::shared_ptr<function::Engine>& engine,
+                                                       const Environment& command_environment = {},
+                                                       std::shared_ptr<const function::CommandStop> stop = {});
+  CompiledProgram(const CompiledProgram&) = delete;
+  CompiledProgram& operator=(const CompiledProgram&) = delete;
+
+  const program::Program& program() const { return program_; }
+  /// What isn't compiled yet: of a template the modules for the sizes that the program's data are known to have. Each
+  /// goes on living with this. `besides`: a function that somebody else runs.
+  std::vector<CompileOne> left_to_compile(std::string_view besides = {}) const;
+  /// All of that, now.
+  Result<void> compile() const;
+  /// kNotFound names it.
+  Result<const CompiledFunction*> find_function(const std::string& name) const;
+  bool is_per_worker(std::string_view variable) const { return per_worker_.contains(variable); }
+  /// Instead of `stop`, of the commands that print data: those that functions are go on.
+  void stop_data_with(std::shared_ptr<const function::CommandStop> stop);
+  /// Where it is said what datasets leave out because of errors: at the 1st, the 10th, the 100th element, ….
+  void set_log(Log log) { log_ = std::move(log); }
+  /// Instead: what is called with each of those errors.
+  void set_skipped(std::function<void(const Error&)> skipped) { skipped_ = std::move(skipped); }
+  /// Opened once and shared, or what is the part's of it; its maps call this program's functions. `ahead` is
+  /// data::DatasetContext's, the same in all calls.
+  Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name, const data::Shard& part,
+                                                            int ahead);
+  /// Of another plan over the dataset's sources and functions.
+  Result<std::shared_ptr<const data::Dataset>> make_dataset(const std::string& name, const data::Plan& plan, int ahead);
+
+ private:
+  data::DatasetContext context_of(const std::string& dataset, int ahead);
+  CompiledProgram(program::Program program, std::string directory)
+      : program_(std::move(program)), directory_(std::move(directory)) {}
+  Result<data::MapFunction> make_map(const std::string& name, const data::ElementSpec& input,
+                                     const std::vector<std::string>& fields) const;
+
+  program::Program program_;
+  std::string directory_;
+  std::set<std::string, std::less<>> per_worker_;  // variables
+  std::map<std::string, CompiledFunction, std::less<>> functions_;
+  std::map<std::string, std::shared_ptr<const data::Dataset>, std::less<>> datasets_;
+  data::SharedSources sources_;
+  Log log_;
+  std::function<void(const Error&)> skipped_;
+  std::shared_ptr<const function::CommandPlace> commands_;  // shared: with the datasets
+};
+
+}  // namespace tfd::step

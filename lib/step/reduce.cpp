@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/step/reduce.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+
+#include "tfd/step/replica_runner.hpp"
+#include "tfd/variable/replicated.hpp"
+
+namespace tfd::step {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+constexpr std::size_t kTile = 512;  // numbers that are added up at a time: they stay in the first cache
+
+/// Calls visit(T(), read, write): how floating-point elements are stored, and how they are read and written as numbers;
+/// those of f16 and bf16 as float. Nothing for integers and bool.
+template <class Visit>
+void as_numbers(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kF32:
+      return visit(
+          float(), [](float x) { return x; }, [](float x) { return x; });
+    case DType::kF64:
+      return visit(
+          double(), [](double x) { return x; }, [](double x) { return x; });
+    case DType::kF16:
+      return visit(std::uint16_t(), tensor::half_to_float, tensor::float_to_half);
+    case DType::kBF16:
+      return visit(std::uint16_t(), tensor::bfloat16_to_float, tensor::float_to_bfloat16);
+    default:
+      return;
+  }
+}
+
+/// The sum of values[i] * weights[i] / total, of floating-point numbers; rounded once.
+Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& weights, double total) {
+  Tensor out = Tensor::uninitialized(values.front().dtype(), values.front().shape());
+  as_numbers(out.dtype(), [&]<class T>(T, auto read, auto write) {
+    T* const to = out.mutable_as<T>();
+    const auto size = static_cast<std::size_t>(out.size());
+    std::array<double, kTile> sums;
+    double* const sum = sums.data();
+    for (std::size_t first = 0; first < size; first += kTile) {
+      const std::size_t count = std::min(kTile, size - first);
+      std::fill_n(sum, count, 0.0);
+      for (std::size_t replica = 0; replica < values.size(); ++replica) {
+        const double weight = weights[replica];
+        if (weight == 0) continue;  // a mean of no examples is NaN, and counts for nothing
+        const T* const from = values[replica].template as<T>().data() + first;
+#pragma omp simd
+        for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<double>(read(from[i])) * weight;
+      }
+#pragma omp simd
+      for (std::size_t i = 0; i < count; ++i) to[first + i] = write(static_cast<decltype(read(T()))>(sum[i] / total));
+    }
+  });
+  return out;
+}
+
+/// As if all examples had been one batch. Equal weights: TensorFlow's mean, the sum divided.
+Result<Tensor> mean_by_examples(const std::vector<Tensor>& values, const std::vector<double>& weights) {
+  const bool equal = std::ranges::all_of(weights, [&](double weight) { return weight == weights.front(); });
+  if (equal) return variable::aggregate_gradients(variable::Aggregation::kMean, values);
+  double total = 0;
+  for (const double weight : weights) total += weight;
+  for (const Tensor& value : values)
+    if (value.spec() != values.front().spec())
+      return fail(Code::kInvalidArgument, "replicas differ: {} and {}", format_spec(values.front().spec()),
+                  format_spec(value.spec()));
+  if (tensor::is_floating(values.front().dtype())) return weighted(values, weights, total);
+  return fail(Code::kInvalidArgument, "there is no mean of {} over replicas",
+              tensor::dtype_name(values.front().dtype()));
+}
+
+/// All rows, one replica's after the other's: the same row of several adds up where it is applied.
+Result<variable::Update> concatenate_rows(const std::vector<variable::Update>& updates,
+                                          const std::vector<double>& weights) {
+  variable::Update out = updates.front();
+  std::int64_t rows = 0;
+  for (const variable::Update& update : updates) rows += update.indices.size();
+  tensor::Shape shape = out.value.shape();
+  shape[0] = rows;
+  out.value = Tensor::uninitialized(out.value.dtype(), std::move(shape));
+  out.indices = Tensor::uninitialized(DType::kS64, {rows});
+  std::byte* to = out.value.mutable_data();
+  std::int64_t* to_index = out.indices.mutable_as<std::int64_t>();
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    const Tensor value = weights.empty() ? updates[i].value : weighted({updates[i].value}, {weights[i]}, 1);
+    if (value.byte_size() > 0) std::memcpy(to, value.data(), value.byte_size());
+    to += value.byte_size();
+    to_index =
+        std::copy(updates[i].indices.as<std::int64_t>().begin(), updates[i].indices.as<std::int64_t>().end(), to_index);
+  }
+  return out;
+}
+
+Result<variable::Update> reduce_rows(const UpdateRule& rule, const std::vector<variable::Update>& updates,
+                                     const std::vector<double>& examples) {
+  const variable::Aggregation aggregation = rule.aggregation;
+  const variable::Update& first = updates.front();
+  const bool is_gradient = first.kind == variable::UpdateKind::kGradientRows;
+  const bool adds = is_gradient || first.kind != variable::UpdateKind::kAssignRows;
+  const bool sums = is_gradient ? rule.reduce == program::Reduce::kSum : aggregation == variable::Aggregation::kSum;
+  if (!is_gradient && aggregation == variable::Aggregation::kOnlyFirstReplica) return first;
+  if (adds && sums) return concatenate_rows(updates, {});
+  if (!adds || (!is_gradient && aggregation != variable::Aggregation::kMean))
+    return fail(Code::kInvalidArgument,
+                "rows of '{}' are assigned by {} replicas, which needs the aggregation only_first_replica",
+                first.variable, updates.size());
+  if (!tensor::is_floating(first.value.dtype()))
+    return fail(Code::kInvalidArgument, "there is no mean of {} over replicas",
+                tensor::dtype_name(first.value.dtype()));
+  std::vector<double> weights = is_gradient ? examples : std::vector<double>(updates.size(), 1);
+  double total = 0;
+  for (const double weight : weights) total += weight;
+  for (double& weight : weights) weight = total > 0 ? weight / total : 1.0 / static_cast<double>(weights.size());
+  return concatenate_rows(updates, weights);
+}
+
+Result<Tensor> reduce_values(const UpdateRule& rule, bool is_gradient, const std::vector<Tensor>& values,
+                             const std::vector<double>& examples) {
+  if (!is_gradient) return variable::aggregate(rule.aggregation, values);
+  return reduce_gradients(rule.reduce, values, examples);
+}
+
+/// One update of all replicas' i-th ones.
+Result<variable::Update> reduce_update(const UpdateRule& rule, std::vector<std::vector<variable::Update>>& updates,
+                                       std::size_t i, const std::vector<double>& examples) {
+  variable::Update update = std::move(updates.front()[i]);
+  const bool is_gradient = variable::is_gradient(update.kind);
+  if (!is_gradient && rule.aggregation == variable::Aggregation::kNone)
+    return fail(Code::kInvalidArgument,
+                "variable '{}' is updated by {} replicas, so it needs an aggregation: sum, mean or only_first_replica",
+                update.variable, updates.size());
+  if (variable::updates_rows(update.kind)) {
+    std::vector<variable::Update> rows{std::move(update)};
+    for (std::size_t replica = 1; replica < updates.size(); ++replica) rows.push_back(std::move(updates[replica][i]));
+    return TFD_TRY(reduce_rows(rule, rows, examples), "'" + rows.front().variable + "'");
+  }
+  std::vector<Tensor> values{std::move(update.value)};
+  for (std::size_t replica = 1; replica < updates.size(); ++replica)
+    values.push_back(std::move(updates[replica][i].value));
+  update.value = TFD_TRY(reduce_values(rule, is_gradient, values, examples), "'" + update.variable + "'");
+  return update;
+}
+
+}  // namespace
+
+Result<Tensor> reduce_gradients(program::Reduce reduce, const std::vector<Tensor>& values,
+                                const std::vector<double>& examples) {
+  if (reduce == program::Reduce::kSum) return variable::aggregate_gradients(variable::Aggregation::kSum, values);
+  return mean_by_examples(values, examples);
+}
+
+std::vector<UpdateRule> update_rules_of(const program::Program& program, const program::FunctionDef& function) {
+  std::vector<UpdateRule> rules;
+  std::set<std::string_view> with_rows;
+  for (const program::OutputBinding& output : function.outputs) {
+    if (output.kind == program::OutputKind::kResult || output.kind == program::OutputKind::kMetric) continue;
+    if (output.rows == program::RowsPart::kIndices) continue;
+    if (output.rows == program::RowsPart::kValues && !with_rows.insert(output.name).second) continue;
+    rules.push_back({output.reduce, program.find_variable(output.name)->aggregation});
+  }
+  return rules;
+}
+
+Result<std::vector<variable::Update>> reduce_updates(const std::vector<UpdateRule>& rules,
+                                                     std::vector<std::vector<variable::Update>> updates,
+                                                     const std::vector<double>& examples, const ReplicaCopies& copies) {
+  if (updates.size() == 1 && copies.empty()) return std::move(updates.front());
+  if (updates.front().size() != rules.size())
+    return fail(Code::kInternal, "{} updates of a step that has {}", updates.front().size(), rules.size());
+  std::vector<variable::Update> out;
+  out.reserve(rules.size());
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const std::string& variable = updates.front()[i].variable;
+    if (copies.has(variable)) {
+      const std::string name = variable;
+      for (std::size_t replica = 0; replica < updates.size(); ++replica) {
+        out.push_back(std::move(updates[replica][i]));
+        out.back().variable = copies.copy_name(name, static_cast<int>(replica));
+      }
+    } else if (updates.size() == 1) {
+      out.push_back(std::move(updates.front()[i]));
+    } else {
+      out.push_back(TFD_TRY(reduce_update(rules[i], updates, i, examples)));
+    }
+  }
+  return out;
+}
+
+}  // namespace tfd::step

@@ -1,0 +1,66 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// So many at a time; the others in the order they came. Thread rule: thread-safe; what waits begins on the thread that
+// ends a turn.
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace tfd::task {
+
+class ConcurrencyLimit : public std::enable_shared_from_this<ConcurrencyLimit> {
+ public:
+  /// Ends once: by end(), or with the last pointer to it.
+  class Turn {
+   public:
+    explicit Turn(std::shared_ptr<ConcurrencyLimit> turns) : turns_(std::move(turns)) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() { end(); }
+    void end() {
+      if (!has_ended_.exchange(true)) turns_->ended();
+    }
+
+   private:
+    std::shared_ptr<ConcurrencyLimit> turns_;  // with everybody else who has a turn
+    std::atomic<bool> has_ended_{false};
+  };
+  using Begin = std::function<void(std::shared_ptr<Turn>)>;
+
+  explicit ConcurrencyLimit(std::size_t at_once) : free_(at_once) {}
+
+  void ask(Begin begin) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (free_ == 0) return waiting_.push_back(std::move(begin));
+      --free_;
+    }
+    begin(std::make_shared<Turn>(shared_from_this()));
+  }
+
+ private:
+  void ended() {
+    Begin next;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (waiting_.empty()) {
+        ++free_;
+        return;
+      }
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    next(std::make_shared<Turn>(shared_from_this()));
+  }
+
+  std::mutex mutex_;
+  std::size_t free_;
+  std::deque<Begin> waiting_;
+};
+
+}  // namespace tfd::task

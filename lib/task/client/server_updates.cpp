@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Updates of one closure on all parameter servers. Mostly one message to each. Where gradients are accumulated and
+// clipped by a norm that lies on several of them (one of all variables, or of a variable that is partitioned), each
+// adds them up by itself, and when it has all of an update it keeps that back: the update is due. Whoever finds, behind
+// a push of its own, that all of one norm are due asks each for its sum of squares, and tells all of them the whole of
+// it.
+//
+// Which worker does that doesn't matter: a push is answered before it asks, so the one whose push completes the last
+// parameter server finds all of them due, and what two of them tell is the same. One that dies in between, at whichever
+// message, leaves what the next one finds: an update that is due, and of one that was made already what it was clipped
+// by. Until it is made, no further gradient is taken: who brings one makes the update first, or waits for those whose
+// gradients are on their way.
+#include <algorithm>
+#include <condition_variable>
+
+#include "server_operations.hpp"
+
+namespace tfd::task {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(5);
+/// Gradients that haven't come by then aren't on their way: their closures failed, or their workers are gone.
+constexpr Duration kPatience = std::chrono::seconds(10);
+
+bool has_gradients(const std::vector<variable::Update>& updates) {
+  return std::ranges::any_of(updates, variable::is_gradient, &variable::Update::kind);
+}
+
+/// Waits a moment for others' gradients.
+Result<void> wait_a_moment(const std::stop_token& stop, Deadline deadline) {
+  if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited for the gradients of an update that is due");
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, kLook, [] { return false; });
+  if (stop.stop_requested()) return fail(Code::kCancelled, "this task is stopping");
+  return {};
+}
+
+}  // namespace
+
+Result<void> ParameterServers::update(std::uint64_t sequence, const std::vector<variable::Update>& updates,
+                                      Deadline deadline, const std::stop_token& stop, std::uint64_t client) {
+  const Parts parts = TFD_TRY(cut(updates), "updating variables");
+  return push({sequence, client}, parts, deadline, stop).map_error([this](Error error) {
+    return policy_.on_cut ? error : std::move(error).within("updating variables");
+  });
+}
+
+Result<void> ParameterServers::update_next(const std::vector<variable::Update>& updates, Deadline deadline) {
+  return update(next_sequence_++, updates, deadline, {}, endpoint_.incarnation());
+}
+
+Result<void> ParameterServers::push(const Number& number, const Parts& parts, Deadline deadline,
+                                    const std::stop_token& stop) {
+  std::vector<std::size_t> left = with_parts(parts);
+  if (left.empty()) left = all();
+  const bool is_alone = std::ranges::count_if(parts, has_gradients) <= 1;
+  const auto answers = std::make_shared<std::vector<UpdateAnswer>>();  // with the callbacks
+  const Deadline waits = Deadline::after(kPatience);
+  for (;;) {
+    answers->assign(tasks_.size(), {});
+    TFD_TRY(do_on(
+        left,
+        [&](TaskClient& task, std::size_t i, const TaskClient::Callback<void>& done) {
+          const auto answered = [answers, i, done](Result<UpdateAnswer> answer) {
+            if (!answer) return done(fail(std::move(answer).error()));
+            (*answers)[i] = *answer;
+            done({});
+          };
+          task.update(number.sequence, parts[i], deadline, answered, number.client, is_alone);
+        },
+        stop));
+    std::erase_if(left, [&](std::size_t i) { return !(*answers)[i].is_busy; });
+    if (std::ranges::none_of(*answers, &UpdateAnswer::is_due)) return {};
+    Names names(tasks_.size());
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      for (const variable::Update& one : parts[i])
+        if (variable::is_gradient(one.kind)) names[i].push_back(one.variable);
+    const bool is_complete = TFD_TRY(make_due(names, !waits.expired(), deadline, stop));
+    if (left.empty()) return {};
+    if (!is_complete) TFD_TRY(wait_a_moment(stop, deadline));
+  }
+}
+
+Result<bool> ParameterServers::make_due(const std::optional<Names>& names, bool waits, Deadline deadline,
+                                        const std::stop_token& stop) {
+  using Due = std::vector<variable::DueUpdate>;
+  const auto answers = std::make_shared<std::vector<Due>>(tasks_.size());  // with the callbacks
+  TFD_TRY(do_on(
+      names ? with_parts(*names) : all(),
+      [&](TaskClient& task, std::size_t i, const TaskClient::Callback<void>& done) {
+        const auto answered = [answers, i, done](Result<Due> answer) {
+          if (!answer) return done(fail(std::move(answer).error()));
+          (*answers)[i] = std::move(*answer);
+          done({});
+        };
+        task.find_due(names ? (*names)[i] : std::vector<std::string>{}, deadline, answered);
+      },
+      stop));
+  Due all_due;
+  std::map<std::string_view, std::size_t> servers;
+  for (std::size_t i = 0; i < answers->size(); ++i)
+    for (const variable::DueUpdate& one : (*answers)[i]) {
+      servers[one.variable] = i;
+      all_due.push_back(one);
+    }
+  const auto normed = variable::join_norms(std::move(all_due), waits);
+  std::vector<Due> made(tasks_.size());
+  for (const variable::DueUpdate& one : normed.updates) made[servers.at(one.variable)].push_back(one);
+  TFD_TRY(do_on(
+      with_parts(made),
+      [&](TaskClient& task, std::size_t i, const TaskClient::Callback<void>& done) {
+        task.make_due(made[i], deadline, done);
+      },
+      stop));
+  return normed.is_complete;
+}
+
+}  // namespace tfd::task

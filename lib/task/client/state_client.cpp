@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TaskClient's half of what moves states.
+#include <algorithm>
+
+#include "messages/state_messages.hpp"
+#include "tfd/task/task_client.hpp"
+
+namespace tfd::task {
+namespace {
+
+using Values = std::vector<std::pair<std::string, tensor::Tensor>>;
+
+constexpr int kPartsAtOnce = 2;
+
+template <class T, class Decode>
+transport::ReplyCallback when_answered(TaskClient::Callback<T> done, Decode decode) {
+  return [done = std::move(done), decode = std::move(decode)](Result<transport::Message> answer) {
+    if (!answer) return done(fail(std::move(answer).error()));
+    done(decode(*answer));
+  };
+}
+
+/// Parts of a state on their way, a few at a time. All but the start runs on the endpoint's I/O thread.
+class Transfer : public std::enable_shared_from_this<Transfer> {
+ public:
+  Transfer(TaskClient client, Deadline deadline, std::uint64_t part_bytes)
+      : client_(std::move(client)), deadline_(deadline), part_bytes_(part_bytes) {}
+  virtual ~Transfer() = default;
+
+ protected:
+  virtual std::size_t count() const = 0;
+  virtual std::uint64_t value_bytes(std::size_t entry) const = 0;
+  /// Entries [first, end).
+  virtual void send(std::size_t first, std::size_t end) = 0;
+  virtual void finish() = 0;
+  virtual void failed(Error error) = 0;
+
+  void go_on() {
+    while (!has_failed_ && in_flight_ < kPartsAtOnce && next_ < count()) {
+      const std::size_t first = next_;
+      std::uint64_t bytes = 0;
+      do {
+        bytes += value_bytes(next_);
+        ++next_;
+      } while (next_ < count() && next_ - first < kMostPartTensors && bytes + value_bytes(next_) <= part_bytes_);
+      ++in_flight_;
+      send(first, next_);
+    }
+    if (!has_failed_ && in_flight_ == 0) finish();
+  }
+  void arrived() {
+    --in_flight_;
+    go_on();
+  }
+  void give_up(Error error) {
+    if (std::exchange(has_failed_, true)) return;
+    if (id_ != 0) client_.end_state(id_, deadline_, [](const Result<void>&) {});
+    failed(std::move(error));
+  }
+
+  TaskClient client_;
+  const Deadline deadline_;
+  std::uint64_t id_ = 0;
+
+ private:
+  const std::uint64_t part_bytes_;
+  std::size_t next_ = 0;
+  int in_flight_ = 0;
+  bool has_failed_ = false;
+};
+
+class Download final : public Transfer {
+ public:
+  Download(TaskClient client, Deadline deadline, std::uint64_t part_bytes, TaskClient::Callback<Values> done)
+      : Transfer(std::move(client), deadline, part_bytes), done_(std::move(done)) {}
+
+  void start() {
+    client_.begin_export(deadline_, [this, self = shared_from_this()](Result<ExportedState> listed) {
+      if (!listed) return give_up(std::move(listed).error());
+      id_ = listed->id;
+      entries_ = std::move(listed->entries);
+      values_.resize(entries_.size());
+      go_on();
+    });
+  }
+
+ private:
+  std::size_t count() const override { return entries_.size(); }
+  std::uint64_t value_bytes(std::size_t entry) const override {
+    const tensor::TensorSpec& spec = entries_[entry].spec;
+    return static_cast<std::uint64_t>(tensor::element_count(spec.shape)) * tensor::dtype_size(spec.dtype);
+  }
+  void send(std::size_t first, std::size_t end) override {
+    std::vector<std::uint32_t> positions;
+    for (std::size_t i = first; i < end; ++i) positions.push_back(static_cast<std::uint32_t>(i));
+    client_.export_part(
+        id_, positions, deadline_, [this, self = shared_from_this(), first](Result<std::vector<tensor::Tensor>> part) {
+          if (!part) return give_up(std::move(part).error());
+          for (std::size_t i = 0; i < part->size(); ++i) {
+            if ((*part)[i].spec() != entries_[first + i].spec)
+              return give_up(
+                  {Code::kInternal, fmt::format("'{}' is not what was announced", entries_[first + i].name), {}});
+            values_[first + i] = std::move((*part)[i]);
+          }
+          arrived();
+        });
+  }
+  void finish() override {
+    client_.end_state(id_, deadline_, [](const Result<void>&) {});
+    Values out;
+    out.reserve(entries_.size());
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      out.emplace_back(std::move(entries_[i].name), std::move(values_[i]));
+    done_(std::move(out));
+  }
+  void failed(Error error) override { done_(fail(std::move(error))); }
+
+  TaskClient::Callback<Values> done_;
+  std::vector<StateEntry> entries_;
+  std::vector<tensor::Tensor> values_;
+};
+
+class Upload final : public Transfer {
+ public:
+  Upload(TaskClient client, Deadline deadline, std::uint64_t part_bytes, Values values, TaskClient::Callback<void> done)
+      : Transfer(std::move(client), deadline, part_bytes), values_(std::move(values)), done_(std::move(done)) {}
+
+  void start() {
+    client_.begin_import(deadline_, [this, self = shared_from_this()](Result<std::uint64_t> id) {
+      if (!id) return give_up(std::move(id).error());
+      id_ = *id;
+      go_on();
+    });
+  }
+
+ private:
+  std::size_t count() const override { return values_.size(); }
+  std::uint64_t value_bytes(std::size_t entry) const override { return values_[entry].second.byte_size(); }
+  void send(std::size_t first, std::size_t end) override {
+    Values part;
+    for (std::size_t i = first; i < end; ++i) part.push_back(std::move(values_[i]));
+    client_.import_part(id_, part, deadline_, [this, self = shared_from_this()](Result<void> taken) {
+      if (!taken) return give_up(std::move(taken).error());
+      arrived();
+    });
+  }
+  // Once all parts are there: what is small would overtake them.
+  void finish() override {
+    client_.commit_import(id_, deadline_,
+                          [this, self = shared_from_this()](Result<void> done) { done_(std::move(done)); });
+  }
+  void failed(Error error) override { done_(fail(std::move(error))); }
+
+  Values values_;
+  TaskClient::Callback<void> done_;
+};
+
+}  // namespace
+
+void TaskClient::begin_export(Deadline deadline, Callback<ExportedState> done) {
+  endpoint_.request(peer_, encode_state(StateKind::kBeginExport, epoch()), deadline,
+                    when_answered(std::move(done), decode_exported_state));
+}
+
+void TaskClient::export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
+                             Callback<std::vector<tensor::Tensor>> done) {
+  endpoint_.request(
+      peer_, encode(ExportPart{id, positions}, epoch()), deadline,
+      [done = std::move(done), count = positions.size()](Result<transport::Message> answer) {
+        if (!answer) return done(fail(std::move(answer).error()));
+        if (answer->tensors.size() != count)
+          return done(fail(Code::kInternal, "asked for {} values, got {}", count, answer->tensors.size()));
+        done(std::move(answer->tensors));
+      });
+}
+
+void TaskClient::begin_import(Deadline deadline, Callback<std::uint64_t> done) {
+  endpoint_.request(peer_, encode_state(StateKind::kBeginImport, epoch()), deadline,
+                    when_answered(std::move(done), decode_state_id));
+}
+
+void TaskClient::import_part(std::uint64_t id, const Values& values, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode(ImportPart{id, values}, epoch()), deadline,
+                    when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
+}
+
+void TaskClient::commit_import(std::uint64_t id, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode_state_id(StateKind::kCommitImport, id, epoch()), deadline,
+                    when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
+}
+
+void TaskClient::end_state(std::uint64_t id, Deadline deadline, Callback<void> done) {
+  endpoint_.request(peer_, encode_state_id(StateKind::kEndState, id, epoch()), deadline,
+                    when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
+}
+
+void TaskClient::export_state(Deadline deadline, Callback<Values> done, std::uint64_t part_bytes) {
+  std::make_shared<Download>(*this, deadline, part_bytes, std::move(done))->start();
+}
+
+void TaskClient::import_state(const Values& state, Deadline deadline, Callback<void> done, std::uint64_t part_bytes) {
+  std::make_shared<Upload>(*this, deadline, part_bytes, state, std::move(done))->start();
+}
+
+}  // namespace tfd::task

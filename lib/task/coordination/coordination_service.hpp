@@ -1,0 +1,65 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Serves the coordination of a cluster (tfd/task/coordination.hpp) in a task: what CoordinationState and EpochClaims
+// decide, with responders, timers and pings. Requests without an epoch are about the process, the others about the run
+// that the task has; TaskServer has looked at their epochs.
+// Thread rule: lives on the endpoint's I/O thread.
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "coordination_state.hpp"
+#include "messages/protocol.hpp"
+
+namespace tfd::task {
+
+class CoordinationService {
+ public:
+  using Ping = std::function<void(std::uint64_t connection, std::function<void(bool answers)>)>;
+  using PostAt = std::function<void(Clock::time_point, std::function<void()>)>;
+  /// `name` is the task's; `is_applied` as CoordinationState has it.
+  CoordinationService(std::string name, Ping ping, PostAt post_at, IsApplied is_applied);
+
+  void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
+  /// Answered with an epoch; kPermissionDenied says who has the cluster. `loaded` as EpochClaims has it.
+  void claim(const transport::Caller& caller, Claim claim, std::uint64_t loaded, transport::Responder responder,
+             std::optional<std::uint64_t> answered = {});
+  /// The connection of who has the cluster.
+  std::optional<std::uint64_t> holder() const { return epochs_.holder(); }
+  void caller_gone(const transport::Caller& caller);
+  /// The task has the run of this epoch: where it is another one, all that was of the former has ended.
+  void run_is(std::uint64_t epoch);
+
+ private:
+  using Ticket = CoordinationState::Ticket;
+  /// A request that isn't answered yet.
+  struct Waiting {
+    std::uint64_t connection = 0;
+    transport::Responder responder;
+    CoordinationState* state = nullptr;
+    Clock::time_point until{};
+  };
+  void reply(CoordinationState::Replies replies);
+  void forget(std::map<Ticket, Waiting>::iterator waiting);
+  void wake_for_next();
+  void end_waits();
+
+  std::string name_;
+  Ping ping_;
+  PostAt post_at_;
+  IsApplied is_applied_;
+  EpochClaims epochs_;
+  CoordinationState process_;
+  CoordinationState run_;
+  std::uint64_t epoch_ = 0;  // of run_
+  Ticket next_ticket_ = 0;
+  std::map<Ticket, Waiting> unanswered_;
+  std::set<std::pair<Clock::time_point, Ticket>> ends_;  // of their waits
+  std::set<Clock::time_point> wakes_;                    // that were asked for
+};
+
+}  // namespace tfd::task

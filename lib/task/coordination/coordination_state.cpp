@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coordination_state.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tfd/base/environment.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::task {
+namespace {
+
+constexpr int kReignShift = 32;
+constexpr std::uint64_t kMostReign = (std::uint64_t{1} << 20) - 1;  // an epoch is exact as a JSON number
+
+Result<void> check_name(const std::string& name) {
+  if (!name.empty() && name.size() <= kMostNameBytes) return {};
+  return fail(Code::kInvalidArgument, "a name of {} bytes, where 1 to {} are allowed", name.size(), kMostNameBytes);
+}
+
+Error too_many(std::string_view what, std::size_t most) {
+  return {Code::kResourceExhausted, fmt::format("more than {} {}", most, what), {}};
+}
+
+}  // namespace
+
+std::uint64_t make_first_epoch() {
+  std::random_device random;
+  return (std::uniform_int_distribution<std::uint64_t>(1, kMostReign)(random) << kReignShift) | 1;
+}
+
+bool is_same_reign(std::uint64_t one, std::uint64_t other) { return one >> kReignShift == other >> kReignShift; }
+
+bool is_older(std::uint64_t epoch, std::uint64_t than) { return is_same_reign(epoch, than) && epoch < than; }
+
+Claim make_claim() { return {.host = host_name(), .pid = ::getpid()}; }
+
+CoordinationState::Replies CoordinationState::apply(Connection connection, Ticket ticket,
+                                                    const CoordinationRequest& request) {
+  Replies replies;
+  auto decision = decide(connection, request, replies);
+  if (decision && !*decision) {  // nothing newer is there
+    const Subject subject = subject_of(request);
+    const auto waits = request.wait_ms > 0 ? wait(connection, ticket, subject) : Result<void>();
+    if (request.wait_ms > 0 && waits) return replies;
+    decision = waits ? Decision(stand(subject)) : fail(waits.error());
+  }
+  if (decision)
+    replies.push_back({ticket, std::move(**decision)});
+  else
+    replies.push_back({ticket, fail(std::move(decision).error())});
+  return replies;
+}
+
+CoordinationState::Subject CoordinationState::subject_of(const CoordinationRequest& request) {
+  return std::visit(
+      [](const auto& what) -> Subject {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, GetKey>) return {SubjectKind::kKey, what.key};
+        if constexpr (std::is_same_v<What, UseBarrier>) return {SubjectKind::kBarrier, what.barrier};
+        if constexpr (std::is_same_v<What, ReadGroup>) return {SubjectKind::kGroup, what.group};
+        if constexpr (std::is_same_v<What, TakeNumbers>) return {SubjectKind::kNumbers, what.queue};
+        return {};
+      },
+      request.what);
+}
+
+template <class State>
+CoordinationState::Decision CoordinationState::look(const Subject& subject,
+                                                    const std::optional<std::uint64_t>& after) const {
+  TFD_TRY(check_name(subject.second));
+  auto now = stand(subject);
+  if (after && std::get<State>(now).version <= *after) return std::nullopt;
+  return now;
+}
+
+CoordinationState::Decision CoordinationState::decide(Connection connection, const CoordinationRequest& request,
+                                                      Replies& replies) {
+  return std::visit(
+      [&](const auto& what) -> Decision {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, GetKey>) return look<KeyState>({SubjectKind::kKey, what.key}, what.after);
+        if constexpr (std::is_same_v<What, PutKey>) return put(what, replies);
+        if constexpr (std::is_same_v<What, AddCounters>) return add(what);
+        if constexpr (std::is_same_v<What, JoinGroup>) return join(connection, what, replies);
+        if constexpr (std::is_same_v<What, LeaveGroup>) return leave(connection, what, replies);
+        if constexpr (std::is_same_v<What, ReadGroup>)
+          return look<GroupState>({SubjectKind::kGroup, what.group}, what.after);
+        if constexpr (std::is_same_v<What, UseBarrier>) return use(connection, what, replies);
+        if constexpr (std::is_same_v<What, TakeNumbers>) return take(connection, what, replies);
+      },
+      request.what);
+}
+
+CoordinationState::Decision CoordinationState::put(const PutKey& put, Replies& replies) {
+  TFD_TRY(check_name(put.key));
+  if (put.key.front() == '.') return fail(Code::kPermissionDenied, "'{}' is the service's own", printable(put.key));
+  if (put.value.size() > kMostValueBytes)
+    return fail(Code::kResourceExhausted, "a value of {} bytes, where {} are allowed", put.value.size(),
+                kMostValueBytes);
+  const auto found = keys_.find(put.key);
+  const std::uint64_t version = found == keys_.end() ? 0 : found->second.version;
+  if (put.expected && version != *put.expected)
+    return fail(Code::kFailedPrecondition, "'{}' has version {}, not {}", printable(put.key), version, *put.expected);
+  const std::size_t before = found == keys_.end() ? 0 : found->second.value.size();
+  if (found == keys_.end() && keys_.size() >= kMostNames) return fail(too_many("keys", kMostNames));
+  if (kept_bytes_ - before + put.value.size() > kMostKeptBytes)
+    return fail(too_many("bytes of values", kMostKeptBytes));
+  for (Reply& reply : put_own(put.key, put.value)) replies.push_back(std::move(reply));
+  return KeyState{{}, revision_};
+}
+
+CoordinationState::Replies CoordinationState::put_own(const std::string& key, std::string value) {
+  Replies replies;
+  KeyState& state = keys_[key];
+  kept_bytes_ = kept_bytes_ - state.value.size() + value.size();
+  state = {std::move(value), ++revision_};
+  changed({SubjectKind::kKey, key}, replies);
+  return replies;
+}
+
+CoordinationState::Decision CoordinationState::add(const AddCounters& add) {
+  std::size_t fresh = 0;
+  for (const auto& [name, delta] : add.deltas) {
+    TFD_TRY(check_name(name));
+    if (delta != 0 && !counters_.contains(name)) ++fresh;
+  }
+  if (counters_.size() + fresh > kMostNames) return fail(too_many("counters", kMostNames));
+  CounterValues out;
+  for (const auto& [name, delta] : add.deltas) {
+    const auto found = counters_.find(name);
+    auto value = static_cast<std::uint64_t>(found == counters_.end() ? 0 : found->second);
+    value += static_cast<std::uint64_t>(delta);  // wraps, as anybody's numbers may
+    if (delta != 0) counters_[name] = static_cast<std::int64_t>(value);
+    out.values.push_back(static_cast<std::int64_t>(value));
+  }
+  return out;
+}
+
+Result<void> CoordinationState::count_name() {
+  if (names_ >= kMostNames) return fail(too_many("names", kMostNames));
+  ++names_;
+  return {};
+}
+
+CoordinationState::Decision CoordinationState::join(Connection connection, const JoinGroup& join, Replies& replies) {
+  TFD_TRY(check_name(join.group));
+  TFD_TRY(check_name(join.member));
+  const auto group = groups_.find(join.group);
+  const bool is_known = group != groups_.end() && group->second.members.contains(join.member);
+  if (!is_known) TFD_TRY(count_name());
+  const auto found = is_known ? group->second.members.at(join.member) : Member{MemberState::kLeft, 0};
+  if (found.state != MemberState::kHere || found.connection != connection)
+    change_member(join.group, join.member, {MemberState::kHere, connection}, replies);
+  return GroupState{groups_[join.group].version, {}};
+}
+
+CoordinationState::Decision CoordinationState::leave(Connection connection, const LeaveGroup& leave, Replies& replies) {
+  TFD_TRY(check_name(leave.group));
+  TFD_TRY(check_name(leave.member));
+  const auto group = groups_.find(leave.group);
+  if (group == groups_.end() || !group->second.members.contains(leave.member))
+    return fail(Code::kNotFound, "'{}' is no member of '{}'", printable(leave.member), printable(leave.group));
+  const Member& member = group->second.members.at(leave.member);
+  if (member.state == MemberState::kHere && member.connection != connection)
+    return fail(Code::kFailedPrecondition, "'{}' is somebody else in '{}' by now", printable(leave.member),
+                printable(leave.group));
+  if (member.state != MemberState::kLeft)
+    change_member(leave.group, leave.member, {MemberState::kLeft, connection}, replies);
+  return GroupState{group->second.version, {}};
+}
+
+void CoordinationState::change_member(const std::string& group, const std::string& member, Member to,
+                                      Replies& replies) {
+  Group& its = groups_[group];
+  its.members[member] = to;
+  its.version = ++revision_;
+  changed({SubjectKind::kGroup, group}, replies);
+}
+
+CoordinationState::Decision CoordinationState::use(Connection connection, const UseBarrier& use, Replies& replies) {
+  TFD_TRY(check_name(use.barrier));
+  const Subject subject{SubjectKind::kBarrier, use.barrier};
+  if (use.act == BarrierAct::kLook) return stand(subject);
+  const std::set<std::string> participants(use.participants.begin(), use.participants.end());
+  for (const std::string& name : participants) TFD_TRY(check_name(name));
+  if (!participants.contains(use.participant))
+    return fail(Code::kInvalidArgument, "'{}' is no participant of the barrier '{}'", printable(use.participant),
+                printable(use.barrier));
+  auto found = barriers_.find(use.barrier);
+  if (found == barriers_.end()) {
+    if (names_ + 1 + participants.size() > kMostNames) return fail(too_many("names", kMostNames));
+    TFD_TRY(count_name());
+    found = barriers_.emplace(use.barrier, Barrier()).first;
+  }
+  Barrier& barrier = found->second;
+  if (barrier.rounds > use.after) return BarrierState{barrier.rounds, {}};
+  if (barrier.rounds < use.after)
+    return fail(Code::kFailedPrecondition, "the barrier '{}' was passed {} times, not {}", printable(use.barrier),
+                barrier.rounds, use.after);
+  if (use.act == BarrierAct::kWithdraw) {
+    barrier.arrived.erase(use.participant);
+    return stand(subject);
+  }
+  if (barrier.participants != participants) {
+    if (!barrier.arrived.empty())
+      return fail(Code::kInvalidArgument, "the barrier '{}' is of {}, not of {}", printable(use.barrier),
+                  printable(fmt::format("{}", fmt::join(barrier.participants, ", "))),
+                  printable(fmt::format("{}", fmt::join(participants, ", "))));
+    if (names_ - barrier.participants.size() + participants.size() > kMostNames)
+      return fail(too_many("names", kMostNames));
+    names_ = names_ - barrier.participants.size() + participants.size();
+    barrier.participants = participants;
+  }
+  barrier.arrived[use.participant] = connection;
+  if (barrier.arrived.size() < barrier.participants.size()) return std::nullopt;
+  ++barrier.rounds;
+  barrier.arrived.clear();
+  ++revision_;
+  changed(subject, replies);
+  return BarrierState{barrier.rounds, {}};
+}
+
+CoordinationState::Decision CoordinationState::take(Connection connection, const TakeNumbers& take, Replies& replies) {
+  TFD_TRY(check_name(take.queue));
+  TFD_TRY(check_name(take.name));
+  if (take.end.value_or(0) < 0 || take.end.value_or(0) > kMostNumber || take.most > kMostNumbers || take.sharers == 0)
+    return fail(Code::kInvalidArgument,
+                "numbers are from 0 to {}, of which those that share them take up to {} at once", kMostNumber,
+                kMostNumbers);
+  if (!queues_.contains(take.queue)) TFD_TRY(count_name());
+  StepLeases& queue = queues_[take.queue];
+  const auto taken = queue.take(connection, take, is_applied_);
+  if (queue.has_news()) changed({SubjectKind::kNumbers, take.queue}, replies);
+  if (taken.count == 0 && !taken.is_over && take.most > 0) return std::nullopt;
+  return taken;
+}
+
+CoordinationAnswer CoordinationState::stand(const Subject& subject) const {
+  const auto& [kind, name] = subject;
+  if (kind == SubjectKind::kNumbers) {  // who waits for some asks again
+    const auto found = queues_.find(name);
+    return NumbersState{.held_by = found == queues_.end() ? std::vector<std::string>() : found->second.holders()};
+  }
+  if (kind == SubjectKind::kKey) {
+    const auto found = keys_.find(name);
+    return found == keys_.end() ? KeyState() : found->second;
+  }
+  if (kind == SubjectKind::kGroup) {
+    GroupState out;
+    const auto found = groups_.find(name);
+    if (found == groups_.end()) return out;
+    out.version = found->second.version;
+    for (const auto& [member, its] : found->second.members) out.members.push_back({member, its.state});
+    return out;
+  }
+  BarrierState out;
+  const auto found = barriers_.find(name);
+  if (found == barriers_.end()) return out;
+  out.rounds = found->second.rounds;
+  for (const std::string& participant : found->second.participants)
+    if (!found->second.arrived.contains(participant)) out.missing.push_back(participant);
+  return out;
+}
+
+Result<void> CoordinationState::wait(Connection connection, Ticket ticket, Subject subject) {
+  if (waiting_.size() >= kMostWaiting) return fail(too_many("waiting requests", kMostWaiting));
+  std::size_t& own = waiting_of_[connection];
+  if (own >= kMostWaitingOfOne) return fail(too_many("waiting requests of one task", kMostWaitingOfOne));
+  ++own;
+  waiters_[subject].insert(ticket);
+  waiting_.emplace(ticket, Waiting{connection, std::move(subject)});
+  return {};
+}
+
+void CoordinationState::forget(Ticket ticket) {
+  const auto waiting = waiting_.extract(ticket);
+  const auto own = waiting_of_.find(waiting.mapped().connection);
+  if (--own->second == 0) waiting_of_.erase(own);
+  const auto waiters = waiters_.find(waiting.mapped().subject);
+  waiters->second.erase(ticket);
+  if (waiters->second.empty()) waiters_.erase(waiters);
+}
+
+/// Whoever waits for it has something newer now: for all of a subject wait for more than what there was.
+void CoordinationState::changed(const Subject& subject, Replies& replies) {
+  const auto found = waiters_.find(subject);
+  if (found == waiters_.end()) return;
+  auto now = stand(subject);
+  if (auto* barrier = std::get_if<BarrierState>(&now)) barrier->missing.clear();
+  for (const Ticket ticket : std::set<Ticket>(found->second)) {
+    replies.push_back({ticket, now});
+    forget(ticket);
+  }
+}
+
+CoordinationState::Replies CoordinationState::wait_over(Ticket ticket) {
+  const auto found = waiting_.find(ticket);
+  if (found == waiting_.end()) return {};
+  Replies replies{{ticket, stand(found->second.subject)}};
+  forget(ticket);
+  return replies;
+}
+
+CoordinationState::Replies CoordinationState::connection_gone(Connection connection) {
+  std::vector<Ticket> own;
+  for (const auto& [ticket, waiting] : waiting_)
+    if (waiting.connection == connection) own.push_back(ticket);
+  for (const Ticket ticket : own) forget(ticket);
+  for (auto& [name, barrier] : barriers_)
+    std::erase_if(barrier.arrived, [&](const auto& arrival) { return arrival.second == connection; });
+  std::vector<std::pair<std::string, std::string>> gone;
+  for (const auto& [name, group] : groups_)
+    for (const auto& [member, its] : group.members)
+      if (its.state == MemberState::kHere && its.connection == connection) gone.emplace_back(name, member);
+  Replies replies;
+  for (const auto& [group, member] : gone) change_member(group, member, {MemberState::kGone, connection}, replies);
+  for (auto& [name, queue] : queues_)
+    if (queue.connection_gone(connection, is_applied_)) changed({SubjectKind::kNumbers, name}, replies);
+  return replies;
+}
+
+CoordinationState::Replies CoordinationState::end(const Error& why) {
+  Replies replies;
+  for (const auto& [ticket, waiting] : waiting_) replies.push_back({ticket, fail(why)});
+  waiting_.clear();
+  waiters_.clear();
+  waiting_of_.clear();
+  return replies;
+}
+
+EpochClaims::Decision EpochClaims::claim(const Caller& caller, const Claim& claim, std::uint64_t loaded,
+                                         Clock::time_point now, std::optional<std::uint64_t> answered) {
+  if (claim.held != 0 && holder_ && holder_->epoch != claim.held) return refusal(*holder_, now);
+  const bool is_mine = holder_ && (holder_->connection == caller.connection || holder_->epoch == claim.held);
+  if (holder_ && !is_mine && !claim.take_over) {
+    if (answered == holder_->connection) return refusal(*holder_, now);
+    return Ping{holder_->connection};
+  }
+  std::uint64_t epoch = claim.held;
+  if (epoch == 0) epoch = claim.adopt && loaded != 0 ? loaded : next_++;
+  const auto since = holder_ && holder_->epoch == epoch ? holder_->since : now;
+  holder_ = Holder{caller.connection, caller.name, claim.host, claim.pid, since, epoch};
+  return epoch;
+}
+
+void EpochClaims::is_silent(std::uint64_t connection) {
+  if (holder_ && holder_->connection == connection) holder_.reset();
+}
+
+Error EpochClaims::refusal(const Holder& holder, Clock::time_point now) const {
+  const auto held_for = std::chrono::duration_cast<std::chrono::seconds>(now - holder.since);
+  return {Code::kPermissionDenied,
+          fmt::format("{} is in use by {} on {} (process {}), for {}; --take-over takes the cluster from it", name_,
+                      holder.name, holder.host, holder.pid,
+                      held_for.count() == 0 ? "less than a second" : format_duration(held_for)),
+          {}};
+}
+
+}  // namespace tfd::task

@@ -1,0 +1,148 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the coordination service knows, as pure state machines: no clock, lock or socket. CoordinationState is one scope
+// of it; EpochClaims says who has the cluster. CoordinationService carries out what they decide.
+// Thread rule: thread-compatible.
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "step_leases.hpp"
+#include "tfd/base/deadline.hpp"
+#include "tfd/task/coordination.hpp"
+#include "tfd/task/epoch.hpp"
+
+namespace tfd::task {
+
+// What callers may have a task keep: more is kResourceExhausted.
+inline constexpr std::size_t kMostNameBytes = 256;
+inline constexpr std::size_t kMostValueBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kMostKeptBytes = std::size_t{16} << 20;  // values of all keys
+inline constexpr std::size_t kMostNames = 65536;                      // of keys; of counters; of members and arrivals
+inline constexpr std::size_t kMostWaiting = 65536;
+inline constexpr std::size_t kMostWaitingOfOne = 64;  // of one connection
+
+class CoordinationState {
+ public:
+  using Connection = std::uint64_t;
+  using Ticket = std::uint64_t;  // of a request; never used again
+  struct Reply {
+    Ticket ticket;
+    Result<CoordinationAnswer> answer;
+  };
+  using Replies = std::vector<Reply>;
+  explicit CoordinationState(IsApplied is_applied = [](std::int64_t) { return false; })
+      : is_applied_(std::move(is_applied)) {}
+
+  /// To this request, or to those that waited for what it does. No reply to it: it waits.
+  Replies apply(Connection connection, Ticket ticket, const CoordinationRequest& request);
+  /// As things stand.
+  Replies wait_over(Ticket ticket);
+  /// Its requests wait no longer, and get no reply; its members are gone, its arrivals undone.
+  Replies connection_gone(Connection connection);
+  /// To all that wait.
+  Replies end(const Error& why);
+
+  /// A key of the service's own.
+  Replies put_own(const std::string& key, std::string value);
+
+ private:
+  struct Member {
+    MemberState state = MemberState::kHere;
+    Connection connection = 0;
+  };
+  struct Group {
+    std::uint64_t version = 0;
+    std::map<std::string, Member> members;
+  };
+  struct Barrier {
+    std::uint64_t rounds = 0;
+    std::set<std::string> participants;
+    std::map<std::string, Connection> arrived;
+  };
+  enum class SubjectKind : std::uint8_t { kKey, kGroup, kBarrier, kNumbers };
+  using Subject = std::pair<SubjectKind, std::string>;
+  struct Waiting {
+    Connection connection;
+    Subject subject;
+  };
+
+  static Subject subject_of(const CoordinationRequest& request);  // of those that may wait
+  using Decision = Result<std::optional<CoordinationAnswer>>;     // none: it waits
+  Decision decide(Connection connection, const CoordinationRequest& request, Replies& replies);
+  /// How it stands, if that is newer.
+  template <class State>
+  Decision look(const Subject& subject, const std::optional<std::uint64_t>& after) const;
+  Decision put(const PutKey& put, Replies& replies);
+  Decision add(const AddCounters& add);
+  Decision join(Connection connection, const JoinGroup& join, Replies& replies);
+  Decision leave(Connection connection, const LeaveGroup& leave, Replies& replies);
+  Decision use(Connection connection, const UseBarrier& use, Replies& replies);
+  Decision take(Connection connection, const TakeNumbers& take, Replies& replies);
+  Result<void> wait(Connection connection, Ticket ticket, Subject subject);
+  void forget(Ticket ticket);
+
+  CoordinationAnswer stand(const Subject& subject) const;
+  void changed(const Subject& subject, Replies& replies);
+  void change_member(const std::string& group, const std::string& member, Member to, Replies& replies);
+  Result<void> count_name();
+
+  std::uint64_t revision_ = 0;  // of all versions
+  std::map<std::string, KeyState> keys_;
+  std::size_t kept_bytes_ = 0;
+  std::map<std::string, std::int64_t> counters_;
+  std::map<std::string, Group> groups_;
+  std::map<std::string, Barrier> barriers_;
+  IsApplied is_applied_;
+  std::map<std::string, StepLeases> queues_;
+  std::size_t names_ = 0;  // of members, barriers, participants and queues
+  std::map<Ticket, Waiting> waiting_;
+  std::map<Subject, std::set<Ticket>> waiters_;
+  std::map<Connection, std::size_t> waiting_of_;
+};
+
+/// What hands out the epochs of a cluster: one holder at a time. A second claim is refused while the first holder
+/// answers a ping, sent then and there; one that is dead, or frozen, is succeeded.
+class EpochClaims {
+ public:
+  explicit EpochClaims(std::string name) : name_(std::move(name)), next_(make_first_epoch()) {}
+
+  struct Caller {
+    std::uint64_t connection = 0;
+    std::string name;
+  };
+  /// Whether the process at the other end of this connection answers: pinged() is to be told, and then asked again.
+  struct Ping {
+    std::uint64_t connection = 0;
+  };
+  using Decision = std::variant<std::uint64_t, Error, Ping>;  // an epoch; kPermissionDenied says who has the cluster
+  /// `loaded` is the epoch of the run that is there, 0: none. `answered` is a connection that has answered a ping for
+  /// this claim.
+  Decision claim(const Caller& caller, const Claim& claim, std::uint64_t loaded, Clock::time_point now,
+                 std::optional<std::uint64_t> answered = {});
+  /// The connection of who has the cluster.
+  std::optional<std::uint64_t> holder() const { return holder_ ? std::optional(holder_->connection) : std::nullopt; }
+  /// The holder of that connection doesn't answer.
+  void is_silent(std::uint64_t connection);
+
+ private:
+  struct Holder {
+    std::uint64_t connection = 0;
+    std::string name;
+    std::string host;
+    std::int64_t pid = 0;
+    Clock::time_point since{};
+    std::uint64_t epoch = 0;
+  };
+  Error refusal(const Holder& holder, Clock::time_point now) const;
+
+  std::string name_;
+  std::optional<Holder> holder_;
+  std::uint64_t next_;
+};
+
+}  // namespace tfd::task

@@ -1,0 +1,160 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The messages between coordinator, workers and parameter servers: kinds, and their bodies as wire_format.hpp has them.
+// Tensors travel beside the bodies, in the order in which these refer to them. Whose run a request is about, its epoch,
+// is in the frame's header (transport::Message::epoch): TaskServer looks at it before anything else.
+// Private to the room: callers use TaskClient. Thread rule: pure functions.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tfd/program/program.hpp"
+#include "tfd/task/coordination.hpp"
+#include "tfd/task/epoch.hpp"
+#include "tfd/task/task_client.hpp"
+#include "tfd/transport/endpoint.hpp"
+#include "tfd/variable/store.hpp"
+
+namespace tfd::task {
+
+enum class Kind : std::uint16_t {
+  kLoadProgram = 1,  // the one that was brought
+  kCreateIterator = 2,
+  kDropIterator = 3,
+  kRun = 4,
+  kEvaluate = 5,
+  kRead = 6,
+  kUpdate = 7,
+  kAssign = 8,
+  kStatus = 11,
+  kShutdown = 12,
+  kReadRows = 13,      // names and indices; answered with the rows
+  kUseAverages = 14,   // at the end of training
+  kDrop = 15,          // of a worker: what it hasn't begun; the answer to those, too
+  kSettle = 16,        // of a parameter server: sequence numbers that are over
+  kAssignRows = 17,    // an UpdateRequest outside of any closure
+  kGiveBack = 18,      // of a worker: some of what it hasn't begun; the answer to those is kDrop's
+  kBringProgram = 19,  // answered when it is there, before anything is done with it
+  kClaim = 20,         // of a parameter server: an epoch
+  kCoordinate = 21,    // coordination.hpp
+  kAdopt = 22,         // of a parameter server: its run goes on as another epoch; answered with its history
+  kDue = 23,           // variables, none: all; answered with those that share norms
+  kMakeDue = 24,       // updates that are due, with what they are clipped by
+};                     // 30 to 35: state_messages.hpp
+
+using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
+
+struct LoadProgram {
+  std::uint64_t epoch = 0;
+  std::string path;
+  std::string directory;
+  std::string document;
+  std::map<std::string, std::string> files;
+  Placement placement;
+};
+struct CreateIterator {
+  std::string id;
+  std::string dataset;
+  std::uint64_t shuffle_stream = 0;
+  std::uint64_t epoch = 0;
+};
+struct Evaluate {
+  std::string function;
+  std::int64_t count = 1;
+  std::int64_t index = 0;
+  std::optional<std::int64_t> steps;
+  std::uint64_t epoch = 0;
+  std::uint64_t seed = 0;  // of shuffles that state none: all parts are cut from one order
+};
+struct DropWaiting {
+  std::uint64_t epoch = 0;
+  std::uint64_t updates_below = 0;
+  std::uint64_t others_below = 0;
+  bool includes(const step::FunctionCall& call) const {
+    return call.epoch == epoch && call.sequence < (call.sequence < kWithoutUpdates ? updates_below : others_below);
+  }
+};
+struct GiveBack {
+  std::uint64_t epoch = 0;
+  std::uint64_t count = 0;  // at most; those that came last
+};
+struct Settle {
+  std::uint64_t epoch = 0;
+  std::uint64_t below = 0;
+  std::uint64_t unused = 0;  // of the numbers below, those that came to nothing
+};
+struct Adopt {
+  std::uint64_t epoch = 0;  // the new one
+  std::uint64_t from = 0;   // that of the run
+};
+struct UpdateRequest {
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;
+  std::vector<variable::Update> updates;
+  std::uint64_t client = 0;  // whose sequence numbers these are; 0: the coordinator's
+  bool is_fence = false;     // the number comes to nothing: an update of it that is still on its way is dropped
+  bool is_alone = false;     // all gradients of its closure are here: updates that become due are made
+};
+
+// decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
+/// The one of kBringProgram: all of it but path, directory and names are tensors, which the copies of a message share.
+transport::Message encode_program(const program::Program& program, const Placement& placement);
+transport::Message encode(const LoadProgram& load);
+Result<LoadProgram> decode_program(const transport::Message& message);
+/// The program of the message: modules come from the message, data files are not looked at.
+Result<program::Program> parse_loaded(const LoadProgram& load);
+transport::Message encode_load(std::uint64_t epoch, const WorkerOrders& orders);
+Result<WorkerOrders> decode_load(const transport::Message& message);
+transport::Message encode(const CreateIterator& create);
+Result<CreateIterator> decode_create_iterator(const transport::Message& message);
+transport::Message encode(const step::FunctionCall& call);
+Result<step::FunctionCall> decode_call(const transport::Message& message);
+transport::Message encode(const ClosureOutcome& outcome);
+Result<ClosureOutcome> decode_outcome(const transport::Message& message);
+transport::Message encode(const Evaluate& evaluate);
+Result<Evaluate> decode_evaluate(const transport::Message& message);
+transport::Message encode(const DropWaiting& drop);
+Result<DropWaiting> decode_drop(const transport::Message& message);
+transport::Message encode(const GiveBack& give_back);
+Result<GiveBack> decode_give_back(const transport::Message& message);
+transport::Message encode(const Settle& settle);
+Result<Settle> decode_settle(const transport::Message& message);
+transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
+Result<UpdateRequest> decode_update(const transport::Message& message);
+/// The answer to one that is no fence.
+transport::Message encode(const UpdateAnswer& answer);
+Result<UpdateAnswer> decode_update_answer(const transport::Message& message);
+/// An answer of kDue, or kMakeDue.
+transport::Message encode_due(Kind kind, const std::vector<variable::DueUpdate>& updates, std::uint64_t epoch = 0);
+Result<std::vector<variable::DueUpdate>> decode_due(const transport::Message& message);
+transport::Message encode(const Adopt& adopt);
+Result<Adopt> decode_adopt(const transport::Message& message);
+/// The answer to that.
+transport::Message encode_history(const variable::SequenceHistory& history);
+Result<variable::SequenceHistory> decode_history(const transport::Message& message);
+transport::Message encode(const Claim& claim);
+Result<Claim> decode_claim(const transport::Message& message);
+/// The answer to a claim.
+transport::Message encode_epoch(std::uint64_t epoch);
+Result<std::uint64_t> decode_epoch(const transport::Message& message);
+transport::Message encode(const CoordinationRequest& request, std::uint64_t epoch);
+Result<CoordinationRequest> decode_coordination(const transport::Message& message);
+transport::Message encode(const CoordinationAnswer& answer);
+Result<CoordinationAnswer> decode_coordination_answer(const transport::Message& message);
+transport::Message encode(const TaskStatus& status);
+Result<TaskStatus> decode_status(const transport::Message& message);
+
+/// Messages that are names with or without a tensor each.
+transport::Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch = 0);
+Result<std::vector<std::string>> decode_names(const transport::Message& message);
+transport::Message encode_named(Kind kind, const NamedTensors& tensors, std::uint64_t epoch = 0);
+Result<NamedTensors> decode_named(const transport::Message& message);
+
+/// An empty message: a request without arguments, or a "done".
+transport::Message encode_empty(Kind kind, std::uint64_t epoch = 0);
+Result<void> decode_empty(const transport::Message& message);
+transport::Message encode_flag(Kind kind, bool flag);
+
+}  // namespace tfd::task

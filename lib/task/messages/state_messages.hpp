@@ -1,0 +1,57 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The messages by which a state moves in parts. Beside those of protocol.hpp, in the same layout (wire_format.hpp):
+//
+//   kBeginExport   nothing -> id; names, dtypes and shapes of what there is
+//   kExportPart    id, positions in what kBeginExport listed -> a tensor for each
+//   kEndState      id -> nothing; of an export or import that isn't wanted any more
+//   kBeginImport   nothing -> id
+//   kImportPart    id, names; a tensor for each -> nothing
+//   kCommitImport  id -> nothing; all that came becomes the state, or nothing of it
+//
+// Thread rule: pure functions.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tfd/task/task_client.hpp"
+#include "tfd/transport/endpoint.hpp"
+
+namespace tfd::task {
+
+enum class StateKind : std::uint16_t {
+  kBeginExport = 30,
+  kExportPart = 31,
+  kEndState = 32,
+  kBeginImport = 33,
+  kImportPart = 34,
+  kCommitImport = 35,
+};
+constexpr bool is_state_kind(std::uint16_t kind) { return kind >= 30 && kind <= 35; }
+
+struct ExportPart {
+  std::uint64_t id = 0;
+  std::vector<std::uint32_t> positions;
+};
+struct ImportPart {
+  std::uint64_t id = 0;
+  std::vector<std::pair<std::string, tensor::Tensor>> values;
+};
+inline constexpr std::size_t kMostPartTensors = 4096;
+
+// decode_x() returns kInvalidArgument for a message that isn't one.
+/// kBeginExport and kBeginImport when they are asked, and an answer that says nothing.
+transport::Message encode_state(StateKind kind, std::uint64_t epoch = 0);
+/// kEndState, kCommitImport, and kBeginImport's answer.
+transport::Message encode_state_id(StateKind kind, std::uint64_t id, std::uint64_t epoch = 0);
+Result<std::uint64_t> decode_state_id(const transport::Message& message);
+transport::Message encode(const ExportedState& state);
+Result<ExportedState> decode_exported_state(const transport::Message& message);
+transport::Message encode(const ExportPart& part, std::uint64_t epoch);
+Result<ExportPart> decode_export_part(const transport::Message& message);
+transport::Message encode(const ImportPart& part, std::uint64_t epoch);
+Result<ImportPart> decode_import_part(const transport::Message& message);
+
+}  // namespace tfd::task

@@ -1,0 +1,67 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// States on their way from and to a parameter server, in parts. What is exported is the state of the moment when it was
+// begun: a snapshot that shares the variables' buffers until these are updated. What is imported is kept beside them
+// until all is there. Both end with the connection of who began them, or when nobody asks for long.
+// Thread rule: lives on the endpoint's I/O thread.
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "messages/state_messages.hpp"
+#include "tfd/base/deadline.hpp"
+#include "variable_queues.hpp"
+
+namespace tfd::task {
+
+class StateTransfers {
+ public:
+  using Served = std::shared_ptr<VariableQueues>;
+  /// A message of a StateKind, about the variables that are served now.
+  void handle(const Served& served, const transport::Caller& caller, const transport::Message& request,
+              transport::Responder responder);
+  void caller_gone(std::uint64_t connection);
+  /// Ends those that nobody has asked about since; true if others are left.
+  bool drop_unused(Clock::time_point since);
+  bool empty() const { return exports_.empty() && imports_.empty(); }
+
+ private:
+  static constexpr std::size_t kMostExports = 4;  // each may keep a copy of the state alive
+  static constexpr std::size_t kMostImports = 2;
+
+  /// Filled by the executor, then read on the I/O thread.
+  struct Snapshot {
+    std::vector<variable::VariableState> variables;
+    variable::NamedValues values;
+    std::atomic<bool> is_complete{false};
+  };
+  struct Export {
+    std::uint64_t connection = 0;
+    Clock::time_point used;
+    std::shared_ptr<Snapshot> snapshot;  // with the request that fills it
+  };
+  struct Import {
+    std::uint64_t connection = 0;
+    Clock::time_point used;
+    Served served;  // whose it will be
+    variable::NamedValues values;
+    std::uint64_t bytes = 0;
+  };
+
+  void begin_export(const Served& served, std::uint64_t connection, transport::Responder responder);
+  Result<transport::Message> export_part(std::uint64_t connection, const transport::Message& request);
+  Result<transport::Message> begin_import(const Served& served, std::uint64_t connection);
+  Result<transport::Message> import_part(std::uint64_t connection, const transport::Message& request);
+  void commit_import(const Served& served, std::uint64_t connection, const transport::Message& request,
+                     transport::Responder responder);
+  Result<transport::Message> end_state(std::uint64_t connection, const transport::Message& request);
+
+  std::uint64_t next_id_ = 1;
+  std::map<std::uint64_t, Export> exports_;
+  std::map<std::uint64_t, Import> imports_;
+};
+
+}  // namespace tfd::task

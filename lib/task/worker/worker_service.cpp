@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker_service.hpp"
+
+#include <algorithm>
+
+namespace tfd::task {
+
+WorkerService::WorkerService(transport::Endpoint& endpoint, const TaskServerOptions& options)
+    : executor_(endpoint, options, activity_), thread_([this] { execute(stop_.get_token()); }) {}
+
+void WorkerService::stop() {
+  std::deque<Job> left;
+  {
+    const std::scoped_lock lock(mutex_);
+    stop_.request_stop();
+    job_stop_.request_stop();
+    left.swap(jobs_);
+  }
+  if (thread_.joinable()) thread_.join();
+  executor_.end();  // while the endpoint is still there
+  for (Job& job : left) job.responder.reply(fail(Code::kCancelled, "this task is stopping"));
+}
+
+void WorkerService::submit(const transport::Caller& caller, transport::Message request, transport::Responder responder,
+                           std::optional<transport::Message> program) {
+  std::deque<Job> ended;
+  {
+    std::unique_lock lock(mutex_);
+    if (stop_.stop_requested()) {
+      lock.unlock();
+      return responder.reply(fail(Code::kCancelled, "this task is stopping"));
+    }
+    if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) {
+      if (request.epoch != newest_) {  // none is older: TaskServer has looked
+        newest_ = request.epoch;
+        ended = abandon(lock, [&](std::uint64_t connection) { return connection != caller.connection; });
+      }
+    }
+    jobs_.push_back({std::move(request), std::move(responder), caller.connection, std::move(program)});
+    wake_.notify_one();
+  }
+  for (Job& job : ended) job.responder.reply(fail(fenced_off()));
+}
+
+void WorkerService::drop(const DropWaiting& drop) {
+  std::deque<Job> dropped;
+  {
+    const std::unique_lock lock(mutex_);
+    drop_ = drop;  // for what comes later: a large closure may still be on its way
+    dropped = take_calls(lock, jobs_.size(), [&](const step::FunctionCall& call) { return drop.includes(call); });
+  }
+  for (Job& job : dropped) job.responder.reply(encode_empty(Kind::kDrop));
+}
+
+void WorkerService::give_back(const GiveBack& give_back) {
+  std::deque<Job> given;
+  {
+    const std::unique_lock lock(mutex_);
+    given = take_calls(lock, give_back.count,
+                       [&](const step::FunctionCall& call) { return call.epoch == give_back.epoch; });
+  }
+  for (Job& job : given) job.responder.reply(encode_empty(Kind::kDrop));
+}
+
+// At most so many, those that came last; the order stays.
+std::deque<WorkerService::Job> WorkerService::take_calls(
+    const std::unique_lock<std::mutex>&, std::size_t most,
+    const std::function<bool(const step::FunctionCall&)>& is_meant) {
+  std::deque<Job> kept, taken;
+  for (; !jobs_.empty(); jobs_.pop_back()) {
+    const bool is_call = taken.size() < most && static_cast<Kind>(jobs_.back().request.kind) == Kind::kRun;
+    const auto call = is_call ? decode_call(jobs_.back().request) : fail(Code::kNotFound, "no call");
+    (call && is_meant(*call) ? taken : kept).push_front(std::move(jobs_.back()));
+  }
+  jobs_.swap(kept);
+  return taken;
+}
+
+void WorkerService::caller_gone(const transport::Caller& caller) {
+  std::deque<Job> ended;
+  {
+    std::unique_lock lock(mutex_);
+    ended = abandon(lock, [&](std::uint64_t connection) { return connection == caller.connection; });
+  }
+  for (Job& job : ended) job.responder.reply(fail(Code::kCancelled, "the client that asked is gone"));
+}
+
+std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std::mutex>&,
+                                                      const std::function<bool(std::uint64_t)>& is_theirs) {
+  std::deque<Job> kept, ended;
+  for (Job& job : jobs_) (is_theirs(job.connection) ? ended : kept).push_back(std::move(job));
+  jobs_.swap(kept);
+  if (running_ && is_theirs(*running_) && !is_abandoned_) {
+    is_abandoned_ = true;
+    job_stop_.request_stop();
+    executor_.commands().request();
+  }
+  if (!running_ && served_ && is_theirs(*served_)) {  // kept filters: nobody is there to call them
+    served_.reset();
+    has_stopped_ = true;
+    executor_.commands().request();
+  }
+  return ended;
+}
+
+bool WorkerService::is_abandoned() const {
+  const std::scoped_lock lock(mutex_);
+  return is_abandoned_;
+}
+
+Error WorkerService::fenced_off() const {
+  return {Code::kPermissionDenied,
+          fmt::format("this worker belongs to a newer coordinator (epoch {})", newest_.load()),
+          {}};
+}
+
+void WorkerService::fill(TaskStatus& status) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    status.closures_waiting = jobs_.size();
+    status.is_abandoned = is_abandoned_;
+  }
+  status.closures_done = closures_done_;
+  status.epoch = epoch();
+  activity_.fill(status);
+}
+
+void WorkerService::execute(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (wake_.wait(lock, stop, [this] { return !jobs_.empty(); }) && !stop.stop_requested()) {
+    if (std::exchange(has_stopped_, false)) {
+      lock.unlock();
+      executor_.forget_stopped();
+      lock.lock();
+      executor_.commands().clear();
+      continue;
+    }
+    std::optional<Job> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    running_ = served_ = job->connection;
+    job_stop_ = std::stop_source();
+    if (stop.stop_requested()) job_stop_.request_stop();
+    const std::stop_token job_stop = job_stop_.get_token();
+    const DropWaiting dropping = drop_;
+    lock.unlock();
+    auto reply = answer(*job, dropping, job_stop);
+    activity_.end();  // before the answer, so that who has it doesn't see it still at work
+    if (!reply && is_abandoned())
+      reply = fail(fenced_off());
+    else if (!reply && reply.error().code == Code::kCancelled && stop.stop_requested())
+      reply = fail(Code::kCancelled, "this task is stopping");
+    job->responder.reply(std::move(reply));
+    job.reset();  // gives its tensors back before the next wait
+    lock.lock();
+    running_.reset();
+    has_stopped_ = std::exchange(is_abandoned_, false) || has_stopped_;
+  }
+}
+
+// Its epoch was the newest when the request came, behind the load of that program; which may have failed, or another
+// one may be there by now.
+Result<void> WorkerService::check_epoch(const transport::Message& request) const {
+  const bool is_load = static_cast<Kind>(request.kind) == Kind::kLoadProgram;
+  if (is_load ? !is_older(request.epoch, epoch()) : request.epoch == epoch() && epoch() != 0) return {};
+  return fail(Code::kPermissionDenied, "this worker holds another program (epoch {}, the request has {})", epoch(),
+              request.epoch);
+}
+
+Result<transport::Message> WorkerService::answer(const Job& job, const DropWaiting& dropping,
+                                                 const std::stop_token& stop) {
+  const transport::Message& request = job.request;
+  TFD_TRY(check_epoch(request));
+  if (static_cast<Kind>(request.kind) == Kind::kLoadProgram)
+    return finish_load(request.epoch, executor_.load(request, job.program, stop));
+  if (static_cast<Kind>(request.kind) != Kind::kRun) return executor_.answer(request, stop);
+  const step::FunctionCall call = TFD_TRY(decode_call(request));
+  if (dropping.includes(call)) return encode_empty(Kind::kDrop);
+  const ClosureOutcome outcome = TFD_TRY(executor_.run(call, stop));
+  ++closures_done_;
+  return encode(outcome);
+}
+
+// Of a program that couldn't be loaded, what was there before stays.
+Result<transport::Message> WorkerService::finish_load(std::uint64_t epoch, Result<transport::Message> loaded) {
+  const std::scoped_lock lock(mutex_);
+  if (!loaded && newest_ == epoch) newest_ = executor_.epoch();
+  const bool has_newer = std::ranges::any_of(jobs_, [&](const Job& job) {
+    return static_cast<Kind>(job.request.kind) == Kind::kLoadProgram && job.request.epoch == newest_;
+  });
+  if (loaded && !has_newer) newest_ = epoch;  // another attempt at it had failed
+  return loaded;
+}
+
+}  // namespace tfd::task

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The coordination service: what its state machine decides, and what clients of a task see of it.
+#include <future>
+
+#include "coordination/coordination_service.hpp"
+#include "coordination/coordination_state.hpp"
+#include "small_cluster.hpp"
+#include "tfd/task/parameter_servers.hpp"
+
+namespace tfd::task::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Names = std::vector<std::string>;
+
+constexpr std::uint32_t kWaits = 1000;
+
+/// Requests to a state, with tickets of their own.
+class Coordinated {
+ public:
+  Coordinated() = default;
+  explicit Coordinated(IsApplied is_applied) : state(std::move(is_applied)) {}
+  /// Its ticket; what came of it is in replies.
+  std::uint64_t ask(std::uint64_t connection, CoordinationRequest request) {
+    const std::uint64_t ticket = next_++;
+    keep(state.apply(connection, ticket, request));
+    return ticket;
+  }
+  template <class T>
+  Result<T> answer(std::uint64_t ticket) {
+    const auto found = replies.find(ticket);
+    if (found == replies.end()) return fail(Code::kNotFound, "no answer");
+    if (!found->second) return fail(found->second.error());
+    return std::get<T>(*found->second);
+  }
+  template <class T>
+  Result<T> now(std::uint64_t connection, CoordinationRequest request) {
+    return answer<T>(ask(connection, std::move(request)));
+  }
+  bool is_answered(std::uint64_t ticket) const { return replies.contains(ticket); }
+  void keep(CoordinationState::Replies more) {
+    for (auto& one : more) {
+      CHECK_FALSE(replies.contains(one.ticket));
+      replies.emplace(one.ticket, std::move(one.answer));
+    }
+  }
+
+  CoordinationState state;
+  std::map<std::uint64_t, Result<CoordinationAnswer>> replies;
+
+ private:
+  std::uint64_t next_ = 0;
+};
+
+UseBarrier arrive(const std::string& who, Names all, std::uint64_t after = 0) {
+  return {"b", BarrierAct::kArrive, who, std::move(all), after};
+}
+
+std::string members_of(const GroupState& group) {
+  std::string out;
+  for (const GroupMember& member : group.members)
+    out += member.name + (member.state == MemberState::kHere ? "+ " : member.state == MemberState::kLeft ? "- " : "! ");
+  return out;
+}
+
+TEST_CASE("coordination state: keys have versions, and are put where nobody else has put them since") {
+  Coordinated all;
+  CHECK(all.now<KeyState>(1, {GetKey{"k", {}}})->version == 0);
+  const auto first = all.now<KeyState>(1, {PutKey{"k", "a", 0}})->version;
+  CHECK(first > 0);
+  CHECK(all.now<KeyState>(2, {PutKey{"k", "b", 0}}).error().code == Code::kFailedPrecondition);
+  CHECK(all.now<KeyState>(2, {PutKey{"k", "b", first}})->version > first);
+  CHECK(all.now<KeyState>(2, {PutKey{"k", "c", {}}}).has_value());
+  CHECK(all.now<KeyState>(1, {GetKey{"k", {}}})->value == "c");
+}
+
+TEST_CASE("coordination state: who waits for a key is answered when it changes, or as it stands") {
+  Coordinated all;
+  const auto waits = all.ask(1, {GetKey{"k", 0}, kWaits}), other = all.ask(1, {GetKey{"other", 0}, kWaits});
+  CHECK_FALSE(all.is_answered(waits));
+  const auto version = all.now<KeyState>(2, {PutKey{"k", "a", {}}})->version;
+  CHECK(all.answer<KeyState>(waits)->value == "a");
+  CHECK_FALSE(all.is_answered(other));
+  CHECK(all.now<KeyState>(1, {GetKey{"k", 0}, kWaits})->version == version);  // newer already
+  const auto newer = all.ask(1, {GetKey{"k", version}, kWaits});
+  CHECK_FALSE(all.is_answered(newer));
+  all.keep(all.state.wait_over(newer));
+  CHECK(all.answer<KeyState>(newer)->version == version);
+  CHECK(all.now<KeyState>(1, {GetKey{"k", version}, 0})->version == version);
+  all.keep(all.state.wait_over(newer));  // once
+}
+
+TEST_CASE("coordination state: counters are added to and read, all at once") {
+  Coordinated all;
+  using Values = std::vector<std::int64_t>;
+  CHECK(all.now<CounterValues>(1, {AddCounters{{{"a", 2}, {"b", -1}}}})->values == Values{2, -1});
+  CHECK(all.now<CounterValues>(2, {AddCounters{{{"b", 0}, {"a", 1}, {"a", 1}, {"c", 0}}}})->values ==
+        Values{-1, 3, 4, 0});
+}
+
+TEST_CASE("coordination state: members are there as long as their connections, or until they leave") {
+  Coordinated all;
+  REQUIRE(all.now<GroupState>(1, {JoinGroup{"g", "x"}}));
+  REQUIRE(all.now<GroupState>(2, {JoinGroup{"g", "y"}}));
+  const auto joined = all.now<GroupState>(9, {ReadGroup{"g", {}}}).value();
+  CHECK(members_of(joined) == "x+ y+ ");
+  REQUIRE(all.now<GroupState>(1, {JoinGroup{"g", "x"}}));  // again: nothing new
+  CHECK(all.now<GroupState>(9, {ReadGroup{"g", {}}})->version == joined.version);
+  const auto waits = all.ask(9, {ReadGroup{"g", joined.version}, kWaits});
+  all.keep(all.state.connection_gone(1));
+  CHECK(members_of(all.answer<GroupState>(waits).value()) == "x! y+ ");
+  REQUIRE(all.now<GroupState>(2, {LeaveGroup{"g", "y"}}));
+  REQUIRE(all.now<GroupState>(3, {JoinGroup{"g", "x"}}));
+  CHECK(members_of(all.now<GroupState>(9, {ReadGroup{"g", {}}}).value()) == "x+ y- ");
+  all.keep(all.state.connection_gone(1));  // not its own any more
+  all.keep(all.state.connection_gone(2));  // left before
+  CHECK(members_of(all.now<GroupState>(9, {ReadGroup{"g", {}}}).value()) == "x+ y- ");
+  REQUIRE(all.now<GroupState>(4, {JoinGroup{"g", "x"}}));  // the newest connection has the name
+  CHECK(all.now<GroupState>(3, {LeaveGroup{"g", "x"}}).error().code == Code::kFailedPrecondition);
+  CHECK(all.now<GroupState>(3, {LeaveGroup{"g", "z"}}).error().code == Code::kNotFound);
+}
+
+TEST_CASE("coordination state: a barrier is passed by all, again and again, and says who is missing") {
+  Coordinated all;
+  const Names names{"x", "y", "z"};
+  const auto x = all.ask(1, {arrive("x", names), kWaits});
+  CHECK(all.now<BarrierState>(2, {arrive("y", names), 0})->missing == Names{"z"});
+  CHECK(all.now<BarrierState>(9, {UseBarrier{"b", BarrierAct::kLook, {}, {}, 0}})->missing == Names{"z"});
+  CHECK(all.now<BarrierState>(2, {arrive("y", {"y"})}).error().code == Code::kInvalidArgument);
+  CHECK(all.now<BarrierState>(2, {arrive("other", names)}).error().code == Code::kInvalidArgument);
+  CHECK_FALSE(all.is_answered(x));
+  CHECK(all.now<BarrierState>(3, {arrive("z", names), kWaits})->rounds == 1);
+  CHECK(all.answer<BarrierState>(x)->rounds == 1);
+  CHECK(all.now<BarrierState>(2, {arrive("y", names), kWaits})->rounds == 1);  // passed while it didn't wait
+  const auto again = all.ask(1, {arrive("x", {"x", "y"}, 1), kWaits});         // others may take part the next time
+  CHECK(all.now<BarrierState>(2, {arrive("y", {"x", "y"}, 1)})->rounds == 2);
+  CHECK(all.answer<BarrierState>(again)->rounds == 2);
+  CHECK(all.now<BarrierState>(2, {arrive("y", {"x", "y"}, 7)}).error().code == Code::kFailedPrecondition);
+}
+
+TEST_CASE("coordination state: nobody passes a barrier with one that gave up, or is gone") {
+  Coordinated all;
+  const Names names{"x", "y", "z"};
+  all.ask(1, {arrive("x", names), kWaits});
+  all.ask(2, {arrive("y", names), kWaits});
+  UseBarrier withdraw = arrive("x", names);
+  withdraw.act = BarrierAct::kWithdraw;
+  CHECK(all.now<BarrierState>(1, {withdraw})->missing == Names{"x", "z"});
+  all.keep(all.state.connection_gone(2));
+  CHECK(all.now<BarrierState>(3, {arrive("z", names)})->missing == Names{"x", "y"});
+}
+
+TEST_CASE("coordination state: who is gone gets no answers, and what he waited for is forgotten") {
+  Coordinated all;
+  for (int time = 0; time < 3; ++time) {
+    std::vector<std::uint64_t> waiting;
+    for (std::size_t i = 0; i < kMostWaitingOfOne; ++i) waiting.push_back(all.ask(1, {GetKey{"k", 0}, kWaits}));
+    CHECK(all.now<KeyState>(1, {GetKey{"k", 0}, kWaits}).error().code == Code::kResourceExhausted);
+    all.keep(all.state.connection_gone(1));
+    for (const auto ticket : waiting) CHECK_FALSE(all.is_answered(ticket));
+  }
+  const auto waits = all.ask(2, {GetKey{"k", 0}, kWaits});
+  all.keep(all.state.end({Code::kPermissionDenied, "another run", {}}));
+  CHECK(all.answer<KeyState>(waits).error().code == Code::kPermissionDenied);
+  CHECK(all.now<KeyState>(2, {PutKey{"k", "a", {}}}));
+}
+
+TEST_CASE("coordination state: numbers are given to one client each, and again when it is gone") {
+  std::set<std::int64_t> applied;
+  Coordinated all([&](std::int64_t number) { return applied.contains(number); });
+  const auto request = [](std::uint64_t client, std::optional<std::int64_t> end) {
+    return CoordinationRequest{
+        TakeNumbers{
+            .queue = "q", .client = client, .name = "w" + std::to_string(client), .end = end, .most = 4, .sharers = 2},
+        kWaits};
+  };
+  using Range = std::pair<std::int64_t, std::uint32_t>;
+  const auto take = [&](std::uint64_t client, std::optional<std::int64_t> end = {}) {
+    const auto taken = all.now<NumbersState>(client, request(client, end)).value();
+    for (std::uint32_t i = 0; i < taken.count; ++i) CHECK(taken.settled <= taken.first + i);
+    return Range{taken.first, taken.count};
+  };
+  CHECK(take(1) == Range{0, 4});
+  CHECK(take(2) == Range{4, 4});
+  applied = {0, 1, 2, 3, 4};
+  CHECK(take(1) == Range{8, 4});
+  // All that client 2 had comes back: other tasks may not have had its last update.
+  all.keep(all.state.connection_gone(2));
+  CHECK(take(3) == Range{4, 4});
+  // What client 1 didn't do comes back when it takes others.
+  applied.insert({8, 9});
+  CHECK(take(1) == Range{10, 2});
+  applied.insert({5, 6, 7, 10, 11});
+  // Towards the end each takes less, and who finds none waits for those that others have.
+  CHECK(take(3, 17) == Range{12, 1});
+  CHECK(take(1, 17) == Range{13, 1});
+  applied.insert({12, 13});
+  CHECK(take(3, 15) == Range{14, 1});  // the end is the least that anybody says
+  const auto waiting = all.ask(1, request(1, 17));
+  CHECK_FALSE(all.is_answered(waiting));
+  all.keep(all.state.connection_gone(3));
+  CHECK(all.answer<NumbersState>(waiting)->count == 0);  // there is news: who waited asks again
+  CHECK(take(1) == Range{14, 1});
+  const auto other = all.ask(4, request(4, {}));
+  CHECK_FALSE(all.is_answered(other));
+  applied.insert(14);
+  CHECK(all.now<NumbersState>(1, request(1, {}))->is_over);
+  CHECK(all.is_answered(other));
+  CHECK(all.now<NumbersState>(4, request(4, {}))->is_over);
+}
+
+TEST_CASE("coordination state: numbers that are done don't come back where all is known here, or they are given back") {
+  for (const bool has_all : {true, false})
+    for (const bool leaves : {true, false}) {
+      std::set<std::int64_t> applied;
+      Coordinated all([&](std::int64_t number) { return applied.contains(number); });
+      TakeNumbers take{.queue = "q", .client = 1, .name = "w", .most = 4, .has_all = has_all};
+      CHECK(all.now<NumbersState>(1, {take, kWaits})->count == 4);
+      applied = {0, 1};
+      take.most = 0;
+      if (leaves) CHECK(all.now<NumbersState>(1, {take, kWaits})->count == 0);
+      all.keep(all.state.connection_gone(1));
+      take.client = 2;
+      take.most = 4;
+      CHECK(all.now<NumbersState>(2, {take, kWaits})->first == (has_all || leaves ? 2 : 0));
+    }
+}
+
+TEST_CASE("coordination state: who is busy with something else after its last number holds nobody up") {
+  std::set<std::int64_t> applied;
+  Coordinated all([&](std::int64_t number) { return applied.contains(number); });
+  const CoordinationRequest one{TakeNumbers{.queue = "q", .client = 1, .name = "w1", .end = 1}, kWaits};
+  const CoordinationRequest two{TakeNumbers{.queue = "q", .client = 2, .name = "w2", .end = 1}, kWaits};
+  CHECK(all.now<NumbersState>(1, one)->count == 1);
+  const auto waiting = all.ask(2, two);
+  CHECK_FALSE(all.is_answered(waiting));
+  applied.insert(0);
+  all.keep(all.state.wait_over(waiting));
+  CHECK_FALSE(all.answer<NumbersState>(waiting)->is_over);
+  CHECK(all.answer<NumbersState>(waiting)->held_by == Names{"w1"});
+  CHECK(all.now<NumbersState>(2, two)->is_over);
+}
+
+TEST_CASE("coordination state: what callers have it keep is bounded") {
+  Coordinated all;
+  const std::string long_name(kMostNameBytes + 1, 'n'), large(kMostValueBytes + 1, 'v');
+  const auto code = [&]<class T>(CoordinationRequest request) {
+    const auto answer = all.now<T>(1, std::move(request));
+    return answer ? std::optional<Code>() : answer.error().code;
+  };
+  CHECK(code.operator()<KeyState>({PutKey{long_name, "", {}}}) == Code::kInvalidArgument);
+  CHECK(code.operator()<KeyState>({PutKey{"", "", {}}}) == Code::kInvalidArgument);
+  CHECK(code.operator()<KeyState>({PutKey{"k", large, {}}}) == Code::kResourceExhausted);
+  CHECK(code.operator()<KeyState>({PutKey{".epoch", "9", {}}}) == Code::kPermissionDenied);
+  CHECK(code.operator()<CounterValues>({AddCounters{{{long_name, 1}}}}) == Code::kInvalidArgument);
+  CHECK(code.operator()<GroupState>({JoinGroup{"g", long_name}}) == Code::kInvalidArgument);
+  const TakeNumbers good{.queue = "q", .name = "w"};
+  std::vector<TakeNumbers> bad(6, good);
+  bad[0].queue = long_name;
+  bad[1].name = "";
+  bad[2].end = -1;
+  bad[3].end = kMostNumber + 1;
+  bad[4].most = kMostNumbers + 1;
+  bad[5].sharers = 0;
+  CHECK_FALSE(code.operator()<NumbersState>({good}));
+  for (const TakeNumbers& take : bad) CHECK(code.operator()<NumbersState>({take}) == Code::kInvalidArgument);
+  const std::string most(kMostValueBytes, 'v');
+  std::size_t keys = 0;
+  while (!code.operator()<KeyState>({PutKey{std::to_string(keys), most, {}}})) ++keys;
+  CHECK(keys == kMostKeptBytes / kMostValueBytes);
+  CHECK_FALSE(code.operator()<KeyState>({PutKey{"0", "less", {}}}));
+  CHECK_FALSE(code.operator()<KeyState>({PutKey{"more", "less", {}}}));
+}
+
+TEST_CASE("coordination state: an epoch is refused while its holder answers") {
+  EpochClaims claims("ps:0");
+  const auto now = Clock::now();
+  const auto first = claims.claim({1, "a"}, {.host = "h", .pid = 5}, 0, now);
+  const auto epoch = std::get<std::uint64_t>(first);
+  CHECK(std::get<EpochClaims::Ping>(claims.claim({2, "b"}, {}, 0, now)).connection == 1);
+  const auto refused = std::get<Error>(claims.claim({2, "b"}, {}, 0, now + 3s, 1));
+  CHECK(refused.code == Code::kPermissionDenied);
+  CHECK(refused.message == "ps:0 is in use by a on h (process 5), for 3s; --take-over takes the cluster from it");
+  CHECK(std::get<std::uint64_t>(claims.claim({3, "a"}, {.held = epoch}, 0, now)) == epoch);  // a new connection
+  claims.is_silent(1);                                                                       // the former one
+  CHECK(std::holds_alternative<EpochClaims::Ping>(claims.claim({2, "b"}, {}, 0, now)));
+  claims.is_silent(3);
+  CHECK(std::get<std::uint64_t>(claims.claim({2, "b"}, {}, 0, now)) == epoch + 1);
+  CHECK(std::get<Error>(claims.claim({3, "a"}, {.held = epoch}, 0, now)).code == Code::kPermissionDenied);
+  CHECK(std::get<std::uint64_t>(claims.claim({4, "c"}, {.take_over = true}, 0, now)) == epoch + 2);
+  CHECK(std::get<std::uint64_t>(claims.claim({4, "c"}, {.adopt = true}, 77, now)) == 77);
+}
+
+/// One parameter server, and clients that may be killed.
+class CoordinationBed {
+ public:
+  CoordinationBed() {
+    TaskServerOptions options;
+    options.task = {"ps", 0};
+    options.bind = "ps0:1";
+    options.make_endpoint = endpoints();
+    server_ = start_task_server(std::move(options)).value();
+  }
+  std::unique_ptr<ParameterServers> client(const std::string& name) {
+    ParameterServersOptions options;
+    options.name = name;
+    options.make_endpoint = endpoints();
+    options.rejoin = 2s;
+    return ParameterServers::connect(placement, std::move(options), soon()).value();
+  }
+  void kill(const std::string& name) { network_->kill(name); }
+  static Deadline soon() { return Deadline::after(20s); }
+  /// "w", to be loaded.
+  PackedProgram place_one_variable() {
+    Parts parts;
+    parts.document = R"({"v": 1, "variables": {"w": {"shape": [], "init": {"zeros": {}}}}})";
+    const auto program = parse(parts);
+    placement = place_variables(program, placement.ps);
+    return PackedProgram::pack(program, placement);
+  }
+
+  Placement placement{.ps = {{"ps:0", "ps0:1"}}, .variables = {}, .placed = {}};
+
+ private:
+  EndpointFactory endpoints() {
+    return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
+  }
+  std::unique_ptr<transport::InprocNetwork> network_ = transport::make_inproc_network();
+  std::unique_ptr<TaskServer> server_;
+};
+
+constexpr auto kProcess = CoordinationScope::kProcess;
+
+TEST_CASE("coordination: waits that are answered leave nothing behind") {
+  struct Nobody final : transport::Responder::Impl {
+    explicit Nobody(int& count) : answers(count) {}
+    void reply(Result<transport::Message>) override { ++answers; }
+    int& answers;
+  };
+  int answers = 0, posts = 0;
+  CoordinationService service(
+      "ps:0", [](std::uint64_t, const auto&) {}, [&](Clock::time_point, const auto&) { ++posts; },
+      [](std::int64_t) { return false; });
+  const auto ask = [&](std::uint64_t connection, const CoordinationRequest& request) {
+    const transport::Caller caller{.connection = connection};
+    service.handle(caller, encode(request, 0), transport::Responder(std::make_unique<Nobody>(answers)));
+  };
+  for (int i = 0; i < 1000; ++i) {
+    ask(1, {GetKey{"busy", 1'000'000}, 60'000});
+    ask(2, {PutKey{"busy", "x", {}}});
+    if (i % 2 == 0) service.caller_gone({.connection = 1});
+  }
+  CHECK(answers >= 1000);
+  CHECK(posts <= 1);
+}
+
+TEST_CASE("coordination: a member that is killed is gone, and whoever waits is told") {
+  CoordinationBed bed;
+  const auto looker = bed.client("looker"), member = bed.client("worker:1");
+  const auto looks = looker->coordination(kProcess);
+  REQUIRE(member->coordination(kProcess).join("g", "worker:1", bed.soon()));
+  const auto joined = looks.members("g", bed.soon()).value();
+  CHECK(members_of(joined) == "worker:1+ ");
+  auto waiting =
+      std::async(std::launch::async, [&] { return looks.wait_for_members("g", joined.version, bed.soon()); });
+  bed.kill("worker:1");
+  CHECK(members_of(waiting.get().value()) == "worker:1! ");
+  const auto again = bed.client("worker:1");
+  REQUIRE(again->coordination(kProcess).join("g", "worker:1", bed.soon()));
+  CHECK(members_of(looks.members("g", bed.soon()).value()) == "worker:1+ ");
+}
+
+TEST_CASE("coordination: a barrier says whom it waited for, and is passed when all are there") {
+  CoordinationBed bed;
+  const auto x = bed.client("x"), y = bed.client("y");
+  const Names names{"x", "y", "z"};
+  const auto pass = [&](const auto& client, const std::string& name, Deadline deadline) {
+    return client->coordination(kProcess).pass_barrier("start", name, names, deadline);
+  };
+  auto waits = std::async(std::launch::async, [&] { return pass(x, "x", Deadline::after(400ms)); });
+  const auto missed = pass(y, "y", Deadline::after(200ms));
+  CHECK(missed.error().code == Code::kDeadlineExceeded);
+  CHECK(missed.error().message.find("z at the barrier 'start'") != std::string::npos);
+  CHECK(waits.get().error().code == Code::kDeadlineExceeded);
+  const auto z = bed.client("z");
+  auto second = std::async(std::launch::async, [&] { return pass(y, "y", bed.soon()); });
+  auto third = std::async(std::launch::async, [&] { return pass(z, "z", bed.soon()); });
+  CHECK(pass(x, "x", bed.soon()));
+  CHECK(second.get());
+  CHECK(third.get());
+}
+
+TEST_CASE("coordination: a wait ends with its caller, and when it is asked to") {
+  CoordinationBed bed;
+  const auto other = bed.client("other"), caller = bed.client("caller");
+  caller->task(0).coordinate(
+      {GetKey{"k", 0}, 10000}, bed.soon(), [](const Result<CoordinationAnswer>&) {}, kProcess);
+  std::stop_source stop;
+  auto stopped = std::async(std::launch::async, [&] {
+    return other->coordination(kProcess).wait_for_key("k", 0, bed.soon(), stop.get_token());
+  });
+  stop.request_stop();
+  CHECK(stopped.get().error().code == Code::kCancelled);
+  bed.kill("caller");
+  const auto version = other->coordination(kProcess).put("k", "v", bed.soon());
+  REQUIRE(version);
+  CHECK(other->coordination(kProcess).wait_for_key("k", 0, bed.soon())->value == "v");
+  CHECK(other->coordination(kProcess).put("k", "w", bed.soon(), 0).error().code == Code::kFailedPrecondition);
+}
+
+TEST_CASE("coordination: what is of a run ends with it") {
+  CoordinationBed bed;
+  const auto packed = bed.place_one_variable();
+  const auto old = bed.client("old"), next = bed.client("next");
+  REQUIRE(old->coordination().get("k", bed.soon()).error().code == Code::kFailedPrecondition);
+  REQUIRE(old->load(packed, 7, bed.soon()));
+  REQUIRE(old->coordination().put("k", "v", bed.soon()));
+  const auto epoch = next->coordination(kProcess).get(kEpochKey, bed.soon()).value();
+  CHECK(epoch.value == "7");
+  auto waiting =
+      std::async(std::launch::async, [&] { return old->coordination().wait_for_key("other", 0, bed.soon()); });
+  REQUIRE(next->load(packed, 8, bed.soon()));
+  CHECK(next->coordination().get("k", bed.soon())->version == 0);
+  CHECK(waiting.get().error().code == Code::kPermissionDenied);
+  CHECK(old->coordination().get("k", bed.soon()).error().code == Code::kPermissionDenied);
+  CHECK(next->coordination(kProcess).wait_for_key(kEpochKey, epoch.version, bed.soon())->value == "8");
+}
+
+TEST_CASE("coordination: a membership lasts over connections, and hears of what it watches") {
+  CoordinationBed bed;
+  const auto packed = bed.place_one_variable();
+  const auto chief = bed.client("chief"), worker = bed.client("worker:1");
+  REQUIRE(chief->load(packed, 7, bed.soon()));
+  worker->set_epoch(7);
+  auto run = chief->coordination();
+  std::optional<Membership> membership;
+  membership.emplace(worker->endpoint(), worker->task(0), "workers", "worker:1", "stopped", KeyState());
+  auto group = run.wait_for_members("workers", 0, bed.soon()).value();
+  CHECK(members_of(group) == "worker:1+ ");
+  REQUIRE(run.put("stopped", "1", bed.soon()));
+  const Deadline deadline = bed.soon();
+  while (membership->watched().version == 0 && !deadline.expired()) std::this_thread::yield();
+  CHECK(membership->watched().value == "1");
+  membership.reset();
+  REQUIRE(worker->coordination().leave("workers", "worker:1", bed.soon()));
+  CHECK(members_of(run.wait_for_members("workers", group.version, bed.soon()).value()) == "worker:1- ");
+}
+
+}  // namespace
+}  // namespace tfd::task::test
