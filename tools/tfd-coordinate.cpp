@@ -138,7 +138,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   // With an evaluation there was a coordinator, which has said it.
   if (summary.reason == "nothing_left" && !a.common.keep_servers && !program.train->evaluate)
     say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint, io);
-  training::Ending ending{.tool = kTool, .command = strategy::command_to_continue(*program.train, train)};
+  training::Ending ending{.tool = kTool, .command = train::command_to_continue(*program.train, train)};
   ending.evaluates = a.follow_checkpoints;
   ending.signal = signals->stopped_by();
   return training::conclude(summary, ending, io);
@@ -156,7 +156,7 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
   resolve::InputReader& lines = file_reader ? *file_reader : input;
   std::optional<variable::Checkpoint> weights;
   if (!a.common.checkpoint.empty())
-    weights = TFD_TRY(strategy::load_weights(program, a.common.checkpoint, io.log.for_room("coordinate")));
+    weights = TFD_TRY(train::load_weights(program, a.common.checkpoint, io.log.for_room("coordinate")));
   auto with = TFD_TRY(coordinator_options(a, config, io));
   coordinate::trace_workers(with, TFD_TRY(training::open_trace(a.common)));
   auto coordinator = TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, std::move(with)));

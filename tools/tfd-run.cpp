@@ -16,12 +16,12 @@
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
-#include "tfd/strategy/epochs.hpp"
 #include "tfd/strategy/explain.hpp"
 #include "tfd/strategy/kinds.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "tfd/task/key.hpp"
+#include "tfd/train/epochs.hpp"
 #include "training/common.hpp"
 #include "training/custom_calls.hpp"
 #include "training/serve_role.hpp"
@@ -109,9 +109,9 @@ Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
 }
 
 /// On the devices of this process.
-Result<strategy::TrainSummary> run_here(const program::Program& program, const strategy::Kind& kind,
-                                        const Devices& devices, Compat compat, const strategy::PsTrainingOptions& with,
-                                        const strategy::RunRequest& request) {
+Result<train::TrainSummary> run_here(const program::Program& program, const strategy::Kind& kind,
+                                     const Devices& devices, Compat compat, const strategy::PsTrainingOptions& with,
+                                     const strategy::RunRequest& request) {
   const auto strategy = TFD_TRY(strategy::Strategy::make({.kind = &kind,
                                                           .devices = devices.choice,
                                                           .tpu = devices.plan,
@@ -171,9 +171,9 @@ std::optional<std::string> why_on_host(const Asked& a, const program::Program& p
   return strategy::why_not_on_devices(program, devices);
 }
 
-strategy::StepWay step_way(const Asked& a) {
-  if (a.step.empty()) return strategy::StepWay::kAuto;
-  return a.step == "fused" ? strategy::StepWay::kFused : strategy::StepWay::kThreads;
+strategy::StepMode step_way(const Asked& a) {
+  if (a.step.empty()) return strategy::StepMode::kAuto;
+  return a.step == "fused" ? strategy::StepMode::kFused : strategy::StepMode::kThreads;
 }
 
 /// Who asks for a way gets it, or is told.
@@ -187,7 +187,7 @@ Result<void> check_step(const Asked& a, const program::Program& program, int rep
   return {};
 }
 
-Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cluster::ClusterConfig& config,
+Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, const cluster::ClusterConfig& config,
                   const function::DeviceChoice& devices, strategy::ParameterServerStrategy strategy, cli::Io& io) {
   const program::Program& program = steps.program;
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
@@ -201,7 +201,7 @@ Result<int> train(const Asked& a, const strategy::StepsOfEpochs& steps, const cl
   training::Ending ending{.tool = kTool, .task = strategy.task_name()};
   ending.evaluates = strategy.is_evaluator();
   ending.joins = !strategy.should_checkpoint();
-  ending.command = strategy::command_to_continue(*program.train, with.train);
+  ending.command = train::command_to_continue(*program.train, with.train);
   const int replicas = devices.replicas();
   const auto why_not = strategy.is_local() ? why_on_host(a, program, devices) : "a cluster";
   TFD_TRY(check_step(a, program, replicas, why_not));
@@ -316,11 +316,11 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.function.empty()) return run_function(a, std::move(program), config, found, strategy, io);
   if (strategy.is_chief() && !strategy.is_evaluator()) warn_of_split_training(program, strategy, replicas, io);
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
-  const strategy::EpochsOptions epochs{.data_root = a.common.data_root,
-                                       .elements_per_step = elements,
-                                       .make_engine = [&] { return make_engine(io.env, devices, io.log); },
-                                       .command_environment = io.env};
-  const auto steps = TFD_TRY(strategy::epochs_as_steps(std::move(program), epochs));
+  const train::EpochsOptions epochs{.data_root = a.common.data_root,
+                                    .elements_per_step = elements,
+                                    .make_engine = [&] { return make_engine(io.env, devices, io.log); },
+                                    .command_environment = io.env};
+  const auto steps = TFD_TRY(train::epochs_as_steps(std::move(program), epochs));
   return train(a, steps, config, devices, std::move(strategy), io);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "closure_ops.hpp"
 
-#include "tfd/strategy/training.hpp"
+#include "tfd/train/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::coordinate {
@@ -104,7 +104,7 @@ Result<void> ClosureOps::save(const std::string& path, JsonLine& answer) {
 Result<void> ClosureOps::restore(const std::string& path, JsonLine& answer) {
   std::vector<std::string> skipped;
   const auto checkpoint = TFD_TRY(variable::load_named_checkpoint(path, &skipped));
-  TFD_TRY(strategy::check_state(arguments_.program(), checkpoint));
+  TFD_TRY(train::check_state(arguments_.program(), checkpoint));
   TFD_TRY(coordinator_.import_state(checkpoint.state, deadline()));
   answer.add("step", checkpoint.step).add("path", checkpoint.path);
   return {};

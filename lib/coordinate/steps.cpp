@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tfd/strategy/epochs.hpp"
+#include "tfd/train/epochs.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -30,7 +30,7 @@ Result<void> Steps::finish(const std::vector<AdoptedRun::Unfinished>& unfinished
 // False where one has failed meanwhile.
 Result<bool> Steps::schedule(std::int64_t step, std::optional<std::uint64_t> sequence) {
   Call call{.function = train_.function, .step = step, .replicas = train_.replicas};
-  if (elements_ > 0) call.most_elements = strategy::elements_of_step(step, elements_, replicas_);
+  if (elements_ > 0) call.most_elements = train::elements_of_step(step, elements_, replicas_);
   call.sequence = sequence;
   call.on_done = [this](const RemoteValue& value) {
     if (value.state() != ClosureState::kReady) failed_ = true;

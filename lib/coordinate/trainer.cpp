@@ -12,7 +12,7 @@
 #include "tfd/base/notifier.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/strategy/evaluator.hpp"
-#include "tfd/strategy/train_loop.hpp"
+#include "tfd/train/train_loop.hpp"
 
 namespace tfd::coordinate {
 namespace {
@@ -22,7 +22,7 @@ constexpr Duration kInterruptLook = std::chrono::milliseconds(100);  // whether 
 constexpr Duration kStateTimeout = std::chrono::minutes(5);          // for all variables to move
 
 /// Steps that a coordinator schedules; it alone changes the variables.
-class CoordinatorDriver final : public strategy::StepDriver {
+class CoordinatorDriver final : public train::StepDriver {
  public:
   CoordinatorDriver(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
                     const TrainOptions& options)
@@ -33,13 +33,13 @@ class CoordinatorDriver final : public strategy::StepDriver {
         options_(options),
         steps_(train_, notifier_) {}
 
-  strategy::TrainRole role() const override { return {}; }
-  Result<strategy::Begun> begin(const strategy::Beginning& from) override;
+  train::TrainRole role() const override { return {}; }
+  Result<train::StartResult> begin(const train::TrainStart& from) override;
   void describe(JsonLine& start) const override;
-  Result<strategy::Advanced> advance(strategy::StepControl& control) override;
+  Result<train::AdvanceResult> advance(train::StepControl& control) override;
   void wake() override;
-  Result<void> tell_news(strategy::StepControl& control) override;
-  Result<strategy::Evaluated> evaluate(const variable::Checkpoint*) override;
+  Result<void> tell_news(train::StepControl& control) override;
+  Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override;
   Result<variable::Checkpoint> export_state() override;
   Result<void> import_state(const variable::Checkpoint& state) override;
   Result<void> use_averages() override;
@@ -53,9 +53,9 @@ class CoordinatorDriver final : public strategy::StepDriver {
     if (!coordinator_->lost()) (void)coordinator_->forget_run();  // what can't be reached can't be adopted
   }
   Result<void> finish_adopted(const AdoptedRun& run);
-  Result<strategy::Advanced> settle_steps(strategy::StepControl& control, bool interrupted);
-  Result<strategy::Advanced> count_rest(strategy::StepControl& control, const Result<void>& joined);
-  Result<void> count(strategy::StepControl& control, std::int64_t step, const RemoteValue& value) const {
+  Result<train::AdvanceResult> settle_steps(train::StepControl& control, bool interrupted);
+  Result<train::AdvanceResult> count_rest(train::StepControl& control, const Result<void>& joined);
+  Result<void> count(train::StepControl& control, std::int64_t step, const RemoteValue& value) const {
     return control.count({.step = step, .metrics = value.outcome().metrics});
   }
 
@@ -66,20 +66,20 @@ class CoordinatorDriver final : public strategy::StepDriver {
   const TrainOptions& options_;
   Notifier notifier_;
   std::mutex mutex_;
-  std::vector<WorkerChange> changes_;  // that the training's thread hasn't told yet
+  std::vector<train::WorkerEvent> changes_;  // that the training's thread hasn't told yet
   Steps steps_;
   std::atomic<ClusterCoordinator*> connected_ = nullptr;  // the next one, for wake()
   std::unique_ptr<ClusterCoordinator> coordinator_;       // last: its threads use all of the above
 };
 
-Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from) {
+Result<train::StartResult> CoordinatorDriver::begin(const train::TrainStart& from) {
   with_.window = std::min(with_.window, kWindow);
   with_.keep_going = false;
   if (from.step > 0 && from.state != nullptr)
     with_.data = parse_data_positions(program_, from.state->data_position, from.step);
   if (!from.run.empty()) with_.adopt = Adoption{from.run, from.step};
   with_.data_seed = from.data_seed();
-  with_.on_worker = [this](const WorkerChange& change) {
+  with_.on_worker = [this](const train::WorkerEvent& change) {
     const std::scoped_lock lock(mutex_);
     changes_.push_back(change);
     notifier_.notify();
@@ -91,11 +91,11 @@ Result<strategy::Begun> CoordinatorDriver::begin(const strategy::Beginning& from
   if (!adopted && from.state != nullptr) TFD_TRY(import_state(*from.state), from.state->path);
   steps_.begin(*coordinator_,
                adopted ? adopted->step - static_cast<std::int64_t>(adopted->unfinished.size()) : from.step);
-  strategy::Begun begun{.adopted = adopted.has_value()};
+  train::StartResult begun{.adopted = adopted.has_value()};
   const int replicas = coordinator_->num_replicas_in_sync();
   if (options_.epoch_elements != 0 && train_.replicas == program::Replicas::kEach && replicas > 1) {
     steps_.share(options_.epoch_elements, replicas);  // a step takes as many elements as there are replicas
-    begun.steps = strategy::steps_over(options_.epoch_elements, replicas);
+    begun.steps = train::steps_over(options_.epoch_elements, replicas);
   }
   if (adopted)
     TFD_TRY(finish_adopted(*adopted), "finishing the steps that an earlier coordinator began");
@@ -124,29 +124,30 @@ void CoordinatorDriver::describe(JsonLine& start) const {
 }
 
 // Steps are counted in their order, so that an interval's metrics are of exactly its steps.
-Result<strategy::Advanced> CoordinatorDriver::advance(strategy::StepControl& control) {
-  using strategy::Ask;
+Result<train::AdvanceResult> CoordinatorDriver::advance(train::StepControl& control) {
+  using train::LoopRequest;
   for (;;) {
     TFD_TRY(tell_news(control));
     while (const auto step = steps_.take_next()) TFD_TRY(count(control, steps_.counted(), *step));
     if (steps_.failed()) {
       forget();  // who comes next begins with what is known to be good
       auto rest = TFD_TRY(count_rest(control, coordinator_->join(Deadline::never())));
-      return rest.end_of_data ? Result<strategy::Advanced>(std::move(rest))
+      return rest.end_of_data ? Result<train::AdvanceResult>(std::move(rest))
                               : fail(Code::kInternal, "a step failed without an error");
     }
-    if (steps_.counted() >= control.until()) return strategy::Advanced{.step = steps_.counted()};
-    const Ask ask = control.ask();
-    if (ask == Ask::kEnd || ask == Ask::kInterrupt) return settle_steps(control, ask == Ask::kInterrupt);
-    if (ask == Ask::kPause && steps_.idle()) return strategy::Advanced{.step = steps_.counted()};
-    TFD_TRY(steps_.schedule_until(ask == Ask::kPause ? steps_.scheduled() : control.until()));
+    if (steps_.counted() >= control.until()) return train::AdvanceResult{.step = steps_.counted()};
+    const LoopRequest ask = control.ask();
+    if (ask == LoopRequest::kStop || ask == LoopRequest::kInterrupt)
+      return settle_steps(control, ask == LoopRequest::kInterrupt);
+    if (ask == LoopRequest::kPause && steps_.idle()) return train::AdvanceResult{.step = steps_.counted()};
+    TFD_TRY(steps_.schedule_until(ask == LoopRequest::kPause ? steps_.scheduled() : control.until()));
     notifier_.wait(control.next_look());
   }
 }
 
 // What no worker has is taken back, so that it ends while there are none; half of the grace for what they have, the
 // rest for the checkpoint.
-Result<strategy::Advanced> CoordinatorDriver::settle_steps(strategy::StepControl& control, bool interrupted) {
+Result<train::AdvanceResult> CoordinatorDriver::settle_steps(train::StepControl& control, bool interrupted) {
   const auto settled = steps_.settle(interrupted ? Deadline::after(options_.grace / 2) : Deadline::never());
   if (!settled && settled.error().code == Code::kDeadlineExceeded && interrupted)
     return fail(Code::kDeadlineExceeded, "interrupted, and the steps in flight did not end within {}: {}",
@@ -155,11 +156,11 @@ Result<strategy::Advanced> CoordinatorDriver::settle_steps(strategy::StepControl
 }
 
 // Nothing is under way any more. What ran is counted, whatever failed: the data may simply have ended.
-Result<strategy::Advanced> CoordinatorDriver::count_rest(strategy::StepControl& control, const Result<void>& joined) {
+Result<train::AdvanceResult> CoordinatorDriver::count_rest(train::StepControl& control, const Result<void>& joined) {
   std::int64_t step = steps_.counted();
   const auto rest = steps_.take_rest();
   for (const RemoteValue& value : rest.done) TFD_TRY(count(control, ++step, value));
-  strategy::Advanced advanced{.step = steps_.counted()};
+  train::AdvanceResult advanced{.step = steps_.counted()};
   if (joined && !rest.error) return advanced;
   const Error& error = joined ? *rest.error : joined.error();
   if (error.code != Code::kOutOfRange) return fail(error);
@@ -173,24 +174,24 @@ void CoordinatorDriver::wake() {
   if (coordinator != nullptr && options_.interrupts->stopping()) coordinator->stop_evaluating();
 }
 
-Result<void> CoordinatorDriver::tell_news(strategy::StepControl& control) {
-  std::vector<WorkerChange> changes;
+Result<void> CoordinatorDriver::tell_news(train::StepControl& control) {
+  std::vector<train::WorkerEvent> changes;
   {
     const std::scoped_lock lock(mutex_);
     changes = std::exchange(changes_, {});
   }
-  for (const WorkerChange& change : changes) TFD_TRY(control.worker_changed({change.task, change.lost, change.reason}));
+  for (const train::WorkerEvent& change : changes) TFD_TRY(control.worker_changed(change));
   return {};
 }
 
-Result<strategy::Evaluated> CoordinatorDriver::evaluate(const variable::Checkpoint*) {
-  const strategy::Trace::Span span(options_.trace.get(), "evaluate", 0, steps_.counted());
+Result<train::EvaluationResult> CoordinatorDriver::evaluate(const variable::Checkpoint*) {
+  const train::Trace::Span span(options_.trace.get(), "evaluate", 0, steps_.counted());
   auto metrics = TFD_TRY(coordinator_->evaluate(train_.evaluate->function, train_.evaluate->steps, Deadline::never()));
-  return strategy::Evaluated{steps_.counted(), std::move(metrics)};
+  return train::EvaluationResult{steps_.counted(), std::move(metrics)};
 }
 
 Result<variable::Checkpoint> CoordinatorDriver::export_state() {
-  const strategy::Trace::Span span(options_.trace.get(), "save", 0, steps_.counted());
+  const train::Trace::Span span(options_.trace.get(), "save", 0, steps_.counted());
   variable::Checkpoint checkpoint;
   checkpoint.step = steps_.counted();
   checkpoint.data_position = format_data_progress(program_, coordinator_->data_progress());
@@ -210,7 +211,7 @@ Result<void> CoordinatorDriver::import_state(const variable::Checkpoint& state) 
 
 }  // namespace
 
-void trace_workers(CoordinatorOptions& options, std::shared_ptr<strategy::Trace> trace) {
+void trace_workers(CoordinatorOptions& options, std::shared_ptr<train::Trace> trace) {
   if (trace == nullptr) return;
   options.on_ran = [trace = std::move(trace),
                     last = std::map<std::string, Clock::time_point>()](const WorkerRun& run) mutable {
@@ -226,7 +227,7 @@ Result<TrainSummary> train(const program::Program& program, const Connect& conne
   if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);
   if (!options.interrupts) options.interrupts = std::make_shared<Interrupts>();
   CoordinatorDriver driver(program, connect, std::move(coordinator), options);
-  return strategy::run_train_loop(program, driver, options);
+  return train::run_train_loop(program, driver, options);
 }
 
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "device_steps.hpp"
+#include "device/device_steps.hpp"
 #include "tfd/task/task_client.hpp"
 #include "tfd/variable/store.hpp"
 
@@ -110,7 +110,7 @@ class OnHost final : public Training {
 
 const std::vector<TrainingWay>& training_ways() {
   static const std::vector<TrainingWay> ways{
-      {"threads", strategy::StepWay::kThreads}, {"fused", strategy::StepWay::kFused}, {"host", std::nullopt}};
+      {"threads", strategy::StepMode::kThreads}, {"fused", strategy::StepMode::kFused}, {"host", std::nullopt}};
   return ways;
 }
 

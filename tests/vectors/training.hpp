@@ -17,7 +17,7 @@ namespace tfd::vectors {
 
 struct TrainingWay {
   std::string name;
-  std::optional<strategy::StepWay> devices;  // nullopt: on the host
+  std::optional<strategy::StepMode> devices;  // nullopt: on the host
 };
 const std::vector<TrainingWay>& training_ways();
 

@@ -11,7 +11,7 @@
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/step/memory_need.hpp"
-#include "tfd/strategy/event_files.hpp"
+#include "tfd/train/event_files.hpp"
 
 namespace tfd::training {
 
@@ -193,7 +193,7 @@ Result<void> check_memory(const program::Program& program, const cluster::Cluste
 namespace {
 
 /// "loss 0.1234, accuracy 0.9".
-std::string format_metrics(const strategy::Metrics& metrics) {
+std::string format_metrics(const train::Metrics& metrics) {
   std::string text;
   for (const auto& [name, value] : metrics)  // the sign of a NaN says nothing
     text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, std::isnan(value) ? std::abs(value) : value);
@@ -206,29 +206,29 @@ void say(cli::Io& io, std::string_view tool, const std::string& line) {
   if (!io.quiet) (void)io.err.write(fmt::format("{}: {}\n", tool, printable(line)));
 }
 
-void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io) {
+void connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io) {
   train.checkpoint = common.checkpoint;
   train.start_over = common.start_over;
   train.write_event = [&io](std::string_view line) { return io.out.write(line); };
-  train.on_progress = [&progress](const strategy::TrainProgress& at) {
+  train.on_progress = [&progress](const train::TrainProgress& at) {
     progress.update(at.step, format_metrics(at.metrics));
   };
   train.say = [&progress](const std::string& line) { progress.say(line); };
 }
 
-Result<std::shared_ptr<strategy::Trace>> open_trace(const Common& common) {
+Result<std::shared_ptr<train::Trace>> open_trace(const Common& common) {
   if (common.trace.empty()) return nullptr;
-  return TFD_TRY(strategy::Trace::open(common.trace), "--trace");
+  return TFD_TRY(train::Trace::open(common.trace), "--trace");
 }
 
-Result<void> connect_logdir(strategy::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io) {
+Result<void> connect_logdir(train::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io) {
   if (common.logdir.empty()) return {};
-  auto opened = strategy::EventFiles::open(common.logdir);
+  auto opened = train::EventFiles::open(common.logdir);
   if (!opened) return fail(opened.error().code, "--logdir: {}", opened.error().message);
   std::string suffix = task.empty() ? "" : "-" + task;
   std::ranges::replace(suffix, ':', '-');
-  train.on_metrics = [&io, suffix, files = std::shared_ptr<strategy::EventFiles>(std::move(*opened)), failed = false](
-                         std::string_view what, std::int64_t step, const strategy::Metrics& metrics) mutable {
+  train.on_metrics = [&io, suffix, files = std::shared_ptr<train::EventFiles>(std::move(*opened)), failed = false](
+                         std::string_view what, std::int64_t step, const train::Metrics& metrics) mutable {
     const auto added = files->add(std::string(what) + suffix, step, metrics);
     if (!added && !failed)
       io.log.warning("--logdir: {}: the training goes on without these metrics", added.error().message);
@@ -237,7 +237,7 @@ Result<void> connect_logdir(strategy::TrainOptions& train, const Common& common,
   return {};
 }
 
-int conclude(const strategy::TrainSummary& summary, const Ending& ending, cli::Io& io) {
+int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
   if (summary.reason == "nothing_left") return 0;  // as it was said at the beginning
   const bool interrupted = summary.reason == "interrupted";
   const std::string metrics = format_metrics(summary.metrics);

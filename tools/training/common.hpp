@@ -10,7 +10,7 @@
 #include "tfd/cli/tool.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/resolve/spec_source.hpp"
-#include "tfd/strategy/training.hpp"
+#include "tfd/train/training.hpp"
 
 namespace tfd::training {
 
@@ -83,14 +83,14 @@ std::optional<std::string> split_training_of(const program::Program& program, st
 void say(cli::Io& io, std::string_view tool, const std::string& line);
 
 /// Where a training writes, what it begins with, and what it is told. `progress` and `io` must outlive it.
-void connect_sinks(strategy::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
+void connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
 
 /// --trace, where it is given; else null. Errors of Trace::open().
-Result<std::shared_ptr<strategy::Trace>> open_trace(const Common& common);
+Result<std::shared_ptr<train::Trace>> open_trace(const Common& common);
 
 /// --logdir, where it is given. `task`: whose metrics these are, where several write; else empty. Errors of
 /// EventFiles::open().
-Result<void> connect_logdir(strategy::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io);
+Result<void> connect_logdir(train::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io);
 
 /// How a training was run, for what is said of its end.
 struct Ending {
@@ -98,11 +98,11 @@ struct Ending {
   std::string task = {};   // whose steps they are, where several train
   bool evaluates = false;  // it trained nothing, but evaluated checkpoints
   bool joins = false;      // another task saves checkpoints, and this one joins it again
-  std::string command;     // strategy::command_to_continue()
+  std::string command;     // train::command_to_continue()
   int signal = 0;          // that has ended it
 };
 /// Says how far it came, and what to do next; the exit code. A training that was interrupted and can't be continued
 /// ends the process by the signal.
-int conclude(const strategy::TrainSummary& summary, const Ending& ending, cli::Io& io);
+int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& io);
 
 }  // namespace tfd::training

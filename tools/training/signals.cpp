@@ -22,7 +22,7 @@ SignalThread::SignalThread(std::string tool, process::SignalSource source, proce
     : tool_(std::move(tool)),
       source_(std::move(source)),
       ending_(std::move(ending)),
-      interrupts_(std::make_shared<strategy::Interrupts>()),
+      interrupts_(std::make_shared<train::Interrupts>()),
       grace_(grace),
       io_(io),
       thread_([this] { run(); }) {}

@@ -10,7 +10,7 @@
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
-#include "tfd/strategy/training.hpp"
+#include "tfd/train/training.hpp"
 
 namespace tfd::training {
 
@@ -20,7 +20,7 @@ class SignalThread {
   static Result<std::unique_ptr<SignalThread>> start(std::string tool, Duration grace, cli::Io& io);
   ~SignalThread() { ending_.write.reset(); }
 
-  const std::shared_ptr<strategy::Interrupts>& interrupts() const { return interrupts_; }
+  const std::shared_ptr<train::Interrupts>& interrupts() const { return interrupts_; }
   /// Before this there is nothing to save: a signal ends the process as it would have.
   void begin_training() { training_ = true; }
   int stopped_by() const { return stopped_by_; }
@@ -33,7 +33,7 @@ class SignalThread {
   const std::string tool_;
   process::SignalSource source_;
   process::Pipe ending_;
-  const std::shared_ptr<strategy::Interrupts> interrupts_;  // with the training
+  const std::shared_ptr<train::Interrupts> interrupts_;  // with the training
   const Duration grace_;
   cli::Io& io_;
   std::atomic<bool> training_{false};

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What small variables cost as slices of a pack (--step fused) and as views of it (--step threads), beside JAX, which has
 each by itself: CPU seconds of a run of a few steps with an empty compile cache, nearly all of it compiling, and steps/s:
-figures for the limits in lib/strategy/device_layout.cpp. A model of N variables of E elements each is N residual layers
+figures for the limits in lib/strategy/device/device_layout.cpp. A model of N variables of E elements each is N residual layers
 that have one each. Prints a table.
 
 The curve on two cores that were busy, in CPU seconds (slices, views, JAX), which is why 16 variables are the limit:

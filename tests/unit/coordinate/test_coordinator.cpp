@@ -227,7 +227,7 @@ TEST_CASE("coordinator: a killed worker's closures are migrated, each update is 
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::string> changes;
-  options.on_worker = [&](const WorkerChange& change) {
+  options.on_worker = [&](const train::WorkerEvent& change) {
     const std::scoped_lock lock(mutex);
     changes.push_back(change.task + (change.lost ? " lost" : " back"));
     changed.notify_all();

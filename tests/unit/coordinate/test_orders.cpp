@@ -9,7 +9,7 @@
 
 #include "asking.hpp"
 #include "tfd/coordinate/trainer.hpp"
-#include "tfd/strategy/epochs.hpp"
+#include "tfd/train/epochs.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 using namespace tfd;
@@ -259,7 +259,7 @@ TEST_CASE("orders: all of an epoch is used, its last step runs on the replicas f
          R"(functions.data_step.outputs=[{"metric": "sum", "reduce": "sum"}, {"assign_add": "v"},
                                                                {"assign_add": "n"}])",
          "variables.v.aggregation=sum", "variables.n.aggregation=sum"});
-    const auto epochs = good(strategy::epochs_as_steps(std::move(program)));
+    const auto epochs = good(train::epochs_as_steps(std::move(program)));
     double sum = 0;
     TrainOptions options;
     options.epoch_elements = epochs.elements;

@@ -59,18 +59,18 @@ class Bed {
   }
 
   /// Blocks until it ends; its events are kept.
-  Result<TrainSummary> train(int worker, int replicas = 1, std::shared_ptr<Interrupts> interrupts = {}) {
+  Result<train::TrainSummary> train(int worker, int replicas = 1, std::shared_ptr<train::Interrupts> interrupts = {}) {
     return train_with(ParameterServerStrategy::make(config(worker), {.count = replicas}).value(), replicas,
                       std::move(interrupts));
   }
   /// As the evaluator of the same cluster.
-  Result<TrainSummary> evaluate() {
+  Result<train::TrainSummary> evaluate() {
     auto with = config(0);
     with.cluster.add_task("evaluator", 0, "evaluator0:1");
     with.task = cluster::TaskId{"evaluator", 0};
     return train_with(ParameterServerStrategy::make(with, {}).value(), 1, {});
   }
-  Result<TrainSummary> train_locally(int replicas) {
+  Result<train::TrainSummary> train_locally(int replicas) {
     return train_with(ParameterServerStrategy::make({}, {.count = replicas}).value(), replicas, {});
   }
 
@@ -132,8 +132,8 @@ class Bed {
     return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
   }
 
-  Result<TrainSummary> train_with(ParameterServerStrategy strategy, int replicas,
-                                  std::shared_ptr<Interrupts> interrupts) {
+  Result<train::TrainSummary> train_with(ParameterServerStrategy strategy, int replicas,
+                                         std::shared_ptr<train::Interrupts> interrupts) {
     PsTrainingOptions options;
     options.make_endpoint = endpoints();
     options.make_engine = [this, replicas, task = strategy.task_name()]() -> Result<std::shared_ptr<function::Engine>> {
@@ -171,7 +171,7 @@ class Bed {
   int servers_count_;
 };
 
-inline TrainSummary well(Result<TrainSummary> summary) {
+inline train::TrainSummary well(Result<train::TrainSummary> summary) {
   if (!summary) FAIL(summary.error().message);
   return std::move(*summary);
 }

@@ -3,7 +3,7 @@
 // Which variables share a buffer on devices, and how the step's module takes them.
 #include <doctest/doctest.h>
 
-#include "device_layout.hpp"
+#include "device/device_layout.hpp"
 #include "tfd/strategy/device_training.hpp"
 
 namespace tfd::strategy {
@@ -71,8 +71,8 @@ DeviceLayout layout_of(const program::Program& program, const LayoutOptions& opt
 TEST_CASE("device layout: on a CPU many small variables are views of a pack, each in memory that is aligned") {
   const auto program = program_of(20, false);
   CHECK(has_many_slices(program));
-  CHECK_FALSE(is_fused(StepWay::kAuto, program, 1, "cpu"));
-  CHECK(is_fused(StepWay::kFused, program, 1, "cpu"));
+  CHECK_FALSE(is_fused(StepMode::kAuto, program, 1, "cpu"));
+  CHECK(is_fused(StepMode::kFused, program, 1, "cpu"));
   const auto layout = layout_of(program, {.platform = "cpu"});
   REQUIRE(layout.packs.size() == 1);
   CHECK(layout.packs[0].is_viewed);
@@ -88,8 +88,8 @@ TEST_CASE("device layout: on a CPU many small variables are views of a pack, eac
 
 TEST_CASE("device layout: few small variables, and what isn't a CPU's, are slices of a pack") {
   CHECK_FALSE(has_many_slices(program_of(3, false)));
-  CHECK(is_fused(StepWay::kAuto, program_of(3, false), 1, "cpu"));
-  CHECK(is_fused(StepWay::kAuto, program_of(20, false), 1, "cuda"));
+  CHECK(is_fused(StepMode::kAuto, program_of(3, false), 1, "cpu"));
+  CHECK(is_fused(StepMode::kAuto, program_of(20, false), 1, "cuda"));
   for (const auto& [platform, fuses] : {std::pair("cpu", true), std::pair("cuda", true), std::pair("cuda", false)}) {
     const auto layout = layout_of(program_of(20, false), {.platform = platform, .fuses = fuses});
     REQUIRE(layout.packs.size() == 1);
@@ -103,7 +103,7 @@ TEST_CASE("device layout: few small variables, and what isn't a CPU's, are slice
 TEST_CASE("device layout: variables that the function makes one vector of are slices, in its order") {
   const auto program = program_of(20, true);
   CHECK_FALSE(has_many_slices(program));
-  CHECK(is_fused(StepWay::kAuto, program, 1, "cpu"));
+  CHECK(is_fused(StepMode::kAuto, program, 1, "cpu"));
   const auto layout = layout_of(program, {.platform = "cpu"});  // as several replicas have it
   REQUIRE(layout.packs.size() == 2);
   CHECK_FALSE(layout.packs[0].is_viewed);

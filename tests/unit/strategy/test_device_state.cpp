@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "device_state.hpp"
+#include "device/device_state.hpp"
 #include "temporary_directory.hpp"
 #include "tfd/tensor/safetensors.hpp"
 

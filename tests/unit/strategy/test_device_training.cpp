@@ -152,7 +152,7 @@ auto engine_maker(int replicas, int cores = 1) {
 }
 
 /// The last checkpoint, without what is the strategy's own.
-NamedState saved(const Result<TrainSummary>& summary) {
+NamedState saved(const Result<train::TrainSummary>& summary) {
   REQUIRE_MESSAGE(summary, (summary ? "" : summary.error().message));
   auto state = variable::load_checkpoint(summary->checkpoint).value().state;
   std::erase_if(state, [](const auto& one) { return one.first == "global_step" || one.first == ".iterations"; });
@@ -160,10 +160,10 @@ NamedState saved(const Result<TrainSummary>& summary) {
 }
 
 NamedState on_devices(const std::string& directory, int replicas, std::vector<std::string> overrides = {},
-                      StepWay step = StepWay::kAuto, int cores = 1) {
+                      StepMode step = StepMode::kAuto, int cores = 1) {
   const auto program = program_of(directory, std::move(overrides), cores);
   CHECK(why_not_on_devices(program, {.logical_devices = cores, .spmd = true}).value_or("") == "");
-  if (step == StepWay::kFused) CHECK(why_not_fused(program, replicas).value_or("") == "");
+  if (step == StepMode::kFused) CHECK(why_not_fused(program, replicas).value_or("") == "");
   return saved(train_on_devices(
       program,
       {.make_engine = engine_maker(replicas, cores), .replicas = replicas, .logical_devices = cores, .step = step}));
@@ -236,8 +236,8 @@ TEST_CASE("device training: every optimizer gives what it gives on the host, wit
       const tfd::test::TemporaryDirectory threads, fused, host;
       const std::vector<std::string> overrides{std::string("optimizer=") + optimizer};
       const auto expected = on_host(host.path(), replicas, overrides);
-      check_same(on_devices(threads.path(), replicas, overrides, StepWay::kThreads), expected);
-      check_same(on_devices(fused.path(), replicas, overrides, StepWay::kFused), expected);
+      check_same(on_devices(threads.path(), replicas, overrides, StepMode::kThreads), expected);
+      check_same(on_devices(fused.path(), replicas, overrides, StepMode::kFused), expected);
     }
 }
 
@@ -258,8 +258,8 @@ TEST_CASE("device training: replicas of two cores each, over which variables are
       auto cut = overrides;
       cut.push_back(places);
       const auto expected = on_host(host.path(), replicas, overrides);
-      check_same(on_devices(threads.path(), replicas, cut, StepWay::kThreads, 2), expected);
-      check_same(on_devices(fused.path(), replicas, cut, StepWay::kFused, 2), expected);
+      check_same(on_devices(threads.path(), replicas, cut, StepMode::kThreads, 2), expected);
+      check_same(on_devices(fused.path(), replicas, cut, StepMode::kFused, 2), expected);
       // And on from there, with replicas of one core.
       overrides.emplace_back("train.steps=12");
       check_same(on_devices(fused.path(), replicas, overrides), on_host(host.path(), replicas, overrides));
@@ -274,7 +274,7 @@ TEST_CASE("device training: replicas of two cores, not all of which have data") 
   auto cut = overrides;
   cut.emplace_back(R"(functions.step.inputs[0]={"variable": "w", "sharding": {"split": [1, 2]}})");
   const tfd::test::TemporaryDirectory fused, host;
-  check_same(on_devices(fused.path(), 3, cut, StepWay::kFused, 2), on_host(host.path(), 3, overrides));
+  check_same(on_devices(fused.path(), 3, cut, StepMode::kFused, 2), on_host(host.path(), 3, overrides));
 }
 
 TEST_CASE("device training: what can't be partitioned is trained on the host") {
@@ -294,8 +294,8 @@ TEST_CASE("device training: what replicas assign is one value by the variable's 
   for (const auto& overrides : kinds) {
     const tfd::test::TemporaryDirectory threads, fused, host;
     const auto expected = on_host(host.path(), 2, overrides);
-    check_same(on_devices(threads.path(), 2, overrides, StepWay::kThreads), expected);
-    check_same(on_devices(fused.path(), 2, overrides, StepWay::kFused), expected);
+    check_same(on_devices(threads.path(), 2, overrides, StepMode::kThreads), expected);
+    check_same(on_devices(fused.path(), 2, overrides, StepMode::kFused), expected);
   }
 }
 
@@ -306,8 +306,8 @@ TEST_CASE("device training: a step that not all replicas have data for is right,
   const std::vector<std::string> overrides{kMomentum, R"(datasets.d[1]={"repeat": 5})", "train.steps=4"};
   const tfd::test::TemporaryDirectory threads, fused, host;
   const auto expected = on_host(host.path(), 3, overrides);
-  check_same(on_devices(threads.path(), 3, overrides, StepWay::kThreads), expected);
-  check_same(on_devices(fused.path(), 3, overrides, StepWay::kFused), expected);
+  check_same(on_devices(threads.path(), 3, overrides, StepMode::kThreads), expected);
+  check_same(on_devices(fused.path(), 3, overrides, StepMode::kFused), expected);
 }
 
 // Modules of 4, 3 and 2 rows: 3 and 3, and at the end 2 and 2; or 4 and 3, and at the end 2 and 2.
@@ -322,8 +322,8 @@ TEST_CASE("device training: replicas with other rows weigh as much as they have,
                                              fmt::format("train.steps={}", steps)};
     const tfd::test::TemporaryDirectory threads, fused, host;
     const auto expected = on_host(host.path(), 2, overrides);
-    check_same(on_devices(threads.path(), 2, overrides, StepWay::kThreads), expected);
-    check_same(on_devices(fused.path(), 2, overrides, StepWay::kFused), expected);
+    check_same(on_devices(threads.path(), 2, overrides, StepMode::kThreads), expected);
+    check_same(on_devices(fused.path(), 2, overrides, StepMode::kFused), expected);
   }
 }
 
@@ -339,13 +339,13 @@ TEST_CASE("device training: variables that each replica has its own value of") {
       overrides.emplace_back(more);
     const tfd::test::TemporaryDirectory threads, fused, host;
     const auto expected = on_host(host.path(), 3, overrides);
-    check_same(on_devices(threads.path(), 3, overrides, StepWay::kThreads), expected);
-    check_same(on_devices(fused.path(), 3, overrides, StepWay::kFused), expected);
+    check_same(on_devices(threads.path(), 3, overrides, StepMode::kThreads), expected);
+    check_same(on_devices(fused.path(), 3, overrides, StepMode::kFused), expected);
     // And on from there.
     overrides.insert(overrides.end(), {R"(datasets.d[1]={"repeat": 8})", "train.steps=6"});
     const auto later = on_host(host.path(), 3, overrides);
-    check_same(on_devices(threads.path(), 3, overrides, StepWay::kThreads), later);
-    check_same(on_devices(fused.path(), 3, overrides, StepWay::kFused), later);
+    check_same(on_devices(threads.path(), 3, overrides, StepMode::kThreads), later);
+    check_same(on_devices(fused.path(), 3, overrides, StepMode::kFused), later);
   }
 }
 
@@ -369,8 +369,8 @@ TEST_CASE("device training: gradients of a scaled loss, and a scale that moves")
       for (const char* steps : {"train.steps=9", "train.steps=12"}) {  // and on from the checkpoint
         overrides.emplace_back(steps);
         const auto expected = on_host(host.path(), replicas, overrides);
-        check_same(on_devices(threads.path(), replicas, overrides, StepWay::kThreads), expected);
-        check_same(on_devices(fused.path(), replicas, overrides, StepWay::kFused), expected);
+        check_same(on_devices(threads.path(), replicas, overrides, StepMode::kThreads), expected);
+        check_same(on_devices(fused.path(), replicas, overrides, StepMode::kFused), expected);
         const auto scale = std::ranges::find(expected, "optimizer/.loss_scale", &std::pair<std::string, Tensor>::first);
         CHECK((scale == expected.end()) == (overrides.front().find("1024") != std::string::npos));
       }
@@ -390,8 +390,8 @@ TEST_CASE("device training: an optimizer of one's own is a part of the update") 
           std::string(more) + "}"};
       const tfd::test::TemporaryDirectory threads, fused, host;
       const auto expected = on_host(host.path(), replicas, overrides);
-      check_same(on_devices(threads.path(), replicas, overrides, StepWay::kThreads), expected);
-      check_same(on_devices(fused.path(), replicas, overrides, StepWay::kFused), expected);
+      check_same(on_devices(threads.path(), replicas, overrides, StepMode::kThreads), expected);
+      check_same(on_devices(fused.path(), replicas, overrides, StepMode::kFused), expected);
     }
 }
 
@@ -410,7 +410,7 @@ TEST_CASE("device training: it goes on from a checkpoint as if it had not ended,
 // Fused, the inputs of the next step are taken while this one is under way: of it nothing may be lost or seen.
 TEST_CASE("device training: where it was interrupted it goes on, and its steps are told in their order") {
   const std::vector<std::string> adam{R"(optimizer={"adam": {"learning_rate": 0.01}})", "train.log_every=1"};
-  for (const StepWay way : {StepWay::kThreads, StepWay::kFused})
+  for (const StepMode way : {StepMode::kThreads, StepMode::kFused})
     for (const int replicas : {1, 2}) {
       std::vector<std::string> overrides = adam;
       if (replicas == 2)  // three elements, so that two are never the same again at once
@@ -422,7 +422,7 @@ TEST_CASE("device training: where it was interrupted it goes on, and its steps a
       const auto expected = on_devices(once.path(), replicas, overrides, way);
       std::string events;
       DeviceTrainingOptions options{.make_engine = engine_maker(replicas), .replicas = replicas, .step = way};
-      options.train.interrupts = std::make_shared<Interrupts>();
+      options.train.interrupts = std::make_shared<train::Interrupts>();
       options.train.write_event = [&](std::string_view line) -> Result<void> {
         events += line;
         if (line.find(R"("event":"step","task":"local","step":5,)") != std::string_view::npos)
@@ -445,8 +445,8 @@ TEST_CASE("device training: where it was interrupted it goes on, and its steps a
 }
 
 TEST_CASE("device training: a gradient that isn't finite ends it, where the optimizer looks") {
-  for (const auto& [replicas, step] : {std::pair(1, StepWay::kThreads), std::pair(2, StepWay::kThreads),
-                                       std::pair(1, StepWay::kFused), std::pair(2, StepWay::kFused)}) {
+  for (const auto& [replicas, step] : {std::pair(1, StepMode::kThreads), std::pair(2, StepMode::kThreads),
+                                       std::pair(1, StepMode::kFused), std::pair(2, StepMode::kFused)}) {
     const tfd::test::TemporaryDirectory directory;
     const auto program = program_of(directory.path(), {R"(optimizer={"sgd": {"on_nonfinite": "stop"}})",
                                                        R"(datasets.d[0].tensor_slices.fields.x.data[5][1]="NaN")"});
@@ -512,7 +512,7 @@ TEST_CASE("device training: an update that fails on one of several devices says 
   const tfd::test::TemporaryDirectory directory;
   const auto program = program_of(directory.path(), {"train.checkpoint.every=4"});
   for (const int replicas : {2, 1}) {
-    DeviceTrainingOptions options{.replicas = replicas, .step = StepWay::kThreads};
+    DeviceTrainingOptions options{.replicas = replicas, .step = StepMode::kThreads};
     options.make_engine = [&]() -> Result<std::shared_ptr<function::Engine>> {
       return std::make_shared<FailingEngine>(engine_maker(replicas)().value(), 2);
     };

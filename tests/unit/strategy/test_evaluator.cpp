@@ -24,7 +24,7 @@ struct Following {
   std::vector<std::int64_t> evaluated;
   std::vector<std::string> said;
   std::function<void(std::int64_t step)> during = [](std::int64_t) {};
-  TrainOptions options;
+  train::TrainOptions options;
 
   Following(const std::string& directory, std::int64_t steps) {
     program::TrainDef train;
@@ -33,7 +33,7 @@ struct Following {
     train.checkpoint = program::CheckpointDef{};
     train.checkpoint->directory = directory;
     program.train = train;
-    options.interrupts = std::make_shared<Interrupts>();
+    options.interrupts = std::make_shared<train::Interrupts>();
     options.say = [this](const std::string& line) { said.push_back(line); };
   }
   /// What is said of others than those that are evaluated.
@@ -43,12 +43,12 @@ struct Following {
       if (!line.starts_with("evaluating ")) out.push_back(line);
     return out;
   }
-  TrainSummary run() {
+  train::TrainSummary run() {
     FollowJob job;
-    job.evaluate = [this](const variable::Checkpoint& checkpoint) -> Result<Metrics> {
+    job.evaluate = [this](const variable::Checkpoint& checkpoint) -> Result<train::Metrics> {
       evaluated.push_back(checkpoint.step);
       during(checkpoint.step);
-      return Metrics{{"w", static_cast<double>(checkpoint.step)}};
+      return train::Metrics{{"w", static_cast<double>(checkpoint.step)}};
     };
     auto summary = follow_checkpoints(program, job, options);
     if (!summary) FAIL(summary.error().message);
@@ -127,7 +127,7 @@ TEST_CASE("evaluator: a checkpoint of another program is an error, not an evalua
   Following following(directory.path(), 10);
   following.program.variables.push_back({.name = "v", .spec = {}});
   FollowJob job;
-  job.evaluate = [](const variable::Checkpoint&) -> Result<Metrics> { return Metrics{}; };
+  job.evaluate = [](const variable::Checkpoint&) -> Result<train::Metrics> { return train::Metrics{}; };
   const auto summary = follow_checkpoints(following.program, job, following.options);
   REQUIRE_FALSE(summary);
   CHECK(summary.error().code == Code::kInvalidArgument);

@@ -156,7 +156,7 @@ TEST_CASE("run_function: a line for each element, of what local_results, reduce 
   const auto strategy = with_engine(2);
   const auto lines = [&](RunRequest request) {
     std::string out;
-    TrainOptions options;
+    train::TrainOptions options;
     options.write_event = [&](std::string_view line) -> Result<void> {
       out += line;
       return {};

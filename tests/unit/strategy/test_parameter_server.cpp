@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tfd/strategy/parameter_server.hpp"
-#include "tfd/strategy/training.hpp"
+#include "tfd/train/training.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::strategy {
@@ -175,7 +175,7 @@ TEST_CASE("page: updates between workers proceed asynchronously, each counted on
 }
 
 TEST_CASE("interrupts: a checkpoint is asked for once, a stop stays, and somebody is told") {
-  Interrupts interrupts;
+  train::Interrupts interrupts;
   int told = 0;
   interrupts.on_ask([&] { ++told; });
   interrupts.ask_checkpoint();

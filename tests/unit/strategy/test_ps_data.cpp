@@ -8,7 +8,7 @@
 #include <set>
 
 #include "bed.hpp"
-#include "tfd/strategy/epochs.hpp"
+#include "tfd/train/epochs.hpp"
 
 namespace tfd::strategy::test {
 namespace {
@@ -107,7 +107,7 @@ TEST_CASE("ps data: a worker that joins again doesn't begin with what it has see
             1, 1);
     std::set<std::vector<float>> all;
     for (int time = 0; time < 3; ++time) {
-      const auto interrupts = std::make_shared<Interrupts>();
+      const auto interrupts = std::make_shared<train::Interrupts>();
       const std::size_t before = bed.events_of("step").size();
       bed.on_event = [&](const json&) {
         if (bed.events_of("step").size() >= before + 5) interrupts->ask_stop();
@@ -127,7 +127,7 @@ TEST_CASE("ps data: all of an epoch is used, its last step runs on the replicas 
     for (const bool stated : {true, false}) {
       Seen seen;
       Bed bed(seeing(seen, 7, "", stated ? R"({"function": "step", "epochs": 1})" : R"({"function": "step"})"), 1, 1);
-      auto steps = epochs_as_steps(bed.program, {.elements_per_step = replicas});
+      auto steps = train::epochs_as_steps(bed.program, {.elements_per_step = replicas});
       REQUIRE(steps);
       bed.program = std::move(steps->program);
       bed.epoch_elements = steps->elements;

@@ -7,7 +7,7 @@
 
 #include "bed.hpp"
 #include "tfd/base/json_line.hpp"
-#include "tfd/strategy/epochs.hpp"
+#include "tfd/train/epochs.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy::test {
@@ -60,7 +60,7 @@ TEST_CASE("ps training: a chief that compiles until the others have made all ste
   Bed bed(
       falling(fmt::format(R"({{"function": "step", "steps": 20, "checkpoint": {{"dir": "{}"}}}})", directory.path())),
       2, 1);
-  std::future<Result<TrainSummary>> other;
+  std::future<Result<train::TrainSummary>> other;
   bed.before_engine = [&](const std::string& task) {
     if (task == "worker:0") other.wait();
   };
@@ -136,7 +136,7 @@ TEST_CASE("ps training: at the end the variables are their averages, where the o
 }
 
 TEST_CASE("ps training: whoever is interrupted goes, and the servers stay for those that go on") {
-  const auto interrupts = std::make_shared<Interrupts>();
+  const auto interrupts = std::make_shared<train::Interrupts>();
   Bed bed(falling(R"({"function": "step", "steps": 2000, "log_every": 10})"), 2, 1);
   bed.on_event = [&](const json& event) {
     if (event["event"] == "step" && event["task"] == "worker:1") interrupts->ask_stop();
@@ -209,7 +209,7 @@ TEST_CASE("ps training: on parameter servers the replicas of all workers share t
 TEST_CASE("ps training: a worker with another number of replicas doesn't join values that each replica has") {
   Bed bed(growing(1000000, "", R"("synchronization": "on_read", "aggregation": "sum")"), 2, 1);
   bed.connect_timeout = std::chrono::milliseconds(500);
-  const auto interrupts = std::make_shared<Interrupts>();
+  const auto interrupts = std::make_shared<train::Interrupts>();
   auto chief = std::async(std::launch::async, [&] { return bed.train(0, 2, interrupts); });
   const auto other = bed.train(1, 3);
   REQUIRE_FALSE(other);
@@ -233,7 +233,7 @@ TEST_CASE("ps training: epochs are steps: all elements, so many times, over the 
         .value();
   };
   const auto steps_of = [&](const std::string& train, int elements_per_step) {
-    return epochs_as_steps(parse(train), {.elements_per_step = elements_per_step}).value();
+    return train::epochs_as_steps(parse(train), {.elements_per_step = elements_per_step}).value();
   };
   const std::string five = R"({"function": "f", "epochs": 5})";
   CHECK(steps_of(five, 1).program.train->steps == 30);
@@ -244,9 +244,9 @@ TEST_CASE("ps training: epochs are steps: all elements, so many times, over the 
   CHECK(steps_of(five, 64).program.train->steps == 1);
   CHECK(steps_of(R"({"function": "f", "steps": 5})", 1).program.train->steps == 5);
   CHECK(steps_of(R"({"function": "f", "steps": 5})", 1).elements == 0);
-  CHECK(elements_of_step(6, 30, 4) == 4);
-  CHECK(elements_of_step(7, 30, 4) == 2);
-  CHECK(elements_of_step(8, 30, 4) == 1);  // by workers that go beyond
+  CHECK(train::elements_of_step(6, 30, 4) == 4);
+  CHECK(train::elements_of_step(7, 30, 4) == 2);
+  CHECK(train::elements_of_step(8, 30, 4) == 1);  // by workers that go beyond
 }
 
 /// Gradients of rows of a table, those of the element's numbers.

@@ -69,7 +69,7 @@ std::shared_ptr<function::Engine> new_engine(int devices) {
 }
 
 /// Of a training that ends with an evaluation of so many batches.
-function::Transfers trained(int replicas, StepWay way, int batches) {
+function::Transfers trained(int replicas, StepMode way, int batches) {
   const auto engine = new_engine(replicas);
   const auto program =
       program_of(fmt::format(R"("steps": 3, "evaluate": {{"function": "eval", "steps": {}}})", batches));
@@ -80,7 +80,7 @@ function::Transfers trained(int replicas, StepWay way, int batches) {
 }
 
 TEST_CASE("residence: an evaluation moves its batches and their metrics") {
-  for (const StepWay way : {StepWay::kThreads, StepWay::kFused})
+  for (const StepMode way : {StepMode::kThreads, StepMode::kFused})
     for (const int replicas : {1, 2}) {
       CAPTURE(replicas);
       const auto few = trained(replicas, way, 2), more = trained(replicas, way, 6);

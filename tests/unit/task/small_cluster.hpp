@@ -128,8 +128,8 @@ class SmallCluster {
     REQUIRE(future.wait_for(std::chrono::seconds(20)) == std::future_status::ready);
     return future.get();
   }
-  Result<ClosureOutcome> step::run_on_replicas(const std::string& function, program::Replicas replicas,
-                                               std::vector<step::ArgumentValue> args = {}) {
+  Result<ClosureOutcome> run_on_replicas(const std::string& function, program::Replicas replicas,
+                                         std::vector<step::ArgumentValue> args = {}) {
     step::FunctionCall call{.epoch = kEpoch, .sequence = next_++, .function = function, .args = std::move(args)};
     call.replicas = replicas;
     return ask<ClosureOutcome>([&](Deadline deadline, auto done) { task("worker", 0).run(call, deadline, done); });

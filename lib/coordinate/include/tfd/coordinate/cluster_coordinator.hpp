@@ -29,6 +29,7 @@
 #include "tfd/program/program.hpp"
 #include "tfd/task/task_client.hpp"
 #include "tfd/task/task_server.hpp"
+#include "tfd/train/train_loop.hpp"
 
 namespace tfd::coordinate {
 
@@ -139,12 +140,6 @@ struct AdoptedRun {
   std::vector<Unfinished> unfinished = {};  // of these: that not all parameter servers have
 };
 
-struct WorkerChange {
-  std::string task;   // "worker:1"
-  bool lost = false;  // else it is back
-  std::string reason;
-};
-
 /// What a worker did for a closure, as seen from here: from the call to its answer.
 struct WorkerRun {
   const std::string& task;
@@ -191,9 +186,9 @@ struct CoordinatorOptions {
   /// A closure that was what a worker did when that died, so many times, fails with kAborted; 0: it is tried for ever,
   /// as in TensorFlow. The log names such a closure after the third time.
   int max_losses = 0;
-  Duration stall_after = std::chrono::seconds(10);          // of silence, until the log says who waits for whom
-  std::function<void(const WorkerChange&)> on_worker = {};  // on the I/O thread
-  std::function<void(const WorkerRun&)> on_ran = {};        // on the I/O thread, of closures that have ended
+  Duration stall_after = std::chrono::seconds(10);                // of silence, until the log says who waits for whom
+  std::function<void(const train::WorkerEvent&)> on_worker = {};  // on the I/O thread
+  std::function<void(const WorkerRun&)> on_ran = {};              // on the I/O thread, of closures that have ended
   /// For shell commands: workers get a session (epoch and generation are filled in) instead of the program, and
   /// parameter servers are left alone. At the end what still runs is killed; tasks are not told to stop.
   std::optional<task::CommandSession> commands = {};

@@ -10,24 +10,24 @@
 #include <memory>
 
 #include "tfd/coordinate/cluster_coordinator.hpp"
-#include "tfd/strategy/epochs.hpp"
-#include "tfd/strategy/training.hpp"
+#include "tfd/train/epochs.hpp"
+#include "tfd/train/training.hpp"
 
 namespace tfd::coordinate {
 
-using strategy::epochs_as_steps;
-using strategy::Interrupts;
-using strategy::Metrics;
-using strategy::TrainOptions;
-using strategy::TrainProgress;
-using strategy::TrainSummary;
+using train::epochs_as_steps;
+using train::Interrupts;
+using train::Metrics;
+using train::TrainOptions;
+using train::TrainProgress;
+using train::TrainSummary;
 
 /// Makes the coordinator once it is known that something is left to do.
 using Connect = std::function<Result<std::unique_ptr<ClusterCoordinator>>(CoordinatorOptions)>;
 
 /// The timeline gets a lane for each worker, and what it did for each closure: from the call, or the answer to the one
 /// before it, to the answer. The step is the closure's number.
-void trace_workers(CoordinatorOptions& options, std::shared_ptr<strategy::Trace> trace);
+void trace_workers(CoordinatorOptions& options, std::shared_ptr<train::Trace> trace);
 
 /// program.train must be there. Errors: those of a step (its task set); kUnavailable for a lost parameter server, with
 /// the checkpoint to continue from; kOutOfRange when the data end before the steps that were promised; those of reading

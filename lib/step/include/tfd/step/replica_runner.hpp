@@ -13,13 +13,19 @@
 #include <string>
 #include <vector>
 
+#include "tfd/base/environment.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/base/log.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
+#include "tfd/function/function.hpp"
 #include "tfd/step/call.hpp"
 #include "tfd/step/compile_ahead.hpp"
 #include "tfd/step/data_position.hpp"
+#include "tfd/step/replica_copies.hpp"
 #include "tfd/step/replica_threads.hpp"
 #include "tfd/step/row_lookup.hpp"
+#include "tfd/variable/store.hpp"
 
 namespace tfd::step {
 

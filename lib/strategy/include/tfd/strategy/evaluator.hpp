@@ -11,7 +11,7 @@
 
 #include "tfd/program/program.hpp"
 #include "tfd/strategy/ps_training.hpp"
-#include "tfd/strategy/training.hpp"
+#include "tfd/train/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy {
@@ -23,7 +23,7 @@ struct FollowJob {
   std::function<void()> on_begin = {};  // called before the first checkpoint is looked for
   std::function<void()> on_stop = {};   // called on an interruption, by another thread: evaluate() is to end
   /// kCancelled: interrupted meanwhile.
-  std::function<Result<Metrics>(const variable::Checkpoint& checkpoint)> evaluate = {};
+  std::function<Result<train::Metrics>(const variable::Checkpoint& checkpoint)> evaluate = {};
 };
 
 /// kInvalidArgument where the program has no train.evaluate or no train.checkpoint.
@@ -32,12 +32,13 @@ Result<void> check_followed(const program::Program& program);
 /// steps, until that of the last step, or the last one of a training that says that it is over (end.json), or an
 /// interruption. One that was removed before (train.checkpoint.keep) is said. Unlike TensorFlow's SidecarEvaluator,
 /// which evaluates the newest and skips those between.
-Result<TrainSummary> follow_checkpoints(const program::Program& program, const FollowJob& job,
-                                        const TrainOptions& options);
+Result<train::TrainSummary> follow_checkpoints(const program::Program& program, const FollowJob& job,
+                                               const train::TrainOptions& options);
 
 /// The same as the evaluator of a cluster of ParameterServerStrategy (v1), with variables of its own.
-Result<TrainSummary> follow_as_evaluator(const program::Program& program, const ParameterServerStrategy& strategy,
-                                         const PsTrainingOptions& options);
+Result<train::TrainSummary> follow_as_evaluator(const program::Program& program,
+                                                const ParameterServerStrategy& strategy,
+                                                const PsTrainingOptions& options);
 
 /// The variables that the function reads, its tables too.
 std::vector<std::string> variables_of(const program::FunctionDef& function);

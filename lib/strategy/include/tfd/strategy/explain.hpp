@@ -22,7 +22,7 @@ struct ExplainOptions {
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine;
   function::DeviceChoice devices;               // of the replicas
   std::optional<std::string> why_on_host = {};  // variables; nullopt: they are on the devices
-  StepWay step = StepWay::kAuto;                // of variables on the devices
+  StepMode step = StepMode::kAuto;              // of variables on the devices
   std::optional<Bytes> free_memory = {};        // of this host; nullopt: not known
 };
 

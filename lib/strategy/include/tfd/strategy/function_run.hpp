@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tfd/strategy/strategy.hpp"
-#include "tfd/strategy/training.hpp"
+#include "tfd/train/training.hpp"
 
 namespace tfd::strategy {
 
@@ -46,7 +46,8 @@ bool needs_weights(const program::Program& program, const program::FunctionDef& 
 /// of the checkpoint that TrainOptions names, or the latest of train.checkpoint.dir: kInvalidArgument where there is
 /// none and needs_weights(). `on_begin`: from here on it runs. kInvalidArgument, kNotFound: no such function or
 /// dataset; errors of LoadedProgram.
-Result<TrainSummary> run_function(const program::Program& program, Strategy& strategy, const RunRequest& request,
-                                  const TrainOptions& options, const std::function<void()>& on_begin = {});
+Result<train::TrainSummary> run_function(const program::Program& program, Strategy& strategy, const RunRequest& request,
+                                         const train::TrainOptions& options,
+                                         const std::function<void()>& on_begin = {});
 
 }  // namespace tfd::strategy

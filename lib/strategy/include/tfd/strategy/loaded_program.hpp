@@ -19,7 +19,7 @@
 
 namespace tfd::strategy {
 
-class ReplicaProgram;
+class ReplicatedProgram;
 
 class LoadedProgram {
  public:
@@ -61,7 +61,7 @@ class LoadedProgram {
   step::ReplicaCopies copies_;
   std::unique_ptr<VariableHost> host_;
   std::map<std::string, std::unique_ptr<DistributedVariable>, std::less<>> variables_;
-  std::unique_ptr<ReplicaProgram> replicas_;
+  std::unique_ptr<ReplicatedProgram> replicas_;
 };
 
 }  // namespace tfd::strategy

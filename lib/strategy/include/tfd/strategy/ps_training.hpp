@@ -7,8 +7,8 @@
 // Thread rule: blocks its thread, which alone calls the sinks.
 #include "tfd/step/replica_runner.hpp"
 #include "tfd/strategy/parameter_server.hpp"
-#include "tfd/strategy/training.hpp"
 #include "tfd/task/parameter_servers.hpp"
+#include "tfd/train/training.hpp"
 
 namespace tfd::strategy {
 
@@ -25,13 +25,13 @@ struct PsTrainingOptions {
   bool take_over = false;
   /// Variables may have been changed: from here on a stop is worth a checkpoint.
   std::function<void()> on_begin = {};
-  TrainOptions train;
+  train::TrainOptions train;
 };
 
 /// program.train must be there. kUnavailable (its task set): a parameter server is lost; kDeadlineExceeded: a parameter
 /// server, or the chief, isn't there in time; kOutOfRange: the data ended before the steps that were promised;
 /// kInvalidArgument: the parameter servers hold another program; kUnimplemented names what only tfd-coordinate has.
-Result<TrainSummary> train_on_parameter_servers(const program::Program& program, ParameterServerStrategy strategy,
-                                                PsTrainingOptions options);
+Result<train::TrainSummary> train_on_parameter_servers(const program::Program& program,
+                                                       ParameterServerStrategy strategy, PsTrainingOptions options);
 
 }  // namespace tfd::strategy

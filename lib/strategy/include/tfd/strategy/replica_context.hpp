@@ -13,7 +13,7 @@
 
 namespace tfd::strategy {
 
-class Meeting;
+class Rendezvous;
 class Strategy;
 
 /// Called once, outside of replicas, with what they passed; each replica gets its component of what it returns.
@@ -22,7 +22,7 @@ using MergeFunction =
 
 class ReplicaContext {
  public:
-  ReplicaContext(Strategy& strategy, Meeting& meeting, std::size_t replica, std::size_t replicas)
+  ReplicaContext(Strategy& strategy, Rendezvous& meeting, std::size_t replica, std::size_t replicas)
       : strategy_(strategy), meeting_(meeting), replica_(replica), replicas_(replicas) {}
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
@@ -43,7 +43,7 @@ class ReplicaContext {
                                            const MergeFunction& merge);
 
   Strategy& strategy_;
-  Meeting& meeting_;
+  Rendezvous& meeting_;
   const std::size_t replica_;
   const std::size_t replicas_;
 };

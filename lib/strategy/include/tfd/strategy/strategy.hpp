@@ -38,7 +38,7 @@
 #include "tfd/strategy/tpu_plan.hpp"
 #include "tfd/strategy/values.hpp"
 
-namespace tfd::task {
+namespace tfd::step {
 class ReplicaThreads;
 }
 

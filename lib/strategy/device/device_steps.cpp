@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_steps.hpp"
+
+#include <algorithm>
+#include <future>
+#include <numeric>
+
+namespace tfd::strategy {
+namespace {
+
+using function::DeviceBuffers;
+using tensor::Tensor;
+using variable::VariableState;
+
+/// f32 or f64.
+Tensor scalar_of(tensor::DType dtype, double value) {
+  return dtype == tensor::DType::kF64 ? Tensor::scalar(dtype, value) : Tensor::scalar(dtype, static_cast<float>(value));
+}
+
+/// The first error in the order of replicas.
+Result<void> first_error(const std::vector<Result<void>>& results) {
+  for (const Result<void>& one : results) TFD_TRY(one);
+  return {};
+}
+
+/// Where some have updated their variables and others haven't, nothing is whole any more.
+Result<void> updated_by_all(const std::vector<Result<void>>& replicas, std::int64_t number) {
+  const auto failed = std::ranges::find_if(replicas, [](const Result<void>& one) { return !one; });
+  if (failed == replicas.end()) return {};
+  Error error = failed->error();
+  if (!std::ranges::any_of(replicas, [](const Result<void>& one) { return one.has_value(); })) return fail(error);
+  error.message = fmt::format(
+      "the update of step {} failed on replica {} of {}, but not on all: {}; the variables of "
+      "this step are lost",
+      number, failed - replicas.begin(), replicas.size(), error.message);
+  return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<void> DeviceSteps::load(std::vector<VariableState> states) {
+  copies_ = TFD_TRY(step::ReplicaCopies::make(program_, options_.replicas));
+  const auto scale = std::ranges::find(states, program::kLossScaleVariable, &VariableState::name);
+  if (scale != states.end()) {
+    loss_scale_ = *scale;
+    tensor::SafetensorsFiles files;
+    if (!loss_scale_->value.has_value())
+      loss_scale_->value =
+          TFD_TRY(program::make_initial_value(*program_.find_variable(program::kLossScaleVariable), files));
+  }
+  const std::string& platform = engine_->plugin().platform;
+  const bool fuses = is_fused(options_.way, program_, options_.replicas, platform);
+  if (const auto why_not = why_not_fused(program_, options_.replicas); fuses && why_not)
+    return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
+  layout_options_ = {platform, options_.replicas, options_.logical_devices, fuses};
+  const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
+  const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
+  if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();
+  TFD_TRY(add_programs());
+  state_.clear();  // not beside the new one
+  state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states)));
+  return {};
+}
+
+void DeviceSteps::forget_programs() {
+  changing_ = layout_.changing();
+  std::size_t slots = 0;
+  for (const std::size_t p : changing_) slots += layout_.packs[p].slot_names().size();
+  donated_.resize(changing_.size() + slots);
+  std::iota(donated_.begin(), donated_.end(), 0);
+  fused_.clear();
+  fused_waiting_.clear();
+  computes_.clear();
+  updates_.clear();
+}
+
+Result<void> DeviceSteps::add_programs() {
+  TFD_TRY(add_modules(program_, layout_options_, layout_));
+  while (fused_.size() < layout_.fused.size()) fused_.emplace_back();
+  while (fused_waiting_.size() < layout_.fused_waiting.size()) fused_waiting_.emplace_back();
+  while (computes_.size() < layout_.computes.size()) computes_.emplace_back();
+  while (updates_.size() < 2) updates_.emplace_back();
+  return {};
+}
+
+Result<DeviceSteps::ProgramPtr> DeviceSteps::compiled(Lazy<ProgramPtr>& program, const hlo::Module& module) const {
+  return *TFD_TRY(program.get([&] {
+    function::ProgramOptions all{.assignment = {}};
+    for (int i = 0; i < options_.replicas; ++i) all.assignment.push_back({i});
+    return engine_->compile_program(module, all);
+  }));
+}
+
+Result<const DeviceSteps::Programs*> DeviceSteps::compiled(Lazy<Programs>& programs, const hlo::Module& module) const {
+  return programs.get([&] { return engine_->compile_for_each_device(module); });
+}
+
+Result<const DeviceSteps::Programs*> DeviceSteps::compiled_update(bool waits) {
+  return TFD_TRY(waits ? compiled(updates_.back(), *layout_.waiting) : compiled(updates_.front(), layout_.update),
+                 "the optimizer");
+}
+
+std::vector<step::CompileOne> DeviceSteps::left_to_compile() {
+  std::vector<step::CompileOne> out;
+  const auto add = [&](auto& program, const hlo::Module& module) {
+    if (program.is_made()) return;
+    out.push_back([this, &program, &module]() -> Result<void> {
+      TFD_TRY(compiled(program, module), function_.name);
+      return {};
+    });
+  };
+  for (std::size_t i = 0; i < fused_.size(); ++i) add(fused_[i], layout_.fused[i].module);
+  for (std::size_t i = 0; i < fused_waiting_.size(); ++i) add(fused_waiting_[i], layout_.fused_waiting[i].module);
+  if (layout_options_.fuses) return out;
+  for (std::size_t i = 0; i < computes_.size(); ++i) add(computes_[i], layout_.computes[i].module);
+  add(updates_.front(), layout_.update);
+  if (layout_.waiting) add(updates_.back(), *layout_.waiting);
+  return out;
+}
+
+Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
+                                             const Inputs& inputs) const {
+  const step::StepInputs::Replica& own = inputs.step.replicas[replica];
+  DeviceBuffers out;
+  out.reserve(arguments.size());
+  for (const auto& [of, index] : arguments) {
+    if (of != DeviceLayout::Argument::Of::kInput) {
+      const bool is_pack = of == DeviceLayout::Argument::Of::kPack;
+      out.push_back((is_pack ? state_[replica].packs : state_[replica].views)[index]);
+      continue;
+    }
+    const bool is_scale = function_.inputs[index].kind == program::InputKind::kLossScale;
+    if (!is_scale && !inputs.buffers.empty()) {
+      out.push_back(inputs.buffers[replica][index]);
+      continue;
+    }
+    const tensor::DType dtype = function_.modules.front().signature.arguments[index].spec.dtype;
+    const Tensor value = is_scale ? scalar_of(dtype, loss_scale()) : own.values[index];
+    out.push_back(TFD_TRY(engine_->lend(value, static_cast<int>(replica))));
+  }
+  return out;
+}
+
+Result<std::vector<VariableState>> DeviceSteps::states() const {
+  if (state_.empty()) return fail(Code::kFailedPrecondition, "the variables aren't on the devices");
+  auto out = TFD_TRY(read_state(program_, layout_, copies_, state_));
+  if (loss_scale_) *std::ranges::find(out, loss_scale_->name, &VariableState::name) = *loss_scale_;
+  return out;
+}
+
+Result<step::VariableValues> DeviceSteps::values(const std::vector<std::string>& names) const {
+  auto out = TFD_TRY(find_values(program_, layout_, copies_, state_, names));
+  if (loss_scale_ && std::ranges::find(names, loss_scale_->name) != names.end())
+    out.insert_or_assign(loss_scale_->name, loss_scale_->value);
+  return out;
+}
+
+double DeviceSteps::loss_scale() const {
+  if (!layout_.has_loss_scale) return 1;
+  return loss_scale_ ? loss_scale_->value.as<float>()[0] : program_.rules->loss_scale()->initial;
+}
+
+void DeviceSteps::move_loss_scale(bool is_finite) {
+  if (layout_.has_loss_scale && loss_scale_)
+    variable::move_loss_scale(*loss_scale_, is_finite, program_.rules->loss_scale()->growth_steps);
+}
+
+Result<std::vector<Tensor>> DeviceSteps::reduce(const std::vector<std::vector<Tensor>>& changes,
+                                                const std::vector<double>& examples) const {
+  std::vector<Tensor> out;
+  for (std::size_t c = 0; c < changing_.size(); ++c) {
+    const VariableUse& use = layout_.packs[changing_[c]].use;
+    std::vector<Tensor> values;
+    if (use.is_own) {
+      out.emplace_back();
+      continue;
+    }
+    for (const auto& replica : changes) values.push_back(replica[c]);
+    out.push_back(use.kind == program::OutputKind::kGradient
+                      ? TFD_TRY(step::reduce_gradients(use.reduce, values, examples))
+                      : TFD_TRY(variable::aggregate(use.aggregation, values)));
+  }
+  return out;
+}
+
+// A replica without data keeps its own values.
+Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t replica, const DeviceBuffers* own,
+                                              const std::vector<Tensor>& reduced) const {
+  const int device = static_cast<int>(replica);
+  DeviceBuffers out;
+  for (std::size_t c = 0; c < changing_.size(); ++c) {
+    const Pack& pack = layout_.packs[changing_[c]];
+    if (!pack.use.is_own)
+      out.push_back(TFD_TRY(engine_->lend(reduced[c], device)));
+    else if (own != nullptr)
+      out.push_back((*own)[c]);
+    else if (pack.use.kind == program::OutputKind::kAssign)
+      out.push_back(state_[replica].packs[changing_[c]]);
+    else
+      out.push_back(TFD_TRY(engine_->lend(Tensor::zeros(pack.spec.dtype, pack.spec.shape), device)));
+  }
+  return out;
+}
+
+Result<void> DeviceSteps::update(std::size_t replica, const DeviceBuffers& changes,
+                                 const std::vector<Tensor>& scalars) {
+  std::vector<DeviceBuffers> arguments{state_[replica].changing(layout_)};
+  DeviceBuffers& all = arguments.front();
+  all.insert(all.end(), changes.begin(), changes.end());
+  for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
+  const Programs* const programs = TFD_TRY(compiled_update(waits()));
+  const auto results = TFD_TRY((*programs)[replica]->execute(arguments, donated_));
+  state_[replica].replace(layout_, results.front());
+  return state_[replica].view(program_, *engine_, layout_);
+}
+
+bool DeviceSteps::looks_at_gradients() const {
+  return program_.rules && program_.rules->on_nonfinite() != variable::OnNonfinite::kApply;
+}
+
+std::string DeviceSteps::find_nonfinite(const std::vector<Tensor>& changes) const {
+  for (std::size_t c = 0; c < changes.size(); ++c) {
+    const Pack& pack = layout_.packs[changing_[c]];
+    if (!pack.use.update || variable::is_finite(changes[c])) continue;
+    std::int64_t first = 0;
+    for (std::size_t k = 0; k < pack.variables.size(); ++k) {
+      const bool is_whole = pack.variables.size() == 1;
+      if (is_whole || !variable::is_finite(changes[c].slice_rows(first, pack.sizes[k])))
+        return program_.variables[pack.variables[k]].name;
+      first += pack.sizes[k];
+    }
+  }
+  return "";
+}
+
+// All trained variables have a gradient in every step.
+bool DeviceSteps::waits() const {
+  if (!layout_.waiting) return false;
+  const auto trained = std::ranges::find_if(layout_.packs, [](const Pack& pack) { return pack.use.update != nullptr; });
+  return trained != layout_.packs.end() && trained->use.accumulated + 1 < program_.rules->steps_per_update();
+}
+
+void DeviceSteps::count_update() {
+  const bool waited = waits();
+  for (Pack& pack : layout_.packs) {
+    if (!pack.use.update) continue;
+    pack.use.accumulated = waited ? pack.use.accumulated + 1 : 0;
+    if (!waited) ++pack.use.updates;
+  }
+}
+
+Result<DeviceSteps::Inputs> DeviceSteps::put(step::StepInputs inputs) const {
+  Inputs out{.step = std::move(inputs)};
+  for (const step::StepInputs::Replica& one : out.step.replicas) {
+    const int device = static_cast<int>(out.buffers.size());
+    DeviceBuffers& own = out.buffers.emplace_back();
+    for (const Tensor& value : one.values)
+      own.push_back(value.has_value() ? TFD_TRY(engine_->lend(value, device)) : nullptr);
+  }
+  return out;
+}
+
+Result<void> DeviceSteps::read_metrics(Done& done) {
+  for (const DeviceBuffers& own : std::exchange(done.unread, {})) {
+    auto& metrics = done.metrics.emplace_back();
+    for (const auto& one : own) metrics.push_back(TFD_TRY(one->to_host()));
+  }
+  return {};
+}
+
+Result<DeviceSteps::Done> DeviceSteps::step(const Inputs& inputs, std::int64_t number) {
+  TFD_TRY(add_programs());
+  if (can_be_fused(inputs.step))
+    if (auto done = TFD_TRY(step_fused(inputs, number))) return std::move(*done);
+  auto done = TFD_TRY(step_apart(inputs, number));
+  move_loss_scale(done.nonfinite.empty());
+  return done;
+}
+
+// One module runs on all devices, and its mean is that of equal replicas: a step whose data are used up, or are batches
+// of several sizes, goes the other way, in the same buffers.
+bool DeviceSteps::can_be_fused(const step::StepInputs& inputs) const {
+  const auto is_like_first = [&](const step::StepInputs::Replica& one) {
+    return one.module == inputs.replicas.front().module && one.examples == inputs.replicas.front().examples;
+  };
+  return layout_options_.fuses && inputs.replicas.size() == state_.size() &&
+         std::ranges::all_of(inputs.replicas, is_like_first);
+}
+
+/// nullopt: a gradient isn't finite, and nothing has changed. The other way says whose it is.
+Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& inputs, std::int64_t number) {
+  const train::Trace::Span span(options_.trace, "step", 0, number);
+  const std::size_t module = inputs.step.replicas.front().module;
+  const DeviceLayout::Fused& fused = (waits() ? layout_.fused_waiting : layout_.fused)[module];
+  const ProgramPtr program = TFD_TRY(compiled((waits() ? fused_waiting_ : fused_)[module], fused.module));
+  const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
+  std::vector<DeviceBuffers> arguments;
+  for (std::size_t replica = 0; replica < state_.size(); ++replica) {
+    DeviceBuffers& all = arguments.emplace_back(state_[replica].changing(layout_));
+    std::ranges::move(TFD_TRY(inputs_of(fused.arguments, replica, inputs)), std::back_inserter(all));
+    for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
+  }
+  const auto results = TFD_TRY(program->execute(arguments, donated_));
+  for (std::size_t replica = 0; replica < state_.size(); ++replica) state_[replica].replace(layout_, results[replica]);
+  if (fused.has_finite) {
+    const Tensor finite = TFD_TRY(results.front().back()->to_host());
+    if (!finite.as<bool>()[0]) return std::nullopt;
+  }
+  Done done;
+  const auto first = static_cast<std::ptrdiff_t>(donated_.size());
+  for (const DeviceBuffers& own : results)
+    done.unread.emplace_back(own.begin() + first, own.end() - (fused.has_finite ? 1 : 0));
+  count_update();
+  move_loss_scale(true);
+  return done;
+}
+
+Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int64_t number) {
+  const bool looks = looks_at_gradients();
+  const std::size_t count = inputs.step.replicas.size(), all = state_.size();
+  std::vector<DeviceBuffers> changes(count);
+  std::vector<std::vector<Tensor>> metrics(count), host(count);
+  std::vector<Result<void>> done(count);
+  std::vector<double> examples;
+  for (const auto& one : inputs.step.replicas) examples.push_back(one.examples);
+  std::future<void> beside;  // the first time both are compiled at once
+  if (!updates_[waits() ? 1 : 0].is_made())
+    beside = std::async(std::launch::async, [this, waits = waits()] { (void)compiled_update(waits); });
+  threads_.run(count, [&](std::size_t replica) {
+    const train::Trace::Span span(options_.trace, "compute", train::Trace::lane_of(replica), number);
+    done[replica] = [&]() -> Result<void> {
+      const std::size_t module = inputs.step.replicas[replica].module;
+      const DeviceLayout::Compute& compute = layout_.computes[module];
+      const Programs* const programs = TFD_TRY(compiled(computes_[module], compute.module));
+      const std::vector<DeviceBuffers> arguments{TFD_TRY(inputs_of(compute.arguments, replica, inputs))};
+      const auto results = TFD_TRY((*programs)[replica]->execute(arguments)).front();
+      for (const std::size_t i : compute.metrics) metrics[replica].push_back(TFD_TRY(results[i]->to_host()));
+      for (const std::size_t i : compute.changes) {
+        const bool is_own = layout_.packs[changing_[changes[replica].size()]].use.is_own;
+        changes[replica].push_back(results[i]);
+        if (all > 1 || looks) host[replica].push_back(is_own ? Tensor() : TFD_TRY(results[i]->to_host()));
+      }
+      return {};
+    }();
+  });
+  TFD_TRY(first_error(done));
+  std::vector<Tensor> reduced;
+  if (all > 1) {
+    const train::Trace::Span span(options_.trace, "reduce", 0, number);
+    reduced = TFD_TRY(reduce(host, examples));
+  }
+  if (looks)
+    if (auto name = find_nonfinite(all > 1 ? reduced : host.front()); !name.empty())
+      return Done{.metrics = std::move(metrics), .nonfinite = std::move(name)};
+  host.clear();
+  const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
+  done.assign(all, {});
+  threads_.run(all, [&](std::size_t replica) {
+    const train::Trace::Span span(options_.trace, "update", train::Trace::lane_of(replica), number);
+    done[replica] = [&]() -> Result<void> {
+      if (all == 1) return update(replica, changes.front(), scalars);
+      const DeviceBuffers* const own = replica < count ? &changes[replica] : nullptr;
+      return update(replica, TFD_TRY(changes_of(replica, own, reduced)), scalars);
+    }();
+  });
+  TFD_TRY(updated_by_all(done, number));
+  count_update();
+  return Done{.metrics = std::move(metrics)};
+}
+
+}  // namespace tfd::strategy

@@ -1,0 +1,128 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps of a synchronous training on the devices of this process. Every replica has its own copy of the variables
+// on its device; they are equal by construction: all replicas make the same update of the same values, and what they
+// compute from is the same sum, on the host in the order of the replicas, or of an all_reduce. Between steps nothing of
+// the variables comes to the host.
+// Private to the room. Thread rule: one thread calls; replicas run on threads of their own.
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device_layout.hpp"
+#include "device_state.hpp"
+#include "tfd/base/lazy.hpp"
+#include "tfd/function/function.hpp"
+#include "tfd/function/replica_engine.hpp"
+#include "tfd/step/compile_ahead.hpp"
+#include "tfd/step/replica_runner.hpp"
+#include "tfd/step/replica_threads.hpp"
+#include "tfd/strategy/device_training.hpp"
+#include "tfd/train/trace.hpp"
+#include "tfd/variable/store.hpp"
+
+namespace tfd::strategy {
+
+struct DeviceStepOptions {
+  int replicas = 1;         // replica i runs on the engine's device i
+  int logical_devices = 1;  // or, where it has several, on those from i * logical_devices on
+  StepMode way = StepMode::kAuto;
+  train::Trace* trace = nullptr;  // null: none
+};
+
+class DeviceSteps {
+ public:
+  /// `program` and the trace outlive it.
+  DeviceSteps(const program::Program& program, std::shared_ptr<function::Engine> engine, DeviceStepOptions options)
+      : program_(program),
+        function_(*program.find_function(program.train->function)),
+        engine_(options.logical_devices > 1 ? function::make_replica_engine(std::move(engine), options.logical_devices)
+                                            : std::move(engine)),
+        options_(options),
+        threads_(options.replicas, true) {}
+
+  /// The variables become these, as put_state() has them. Modules are compiled when a step first calls them; nothing of
+  /// left_to_compile() may go on. kFailedPrecondition: steps are to be fused, but can't be. After another error there
+  /// is no state any more, and nothing may follow but another load().
+  Result<void> load(std::vector<variable::VariableState> states);
+  /// What they are. The host's view of them: the devices' own memory where it can be read.
+  Result<std::vector<variable::VariableState>> states() const;
+  /// These, where they are, until the next step: find_values().
+  Result<step::VariableValues> values(const std::vector<std::string>& names) const;
+
+  /// What a step takes beside variables, on its way to the devices where it is there ahead.
+  struct Inputs {
+    step::StepInputs step;
+    std::vector<function::DeviceBuffers> buffers = {};  // by replica and input; null: a variable, or a loss scale
+  };
+  /// Whether step() leaves the devices at work, so that the next step's inputs can be put there meanwhile.
+  bool works_ahead() const { return layout_options_.fuses; }
+  /// Begins to bring them there.
+  Result<Inputs> put(step::StepInputs inputs) const;
+
+  struct Done {
+    std::vector<std::vector<tensor::Tensor>> metrics;  // scalars, of each replica that had data
+    std::vector<function::DeviceBuffers> unread = {};  // the same on the devices, until read_metrics()
+    /// Where the optimizer looks at gradients: the variable whose gradient wasn't finite. Then nothing was updated.
+    std::string nonfinite = {};
+  };
+  /// A step: the changes of all replicas that have data, each as the binding or the variable's aggregation says, and
+  /// one update. `number`: of the step, for the trace. Errors of the program's function leave the variables as they
+  /// were before it; where steps are fused over several devices they end the process (DeviceProgram).
+  Result<Done> step(const Inputs& inputs, std::int64_t number = 0);
+  /// What later steps will call, as far as it is known, and isn't compiled yet; until the next load().
+  std::vector<step::CompileOne> left_to_compile();
+  /// Waits for them, where the devices are still at work on them. Errors of the step.
+  static Result<void> read_metrics(Done& done);
+
+ private:
+  using ProgramPtr = std::shared_ptr<function::DeviceProgram>;  // with the engine, which compiles it
+  using Programs = std::vector<ProgramPtr>;
+
+  void forget_programs();
+  /// A place for each module of what is called of the function.
+  Result<void> add_programs();
+  Result<ProgramPtr> compiled(Lazy<ProgramPtr>& program, const hlo::Module& module) const;
+  Result<const Programs*> compiled(Lazy<Programs>& programs, const hlo::Module& module) const;
+  Result<const Programs*> compiled_update(bool waits);
+  Result<function::DeviceBuffers> inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
+                                            const Inputs& inputs) const;
+  /// What it changes by on its device: `own`, by changing pack, and what was reduced.
+  Result<function::DeviceBuffers> changes_of(std::size_t replica, const function::DeviceBuffers* own,
+                                             const std::vector<tensor::Tensor>& reduced) const;
+  bool can_be_fused(const step::StepInputs& inputs) const;
+  Result<std::optional<Done>> step_fused(const Inputs& inputs, std::int64_t number);
+  Result<Done> step_apart(const Inputs& inputs, std::int64_t number);
+  Result<std::vector<tensor::Tensor>> reduce(const std::vector<std::vector<tensor::Tensor>>& changes,
+                                             const std::vector<double>& examples) const;
+  /// The first variable with a gradient that isn't finite; empty: none.
+  std::string find_nonfinite(const std::vector<tensor::Tensor>& changes) const;
+  bool looks_at_gradients() const;
+  double loss_scale() const;
+  /// Once it is known whether the step's gradients are finite.
+  void move_loss_scale(bool is_finite);
+  bool waits() const;
+  Result<void> update(std::size_t replica, const function::DeviceBuffers& changes,
+                      const std::vector<tensor::Tensor>& scalars);
+  void count_update();
+
+  const program::Program& program_;
+  const program::FunctionDef& function_;
+  std::shared_ptr<function::Engine> engine_;  // with whoever evaluates
+  const DeviceStepOptions options_;
+  LayoutOptions layout_options_;
+  DeviceLayout layout_;
+  step::ReplicaCopies copies_;
+  std::optional<variable::VariableState> loss_scale_;   // of those that move; here, where every step asks for it
+  std::vector<std::size_t> changing_;                   // packs
+  std::deque<Lazy<ProgramPtr>> fused_, fused_waiting_;  // by module of the function
+  std::deque<Lazy<Programs>> computes_;                 // by module of the function, and by device
+  std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the one that waits
+  std::vector<std::size_t> donated_;                    // arguments of what updates
+  std::vector<ReplicaState> state_;
+  step::ReplicaThreads threads_;
+};
+
+}  // namespace tfd::strategy

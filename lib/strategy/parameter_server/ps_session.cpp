@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ps_session.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "tfd/base/units.hpp"
+
+namespace tfd::strategy {
+namespace {
+
+using tensor::DType;
+using tensor::Tensor;
+
+using task::MemberState;
+
+constexpr const char* kTraining = "training";
+constexpr const char* kData = "data";
+constexpr const char* kStopped = "stopped";
+constexpr const char* kWorkers = "workers";
+constexpr const char* kChief = "chief";  // which process it is: who comes later puts another one
+
+constexpr Duration kLook = std::chrono::seconds(1);  // while the chief hasn't begun: at what else is missing
+constexpr Duration kWorkersLook = std::chrono::milliseconds(500);  // at what they do while the chief waits for them
+constexpr Duration kTalkAfter = std::chrono::seconds(2);
+constexpr Duration kGone = std::chrono::seconds(5);  // time enough to be started again
+constexpr Duration kAnswer = std::chrono::seconds(60);
+constexpr Duration kLoadTimeout = std::chrono::minutes(5);
+constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // who has the cluster is asked meanwhile
+constexpr Duration kGoodbye = std::chrono::seconds(3);
+
+std::string updates_of(const std::string& worker) { return "updates/" + worker; }
+
+/// Of what this room, or the service, has put.
+template <class T>
+T to_number(const std::string& text) {
+  T out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+}  // namespace
+
+PsSession::PsSession(const PsProgram& program, const ParameterServerStrategy& strategy,
+                     const PsTrainingOptions& options)
+    : program_(program), strategy_(strategy), options_(options) {}
+
+void PsSession::interrupted() {
+  if (!options_.train.interrupts->stopping()) return;
+  interrupted_.request_stop();
+  stop_data_->request();
+}
+
+task::ParameterServersOptions PsSession::client_options() const {
+  task::ParameterServersOptions options;
+  options.name = strategy_.task_name();
+  options.make_endpoint = options_.make_endpoint;
+  options.rejoin = options_.rejoin;
+  options.log = options_.train.log;
+  return options;
+}
+
+void PsSession::say(const std::string& line) const {
+  if (options_.train.say) options_.train.say(line);
+}
+
+Result<void> PsSession::connect() {
+  if (servers_) return {};
+  servers_ = TFD_TRY(
+      task::ParameterServers::connect(program_.placement, client_options(), Deadline::after(options_.connect_timeout)));
+  host_ = make_remote_host(*servers_, program_.copies);
+  return {};
+}
+
+/// Whether they are this program's; of tables, which may be large, the last row tells.
+Result<void> PsSession::check_variables() {
+  const auto& program = program_.program;
+  const auto differs = [&](const std::string& name, const std::string& there, const tensor::TensorSpec& spec) {
+    return fail(Code::kInvalidArgument,
+                "variable '{}' is {} on the parameter server, but {} in {}: it holds another program", name, there,
+                format_spec(spec), program.path);
+  };
+  std::vector<std::string> names;
+  std::vector<step::RowLookup> last_rows;
+  const auto is_table = [&](const std::string& name) {
+    return std::ranges::any_of(program.functions, [&](const program::FunctionDef& function) {
+      return std::ranges::find(function.inputs, name, &program::InputBinding::lookup) != function.inputs.end();
+    });
+  };
+  for (const auto& variable : program.variables)
+    if (variable.spec.shape.empty() || variable.spec.shape[0] == 0 || !is_table(variable.name))
+      std::ranges::move(program_.copies.names_of(variable.name), std::back_inserter(names));
+    else
+      last_rows.push_back({variable.name, Tensor::scalar(DType::kS64, variable.spec.shape[0] - 1)});
+  const auto read = host_->read(names);
+  if (!read && read.error().code == Code::kNotFound)
+    return fail(Code::kInvalidArgument,
+                "the parameter servers hold another program, or one that is not for the {} replicas of {}: {}",
+                program_.copies.replicas(), strategy_.task_name(), read.error().message);
+  if (!read) return fail(read.error());
+  const auto& values = *read;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const tensor::TensorSpec& spec = program.find_variable(step::original_name(names[i]))->spec;
+    if (values[i].spec() != spec) return differs(names[i], format_spec(values[i].spec()), spec);
+  }
+  if (last_rows.empty()) return {};
+  const auto rows = TFD_TRY(host_->look_up(last_rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    tensor::TensorSpec spec = program.find_variable(last_rows[i].table)->spec;
+    const tensor::TensorSpec row{spec.dtype, {spec.shape.begin() + 1, spec.shape.end()}};
+    if (rows[i].spec() != row) return differs(last_rows[i].table, "rows of " + format_spec(rows[i].spec()), spec);
+  }
+  return {};
+}
+
+/// Whether the parameter servers hold this program's variables, initialised; takes their epoch.
+Result<bool> PsSession::find_running() {
+  const auto all = TFD_TRY(servers_->status(Deadline::after(options_.connect_timeout)));
+  for (const task::TaskStatus& one : all)
+    if (one.epoch == 0 || one.epoch != all.front().epoch) return false;
+  servers_->set_epoch(all.front().epoch);
+  const auto is_other = [](const Error& error) {  // it may begin anew just now
+    return error.code == Code::kNotFound || error.code == Code::kPermissionDenied;
+  };
+  const auto training = run().get(kTraining, Deadline::after(kAnswer));
+  if (!training && is_other(training.error())) return false;
+  if (!training) return fail(training.error());
+  if (training->version == 0) return false;
+  const auto checked = check_variables();
+  if (!checked && checked.error().code == Code::kPermissionDenied) return false;
+  if (!checked) return fail(checked.error());
+  return true;
+}
+
+/// Whether what the parameter servers hold isn't at its end.
+Result<bool> PsSession::goes_on(const program::TrainDef& train) {
+  const auto stopped = TFD_TRY(run().get(kStopped, Deadline::after(kAnswer)));
+  if (stopped.version != 0) return false;
+  return !train.steps || TFD_TRY(read_global_step()) < *train.steps;
+}
+
+Result<std::uint64_t> PsSession::claim(bool adopt) {
+  task::Claim claim = task::make_claim();
+  claim.take_over = options_.take_over;
+  claim.adopt = adopt;
+  return servers_->claim(claim, Deadline::after(kClaimAnswer));
+}
+
+/// What the parameter servers have is adopted, or they are given the program.
+Result<void> PsSession::begin_as_chief(bool may_adopt, const FindState& find,
+                                       std::optional<variable::Checkpoint>& restored) {
+  TFD_TRY(claim(true));  // first whether somebody else is the chief
+  const auto& train = program_.program.train;
+  const auto running = may_adopt ? find_running() : Result<bool>(false);
+  if (!running && running.error().code == Code::kUnavailable) return fail(running.error());
+  if (running && *running && (!train || TFD_TRY(goes_on(*train)))) {
+    adopted_ = true;
+    return come_back();
+  }
+  if (!restored) restored = TFD_TRY(find());
+  const std::uint64_t epoch = TFD_TRY(claim(false));
+  const auto packed = task::PackedProgram::pack(program_.program, program_.placement);
+  return servers_->load(packed, epoch, Deadline::after(kLoadTimeout));
+}
+
+Result<void> PsSession::initialise(bool may_adopt, const FindState& find, std::uint64_t data_seed) {
+  std::optional<variable::Checkpoint> restored;
+  if (strategy_.is_local()) {
+    restored = TFD_TRY(find());
+    host_ = TFD_TRY(make_local_host(program_.program, options_.make_engine, program_.copies));
+  } else {
+    TFD_TRY(connect());
+    const auto may_wait = [this](const Error& why) {
+      say(fmt::format("{}: waiting for its successor", why.message));
+      return !options_.train.interrupts->stopping();
+    };
+    TFD_TRY(servers_->begin(Deadline::after(options_.connect_timeout), may_wait,
+                            [&] { return begin_as_chief(may_adopt, find, restored); }));
+    const task::Claim self = task::make_claim();
+    chief_ = fmt::format("{} (process {})", self.host, self.pid);
+    TFD_TRY(run().put(kChief, chief_, Deadline::after(kAnswer)));
+    if (adopted_) return {};
+  }
+  if (restored)
+    TFD_TRY(host_->import_state(import_state_of(program_, restored->state, restored->step)), restored->path);
+  first_step_ = restored ? restored->step : 0;
+  if (!servers_) return {};
+  data_seed_ = data_seed;
+  TFD_TRY(run().put(kData, std::to_string(data_seed_), Deadline::after(kAnswer)));
+  // Last of all: this is what the others wait for.
+  TFD_TRY(run().put(kTraining, std::to_string(first_step_), Deadline::after(kAnswer)));
+  return {};
+}
+
+Result<void> PsSession::check_chief() {
+  if (!servers_ || chief_.empty()) return {};
+  const auto now = TFD_TRY(run().get(kChief, Deadline::after(kAnswer)));
+  if (now.value == chief_) return {};
+  return fail(Code::kPermissionDenied, "another {} has taken the training over: the one on {}", strategy_.chief_name(),
+              now.value);
+}
+
+Result<void> PsSession::attach() {
+  const Deadline deadline = Deadline::after(options_.connect_timeout);
+  const auto begun = Clock::now();
+  bool talked = false;
+  TFD_TRY(connect());
+  for (;;) {
+    const auto running = find_running();
+    if (running && *running) {
+      auto back = come_back();
+      if (back || back.error().code != Code::kPermissionDenied) return back;
+    }
+    if (!running && running.error().code != Code::kInvalidArgument) return fail(running.error());
+    if (options_.train.interrupts->stopping())
+      return fail(Code::kCancelled, "interrupted while {} had not initialised the variables", strategy_.chief_name());
+    if (deadline.expired() && !running) return fail(running.error());
+    if (deadline.expired())
+      return fail(Error{Code::kDeadlineExceeded,
+                        fmt::format("waited {} for {} to initialise the variables",
+                                    format_duration(options_.connect_timeout), strategy_.chief_name()),
+                        strategy_.chief_name()});
+    if (!talked && Clock::now() - begun > kTalkAfter) {
+      talked = true;
+      say(fmt::format("waiting for {} to initialise the variables", strategy_.chief_name()));
+    }
+    wait_for_chief(Deadline::after(kLook).earlier_of(deadline));
+  }
+}
+
+/// Until it may have begun. What goes wrong is find_running()'s to say.
+void PsSession::wait_for_chief(Deadline deadline) {
+  const auto process = servers_->coordination(task::CoordinationScope::kProcess);
+  const auto epoch = process.get(task::kEpochKey, deadline);
+  if (!epoch) return;
+  if (epoch->version != 0) {
+    servers_->set_epoch(to_number<std::uint64_t>(epoch->value));
+    const auto training = run().wait_for_key(kTraining, 0, deadline, interrupted_.get_token());
+    if (!training || std::exchange(seen_training_, training->version) != training->version) return;
+  }
+  (void)process.wait_for_key(task::kEpochKey, epoch->version, deadline, interrupted_.get_token());
+}
+
+Result<step::ReplicaOptions> PsSession::replica_options() {
+  const auto input = TFD_TRY(strategy_.input_context());
+  step::ReplicaOptions out;
+  out.replicas = input.num_replicas_in_sync;
+  out.input = {input.num_input_pipelines, input.input_pipeline_id};
+  out.has_all_data = split_provider().has_value();
+  out.order = data_order();
+  out.data_root = options_.data_root;
+  out.make_engine = options_.make_engine;
+  out.command_environment = options_.command_environment;
+  out.stop_data = stop_data_;
+  out.look_up = [this](const auto& lookups) { return host().look_up(lookups); };
+  out.log = options_.train.log;
+  return out;
+}
+
+data::Order PsSession::data_order() const {
+  data::Order order;
+  if (split_provider()) {
+    order.seeds = data::ShuffleSeeds{data_seed_, data_seed_};
+    return order;
+  }
+  const auto updates = static_cast<std::uint64_t>(own_updates_);
+  const auto reader = updates > 0 ? static_cast<std::uint64_t>(strategy_.client_index()) : 0;
+  order.stream = data::shuffle_stream(reader, first_step_, updates);
+  if (servers_) order.seeds = data::ShuffleSeeds{servers_->epoch(), servers_->epoch()};
+  return order;
+}
+
+std::optional<SplitProvider> PsSession::split_provider() const {
+  const auto& train = program_.program.train;
+  if (!servers_ || !train || !is_sharded_dynamically(program_.program)) return std::nullopt;
+  return SplitProvider(
+      {first_step_, train->steps, static_cast<int>(strategy_.clients().size()), strategy_.task_name()});
+}
+
+Result<std::int64_t> PsSession::read_global_step() {
+  const auto values = TFD_TRY(host_->read({std::string(kGlobalStep)}));
+  if (values.front().spec() != tensor::TensorSpec{DType::kS64, {}})
+    return fail(Code::kInvalidArgument, "the parameter servers hold another program: its '{}' is {}", kGlobalStep,
+                format_spec(values.front().spec()));
+  return values.front().as<std::int64_t>()[0];
+}
+
+// The first replica's increment, of every worker.
+void PsSession::add_counters(std::vector<variable::Update>& updates) {
+  updates.push_back(
+      {variable::UpdateKind::kAssignAdd, std::string(kGlobalStep), Tensor::scalar(DType::kS64, std::int64_t{1})});
+  count_update();
+}
+
+// On its way with the update; nothing depends on one that is lost.
+void PsSession::count_update() {
+  if (!servers_) return;
+  servers_->task(0).coordinate({task::AddCounters{{{updates_of(strategy_.task_name()), 1}}}}, Deadline::after(kAnswer),
+                               [](const Result<task::CoordinationAnswer>&) {});
+}
+
+/// Is a member from now on, also where it had left.
+Result<void> PsSession::come_back() {
+  const Deadline deadline = Deadline::after(kAnswer);
+  const std::string name = strategy_.task_name();
+  first_step_ = to_number<std::int64_t>(TFD_TRY(run().get(kTraining, deadline)).value);
+  data_seed_ = to_number<std::uint64_t>(TFD_TRY(run().get(kData, deadline)).value);
+  own_updates_ = TFD_TRY(run().read_counters({updates_of(name)}, deadline)).front();
+  const auto stopped = TFD_TRY(run().get(kStopped, deadline));
+  stopped_ = stopped.version != 0;
+  if (strategy_.is_chief()) return {};
+  TFD_TRY(run().join(kWorkers, name, deadline));
+  membership_ =
+      std::make_unique<task::Membership>(servers_->endpoint(), servers_->task(0), kWorkers, name, kStopped, stopped);
+  return {};
+}
+
+Result<void> PsSession::leave() {
+  membership_.reset();
+  const auto left = run().leave(kWorkers, strategy_.task_name(), Deadline::after(kAnswer));
+  if (!left && left.error().code == Code::kPermissionDenied) return {};  // nobody waits for it in another run
+  return left;
+}
+
+/// What the chief sees of one worker that it waits for.
+struct PsSession::Other {
+  std::string name;
+  std::int64_t updates = 0;
+  std::optional<MemberState> state = {};  // none: it never came
+  Clock::time_point worked_at = Clock::now();
+  Clock::time_point changed_at = worked_at;  // its state
+
+  bool has_left() const { return state == MemberState::kLeft; }
+  void look(std::int64_t updates_now, std::optional<MemberState> state_now) {
+    const auto now = Clock::now();
+    if (updates_now != updates || state_now != state) worked_at = now;
+    if (state_now != state) changed_at = now;
+    updates = updates_now;
+    state = state_now;
+  }
+};
+
+/// As soon as one comes or goes, or at the deadline.
+Result<void> PsSession::look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline) {
+  const auto stop = options_.train.interrupts->stopping() ? std::stop_token() : interrupted_.get_token();
+  const auto group = run().wait_for_members(kWorkers, version, deadline, stop);
+  if (!group && group.error().code == Code::kCancelled) return {};
+  if (!group) return fail(group.error());
+  version = group->version;
+  std::vector<std::string> counters;
+  for (const Other& other : others) counters.push_back(updates_of(other.name));
+  const auto updates = TFD_TRY(run().read_counters(counters, Deadline::after(kAnswer)));
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const auto found = std::ranges::find(group->members, others[i].name, &task::GroupMember::name);
+    others[i].look(updates[i], found == group->members.end() ? std::nullopt : std::optional(found->state));
+  }
+  return {};
+}
+
+/// Why it isn't waited for any longer.
+std::optional<std::string> PsSession::given_up(const Other& other) const {
+  const auto now = Clock::now();
+  if (other.state == MemberState::kGone && now - other.changed_at >= kGone)
+    return fmt::format("{} is gone: it ended without a goodbye, and hasn't come back within {}", other.name,
+                       format_duration(kGone));
+  if (now - other.worked_at < options_.linger) return std::nullopt;
+  return fmt::format("{} {} {}", other.name, other.state ? "made no progress for" : "did not appear within",
+                     format_duration(options_.linger));
+}
+
+Result<void> PsSession::wait_for_others() {
+  std::vector<Other> others;
+  for (std::size_t i = 1; i < strategy_.clients().size(); ++i) others.push_back({strategy_.clients()[i]});
+  const Deadline talk = Deadline::after(kTalkAfter);
+  bool talked = false;
+  std::uint64_t version = 0;
+  TFD_TRY(look_at(others, version, Deadline::after(Duration::zero())));
+  for (;;) {
+    std::vector<std::string> missing, reasons;
+    for (const Other& other : others) {
+      if (other.has_left()) continue;
+      if (const auto reason = given_up(other))
+        reasons.push_back(*reason);
+      else
+        missing.push_back(other.name);
+    }
+    if (missing.empty() || options_.train.interrupts->stopping()) {
+      for (const std::string& reason : reasons) options_.train.log.warning("{}: ending without it", reason);
+      return {};
+    }
+    if (!talked && talk.expired()) say(fmt::format("waiting for {} to end", fmt::join(missing, ", ")));
+    talked = talked || talk.expired();
+    TFD_TRY(look_at(others, version, Deadline::after(kWorkersLook)));
+  }
+}
+
+Result<bool> PsSession::have_others_left(Deadline deadline) {
+  std::vector<Other> others;
+  for (std::size_t i = 1; i < strategy_.clients().size(); ++i) others.push_back({strategy_.clients()[i]});
+  const Deadline talk = Deadline::after(kTalkAfter);
+  bool talked = false;
+  std::uint64_t version = 0;
+  TFD_TRY(look_at(others, version, Deadline::after(Duration::zero())));
+  for (;;) {
+    std::vector<std::string> missing;
+    for (const Other& other : others)
+      if (!other.has_left()) missing.push_back(other.name);
+    if (missing.empty()) return true;
+    if (deadline.expired()) return false;
+    if (!talked && talk.expired()) say(fmt::format("waiting for {} to leave", fmt::join(missing, ", ")));
+    talked = talked || talk.expired();
+    TFD_TRY(look_at(others, version, Deadline::after(kWorkersLook).earlier_of(deadline)));
+  }
+}
+
+Result<void> PsSession::stop_all() {
+  stopped_ = true;
+  if (servers_) TFD_TRY(run().put(kStopped, "1", Deadline::after(kAnswer)));
+  return {};
+}
+
+Result<void> PsSession::dismiss_servers() {
+  if (!servers_) return {};
+  return servers_->shutdown(servers_->epoch(), Deadline::after(kGoodbye));
+}
+
+}  // namespace tfd::strategy

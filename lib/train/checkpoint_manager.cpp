@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/train/checkpoint_manager.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "tfd/base/file.hpp"
+
+namespace tfd::train {
+namespace {
+
+constexpr std::size_t kProbeBytes = 4096;  // a full disk still makes empty files
+
+}  // namespace
+
+CheckpointManager::CheckpointManager(const program::TrainDef& train, bool writes, const TrainOptions& options)
+    : train_(train), writes_(writes), options_(options) {}
+
+Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const program::Program& program) {
+  if (!train_.checkpoint || options_.start_over) return std::nullopt;
+  const std::string& directory = train_.checkpoint->directory;
+  std::error_code error;  // what isn't a directory has none, and probe() says so
+  if (!std::filesystem::is_directory(directory, error)) return std::nullopt;
+  index_ = TFD_TRY(variable::read_checkpoint_index(directory));
+  if (!index_.broken.empty()) options_.log.warning("{}: using what the checkpoints themselves say", index_.broken);
+  if (!train_.checkpoint->resume) {
+    if (index_.checkpoints.empty() && index_.others.empty()) return std::nullopt;
+    return fail(
+        Code::kInvalidArgument,
+        "{}: has checkpoints of an earlier run, but train.checkpoint.resume is false: --start-over moves them aside",
+        directory);
+  }
+  std::vector<std::string> skipped;
+  auto found = TFD_TRY(variable::load_latest_checkpoint(index_, directory, &skipped));
+  for (const std::string& one : skipped) options_.log.warning("skipped a checkpoint: {}", one);
+  if (!found && !index_.others.empty())
+    options_.log.warning("{} belongs to another run; not resuming from it (--checkpoint starts from it)",
+                         index_.others.back());
+  if (!found) return found;
+  TFD_TRY(check_state(program, *found));
+  if (!options_.checkpoint.empty() && options_.say)
+    options_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
+  step_ = path_step_ = found->step;
+  path_ = found->path;
+  ended_ = find_run_end(directory);
+  const bool is_of_run = ended_ && (ended_->run.empty() || index_.run.empty() || ended_->run == index_.run);
+  if (ended_ && (!is_of_run || ended_->step != found->step || !is_over(*ended_, train_))) ended_.reset();
+  return found;
+}
+
+// As a file of weights gives them: what an optimizer has kept is of the training that wrote it.
+Result<std::optional<variable::Checkpoint>> CheckpointManager::find_initial(const program::Program& program) {
+  if (options_.checkpoint.empty()) return std::nullopt;
+  auto initial = TFD_TRY(load_weights(program, options_.checkpoint, options_.log));
+  std::erase_if(initial.state,
+                [&](const auto& one) { return !is_value(one.first) || program.find_variable(one.first) == nullptr; });
+  initial.step = 0;
+  return initial;
+}
+
+void CheckpointManager::say_beginning(const std::optional<variable::Checkpoint>& resumed,
+                                      const std::optional<variable::Checkpoint>& initial) const {
+  if (!options_.say || (!resumed && !initial)) return;
+  const bool is_done = resumed && (ended_ || (train_.steps && resumed->step >= *train_.steps));
+  options_.say(resumed && !is_done ? fmt::format("resuming from {}", resumed->path)
+                                   : fmt::format("weights from {}", (resumed ? resumed : initial)->path));
+}
+
+Result<void> CheckpointManager::probe() const {
+  if (!are_saved()) return {};
+  const std::string& directory = train_.checkpoint->directory;
+  const auto refuse = [&](Code code, std::string_view why) -> Result<void> {
+    const bool refused = code == Code::kPermissionDenied || code == Code::kResourceExhausted;
+    return fail(refused ? code : Code::kSystem, "train.checkpoint.dir: checkpoints can't be written to {}: {}",
+                directory, why);
+  };
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    const auto why = fail_errno(error.value(), "cannot create it").value();
+    return refuse(why.code, why.message);
+  }
+  const std::string path = fmt::format("{}/.probe-{}", directory, ::getpid());
+  const auto written = save_file(path, std::string(kProbeBytes, '\0'));
+  if (!written) return refuse(written.error().code, written.error().message);
+  std::filesystem::remove(path, error);
+  return {};
+}
+
+Result<void> CheckpointManager::begin() {
+  saved_at_ = Clock::now();
+  if (!are_saved()) return {};
+  const std::string& directory = train_.checkpoint->directory;
+  if (options_.start_over) return start_over();
+  run();
+  const auto is_latest = [this](const auto& one) { return one.second == path_; };
+  auto& own = index_.checkpoints;  // what was passed over isn't gone back to
+  own.erase(std::ranges::find_if(own, is_latest) == own.end() ? own.begin() : std::ranges::find_if(own, is_latest) + 1,
+            own.end());
+  TFD_TRY(variable::write_checkpoint_index(directory, index_));
+  remove_run_end(directory);
+  return {};
+}
+
+// The new index comes first: from then on nothing that is there is this run's, wherever the moving ends.
+Result<void> CheckpointManager::start_over() {
+  namespace fs = std::filesystem;
+  const fs::path directory = train_.checkpoint->directory;
+  const auto old = variable::read_checkpoint_index(directory.string());
+  std::vector<fs::path> moved;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (variable::is_checkpoint_name(name) || std::ranges::find(kCheckpointNotes, name) != kCheckpointNotes.end())
+      moved.push_back(entry->path());
+  }
+  if (error) return fail_errno(error.value(), fmt::format("cannot list {}", directory.string()));
+  index_ = {.run = run()};
+  if (moved.empty()) return variable::write_checkpoint_index(directory.string(), index_);
+  const fs::path place =
+      TFD_TRY(variable::make_place_aside(directory.string(), old && !old->run.empty() ? old->run : "run"));
+  const fs::path index = directory / std::string(variable::kCheckpointIndexName);
+  if (fs::exists(index, error)) fs::copy_file(index, place / index.filename(), error);
+  if (!error) TFD_TRY(variable::write_checkpoint_index(directory.string(), index_));
+  for (const fs::path& one : moved)
+    if (!error) fs::rename(one, place / one.filename(), error);
+  if (error)
+    return fail_errno(error.value(), fmt::format("--start-over: cannot move what is in {} into {}", directory.string(),
+                                                 place.string()));
+  if (options_.say) options_.say(fmt::format("starting over: the earlier run is in {}", place.string()));
+  return {};
+}
+
+const std::string& CheckpointManager::run() {
+  if (are_saved() && index_.run.empty()) index_.run = variable::make_run_id();
+  return index_.run;
+}
+
+Deadline CheckpointManager::next_time() const {
+  if (!are_saved() || !train_.checkpoint->every_time) return Deadline::never();
+  return Deadline::at(saved_at_ + *train_.checkpoint->every_time);
+}
+
+void CheckpointManager::begin_saving(variable::Checkpoint checkpoint) {
+  saved_at_ = Clock::now();
+  saving_step_ = checkpoint.step;
+  // Moved out of the function: that lives on with the future.
+  written_ = std::async(std::launch::async, [this, held = std::move(checkpoint)]() mutable {
+    const variable::Checkpoint own = std::move(held);
+    return variable::save_checkpoint(train_.checkpoint->directory, own, train_.checkpoint->keep);
+  });
+}
+
+bool CheckpointManager::finish_saving() {
+  auto path = written_.get();
+  const std::int64_t step = *std::exchange(saving_step_, std::nullopt);
+  if (!path) {
+    options_.log.error("cannot write a checkpoint of step {}: {}", step, path.error().message);
+    return false;
+  }
+  step_ = path_step_ = step;
+  path_ = std::move(*path);
+  return true;
+}
+
+Error CheckpointManager::not_saved() const {
+  return {Code::kResourceExhausted, fmt::format("the last checkpoint could not be written; {}", describe()), {}};
+}
+
+void CheckpointManager::mark_end(const std::string& reason, std::int64_t step,
+                                 std::optional<std::int64_t> stated) const {
+  if (!are_saved()) return;
+  auto end = make_run_end(train_, reason, step);
+  end.run = index_.run;
+  if (stated && reason == "done") end.rule = rule_of_epochs(*stated);
+  if (const auto written = save_run_end(train_.checkpoint->directory, end); !written)
+    options_.log.error("cannot record that the training is over: {}", written.error().message);
+}
+
+std::string CheckpointManager::describe() const {
+  if (path_.empty()) return "there is no checkpoint to continue from";
+  return fmt::format("{} continues from {} (step {})", command_to_continue(train_, options_), path_, path_step_);
+}
+
+}  // namespace tfd::train

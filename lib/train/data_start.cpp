@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/train/data_start.hpp"
+
+namespace tfd::train {
+
+void begin_data(step::ReplicaRunner& runner, const variable::Checkpoint* from, const TrainOptions& options) {
+  if (from != nullptr && !from->data_position.empty()) {
+    const auto position = step::parse_data_position(from->data_position);
+    if (position && runner.continue_data(*position)) return;
+    options.log.info("{}: {}: the data begin again, in another order", from->path,
+                     position ? "its datasets were others" : position.error().message);
+  }
+  data::Order order;
+  if (from != nullptr) order.stream = data::shuffle_stream(0, from->step, 0);
+  order.seeds = data::ShuffleSeeds{data::draw_seed(), data::draw_seed()};
+  runner.begin_data(order);
+}
+
+}  // namespace tfd::train

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tfd::train {
+namespace {
+
+double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+
+}  // namespace
+
+JsonLine Reporter::event(std::string_view name) const {
+  JsonLine line("event", name);
+  if (!task_.empty()) line.add("task", task_);
+  return line;
+}
+
+Result<void> Reporter::emit(JsonLine line) const {
+  return options_.write_event ? options_.write_event(std::move(line).text()) : Result<void>();
+}
+
+void Reporter::begin(std::int64_t step) {
+  reported_step_ = step;
+  started_ = reported_at_ = Clock::now();
+}
+
+void Reporter::count(const StepCount& steps) {
+  interval_.add(steps.metrics);
+  own_ += steps.count;
+  for (const step::Metric& one : steps.metrics)
+    if (one.weight != 0) look_at(one.name, one.value, steps.step, "");
+}
+
+void Reporter::warn_of_nonfinite(const program::Program& program) {
+  warns_of_nonfinite_ = !program.rules || program.rules->on_nonfinite() == variable::OnNonfinite::kApply;
+}
+
+void Reporter::say(const std::string& line) const {
+  if (options_.say) options_.say(line);
+}
+
+// Once: what follows from it would only say the same.
+void Reporter::look_at(const std::string& metric, double value, std::int64_t step, std::string_view where) {
+  if (!warns_of_nonfinite_ || nonfinite_ || std::isfinite(value)) return;
+  nonfinite_.emplace(metric, step);
+  options_.log.warning(
+      "{}metric '{}' is {} at step {}: the training goes on with it, unless the optimizer's "
+      "on_nonfinite says otherwise",
+      where, metric, std::isnan(value) ? "NaN" : "infinite", step);
+}
+
+Result<void> Reporter::step(std::int64_t step) {
+  const double seconds = std::max(seconds_since(reported_at_), 1e-9);
+  if (!interval_.empty()) last_interval_ = interval_.values();
+  interval_.clear();
+  Metrics rates{{"steps_per_second", static_cast<double>(step - reported_step_) / seconds}};
+  if (!task_.empty()) rates.emplace_back("updates_per_second", static_cast<double>(own_ - reported_own_) / seconds);
+  reported_at_ = Clock::now();
+  reported_step_ = step;
+  reported_own_ = own_;
+  if (options_.on_metrics) {
+    Metrics all = last_interval_;
+    all.insert(all.end(), rates.begin(), rates.end());
+    options_.on_metrics("train", step, all);
+  }
+  JsonLine line = event("step");
+  line.add("step", step);
+  if (!task_.empty()) line.add("updates", own_);
+  return emit(std::move(line.add("metrics", last_interval_).add("rates", rates)));
+}
+
+Result<void> Reporter::evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun) {
+  evaluation_ = metrics;
+  for (const auto& [name, value] : metrics) look_at(name, value, step, "evaluation: ");
+  if (options_.on_metrics) options_.on_metrics("eval", step, metrics);
+  return emit(event("eval").add("step", step).add("metrics", metrics).add("seconds", seconds_since(begun)));
+}
+
+Result<void> Reporter::saved(std::int64_t step, const std::string& path, bool best) const {
+  JsonLine line = event("checkpoint");
+  line.add("step", step).add("path", path);
+  if (best) line.add_raw("best", "true");
+  return emit(std::move(line));
+}
+
+void Reporter::progress(std::int64_t step, std::optional<std::int64_t> steps) const {
+  if (options_.on_progress) options_.on_progress({step, steps, last_interval_});
+}
+
+Result<void> Reporter::worker(const WorkerEvent& news, std::int64_t step) const {
+  JsonLine line = event("worker");
+  line.add("task", news.task).add("state", news.lost ? "lost" : "back").add("step", step);
+  if (news.lost) line.add("reason", news.reason);
+  if (options_.say)
+    options_.say(news.lost ? fmt::format("{} lost ({}); its steps go to other workers", news.task, news.reason)
+                           : fmt::format("{} is back", news.task));
+  return emit(std::move(line));
+}
+
+Result<void> Reporter::end(const End& end) const {
+  JsonLine line = event("end");
+  line.add("reason", end.reason).add("step", end.step);
+  if (!task_.empty()) line.add("updates", own_);
+  line.add("metrics", end.error != nullptr ? last_interval_ : metrics());
+  if (nonfinite_) {
+    JsonLine first("metric", nonfinite_->first);
+    first.add("step", nonfinite_->second);
+    std::string text = std::move(first).text();
+    text.pop_back();
+    line.add_raw("nonfinite", text);
+  }
+  if (end.error != nullptr) return emit(std::move(line.add("error", *end.error)));
+  if (end.restored_step) line.add("restored_step", *end.restored_step);
+  return emit(std::move(line.add("seconds", seconds_since(started_))));
+}
+
+Metrics Reporter::metrics() const {
+  Metrics all = last_interval_;
+  for (const auto& [name, value] : evaluation_) {
+    const auto known = std::ranges::find(all, name, &Metrics::value_type::first);
+    if (known == all.end())
+      all.emplace_back(name, value);
+    else
+      known->second = value;
+  }
+  return all;
+}
+
+}  // namespace tfd::train

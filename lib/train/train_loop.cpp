@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/train/train_loop.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "early_stopping.hpp"
+#include "reporter.hpp"
+#include "tfd/base/counted.hpp"
+#include "tfd/base/sha256.hpp"
+#include "tfd/data/dataset.hpp"
+#include "tfd/train/checkpoint_manager.hpp"
+#include "tfd/train/checkpoint_notes.hpp"
+
+namespace tfd::train {
+
+std::uint64_t TrainStart::data_seed() const {
+  if (run.empty()) return data::draw_seed();
+  Sha256 sum;
+  sum.add(run);
+  return std::stoull(sum.hex().substr(0, 16), nullptr, 16);
+}
+
+namespace {
+
+constexpr Duration kLongWait = std::chrono::seconds(1);  // for a disk, before it is said
+
+class TrainLoop final : public StepControl {
+ public:
+  TrainLoop(const program::Program& program, StepDriver& driver, const TrainOptions& options)
+      : program_(program),
+        train_(*program.train),
+        driver_(driver),
+        role_(driver.role()),
+        options_(options),
+        checkpoints_(train_, role_.saves(), options_),
+        early_stopping_(train_, options_.log),
+        report_(options_, role_.task),
+        save_every_(checkpoints_.are_saved() ? train_.checkpoint->every_steps : 0),
+        evaluate_every_(evaluates() ? train_.evaluate->every_steps : 0) {
+    if (role_.keeps_best && train_.checkpoint && train_.checkpoint->keep_best) best_.emplace(*train_.checkpoint);
+    report_.warn_of_nonfinite(program);
+  }
+  Result<TrainSummary> run();
+
+  std::int64_t until() const override { return until_; }
+  std::int64_t next_log() const override { return after(step_, train_.log_every); }
+  LoopRequest ask() override;
+  Deadline next_look() const override;
+  Result<void> count(const StepCount& steps) override;
+  Result<void> worker_changed(const WorkerEvent& news) override { return report_.worker(news, step_); }
+
+ private:
+  bool evaluates() const { return role_.evaluates && train_.evaluate.has_value(); }
+  bool is_stopping() const { return options_.interrupts->stopping(); }
+  bool nothing_left() const {
+    return checkpoints_.ended() || (!adopted_ && train_.steps && first_step_ >= *train_.steps);
+  }
+  Deadline time_limit() const;
+  /// The next multiple; never where there is none.
+  static std::int64_t after(std::int64_t step, std::int64_t every) {
+    return every > 0 ? (step / every + 1) * every : std::numeric_limits<std::int64_t>::max();
+  }
+  /// Whether a multiple of `every` was passed since that step: others step too, so it may be none of this task's own.
+  bool passed(std::int64_t every, std::int64_t since) const { return every > 0 && step_ / every > since / every; }
+
+  Result<void> find_beginning();
+  void say_nothing_left() const;
+  TrainSummary summarise(std::string reason) const;
+  Result<std::string> train();
+  Result<void> begin();
+  Result<void> go_on_judging(bool goes_on);
+  Result<void> say_start(bool joined) const;
+  Result<std::string> run_steps();
+  Error say_what_is_left(Error error) const;
+  std::optional<std::string> reason_to_end() const;
+  Result<void> end_of_data(const Error& error);
+  Result<void> at_boundary();
+  Result<void> evaluate();
+  Result<void> judge(std::int64_t step, const TakeState& take);
+  Result<variable::Checkpoint> take_checkpoint();
+  Result<void> save();
+  Result<void> tell_saved();
+  Result<void> await_saved();
+  Result<void> save_last();
+  Result<void> settle(bool interrupted);
+  Result<void> finish(const std::string& reason);
+  Result<void> use_averages(const std::string& reason);
+  Result<void> restore_best();
+  Error explain(Error error) const;
+
+  const program::Program& program_;
+  program::TrainDef train_;                   // its steps may become fewer
+  std::optional<std::int64_t> stated_steps_;  // what they were then
+  StepDriver& driver_;
+  const TrainRole role_;
+  const TrainOptions& options_;
+  CheckpointManager checkpoints_;
+  EarlyStopping early_stopping_;
+  std::optional<BestExporter> best_;
+  Reporter report_;
+  const std::int64_t save_every_;  // 0: not by steps
+  const std::int64_t evaluate_every_;
+
+  std::optional<variable::Checkpoint> restored_;  // what it goes on from, while it begins
+  std::optional<variable::Checkpoint> initial_;   // what --checkpoint names, where there is nothing to go on from
+  bool has_begun_ = false;
+  bool adopted_ = false;  // nothing has saved yet where it begins
+  std::int64_t first_step_ = 0;
+  std::int64_t step_ = 0;   // the global one, as last told
+  std::int64_t until_ = 0;  // of the advance that is under way
+  bool checkpoint_asked_ = false;
+  bool data_ended_ = false;
+  bool stopped_ = false;
+  std::int64_t saved_from_ = 0;  // the next checkpoint, and the next evaluation, are due at multiples after these steps
+  std::int64_t evaluated_from_ = 0;
+  std::optional<std::int64_t> evaluated_step_;  // of the last evaluation, while the variables are what it was of
+  std::optional<std::int64_t> restored_step_;
+  Clock::time_point started_{};
+};
+
+// ---- what a driver asks
+
+Deadline TrainLoop::time_limit() const {
+  return train_.max_time ? Deadline::at(started_ + *train_.max_time) : Deadline::never();
+}
+
+LoopRequest TrainLoop::ask() {
+  if (is_stopping()) return LoopRequest::kInterrupt;
+  if (time_limit().expired()) return LoopRequest::kStop;
+  if (options_.interrupts->take_checkpoint()) {
+    if (!train_.checkpoint)
+      options_.log.warning("asked for a checkpoint, but the program has no train.checkpoint");
+    else if (!role_.saves())  // as srun asks all tasks of a step
+      options_.log.info("asked for a checkpoint: only {} saves them", role_.chief);
+    checkpoint_asked_ = checkpoint_asked_ || checkpoints_.are_saved();
+  }
+  if (step_ != saved_from_ && checkpoints_.next_time().expired()) checkpoint_asked_ = true;
+  return checkpoint_asked_ ? LoopRequest::kPause : LoopRequest::kContinue;
+}
+
+Deadline TrainLoop::next_look() const {
+  const bool is_fresh = step_ == saved_from_;  // however short the time is, steps are made between two checkpoints
+  return checkpoint_asked_ || is_fresh ? time_limit() : time_limit().earlier_of(checkpoints_.next_time());
+}
+
+Result<void> TrainLoop::count(const StepCount& steps) {
+  step_ = steps.step;
+  TFD_TRY(tell_saved());
+  report_.count(steps);
+  if (step_ < report_.reported_step()) report_.rewind(step_);  // the chief has begun anew
+  if (passed(train_.log_every, report_.reported_step())) TFD_TRY(report_.step(step_));
+  report_.progress(step_, train_.steps);
+  return {};
+}
+
+// ---- the beginning
+
+Result<TrainSummary> TrainLoop::run() {
+  TFD_TRY(find_beginning());
+  // Where nothing is left to train, the variables are still needed for the metrics that the end states.
+  if (nothing_left() && !evaluates() && !role_.has_others) {
+    say_nothing_left();
+    TFD_TRY(report_.end({.reason = "nothing_left", .step = step_}));
+    return summarise("nothing_left");
+  }
+  auto reason = train();
+  if (const auto saved = await_saved(); reason && !saved) reason = fail(saved.error());
+  options_.interrupts->on_ask({});
+  TFD_TRY(driver_.tell_news(*this));
+  if (!reason) {
+    const Error error = explain(std::move(reason).error());
+    if (has_begun_) TFD_TRY(report_.end({.reason = "error", .step = step_, .error = &error}));
+    return fail(error);
+  }
+  TFD_TRY(report_.end({.reason = *reason, .step = step_, .restored_step = restored_step_}));
+  return summarise(std::move(*reason));
+}
+
+Result<void> TrainLoop::find_beginning() {
+  if (!role_.saves()) return {};
+  restored_ = TFD_TRY(checkpoints_.find(program_));
+  if (restored_)
+    first_step_ = step_ = restored_->step;
+  else
+    initial_ = TFD_TRY(checkpoints_.find_initial(program_));
+  return nothing_left() ? Result<void>() : checkpoints_.probe();
+}
+
+void TrainLoop::say_nothing_left() const {
+  const std::string reason = checkpoints_.ended() ? checkpoints_.ended()->reason : "";
+  if (reason == "stopped")
+    report_.say(fmt::format("already stopped at step {}, after {} without a better {}", first_step_,
+                            counted(static_cast<std::uint64_t>(train_.stop->patience), "evaluation"),
+                            train_.stop->by.metric));
+  else if (reason == "end_of_data")
+    report_.say(fmt::format("already at step {}, where the data ended", first_step_));
+  else
+    report_.say(fmt::format("already at step {} of {}", first_step_, train_.steps.value_or(first_step_)));
+}
+
+TrainSummary TrainLoop::summarise(std::string reason) const {
+  return {.reason = std::move(reason),
+          .first_step = first_step_,
+          .step = step_,
+          .steps = train_.steps,
+          .elapsed = report_.elapsed(),
+          .metrics = report_.metrics(),
+          .checkpoint = checkpoints_.path()};
+}
+
+Result<std::string> TrainLoop::train() {
+  options_.interrupts->on_ask([this] { driver_.wake(); });
+  if (is_stopping()) driver_.wake();
+  TFD_TRY(begin());
+  std::string reason = "nothing_left";
+  if (!nothing_left()) reason = TFD_TRY(run_steps());
+  TFD_TRY(finish(reason));
+  return reason;
+}
+
+Result<void> TrainLoop::begin() {
+  const bool is_known = nothing_left() && !role_.has_others;  // who may train something else already
+  if (is_known) say_nothing_left();
+  auto& from = restored_ ? restored_ : initial_;
+  const bool may_go_on = !is_known && train_.checkpoint && train_.checkpoint->resume;
+  const StartResult begun = TFD_TRY(driver_.begin({.state = from ? &*from : nullptr,
+                                                   .step = first_step_,
+                                                   .is_over = checkpoints_.ended().has_value(),
+                                                   .run = may_go_on ? checkpoints_.run() : std::string()}));
+  has_begun_ = true;
+  adopted_ = begun.adopted;
+  if (begun.steps) stated_steps_ = std::exchange(train_.steps, begun.steps);
+  first_step_ = step_ = begun.step;
+  if (nothing_left() && !is_known) say_nothing_left();
+  const bool goes_on = begun.joined || begun.adopted;
+  if (goes_on && initial_)
+    report_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
+  if (begun.adopted)
+    report_.say(fmt::format("continuing at step {}: the parameter servers still have all of it", first_step_));
+  if (!goes_on) checkpoints_.say_beginning(restored_, initial_);
+  if (!nothing_left()) TFD_TRY(checkpoints_.begin());
+  TFD_TRY(go_on_judging(goes_on || restored_.has_value()));
+  TFD_TRY(say_start(begun.joined));
+  restored_.reset();
+  initial_.reset();
+  report_.begin(first_step_);
+  started_ = Clock::now();
+  return {};
+}
+
+// What an earlier run has seen counts; it may have ended between a checkpoint and the evaluation that was due then.
+Result<void> TrainLoop::go_on_judging(bool goes_on) {
+  saved_from_ = evaluated_from_ = first_step_;
+  if (!evaluates()) return {};
+  if (goes_on && best_) best_->go_on(checkpoints_.run());
+  if (goes_on) early_stopping_.resume(first_step_);
+  if (nothing_left() || !train_.stop) return {};
+  if (!early_stopping_.seen_step()) early_stopping_.begin_anew();
+  evaluated_from_ = early_stopping_.seen_step().value_or(0);
+  stopped_ = early_stopping_.is_over();
+  return stopped_ ? driver_.stop_others() : Result<void>();
+}
+
+Result<void> TrainLoop::say_start(bool joined) const {
+  JsonLine start = report_.event("start");
+  start.add("program", program_.path).add("step", first_step_);
+  if (train_.steps) start.add("steps", *train_.steps);
+  driver_.describe(start);
+  if (joined)
+    start.add_raw("joined", "true");
+  else if (adopted_)
+    start.add_raw("adopted", "true");
+  else if (!checkpoints_.path().empty())
+    start.add("resumed_from", checkpoints_.path());
+  else if (initial_)
+    start.add("started_from", initial_->path);
+  return report_.emit(std::move(start));
+}
+
+// ---- the steps
+
+// Why it ends.
+Result<std::string> TrainLoop::run_steps() {
+  report_.progress(step_, train_.steps);
+  for (;;) {
+    TFD_TRY(at_boundary());
+    if (auto reason = reason_to_end()) return *reason;
+    until_ = std::min({train_.steps.value_or(std::numeric_limits<std::int64_t>::max()), after(step_, save_every_),
+                       after(step_, evaluate_every_)});
+    auto made = driver_.advance(*this);
+    if (!made) {
+      static_cast<void>(await_saved());  // the error, which counts more than whether this can be said, names the newest
+      return fail(say_what_is_left(std::move(made).error()));
+    }
+    const AdvanceResult advanced = std::move(*made);
+    step_ = advanced.step;
+    stopped_ = stopped_ || advanced.stopped;
+    if (advanced.end_of_data) TFD_TRY(end_of_data(*advanced.end_of_data));
+  }
+}
+
+/// An error of the devices names the newest checkpoint; one of what somebody wrote says all there is to say.
+Error TrainLoop::say_what_is_left(Error error) const {
+  const bool is_of_devices = error.code == Code::kResourceExhausted || error.code == Code::kInternal;
+  if (is_of_devices && checkpoints_.are_saved()) error.message += fmt::format("; {}", checkpoints_.describe());
+  return error;
+}
+
+std::optional<std::string> TrainLoop::reason_to_end() const {
+  if (data_ended_) return "end_of_data";
+  if (train_.steps && step_ >= *train_.steps) return "done";
+  if (stopped_) return "stopped";
+  if (is_stopping()) return "interrupted";
+  if (time_limit().expired()) return "max_time";
+  return std::nullopt;
+}
+
+// An error where steps were promised: nothing that was trained is lost, and nobody waits for this task.
+Result<void> TrainLoop::end_of_data(const Error& error) {
+  data_ended_ = true;
+  if (!train_.steps) return {};
+  TFD_TRY(role_.saves() ? save_last() : driver_.end());
+  return fail(error);
+}
+
+// Checkpoints before evaluations: they are worth more.
+Result<void> TrainLoop::at_boundary() {
+  const bool asked = std::exchange(checkpoint_asked_, false);
+  TFD_TRY(tell_saved());
+  if (train_.steps && step_ >= *train_.steps) return {};  // finish() does it
+  if (asked || passed(save_every_, saved_from_)) TFD_TRY(save());
+  if (passed(evaluate_every_, evaluated_from_) && !is_stopping()) TFD_TRY(evaluate());
+  return {};
+}
+
+// Where others go on meanwhile, what may be kept is what is evaluated.
+Result<void> TrainLoop::evaluate() {
+  const auto begun = Clock::now();
+  std::optional<variable::Checkpoint> of;
+  if (role_.has_others && !nothing_left() && (best_ || early_stopping_.needs_state())) of = TFD_TRY(take_checkpoint());
+  const auto evaluated = driver_.evaluate(of ? &*of : nullptr);
+  if (!evaluated && evaluated.error().code == Code::kCancelled && is_stopping()) return {};
+  if (!evaluated) return fail(evaluated.error());
+  const std::int64_t step = of ? of->step : evaluated->step;
+  step_ = std::max(step_, step);
+  evaluated_step_ = evaluated_from_ = step;
+  TFD_TRY(report_.evaluated(step, evaluated->metrics, begun));
+  if (nothing_left()) return {};
+  return judge(step, [&]() -> Result<variable::Checkpoint> {
+    if (!of) of = TFD_TRY(take_checkpoint());
+    return *of;
+  });
+}
+
+Result<void> TrainLoop::judge(std::int64_t step, const TakeState& take) {
+  const Metrics& metrics = report_.evaluation();
+  if (best_ || train_.stop)
+    TFD_TRY(await_saved());  // what is kept of evaluations goes by the checkpoints that are there
+  if (best_)
+    if (const auto path = TFD_TRY(best_->observe(step, metrics, take, options_.log)))
+      TFD_TRY(report_.saved(step, *path, true));
+  TFD_TRY(early_stopping_.observe(step, metrics, take));
+  if (!early_stopping_.is_over() || stopped_) return {};
+  stopped_ = true;
+  return driver_.stop_others();
+}
+
+Result<variable::Checkpoint> TrainLoop::take_checkpoint() {
+  variable::Checkpoint checkpoint = TFD_TRY(driver_.export_state());
+  checkpoint.run = checkpoints_.run();
+  step_ = std::max(step_, checkpoint.step);
+  return checkpoint;
+}
+
+// It is written while training goes on; one at a time, so that no more than one state is held beside the variables.
+// One that can't be written is said, and that is all.
+Result<void> TrainLoop::save() {
+  if (!checkpoints_.are_saved()) return {};
+  TFD_TRY(await_saved());
+  variable::Checkpoint checkpoint = TFD_TRY(take_checkpoint());
+  saved_from_ = checkpoint.step;
+  checkpoints_.begin_saving(std::move(checkpoint));
+  return {};
+}
+
+/// Tells of a checkpoint that has been written meanwhile.
+Result<void> TrainLoop::tell_saved() {
+  const bool is_over = checkpoints_.saving_step() && checkpoints_.is_saved_within(Duration::zero());
+  return is_over ? await_saved() : Result<void>();
+}
+
+/// None is being written any more.
+Result<void> TrainLoop::await_saved() {
+  const auto step = checkpoints_.saving_step();
+  if (!step) return {};
+  if (!checkpoints_.is_saved_within(kLongWait))
+    report_.say(fmt::format("waiting until the checkpoint of step {} is on disk", *step));
+  return checkpoints_.finish_saving() ? report_.saved(checkpoints_.step(), checkpoints_.path()) : Result<void>();
+}
+
+// Of this step or a later one, where it isn't there: one that can't be written is an error.
+Result<void> TrainLoop::save_last() {
+  if (nothing_left() || !checkpoints_.are_saved()) return {};
+  TFD_TRY(await_saved());
+  if (checkpoints_.step() == step_) return {};
+  const std::int64_t step = step_;
+  TFD_TRY(save());
+  TFD_TRY(await_saved());
+  return checkpoints_.step() >= step ? Result<void>() : fail(checkpoints_.not_saved());
+}
+
+// ---- the end
+
+Result<void> TrainLoop::finish(const std::string& reason) {
+  if (!report_.all_reported()) TFD_TRY(report_.step(step_));
+  if (!role_.saves()) return driver_.end();
+  TFD_TRY(await_saved());
+  const bool interrupted = reason == "interrupted";
+  if (role_.has_others) TFD_TRY(settle(interrupted));
+  TFD_TRY(use_averages(reason));
+  TFD_TRY(save_last());
+  if (interrupted) return driver_.end();
+  if (evaluates() && evaluated_step_ != step_) TFD_TRY(evaluate());
+  if (!nothing_left()) {
+    TFD_TRY(restore_best());
+    checkpoints_.mark_end(reason, step_, stated_steps_);
+  }
+  return driver_.end();
+}
+
+// What was saved while others were at their last steps may have a part of one, also where it is of the same step.
+Result<void> TrainLoop::settle(bool interrupted) {
+  bool has_saved = false;
+  const auto settled = TFD_TRY(driver_.settle(interrupted, [&] {
+    has_saved = true;
+    return save_last();
+  }));
+  if (!settled) return {};
+  step_ = *settled;
+  if (has_saved && !nothing_left()) checkpoints_.invalidate();
+  return {};
+}
+
+// As Keras' fit() does at its end. What a signal or max_time ended is to go on later as if it had not been ended, and
+// the best evaluation was one of the values themselves.
+Result<void> TrainLoop::use_averages(const std::string& reason) {
+  const bool goes_on = reason == "interrupted" || reason == "max_time";
+  if (goes_on || early_stopping_.best_step() || !program_.rules || !program_.rules->has_averages()) return {};
+  TFD_TRY(driver_.use_averages());
+  if (step_ == first_step_) return {};
+  checkpoints_.invalidate();  // those were of other values
+  evaluated_step_.reset();
+  return {};
+}
+
+Result<void> TrainLoop::restore_best() {
+  const auto best = early_stopping_.best_step();
+  if (!best || *best == step_) return {};
+  const variable::Checkpoint state = TFD_TRY(early_stopping_.load_best());
+  TFD_TRY(driver_.import_state(state), "the best state");
+  report_.say(fmt::format("restored the variables of the best evaluation, at step {}{}", *best,
+                          state.path.empty() ? "" : " (" + state.path + ")"));
+  report_.restore_evaluation(early_stopping_.best_metrics());
+  restored_step_ = best;
+  TFD_TRY(save());
+  return await_saved();
+}
+
+/// What somebody must know who reads only this line.
+Error TrainLoop::explain(Error error) const {
+  const bool is_lost = error.code == Code::kUnavailable && !error.task.empty();
+  const bool is_late = error.code == Code::kDeadlineExceeded && has_begun_ && is_stopping();
+  if (is_lost && !role_.saves()) {
+    error.message += fmt::format(
+        "; once it serves again, the same command joins {}, which continues from its newest checkpoint", role_.chief);
+  } else if (is_lost && !checkpoints_.path().empty()) {
+    error.message += fmt::format("; once it serves again, {}", checkpoints_.describe());
+  } else if ((is_lost && has_begun_) || (is_late && role_.saves())) {
+    error.message += fmt::format("; {}", checkpoints_.describe());
+  } else if (error.code == Code::kOutOfRange && train_.steps) {
+    error.message = fmt::format("the data{} ended at step {} of {} ({}): repeat the dataset, or lower train.steps",
+                                role_.task.empty() ? "" : " of " + role_.task, step_, *train_.steps, error.message);
+    if (checkpoints_.are_saved() && checkpoints_.step() == step_)
+      error.message += fmt::format("; what was trained is in {}", checkpoints_.path());
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<TrainSummary> run_train_loop(const program::Program& program, StepDriver& driver, const TrainOptions& options) {
+  return TrainLoop(program, driver, options).run();
+}
+
+}  // namespace tfd::train
