@@ -12,8 +12,8 @@
 #include "tfd/base/text.hpp"
 #include "tfd/cli/progress.hpp"
 #include "tfd/cli/tool.hpp"
-#include "tfd/coordinate/closures.hpp"
-#include "tfd/coordinate/trainer.hpp"
+#include "tfd/coordinator/closures.hpp"
+#include "tfd/coordinator/trainer.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/spec_source.hpp"
@@ -88,16 +88,16 @@ std::vector<cli::Option> options(Asked& a) {
 
 void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
 
-Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const cluster::ClusterConfig& config,
-                                                           const cli::Io& io) {
-  coordinate::CoordinatorOptions out;
+Result<coordinator::CoordinatorOptions> coordinator_options(const Asked& a, const cluster::ClusterConfig& config,
+                                                            const cli::Io& io) {
+  coordinator::CoordinatorOptions out;
   out.connect_timeout = a.common.timeout;
   out.keep_going = a.keep_going;
   out.max_losses = static_cast<int>(a.max_losses);
   out.keep_servers = a.common.keep_servers;
   out.rejoin = a.common.rejoin;
   out.take_over = a.common.take_over;
-  if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinate::read_transient_limits(io.env));
+  if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinator::read_transient_limits(io.env));
   out.same_shuffles = a.compat == "tensorflow";
   out.log = io.log.for_room("coordinate");
   out.make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env)));
@@ -108,7 +108,7 @@ constexpr Duration kGoodbye = std::chrono::seconds(5);  // a task asks whom it b
 
 /// Where nothing was done, nobody is there to do it.
 void say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint, cli::Io& io) {
-  const auto said = coordinate::say_goodbye(config, make_endpoint, Deadline::after(kGoodbye));
+  const auto said = coordinator::say_goodbye(config, make_endpoint, Deadline::after(kGoodbye));
   if (!said && said.error().code == Code::kFailedPrecondition)
     say(io, "the tasks are left running: " + said.error().message);
 }
@@ -117,7 +117,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
                          const cluster::ClusterConfig& config, cli::Io& io) {
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
-  coordinate::TrainOptions train;
+  coordinator::TrainOptions train;
   train.interrupts = signals->interrupts();
   train.epoch_elements = epoch_elements;
   train.grace = a.common.grace;
@@ -125,14 +125,14 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   training::connect_sinks(train, a.common, progress, io);
   TFD_TRY(training::connect_logdir(train, a.common, "", io));
   train.trace = TFD_TRY(training::open_trace(a.common));
-  const auto connect = [&](coordinate::CoordinatorOptions with) {
-    auto coordinator = coordinate::ClusterCoordinator::connect(program, config, std::move(with));
+  const auto connect = [&](coordinator::CoordinatorOptions with) {
+    auto coordinator = coordinator::ClusterCoordinator::connect(program, config, std::move(with));
     if (coordinator) signals->begin_training();
     return coordinator;
   };
-  const auto job = a.follow_checkpoints ? coordinate::follow_checkpoints : coordinate::train;
+  const auto job = a.follow_checkpoints ? coordinator::follow_checkpoints : coordinator::train;
   auto with = TFD_TRY(coordinator_options(a, config, io));
-  coordinate::trace_workers(with, train.trace);
+  coordinator::trace_workers(with, train.trace);
   const auto summary = TFD_TRY(job(program, connect, std::move(with), train));
   progress.finish();
   // With an evaluation there was a coordinator, which has said it.
@@ -158,9 +158,9 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
   if (!a.common.checkpoint.empty())
     weights = TFD_TRY(train::load_weights(program, a.common.checkpoint, io.log.for_room("coordinate")));
   auto with = TFD_TRY(coordinator_options(a, config, io));
-  coordinate::trace_workers(with, TFD_TRY(training::open_trace(a.common)));
-  auto coordinator = TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, std::move(with)));
-  coordinate::ClosureStreamOptions stream;
+  coordinator::trace_workers(with, TFD_TRY(training::open_trace(a.common)));
+  auto coordinator = TFD_TRY(coordinator::ClusterCoordinator::connect(program, config, std::move(with)));
+  coordinator::ClosureStreamOptions stream;
   if (weights) {
     TFD_TRY(coordinator->import_state(weights->state, Deadline::after(stream.timeout)), weights->path);
     say(io, fmt::format("weights from {}", weights->path));
@@ -172,7 +172,7 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
   if (a.inline_limit) stream.inline_limit = a.inline_limit->count;
   stream.results_directory = a.results;
   const auto started = Clock::now();
-  const auto summary = TFD_TRY(coordinate::run_closures(
+  const auto summary = TFD_TRY(coordinator::run_closures(
       *coordinator, program, [&](Deadline deadline) { return lines.next_line(deadline); },
       [&](std::string_view text) { return io.out.write(text); }, stream));
   const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
@@ -241,7 +241,7 @@ Result<int> run(const Asked& a, cli::Io& io) {
     if (split) io.log.warning("{}", *split);
   }
   if (a.closures.empty()) {
-    auto steps = TFD_TRY(coordinate::epochs_as_steps(std::move(program)));
+    auto steps = TFD_TRY(coordinator::epochs_as_steps(std::move(program)));
     return run_training(a, steps.program, steps.elements, config, io);
   }
   return run_closures(a, program, config, input, io);

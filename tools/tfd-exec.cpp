@@ -163,9 +163,9 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& a, bool stdin_is_taken,
                             Deadline::after(a.connect_timeout), io.log.for_room("resolve"));
 }
 
-Result<coordinate::CoordinatorOptions> coordinator_options(const Asked& a, const cluster::ClusterConfig& config,
-                                                           const cli::Io& io) {
-  coordinate::CoordinatorOptions out;
+Result<coordinator::CoordinatorOptions> coordinator_options(const Asked& a, const cluster::ClusterConfig& config,
+                                                            const cli::Io& io) {
+  coordinator::CoordinatorOptions out;
   out.connect_timeout = a.connect_timeout;
   out.keep_going = true;
   out.max_losses = static_cast<int>(a.max_losses);
@@ -206,11 +206,11 @@ class ConnectWatch {
   std::jthread thread_;  // last: uses the pipe
 };
 
-Result<std::unique_ptr<coordinate::ClusterCoordinator>> connect(const cluster::ClusterConfig& config,
-                                                                coordinate::CoordinatorOptions with,
-                                                                process::SignalSource& signals) {
+Result<std::unique_ptr<coordinator::ClusterCoordinator>> connect(const cluster::ClusterConfig& config,
+                                                                 coordinator::CoordinatorOptions with,
+                                                                 process::SignalSource& signals) {
   const ConnectWatch watch(signals, TFD_TRY(process::make_pipe()));
-  return coordinate::ClusterCoordinator::connect({}, config, std::move(with));
+  return coordinator::ClusterCoordinator::connect({}, config, std::move(with));
 }
 
 void say(cli::Io& io, const std::string& line) {

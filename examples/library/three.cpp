@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "tfd/cluster/spec_json.hpp"
-#include "tfd/coordinate/cluster_coordinator.hpp"
-#include "tfd/coordinate/fetch.hpp"
+#include "tfd/coordinator/cluster_coordinator.hpp"
+#include "tfd/coordinator/fetch.hpp"
 
 using namespace tfd;
 
@@ -23,11 +23,11 @@ Result<void> run(const std::string& spec, const std::string& path) {
   const auto program = TFD_TRY(program::load_program(path, {}));
   const auto soon = Deadline::after(std::chrono::seconds(30));
 
-  const auto coordinator = TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, {}));
+  const auto coordinator = TFD_TRY(coordinator::ClusterCoordinator::connect(program, config, {}));
   const auto iterator = TFD_TRY(coordinator->create_per_worker_dataset("threes", soon));
   const auto value = TFD_TRY(coordinator->schedule({.function = "worker_fn", .args = {iterator}}));
   const auto structure = std::pair(std::string("fetched"), value);
-  const auto [word, outcome] = TFD_TRY(coordinate::fetch(structure, soon));
+  const auto [word, outcome] = TFD_TRY(coordinator::fetch(structure, soon));
   std::printf("%s %d\n", word.c_str(), outcome.results.at(0).as<std::int32_t>()[0]);
   return coordinator->join(soon);
 }

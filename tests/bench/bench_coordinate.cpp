@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tfd/base/file.hpp"
-#include "tfd/coordinate/cluster_coordinator.hpp"
+#include "tfd/coordinator/cluster_coordinator.hpp"
 
 using namespace tfd;
 using namespace std::chrono_literals;
@@ -20,7 +20,7 @@ namespace {
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-Result<double> closures_per_second(coordinate::ClusterCoordinator& coordinator, const std::string& function,
+Result<double> closures_per_second(coordinator::ClusterCoordinator& coordinator, const std::string& function,
                                    int count) {
   const auto start = Clock::now();
   const tensor::Tensor one = tensor::Tensor::scalar(tensor::DType::kS64, std::int64_t{1});
@@ -29,7 +29,7 @@ Result<double> closures_per_second(coordinate::ClusterCoordinator& coordinator, 
   return count / seconds_since(start);
 }
 
-Result<std::vector<double>> round_trips(coordinate::ClusterCoordinator& coordinator, const std::string& function,
+Result<std::vector<double>> round_trips(coordinator::ClusterCoordinator& coordinator, const std::string& function,
                                         int count) {
   std::vector<double> times;
   const tensor::Tensor one = tensor::Tensor::scalar(tensor::DType::kS64, std::int64_t{1});
@@ -46,9 +46,9 @@ Result<std::vector<double>> round_trips(coordinate::ClusterCoordinator& coordina
 Result<void> run(const std::string& spec, const std::string& path, const std::string& function, int count) {
   const auto config = TFD_TRY(cluster::cluster_config_from_json(TFD_TRY(load_file(spec)), spec));
   const auto program = TFD_TRY(program::load_program(path, {}));
-  coordinate::CoordinatorOptions options;
+  coordinator::CoordinatorOptions options;
   options.keep_servers = true;
-  auto coordinator = TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, std::move(options)));
+  auto coordinator = TFD_TRY(coordinator::ClusterCoordinator::connect(program, config, std::move(options)));
   TFD_TRY(closures_per_second(*coordinator, function, count / 10));  // warm-up
   const double rate = TFD_TRY(closures_per_second(*coordinator, function, count));
   const auto times = TFD_TRY(round_trips(*coordinator, function, 2000));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The page of tf.distribute.coordinator.ClusterCoordinator, sentence by sentence, as JSON lines. In C++ all of them are in
-# tests/unit/coordinate/test_page.cpp.
+# tests/unit/coordinator/test_documented.cpp.
 
 load coordinate
 setup() { coordinate_setup; }

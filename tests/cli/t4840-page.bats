@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of tf.distribute.coordinator.ClusterCoordinator, where it tells of functions that are still running: they are
 # commands that wait at a gate. The other sentences are in t4200-page.bats, all of them in C++ in
-# tests/unit/coordinate/test_page.cpp.
+# tests/unit/coordinator/test_documented.cpp.
 
 load coordinate
 setup() {

@@ -13,7 +13,7 @@
 #include "tfd/base/protobuf.hpp"
 #include "tfd/base/stalls.hpp"
 #include "tfd/cluster/server_def.hpp"
-#include "tfd/coordinate/fetch.hpp"
+#include "tfd/coordinator/fetch.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/function.hpp"
@@ -43,7 +43,7 @@
 using namespace std::chrono_literals;
 using namespace tfd;
 using namespace tfd::cluster;
-using namespace tfd::coordinate;
+using namespace tfd::coordinator;
 using namespace tfd::function;
 using namespace tfd::hlo;
 using namespace tfd::process;
@@ -293,10 +293,10 @@ Result<void> fetch_structure(RemoteValue value, RemoteValue other, RemoteValue a
   auto [loss, rest] = TFD_TRY(fetch(std::pair(value, std::vector{other, another}), Deadline::after(60s)));
   return {};
 }
-// lib/coordinate/README.md
+// lib/coordinator/README.md
 Result<void> readme(const ClusterConfig& config, Deadline soon) {
   const auto program = TFD_TRY(program::load_program("program.json", {}));
-  const auto coordinator = TFD_TRY(coordinate::ClusterCoordinator::connect(program, config, {}));
+  const auto coordinator = TFD_TRY(coordinator::ClusterCoordinator::connect(program, config, {}));
   const auto iterator = TFD_TRY(coordinator->create_per_worker_dataset("threes", soon));
   const auto value = TFD_TRY(coordinator->schedule({.function = "worker_fn", .args = {iterator}}));
   TFD_TRY(coordinator->join(soon));

@@ -24,7 +24,7 @@ option() { jq -r --arg name "$1" '.[] | select(.name == $name).value' "$TFD_BUIL
   (cd "$TFD_SOURCE/lib" && find . -path '*/include/tfd/*' -type f ! -path './cli/*' -printf '%P\n' | sed 's|.*include/||' | sort) >wanted
   (cd "$INCLUDE" && find tfd -type f | sort) >found
   diff wanted found
-  grep -qx tfd/coordinate/cluster_coordinator.hpp found
+  grep -qx tfd/coordinator/cluster_coordinator.hpp found
   grep -qx tfd/function.h found
 }
 

@@ -10,17 +10,17 @@
 #include "fake_engine.hpp"
 #include "remote_value.hpp"
 #include "sets.hpp"
-#include "tfd/coordinate/closure_queue.hpp"
-#include "tfd/coordinate/closures.hpp"
-#include "tfd/coordinate/failures.hpp"
+#include "tfd/coordinator/closure_queue.hpp"
+#include "tfd/coordinator/closures.hpp"
+#include "tfd/coordinator/failures.hpp"
 #include "tfd/tensor/json.hpp"
 
 namespace tfd::vectors {
 namespace {
 
 using namespace std::chrono_literals;
-using coordinate::ClosureId;
-using coordinate::ClosureState;
+using coordinator::ClosureId;
+using coordinator::ClosureState;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -122,7 +122,7 @@ class QueueTrace {
 
   const Json& steps_;
   std::size_t at_ = 0;
-  coordinate::ClosureQueue queue_;
+  coordinator::ClosureQueue queue_;
   std::vector<std::string> names_;
   std::deque<ClosureId> flying_;
   std::vector<std::string> cancelled_;
@@ -202,19 +202,19 @@ Environment environment_of(const Json& input) {
 void run_error_classification(const Json& input, const Json& expected, Report& report) {
   check_keys(input, {"error", "env"});
   const auto [error, text] = typed_error(input.at("error"), environment_of(input));
-  const auto failure = coordinate::classify(error);
+  const auto failure = coordinator::classify(error);
   Json wanted = expected;
   wanted.erase("str");  // the texts are our own
   report.compare(wanted,
-                 Json{{"is_ps_failure", failure == coordinate::Failure::kServer},
-                      {"is_worker_failure", failure == coordinate::Failure::kWorker},
+                 Json{{"is_ps_failure", failure == coordinator::Failure::kServer},
+                      {"is_worker_failure", failure == coordinator::Failure::kWorker},
                       {"failed_ps_instances", servers_in(text)}},
                  "case");
 }
 
 /// A text may name several parameter servers; an error of tfd's is one's.
-bool pass_all(coordinate::TransientFailures& transient, const TypedError& stated) {
-  if (coordinate::classify(stated.error) != coordinate::Failure::kServer) return transient.pass(stated.error);
+bool pass_all(coordinator::TransientFailures& transient, const TypedError& stated) {
+  if (coordinator::classify(stated.error) != coordinator::Failure::kServer) return transient.pass(stated.error);
   return std::ranges::all_of(servers_in(stated.text), [&](int server) {
     Error one = stated.error;
     one.task = "ps:" + std::to_string(server);
@@ -225,12 +225,12 @@ bool pass_all(coordinate::TransientFailures& transient, const TypedError& stated
 void run_transient_failures(const Json& input, const Json& expected, Report& report) {
   check_keys(input, {"num_workers", "num_ps", "env", "errors"});
   const Environment env = environment_of(input);
-  coordinate::TransientFailures transient(coordinate::read_transient_limits(env).value(), input.at("num_workers"));
+  coordinator::TransientFailures transient(coordinator::read_transient_limits(env).value(), input.at("num_workers"));
   Json actual{{"decisions", Json::array()}, {"ps_counts", Json::array()}};
   for (const Json& one : input.at("errors")) {
     const TypedError stated = typed_error(one, env);
     const bool passes = pass_all(transient, stated);
-    const bool is_server = coordinate::classify(stated.error) == coordinate::Failure::kServer;
+    const bool is_server = coordinator::classify(stated.error) == coordinator::Failure::kServer;
     actual["decisions"].push_back(
         {{"ignored_as_transient_ps", passes && is_server}, {"ignored_as_timeout", passes && !is_server}});
   }
@@ -307,9 +307,9 @@ class ValueTrace {
   }
 
   std::vector<Json> structures_;
-  std::shared_ptr<coordinate::RemoteValue::Shared> shared_ =
-      std::make_shared<coordinate::RemoteValue::Shared>(ClosureId{1}, std::make_shared<coordinate::FetchBoard>());
-  coordinate::RemoteValue value_{shared_};
+  std::shared_ptr<coordinator::RemoteValue::Shared> shared_ = std::make_shared<coordinator::RemoteValue::Shared>(
+      ClosureId{1}, std::make_shared<coordinator::CoordinatorLink>());
+  coordinator::RemoteValue value_{shared_};
 };
 
 void run_remote_value(const Json& input, const Json& expected, Report& report) {
@@ -330,7 +330,7 @@ void run_ps_verify(const Json& input, const Json& expected, Report& report) {
   config.cluster = *spec;
   if (const auto type = optional_member<std::string>(input, "task_type"))
     config.task = cluster::TaskId{*type, optional_member<int>(input, "task_id").value_or(0)};
-  const auto checked = coordinate::check_cluster(config);
+  const auto checked = coordinator::check_cluster(config);
   report.compare(expected, Json{{"verify", checked ? Json("ok") : error_record(checked.error())}}, "case");
 }
 
@@ -385,20 +385,20 @@ class Cluster {
                                [](const std::string& path) -> Result<std::string> { return kModules.at(path); }, {}));
     for (const auto& [job, count] : std::map<std::string, int>{{"ps", 3}, {"worker", 2}})
       for (int i = 0; i < count; ++i) start({job, i});
-    coordinate::CoordinatorOptions options;
+    coordinator::CoordinatorOptions options;
     options.make_endpoint = factory();
     options.keep_servers = true;
-    coordinator_ = value(coordinate::ClusterCoordinator::connect(program_, config_, std::move(options)));
+    coordinator_ = value(coordinator::ClusterCoordinator::connect(program_, config_, std::move(options)));
     const Deadline deadline = Deadline::after(10s);  // it needs one worker, the cases have two
     while (coordinator_->workers_up() < 2 && !deadline.expired()) std::this_thread::yield();
   }
 
-  coordinate::ClusterCoordinator& coordinator() { return *coordinator_; }
+  coordinator::ClusterCoordinator& coordinator() { return *coordinator_; }
 
   /// The answers to these lines, in their order.
   std::vector<Json> ask(std::deque<std::string> lines) {
     std::string written;
-    coordinate::ClosureStreamOptions options;
+    coordinator::ClosureStreamOptions options;
     options.ordered = true;
     const auto read = [&](Deadline) -> Result<std::optional<std::string>> {
       if (lines.empty()) return std::nullopt;
@@ -410,7 +410,7 @@ class Cluster {
       written += text;
       return {};
     };
-    value(coordinate::run_closures(*coordinator_, program_, read, write, options));
+    value(coordinator::run_closures(*coordinator_, program_, read, write, options));
     std::vector<Json> answers;
     for (std::size_t at = 0, end = 0; (end = written.find('\n', at)) != std::string::npos; at = end + 1)
       answers.push_back(Json::parse(written.substr(at, end - at)));
@@ -442,7 +442,7 @@ class Cluster {
   cluster::ClusterConfig config_;
   program::Program program_;
   std::vector<std::unique_ptr<task::TaskServer>> tasks_;
-  std::unique_ptr<coordinate::ClusterCoordinator> coordinator_;  // ends before the tasks
+  std::unique_ptr<coordinator::ClusterCoordinator> coordinator_;  // ends before the tasks
 };
 
 std::string schedule(const std::string& function, const Json& argument, const std::string& id) {
@@ -512,12 +512,12 @@ Json run_bad_args(const Json& input) {
   Cluster cluster;
   const auto answers =
       cluster.ask({schedule("add", 1, "a"), schedule("add", remote("a"), "b"), schedule("lambda x: x", 1, "c"), kJoin});
-  coordinate::CoordinatorOptions options;
+  coordinator::CoordinatorOptions options;
   cluster::ClusterConfig no_servers;
   no_servers.cluster.add_task("chief", 0, "c:1");
   return {{"remote_value_arg", {{"error", answers.at(1)["error"]}}},
           {"python_function", {{"error", answers.at(2)["error"]}}},
-          {"unsupported_strategy", error_record(coordinate::check_cluster(no_servers).error())}};
+          {"unsupported_strategy", error_record(coordinator::check_cluster(no_servers).error())}};
 }
 
 Json run_per_worker_dataset(const Json& input) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "by_role.hpp"
 
-#include "tfd/coordinate/cluster_coordinator.hpp"
+#include "tfd/coordinator/cluster_coordinator.hpp"
 
 namespace tfd::by_role {
 
 Result<std::vector<std::string>> command_for(const cluster::ClusterConfig& config, const Choice& choice,
                                              const cli::Io& io) {
-  TFD_TRY(coordinate::check_cluster(config), "--by-role");
+  TFD_TRY(coordinator::check_cluster(config), "--by-role");
   if (!config.task)
     return fail(Code::kInvalidArgument, "--by-role: {}",
                 config.no_task_reason.empty() ? "the spec doesn't say which task this is" : config.no_task_reason);

@@ -69,7 +69,7 @@ std::string describe(const task::CommandOutcome& outcome) {
 
 struct Session::Event {
   std::uint64_t number = 0;
-  std::optional<coordinate::RemoteValue> value;  // else its worker was lost
+  std::optional<coordinator::RemoteValue> value;  // else its worker was lost
   std::string task;
 };
 
@@ -99,7 +99,7 @@ Session::Session(const Template& command, SessionOptions options, cli::Io& io, p
 
 Session::~Session() = default;
 
-Result<Summary> Session::run(coordinate::ClusterCoordinator& coordinator, Arguments& arguments) {
+Result<Summary> Session::run(coordinator::ClusterCoordinator& coordinator, Arguments& arguments) {
   while (!ends_now_) {
     TFD_TRY(schedule_more(coordinator, arguments));
     if (running_ == 0 && (arguments.has_ended() || summary_.halted)) break;
@@ -124,7 +124,7 @@ bool Session::take_signal() {
 
 bool Session::has_room() const { return jobs_.size() < kMostJobs && held_bytes_ < kMostHeld; }
 
-Result<void> Session::schedule_more(coordinate::ClusterCoordinator& coordinator, Arguments& arguments) {
+Result<void> Session::schedule_more(coordinator::ClusterCoordinator& coordinator, Arguments& arguments) {
   // --halt soon: the next may only begin when it is known how the last one ended.
   const bool waits = options_.halt.when == Halt::When::kSoon;
   while (!summary_.halted && has_room() && (!waits || running_ < std::max<std::size_t>(1, coordinator.windows()))) {
@@ -154,14 +154,14 @@ Result<bool> Session::is_done_before(std::uint64_t number, const std::string& co
   return true;
 }
 
-Result<void> Session::schedule(coordinate::ClusterCoordinator& coordinator, std::uint64_t number) {
+Result<void> Session::schedule(coordinator::ClusterCoordinator& coordinator, std::uint64_t number) {
   Job& job = jobs_.at(number);
   ++job.tries;
   job.scheduled = seconds_since_1970();
-  coordinate::Call call;
+  coordinator::Call call;
   call.label = fmt::format("command {}", number);
   call.command = task::ShellCommand{job.command, number, options_.timeout};
-  call.on_done = [box = box_, number](const coordinate::RemoteValue& value) { box->put({number, value, {}}); };
+  call.on_done = [box = box_, number](const coordinator::RemoteValue& value) { box->put({number, value, {}}); };
   call.on_moved = [box = box_, number](const std::string& task, const std::string&) {
     box->put({number, std::nullopt, task});
   };
@@ -169,18 +169,18 @@ Result<void> Session::schedule(coordinate::ClusterCoordinator& coordinator, std:
   return {};
 }
 
-Result<void> Session::take_events(coordinate::ClusterCoordinator& coordinator) {
+Result<void> Session::take_events(coordinator::ClusterCoordinator& coordinator) {
   for (Event& event : box_->take()) {
     if (!event.value) {
       TFD_TRY(log_moved(event.number, event.task));
       continue;
     }
-    if (event.value->state() == coordinate::ClosureState::kCancelled) {  // dropped, so it has not begun
+    if (event.value->state() == coordinator::ClosureState::kCancelled) {  // dropped, so it has not begun
       --running_;
       jobs_.erase(event.number);
       continue;
     }
-    const bool is_ready = event.value->state() == coordinate::ClosureState::kReady;
+    const bool is_ready = event.value->state() == coordinator::ClosureState::kReady;
     jobs_.at(event.number).is_given_up = !is_ready && event.value->error().code == Code::kAborted;
     TFD_TRY(on_outcome(coordinator, event.number,
                        is_ready ? *event.value->outcome().command : outcome_of(event.value->error())));
@@ -189,7 +189,7 @@ Result<void> Session::take_events(coordinate::ClusterCoordinator& coordinator) {
   return {};
 }
 
-Result<void> Session::on_outcome(coordinate::ClusterCoordinator& coordinator, std::uint64_t number,
+Result<void> Session::on_outcome(coordinator::ClusterCoordinator& coordinator, std::uint64_t number,
                                  task::CommandOutcome outcome) {
   Job& job = jobs_.at(number);
   const bool failed = has_failed(outcome);

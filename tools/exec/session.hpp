@@ -18,7 +18,7 @@
 #include "joblog.hpp"
 #include "template.hpp"
 #include "tfd/cli/tool.hpp"
-#include "tfd/coordinate/cluster_coordinator.hpp"
+#include "tfd/coordinator/cluster_coordinator.hpp"
 #include "tfd/process/signals.hpp"
 
 namespace tfd::exec {
@@ -51,7 +51,7 @@ class Session {
   void set_done(std::map<std::uint64_t, Done> done) { before_ = std::move(done); }
 
   /// Until everything has ended, or is to be ended: what still runs then goes with the coordinator.
-  Result<Summary> run(coordinate::ClusterCoordinator& coordinator, Arguments& arguments);
+  Result<Summary> run(coordinator::ClusterCoordinator& coordinator, Arguments& arguments);
 
  private:
   struct Job {
@@ -66,11 +66,11 @@ class Session {
   struct Box;
 
   bool has_room() const;
-  Result<void> schedule_more(coordinate::ClusterCoordinator& coordinator, Arguments& arguments);
-  Result<void> schedule(coordinate::ClusterCoordinator& coordinator, std::uint64_t number);
+  Result<void> schedule_more(coordinator::ClusterCoordinator& coordinator, Arguments& arguments);
+  Result<void> schedule(coordinator::ClusterCoordinator& coordinator, std::uint64_t number);
   Result<bool> is_done_before(std::uint64_t number, const std::string& command);
-  Result<void> take_events(coordinate::ClusterCoordinator& coordinator);
-  Result<void> on_outcome(coordinate::ClusterCoordinator& coordinator, std::uint64_t number,
+  Result<void> take_events(coordinator::ClusterCoordinator& coordinator);
+  Result<void> on_outcome(coordinator::ClusterCoordinator& coordinator, std::uint64_t number,
                           task::CommandOutcome outcome);
   Result<void> log_moved(std::uint64_t number, const std::string& task);
   Result<void> log_outcome(std::uint64_t number, const Job& job, const task::CommandOutcome& outcome);

@@ -32,9 +32,9 @@ Parts epochs_parts() {
 }
 
 /// What a coordinator of this epoch is told, by everything that it can ask.
-class Asker {
+class AnswerLabel {
  public:
-  Asker(SmallCluster& cluster, std::uint64_t epoch)
+  AnswerLabel(SmallCluster& cluster, std::uint64_t epoch)
       : cluster_(cluster), epoch_(epoch), ps_(cluster.task("ps", 0)), worker_(cluster.task("worker", 0)) {
     ps_.set_epoch(epoch);
     worker_.set_epoch(epoch);
@@ -111,7 +111,7 @@ TEST_CASE("epochs: who has an older one, or none, is refused, and changes nothin
       [&](auto by, auto done) { cluster.task("worker", 0).create_iterator("it", "numbers", by, done); }));
   REQUIRE(next());
   for (const std::uint64_t epoch : {SmallCluster::kEpoch - 1, std::uint64_t{0}})
-    for (const auto& [what, code] : Asker(cluster, epoch).ask_all()) {
+    for (const auto& [what, code] : AnswerLabel(cluster, epoch).ask_all()) {
       CAPTURE(what);
       CHECK((code == Code::kPermissionDenied));
     }

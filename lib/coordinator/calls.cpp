@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a call fits the function of the program that it names.
+#include <algorithm>
+
+#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/coordinator/cluster_coordinator.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<program::FunctionDef>& functions) {
+  std::vector<std::string> names;
+  for (const auto& function : functions) names.push_back(function.name);
+  return names;
+}
+
+/// One argument against the module arguments that are bound to it. `where` is "argument 0" or "argument 'x'".
+Result<void> check_argument(const program::Program& program, const program::FunctionDef& function,
+                            const std::string& where, const Argument& argument,
+                            const std::function<bool(const program::InputBinding&)>& is_bound) {
+  const auto* value = std::get_if<tensor::Tensor>(&argument);
+  std::optional<tensor::TensorSpec> spec;
+  if (value != nullptr) spec = value->spec();
+  if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) {
+    const program::VariableDef* definition = program.find_variable(variable->name);
+    if (definition == nullptr || !definition->per_worker)
+      return fail(Code::kInvalidArgument, "{}: {}: no per-worker variable '{}'", function.name, where, variable->name);
+    spec = definition->spec;
+  }
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    if (!is_bound(function.inputs[i])) continue;
+    if (!spec) continue;  // an iterator: the worker looks for its fields
+    if (function.inputs[i].field)
+      return fail(Code::kInvalidArgument, "{}: {} must be an iterator: its field '{}' is used", function.name, where,
+                  *function.inputs[i].field);
+    const tensor::TensorSpec& parameter = function.modules.front().signature.arguments[i].spec;
+    tensor::TensorSpec taken = *spec, wanted = parameter;
+    bool may_fit = true;
+    if (!function.inputs[i].lookup.empty()) {  // the module takes the rows that these are the numbers of
+      const tensor::TensorSpec& table = program.find_variable(function.inputs[i].lookup)->spec;
+      may_fit = spec->dtype == tensor::DType::kS32 || spec->dtype == tensor::DType::kS64;
+      wanted = {may_fit ? spec->dtype : tensor::DType::kS64, *program::indices_shape(parameter, table)};
+      taken.dtype = table.dtype;
+      taken.shape.insert(taken.shape.end(), table.shape.begin() + 1, table.shape.end());
+    }
+    if (may_fit && function.modules.may_take(i, taken)) continue;
+    return fail(Code::kInvalidArgument, "{}: {} is {}, but the function takes {}", function.name, where,
+                tensor::format_spec(*spec), tensor::format_spec(wanted));
+  }
+  return {};
+}
+
+Result<const program::FunctionDef*> find_called(const program::Program& program, const std::string& name) {
+  const program::FunctionDef* function = program.find_function(name);
+  if (function != nullptr) return function;
+  return fail(Code::kInvalidArgument, "no function '{}'{}", printable(name),
+              did_you_mean(name, names_of(program.functions)));
+}
+
+}  // namespace
+
+Result<void> check_evaluation(const program::Program& program, const std::string& function,
+                              std::optional<std::int64_t> steps) {
+  return program::check_evaluation(program, *TFD_TRY(find_called(program, function)), steps);
+}
+
+Result<void> check_call(const program::Program& program, const Call& call) {
+  const program::FunctionDef* function = TFD_TRY(find_called(program, call.function));
+  if (call.args.size() != static_cast<std::size_t>(function->arg_count))
+    return fail(Code::kInvalidArgument, "{}: takes {}, got {}", function->name,
+                counted(static_cast<std::uint64_t>(function->arg_count), "argument"), call.args.size());
+  for (std::size_t i = 0; i < call.args.size(); ++i)
+    TFD_TRY(check_argument(
+        program, *function, fmt::format("argument {}", i), call.args[i], [&](const program::InputBinding& input) {
+          return input.kind == program::InputKind::kArg && static_cast<std::size_t>(input.index) == i;
+        }));
+  for (std::size_t i = 0; i < call.kwargs.size(); ++i) {
+    const auto& name = call.kwargs[i].first;
+    if (std::ranges::find(function->kwargs, name) == function->kwargs.end())
+      return fail(Code::kInvalidArgument, "{}: no argument '{}'{}", function->name, name,
+                  did_you_mean(name, function->kwargs));
+    for (std::size_t j = 0; j < i; ++j)
+      if (call.kwargs[j].first == name)
+        return fail(Code::kInvalidArgument, "{}: argument '{}' is given twice", function->name, name);
+    TFD_TRY(check_argument(program, *function, fmt::format("argument '{}'", name), call.kwargs[i].second,
+                           [&](const program::InputBinding& input) {
+                             return input.kind == program::InputKind::kKwarg && input.name == name;
+                           }));
+  }
+  for (const std::string& name : function->kwargs)
+    if (std::ranges::find(call.kwargs, name, &std::pair<std::string, Argument>::first) == call.kwargs.end())
+      return fail(Code::kInvalidArgument, "{}: argument '{}' is missing", function->name, name);
+  return {};
+}
+
+}  // namespace tfd::coordinator

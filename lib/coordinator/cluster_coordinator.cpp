@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connecting, and what a caller's thread does: schedule, join, done.
+#include "tfd/coordinator/cluster_coordinator.hpp"
+
+#include <algorithm>
+
+#include "coordinator.hpp"
+#include "tfd/base/counted.hpp"
+#include "tfd/base/descriptors.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/task/message_limits.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+constexpr Duration kGoodbye = std::chrono::seconds(3);
+constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, or can't be used, at most
+constexpr Duration kQuiet = std::chrono::seconds(5);
+constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // whether those that are up still are
+
+/// What its message carries.
+std::uint64_t argument_bytes(const Closure& closure) {
+  std::uint64_t bytes = closure.command ? closure.command->text.size() : 0;
+  const auto add = [&bytes](const step::ArgumentValue& value) {
+    if (const auto* tensor = std::get_if<tensor::Tensor>(&value)) bytes += tensor->byte_size();
+  };
+  for (const auto& value : closure.call.args) add(value);
+  for (const auto& [name, value] : closure.call.kwargs) add(value);
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ClusterCoordinator>> ClusterCoordinator::connect(const program::Program& program,
+                                                                        const cluster::ClusterConfig& config,
+                                                                        CoordinatorOptions options) {
+  auto coordinator = std::make_unique<Coordinator>(program, std::move(options));
+  TFD_TRY(coordinator->open(config));
+  return coordinator;
+}
+
+Coordinator::Coordinator(const program::Program& program, CoordinatorOptions options)
+    : program_(program),
+      options_(std::move(options)),
+      epoch_(options_.commands ? transport::make_incarnation() : task::make_first_epoch()),
+      board_(std::make_shared<CoordinatorLink>()),
+      closures_(options_.queue_capacity, options_.keep_going) {
+  board_->describe = [this] { return describe(Lock(mutex_)); };
+  board_->read = [this](std::size_t worker, const std::string& variable, Deadline deadline) {
+    return read_on(worker, variable, deadline);
+  };
+  board_->drop = [this](std::uint64_t number) { endpoint_->post([this, number] { drop_iterators(number); }); };
+}
+
+Coordinator::~Coordinator() {
+  {
+    const std::scoped_lock lock(board_->describe_mutex);
+    board_->describe = {};
+  }
+  {
+    const std::scoped_lock lock(board_->read_mutex);
+    board_->read = {};
+  }
+  {
+    const std::scoped_lock lock(board_->drop_mutex);
+    board_->drop = {};
+  }
+  bool goodbye = !options_.keep_servers && !options_.commands;
+  {
+    const Lock lock(mutex_);
+    goodbye = goodbye && workers_.any_was_ready() && !fatal_ && !fenced_ && !closing_;
+  }
+  if (goodbye) (void)shutdown_tasks(Deadline::after(kGoodbye));
+  {
+    const Lock lock(mutex_);
+    closing_ = true;
+    for (Worker& worker : workers_)
+      ++worker.generation;  // what the endpoint still calls back at its end comes too late
+  }
+  if (options_.commands && endpoint_ != nullptr) end_sessions(Deadline::after(kGoodbye));
+  owned_endpoint_.reset();  // after this no callback runs
+  const Error ended{Code::kCancelled, "the coordinator has ended", {}};
+  closures_.abandon(ended);
+  for (const auto& [name, values] : values_on_workers_)
+    for (const SharedValue& value : values) value->become(ClosureState::kAborted);
+}
+
+Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
+  TFD_TRY(check_cluster(config, false));
+  const auto on_servers = std::ranges::count(program_.variables, false, &program::VariableDef::per_worker);
+  if (!config.cluster.has_job("ps") && on_servers > 0)
+    return fail(Code::kInvalidArgument, "the cluster spec has no ps, but the program has {}",
+                counted(static_cast<std::uint64_t>(on_servers), "variable"));
+  for (const cluster::Task& task : config.cluster.tasks()) {
+    const std::string name = cluster::format_task(task.id);
+    if (task.id.job != "ps" && task.id.job != "worker") continue;
+    if (task.id.job == "ps" && options_.commands) continue;
+    const auto address = cluster::parse_address(task.address);
+    if (!address) return fail(Error(address.error()).within("cluster." + name));
+    if (address->port == 0)
+      return fail(
+          Code::kInvalidArgument,
+          "cluster.{}: cannot connect to port 0\nhint: nothing serves this spec yet: … | tfd-serve | tfd-coordinate …",
+          name);
+    if (task.id.job == "ps") {
+      servers_.emplace_back().name = name;
+      servers_.back().address = task.address;
+    } else {
+      Worker& worker = workers_.add(name, Window(options_.window));
+      worker.address = task.address;
+      if (const auto data = options_.data.of.find(name); data != options_.data.of.end()) worker.data = data->second;
+    }
+  }
+  closures_.set_servers(servers_.size());
+  return check_descriptors(servers_.size() + workers_.size());
+}
+
+Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
+  TFD_TRY(read_spec(config));
+  config_ = config;
+  if (options_.transient) transient_.emplace(*options_.transient, static_cast<int>(workers_.size()));
+  const Deadline deadline = Deadline::after(options_.connect_timeout);
+  transport::EndpointOptions endpoint;
+  endpoint.name = "coordinator";
+  endpoint.on_peer = [this](const transport::PeerEvent& event) { on_peer(event); };
+  endpoint.log = options_.log.for_room("transport");
+  task::allow_large_messages(endpoint);
+  owned_endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
+  endpoint_ = owned_endpoint_.get();
+  for (Worker& worker : workers_)
+    worker.client =
+        std::make_unique<task::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address), worker.name);
+  const bool has_copies = std::ranges::find(program_.variables, variable::Synchronization::kOnRead,
+                                            &program::VariableDef::synchronization) != program_.variables.end();
+  if (has_copies && !options_.commands)
+    copies_ = TFD_TRY(step::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
+  TFD_TRY(load_servers(deadline));
+  share_steps();
+  servers_ready_ = true;
+  opened_ = true;
+  // Workers that are up by now; later ones come as events. On the I/O thread, where workers change.
+  endpoint_->post([this] {
+    for (std::size_t i = 0; i < servers_.size(); ++i)
+      if (!ps_->is_up(i)) return server_lost(servers_[i], "it disconnected");
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      const transport::PeerId peer = workers_[i].client->peer();
+      if (endpoint_->state(peer) == transport::PeerState::kUp) on_worker_up(i, endpoint_->incarnation_of(peer));
+    }
+    watch();
+  });
+  return wait_for_worker(deadline);
+}
+
+// An earlier coordinator's since its last checkpoint, which the parameter servers have: who made which isn't known.
+void Coordinator::share_steps() {
+  const Lock lock(mutex_);
+  std::int64_t left = options_.data.shared_steps;
+  if (adopted_) left += adopted_->step - static_cast<std::int64_t>(adopted_->unfinished.size()) - options_.adopt->from;
+  const auto count = static_cast<std::int64_t>(workers_.size());
+  for (std::int64_t i = 0; i < count; ++i)
+    workers_[static_cast<std::size_t>(i)].data.steps += left / count + (i < left % count ? 1 : 0);
+}
+
+std::map<std::string, DataProgress> Coordinator::data_progress() const {
+  const Lock lock(mutex_);
+  std::map<std::string, DataProgress> out;
+  for (const Worker& worker : workers_)
+    if (!worker.has_left) out.emplace(worker.name, worker.data);
+  return out;
+}
+
+// What one worker says, before there are variables, which may have a copy for each of its replicas. The others are
+// compared with it later.
+Result<int> Coordinator::find_replicas(Deadline deadline) {
+  const auto find_up = [this]() -> const Worker* {
+    const auto is_up = [this](const Worker& worker) {
+      return endpoint_->state(worker.client->peer()) == transport::PeerState::kUp;
+    };
+    const auto found = std::ranges::find_if(workers_, is_up);
+    return found == workers_.end() ? nullptr : &*found;
+  };
+  for (;;) {
+    const Worker* up = nullptr;
+    {
+      Lock lock(mutex_);
+      wait_for_others(lock, deadline, [&] { return (up = find_up()) != nullptr || are_all_unusable(lock); });
+      if (up == nullptr && workers_.any_unusable()) return fail(workers_.describe_unusable());
+    }
+    if (up == nullptr) return fail(no_worker("a worker"));
+    const auto status = ask<task::TaskStatus>([&](auto done) { up->client->status(deadline, std::move(done)); });
+    if (status) return status->replicas;
+    if (status.error().code != Code::kUnavailable || deadline.expired()) return fail(status.error());
+  }
+}
+
+Result<void> Coordinator::wait_for_worker(Deadline deadline) {
+  Lock lock(mutex_);
+  const auto decided = [&] { return workers_.any_was_ready() || fatal_ || are_all_unusable(lock); };
+  const auto is_loading = [this] { return workers_.count(WorkerState::kLoading) > 0; };
+  const auto begun = Clock::now();
+  // The deadline is for reaching one; one that was reached may need longer to compile.
+  while (!decided() && !(deadline.expired() && !is_loading())) {
+    const bool reached = is_loading();
+    wait_for_others(lock, reached ? Deadline::after(kLoadTimeout) : deadline,
+                    [&] { return decided() || is_loading() != reached; });
+  }
+  if (fatal_) return fail(*fatal_);
+  if (workers_.any_was_ready()) {
+    // How many replicas the others run is known before they have compiled; they must be as many.
+    const auto all_said = [this] {
+      return std::ranges::none_of(workers_, [](const Worker& worker) {
+        return worker.state() == WorkerState::kLoading && worker.replicas == 0;
+      });
+    };
+    if (!options_.commands) wait(lock, changed_, Deadline::after(kForOthers), [&] { return fatal_ || all_said(); });
+    // The others are as good as there, unless they take much longer than it did.
+    const auto all_ready = [this] { return workers_.count(WorkerState::kReady) == workers_.size(); };
+    wait(lock, changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, kForOthers)),
+         [&] { return fatal_ || all_ready(); });
+    if (fatal_) return fail(*fatal_);
+    for (const Worker& worker : workers_)
+      if (worker.load_error)
+        options_.log.warning("{} can't be used, going on without it: {}", worker.name, worker.load_error->message);
+    return {};
+  }
+  if (workers_.any_unusable()) return fail(workers_.describe_unusable());
+  const std::string waiting = describe(lock);
+  lock.unlock();
+  return fail(no_worker(waiting));
+}
+
+// As wait() for `changed_`. Where some can't be used, whether one of the others still comes is a matter of time too. A
+// wait that is long says for whom, after 5, 10, 20 … seconds.
+bool Coordinator::wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready) {
+  const auto begun = Clock::now();
+  Clock::duration quiet = kQuiet;
+  while (!ready() && !deadline.expired()) {
+    const bool had_some = workers_.any_unusable();
+    Deadline look = Deadline::at(begun + quiet).earlier_of(deadline);
+    if (had_some) look = look.earlier_of(Deadline::after(kLookAgain));
+    wait(lock, changed_, look, [&] { return ready() || workers_.any_unusable() != had_some; });
+    if (ready() || Clock::now() - begun < quiet) continue;
+    quiet *= 2;
+    const std::string waiting = describe(lock);
+    lock.unlock();
+    options_.log.warning("{}", whom_it_waits_for(waiting));
+    lock.lock();
+  }
+  return ready();
+}
+
+// No other one is left that may do: of those that are up each has an error, and what isn't up yet has had a moment.
+bool Coordinator::are_all_unusable(const Lock&) const {
+  if (!workers_.any_unusable()) return false;
+  const bool is_early = Clock::now() - workers_.unusable_since() < kForOthers;
+  return std::ranges::all_of(workers_, [&](const Worker& worker) {
+    if (worker.load_error || worker.has_left) return true;
+    const bool is_at_work = worker.state() == WorkerState::kLoading || worker.state() == WorkerState::kWaiting;
+    return !is_at_work && !is_early && endpoint_->state(worker.client->peer()) != transport::PeerState::kUp;
+  });
+}
+
+std::string Coordinator::whom_it_waits_for(const std::string& waiting) const {
+  std::vector<transport::PeerId> peers;
+  for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
+  auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // says why each isn't
+  return up ? "waiting for " + waiting : up.error().message;
+}
+
+Error Coordinator::no_worker(const std::string& waiting) const {
+  return {Code::kDeadlineExceeded,
+          fmt::format("no worker within {}: {}", format_duration(options_.connect_timeout), whom_it_waits_for(waiting)),
+          {}};
+}
+
+bool Coordinator::wait(Lock& lock, std::condition_variable& changed, Deadline deadline,
+                       const std::function<bool()>& ready) {
+  if (!deadline.is_never()) return changed.wait_until(lock, deadline.when(), ready);
+  changed.wait(lock, ready);
+  return true;
+}
+
+Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
+  if (!call.command) TFD_TRY(check_call(program_, call));
+  auto closure = std::make_shared<Closure>();  // with the table and whoever sends it
+  closure->call.epoch = epoch_;
+  closure->call.step = call.step.value_or(0);
+  closure->call.replicas = call.replicas;
+  closure->call.most_elements = call.most_elements;
+  closure->on_done = std::move(call.on_done);
+  const auto to_value = [&closure](Argument& argument) -> step::ArgumentValue {
+    if (auto* dataset = std::get_if<PerWorkerDataset>(&argument)) {
+      if (dataset->hold) closure->datasets.push_back(std::move(dataset->hold));
+      return step::IteratorRef{std::move(dataset->id)};
+    }
+    if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) return step::VariableRef{variable->name};
+    return std::get<tensor::Tensor>(std::move(argument));
+  };
+  for (Argument& argument : call.args) closure->call.args.push_back(to_value(argument));
+  for (auto& [name, argument] : call.kwargs) closure->call.kwargs.emplace_back(std::move(name), to_value(argument));
+  closure->updates = !call.command && program_.find_function(call.function)->has_updates();
+  closure->command = std::move(call.command);
+  closure->on_moved = std::move(call.on_moved);
+  closure->sequenced = call.sequence.has_value();
+  closure->call.sequence = call.sequence.value_or(0);
+  closure->label = std::move(call.label);
+  closure->bytes = argument_bytes(*closure);
+  closure->call.function = std::move(call.function);
+
+  Lock lock(mutex_);
+  const bool decided = wait(lock, room_, deadline, [&] {
+    return fatal_ || (closures_.has_error() ? closures_.is_over() : !closures_.full());
+  });
+  if (!decided)
+    return fail(Code::kDeadlineExceeded, "the queue is full ({}): waiting for {}",
+                counted(closures_.queued(), "closure"), describe(lock));
+  TFD_TRY(raise(lock));
+  closures_.add(closure);
+  if (!call.step) closure->call.closure = closure->id;
+  closure->value = std::make_shared<RemoteValue::Shared>(closure->id, board_);
+  post_dispatch(lock);
+  return RemoteValue(closure->value);
+}
+
+Result<void> Coordinator::join(Deadline deadline) {
+  Lock lock(mutex_);
+  const bool decided = wait(lock, idle_, deadline, [&] { return fatal_ || closures_.is_over(); });
+  if (!decided) {
+    const std::size_t left = closures_.in_flight() + closures_.queued();
+    return fail(Code::kDeadlineExceeded, "{} {} not finished: waiting for {}", counted(left, "closure"),
+                left == 1 ? "has" : "have", describe(lock));
+  }
+  return raise(lock);
+}
+
+Result<bool> Coordinator::done() {
+  Lock lock(mutex_);
+  if (!fatal_ && !closures_.has_error()) return closures_.is_over();
+  // When it raises nothing is executing any more.
+  wait(lock, idle_, Deadline::never(), [&] { return fatal_ || !closures_.is_executing(); });
+  TFD_TRY(raise(lock));
+  return true;
+}
+
+Result<void> Coordinator::raise(Lock& lock) {
+  if (fatal_) return fail(*fatal_);
+  auto raised = closures_.raise();
+  if (!raised) return {};
+  lock.unlock();
+  room_.notify_all();
+  if (!raised->cancelled.empty()) endpoint_->post([cancelled = std::move(raised->cancelled)] { call_back(cancelled); });
+  return fail(std::move(raised->error));
+}
+
+Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::string& dataset, Deadline deadline) {
+  if (!program_.datasets.contains(dataset)) {
+    std::vector<std::string> names;
+    for (const auto& [name, pipeline] : program_.datasets) names.push_back(name);
+    return fail(Code::kInvalidArgument, "no dataset '{}'{}", dataset, did_you_mean(dataset, names));
+  }
+  PerWorkerDataset made;  // where it isn't returned, what was made of it is dropped
+  Lock lock(mutex_);
+  if (fatal_) return fail(*fatal_);
+  made = add_iterators(lock, dataset);
+  const IteratorDef& iterators = std::prev(iterators_.end())->second;  // stays as long as `made`
+  endpoint_->post([this] {
+    std::vector<std::pair<std::size_t, std::uint64_t>> ready;
+    {
+      const Lock inner(mutex_);
+      for (std::size_t i = 0; i < workers_.size(); ++i)
+        if (workers_[i].is_ready()) ready.emplace_back(i, workers_[i].generation);
+    }
+    for (const auto& [index, generation] : ready) make_iterators(index, generation);
+  });
+  // Every worker that is there has it, and at least one is there; others get it before their first closure.
+  const auto is_made = [this, &iterators] {
+    bool any = false;
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      if (!workers_[i].is_ready()) continue;
+      if (!iterators.made_on.contains(i)) return false;
+      any = true;
+    }
+    return any;
+  };
+  const bool decided = wait(lock, changed_, deadline, [&] { return fatal_ || iterators.error || is_made(); });
+  if (fatal_) return fail(*fatal_);
+  if (iterators.error) return fail(*iterators.error);
+  if (!decided)
+    return fail(Code::kDeadlineExceeded, "dataset '{}' is not on all workers: waiting for {}", dataset, describe(lock));
+  return made;
+}
+
+std::optional<Error> Coordinator::lost() const {
+  const Lock lock(mutex_);
+  return fatal_;
+}
+
+std::size_t Coordinator::queued() const {
+  const Lock lock(mutex_);
+  return closures_.queued();
+}
+
+std::size_t Coordinator::in_flight() const {
+  const Lock lock(mutex_);
+  return closures_.in_flight();
+}
+
+int Coordinator::workers_up() const {
+  const Lock lock(mutex_);
+  return static_cast<int>(workers_.count(WorkerState::kReady));
+}
+
+void Coordinator::drop_queued() {
+  ClosurePtrs dropped;
+  {
+    const Lock lock(mutex_);
+    dropped = closures_.drop_queued();
+    announce_idle(lock);
+  }
+  room_.notify_all();
+  if (!dropped.empty())
+    endpoint_->post([this, dropped] {
+      send_fences_and_drops();
+      call_back(dropped);
+    });
+}
+
+std::size_t Coordinator::windows() const {
+  const Lock lock(mutex_);
+  std::size_t sum = 0;
+  for (const Worker& worker : workers_)
+    if (worker.is_ready()) sum += worker.window().size();
+  return sum;
+}
+
+int Coordinator::num_replicas_in_sync() const {
+  const Lock lock(mutex_);
+  return replicas_;
+}
+
+ParameterServerStrategyV2 Coordinator::strategy() const {
+  const Lock lock(mutex_);
+  return {config_, replicas_, placement_};
+}
+
+}  // namespace tfd::coordinator

@@ -1,0 +1,286 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable, WorkerPool
+// and Evaluation, each with its own state and without a lock; one lock guards them all, and requests are sent and
+// callbacks of the caller are called without it. cluster_coordinator.cpp has what callers' threads do (connecting,
+// schedule, join), dispatch.cpp the way of closures to workers and back, aftermath.cpp what is left to do after one
+// that failed, workers.cpp the coming of workers, losses.cpp their going, servers.cpp the variables. Thread rule:
+// public functions from any thread but the I/O thread; the private ones say where they run.
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "closure_table.hpp"
+#include "evaluation.hpp"
+#include "tfd/coordinator/cluster_coordinator.hpp"
+#include "tfd/task/parameter_servers.hpp"
+#include "worker_pool.hpp"
+
+namespace tfd::coordinator {
+
+/// Loading compiles every function: minutes for a large one. A task that dies meanwhile is seen by its heartbeats.
+inline constexpr Duration kLoadTimeout = std::chrono::minutes(10);
+
+/// A task that is asked how it is answers at once, however busy it is.
+inline constexpr Duration kStatusAnswer = std::chrono::seconds(5);
+
+/// Why a parameter server is lost that answers.
+inline constexpr const char* kRestarted = "it was restarted and has lost its variables";
+
+struct Server {
+  std::string name;
+  std::string address;
+  Clock::time_point away_since{};  // silent, or without a connection; zero: it is there
+  bool has_connection = true;
+};
+
+struct IteratorDef {
+  std::string id;
+  std::string dataset;
+  std::weak_ptr<const void> hold;  // PerWorkerDataset's
+  std::optional<Error> error = {};
+  std::set<std::size_t> made_on = {};  // workers
+};
+
+class Coordinator final : public ClusterCoordinator {
+ public:
+  Coordinator(const program::Program& program, CoordinatorOptions options);
+  ~Coordinator() override;
+  Result<void> open(const cluster::ClusterConfig& config);
+
+  Result<RemoteValue> schedule(Call call, Deadline deadline) override;
+  Result<void> join(Deadline deadline) override;
+  Result<bool> done() override;
+  Result<PerWorkerDataset> create_per_worker_dataset(const std::string& dataset, Deadline deadline) override;
+  Result<tensor::Tensor> read(const std::string& variable, Deadline deadline) override;
+  Result<tensor::Tensor> read_rows(const std::string& variable, const tensor::Tensor& rows, Deadline deadline) override;
+  Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) override;
+  Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows, const tensor::Tensor& values,
+                           Deadline deadline) override;
+  Result<std::vector<RemoteValue>> values_on_workers(const std::string& name) override;
+  Result<std::vector<std::pair<std::string, double>>> evaluate(const std::string& function,
+                                                               std::optional<std::int64_t> steps,
+                                                               Deadline deadline) override;
+  void stop_evaluating() override;
+  Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) override;
+  Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
+                            Deadline deadline) override;
+  Result<void> use_averages(Deadline deadline) override;
+  std::optional<Error> lost() const override;
+  std::size_t queued() const override;
+  std::size_t in_flight() const override;
+  int workers_up() const override;
+  void drop_queued() override;
+  std::size_t windows() const override;
+  int num_replicas_in_sync() const override;
+  ParameterServerStrategyV2 strategy() const override;
+  const std::optional<AdoptedRun>& adopted() const override { return adopted_; }
+  Result<void> record_run(std::int64_t first_step) override;
+  std::map<std::string, DataProgress> data_progress() const override;
+  Result<void> forget_run() override;
+  Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) override;
+  Result<void> shutdown_tasks(Deadline deadline) override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  struct Dispatched {
+    std::size_t worker;
+    std::uint64_t generation;
+    ClosurePtr closure;
+    Clock::time_point sent = {};  // where somebody wants to know
+  };
+
+  // cluster_coordinator.cpp
+  Result<void> read_spec(const cluster::ClusterConfig& config);
+  Result<int> find_replicas(Deadline deadline);
+  Result<void> wait_for_worker(Deadline deadline);
+  void share_steps();
+  bool wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready);
+  bool are_all_unusable(const Lock& lock) const;
+  Error no_worker(const std::string& waiting) const;
+  std::string whom_it_waits_for(const std::string& waiting) const;
+  Result<void> raise(Lock& lock);  // whatever is pending; the lock is released where there is something
+  static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
+
+  // dispatch.cpp: on the I/O thread
+  void post_dispatch(const Lock& lock);
+  void dispatch();
+  std::vector<Dispatched> take_closures();
+  void hand_out(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken);
+  void send(const Dispatched& one);
+  void on_reply(const Dispatched& one, Result<task::ClosureOutcome> outcome);
+  void on_finished(const Dispatched& one, Result<task::ClosureOutcome> outcome);
+  bool server_failed(const Dispatched& one, const Error& error);
+  void may_be_fenced(const Dispatched& one, Error error, Deadline deadline);
+  void fenced_off(const Error& error);
+  void on_dropped(const Dispatched& one);
+  void announce_idle(const Lock& lock);
+  void send_fences_and_drops();
+  void send_fence(std::size_t server, std::uint64_t sequence);
+  void fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer);
+  void settle();
+  static void call_back(const ClosurePtrs& closures);
+
+  // balance.cpp: on the I/O thread
+  void balance_soon();
+  void balance();
+
+  // workers.cpp: on the I/O thread
+  void on_peer(const transport::PeerEvent& event);
+  void worker_refused(const transport::PeerEvent& event);
+  void on_worker_up(std::size_t index, transport::Incarnation incarnation);
+  void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
+                   bool died = true, bool is_unfit = false);
+  struct StartedClosures {
+    std::set<ClosureId> certain, possible;
+  };
+  StartedClosures begun_by(const Lock& lock, const Worker& worker) const;
+  std::optional<Error> count_loss(const Lock& lock, Closure& closure, const std::string& worker,
+                                  std::vector<std::string>& said) const;
+  void ask_what_it_does(std::size_t index, std::uint64_t generation);
+  void load_worker(std::size_t index, std::uint64_t generation);
+  void on_replicas_known(std::size_t index, std::uint64_t generation, int replicas);
+  std::optional<Error> check_replicas(const Lock& lock, const Worker& worker) const;
+  void load_failed(std::size_t index, std::uint64_t generation, Error error);
+  void make_iterators(std::size_t index, std::uint64_t generation);
+  void iterator_made(std::size_t index, std::uint64_t generation, std::uint64_t number, Result<void> made);
+  void worker_ready(std::size_t index);
+  void retry_worker_after(std::size_t index, Duration pause);
+  void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
+  void server_checked(std::size_t index, std::uint64_t generation, std::size_t server, const Error& error,
+                      const Result<task::TaskStatus>& status);
+  void resume_worker_soon(std::size_t index, std::uint64_t generation);
+  bool is_server(const std::string& task) const;
+
+  // resources.cpp: what lives on workers
+  PerWorkerDataset add_iterators(const Lock& lock, const std::string& dataset);
+  void drop_iterators(std::uint64_t number);  // on the I/O thread
+  const IteratorDef* find_iterators(const Lock& lock, const std::string& id) const;
+  bool is_own_variable(const std::string& name) const;
+  bool is_there(const Lock& lock, const std::string& name, std::size_t worker) const;
+  std::uint64_t shuffle_stream_of(const Lock& lock, const Worker& worker) const;
+  void refresh_values(const Lock& lock, std::size_t worker);
+  Result<task::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
+  Result<void> assign_on_workers(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
+  Error aborted(const Worker& worker, const std::string& name) const;
+
+  // membership.cpp
+  Result<void> check_servers(const std::map<std::string, std::string>& addresses) const;
+  MembershipChange change_workers(const std::map<std::string, std::string>& addresses);  // on the I/O thread
+  void connect_worker(Worker& worker, const std::string& address);                       // on the I/O thread
+
+  // commands.cpp: on the I/O thread, but end_sessions()
+  void open_session(std::size_t index, std::uint64_t generation);
+  void renew_sessions();
+  void send_command(const Dispatched& one);
+  void end_sessions(Deadline deadline);
+
+  // adoption.cpp
+  struct FoundRun {
+    std::vector<std::uint64_t> epochs;  // of the parameter servers
+    RunOwner record;
+    bool is_own;  // of the run and program that may go on with it
+  };
+  std::optional<FoundRun> find_run();
+  Result<bool> adopt(const FoundRun& found);
+  task::CoordinationClient run_records();
+  Result<void> keep_run(const std::optional<RunOwner>& record);
+
+  // servers.cpp
+  Result<void> load_servers(Deadline deadline);
+  Result<void> begin_run();
+  Result<void> claim_cluster();
+  void server_event(std::size_t index, const transport::PeerEvent& event);  // on the I/O thread
+  void server_away(std::size_t index, const transport::PeerEvent& event);   // on the I/O thread
+  void server_back(std::size_t index);                                      // on the I/O thread
+  Result<void> wait_for_servers(const std::vector<std::size_t>& indices, const Error& why);
+  void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
+  void end_all(Error error);                                          // on the I/O thread
+  template <class T>
+  Result<T> unless_fenced(Result<T> answer);
+  Result<void> check_placed(const std::string& variable) const;
+  Result<void> check_table(const std::string& variable, const char* how) const;
+  template <class T, class Ask>
+  Result<T> ask(const Ask& question);
+
+  // evaluation.cpp: on the I/O thread
+  void dispatch_evaluation();
+  void evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,
+                 std::uint64_t generation, Result<std::vector<step::Metric>> metrics);
+
+  // watchdog.cpp
+  std::string describe(const Lock& lock) const;
+  void watch();  // on the I/O thread
+
+  const program::Program program_;
+  const CoordinatorOptions options_;
+  std::uint64_t epoch_ = 0;                       // before a request carries it
+  const std::shared_ptr<CoordinatorLink> board_;  // with the values
+  cluster::ClusterConfig config_;
+  task::Placement placement_;
+  task::PackedProgram packed_;                   // of both
+  step::ReplicaCopies copies_;                   // with as many replicas as the first worker said
+  std::optional<AdoptedRun> adopted_;            // since open()
+  bool has_record_ = false;                      // parameter server 0 keeps a RunOwner; the caller's thread
+  std::optional<std::uint64_t> record_version_;  // of what it keeps, as far as this one knows
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error pending)
+  std::condition_variable room_;     // the queue isn't full any more, or an error may be raised
+  std::condition_variable changed_;  // workers, iterators, evaluations
+  ClosureTable closures_;
+  WorkerPool workers_;  // grows on the I/O thread, under the lock
+  std::vector<Server> servers_;
+  std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
+  std::uint64_t settled_ = 0;  // numbers of updates that parameter servers know to be over; I/O thread, after open()
+  bool balance_is_due_ = false;
+  std::optional<Error> fatal_;                      // a parameter server was lost: the answer to everything
+  std::map<std::uint64_t, IteratorDef> iterators_;  // those that live, in the order of their creation
+  std::uint64_t next_iterators_ = 0;
+  using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // with the caller's RemoteValue
+  std::map<std::string, std::vector<SharedValue>> values_on_workers_;
+  std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
+  bool evaluates_no_more_ = false;
+  std::optional<TransientFailures> transient_;
+  int replicas_ = 1;     // of each worker
+  bool fenced_ = false;  // a task refused us: it may belong to a newer coordinator, so no goodbyes
+  bool dispatch_posted_ = false;
+  bool closing_ = false;
+  Clock::time_point renewed_{};  // sessions of shell commands
+  std::uint64_t progress_ = 0;   // answers so far
+  std::uint64_t seen_progress_ = 0;
+  Clock::time_point progress_at_{};
+  Duration stall_limit_{};
+
+  std::atomic<bool> opened_{false};  // peer events before that are looked up by open() itself
+  std::atomic<bool> servers_ready_{false};
+  bool dispatching_ = false;                 // I/O thread only
+  bool dispatch_again_ = false;              // I/O thread only
+  transport::Endpoint* endpoint_ = nullptr;  // the same: its thread still uses it while it is being destroyed
+  std::unique_ptr<transport::Endpoint> owned_endpoint_;  // last: its thread uses all of the above
+};
+
+/// Asks one task and waits for the answer, which always comes (the deadline is the request's).
+template <class T, class Ask>
+Result<T> Coordinator::ask(const Ask& question) {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable there;
+    std::optional<Result<T>> result;
+  };
+  const auto answer = std::make_shared<Answer>();  // with the callback
+  question([answer](Result<T> result) {
+    const std::scoped_lock lock(answer->mutex);
+    answer->result.emplace(std::move(result));
+    answer->there.notify_all();
+  });
+  std::unique_lock lock(answer->mutex);
+  answer->there.wait(lock, [&] { return answer->result.has_value(); });
+  return std::move(*answer->result);
+}
+
+}  // namespace tfd::coordinator

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Closures to workers and back. Everything here runs on the endpoint's I/O thread, but post_dispatch().
+#include <algorithm>
+
+#include "coordinator.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+constexpr auto kAskAgain = std::chrono::milliseconds(200);
+
+}  // namespace
+
+void Coordinator::post_dispatch(const Lock&) {
+  if (dispatch_posted_) return;
+  dispatch_posted_ = true;
+  endpoint_->post([this] {
+    {
+      const Lock lock(mutex_);
+      dispatch_posted_ = false;
+    }
+    dispatch();
+  });
+}
+
+void Coordinator::dispatch() {
+  // A request may be answered while it is being made (the worker is lost), and that dispatches again.
+  dispatch_again_ = true;
+  if (dispatching_) return;
+  dispatching_ = true;
+  while (std::exchange(dispatch_again_, false))
+    for (const Dispatched& one : take_closures()) send(one);
+  dispatching_ = false;
+  balance_soon();
+}
+
+std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
+  std::vector<Dispatched> taken;
+  const Lock lock(mutex_);
+  if (fatal_ || (options_.commands && closing_)) return taken;
+  const bool was_full = closures_.full();
+  // First to whoever has nothing to do: what is sent behind another closure waits for that one, however long it takes.
+  hand_out(lock, WorkerPool::Share::kWhatRuns, taken);
+  hand_out(lock, WorkerPool::Share::kWindow, taken);
+  if (was_full && !closures_.full()) room_.notify_all();
+  return taken;
+}
+
+// In turn to the workers that hold less than their share. What runs alone waits for one that holds nothing, and what is
+// queued behind it waits, too.
+void Coordinator::hand_out(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken) {
+  while (const Closure* next = closures_.next()) {
+    const auto index = workers_.take_turn(share, next->runs_alone);
+    if (!index) return;
+    const ClosurePtr& closure = closures_.take();
+    workers_.give(*index, closure->id, closure->runs_alone, Clock::now());
+    taken.push_back({*index, workers_[*index].generation, closure});
+  }
+}
+
+void Coordinator::send(const Dispatched& one) {
+  if (options_.on_ran && one.sent == Clock::time_point()) {
+    Dispatched timed = one;
+    timed.sent = Clock::now();
+    return send(timed);
+  }
+  if (one.closure->command) return send_command(one);
+  workers_[one.worker].client->run(
+      one.closure->call, Deadline::never(),
+      [this, one](Result<task::ClosureOutcome> outcome) { on_reply(one, std::move(outcome)); });
+}
+
+// True where the closure was put back, to be tried again.
+bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
+  bool passes = false;
+  {
+    const Lock lock(mutex_);
+    const Worker& worker = workers_[one.worker];
+    if (worker.generation != one.generation || !worker.held().contains(one.closure->id)) return true;  // too late
+    passes = transient_ && transient_->pass(error);
+    // TensorFlow's timeout is the closure's own error.
+    if (transient_ && !passes && classify(error) == Failure::kTimeout) return false;
+    workers_.take_back(one.worker, one.closure->id);
+    const ClosurePtr cancelled =
+        closures_.put_back(one.closure->id, {Code::kCancelled, "its parameter server failed meanwhile", {}});
+    announce_idle(lock);
+    if (cancelled) endpoint_->post([cancelled] { call_back({cancelled}); });
+  }
+  send_fences_and_drops();
+  if (!transient_) {
+    server_reported(one.worker, one.generation, error);
+  } else if (passes) {
+    options_.log.info("{}: {}; trying again", error.task.empty() ? workers_[one.worker].name : error.task,
+                      error.message);
+    dispatch();
+  } else {
+    server_lost(*std::ranges::find(servers_, error.task, &Server::name), error.message);
+  }
+  return true;
+}
+
+void Coordinator::on_reply(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
+  if (!outcome) {
+    Error error = outcome.error();
+    // Cancelled: a worker that is stopping says so of what it hadn't begun.
+    if (error.code == Code::kCancelled || (error.code == Code::kUnavailable && error.task.empty()))
+      error.task = workers_[one.worker].name;
+    const Failure failure = classify(error);
+    if (failure == Failure::kWorker && error.task == workers_[one.worker].name && error.code != Code::kAborted)
+      return worker_lost(one.worker, one.generation, error.message, error.code != Code::kCancelled);
+    const bool of_server = failure == Failure::kServer || failure == Failure::kTimeout;
+    const bool of_timeout = transient_ && failure == Failure::kTimeout;
+    if (of_server && (is_server(error.task) || of_timeout) && server_failed(one, error)) return;
+    if (error.code == Code::kPermissionDenied && !one.closure->command)
+      return may_be_fenced(one, std::move(error), Deadline::after(options_.rejoin));
+  } else if (outcome->dropped) {
+    return on_dropped(one);
+  }
+  on_finished(one, std::move(outcome));
+}
+
+// A task that belongs to somebody else by now: to a newer coordinator, or to one that came and went. What else isn't
+// permitted is the function's own error.
+void Coordinator::may_be_fenced(const Dispatched& one, Error error, Deadline deadline) {
+  const auto as_it_is = [this, one, error] { on_finished(one, fail(error)); };
+  const auto look_at_worker = [this, one, as_it_is] {
+    workers_[one.worker].client->status(
+        Deadline::after(kStatusAnswer), [this, one, as_it_is](const Result<task::TaskStatus>& status) {
+          if (!status || status->epoch == epoch_) return as_it_is();
+          worker_lost(one.worker, one.generation, "it holds another coordinator's program", false);
+        });
+  };
+  if (servers_.empty()) return look_at_worker();
+  ps_->task(0).status(Deadline::after(kStatusAnswer),
+                      [this, one, error, deadline, as_it_is, look_at_worker](const Result<task::TaskStatus>& status) {
+                        if (status && status->epoch != epoch_) return fenced_off(error);
+                        if (status) return look_at_worker();
+                        if (deadline.expired()) return as_it_is();
+                        endpoint_->post_at(Clock::now() + kAskAgain,  // it is away, and waited for
+                                           [this, one, error, deadline] { may_be_fenced(one, error, deadline); });
+                      });
+}
+
+/// Nothing of this run is taken any more.
+void Coordinator::fenced_off(const Error& error) {
+  {
+    const Lock lock(mutex_);
+    fenced_ = true;
+  }
+  end_all({Code::kPermissionDenied, "another coordinator has taken the cluster over: " + error.message, error.task});
+}
+
+void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
+  bool has_aftermath = false;
+  {
+    const Lock lock(mutex_);
+    const Worker& worker = workers_[one.worker];
+    if (worker.generation != one.generation || !workers_.take_back(one.worker, one.closure->id)) return;  // migrated
+    workers_.answered(one.worker, Clock::now());
+    ++progress_;
+    if (outcome) {
+      if (!one.closure->command && !one.closure->call.closure) ++workers_[one.worker].data.steps;
+      closures_.complete(one.closure, std::move(*outcome));
+    } else {
+      Error error = std::move(outcome).error();
+      if (error.task.empty()) error.task = worker.name;
+      fenced_ = fenced_ || error.code == Code::kPermissionDenied;
+      closures_.fail(one.closure, std::move(error));
+    }
+    announce_idle(lock);
+    has_aftermath = closures_.is_aftermath_due();
+  }
+  if (has_aftermath) send_fences_and_drops();
+  if (options_.on_ran)
+    options_.on_ran({workers_[one.worker].name, one.closure->call.function, one.closure->id, one.sent, Clock::now()});
+  call_back({one.closure});
+  dispatch();
+}
+
+// It waited at its worker when another one failed. It ends as what waited here does.
+void Coordinator::on_dropped(const Dispatched& one) {
+  ClosurePtr cancelled;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[one.worker];
+    if (worker.generation != one.generation || !workers_.take_back(one.worker, one.closure->id)) return;  // migrated
+    worker.since = Clock::now();
+    ++progress_;
+    const Error none{Code::kCancelled, "its worker dropped it", {}};
+    cancelled = closures_.put_back(one.closure->id, closures_.error().value_or(none));
+    announce_idle(lock);
+  }
+  send_fences_and_drops();
+  if (cancelled) call_back({cancelled});
+  dispatch();
+}
+
+void Coordinator::announce_idle(const Lock&) {
+  if (!closures_.is_over()) return;
+  idle_.notify_all();
+  if (closures_.has_error()) room_.notify_all();
+}
+
+void Coordinator::call_back(const ClosurePtrs& closures) {
+  for (const ClosurePtr& closure : closures)
+    if (closure->on_done) closure->on_done(RemoteValue(closure->value));
+}
+
+}  // namespace tfd::coordinator

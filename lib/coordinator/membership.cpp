@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which tasks there are: what a cluster must have, and another spec while it runs.
+#include <algorithm>
+
+#include "coordinator.hpp"
+#include "tfd/cluster/roles.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+std::size_t count_tasks(const cluster::ClusterSpec& spec, std::string_view job) {
+  const auto* tasks = spec.find_job(job);
+  return tasks == nullptr ? 0 : tasks->size();
+}
+
+/// Name -> address of the tasks of a job. kInvalidArgument for an address that can't be connected to.
+Result<std::map<std::string, std::string>> addresses_of(const cluster::ClusterSpec& spec, std::string_view job) {
+  std::map<std::string, std::string> out;
+  for (const cluster::Task& task : spec.tasks()) {
+    if (task.id.job != job) continue;
+    const std::string name = cluster::format_task(task.id);
+    const auto address = TFD_TRY(cluster::parse_address(task.address), "cluster." + name);
+    if (address.port == 0) return fail(Code::kInvalidArgument, "cluster.{}: cannot connect to port 0", name);
+    out.emplace(name, task.address);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<void> check_cluster(const cluster::ClusterConfig& config, bool needs_ps) {
+  if (config.cluster.empty()) return fail(Code::kInvalidArgument, "the cluster spec is empty");
+  TFD_TRY(cluster::validate_roles(config.cluster, config.task));
+  if (needs_ps && count_tasks(config.cluster, "ps") == 0)
+    return fail(Code::kInvalidArgument, "the cluster spec has no ps; at least one is needed");
+  if (count_tasks(config.cluster, "worker") == 0) return fail(Code::kInvalidArgument, "the cluster spec has no worker");
+  return {};
+}
+
+Result<MembershipChange> Coordinator::change_cluster(const cluster::ClusterConfig& config) {
+  TFD_TRY(check_cluster(config, !servers_.empty()));
+  TFD_TRY(check_servers(TFD_TRY(addresses_of(config.cluster, "ps"))));
+  const auto workers = TFD_TRY(addresses_of(config.cluster, "worker"));
+  auto change = TFD_TRY(ask<MembershipChange>(
+      [&](auto done) { endpoint_->post([this, workers, done] { done(change_workers(workers)); }); }));
+  const Lock lock(mutex_);
+  config_ = config;
+  return change;
+}
+
+Result<void> Coordinator::check_servers(const std::map<std::string, std::string>& addresses) const {
+  constexpr std::string_view kWhy =
+      "variables stay where they were created; start a new coordinator, which restores them";
+  for (const auto& [name, address] : addresses) {
+    const auto server = std::ranges::find(servers_, name, &Server::name);
+    if (server == servers_.end())
+      return fail(Code::kFailedPrecondition, "{} can't join a run that has begun: {}", name, kWhy);
+    if (server->address != address)
+      return fail(Code::kFailedPrecondition, "{} can't move from {} to {}: {}", name, server->address, address, kWhy);
+  }
+  for (const Server& server : servers_)
+    if (!addresses.contains(server.name))
+      return fail(Code::kFailedPrecondition, "{} can't leave a run that has begun: {}", server.name, kWhy);
+  return {};
+}
+
+void Coordinator::connect_worker(Worker& worker, const std::string& address) {
+  const transport::PeerId peer = endpoint_->add_peer(worker.name, address);
+  const Lock lock(mutex_);
+  worker.address = address;
+  worker.has_left = false;
+  worker.since = Clock::now();
+  worker.reason = "not reached yet";
+  worker.client = std::make_unique<task::TaskClient>(*endpoint_, peer, worker.name);
+}
+
+MembershipChange Coordinator::change_workers(const std::map<std::string, std::string>& addresses) {
+  MembershipChange change;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    Worker& worker = workers_[i];
+    if (worker.has_left) continue;
+    const auto found = addresses.find(worker.name);
+    if (found != addresses.end() && found->second == worker.address) continue;
+    if (found != addresses.end()) {
+      worker_lost(i, std::nullopt, "it moved to " + found->second, false);
+      connect_worker(worker, found->second);
+      change.moved.push_back(worker.name);
+      continue;
+    }
+    {
+      const Lock lock(mutex_);
+      worker.has_left = true;
+    }
+    worker_lost(i, std::nullopt, "it left the cluster", false);
+    endpoint_->remove_peer(worker.client->peer());
+    change.left.push_back(worker.name);
+  }
+  for (const auto& [name, address] : addresses) {
+    auto worker = std::ranges::find(workers_, name, &Worker::name);
+    if (worker != workers_.end() && !worker->has_left) continue;
+    if (worker == workers_.end()) {
+      const Lock lock(mutex_);
+      workers_.add(name, Window(options_.window));
+      worker = std::prev(workers_.end());
+      worker->joined_later = true;
+    }
+    connect_worker(*worker, address);
+    change.joined.push_back(name);
+  }
+  return change;
+}
+
+}  // namespace tfd::coordinator

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameter servers: they get the program first, hold the variables, and when one is lost everything ends.
+#include <algorithm>
+
+#include "coordinator.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/variable/rows.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+using State = task::NamedState;
+
+constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the holder is asked meanwhile
+
+Error gone(const std::string& server, const std::string& reason) {
+  return {Code::kUnavailable, fmt::format("parameter server {} is gone: {}", server, reason), server};
+}
+
+}  // namespace
+
+// One coordinator at a time: the first parameter server hands out the epochs.
+Result<void> Coordinator::claim_cluster() {
+  task::Claim claim = task::make_claim();
+  claim.take_over = options_.take_over;
+  epoch_ = TFD_TRY(ps_->claim(claim, Deadline::after(kClaimAnswer)));
+  return {};
+}
+
+void Coordinator::server_event(std::size_t index, const transport::PeerEvent& event) {
+  const Server& server = servers_[index];
+  switch (event.state) {
+    case transport::PeerState::kUp:
+      if (event.incarnation != ps_->incarnation(index)) return server_lost(server, kRestarted);
+      return server_back(index);
+    case transport::PeerState::kSilent:
+      options_.log.warning("{} is silent ({}); waiting up to {} for it (--rejoin)", server.name, event.reason,
+                           format_duration(options_.rejoin));
+      return server_away(index, event);
+    case transport::PeerState::kLost:
+      if (event.is_gone && !options_.transient) return server_lost(server, event.reason);
+      return server_away(index, event);
+    case transport::PeerState::kConnecting:
+      return;
+  }
+}
+
+// It is silent, or its connection broke, and nothing says that its process has ended.
+void Coordinator::server_away(std::size_t index, const transport::PeerEvent& event) {
+  Clock::time_point since;
+  {
+    const Lock lock(mutex_);
+    Server& server = servers_[index];
+    if (server.away_since == Clock::time_point{}) server.away_since = Clock::now();
+    server.has_connection = event.state == transport::PeerState::kSilent;
+    since = server.away_since;
+    changed_.notify_all();
+  }
+  if (options_.transient) return;  // what workers report counts
+  if (event.state == transport::PeerState::kLost)
+    options_.log.info("the connection to {} broke ({}); connecting anew", servers_[index].name, event.reason);
+  endpoint_->post_at(since + std::chrono::duration_cast<Clock::duration>(options_.rejoin),
+                     [this, index, since, reason = event.reason] {
+                       {
+                         const Lock lock(mutex_);
+                         if (servers_[index].away_since != since) return;
+                       }
+                       server_lost(servers_[index], reason);
+                     });
+}
+
+void Coordinator::server_back(std::size_t index) {
+  bool is_new_connection = false;
+  {
+    const Lock lock(mutex_);
+    Server& server = servers_[index];
+    if (std::exchange(server.away_since, {}) == Clock::time_point{}) return;
+    is_new_connection = !std::exchange(server.has_connection, true);
+    changed_.notify_all();
+  }
+  options_.log.info("{} answers again", servers_[index].name);
+  if (!is_new_connection || index != 0) return;
+  // Whoever else wants the cluster is refused as long as this connection answers.
+  task::Claim claim = task::make_claim();
+  claim.held = epoch_;
+  ps_->task(index).claim(claim, Deadline::after(kClaimAnswer), [this](const Result<std::uint64_t>& kept) {
+    if (!kept && kept.error().code == Code::kPermissionDenied) fenced_off(kept.error());
+  });
+}
+
+Result<void> Coordinator::wait_for_servers(const std::vector<std::size_t>& indices, const Error& why) {
+  Lock lock(mutex_);
+  const auto all_up = [&] { return std::ranges::all_of(indices, [this](std::size_t i) { return ps_->is_up(i); }); };
+  const bool decided = wait(lock, changed_, Deadline::after(2 * options_.rejoin + kClaimAnswer),
+                            [&] { return fatal_.has_value() || all_up(); });
+  if (fatal_) return fail(*fatal_);
+  return decided ? Result<void>() : fail(why);
+}
+
+Result<void> Coordinator::load_servers(Deadline deadline) {
+  std::vector<std::pair<std::string, std::string>> ps;
+  for (const Server& server : servers_) ps.emplace_back(server.name, server.address);
+  placement_ = task::place_variables(program_, std::move(ps), copies_);
+  packed_ = task::PackedProgram::pack(program_, placement_);
+  task::ServerPolicy policy{.peer = {.patience = options_.rejoin}, .leaves_peers = true};
+  // All that is asked of it may be asked twice: it may have died just when it was asked, or its connection broke.
+  policy.on_cut = [this](const std::vector<std::size_t>& cut, const Error& why, int) -> Result<void> {
+    const Error lost = gone(servers_[cut.front()].name, why.message);
+    return !servers_ready_ || options_.transient ? fail(lost) : wait_for_servers(cut, lost);
+  };
+  ps_ = std::make_unique<task::ParameterServers>(*endpoint_, placement_, std::move(policy));
+  const auto may_wait = [this](const Error& why) {
+    options_.log.info("{}: waiting for its successor", why.message);
+    return true;
+  };
+  return ps_->begin(deadline, may_wait, [this] { return begin_run(); });
+}
+
+Result<void> Coordinator::begin_run() {
+  if (!servers_.empty()) {
+    TFD_TRY(claim_cluster());
+    const auto found = find_run();  // nobody else's from here on: who had the cluster before may have died of it
+    if (found && found->is_own) {
+      if (TFD_TRY(adopt(*found))) return {};
+      TFD_TRY(claim_cluster());
+    } else if (found) {
+      options_.log.warning(
+          "the parameter servers had a training that wasn't over (run {}): its steps since its last checkpoint are "
+          "lost",
+          printable(found->record.run));
+    }
+  }
+  return ps_->load(packed_, epoch_, Deadline::after(kLoadTimeout));
+}
+
+void Coordinator::server_lost(const Server& server, const std::string& reason) { end_all(gone(server.name, reason)); }
+
+void Coordinator::end_all(Error error) {
+  ClosurePtrs ended;
+  {
+    const Lock lock(mutex_);
+    if (fatal_ || closing_) return;
+    fatal_ = std::move(error);
+    ended = closures_.end(*fatal_);
+    workers_.end_all();
+    if (evaluation_) evaluation_->end(*fatal_);
+    idle_.notify_all();
+    room_.notify_all();
+    changed_.notify_all();
+  }
+  call_back(ended);
+}
+
+Result<void> Coordinator::check_placed(const std::string& variable) const {
+  if (placement_.placed.contains(variable) || copies_.has(variable)) return {};
+  std::vector<std::string> names;
+  for (const auto& definition : program_.variables) names.push_back(definition.name);
+  return fail(Code::kNotFound, "no variable '{}'{}", variable, did_you_mean(variable, names));
+}
+
+/// Of one whose rows are read or assigned ("read").
+Result<void> Coordinator::check_table(const std::string& variable, const char* how) const {
+  if (is_own_variable(variable))
+    return fail(Code::kInvalidArgument, "'{}' is per worker: it can only be {} whole", variable, how);
+  if (copies_.has(variable))
+    return fail(Code::kUnimplemented,
+                "variable '{}' is synchronized on read, with a value for each of {} replicas: it can only be read and "
+                "assigned whole",
+                variable, copies_.replicas());
+  return check_placed(variable);
+}
+
+// What somebody else's parameter servers refuse they refuse from now on.
+template <class T>
+Result<T> Coordinator::unless_fenced(Result<T> answer) {
+  if (!answer && answer.error().code == Code::kPermissionDenied)
+    endpoint_->post([this, error = answer.error()] { fenced_off(error); });
+  return answer;
+}
+
+Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline deadline) {
+  if (is_own_variable(variable))
+    return fail(Code::kInvalidArgument, "variable '{}' is per worker: every worker has a different value", variable);
+  TFD_TRY(check_placed(variable));
+  auto values = TFD_TRY(unless_fenced(ps_->read(copies_.names_of(variable), deadline)));
+  if (!copies_.has(variable)) return std::move(values.front());
+  return copies_.read_across(variable, std::move(values));
+}
+
+Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const tensor::Tensor& rows,
+                                              Deadline deadline) {
+  TFD_TRY(check_table(variable, "read"));
+  auto values = TFD_TRY(unless_fenced(ps_->look_up({{variable, rows}}, deadline)));
+  return std::move(values.front());
+}
+
+Result<void> Coordinator::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) {
+  if (is_own_variable(variable)) return assign_on_workers(variable, value, deadline);
+  TFD_TRY(check_placed(variable));
+  const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
+  if (value.spec() != spec)
+    return fail(Code::kInvalidArgument, "variable '{}' is {}, but the value is {}", variable, tensor::format_spec(spec),
+                tensor::format_spec(value.spec()));
+  return unless_fenced(ps_->assign(TFD_TRY(copies_.assign_across(variable, value)), deadline));
+}
+
+Result<void> Coordinator::assign_rows(const std::string& variable, const tensor::Tensor& rows,
+                                      const tensor::Tensor& values, Deadline deadline) {
+  TFD_TRY(check_table(variable, "assigned"));
+  tensor::TensorSpec wanted = program_.find_variable(variable)->spec;
+  if (wanted.shape.empty()) return fail(Code::kInvalidArgument, "'{}': a scalar has no rows", variable);
+  const auto checked = variable::read_indices(rows, wanted.shape[0]);
+  if (!checked)  // kOutOfRange is the end of the data
+    return fail(Error{Code::kInvalidArgument, fmt::format("'{}': {}", variable, checked.error().message), {}});
+  wanted.shape[0] = static_cast<std::int64_t>(rows.size());
+  if (values.spec() != wanted)
+    return fail(Code::kInvalidArgument, "these rows of '{}' are {}, but the value is {}", variable,
+                tensor::format_spec(wanted), tensor::format_spec(values.spec()));
+  return unless_fenced(ps_->assign_rows({{variable::UpdateKind::kAssignRows, variable, values, rows}}, deadline));
+}
+
+Result<State> Coordinator::export_state(Deadline deadline) {
+  return copies_.gather(TFD_TRY(unless_fenced(ps_->export_state(deadline))));
+}
+
+Result<void> Coordinator::import_state(const State& state, Deadline deadline) {
+  return unless_fenced(ps_->import_state(TFD_TRY(copies_.spread(state)), deadline));
+}
+
+Result<void> Coordinator::use_averages(Deadline deadline) { return unless_fenced(ps_->use_averages(deadline)); }
+
+}  // namespace tfd::coordinator

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end: tasks are told to stop, and do, if they are nobody else's.
+#include "coordinator.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/task/gather.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+using Answers = std::vector<Result<void>>;
+
+/// Tells them all to stop; done when each has answered, or is gone, or at the deadline.
+Answers dismiss(std::vector<task::TaskClient>& tasks, std::uint64_t epoch, Deadline deadline) {
+  return task::gather<void>(tasks.size(),
+                            [&](std::size_t i, auto done) { tasks[i].shutdown(epoch, deadline, std::move(done)); });
+}
+
+void add_silent(std::vector<std::string>& silent, const std::vector<task::TaskClient>& tasks, const Answers& answers) {
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    if (!answers[i] && answers[i].error().code == Code::kDeadlineExceeded) silent.push_back(tasks[i].name());
+}
+
+Result<void> check_silent(const std::vector<std::string>& silent) {
+  if (silent.empty()) return {};
+  return fail(Code::kDeadlineExceeded, "{} did not answer the goodbye", join_words(silent));
+}
+
+}  // namespace
+
+// First those that know whose the cluster is: of one that somebody has all go on.
+Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint,
+                         Deadline deadline) {
+  transport::EndpointOptions options;
+  options.name = "coordinator";
+  const auto endpoint = TFD_TRY(make_endpoint(std::move(options)));
+  std::vector<task::TaskClient> servers, workers;
+  for (const cluster::Task& task : config.cluster.tasks()) {
+    if (task.id.job != "ps" && task.id.job != "worker") continue;
+    const std::string name = cluster::format_task(task.id);
+    (task.id.job == "ps" ? servers : workers).emplace_back(*endpoint, endpoint->add_peer(name, task.address), name);
+  }
+  std::vector<std::string> silent;
+  const Deadline half = Deadline::after(deadline.remaining() / 2);  // who is down leaves the others their goodbye
+  for (auto* tasks : {&servers, &workers}) {
+    const Answers answers = dismiss(*tasks, 0, tasks == &servers ? half : deadline);
+    for (const Result<void>& answer : answers)
+      if (!answer && answer.error().code == Code::kPermissionDenied)
+        return fail(Code::kFailedPrecondition, "{}", answer.error().message);
+    add_silent(silent, *tasks, answers);
+  }
+  return check_silent(silent);
+}
+
+Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
+  {
+    const Lock lock(mutex_);
+    closing_ = true;
+  }
+  std::vector<task::TaskClient> tasks;
+  const auto add_if_up = [&](const task::TaskClient& task) {
+    if (endpoint_->state(task.peer()) == transport::PeerState::kUp) tasks.push_back(task);
+  };
+  {
+    const Lock lock(mutex_);
+    for (const Worker& worker : workers_)
+      if (!worker.has_left) add_if_up(*worker.client);
+  }
+  for (std::size_t i = 0; i < servers_.size(); ++i) add_if_up(ps_->task(i));
+  std::vector<std::string> silent;
+  add_silent(silent, tasks, dismiss(tasks, epoch_, deadline));
+  return check_silent(silent);
+}
+
+}  // namespace tfd::coordinator

@@ -1,0 +1,20 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the data of a coordinator's training stand, as checkpoints have it: JSON in one line, {"datasets": DIGEST,
+// "workers": {"worker:0": {"steps": 120, "returns": 0}, …}}. Thread rule: pure functions.
+#include <string>
+#include <string_view>
+
+#include "tfd/coordinator/cluster_coordinator.hpp"
+#include "tfd/program/program.hpp"
+
+namespace tfd::coordinator {
+
+std::string format_data_progress(const program::Program& program, const std::map<std::string, DataProgress>& progress);
+/// Reads what a checkpoint at this step says. One that says nothing, as tfd-run's, or another version's: all workers
+/// have made as many of its steps. Where the datasets of its steps have changed they begin again, each in another
+/// order.
+DataPositions parse_data_positions(const program::Program& program, std::string_view text, std::int64_t step);
+
+}  // namespace tfd::coordinator

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/coordinator/trainer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "data_positions.hpp"
+#include "scheduled_steps.hpp"
+#include "tfd/base/json_line.hpp"
+#include "tfd/base/notifier.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/strategy/evaluator.hpp"
+#include "tfd/train/train_loop.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+constexpr std::size_t kWindow = 2;                                   // per worker: one step runs, one waits
+constexpr Duration kInterruptLook = std::chrono::milliseconds(100);  // whether the training is interrupted meanwhile
+constexpr Duration kStateTimeout = std::chrono::minutes(5);          // for all variables to move
+
+/// Steps that a coordinator schedules; it alone changes the variables.
+class CoordinatorDriver final : public train::StepDriver {
+ public:
+  CoordinatorDriver(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
+                    const TrainOptions& options)
+      : program_(program),
+        train_(*program.train),
+        connect_(connect),
+        with_(std::move(coordinator)),
+        options_(options),
+        steps_(train_, notifier_) {}
+
+  train::TrainRole role() const override { return {}; }
+  Result<train::StartResult> begin(const train::TrainStart& from) override;
+  void describe(JsonLine& start) const override;
+  Result<train::AdvanceResult> advance(train::StepControl& control) override;
+  void wake() override;
+  Result<void> tell_news(train::StepControl& control) override;
+  Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override;
+  Result<variable::Checkpoint> export_state() override;
+  Result<void> import_state(const variable::Checkpoint& state) override;
+  Result<void> use_averages() override;
+  Result<void> end() override {
+    forget();
+    return {};
+  }
+
+ private:
+  void forget() {
+    if (!coordinator_->lost()) (void)coordinator_->forget_run();  // what can't be reached can't be adopted
+  }
+  Result<void> finish_adopted(const AdoptedRun& run);
+  Result<train::AdvanceResult> settle_steps(train::StepControl& control, bool interrupted);
+  Result<train::AdvanceResult> count_rest(train::StepControl& control, const Result<void>& joined);
+  Result<void> count(train::StepControl& control, std::int64_t step, const RemoteValue& value) const {
+    return control.count({.step = step, .metrics = value.outcome().metrics});
+  }
+
+  const program::Program& program_;
+  const program::TrainDef& train_;
+  const Connect& connect_;
+  CoordinatorOptions with_;
+  const TrainOptions& options_;
+  Notifier notifier_;
+  std::mutex mutex_;
+  std::vector<train::WorkerEvent> changes_;  // that the training's thread hasn't told yet
+  Steps steps_;
+  std::atomic<ClusterCoordinator*> connected_ = nullptr;  // the next one, for wake()
+  std::unique_ptr<ClusterCoordinator> coordinator_;       // last: its threads use all of the above
+};
+
+Result<train::StartResult> CoordinatorDriver::begin(const train::TrainStart& from) {
+  with_.window = std::min(with_.window, kWindow);
+  with_.keep_going = false;
+  if (from.step > 0 && from.state != nullptr)
+    with_.data = parse_data_positions(program_, from.state->data_position, from.step);
+  if (!from.run.empty()) with_.adopt = Adoption{from.run, from.step};
+  with_.data_seed = from.data_seed();
+  with_.on_worker = [this](const train::WorkerEvent& change) {
+    const std::scoped_lock lock(mutex_);
+    changes_.push_back(change);
+    notifier_.notify();
+  };
+  coordinator_ = TFD_TRY(connect_(std::move(with_)));
+  connected_ = coordinator_.get();
+  if (options_.interrupts->stopping()) coordinator_->stop_evaluating();
+  const auto& adopted = coordinator_->adopted();
+  if (!adopted && from.state != nullptr) TFD_TRY(import_state(*from.state), from.state->path);
+  steps_.begin(*coordinator_,
+               adopted ? adopted->step - static_cast<std::int64_t>(adopted->unfinished.size()) : from.step);
+  train::StartResult begun{.adopted = adopted.has_value()};
+  const int replicas = coordinator_->num_replicas_in_sync();
+  if (options_.epoch_elements != 0 && train_.replicas == program::Replicas::kEach && replicas > 1) {
+    steps_.share(options_.epoch_elements, replicas);  // a step takes as many elements as there are replicas
+    begun.steps = train::steps_over(options_.epoch_elements, replicas);
+  }
+  if (adopted)
+    TFD_TRY(finish_adopted(*adopted), "finishing the steps that an earlier coordinator began");
+  else if (program_.find_function(train_.function)->has_updates())
+    TFD_TRY(coordinator_->record_run(from.step));
+  begun.step = steps_.counted();
+  return begun;
+}
+
+// A step that only some parameter servers have: until the others have it, too, no state is one of a step.
+Result<void> CoordinatorDriver::finish_adopted(const AdoptedRun& run) {
+  TFD_TRY(steps_.finish(run.unfinished));
+  Deadline limit = Deadline::never();
+  while (!steps_.idle()) {
+    if (options_.interrupts->stopping() && limit.is_never()) limit = Deadline::after(options_.grace / 2);
+    const auto joined = coordinator_->join(Deadline::after(kInterruptLook).earlier_of(limit));
+    while (steps_.take_next()) continue;
+    if (joined) continue;
+    if (joined.error().code != Code::kDeadlineExceeded || limit.expired()) return fail(joined.error());
+  }
+  return {};
+}
+
+void CoordinatorDriver::describe(JsonLine& start) const {
+  start.add("workers", coordinator_->workers_up()).add("replicas", coordinator_->num_replicas_in_sync());
+}
+
+// Steps are counted in their order, so that an interval's metrics are of exactly its steps.
+Result<train::AdvanceResult> CoordinatorDriver::advance(train::StepControl& control) {
+  using train::LoopRequest;
+  for (;;) {
+    TFD_TRY(tell_news(control));
+    while (const auto step = steps_.take_next()) TFD_TRY(count(control, steps_.counted(), *step));
+    if (steps_.failed()) {
+      forget();  // who comes next begins with what is known to be good
+      auto rest = TFD_TRY(count_rest(control, coordinator_->join(Deadline::never())));
+      return rest.end_of_data ? Result<train::AdvanceResult>(std::move(rest))
+                              : fail(Code::kInternal, "a step failed without an error");
+    }
+    if (steps_.counted() >= control.until()) return train::AdvanceResult{.step = steps_.counted()};
+    const LoopRequest ask = control.ask();
+    if (ask == LoopRequest::kStop || ask == LoopRequest::kInterrupt)
+      return settle_steps(control, ask == LoopRequest::kInterrupt);
+    if (ask == LoopRequest::kPause && steps_.idle()) return train::AdvanceResult{.step = steps_.counted()};
+    TFD_TRY(steps_.schedule_until(ask == LoopRequest::kPause ? steps_.scheduled() : control.until()));
+    notifier_.wait(control.next_look());
+  }
+}
+
+// What no worker has is taken back, so that it ends while there are none; half of the grace for what they have, the
+// rest for the checkpoint.
+Result<train::AdvanceResult> CoordinatorDriver::settle_steps(train::StepControl& control, bool interrupted) {
+  const auto settled = steps_.settle(interrupted ? Deadline::after(options_.grace / 2) : Deadline::never());
+  if (!settled && settled.error().code == Code::kDeadlineExceeded && interrupted)
+    return fail(Code::kDeadlineExceeded, "interrupted, and the steps in flight did not end within {}: {}",
+                format_duration(options_.grace / 2), settled.error().message);
+  return count_rest(control, settled);
+}
+
+// Nothing is under way any more. What ran is counted, whatever failed: the data may simply have ended.
+Result<train::AdvanceResult> CoordinatorDriver::count_rest(train::StepControl& control, const Result<void>& joined) {
+  std::int64_t step = steps_.counted();
+  const auto rest = steps_.take_rest();
+  for (const RemoteValue& value : rest.done) TFD_TRY(count(control, ++step, value));
+  train::AdvanceResult advanced{.step = steps_.counted()};
+  if (joined && !rest.error) return advanced;
+  const Error& error = joined ? *rest.error : joined.error();
+  if (error.code != Code::kOutOfRange) return fail(error);
+  advanced.end_of_data = error;
+  return advanced;
+}
+
+void CoordinatorDriver::wake() {
+  notifier_.notify();
+  ClusterCoordinator* const coordinator = connected_;
+  if (coordinator != nullptr && options_.interrupts->stopping()) coordinator->stop_evaluating();
+}
+
+Result<void> CoordinatorDriver::tell_news(train::StepControl& control) {
+  std::vector<train::WorkerEvent> changes;
+  {
+    const std::scoped_lock lock(mutex_);
+    changes = std::exchange(changes_, {});
+  }
+  for (const train::WorkerEvent& change : changes) TFD_TRY(control.worker_changed(change));
+  return {};
+}
+
+Result<train::EvaluationResult> CoordinatorDriver::evaluate(const variable::Checkpoint*) {
+  const train::Trace::Span span(options_.trace.get(), "evaluate", 0, steps_.counted());
+  auto metrics = TFD_TRY(coordinator_->evaluate(train_.evaluate->function, train_.evaluate->steps, Deadline::never()));
+  return train::EvaluationResult{steps_.counted(), std::move(metrics)};
+}
+
+Result<variable::Checkpoint> CoordinatorDriver::export_state() {
+  const train::Trace::Span span(options_.trace.get(), "save", 0, steps_.counted());
+  variable::Checkpoint checkpoint;
+  checkpoint.step = steps_.counted();
+  checkpoint.data_position = format_data_progress(program_, coordinator_->data_progress());
+  checkpoint.state = TFD_TRY(coordinator_->export_state(Deadline::after(kStateTimeout)));
+  return checkpoint;
+}
+
+Result<void> CoordinatorDriver::use_averages() {
+  TFD_TRY(coordinator_->forget_run());
+  return coordinator_->use_averages(Deadline::after(kStateTimeout));
+}
+
+Result<void> CoordinatorDriver::import_state(const variable::Checkpoint& state) {
+  TFD_TRY(coordinator_->forget_run());
+  return coordinator_->import_state(state.state, Deadline::after(kStateTimeout));
+}
+
+}  // namespace
+
+void trace_workers(CoordinatorOptions& options, std::shared_ptr<train::Trace> trace) {
+  if (trace == nullptr) return;
+  options.on_ran = [trace = std::move(trace),
+                    last = std::map<std::string, Clock::time_point>()](const WorkerRun& run) mutable {
+    auto& before = last[run.task];  // one runs while others wait there
+    trace->add(run.function, trace->lane_of(run.task), static_cast<std::int64_t>(run.closure),
+               std::max(run.sent, before), run.answered);
+    before = run.answered;
+  };
+}
+
+Result<TrainSummary> train(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
+                           TrainOptions options) {
+  if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);
+  if (!options.interrupts) options.interrupts = std::make_shared<Interrupts>();
+  CoordinatorDriver driver(program, connect, std::move(coordinator), options);
+  return train::run_train_loop(program, driver, options);
+}
+
+Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,
+                                        CoordinatorOptions with, TrainOptions options) {
+  TFD_TRY(strategy::check_followed(program));
+  with.keep_going = false;
+  const auto coordinator = TFD_TRY(connect(std::move(with)));
+  const program::EvaluateDef& evaluate = *program.train->evaluate;
+  strategy::FollowJob job;
+  job.on_stop = [&] { coordinator->stop_evaluating(); };
+  job.evaluate = [&](const variable::Checkpoint& checkpoint) -> Result<Metrics> {
+    TFD_TRY(coordinator->import_state(checkpoint.state, Deadline::after(kStateTimeout)), checkpoint.path);
+    return coordinator->evaluate(evaluate.function, evaluate.steps, Deadline::never());
+  };
+  return strategy::follow_checkpoints(program, job, options);
+}
+
+}  // namespace tfd::coordinator

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The coming of workers: one that comes up gets the program, then its iterators, then closures. Everything here runs on
+// the endpoint's I/O thread. Their going is in losses.cpp.
+#include <algorithm>
+
+#include "coordinator.hpp"
+#include "tfd/base/counted.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+constexpr Duration kOccupied = std::chrono::seconds(1);  // after which one that doesn't load is asked what it does
+
+}  // namespace
+
+bool Coordinator::is_server(const std::string& task) const {
+  return std::ranges::any_of(servers_, [&](const Server& server) { return server.name == task; });
+}
+
+void Coordinator::on_peer(const transport::PeerEvent& event) {
+  if (event.refused) return worker_refused(event);
+  if (!opened_) {
+    const Lock lock(mutex_);
+    return changed_.notify_all();  // see find_replicas()
+  }
+  for (std::size_t i = 0; i < servers_.size(); ++i)
+    if (servers_[i].name == event.name) return servers_ready_ ? server_event(i, event) : void();
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    if (workers_[i].name != event.name || workers_[i].has_left) continue;
+    if (event.state == transport::PeerState::kUp) on_worker_up(i, event.incarnation);
+    if (event.state == transport::PeerState::kLost) worker_lost(i, std::nullopt, event.reason);
+  }
+}
+
+/// It answers, but not to us: another key, or another version.
+void Coordinator::worker_refused(const transport::PeerEvent& event) {
+  if (is_server(event.name)) return;  // what it was asked has failed
+  const Lock lock(mutex_);
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].name == event.name)
+      workers_.cannot_use(i, {*event.refused, fmt::format("{} {}", event.name, event.reason), event.name},
+                          Clock::now());
+  changed_.notify_all();
+}
+
+void Coordinator::on_worker_up(std::size_t index, transport::Incarnation incarnation) {
+  Worker& worker = workers_[index];
+  bool replaced = false;
+  {
+    const Lock lock(mutex_);
+    replaced = worker.state() != WorkerState::kAway && worker.incarnation != incarnation;
+  }
+  if (replaced) worker_lost(index, std::nullopt, "it was restarted");
+  std::uint64_t generation = 0;
+  {
+    const Lock lock(mutex_);
+    if (fatal_ || closing_ || worker.has_left) return;
+    const bool has_waited = worker.state() == WorkerState::kWaiting && servers_ready_;
+    if (worker.state() != WorkerState::kAway && !has_waited) return;
+    if (worker.incarnation != incarnation) workers_.may_do_again(index);
+    worker.incarnation = incarnation;
+    workers_.become(index, servers_ready_ ? WorkerState::kLoading : WorkerState::kWaiting, Clock::now());
+    generation = ++worker.generation;
+    changed_.notify_all();
+    if (worker.state() == WorkerState::kWaiting) return;
+  }
+  load_worker(index, generation);
+}
+
+void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
+  if (options_.commands) return open_session(index, generation);
+  task::WorkerOrders orders{.data_seed = options_.data_seed};
+  {
+    const Lock lock(mutex_);
+    orders.shuffle_stream = shuffle_stream_of(lock, workers_[index]);
+    orders.steps_taken = workers_[index].data.steps;
+  }
+  workers_[index].client->load_worker(
+      packed_, epoch_, Deadline::after(kLoadTimeout),
+      [this, index, generation](int replicas) { on_replicas_known(index, generation, replicas); },
+      [this, index, generation](Result<void> loaded) {
+        if (!loaded) return load_failed(index, generation, std::move(loaded).error());
+        {
+          const Lock lock(mutex_);
+          Worker& worker = workers_[index];
+          if (worker.generation != generation) return;
+          worker.has_program = true;
+          worker.occupied.clear();
+          closures_.forget(index);
+          for (const auto& [number, iterators] : iterators_) closures_.put_for(index, number);
+        }
+        make_iterators(index, generation);
+      },
+      orders);
+  endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kOccupied),
+                     [this, index, generation] { ask_what_it_does(index, generation); });
+}
+
+// A call of an earlier coordinator's that can't be stopped, as XLA's can't, has to end before anything else is done.
+void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) {
+  const auto is_loading = [this, index, generation](const Lock&) {
+    return workers_[index].generation == generation && workers_[index].state() == WorkerState::kLoading &&
+           !workers_[index].has_program;
+  };
+  {
+    const Lock lock(mutex_);
+    if (!is_loading(lock)) return;
+  }
+  workers_[index].client->status(
+      Deadline::after(kStatusAnswer), [this, index, is_loading](const Result<task::TaskStatus>& status) {
+        if (!status || !status->is_abandoned || status->doing.empty()) return;
+        {
+          const Lock lock(mutex_);
+          if (!is_loading(lock)) return;
+          workers_[index].occupied = fmt::format("still running '{}' of an earlier coordinator", status->doing);
+        }
+        options_.log.warning("waiting for {}, which is still running '{}' of an earlier coordinator",
+                             workers_[index].name, status->doing);
+      });
+}
+
+void Coordinator::on_replicas_known(std::size_t index, std::uint64_t generation, int replicas) {
+  std::optional<Error> mismatch;
+  bool is_fatal = false;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (worker.generation != generation) return;
+    worker.replicas = replicas;
+    mismatch = check_replicas(lock, worker);
+    // The cluster was wrong from the beginning; later a worker that doesn't fit isn't used.
+    is_fatal = mismatch && !worker.was_ready && !worker.joined_later;
+    if (mismatch)
+      worker.replicas = 0;
+    else
+      replicas_ = replicas;
+    changed_.notify_all();
+  }
+  if (is_fatal) return end_all(std::move(*mismatch));
+  if (mismatch) load_failed(index, generation, std::move(*mismatch));
+}
+
+// Source: ParameterServerStrategyV2, whose workers must all have the same number of GPUs.
+std::optional<Error> Coordinator::check_replicas(const Lock&, const Worker& worker) const {
+  const auto devices = [](const Worker& one) {
+    return fmt::format("{} has {}", one.name, counted(static_cast<std::uint64_t>(one.replicas), "device"));
+  };
+  if (!copies_.empty() && copies_.replicas() != worker.replicas)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{}, but variables that are synchronized on read were created for {}: all workers need "
+                             "the same number (tfd-serve --devices)",
+                             devices(worker), copies_.replicas()),
+                 worker.name};
+  for (const Worker& other : workers_)
+    if (&other != &worker && other.replicas > 0 && other.replicas != worker.replicas)
+      return Error{Code::kInvalidArgument,
+                   fmt::format("{} and {}: all workers need the same number of devices (tfd-serve --devices)",
+                               devices(other), devices(worker)),
+                   worker.name};
+  return std::nullopt;
+}
+
+void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error error) {
+  Worker& worker = workers_[index];
+  Duration pause{};
+  bool is_news = false;
+  {
+    const Lock lock(mutex_);
+    if (worker.generation != generation) return;
+    ++worker.generation;
+    workers_.become(index, WorkerState::kAway, Clock::now());
+    worker.replicas = 0;
+    worker.has_program = false;
+    worker.reason = error.message;
+    fenced_ = fenced_ || error.code == Code::kPermissionDenied;
+    pause = worker.take_backoff();
+    const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
+                          error.code == Code::kCancelled;  // it is stopping: its successor may do
+    if (error.task.empty()) error.task = worker.name;
+    if (!may_pass) workers_.cannot_use(index, error, Clock::now());
+    changed_.notify_all();
+    // What it alone can't reach nobody else will tell of.
+    is_news = workers_.any_was_ready() && !closing_ && (!may_pass || is_server(error.task));
+  }
+  if (is_news)
+    options_.log.warning("{} can't be used; trying again in {}: {}", worker.name, format_duration(pause),
+                         error.message);
+  retry_worker_after(index, pause);
+}
+
+void Coordinator::retry_worker_after(std::size_t index, Duration pause) {
+  endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(pause), [this, index] {
+    const transport::PeerId peer = workers_[index].client->peer();
+    if (endpoint_->state(peer) == transport::PeerState::kUp) on_worker_up(index, endpoint_->incarnation_of(peer));
+  });
+}
+
+// The iterators that it lacks, one after the other, in the order in which they were asked for; then it is ready.
+void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
+  IteratorDef next;
+  std::uint64_t stream = 0;
+  std::optional<ClosureId> number;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (worker.generation != generation || worker.making_iterator) return;
+    auto found = iterators_.end();
+    do {
+      number = closures_.take_for(index);
+      found = number ? iterators_.find(*number) : iterators_.end();
+    } while (number && (found == iterators_.end() || found->second.error));  // dropped, or nobody will use it
+    if (number) {
+      next = found->second;
+      stream = shuffle_stream_of(lock, worker);
+      worker.making_iterator = true;
+    }
+    changed_.notify_all();
+  }
+  if (!number) return worker_ready(index);
+  workers_[index].client->create_iterator(
+      next.id, next.dataset, Deadline::after(kLoadTimeout),
+      [this, index, generation, number = *number](Result<void> made) {
+        iterator_made(index, generation, number, std::move(made));
+      },
+      stream);
+}
+
+void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std::uint64_t number, Result<void> made) {
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (worker.generation != generation) return;
+    worker.making_iterator = false;
+    const auto iterators = iterators_.find(number);
+    if (made || made.error().code == Code::kAlreadyExists) {  // kept from before the connection was lost
+      if (iterators != iterators_.end()) iterators->second.made_on.insert(index);
+      refresh_values(lock, index);
+      ++progress_;
+    } else if (made.error().code != Code::kUnavailable && worker.is_ready() && iterators != iterators_.end()) {
+      auto& error = iterators->second.error;  // nobody has it yet: its creation fails
+      error = made.error();
+      if (error->task.empty()) error->task = worker.name;
+      changed_.notify_all();
+    }
+  }
+  if (!made && made.error().code != Code::kAlreadyExists) {
+    if (made.error().code == Code::kUnavailable) return worker_lost(index, generation, made.error().message);
+    const bool is_missed = [&] {
+      const Lock lock(mutex_);
+      return workers_[index].state() == WorkerState::kLoading && iterators_.contains(number);
+    }();
+    if (is_missed) return load_failed(index, generation, std::move(made).error());
+  }
+  make_iterators(index, generation);
+}
+
+void Coordinator::worker_ready(std::size_t index) {
+  bool is_back = false;
+  {
+    const Lock lock(mutex_);
+    Worker& worker = workers_[index];
+    if (worker.state() != WorkerState::kLoading) return;
+    is_back = worker.was_ready;
+    worker.server_trouble_since = {};
+    if (!options_.commands) workers_.set_window(index, Window(options_.window));
+    workers_.set_paused(index, false);
+    workers_.become(index, WorkerState::kReady, Clock::now());
+    workers_.became_ready(index);
+    refresh_values(lock, index);
+    ++progress_;
+    changed_.notify_all();
+  }
+  if (is_back) {
+    if (options_.on_worker)
+      options_.on_worker({workers_[index].name, false, {}});
+    else
+      options_.log.warning("{} is back", workers_[index].name);
+  }
+  dispatch();
+  dispatch_evaluation();
+}
+
+}  // namespace tfd::coordinator

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <random>
+#include <set>
+
+#include "worker_pool.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+using Share = WorkerPool::Share;
+
+WorkerPool ready_workers(std::size_t count, std::size_t window) {
+  WorkerPool pool;
+  for (std::size_t i = 0; i < count; ++i) {
+    pool.add(fmt::format("worker:{}", i), Window(window));
+    pool.become(i, WorkerState::kReady, {});
+  }
+  return pool;
+}
+
+/// Closures 1, 2, … to whose turn it is; the workers that got them.
+std::vector<std::size_t> give_all(WorkerPool& pool, Share share, ClosureId first = 1) {
+  std::vector<std::size_t> got;
+  while (const auto index = pool.take_turn(share, false)) {
+    pool.give(*index, first++, false, {});
+    got.push_back(*index);
+  }
+  return got;
+}
+
+}  // namespace
+
+TEST_CASE("worker pool: workers get closures in turn, up to what they run, then up to their window") {
+  WorkerPool pool = ready_workers(3, 2);
+  CHECK(give_all(pool, Share::kWhatRuns) == std::vector<std::size_t>{0, 1, 2});
+  CHECK(give_all(pool, Share::kWindow, 4) == std::vector<std::size_t>{0, 1, 2});
+  CHECK(pool.take_back(1, 2));
+  CHECK_FALSE(pool.take_back(1, 2));
+  CHECK(pool.take_turn(Share::kWindow, false) == 1);
+  CHECK_FALSE(pool.take_turn(Share::kWhatRuns, false));  // it still holds another one
+}
+
+TEST_CASE("worker pool: who is away, loading or paused gets nothing") {
+  WorkerPool pool = ready_workers(3, 2);
+  pool.become(0, WorkerState::kLoading, {});
+  pool.set_paused(1, true);
+  CHECK(pool.take_turn(Share::kWindow, false) == 2);
+  pool.become(2, WorkerState::kAway, {});
+  CHECK_FALSE(pool.take_turn(Share::kWindow, false));
+  pool.set_paused(1, false);
+  CHECK(pool.take_turn(Share::kWindow, false) == 1);
+}
+
+TEST_CASE("worker pool: what runs alone goes to a worker that holds nothing, which gets no more") {
+  WorkerPool pool = ready_workers(2, 8);
+  pool.give(0, 1, false, {});
+  CHECK(pool.take_turn(Share::kWindow, true) == 1);
+  pool.give(1, 2, true, {});
+  CHECK_FALSE(pool.take_turn(Share::kWindow, true));
+  CHECK(pool.take_turn(Share::kWindow, false) == 0);
+  CHECK(pool.take_turn(Share::kWindow, false) == 0);  // worker:1 has company only when it is done
+  CHECK(pool.take_back(1, 2));
+  CHECK(pool.take_turn(Share::kWindow, false) == 1);
+}
+
+TEST_CASE("worker pool: a lost worker's closures come back in their order, and its generation goes on") {
+  WorkerPool pool = ready_workers(1, 8);
+  for (const ClosureId id : {30, 10, 20}) pool.give(0, id, false, {});
+  CHECK(pool.take_all(0) == std::vector<ClosureId>{10, 20, 30});
+  CHECK(pool[0].held().empty());
+  const auto generation = pool[0].generation;
+  pool.end_all();
+  CHECK(pool[0].generation == generation + 1);
+}
+
+TEST_CASE("worker pool: errors count until a worker is ready, the first with how many have the same") {
+  WorkerPool pool;
+  for (int i = 0; i < 3; ++i) pool.add(fmt::format("worker:{}", i), Window(2));
+  pool.cannot_use(2, {Code::kInvalidArgument, "worker:2 has no memory", "worker:2"}, {});
+  pool.cannot_use(0, {Code::kInvalidArgument, "worker:0 has no memory", "worker:0"}, {});
+  pool.cannot_use(1, {Code::kInvalidArgument, "worker:1 is another version", "worker:1"}, {});
+  CHECK(pool.describe_unusable().message == "worker:2 has no memory (2 of 3 workers)");
+  pool.may_do_again(2);
+  CHECK(pool.describe_unusable().task == "worker:0");
+  pool.become(2, WorkerState::kReady, {});
+  pool.became_ready(2);
+  pool.cannot_use(2, {Code::kInternal, "late", {}}, {});
+  CHECK_FALSE(pool[2].load_error);
+}
+
+TEST_CASE("worker pool: the lists say what a look at every worker would say") {
+  constexpr std::size_t kCount = 130;  // more than two words of the list
+  std::mt19937 random(7);
+  WorkerPool pool = ready_workers(kCount, 3);
+  ClosureId next = 1;
+  for (int step = 0; step < 20000; ++step) {
+    const std::size_t index = random() % kCount;
+    switch (random() % 5) {
+      case 0:
+        pool.become(index, random() % 4 == 0 ? WorkerState::kAway : WorkerState::kReady, {});
+        break;
+      case 1:
+        pool.set_paused(index, random() % 4 == 0);
+        break;
+      case 2:
+        if (!pool[index].held().empty()) pool.take_back(index, *pool[index].held().begin());
+        break;
+      default: {
+        const Share share = random() % 2 == 0 ? Share::kWindow : Share::kWhatRuns;
+        std::set<std::size_t> able;
+        for (std::size_t i = 0; i < kCount; ++i) {
+          const Worker& worker = pool[i];
+          const std::size_t most = share == Share::kWindow ? worker.window().size() : worker.window().at_once();
+          if (worker.is_ready() && !worker.is_paused() && worker.held().size() < most) able.insert(i);
+        }
+        const auto turn = pool.take_turn(share, false);
+        REQUIRE(turn.has_value() == !able.empty());
+        if (!turn) break;
+        REQUIRE(able.contains(*turn));
+        pool.give(*turn, next++, false, {});
+      }
+    }
+  }
+}
+
+}  // namespace tfd::coordinator
