@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "file_pattern.hpp"
-#include "file_stamp.hpp"
-#include "sources.hpp"
+#include "files/file_pattern.hpp"
+#include "files/file_stamp.hpp"
+#include "sources/sources.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
-#include "transformations.hpp"
+#include "transformations/transformations.hpp"
 
 namespace tfd::data {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "example.hpp"
-#include "file_writer.hpp"
+#include "files/file_writer.hpp"
+#include "sources/example.hpp"
 #include "tfd/data/tfrecord.hpp"
 #include "tfd/tensor/npy.hpp"
 

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "elements.hpp"
-#include "gradients.hpp"
+#include "optimizer/gradients.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::variable {

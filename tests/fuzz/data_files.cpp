@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks.hpp"
-#include "example.hpp"
+#include "sources/example.hpp"
 #include "targets.hpp"
 #include "tfd/data/plan.hpp"
 

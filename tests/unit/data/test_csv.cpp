@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kit.hpp"
-#include "sources.hpp"
+#include "sources/sources.hpp"
 
 using namespace tfd;
 using namespace tfd::data;

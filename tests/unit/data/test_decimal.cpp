@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "decimal.hpp"
+#include "sources/decimal.hpp"
 #include "kit.hpp"
 
 using namespace tfd;

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "kit.hpp"
-#include "sources.hpp"
+#include "sources/sources.hpp"
 
 using namespace tfd;
 using namespace tfd::data;

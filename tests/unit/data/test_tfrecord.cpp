@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // TFRecord files of tf.Examples. The golden ones were written, and parsed, by TensorFlow (tests/vectors/data_files.py).
-#include "example.hpp"
+#include "sources/example.hpp"
 #include "kit.hpp"
 #include "tfd/base/protobuf.hpp"
 #include "tfd/data/tfrecord.hpp"

@@ -3,13 +3,13 @@
 // Formulas with elements that aren't there yet: what is done with them is written down as a graph, as somebody does who
 // emits operations, and the graph computes what the loop over floats and doubles does. A formula that branches on an
 // element doesn't compile here.
-#include "formulas.hpp"
+#include "optimizer/formulas.hpp"
 
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "optimizers.hpp"
+#include "optimizer/optimizers.hpp"
 #include "tensors.hpp"
 
 using namespace tfd;

@@ -4,7 +4,7 @@
 // ties to even; the slots are f32.
 #include <cmath>
 
-#include "optimizers.hpp"
+#include "optimizer/optimizers.hpp"
 #include "tensors.hpp"
 #include "tfd/variable/store.hpp"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "optimizers.hpp"
+#include "optimizer/optimizers.hpp"
 #include "tensors.hpp"
 
 using namespace tfd;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/data/distribute.hpp"
+
+#include <algorithm>
+
+#include "../row.hpp"
+
+namespace tfd::data {
+namespace {
+
+template <class... Kinds>
+bool is_any(const Stage& stage) {
+  return (std::holds_alternative<Kinds>(stage) || ...);
+}
+
+constexpr std::int64_t kUnknown = -1;
+
+// Of the stages before `end`: of the nearest batch that only stages lie behind which leave batches as they are.
+std::int64_t nearest_batch(const Plan& plan) {
+  for (auto at = plan.stages.rbegin(); at != plan.stages.rend(); ++at) {
+    if (const auto* batch = std::get_if<Batch>(&*at)) return batch->size;
+    if (const auto* batch = std::get_if<PaddedBatch>(&*at)) return batch->size;
+    if (is_any<Concatenate, Zip>(*at)) {
+      const std::int64_t own = nearest_batch(Plan{{plan.stages.begin(), at.base() - 1}});
+      const auto others = inner_plans(*at);
+      const auto is_same = [&](const Plan& other) { return nearest_batch(other) == own; };
+      return std::ranges::all_of(others, is_same) ? own : kUnknown;
+    }
+    if (!is_any<Cache, Filter, Prefetch, Repeat, Shard, Shuffle, Skip, Take, WithOptions>(*at)) return kUnknown;
+  }
+  return kUnknown;
+}
+
+// In batches of the sizes of this worker's replicas.
+Result<Plan> for_replicas(Plan plan, const ElementSpec& spec, const Reader& reader) {
+  const std::int64_t global = TFD_TRY(compute_batch_size(plan, spec));
+  if (global > 0)
+    plan.stages.emplace_back(
+        Rebatch{batch_sizes_for_worker(global, reader.workers, reader.replicas, reader.worker), false});
+  else
+    plan.stages.emplace_back(LegacyRebatch{reader.workers * reader.replicas});
+  return plan;
+}
+
+constexpr std::int64_t kForEver = -1,
+                       kNotKnown = -2;  // as TensorFlow has them, where other negative numbers are wrong
+
+// What each stage makes of a number of elements, in TensorFlow's arithmetic: DatasetBase::Cardinality() of its kernels.
+struct CountAsTensorflow {
+  std::int64_t count = kNotKnown;
+
+  bool is_number() const { return count != kForEver && count != kNotKnown; }
+  void divide(std::int64_t by, bool one_more) {
+    if (is_number()) count = count / by + (one_more ? 1 : 0);
+  }
+  void operator()(const RangeSource& range) {
+    const std::int64_t way = range.stop - range.start;
+    count = std::max<std::int64_t>(0, way / range.step + (way % range.step != 0 ? 1 : 0));
+  }
+  void operator()(const SlicesSource& slices) {
+    const tensor::Tensor& rows = slices.fields.front().rows;
+    if (rows.has_value() && !rows.shape().empty()) count = rows.shape()[0];
+  }
+  void operator()(const Shard& shard) {
+    const std::int64_t shards = shard.by_hint ? -1 : shard.count, index = shard.by_hint ? -1 : shard.index;
+    divide(shards, shards == -1 || index < count % shards);
+  }
+  void operator()(const Batch& batch) { divide(batch.size, count % batch.size != 0 && !batch.drop_remainder); }
+  void operator()(const PaddedBatch& batch) { divide(batch.size, count % batch.size != 0 && !batch.drop_remainder); }
+  void operator()(const Take& take) {
+    if (count != kNotKnown) count = count == kForEver ? take.count : std::min(count, take.count);
+  }
+  void operator()(const Skip& skip) {
+    if (is_number()) count = std::max<std::int64_t>(0, count - skip.count);
+  }
+  void operator()(const Repeat& repeat) {
+    if (!repeat.count)
+      count = count == 0 ? 0 : kForEver;
+    else if (*repeat.count == 0 || is_number())
+      count *= *repeat.count;
+  }
+  template <class Other>
+  void operator()(const Other& other) {
+    if (!is_any<Shuffle, Cache, Prefetch, Map, Enumerate, WithOptions>(Stage(other))) count = kNotKnown;
+  }
+};
+
+Result<void> check_rows(const ElementSpec& spec) {
+  const auto scalar = std::ranges::find_if(spec, is_scalar);
+  if (scalar == spec.end()) return {};
+  return fail(Code::kInvalidArgument,
+              "field '{}' of the elements is a scalar, which replicas can't share: batch the dataset", scalar->name);
+}
+
+}  // namespace
+
+AutoShardPolicy policy_of(const Plan& plan) {
+  for (auto at = plan.stages.rbegin(); at != plan.stages.rend(); ++at)
+    if (const auto* with = std::get_if<WithOptions>(&*at); with != nullptr && with->auto_shard)
+      return *with->auto_shard;
+  return AutoShardPolicy::kAuto;
+}
+
+bool is_dynamic(const Plan& plan) {
+  return std::ranges::any_of(plan.stages, [](const Stage& stage) {
+    const auto* with = std::get_if<WithOptions>(&stage);
+    return with != nullptr && with->is_dynamic;
+  });
+}
+
+std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global, std::int64_t workers, std::int64_t replicas,
+                                                 std::int64_t worker) {
+  const std::int64_t count = workers * replicas;
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t turn = (worker * replicas + i) % count;
+    sizes.push_back(global / count + (turn < global % count ? 1 : 0));
+  }
+  return sizes;
+}
+
+Result<std::int64_t> compute_batch_size(const Plan& plan, const ElementSpec& spec) {
+  TFD_TRY(check_rows(spec));
+  const auto rows = [](const FieldSpec& field) { return field.shape.front(); };
+  if (std::ranges::find(spec, -1, rows) != spec.end()) return nearest_batch(plan);
+  const bool all_same = std::ranges::all_of(spec, [&](const auto& field) { return rows(field) == rows(spec.front()); });
+  return all_same && !spec.empty() ? rows(spec.front()) : kUnknown;
+}
+
+Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Reader& reader, Compat compat) {
+  using enum AutoShardPolicy;
+  const AutoShardPolicy policy = policy_of(plan);
+  const bool is_exact = compat == Compat::kTensorflow;
+  const bool is_alone = reader.workers == 1 && reader.replicas == 1;
+  const bool shares_rows = !is_exact && (policy == kAuto || policy == kData || reader.workers == 1);
+  if (shares_rows && !is_alone) TFD_TRY(check_rows(spec));
+  if (shares_rows) return WorkerInput{policy == kHint ? with_hint(plan, Shard{}) : plan, true};
+  Plan own = is_alone ? plan : TFD_TRY(for_replicas(plan, spec, reader));
+  own = TFD_TRY(auto_shard(std::move(own), reader, policy, !is_exact));
+  return WorkerInput{std::move(own), false};
+}
+
+bool is_static(const ElementSpec& spec) { return std::ranges::none_of(spec, varies); }
+
+bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality, bool all_static) {
+  return compat == Compat::kTensorflow && (cardinality == Dataset::kInfinite || all_static);
+}
+
+Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, std::int64_t replicas, bool shares_rows) {
+  const auto has_rows = [](const FieldSpec& field) { return !is_scalar(field); };
+  const bool drops =
+      loses_partial_steps(Compat::kTensorflow, tensorflow_cardinality(plan, dataset), is_static(dataset.spec()));
+  Plan out =
+      shares_rows ? TFD_TRY(input_of(plan, dataset.spec(), {.replicas = replicas}, Compat::kTensorflow)).plan : plan;
+  if (replicas > 1 && (drops || std::ranges::all_of(dataset.spec(), has_rows)))
+    out.stages.emplace_back(WholeSteps{replicas, drops});
+  out.stages.emplace_back(WithOptions{.auto_shard = AutoShardPolicy::kOff});
+  return out;
+}
+
+Result<Plan> part_of(Plan plan, const Shard& part) {
+  const AutoShardPolicy policy = policy_of(plan);
+  const bool is_by_elements = policy == AutoShardPolicy::kAuto || policy == AutoShardPolicy::kData;
+  if (is_by_elements) return part.count == 1 ? plan : shard(std::move(plan), part);
+  return auto_shard(std::move(plan), {.workers = part.count, .worker = part.index}, policy, true);
+}
+
+std::optional<std::int64_t> tensorflow_cardinality(const Plan& plan, const Dataset& dataset) {
+  const auto is_hint = [](const Stage& stage) {
+    const Shard* shard = std::get_if<Shard>(&stage);
+    return shard != nullptr && shard->by_hint;
+  };
+  if (repeats_forever(plan)) return Dataset::kInfinite;
+  if (!has_stage(plan, is_hint)) return dataset.cardinality();
+  CountAsTensorflow counted;
+  for (const Stage& stage : plan.stages) std::visit(counted, stage);
+  return counted.count == kForEver ? std::optional(Dataset::kInfinite) : std::nullopt;
+}
+
+}  // namespace tfd::data

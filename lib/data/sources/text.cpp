@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// text: every line as the bytes that it is.
+#include <cstring>
+
+#include "../files/file_rows.hpp"
+#include "../files/line_reader.hpp"
+#include "sources.hpp"
+
+namespace tfd::data {
+namespace {
+
+class TextReader final : public PieceReader {
+ public:
+  explicit TextReader(LineReader lines) : lines_(std::move(lines)) {}
+  Result<std::optional<Piece>> next() override { return lines_.next(); }
+  bool is_empty() const override { return lines_.lines() == 0; }
+  const OpenFilePtr& file() const override { return lines_.file(); }
+
+ private:
+  LineReader lines_;
+};
+
+class TextFormat final : public RowFormat {
+ public:
+  std::unique_ptr<PieceReader> read(ByteReader bytes, std::size_t piece_bytes) const override {
+    return std::make_unique<TextReader>(LineReader(std::move(bytes), piece_bytes));
+  }
+  Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
+    const auto line = next_line(piece);
+    if (!line) return false;
+    std::byte* to = TFD_TRY(out.allocate(0, static_cast<std::int64_t>(line->size())));
+    std::memcpy(to, line->data(), line->size());
+    return true;
+  }
+};
+
+}  // namespace
+
+RowDatasetPtr make_text(const TextSource& source, FileRowsOptions options) {
+  return make_file_rows({text_field(source.field)}, std::make_unique<TextFormat>(), std::move(options));
+}
+
+}  // namespace tfd::data

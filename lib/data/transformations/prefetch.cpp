@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A thread that stays `buffer` elements ahead of the reader. It starts with the first next(), and ends with the stream.
+#include "../in_order.hpp"
+#include "input_stop.hpp"
+#include "transformations.hpp"
+
+namespace tfd::data {
+namespace {
+
+class PrefetchStream final : public RowStream {
+ public:
+  PrefetchStream(RowStreamPtr input, InputStopPtr stop, std::size_t size)
+      : input_(std::move(input)),
+        stop_(std::move(stop)),
+        ahead_({.take = [this] { return input_->next(); }, .make = [](Taken&) {}, .is_last = is_end}, {.items = size}) {
+  }
+  PrefetchStream(const PrefetchStream&) = delete;
+  PrefetchStream& operator=(const PrefetchStream&) = delete;
+  ~PrefetchStream() override { stop_->request(); }
+
+  Result<std::optional<Row>> next() override {
+    if (end_) return *end_;
+    Taken row = ahead_.next();
+    if (is_end(row)) end_ = row;
+    return row;
+  }
+  Result<std::int64_t> skip(std::int64_t count) override {
+    if (!end_) {
+      const auto pass = [this](Taken row) {
+        if (is_end(row)) end_ = std::move(row);
+        return !end_;
+      };
+      const auto done = ahead_.skip(count, pass, [this](std::int64_t rest) { return input_->skip(rest); });
+      if (!end_ || *end_) return done;
+    }
+    return *end_ ? Result<std::int64_t>(0) : fail(end_->error());
+  }
+
+ private:
+  using Taken = Result<std::optional<Row>>;
+  static bool is_end(const Taken& row) { return !row || !row->has_value(); }
+
+  RowStreamPtr input_;
+  const InputStopPtr stop_;
+  std::optional<Taken> end_;  // once there is one
+  InOrder<Taken> ahead_;      // last: its thread uses all of the above
+};
+
+class PrefetchDataset final : public RowDataset {
+ public:
+  PrefetchDataset(RowDatasetPtr input, std::int64_t buffer)
+      : RowDataset(input->spec()), input_(std::move(input)), buffer_(static_cast<std::size_t>(buffer)) {}
+  Result<RowStreamPtr> rows(const Order& order) const override {
+    auto stop = std::make_unique<InputStop>(order);
+    auto input = TFD_TRY(input_->rows(stop->below(order)));
+    return std::make_unique<PrefetchStream>(std::move(input), std::move(stop), buffer_);
+  }
+  std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
+
+ private:
+  RowDatasetPtr input_;
+  std::size_t buffer_;
+};
+
+}  // namespace
+
+RowDatasetPtr make_prefetch(RowDatasetPtr input, const Prefetch& prefetch) {
+  return std::make_shared<PrefetchDataset>(std::move(input), prefetch.buffer);
+}
+
+}  // namespace tfd::data

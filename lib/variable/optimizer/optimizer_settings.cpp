@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimizer_settings.hpp"
+
+#include <algorithm>
+
+#include "../settings.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/variable/optimizer.hpp"
+
+namespace tfd::variable {
+namespace {
+
+struct Read {
+  Group group;
+  std::vector<double> numbers;  // its settings, in the order of the table
+};
+
+/// What a group may state too. Without `base` the defaults are the table's.
+Read read_group(Settings& settings, const OptimizerInfo& info, const Read* base) {
+  Read out;
+  if (base != nullptr) out.group = base->group;
+  if (const auto* rate = settings.find("learning_rate", base == nullptr && info.learning_rate < 0)) {
+    auto schedule = parse_schedule(*rate, settings.path() + ".learning_rate");
+    if (schedule)
+      out.group.rate = std::move(*schedule);
+    else
+      settings.add(std::move(schedule).error());
+  } else if (base == nullptr) {
+    out.group.rate = Schedule(std::max(info.learning_rate, 0.0));
+  }
+  for (std::size_t i = 0; i < info.settings.size(); ++i) {
+    const Setting& setting = info.settings[i];
+    const double fallback = base != nullptr ? base->numbers[i] : setting.initial;
+    out.numbers.push_back(setting.is_flag ? static_cast<double>(settings.flag(setting.name, fallback != 0))
+                                          : settings.number(setting.name, fallback, setting.range));
+  }
+  const double decay = base != nullptr ? base->group.weight_decay : info.weight_decay;
+  const bool none = settings.is_null("weight_decay");
+  out.group.weight_decay = settings.optional_number("weight_decay", kNotNegative).value_or(none ? 0 : decay);
+  const bool states_clip = settings.has("clipnorm") || settings.has("clipvalue");
+  const auto norm = settings.optional_number("clipnorm", kPositive);
+  const auto value = settings.optional_number("clipvalue", kPositive);
+  if (states_clip) {
+    out.group.clipnorm = norm;
+    out.group.clipvalue = value;
+  }
+  out.group.rule = info.make(Values(info, out.numbers));
+  return out;
+}
+
+void check_clipping(Settings& settings, const Group& group, const std::optional<double>& global) {
+  std::vector<std::string> stated;
+  const auto add = [&](std::string_view key, const std::optional<double>& value) {
+    if (value) stated.push_back(fmt::format("{} ({})", key, *value));
+  };
+  add("clipnorm", group.clipnorm);
+  add("clipvalue", group.clipvalue);
+  add("global_clipnorm", global);
+  if (stated.size() > 1)
+    settings.add(Error{Code::kInvalidArgument,
+                       fmt::format("{}: sets {}, but may set only one of them", settings.path(), join_words(stated)),
+                       {}});
+}
+
+/// "loss_scale": 1024 is a fixed one, {"initial": …, "growth_steps": …} moves; a program that skips has one that moves.
+void read_nonfinite(Settings& settings, OptimizerSettings& out) {
+  const std::string rule = settings.text("on_nonfinite", "", {"stop", "skip"});
+  if (rule == "stop") out.on_nonfinite = OnNonfinite::kStop;
+  if (rule == "skip") out.on_nonfinite = OnNonfinite::kSkip;
+  const auto* scale = settings.find("loss_scale", false);
+  if (scale == nullptr) {
+    if (out.on_nonfinite == OnNonfinite::kSkip) out.loss_scale = LossScale{};
+    return;
+  }
+  if (!is_object(*scale)) {
+    const auto fixed = settings.optional_number("loss_scale", kPositive);
+    if (fixed) out.loss_scale = LossScale{*fixed, 0};
+    return;
+  }
+  Settings own(*scale, settings.path() + ".loss_scale");
+  LossScale moving;
+  moving.initial = own.number("initial", moving.initial, kPositive);
+  moving.growth_steps = own.whole("growth_steps", moving.growth_steps, 1);
+  if (out.on_nonfinite == OnNonfinite::kStop)
+    own.add(Error{Code::kInvalidArgument,
+                  settings.path() + ".loss_scale: a dynamic one needs \"on_nonfinite\": \"skip\", not \"stop\"",
+                  {}});
+  if (auto read = own.finish(); !read) settings.add(std::move(read).error());
+  out.on_nonfinite = OnNonfinite::kSkip;
+  out.loss_scale = moving;
+}
+
+Result<const OptimizerInfo*> find_info(const std::string& name, bool v1) {
+  std::vector<std::string> names;
+  for (const OptimizerInfo& info : kOptimizers) {
+    if (info.name == name && info.v1 == v1) return &info;
+    if (std::find(names.begin(), names.end(), info.name) == names.end()) names.emplace_back(info.name);
+  }
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    return fail(Code::kInvalidArgument, "{}.v1: tf.compat.v1 has no such optimizer", name);
+  const std::string hint = did_you_mean(name, names);
+  return fail(Code::kInvalidArgument, "{}: no such optimizer{}", printable(name),
+              hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);
+}
+
+}  // namespace
+
+Result<OptimizerSettings> parse_optimizer_settings(const nlohmann::ordered_json& optimizer) {
+  const std::string name = TFD_TRY(only_key(optimizer, R"({"sgd": {"learning_rate": 0.01}})"));
+  Settings settings(only_value(optimizer), name);
+  OptimizerSettings out;
+  out.info = TFD_TRY(find_info(name, settings.flag("v1", false)));
+  Read all = read_group(settings, *out.info, nullptr);
+  out.global_clipnorm = settings.optional_number("global_clipnorm", kPositive);
+  check_clipping(settings, all.group, out.global_clipnorm);
+  out.use_ema = settings.flag("use_ema", false);
+  out.ema_momentum = settings.number("ema_momentum", 0.99, kUnitInterval);
+  out.ema_overwrite = settings.optional_whole("ema_overwrite_frequency", 1);
+  out.accumulation = settings.optional_whole("gradient_accumulation_steps", 2).value_or(1);
+  out.lazy_rows = settings.flag("lazy_rows", false);
+  out.no_decay = settings.texts("exclude_from_weight_decay");
+  for (const auto& [pattern, json] : settings.members("groups")) {
+    Settings own(*json, fmt::format("{}.groups.{}", name, printable(pattern)));
+    out.groups.push_back(read_group(own, *out.info, &all).group);
+    out.groups.back().pattern = pattern;
+    check_clipping(own, out.groups.back(), out.global_clipnorm);
+    if (pattern.empty()) own.add(Error{Code::kInvalidArgument, name + ".groups: a group needs a pattern", {}});
+    if (auto read = own.finish(); !read) settings.add(std::move(read).error());
+  }
+  settings.refuse("loss_scale_factor", Code::kUnimplemented, "is called loss_scale here");
+  read_nonfinite(settings, out);
+  TFD_TRY(settings.finish());
+  out.groups.push_back(std::move(all.group));
+  out.clips = out.global_clipnorm.has_value() ||
+              std::any_of(out.groups.begin(), out.groups.end(),
+                          [](const Group& group) { return group.clipnorm || group.clipvalue; });
+  return out;
+}
+
+}  // namespace tfd::variable
