@@ -5,6 +5,7 @@
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/data/distribute.hpp"
+#include "tfd/data/stage_traits.hpp"
 #include "typed_paths.hpp"
 
 namespace tfd::program {
@@ -47,37 +48,27 @@ void note_missing(data::DatasetContext& context, Program& program, const std::st
 }
 
 /// Whether the stage gives every element that it gets, however often and in whatever order.
-bool keeps_elements(const data::Stage& stage) {
-  const auto* map = std::get_if<data::Map>(&stage);
-  return std::holds_alternative<data::Repeat>(stage) || std::holds_alternative<data::Prefetch>(stage) ||
-         std::holds_alternative<data::Shuffle>(stage) || std::holds_alternative<data::Cache>(stage) ||
-         std::holds_alternative<data::Enumerate>(stage) || std::holds_alternative<data::WithOptions>(stage) ||
-         (map != nullptr && !map->skip_errors);
-}
-
-std::optional<std::int64_t> batch_size_of(const data::Stage& stage) {
-  if (const auto* batch = std::get_if<data::Batch>(&stage)) return batch->size;
-  if (const auto* batch = std::get_if<data::PaddedBatch>(&stage)) return batch->size;
-  return std::nullopt;
+bool keeps_elements(const data::StageTraits& traits) {
+  using enum data::ElementTrait;
+  return traits.elements == kUntouched || traits.elements == kMapped || traits.elements == kKept;
 }
 
 /// Whether behind the stage a first dimension is no longer that of the batch before it, or not of it alone.
-bool mixes_batches(const data::Stage& stage) {
-  return std::holds_alternative<data::Unbatch>(stage) || std::holds_alternative<data::Window>(stage) ||
-         std::holds_alternative<data::Rebatch>(stage) || std::holds_alternative<data::LegacyRebatch>(stage) ||
-         std::holds_alternative<data::WholeSteps>(stage) || !data::inner_plans(stage).empty();
+bool mixes_batches(const data::StageTraits& traits) {
+  return traits.batches == data::BatchTrait::kMixed || traits.batches == data::BatchTrait::kKeptOfAll;
 }
 
 /// The last batch of the pipeline decides the sizes, if nothing after it takes elements out.
 Result<void> find_batch_sizes(const data::Plan& plan, const data::DatasetContext& context, DatasetFacts& facts) {
   auto at = plan.stages.end();
   bool all_kept = true;
-  while (at != plan.stages.begin() && !batch_size_of(at[-1])) {
-    if (mixes_batches(*--at)) return {};
-    all_kept = keeps_elements(*at) && all_kept;
+  while (at != plan.stages.begin() && !data::traits_of(at[-1]).batch_size) {
+    const data::StageTraits traits = data::traits_of(*--at);
+    if (mixes_batches(traits)) return {};
+    all_kept = keeps_elements(traits) && all_kept;
   }
   if (at == plan.stages.begin()) return {};
-  const std::int64_t size = *batch_size_of(*--at);
+  const std::int64_t size = *data::traits_of(*--at).batch_size;
   const auto before = TFD_TRY(data::instantiate(data::Plan{{plan.stages.begin(), at}}, context));
   const auto count = before->cardinality();
   const bool ends = count && *count != data::Dataset::kInfinite;

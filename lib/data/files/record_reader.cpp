@@ -9,7 +9,7 @@
 namespace tfd::data {
 namespace {
 
-constexpr std::size_t kHeader = 12, kFooter = 4;
+constexpr std::size_t kRecordHeader = 12, kRecordFooter = 4;
 constexpr std::uint64_t kLongestRecord = std::uint64_t{2} << 30;
 
 template <class T>
@@ -22,10 +22,10 @@ T load(const char* from) {
 }  // namespace
 
 RecordReader::RecordReader(ByteReader bytes, std::size_t piece_bytes)
-    : buffer_(std::move(bytes), std::max(piece_bytes, kHeader)) {}
+    : buffer_(std::move(bytes), std::max(piece_bytes, kRecordHeader)) {}
 
 Result<std::optional<std::size_t>> RecordReader::load_size(std::string_view bytes) const {
-  if (bytes.size() < kHeader) return std::optional<std::size_t>();
+  if (bytes.size() < kRecordHeader) return std::optional<std::size_t>();
   const std::string& path = file()->path();
   if (load<std::uint32_t>(bytes.data() + 8) != masked_crc32c(bytes.substr(0, 8))) {
     if (records_ == 0)
@@ -36,7 +36,7 @@ Result<std::optional<std::size_t>> RecordReader::load_size(std::string_view byte
   const auto length = load<std::uint64_t>(bytes.data());
   if (length > kLongestRecord)
     return fail(Code::kInvalidArgument, "{}: record {} has {} bytes, more than 2 GiB", path, records_ + 1, length);
-  return kHeader + static_cast<std::size_t>(length) + kFooter;
+  return kRecordHeader + static_cast<std::size_t>(length) + kRecordFooter;
 }
 
 Result<std::optional<Piece>> RecordReader::next() {
@@ -70,9 +70,9 @@ Result<std::optional<std::string_view>> next_record(Piece& piece) {
   const std::string_view bytes = piece.rest();
   if (bytes.empty()) return std::optional<std::string_view>();
   const auto length = static_cast<std::size_t>(load<std::uint64_t>(bytes.data()));
-  piece.at += kHeader + length + kFooter;
+  piece.at += kRecordHeader + length + kRecordFooter;
   ++piece.number;
-  const std::string_view data = bytes.substr(kHeader, length);
+  const std::string_view data = bytes.substr(kRecordHeader, length);
   if (load<std::uint32_t>(data.data() + length) != masked_crc32c(data))
     return fail(Code::kDataLoss, "{}: record {}: the checksum of its data is wrong", piece.file->path(), piece.number);
   return data;

@@ -7,6 +7,7 @@
 #include "../transformations/transformations.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/data/distribute.hpp"
+#include "tfd/data/stage_traits.hpp"
 
 namespace tfd::data {
 namespace {
@@ -32,9 +33,7 @@ Shard shard_of(const Shard& before, const Shard& by) {
 }
 
 // Stages that elements go through, however many of them come from which files.
-bool passes_files(const Stage& stage) {
-  return !is_source(stage) && !std::holds_alternative<Enumerate>(stage) && !std::holds_alternative<Window>(stage);
-}
+bool passes_files(const Stage& stage) { return !is_source(stage) && !traits_of(stage).needs_all_files; }
 
 // Whether it reads one file, and no other pipelines.
 bool reads_one_file(const Stages& stages) {
@@ -96,9 +95,7 @@ Result<void> shard_files(Plan& plan, const Shard& by) { return shard_before(plan
 // cut for all replicas instead, whose pieces the workers then take in turns.
 Plan shard_elements(Plan plan, std::int64_t replicas, const Shard& by) {
   auto at = plan.stages.end();
-  while (at != plan.stages.begin() &&
-         (std::holds_alternative<Prefetch>(at[-1]) || std::holds_alternative<WithOptions>(at[-1])))
-    --at;
+  while (at != plan.stages.begin() && traits_of(at[-1]).elements == ElementTrait::kUntouched) --at;
   if (at != plan.stages.begin() && std::holds_alternative<Rebatch>(at[-1])) at[-1] = LegacyRebatch{replicas};
   return by.count == 1 ? plan : shard(std::move(plan), by);
 }

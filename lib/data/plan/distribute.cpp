@@ -4,29 +4,25 @@
 #include <algorithm>
 
 #include "../row.hpp"
+#include "stage_kinds.hpp"
 
 namespace tfd::data {
 namespace {
 
-template <class... Kinds>
-bool is_any(const Stage& stage) {
-  return (std::holds_alternative<Kinds>(stage) || ...);
-}
-
 constexpr std::int64_t kUnknown = -1;
 
-// Of the stages before `end`: of the nearest batch that only stages lie behind which leave batches as they are.
+// The size of the nearest batch from the end that only stages follow which leave batches as they are.
 std::int64_t nearest_batch(const Plan& plan) {
   for (auto at = plan.stages.rbegin(); at != plan.stages.rend(); ++at) {
-    if (const auto* batch = std::get_if<Batch>(&*at)) return batch->size;
-    if (const auto* batch = std::get_if<PaddedBatch>(&*at)) return batch->size;
-    if (is_any<Concatenate, Zip>(*at)) {
+    const StageTraits traits = traits_of(*at);
+    if (traits.batch_size) return *traits.batch_size;
+    if (traits.batches == BatchTrait::kKeptOfAll) {
       const std::int64_t own = nearest_batch(Plan{{plan.stages.begin(), at.base() - 1}});
       const auto others = inner_plans(*at);
       const auto is_same = [&](const Plan& other) { return nearest_batch(other) == own; };
       return std::ranges::all_of(others, is_same) ? own : kUnknown;
     }
-    if (!is_any<Cache, Filter, Prefetch, Repeat, Shard, Shuffle, Skip, Take, WithOptions>(*at)) return kUnknown;
+    if (traits.batches != BatchTrait::kKept) return kUnknown;
   }
   return kUnknown;
 }
@@ -42,48 +38,18 @@ Result<Plan> for_replicas(Plan plan, const ElementSpec& spec, const Reader& read
   return plan;
 }
 
-constexpr std::int64_t kForEver = -1,
-                       kNotKnown = -2;  // as TensorFlow has them, where other negative numbers are wrong
-
-// What each stage makes of a number of elements, in TensorFlow's arithmetic: DatasetBase::Cardinality() of its kernels.
-struct CountAsTensorflow {
-  std::int64_t count = kNotKnown;
-
-  bool is_number() const { return count != kForEver && count != kNotKnown; }
-  void divide(std::int64_t by, bool one_more) {
-    if (is_number()) count = count / by + (one_more ? 1 : 0);
+// The number of elements that TensorFlow expects of the plan.
+std::int64_t count_as_tensorflow(const Plan& plan) {
+  std::int64_t count = kUnknownCardinality;
+  for (const Stage& stage : plan.stages) {
+    const auto counted = [count]<class Value>(const Value& value) {
+      const auto& kind = kind_of(Tag<Value>());
+      return kind.tensorflow_cardinality != nullptr ? kind.tensorflow_cardinality(value, count) : kUnknownCardinality;
+    };
+    count = std::visit(counted, stage);
   }
-  void operator()(const RangeSource& range) {
-    const std::int64_t way = range.stop - range.start;
-    count = std::max<std::int64_t>(0, way / range.step + (way % range.step != 0 ? 1 : 0));
-  }
-  void operator()(const SlicesSource& slices) {
-    const tensor::Tensor& rows = slices.fields.front().rows;
-    if (rows.has_value() && !rows.shape().empty()) count = rows.shape()[0];
-  }
-  void operator()(const Shard& shard) {
-    const std::int64_t shards = shard.by_hint ? -1 : shard.count, index = shard.by_hint ? -1 : shard.index;
-    divide(shards, shards == -1 || index < count % shards);
-  }
-  void operator()(const Batch& batch) { divide(batch.size, count % batch.size != 0 && !batch.drop_remainder); }
-  void operator()(const PaddedBatch& batch) { divide(batch.size, count % batch.size != 0 && !batch.drop_remainder); }
-  void operator()(const Take& take) {
-    if (count != kNotKnown) count = count == kForEver ? take.count : std::min(count, take.count);
-  }
-  void operator()(const Skip& skip) {
-    if (is_number()) count = std::max<std::int64_t>(0, count - skip.count);
-  }
-  void operator()(const Repeat& repeat) {
-    if (!repeat.count)
-      count = count == 0 ? 0 : kForEver;
-    else if (*repeat.count == 0 || is_number())
-      count *= *repeat.count;
-  }
-  template <class Other>
-  void operator()(const Other& other) {
-    if (!is_any<Shuffle, Cache, Prefetch, Map, Enumerate, WithOptions>(Stage(other))) count = kNotKnown;
-  }
-};
+  return count;
+}
 
 Result<void> check_rows(const ElementSpec& spec) {
   const auto scalar = std::ranges::find_if(spec, is_scalar);
@@ -172,9 +138,7 @@ std::optional<std::int64_t> tensorflow_cardinality(const Plan& plan, const Datas
   };
   if (repeats_forever(plan)) return Dataset::kInfinite;
   if (!has_stage(plan, is_hint)) return dataset.cardinality();
-  CountAsTensorflow counted;
-  for (const Stage& stage : plan.stages) std::visit(counted, stage);
-  return counted.count == kForEver ? std::optional(Dataset::kInfinite) : std::nullopt;
+  return count_as_tensorflow(plan) == kInfiniteCardinality ? std::optional(Dataset::kInfinite) : std::nullopt;
 }
 
 }  // namespace tfd::data

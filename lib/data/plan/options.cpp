@@ -109,6 +109,10 @@ Result<void> Options::finish() {
   return {};
 }
 
+nlohmann::ordered_json with_key(const nlohmann::ordered_json& value, const char* key) {
+  return value.is_number() ? nlohmann::ordered_json{{key, value}} : value;
+}
+
 std::optional<std::int64_t> integer_of(const nlohmann::ordered_json& value) {
   if (value.is_number_unsigned()) {
     const auto number = value.get<std::uint64_t>();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "stage_kinds.hpp"
+
 namespace tfd::data {
 namespace {
 
@@ -47,11 +49,17 @@ bool has_stage(const Plan& plan, const std::function<bool(const Stage&)>& is_suc
   });
 }
 
+StageTraits traits_of(const Stage& stage) {
+  return std::visit(
+      []<class Value>(const Value& value) {
+        const auto& kind = kind_of(Tag<Value>());
+        return kind.traits != nullptr ? kind.traits(value) : StageTraits();
+      },
+      stage);
+}
+
 bool counts_by_content(const Plan& plan) {
-  return has_stage(plan, [](const Stage& stage) {
-    const Map* map = std::get_if<Map>(&stage);
-    return std::holds_alternative<Filter>(stage) || (map != nullptr && map->skip_errors);
-  });
+  return has_stage(plan, [](const Stage& stage) { return traits_of(stage).elements == ElementTrait::kByContent; });
 }
 
 bool repeats_forever(const Plan& plan) {
@@ -68,9 +76,8 @@ bool repeats_forever(const Plan& plan) {
 
 Plan shard(Plan plan, const Shard& shard) {
   const auto stays = [](const Stage& stage) {
-    const Map* map = std::get_if<Map>(&stage);
-    return (map != nullptr && !map->skip_errors) || std::holds_alternative<Prefetch>(stage) ||
-           std::holds_alternative<WithOptions>(stage);
+    const ElementTrait elements = traits_of(stage).elements;
+    return elements == ElementTrait::kUntouched || elements == ElementTrait::kMapped;
   };
   auto at = plan.stages.end();
   while (at != plan.stages.begin() && stays(at[-1])) --at;

@@ -3,10 +3,17 @@
 // Records that a command prints. Nothing is read ahead of who asks for it, and nothing is kept: every pass runs it.
 #include "tfd/function/command.hpp"
 
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "field_json.hpp"
 #include "sources.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 RowDatasetPtr make_records(const CsvSource& source, FileRowsOptions options) {
   return make_csv(source, std::move(options));
@@ -64,11 +71,87 @@ class CommandDataset final : public RowDataset {
   CommandRecords records_;
 };
 
+template <class Value>
+Result<Stage> read_records(const StatedStage& stated) {
+  return TFD_TRY(kind_of(Tag<Value>()).read(stated));
+}
+
+struct CommandFormat {
+  std::string_view name;
+  Result<Stage> (*read)(const StatedStage&);
+};
+// In the order of CommandSource::records.
+constexpr std::array kCommandFormats{
+    CommandFormat{"csv", read_records<CsvSource>}, CommandFormat{"jsonl", read_records<JsonlSource>},
+    CommandFormat{"text", read_records<TextSource>}, CommandFormat{"tfrecord", read_records<TfrecordSource>}};
+
+const CommandFormat* find_command_format(const ordered_json* name) {
+  const auto found = std::ranges::find_if(kCommandFormats, [&](const CommandFormat& one) {
+    return name != nullptr && name->is_string() && name->get_ref<const std::string&>() == one.name;
+  });
+  return found == kCommandFormats.end() ? nullptr : &*found;
+}
+
+bool is_argv(const ordered_json& value) {
+  return value.is_array() && !value.empty() &&
+         std::ranges::all_of(value, [](const ordered_json& one) { return one.is_string(); }) &&
+         !value.front().get_ref<const std::string&>().empty();
+}
+
+Result<CommandSource> read_command(const StatedStage& stage) {
+  if (!stage.value.is_object()) return fail(Code::kInvalidArgument, "{}: must be an object", stage.path);
+  for (const char* key : {"path", "shard", "cycle_length", "block_length"})
+    if (stage.value.contains(key))
+      return fail(Code::kInvalidArgument, "{}.{}: unknown: the records are what the command prints", stage.path, key);
+  Options options(stage.value, stage.path);
+  const ordered_json* argv = options.required("argv");
+  const ordered_json* name = options.required("format");
+  if (argv != nullptr && !is_argv(*argv))
+    options.note("argv", "must be a list of texts, the command's name and its arguments");
+  const CommandFormat* format = find_command_format(name);
+  if (format == nullptr) options.note("format", R"(must be "csv", "jsonl", "text" or "tfrecord")");
+  for (const auto& [key, value] : stage.value.items()) options.find(key);  // the format's
+  TFD_TRY(options.finish());
+
+  ordered_json records = stage.value;
+  records.erase("argv");
+  records.erase("format");
+  records["path"] = fmt::format("output of '{}'", printable(argv->front().get<std::string>()));
+  Stage read = TFD_TRY(format->read(StatedStage{records, stage.path, stage.depth}));
+  CommandSource command{argv->get<std::vector<std::string>>(), {}};
+  std::visit(
+      [&](auto& source) {
+        if constexpr (requires { command.records = std::move(source); }) command.records = std::move(source);
+      },
+      read);
+  return command;
+}
+
+ordered_json write_command(const CommandSource& command) {
+  ordered_json out = {{"argv", command.argv}, {"format", kCommandFormats[command.records.index()].name}};
+  ordered_json records =
+      std::visit([]<class Value>(const Value& source) { return kind_of(Tag<Value>()).write(source); }, command.records);
+  records.erase("path");
+  out.update(records);
+  return out;
+}
+
+Result<RowDatasetPtr> make_command(const CommandSource& command, const StageSite& site) {
+  FileRowsOptions options{.skipped = site.context.skipped, .parsing = site.context.parsing};
+  return std::make_shared<CommandDataset>(CommandRecords(command, std::move(options), site.context.commands));
+}
+
 }  // namespace
 
-RowDatasetPtr make_command(const CommandSource& source, FileRowsOptions options,
-                           std::shared_ptr<const function::CommandPlace> place) {
-  return std::make_shared<CommandDataset>(CommandRecords(source, std::move(options), std::move(place)));
+const StageKind<CommandSource>& kind_of(Tag<CommandSource>) {
+  static constexpr StageKind<CommandSource> kKind{
+      .name = "command",
+      .is_source = true,
+      .read = read_command,
+      .write = write_command,
+      .make = make_command,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

@@ -8,6 +8,7 @@
 
 #include "../files/file_rows.hpp"
 #include "../files/line_reader.hpp"
+#include "field_json.hpp"
 #include "jsonl_row.hpp"
 #include "sources.hpp"
 #include "tfd/base/text.hpp"
@@ -15,6 +16,8 @@
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 using nlohmann::json;
 
@@ -107,10 +110,51 @@ class JsonlFormat final : public RowFormat {
   ElementSpec spec_;
 };
 
+Result<FieldSpec> read_jsonl_field(const std::string& name, const ordered_json& value, const std::string& path) {
+  Options options(value, path);
+  FieldSpec field = read_varying_spec(name, options);
+  TFD_TRY(options.finish());
+  return field;
+}
+
+Result<JsonlSource> read_jsonl(const StatedStage& stage) {
+  Options options(stage.value, stage.path);
+  JsonlSource jsonl;
+  jsonl.files = read_files(options);
+  const ordered_json* fields = options.required("fields");
+  jsonl.skip_errors = options.skips_errors();
+  TFD_TRY(options.finish());
+  jsonl.fields = TFD_TRY(read_fields(*fields, stage, "fields", read_jsonl_field));
+  return jsonl;
+}
+
+ordered_json write_jsonl(const JsonlSource& jsonl) {
+  ordered_json out = write_files(jsonl.files);
+  for (const FieldSpec& field : jsonl.fields) out["fields"][field.name] = write_spec(field);
+  if (jsonl.skip_errors) out["on_error"] = "skip";
+  return out;
+}
+
+Result<RowDatasetPtr> make_jsonl_source(const JsonlSource& jsonl, const StageSite& site) {
+  return make_file_source(site, jsonl, jsonl.files, jsonl.skip_errors,
+                          [jsonl](FileRowsOptions options) { return make_jsonl(jsonl, std::move(options)); });
+}
+
 }  // namespace
 
 RowDatasetPtr make_jsonl(const JsonlSource& source, FileRowsOptions options) {
   return make_file_rows(source.fields, std::make_unique<JsonlFormat>(source.fields), std::move(options));
+}
+
+const StageKind<JsonlSource>& kind_of(Tag<JsonlSource>) {
+  static constexpr StageKind<JsonlSource> kKind{
+      .name = "jsonl",
+      .is_source = true,
+      .read = read_jsonl,
+      .write = write_jsonl,
+      .make = make_jsonl_source,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "sources.hpp"
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 constexpr std::int64_t kBlockRows = 4096;
 __extension__ using Wide = __int128;
@@ -72,8 +76,43 @@ class RangeDataset final : public RowDataset {
   std::uint64_t count_ = 0;
 };
 
+Result<RangeSource> read_range(const StatedStage& stage) {
+  std::vector<std::int64_t> numbers;
+  const ordered_json list = stage.value.is_array() ? stage.value : ordered_json::array({stage.value});
+  for (const ordered_json& value : list)
+    if (const auto number = integer_of(value)) numbers.push_back(*number);
+  if (numbers.empty() || numbers.size() > 3 || numbers.size() != list.size())
+    return fail(Code::kInvalidArgument, "{}: must be STOP, [START, STOP] or [START, STOP, STEP], in whole numbers",
+                stage.path);
+  if (numbers.size() == 1) numbers.insert(numbers.begin(), 0);
+  if (numbers.size() == 2) numbers.push_back(1);
+  if (numbers[2] == 0) return fail(Code::kInvalidArgument, "{}: the step must not be 0", stage.path);
+  return RangeSource{numbers[0], numbers[1], numbers[2]};
+}
+
+ordered_json write_range(const RangeSource& range) { return {range.start, range.stop, range.step}; }
+
+Result<RowDatasetPtr> make_range(const RangeSource& range, const StageSite&) {
+  return std::make_shared<RangeDataset>(range);
+}
+
+std::int64_t range_cardinality(const RangeSource& range, std::int64_t) {
+  const std::int64_t way = range.stop - range.start;
+  return std::max<std::int64_t>(0, way / range.step + (way % range.step != 0 ? 1 : 0));
+}
+
 }  // namespace
 
-RowDatasetPtr make_range(const RangeSource& range) { return std::make_shared<RangeDataset>(range); }
+const StageKind<RangeSource>& kind_of(Tag<RangeSource>) {
+  static constexpr StageKind<RangeSource> kKind{
+      .name = "range",
+      .is_source = true,
+      .read = read_range,
+      .write = write_range,
+      .make = make_range,
+      .tensorflow_cardinality = range_cardinality,
+  };
+  return kKind;
+}
 
 }  // namespace tfd::data

@@ -1,13 +1,16 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sources, made from values that were checked. Thread rule: free functions; datasets are immutable and thread-safe.
+// What sources share. Each of them is a row of the table (../plan/stage_kinds.hpp) in a file of its own. Thread rule:
+// free functions; datasets are immutable and thread-safe.
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../files/file_rows.hpp"
-#include "../row.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "arrays.hpp"
 #include "tfd/data/plan.hpp"
 
@@ -17,13 +20,16 @@ RowDatasetPtr make_csv(const CsvSource& source, FileRowsOptions options);
 RowDatasetPtr make_jsonl(const JsonlSource& source, FileRowsOptions options);
 RowDatasetPtr make_text(const TextSource& source, FileRowsOptions options);
 RowDatasetPtr make_tfrecord(const TfrecordSource& source, FileRowsOptions options);
-/// `place`: where it runs; null: iterators are errors. Its files, errors, cache and threads aren't the options'.
-RowDatasetPtr make_command(const CommandSource& source, FileRowsOptions options,
-                           std::shared_ptr<const function::CommandPlace> place);
 
-/// The rows of several files at a time, as the list of files says: `make_one` makes the dataset of one of them.
-RowDatasetPtr make_interleaved_files(ElementSpec spec, FileRowsOptions options,
-                                     std::function<RowDatasetPtr(FileRowsOptions)> make_one);
+using MakeFileRows = std::function<RowDatasetPtr(FileRowsOptions)>;
+/// The rows of the files, which are looked for here: `make` makes the dataset of some of them, one after the other.
+/// kNotFound, kInvalidArgument with the stage's path.
+Result<RowDatasetPtr> make_file_source(const StageSite& site, const Stage& stated, const FileList& files,
+                                       bool skip_errors, MakeFileRows make);
+/// The context's dataset of the same source, or a new one, which the context has from now on.
+RowDatasetPtr share_source(const StageSite& site, const Stage& stated, const std::function<RowDatasetPtr()>& make);
+/// Whether the file isn't here, and the context leaves it to those who will read it: it is told so.
+bool is_left_to_others(const StageSite& site, const std::string& path, const std::string& file);
 
 struct ArrayColumn {
   FieldSpec spec;  // of one row
@@ -33,11 +39,5 @@ struct ArrayColumn {
 RowDatasetPtr make_arrays(std::vector<ArrayColumn> columns, std::optional<std::int64_t> length);
 /// The spec of one row of a file.
 Result<tensor::TensorSpec> row_spec_of(const tensor::TensorSpec& file, const std::string& path);
-
-/// The step is not 0. One s64 scalar, "value".
-RowDatasetPtr make_range(const RangeSource& range);
-
-/// Equal, positive rank and first dimensions.
-RowDatasetPtr make_tensor_slices(ElementSpec spec, std::vector<tensor::Tensor> columns);
 
 }  // namespace tfd::data

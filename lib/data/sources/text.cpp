@@ -2,13 +2,17 @@
 //
 // text: every line as the bytes that it is.
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "../files/file_rows.hpp"
 #include "../files/line_reader.hpp"
+#include "field_json.hpp"
 #include "sources.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 class TextReader final : public PieceReader {
  public:
@@ -35,10 +39,41 @@ class TextFormat final : public RowFormat {
   }
 };
 
+Result<TextSource> read_text(const StatedStage& stage) {
+  Options options(stage.value, stage.path);
+  TextSource text;
+  text.files = read_files(options);
+  text.field = options.text("field").value_or(text.field);
+  TFD_TRY(options.finish());
+  return text;
+}
+
+ordered_json write_text(const TextSource& text) {
+  ordered_json out = write_files(text.files);
+  out["field"] = text.field;
+  return out;
+}
+
+Result<RowDatasetPtr> make_text_source(const TextSource& text, const StageSite& site) {
+  return make_file_source(site, text, text.files, false,
+                          [text](FileRowsOptions options) { return make_text(text, std::move(options)); });
+}
+
 }  // namespace
 
 RowDatasetPtr make_text(const TextSource& source, FileRowsOptions options) {
   return make_file_rows({text_field(source.field)}, std::make_unique<TextFormat>(), std::move(options));
+}
+
+const StageKind<TextSource>& kind_of(Tag<TextSource>) {
+  static constexpr StageKind<TextSource> kKind{
+      .name = "text",
+      .is_source = true,
+      .read = read_text,
+      .write = write_text,
+      .make = make_text_source,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "batching.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 // What is the same of batches of all kinds.
 struct Batching {
@@ -101,30 +105,71 @@ class BatchDataset final : public RowDataset {
   Batching batching_;
 };
 
-// `batch`: a Batch or a PaddedBatch.
-template <class Stated>
-RowDatasetPtr make_batches(RowDatasetPtr input, ElementSpec spec, PackingPtr packing, const Stated& batch) {
-  const bool is_full = batch.drop_remainder || batch.mask;
-  for (FieldSpec& field : spec) field.shape.insert(field.shape.begin(), is_full ? batch.size : -1);
-  if (batch.mask)
-    spec.push_back({.name = *batch.mask, .dtype = tensor::DType::kF32, .shape = {batch.size}, .is_mask = true});
-  return std::make_shared<BatchDataset>(std::move(input), std::move(spec), std::move(packing),
-                                        Batching{batch.size, batch.drop_remainder, batch.mask.has_value()});
+Result<Batch> read_batch(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "size");
+  Options options(value, stage.path);
+  const Batch batch = read_batching(options);
+  TFD_TRY(options.finish());
+  return batch;
+}
+
+Result<RowDatasetPtr> make_batch(const Batch& batch, const StageSite& site) {
+  TFD_TRY(check_packed(site, batch.size));
+  TFD_TRY(check_mask(site, batch));
+  return make_batches(site.input, site.input->spec(), make_plain_packing(site.input->spec()), batch);
 }
 
 }  // namespace
 
-RowDatasetPtr make_batch(RowDatasetPtr input, const Batch& batch) {
-  ElementSpec spec = input->spec();
-  PackingPtr packing = make_plain_packing(spec);
-  return make_batches(std::move(input), std::move(spec), std::move(packing), batch);
+Batch read_batching(Options& options) {
+  Batch batch;
+  batch.size = options.required_integer("size", 1);
+  batch.drop_remainder = options.flag("drop_remainder", false);
+  const std::string mask = options.text("mask").value_or("mask");
+  if (options.flag("pad_remainder", false)) batch.mask = mask;
+  if (batch.mask && batch.drop_remainder) options.note("pad_remainder", "a remainder that is dropped isn't padded");
+  if (!batch.mask && options.find("mask") != nullptr) options.note("mask", "needs \"pad_remainder\": true");
+  return batch;
 }
 
-RowDatasetPtr make_padded_batch(RowDatasetPtr input, const PaddedBatch& batch, std::vector<PaddedField> fields) {
-  ElementSpec spec = input->spec();
-  PackingPtr packing = make_padded_packing(spec, fields);
-  for (std::size_t i = 0; i < spec.size(); ++i) spec[i].shape = std::move(fields[i].shape);
-  return make_batches(std::move(input), std::move(spec), std::move(packing), batch);
+ordered_json write_batching(const Batch& batch) {
+  ordered_json out = {{"size", batch.size}};
+  if (batch.drop_remainder) out["drop_remainder"] = true;
+  if (batch.mask) out["pad_remainder"] = true;
+  if (batch.mask && *batch.mask != "mask") out["mask"] = *batch.mask;
+  return out;
+}
+
+Result<void> check_mask(const StageSite& site, const Batch& batch) {
+  constexpr std::int64_t kMost = 1 << 28;
+  if (!batch.mask) return {};
+  if (batch.size > kMost) return fail(Code::kInvalidArgument, "{}.size: at most {} are filled up", site.path, kMost);
+  return check_new(site, "mask", *batch.mask);
+}
+
+RowDatasetPtr make_batches(RowDatasetPtr input, ElementSpec row, PackingPtr packing, const Batch& batch) {
+  const bool is_full = batch.drop_remainder || batch.mask;
+  for (FieldSpec& field : row) field.shape.insert(field.shape.begin(), is_full ? batch.size : -1);
+  if (batch.mask)
+    row.push_back({.name = *batch.mask, .dtype = tensor::DType::kF32, .shape = {batch.size}, .is_mask = true});
+  return std::make_shared<BatchDataset>(std::move(input), std::move(row), std::move(packing),
+                                        Batching{batch.size, batch.drop_remainder, batch.mask.has_value()});
+}
+
+std::int64_t batched_cardinality(const Batch& batch, std::int64_t input) {
+  return divide_cardinality(input, batch.size, input % batch.size != 0 && !batch.drop_remainder);
+}
+
+const StageKind<Batch>& kind_of(Tag<Batch>) {
+  static constexpr StageKind<Batch> kKind{
+      .name = "batch",
+      .read = read_batch,
+      .write = write_batching,
+      .make = make_batch,
+      .traits = [](const Batch& batch) -> StageTraits { return {.batch_size = batch.size}; },
+      .tensorflow_cardinality = batched_cardinality,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

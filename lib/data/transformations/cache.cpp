@@ -3,13 +3,17 @@
 // cache: the elements of the first whole pass, for all others. So that a pass has the same elements whether they come
 // from the cache or not, the input is always iterated as in the first pass.
 #include <mutex>
+#include <nlohmann/json.hpp>
 
 #include "../files/file_stamp.hpp"
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "cache_file.hpp"
-#include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 using CachedRows = std::shared_ptr<const std::vector<Row>>;  // shared: by the dataset and the streams that read them
 
@@ -147,11 +151,37 @@ class FileCacheDataset final : public RowDataset {
   std::string path_, pipeline_;
 };
 
+Result<Cache> read_cache(const StatedStage& stage) {
+  Options options(stage.value, stage.path);
+  Cache cache{options.text("path").value_or("")};
+  TFD_TRY(options.finish());
+  return cache;
+}
+
+ordered_json write_cache(const Cache& cache) {
+  return cache.path.empty() ? ordered_json::object() : ordered_json{{"path", cache.path}};
+}
+
+Result<RowDatasetPtr> make_cache(const Cache& cache, const StageSite& site) {
+  if (cache.path.empty()) return std::make_shared<MemoryCacheDataset>(site.input);
+  std::string pipeline = to_json(site.before).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return std::make_shared<FileCacheDataset>(site.input, site.file_path(cache.path), std::move(pipeline));
+}
+
 }  // namespace
 
-RowDatasetPtr make_cache(RowDatasetPtr input, const Cache& cache, std::string pipeline) {
-  if (cache.path.empty()) return std::make_shared<MemoryCacheDataset>(std::move(input));
-  return std::make_shared<FileCacheDataset>(std::move(input), cache.path, std::move(pipeline));
+const StageKind<Cache>& kind_of(Tag<Cache>) {
+  static constexpr StageKind<Cache> kKind{
+      .name = "cache",
+      .read = read_cache,
+      .write = write_cache,
+      .make = make_cache,
+      .traits = [](const Cache&) -> StageTraits {
+        return {.elements = ElementTrait::kKept, .batches = BatchTrait::kKept};
+      },
+      .tensorflow_cardinality = same_cardinality,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

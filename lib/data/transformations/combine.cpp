@@ -5,11 +5,17 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
 
-#include "transformations.hpp"
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 using Inputs = std::shared_ptr<const std::vector<RowDatasetPtr>>;  // shared: by the dataset and its streams
 
@@ -147,6 +153,34 @@ class ZipDataset final : public RowDataset {
   std::vector<RowDatasetPtr> inputs_;
 };
 
+Result<Concatenate> read_concatenate(const StatedStage& stage) {
+  return Concatenate{TFD_TRY(read_pipelines(stage.value, stage.path, stage.depth))};
+}
+
+ordered_json write_concatenate(const Concatenate& concatenate) { return write_pipelines(concatenate.others); }
+
+Result<RowDatasetPtr> make_checked_concatenate(const Concatenate& concatenate, const StageSite& site) {
+  auto inputs = TFD_TRY(make_inputs(site, concatenate.others, site.path));
+  ElementSpec spec = TFD_TRY(common_spec(inputs), site.path);
+  return make_concatenate(std::move(spec), std::move(inputs));
+}
+
+Result<Zip> read_zip(const StatedStage& stage) {
+  return Zip{TFD_TRY(read_pipelines(stage.value, stage.path, stage.depth))};
+}
+
+ordered_json write_zip(const Zip& zip) { return write_pipelines(zip.others); }
+
+Result<RowDatasetPtr> make_zip(const Zip& zip, const StageSite& site) {
+  auto inputs = TFD_TRY(make_inputs(site, zip.others, site.path));
+  std::set<std::string> names;
+  for (const RowDatasetPtr& input : inputs)
+    for (const FieldSpec& field : input->spec())
+      if (!names.insert(field.name).second)
+        return fail(Code::kInvalidArgument, "{}: two datasets have a field '{}'", site.path, printable(field.name));
+  return std::make_shared<ZipDataset>(std::move(inputs));
+}
+
 }  // namespace
 
 Result<ElementSpec> common_spec(const std::vector<RowDatasetPtr>& inputs) {
@@ -173,6 +207,54 @@ RowDatasetPtr make_concatenate(ElementSpec spec, std::vector<RowDatasetPtr> inpu
   return std::make_shared<ConcatenateDataset>(std::move(spec), std::move(inputs));
 }
 
-RowDatasetPtr make_zip(std::vector<RowDatasetPtr> inputs) { return std::make_shared<ZipDataset>(std::move(inputs)); }
+Result<std::vector<Plan>> read_pipelines(const ordered_json& value, const std::string& path, int depth) {
+  std::vector<Plan> plans;
+  if (!value.is_array() || value.empty() || !value.front().is_array()) {
+    plans.push_back(TFD_TRY(parse_inner_plan(value, path, depth + 1)));
+    return plans;
+  }
+  for (std::size_t i = 0; i < value.size(); ++i)
+    plans.push_back(TFD_TRY(parse_inner_plan(value[i], fmt::format("{}[{}]", path, i), depth + 1)));
+  return plans;
+}
+
+ordered_json write_pipelines(const std::vector<Plan>& plans) {
+  if (plans.size() == 1) return to_json(plans.front());
+  ordered_json list = ordered_json::array();
+  for (const Plan& plan : plans) list.push_back(to_json(plan));
+  return list;
+}
+
+Result<std::vector<RowDatasetPtr>> make_inputs(const StageSite& site, const std::vector<Plan>& others,
+                                               const std::string& path) {
+  std::vector<RowDatasetPtr> inputs{site.input};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const std::string at = others.size() == 1 ? path : fmt::format("{}[{}]", path, i);
+    inputs.push_back(TFD_TRY(make_rows(others[i], site.context, at)));
+  }
+  return inputs;
+}
+
+const StageKind<Concatenate>& kind_of(Tag<Concatenate>) {
+  static constexpr StageKind<Concatenate> kKind{
+      .name = "concatenate",
+      .read = read_concatenate,
+      .write = write_concatenate,
+      .make = make_checked_concatenate,
+      .traits = [](const Concatenate&) -> StageTraits { return {.batches = BatchTrait::kKeptOfAll}; },
+  };
+  return kKind;
+}
+
+const StageKind<Zip>& kind_of(Tag<Zip>) {
+  static constexpr StageKind<Zip> kKind{
+      .name = "zip",
+      .read = read_zip,
+      .write = write_zip,
+      .make = make_zip,
+      .traits = [](const Zip&) -> StageTraits { return {.batches = BatchTrait::kKeptOfAll}; },
+  };
+  return kKind;
+}
 
 }  // namespace tfd::data

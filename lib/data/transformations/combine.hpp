@@ -3,9 +3,11 @@
 //
 // What the transformations of several datasets share. Thread rule: free functions.
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
-#include "../row.hpp"
+#include "../plan/stage_kinds.hpp"
 
 namespace tfd::data {
 
@@ -23,5 +25,19 @@ inline Order order_of_input(Order order, std::size_t index) {
 inline void append_fields(const Row& row, Block& to) {
   for (const tensor::Tensor& column : row.block->columns) to.columns.push_back(column.slice_rows(row.index, 1));
 }
+
+/// What elements of all of these are: dimensions that differ vary. kInvalidArgument where fields differ, or their
+/// dtypes or ranks.
+Result<ElementSpec> common_spec(const std::vector<RowDatasetPtr>& inputs);
+/// `spec`: the inputs' common_spec().
+RowDatasetPtr make_concatenate(ElementSpec spec, std::vector<RowDatasetPtr> inputs);
+RowDatasetPtr make_interleave(ElementSpec spec, std::vector<RowDatasetPtr> inputs, const Interleave& interleave);
+
+/// Reads one pipeline, or a list of pipelines, `depth` pipelines deep.
+Result<std::vector<Plan>> read_pipelines(const nlohmann::ordered_json& value, const std::string& path, int depth);
+nlohmann::ordered_json write_pipelines(const std::vector<Plan>& plans);
+/// The stage's input, and the datasets of the others, which are stated at `path`.
+Result<std::vector<RowDatasetPtr>> make_inputs(const StageSite& site, const std::vector<Plan>& others,
+                                               const std::string& path);
 
 }  // namespace tfd::data

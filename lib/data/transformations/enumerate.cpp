@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "combine.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 class EnumerateStream final : public RowStream {
  public:
@@ -49,10 +56,39 @@ class EnumerateDataset final : public RowDataset {
   std::int64_t start_;
 };
 
+Result<Enumerate> read_enumerate(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "start");
+  Options options(value, stage.path);
+  Enumerate enumerate;
+  enumerate.start = options.integer("start", std::numeric_limits<std::int64_t>::min()).value_or(0);
+  enumerate.field = options.text("field").value_or(enumerate.field);
+  TFD_TRY(options.finish());
+  return enumerate;
+}
+
+ordered_json write_enumerate(const Enumerate& enumerate) {
+  return {{"start", enumerate.start}, {"field", enumerate.field}};
+}
+
+Result<RowDatasetPtr> make_enumerate(const Enumerate& enumerate, const StageSite& site) {
+  TFD_TRY(check_new(site, "field", enumerate.field));
+  return std::make_shared<EnumerateDataset>(site.input, enumerate);
+}
+
 }  // namespace
 
-RowDatasetPtr make_enumerate(RowDatasetPtr input, const Enumerate& enumerate) {
-  return std::make_shared<EnumerateDataset>(std::move(input), enumerate);
+const StageKind<Enumerate>& kind_of(Tag<Enumerate>) {
+  static constexpr StageKind<Enumerate> kKind{
+      .name = "enumerate",
+      .read = read_enumerate,
+      .write = write_enumerate,
+      .make = make_enumerate,
+      .traits = [](const Enumerate&) -> StageTraits {
+        return {.elements = ElementTrait::kKept, .batches = BatchTrait::kChanged, .needs_all_files = true};
+      },
+      .tensorflow_cardinality = same_cardinality,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

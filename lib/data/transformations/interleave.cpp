@@ -4,12 +4,16 @@
 // Source: tensorflow/core/kernels/data/interleave_dataset_op.cc, 2.21.
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "combine.hpp"
-#include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 using InterleavedPtr = std::shared_ptr<const std::vector<RowDatasetPtr>>;  // shared: by the dataset and its streams
 
@@ -95,10 +99,44 @@ class InterleaveDataset final : public RowDataset {
   InterleavedPtr inputs_;
 };
 
+Result<Interleave> read_interleave(const StatedStage& stage) {
+  const ordered_json value = stage.value.is_array() ? ordered_json{{"datasets", stage.value}} : stage.value;
+  Options options(value, stage.path);
+  const ordered_json* datasets = options.required("datasets");
+  const auto cycle_length = options.integer("cycle_length", 1);
+  const auto block_length = options.integer("block_length", 1);
+  TFD_TRY(options.finish());
+  return Interleave{TFD_TRY(read_pipelines(*datasets, stage.path + ".datasets", stage.depth)), cycle_length,
+                    block_length.value_or(1)};
+}
+
+ordered_json write_interleave(const Interleave& interleave) {
+  ordered_json out = {{"datasets", write_pipelines(interleave.others)}};
+  if (interleave.cycle_length) out["cycle_length"] = *interleave.cycle_length;
+  if (interleave.block_length != 1) out["block_length"] = interleave.block_length;
+  return out;
+}
+
+Result<RowDatasetPtr> make_checked_interleave(const Interleave& interleave, const StageSite& site) {
+  auto inputs = TFD_TRY(make_inputs(site, interleave.others, site.path + ".datasets"));
+  ElementSpec spec = TFD_TRY(common_spec(inputs), site.path);
+  return make_interleave(std::move(spec), std::move(inputs), interleave);
+}
+
 }  // namespace
 
 RowDatasetPtr make_interleave(ElementSpec spec, std::vector<RowDatasetPtr> inputs, const Interleave& interleave) {
   return std::make_shared<InterleaveDataset>(std::move(spec), std::move(inputs), interleave);
+}
+
+const StageKind<Interleave>& kind_of(Tag<Interleave>) {
+  static constexpr StageKind<Interleave> kKind{
+      .name = "interleave",
+      .read = read_interleave,
+      .write = write_interleave,
+      .make = make_checked_interleave,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

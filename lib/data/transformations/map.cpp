@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // map and filter: a function is called for every element.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "../in_order.hpp"
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "input_stop.hpp"
-#include "transformations.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 bool fits(const tensor::Tensor& value, const FieldSpec& field) {
   if (value.dtype() != field.dtype || value.shape().size() != field.shape.size()) return false;
@@ -194,18 +201,100 @@ class FilterDataset final : public RowDataset {
   CallsPtr calls_;
 };
 
-}  // namespace
+constexpr std::int64_t kMostParallel = 256;  // calls of a map at the same time
 
-RowDatasetPtr make_map(RowDatasetPtr input, const Map& map, MapFunction function,
-                       std::function<void(const Error&)> skipped) {
-  Calls calls{"map '" + map.function + "'", std::move(function), map.skip_errors, std::move(skipped)};
-  return std::make_shared<MapDataset>(std::move(input), std::move(calls), map.parallel);
+Result<Map> read_map(const StatedStage& stage) {
+  Options options(stage.value, stage.path);
+  Map map;
+  map.function = options.required_text("function");
+  if (const auto* stated = options.find("fields")) {
+    for (const ordered_json& field : *stated)
+      if (stated->is_array() && field.is_string()) map.fields.push_back(field.get<std::string>());
+    if (!stated->is_array() || map.fields.size() != stated->size()) options.note("fields", "must be a list of names");
+    for (auto name = map.fields.begin(); name != map.fields.end(); ++name)
+      if (std::find(map.fields.begin(), name, *name) != name)
+        options.note("fields", fmt::format("two are called '{}'", printable(*name)));
+  }
+  map.parallel = options.integer("parallel", 1).value_or(1);
+  if (map.parallel > kMostParallel) options.note("parallel", fmt::format("must be at most {}", kMostParallel));
+  map.skip_errors = options.skips_errors();
+  TFD_TRY(options.finish());
+  return map;
 }
 
-RowDatasetPtr make_filter(RowDatasetPtr input, const Filter& filter, MapFunction function,
-                          std::function<void(const Error&)> skipped) {
-  Calls calls{"filter '" + filter.function + "'", std::move(function), filter.skip_errors, std::move(skipped)};
-  return std::make_shared<FilterDataset>(std::move(input), std::move(calls));
+ordered_json write_map(const Map& map) {
+  ordered_json out = {{"function", map.function}, {"fields", map.fields}};
+  if (map.parallel > 1) out["parallel"] = map.parallel;
+  if (map.skip_errors) out["on_error"] = "skip";
+  return out;
+}
+
+Result<MapFunction> find_function(const StageSite& site, const std::string& name,
+                                  const std::vector<std::string>& fields) {
+  if (!site.context.find_function) return fail(Code::kInvalidArgument, "{}: functions can't be called here", site.path);
+  return TFD_TRY(site.context.find_function(name, site.input->spec(), fields), site.path + ".function");
+}
+
+Result<RowDatasetPtr> make_map(const Map& map, const StageSite& site) {
+  Calls calls{"map '" + map.function + "'", TFD_TRY(find_function(site, map.function, map.fields)), map.skip_errors,
+              site.context.skipped};
+  return std::make_shared<MapDataset>(site.input, std::move(calls), map.parallel);
+}
+
+StageTraits map_traits(const Map& map) {
+  return {.elements = map.skip_errors ? ElementTrait::kByContent : ElementTrait::kMapped,
+          .batches = BatchTrait::kChanged};
+}
+
+Result<Filter> read_filter(const StatedStage& stage) {
+  Options options(stage.value, stage.path);
+  Filter filter;
+  filter.function = options.required_text("function");
+  filter.skip_errors = options.skips_errors();
+  TFD_TRY(options.finish());
+  return filter;
+}
+
+ordered_json write_filter(const Filter& filter) {
+  ordered_json out = {{"function", filter.function}};
+  if (filter.skip_errors) out["on_error"] = "skip";
+  return out;
+}
+
+Result<RowDatasetPtr> make_filter(const Filter& filter, const StageSite& site) {
+  MapFunction function = TFD_TRY(find_function(site, filter.function, {"keep"}));
+  if (function.spec.size() != 1 || function.spec[0].dtype != tensor::DType::kBool || !function.spec[0].shape.empty())
+    return fail(Code::kInvalidArgument, "{}.function: '{}' makes {}, but a filter's makes one bool", site.path,
+                filter.function, function.spec.empty() ? "nothing" : format_field(function.spec[0]));
+  Calls calls{"filter '" + filter.function + "'", std::move(function), filter.skip_errors, site.context.skipped};
+  return std::make_shared<FilterDataset>(site.input, std::move(calls));
+}
+
+}  // namespace
+
+const StageKind<Map>& kind_of(Tag<Map>) {
+  static constexpr StageKind<Map> kKind{
+      .name = "map",
+      .read = read_map,
+      .write = write_map,
+      .make = make_map,
+      .traits = map_traits,
+      .tensorflow_cardinality = same_cardinality,
+  };
+  return kKind;
+}
+
+const StageKind<Filter>& kind_of(Tag<Filter>) {
+  static constexpr StageKind<Filter> kKind{
+      .name = "filter",
+      .read = read_filter,
+      .write = write_filter,
+      .make = make_filter,
+      .traits = [](const Filter&) -> StageTraits {
+        return {.elements = ElementTrait::kByContent, .batches = BatchTrait::kKept};
+      },
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

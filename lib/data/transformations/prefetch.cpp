@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread that stays `buffer` elements ahead of the reader. It starts with the first next(), and ends with the stream.
+#include <nlohmann/json.hpp>
+
 #include "../in_order.hpp"
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "input_stop.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 class PrefetchStream final : public RowStream {
  public:
@@ -63,10 +69,36 @@ class PrefetchDataset final : public RowDataset {
   std::size_t buffer_;
 };
 
+Result<Prefetch> read_prefetch(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "buffer");
+  Options options(value, stage.path);
+  const Prefetch prefetch{options.integer("buffer", 1).value_or(2)};
+  TFD_TRY(options.finish());
+  return prefetch;
+}
+
+ordered_json write_prefetch(const Prefetch& prefetch) { return {{"buffer", prefetch.buffer}}; }
+
 }  // namespace
 
 RowDatasetPtr make_prefetch(RowDatasetPtr input, const Prefetch& prefetch) {
   return std::make_shared<PrefetchDataset>(std::move(input), prefetch.buffer);
+}
+
+const StageKind<Prefetch>& kind_of(Tag<Prefetch>) {
+  static constexpr StageKind<Prefetch> kKind{
+      .name = "prefetch",
+      .read = read_prefetch,
+      .write = write_prefetch,
+      .make = [](const Prefetch& prefetch, const StageSite& site) -> Result<RowDatasetPtr> {
+        return make_prefetch(site.input, prefetch);
+      },
+      .traits = [](const Prefetch&) -> StageTraits {
+        return {.elements = ElementTrait::kUntouched, .batches = BatchTrait::kKept};
+      },
+      .tensorflow_cardinality = same_cardinality,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

@@ -2,12 +2,18 @@
 //
 // Batches of other sizes: cut and joined (rebatch), or each cut on its own (legacy_rebatch).
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
+#include "packing.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 // A batch without rows; other dimensions that vary are 0 too.
 BlockPtr empty_batch(const ElementSpec& spec) {
@@ -178,15 +184,69 @@ class LegacyRebatchDataset final : public RowDataset {
   std::int64_t pieces_;
 };
 
-}  // namespace
-
-RowDatasetPtr make_rebatch(RowDatasetPtr input, const Rebatch& rebatch) {
-  const ElementSpec& spec = input->spec();
-  return std::make_shared<RebatchDataset>(spec, make_unbatch(input), rebatch);
+Result<Rebatch> read_rebatch(const StatedStage& stage) {
+  const bool is_short = stage.value.is_number() || stage.value.is_array();
+  const ordered_json value = is_short ? ordered_json{{"sizes", stage.value}} : stage.value;
+  Options options(value, stage.path);
+  Rebatch rebatch;
+  if (const ordered_json* stated = options.required("sizes")) {
+    const ordered_json sizes = stated->is_array() ? *stated : ordered_json::array({*stated});
+    for (const ordered_json& size : sizes)
+      if (const auto number = integer_of(size); number && *number >= 0) rebatch.sizes.push_back(*number);
+    if (rebatch.sizes.size() != sizes.size() || std::ranges::all_of(rebatch.sizes, [](auto size) { return size == 0; }))
+      options.note("sizes", "must be a list of sizes, at least one of which is positive");
+  }
+  rebatch.drop_remainder = options.flag("drop_remainder", false);
+  TFD_TRY(options.finish());
+  return rebatch;
 }
 
-RowDatasetPtr make_legacy_rebatch(RowDatasetPtr input, const LegacyRebatch& rebatch) {
-  return std::make_shared<LegacyRebatchDataset>(std::move(input), rebatch.pieces);
+ordered_json write_rebatch(const Rebatch& rebatch) {
+  ordered_json out = {{"sizes", rebatch.sizes}};
+  if (rebatch.drop_remainder) out["drop_remainder"] = true;
+  return out;
+}
+
+Result<RowDatasetPtr> make_rebatch(const Rebatch& rebatch, const StageSite& site) {
+  TFD_TRY(check_rows(site));
+  return std::make_shared<RebatchDataset>(site.input->spec(), make_unbatch(site.input), rebatch);
+}
+
+Result<LegacyRebatch> read_legacy_rebatch(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "pieces");
+  Options options(value, stage.path);
+  const LegacyRebatch rebatch{options.required_integer("pieces", 1)};
+  TFD_TRY(options.finish());
+  return rebatch;
+}
+
+ordered_json write_legacy_rebatch(const LegacyRebatch& rebatch) { return {{"pieces", rebatch.pieces}}; }
+
+Result<RowDatasetPtr> make_legacy_rebatch(const LegacyRebatch& rebatch, const StageSite& site) {
+  TFD_TRY(check_batched(site));
+  return std::make_shared<LegacyRebatchDataset>(site.input, rebatch.pieces);
+}
+
+}  // namespace
+
+const StageKind<Rebatch>& kind_of(Tag<Rebatch>) {
+  static constexpr StageKind<Rebatch> kKind{
+      .name = "rebatch",
+      .read = read_rebatch,
+      .write = write_rebatch,
+      .make = make_rebatch,
+  };
+  return kKind;
+}
+
+const StageKind<LegacyRebatch>& kind_of(Tag<LegacyRebatch>) {
+  static constexpr StageKind<LegacyRebatch> kKind{
+      .name = "legacy_rebatch",
+      .read = read_legacy_rebatch,
+      .write = write_legacy_rebatch,
+      .make = make_legacy_rebatch,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

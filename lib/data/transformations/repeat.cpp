@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
-#include "transformations.hpp"
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 __extension__ using Wide = __int128;
 
@@ -107,10 +111,41 @@ class RepeatDataset final : public RowDataset {
   bool varies_;
 };
 
+Result<Repeat> read_repeat(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "count");
+  Options options(value, stage.path);
+  auto count = options.integer("count", -1);  // -1 is endless, as in tf.data
+  TFD_TRY(options.finish());
+  return Repeat{count == -1 ? std::nullopt : count};
+}
+
+ordered_json write_repeat(const Repeat& repeat) {
+  return repeat.count ? ordered_json{{"count", *repeat.count}} : ordered_json::object();
+}
+
+Result<RowDatasetPtr> make_repeat(const Repeat& repeat, const StageSite& site) {
+  return std::make_shared<RepeatDataset>(site.input, repeat.count, counts_by_content(site.before));
+}
+
+std::int64_t repeated_cardinality(const Repeat& repeat, std::int64_t input) {
+  if (!repeat.count) return input == 0 ? 0 : kInfiniteCardinality;
+  return *repeat.count == 0 || is_number(input) ? input * *repeat.count : input;
+}
+
 }  // namespace
 
-RowDatasetPtr make_repeat(RowDatasetPtr input, const Repeat& repeat, bool varies) {
-  return std::make_shared<RepeatDataset>(std::move(input), repeat.count, varies);
+const StageKind<Repeat>& kind_of(Tag<Repeat>) {
+  static constexpr StageKind<Repeat> kKind{
+      .name = "repeat",
+      .read = read_repeat,
+      .write = write_repeat,
+      .make = make_repeat,
+      .traits = [](const Repeat&) -> StageTraits {
+        return {.elements = ElementTrait::kKept, .batches = BatchTrait::kKept};
+      },
+      .tensorflow_cardinality = repeated_cardinality,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

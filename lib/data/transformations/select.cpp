@@ -3,12 +3,17 @@
 // take, skip and shard: which elements go on is a matter of their positions alone.
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "tfd/base/counted.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 struct Selection {
   std::int64_t first = 0;                                        // position of the first one
@@ -98,27 +103,123 @@ class SelectDataset final : public RowDataset {
   Selection selection_;
 };
 
-}  // namespace
-
-RowDatasetPtr make_take(RowDatasetPtr input, const Take& take) {
-  return std::make_shared<SelectDataset>(std::move(input), Selection{0, 1, take.count});
+template <class Counted>
+Result<Counted> read_counted(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "count");
+  Options options(value, stage.path);
+  const Counted counted{options.required_integer("count", 0)};
+  TFD_TRY(options.finish());
+  return counted;
 }
 
-RowDatasetPtr make_skip(RowDatasetPtr input, const Skip& skip) {
-  return std::make_shared<SelectDataset>(std::move(input), Selection{skip.count, 1});
+template <class Counted>
+ordered_json write_counted(const Counted& counted) {
+  return {{"count", counted.count}};
 }
 
-RowDatasetPtr make_shard(RowDatasetPtr input, const Shard& shard) {
+Result<RowDatasetPtr> make_take(const Take& take, const StageSite& site) {
+  return std::make_shared<SelectDataset>(site.input, Selection{0, 1, take.count});
+}
+
+std::int64_t taken_cardinality(const Take& take, std::int64_t input) {
+  if (input == kUnknownCardinality) return input;
+  return input == kInfiniteCardinality ? take.count : std::min(input, take.count);
+}
+
+Result<RowDatasetPtr> make_skip(const Skip& skip, const StageSite& site) {
+  return std::make_shared<SelectDataset>(site.input, Selection{skip.count, 1});
+}
+
+std::int64_t skipped_cardinality(const Skip& skip, std::int64_t input) {
+  return is_number(input) ? std::max<std::int64_t>(0, input - skip.count) : input;
+}
+
+Result<Shard> read_shard(const StatedStage& stage) {
+  Shard shard;
+  if (stage.value == "hint") {
+    shard.by_hint = true;
+    return shard;
+  }
+  Options options(stage.value, stage.path);
+  shard.count = options.required_integer("count", 1);
+  shard.index = options.required_integer("index", 0);
+  if (shard.index >= shard.count)
+    options.note("index",
+                 fmt::format("must be between 0 and {}, for there are {} shards", shard.count - 1, shard.count));
+  shard.require_non_empty = options.flag("require_non_empty", false);
+  TFD_TRY(options.finish());
+  return shard;
+}
+
+ordered_json write_shard(const Shard& shard) {
+  if (shard.by_hint) return "hint";
+  ordered_json out = {{"count", shard.count}, {"index", shard.index}};
+  if (shard.require_non_empty) out["require_non_empty"] = true;
+  return out;
+}
+
+Result<RowDatasetPtr> make_shard(const Shard& shard, const StageSite& site) {
+  if (shard.by_hint)
+    return fail(
+        Code::kFailedPrecondition,
+        "{}: a hint (tf.data's SHARD_HINT) is for datasets that are distributed with {{\"options\": {{\"auto_shard\": "
+        "\"hint\"}}}}; elsewhere state count and index",
+        site.path);
   return std::make_shared<SelectDataset>(
-      std::move(input),
-      Selection{.first = shard.index, .stride = shard.count, .require_non_empty = shard.require_non_empty});
+      site.input, Selection{.first = shard.index, .stride = shard.count, .require_non_empty = shard.require_non_empty});
 }
+
+// As TensorFlow counts a hint: -1 shards.
+std::int64_t sharded_cardinality(const Shard& shard, std::int64_t input) {
+  const std::int64_t shards = shard.by_hint ? -1 : shard.count, index = shard.by_hint ? -1 : shard.index;
+  return divide_cardinality(input, shards, shards == -1 || index < input % shards);
+}
+
+constexpr StageTraits kSelects{.elements = ElementTrait::kSelected, .batches = BatchTrait::kKept};
+
+}  // namespace
 
 tl::unexpected<Error> too_few_for(const Shard& shard, std::string_view found) {
   return fail(Code::kInvalidArgument,
               "shard {} of {} has something, but not each of them: {}; share it another way, with "
               "\"auto_shard\": \"data\" or \"off\"",
               shard.index + 1, shard.count, found);
+}
+
+const StageKind<Take>& kind_of(Tag<Take>) {
+  static constexpr StageKind<Take> kKind{
+      .name = "take",
+      .read = read_counted<Take>,
+      .write = write_counted<Take>,
+      .make = make_take,
+      .traits = [](const Take&) { return kSelects; },
+      .tensorflow_cardinality = taken_cardinality,
+  };
+  return kKind;
+}
+
+const StageKind<Skip>& kind_of(Tag<Skip>) {
+  static constexpr StageKind<Skip> kKind{
+      .name = "skip",
+      .read = read_counted<Skip>,
+      .write = write_counted<Skip>,
+      .make = make_skip,
+      .traits = [](const Skip&) { return kSelects; },
+      .tensorflow_cardinality = skipped_cardinality,
+  };
+  return kKind;
+}
+
+const StageKind<Shard>& kind_of(Tag<Shard>) {
+  static constexpr StageKind<Shard> kKind{
+      .name = "shard",
+      .read = read_shard,
+      .write = write_shard,
+      .make = make_shard,
+      .traits = [](const Shard&) { return kSelects; },
+      .tensorflow_cardinality = sharded_cardinality,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

@@ -3,12 +3,16 @@
 // tf.data's shuffle: a buffer, from which a uniform pick goes out and is replaced by the next element of the input.
 // The numbers are SplitMix64's, so that the order is a function of the seed on every machine (not TensorFlow's order).
 // Source: tensorflow/core/kernels/data/shuffle_dataset_op.cc, 2.21.
+#include <nlohmann/json.hpp>
 #include <random>
 
-#include "transformations.hpp"
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 __extension__ using WideProduct = unsigned __int128;
 
@@ -97,6 +101,28 @@ class ShuffleDataset final : public RowDataset {
   bool states_seed_;
 };
 
+Result<Shuffle> read_shuffle(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "buffer");
+  Options options(value, stage.path);
+  Shuffle shuffle;
+  shuffle.buffer = options.required_integer("buffer", 1);
+  shuffle.seed = options.seed("seed");
+  shuffle.reshuffle_each_iteration = options.flag("reshuffle_each_iteration", true);
+  TFD_TRY(options.finish());
+  return shuffle;
+}
+
+ordered_json write_shuffle(const Shuffle& shuffle) {
+  ordered_json out = {{"buffer", shuffle.buffer}};
+  if (shuffle.seed) out["seed"] = *shuffle.seed;
+  if (!shuffle.reshuffle_each_iteration) out["reshuffle_each_iteration"] = false;
+  return out;
+}
+
+Result<RowDatasetPtr> make_shuffle(const Shuffle& shuffle, const StageSite& site) {
+  return std::make_shared<ShuffleDataset>(site.input, shuffle);
+}
+
 }  // namespace
 
 std::uint64_t draw_seed() {
@@ -111,8 +137,18 @@ std::uint64_t shuffle_stream(std::uint64_t reader, std::int64_t first_step, std:
   return mix_bits(stream ^ (returns << 32)) | 1;  // never 0
 }
 
-RowDatasetPtr make_shuffle(RowDatasetPtr input, const Shuffle& shuffle) {
-  return std::make_shared<ShuffleDataset>(std::move(input), shuffle);
+const StageKind<Shuffle>& kind_of(Tag<Shuffle>) {
+  static constexpr StageKind<Shuffle> kKind{
+      .name = "shuffle",
+      .read = read_shuffle,
+      .write = write_shuffle,
+      .make = make_shuffle,
+      .traits = [](const Shuffle&) -> StageTraits {
+        return {.elements = ElementTrait::kKept, .batches = BatchTrait::kKept};
+      },
+      .tensorflow_cardinality = same_cardinality,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

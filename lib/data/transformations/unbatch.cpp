@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 // The rows of a batch lie behind one another: a batch is a block.
 Result<BlockPtr> rows_of_batch(const Row& batch, const ElementSpec& spec) {
@@ -92,8 +97,30 @@ class UnbatchDataset final : public RowDataset {
   std::optional<std::int64_t> each_;
 };
 
+Result<Unbatch> read_unbatch(const StatedStage& stage) {
+  TFD_TRY(Options(stage.value, stage.path).finish());
+  return Unbatch{};
+}
+
+ordered_json write_unbatch(const Unbatch&) { return ordered_json::object(); }
+
+Result<RowDatasetPtr> make_checked_unbatch(const Unbatch&, const StageSite& site) {
+  TFD_TRY(check_rows(site));
+  return make_unbatch(site.input);
+}
+
 }  // namespace
 
 RowDatasetPtr make_unbatch(RowDatasetPtr input) { return std::make_shared<UnbatchDataset>(std::move(input)); }
+
+const StageKind<Unbatch>& kind_of(Tag<Unbatch>) {
+  static constexpr StageKind<Unbatch> kKind{
+      .name = "unbatch",
+      .read = read_unbatch,
+      .write = write_unbatch,
+      .make = make_checked_unbatch,
+  };
+  return kKind;
+}
 
 }  // namespace tfd::data

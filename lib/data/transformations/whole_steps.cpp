@@ -2,11 +2,16 @@
 //
 // Steps of so many replicas, each of which takes an element: a pass ends with a whole one.
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 Row without_rows(const Row& like) {
   Element element = to_element(like);
@@ -86,10 +91,38 @@ class WholeStepsDataset final : public RowDataset {
   WholeSteps steps_;
 };
 
+Result<WholeSteps> read_whole_steps(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "replicas");
+  Options options(value, stage.path);
+  constexpr std::int64_t kMostReplicas = 65536;
+  WholeSteps steps{options.required_integer("replicas", 1)};
+  if (steps.replicas > kMostReplicas) options.note("replicas", fmt::format("must be at most {}", kMostReplicas));
+  steps.drop_remainder = options.flag("drop_remainder", false);
+  TFD_TRY(options.finish());
+  return steps;
+}
+
+ordered_json write_whole_steps(const WholeSteps& steps) {
+  ordered_json out = {{"replicas", steps.replicas}};
+  if (steps.drop_remainder) out["drop_remainder"] = true;
+  return out;
+}
+
+Result<RowDatasetPtr> make_whole_steps(const WholeSteps& steps, const StageSite& site) {
+  if (!steps.drop_remainder) TFD_TRY(check_batched(site));
+  return std::make_shared<WholeStepsDataset>(site.input, steps);
+}
+
 }  // namespace
 
-RowDatasetPtr make_whole_steps(RowDatasetPtr input, const WholeSteps& steps) {
-  return std::make_shared<WholeStepsDataset>(std::move(input), steps);
+const StageKind<WholeSteps>& kind_of(Tag<WholeSteps>) {
+  static constexpr StageKind<WholeSteps> kKind{
+      .name = "whole_steps",
+      .read = read_whole_steps,
+      .write = write_whole_steps,
+      .make = make_whole_steps,
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

@@ -2,11 +2,17 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
+#include "packing.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
+
+using nlohmann::ordered_json;
 
 class WindowStream final : public RowStream {
  public:
@@ -120,10 +126,43 @@ class WindowDataset final : public RowDataset {
   Window window_;
 };
 
+Result<Window> read_window(const StatedStage& stage) {
+  const ordered_json value = with_key(stage.value, "size");
+  Options options(value, stage.path);
+  Window window;
+  window.size = options.required_integer("size", 1);
+  window.shift = options.integer("shift", 1).value_or(window.size);
+  window.stride = options.integer("stride", 1).value_or(1);
+  window.drop_remainder = options.flag("drop_remainder", false);
+  if (window.stride > 0 && window.size - 1 > (std::int64_t{1} << 48) / window.stride)
+    options.note("size", "reaches over too many elements");
+  TFD_TRY(options.finish());
+  return window;
+}
+
+ordered_json write_window(const Window& window) {
+  ordered_json out = {{"size", window.size}, {"shift", window.shift}};
+  if (window.stride != 1) out["stride"] = window.stride;
+  if (window.drop_remainder) out["drop_remainder"] = true;
+  return out;
+}
+
+Result<RowDatasetPtr> make_window(const Window& window, const StageSite& site) {
+  TFD_TRY(check_packed(site, window.size));
+  return std::make_shared<WindowDataset>(site.input, window);
+}
+
 }  // namespace
 
-RowDatasetPtr make_window(RowDatasetPtr input, const Window& window) {
-  return std::make_shared<WindowDataset>(std::move(input), window);
+const StageKind<Window>& kind_of(Tag<Window>) {
+  static constexpr StageKind<Window> kKind{
+      .name = "window",
+      .read = read_window,
+      .write = write_window,
+      .make = make_window,
+      .traits = [](const Window&) -> StageTraits { return {.needs_all_files = true}; },
+  };
+  return kKind;
 }
 
 }  // namespace tfd::data

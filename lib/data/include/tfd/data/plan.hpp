@@ -283,7 +283,8 @@ struct Interleave {
   friend bool operator==(const Interleave& a, const Interleave& b);
 };
 
-/// Sources first; in the order of the table of their names (plan/plan_json.cpp).
+/// The alternatives in the order in which messages list their names, sources first. plan/stage_kinds.hpp has a row for
+/// each.
 using Stage = std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource, NpySource, IdxSource, NpzSource,
                            SafetensorsSource, RangeSource, SlicesSource, CommandSource, Shuffle, Repeat, Batch,
                            PaddedBatch, Unbatch, Rebatch, LegacyRebatch, WholeSteps, Window, Map, Filter, Enumerate,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of rows that are read several at a time, a block of rows of each in turns.
+// Sources of files: found, shared by pipelines, and read one after the other or several at a time, a block of rows of
+// each in turns.
 #include <algorithm>
 #include <mutex>
 
 #include "../files/file_pattern.hpp"
+#include "../files/file_stamp.hpp"
 #include "../transformations/combine.hpp"
-#include "../transformations/transformations.hpp"
 #include "sources.hpp"
 
 namespace tfd::data {
@@ -24,7 +25,7 @@ FileRowsOptions share_of_one(const FileRowsOptions& options, std::size_t open, s
 
 class InterleavedFiles final : public RowDataset {
  public:
-  InterleavedFiles(ElementSpec spec, FileRowsOptions options, std::function<RowDatasetPtr(FileRowsOptions)> make_one)
+  InterleavedFiles(ElementSpec spec, FileRowsOptions options, MakeFileRows make_one)
       : RowDataset(std::move(spec)), options_(std::move(options)), make_one_(std::move(make_one)) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
     auto files = TFD_TRY(find_files(options_.files));
@@ -60,7 +61,7 @@ class InterleavedFiles final : public RowDataset {
   }
 
   const FileRowsOptions options_;
-  const std::function<RowDatasetPtr(FileRowsOptions)> make_one_;
+  const MakeFileRows make_one_;
   mutable std::mutex mutex_;  // guards what follows
   mutable std::vector<std::string> files_;
   mutable RowDatasetPtr together_;  // of the files, which keep what they have decoded
@@ -68,9 +69,37 @@ class InterleavedFiles final : public RowDataset {
 
 }  // namespace
 
-RowDatasetPtr make_interleaved_files(ElementSpec spec, FileRowsOptions options,
-                                     std::function<RowDatasetPtr(FileRowsOptions)> make_one) {
-  return std::make_shared<InterleavedFiles>(std::move(spec), std::move(options), std::move(make_one));
+bool is_left_to_others(const StageSite& site, const std::string& path, const std::string& file) {
+  const auto is_missing = [&] { return is_pattern(file) ? !find_files(file).has_value() : !is_there(file); };
+  if (!site.context.missing_file || !is_missing()) return false;
+  site.context.missing_file(path + ".path", file);
+  return true;
+}
+
+RowDatasetPtr share_source(const StageSite& site, const Stage& stated, const std::function<RowDatasetPtr()>& make) {
+  if (site.context.sources == nullptr) return make();
+  for (const auto& [stage, dataset] : site.context.sources->made)
+    if (stage == stated) return std::static_pointer_cast<const RowDataset>(dataset);
+  RowDatasetPtr made = make();
+  site.context.sources->made.emplace_back(stated, made);
+  return made;
+}
+
+Result<RowDatasetPtr> make_file_source(const StageSite& site, const Stage& stated, const FileList& files,
+                                       bool skip_errors, MakeFileRows make) {
+  FileRowsOptions options{
+      .files = files, .skip_errors = skip_errors, .skipped = site.context.skipped, .parsing = site.context.parsing};
+  for (std::string& path : options.files.paths) {
+    path = site.file_path(path);
+    if (!site.context.look_at_files || is_left_to_others(site, site.path, path)) continue;
+    for (const std::string& file : TFD_TRY(find_files(path), site.path + ".path"))
+      TFD_TRY(load_stamp(file), site.path + ".path");
+  }
+  return share_source(site, stated, [&]() -> RowDatasetPtr {
+    if (files.cycle_length == 1) return make(std::move(options));
+    ElementSpec spec = make(options)->spec();
+    return std::make_shared<InterleavedFiles>(std::move(spec), std::move(options), std::move(make));
+  });
 }
 
 }  // namespace tfd::data
