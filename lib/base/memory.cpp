@@ -31,7 +31,7 @@ std::optional<std::uint64_t> load_number(const Load& load, const std::string& pa
   return text ? find_number(*text, key) : std::nullopt;
 }
 
-/// What the files of one group say, under their names in v1 or v2.
+/// Names of one group's files in v1 or v2.
 struct GroupFiles {
   std::string_view limit;  // holds "max" where there is none
   std::string_view used;
@@ -64,13 +64,13 @@ std::optional<Bytes> find_free_memory(const Load& given) {
     const std::size_t first = line.find(":memory:");
     if (!second && first == std::string::npos) continue;
     const std::string top = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    // Up to the top, which is the group of a container that sees no other.
+    // Every group up to the root, which in a container is its own.
     for (std::string group = second ? line.substr(3) : line.substr(first + 8);; group.resize(group.rfind('/'))) {
       lower_to_group(load, top + (group == "/" ? "" : group), second ? kSecond : kFirst, swap, free);
       if (group.find('/') == std::string::npos) break;
     }
   }
-  // An address space that is limited, as by ulimit -v.
+  // The limit of the address space (ulimit -v).
   if (const auto limit = load_number(load, "/proc/self/limits", "Max address space")) {
     const std::uint64_t used = load_number(load, "/proc/self/status", "VmSize").value_or(0) * 1024;
     free = std::min(free, *limit - std::min(*limit, used));

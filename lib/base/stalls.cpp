@@ -22,10 +22,11 @@ constexpr std::chrono::seconds kLook{1};
 struct Waiting {
   std::string what;
   Clock::time_point since;
-  Duration next = kFirst;  // of waiting, until it is told again
+  Duration next = kFirst;  // how long it has waited when it is reported next
 };
 
-/// Who waits, by guard. The thread starts with the first guard and looks once a second while somebody waits.
+/// The calls in progress, by guard. The thread starts with the first guard and checks once a second while there are
+/// any.
 class StallWatch {
  public:
   explicit StallWatch(StallReports::Report report) : report_(std::move(report)) {}
@@ -42,7 +43,7 @@ class StallWatch {
   }
 
  private:
-  /// Signals are other threads' to take.
+  /// Starts the thread with all signals blocked: other threads handle them.
   void start() {
     sigset_t all, before;
     sigfillset(&all);
@@ -76,7 +77,7 @@ class StallWatch {
 };
 
 std::mutex g_mutex;
-std::shared_ptr<StallWatch> g_watch;  // shared: by who tells and guards that come and go meanwhile
+std::shared_ptr<StallWatch> g_watch;  // shared with guards that begin or end while a report is made
 std::atomic<bool> g_is_watched = false;
 
 std::shared_ptr<StallWatch> find_watch() {

@@ -12,7 +12,7 @@
 namespace tfd {
 namespace {
 
-/// Letters that are wrong, missing, too many, or swapped with the next one.
+/// Damerau-Levenshtein distance: substitutions, insertions, deletions and swaps of neighbours.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -29,7 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// How far a name may be from what was typed: half of a short word would be another one.
+/// Largest distance at which a name is suggested; less for short words, of which half would be another word.
 std::size_t most_edits(std::size_t length) { return length <= 4 ? 1 : std::max<std::size_t>(length / 3, 2); }
 
 }  // namespace

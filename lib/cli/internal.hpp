@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of this room share: the option table taken apart, and the steps of run_tool(). Not for other rooms.
-// Thread rule: plain values and functions.
+// Declarations shared by the files of this room: parsing of the option table, and the steps of run_tool(). Not for
+// other rooms. Thread rule: plain values and functions.
 #include <cstddef>
 #include <span>
 #include <string>

@@ -12,8 +12,8 @@ namespace {
 struct Member {
   TaskId task;
   Address address;
-  int node = 0;   // of its host, in the order of the ranks
-  int local = 0;  // the how manieth rank there
+  int node = 0;   // number of its host, in the order of the ranks
+  int local = 0;  // its rank within that host
 };
 struct Group {
   std::vector<Member> members;  // by rank
@@ -120,7 +120,7 @@ Result<Environment> jax_environment(const ClusterConfig& config) {
   set_number(values, "JAX_NUM_PROCESSES", group.members.size());
   set_number(values, "JAX_PROCESS_ID", group.own);
   if (!config.visible_devices || config.visible_devices->empty()) return values;
-  // Of what CUDA_VISIBLE_DEVICES leaves: else JAX would take the device of its own local rank.
+  // Positions among the devices of CUDA_VISIBLE_DEVICES: by default JAX would take the device of its local rank.
   values.set(config.visible_devices_variable, *config.visible_devices);
   std::string ids = "0";
   const auto count = std::count(config.visible_devices->begin(), config.visible_devices->end(), ',') + 1;

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose results count where the documentation of tf.distribute, TensorFlow and the world around it differ. Thread rule:
-// constants.
+// Selects whose behaviour to follow where tf.distribute's documentation, TensorFlow's code and the systems around it
+// differ. Thread rule: constants.
 #include <cstdint>
 
 namespace tfd {

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many, in a message. Thread rule: pure function.
+// A count with its noun, for messages. Thread rule: pure function.
 #include <cstdint>
 #include <string>
 #include <string_view>

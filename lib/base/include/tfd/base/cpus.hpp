@@ -5,7 +5,7 @@
 
 namespace tfd {
 
-/// Of its affinity mask; 1 where that can't be told.
+/// Returns the number of CPUs in the affinity mask; 1 if it can't be read.
 int usable_cpus();
 
 }  // namespace tfd

@@ -21,7 +21,7 @@ class Deadline {
   Clock::time_point when() const { return when_; }
   /// Zero when expired; Duration::max() when never.
   Duration remaining() const;
-  /// For poll(2) and zmq_poll: -1 when never, rounded up so that a poll doesn't return before the deadline.
+  /// Timeout for poll(2) and zmq_poll: -1 when never, rounded up so that a poll doesn't return before the deadline.
   int poll_ms() const;
   Deadline earlier_of(Deadline other) const { return when_ <= other.when_ ? *this : other; }
 

@@ -13,8 +13,7 @@ namespace tfd {
 /// Makes the soft limit the hard one.
 void raise_descriptor_limit();
 
-/// In a child between fork and exec: the soft limit that this process was started with, for programs that count on it.
-/// Async-signal-safe.
+/// Restores the soft limit that this process was started with, in a child between fork and exec. Async-signal-safe.
 void restore_descriptor_limit();
 
 /// kResourceExhausted where that many connections can't be open at once, beside what a process needs anyway: says how

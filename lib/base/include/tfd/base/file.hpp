@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole files in, whole files out. Nothing here waits for anybody, locks, or reads at an offset (tensor's InputFile
-// does). Thread rule: functions without state; two writers of one path leave the content of one of them.
+// Reads and writes whole files. Nothing here waits for anybody, locks, or reads at an offset (tensor's InputFile does).
+// Thread rule: functions without state; two writers of one path leave the content of one of them.
 #include <cstddef>
 #include <span>
 #include <string>
@@ -20,9 +20,9 @@ Result<std::string> load_file(const std::string& path, std::size_t most = std::s
 
 /// Writes a temporary file in the same directory, syncs it, renames it to `path` and syncs the directory: a reader, or
 /// the next start after a crash, sees the old file or the new one. A symbolic link stays one: what it points to is
-/// replaced. What is no regular file (/dev/stdout, a FIFO) is written to as it is. On an error (kNotFound: no such
-/// directory, kPermissionDenied, kResourceExhausted: the disk is full) nothing is left behind and an older file of that
-/// name is as it was. `mode` less the umask.
+/// replaced. A target that isn't a regular file (/dev/stdout, a FIFO) is written to directly. On an error (kNotFound:
+/// no such directory, kPermissionDenied, kResourceExhausted: the disk is full) nothing is left behind and an older file
+/// of that name is as it was. The file gets `mode` less the umask.
 Result<void> save_file(const std::string& path, std::span<const std::span<const std::byte>> pieces, mode_t mode = 0666);
 Result<void> save_file(const std::string& path, std::string_view content, mode_t mode = 0666);
 

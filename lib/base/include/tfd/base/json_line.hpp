@@ -32,11 +32,11 @@ class JsonLine {
   JsonLine& add(std::string_view key, const std::vector<std::pair<std::string, double>>& values);
   /// {"code", "message", "task"}
   JsonLine& add(std::string_view key, const Error& error);
-  /// JSON text as it is.
+  /// Adds JSON text verbatim.
   JsonLine& add_raw(std::string_view key, std::string_view json);
-  /// The object; with its final newline.
+  /// Returns the object, with a final newline.
   std::string text() && { return std::move(text_) + "}\n"; }
-  /// Without its end: the caller appends more.
+  /// Returns the object without its closing brace: the caller appends more.
   std::string_view open_text() const { return text_; }
 
  private:

@@ -13,8 +13,8 @@ namespace tfd {
 template <class T>
 class Lazy {
  public:
-  /// What `make` gives, a Result<T>, on the thread that asks first; the others wait for it. An error stays, too.
-  /// Borrowed from this.
+  /// Returns the value, made by `make` (which returns a Result<T>) on the first thread to ask; the others wait. An
+  /// error is kept, too. The pointer is borrowed from this.
   template <class Make>
   Result<const T*> get(const Make& make) {
     if (!is_made()) {

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where long-running parts (supervisor, coordinator) say what happened. They get a Log from the tool that made them;
-// the tool decides what is printed. A default-made Log is silent. Thread rule: thread-safe if the sink is.
+// The log of long-running parts (supervisor, coordinator). They get a Log from the tool that made them; the tool
+// decides what is printed. A default-made Log is silent. Thread rule: thread-safe if the sink is.
 #include <fmt/format.h>
 
 #include <functional>

@@ -12,9 +12,9 @@
 
 namespace tfd {
 
-/// What is available on this host, swap included, or what its control group (v1 or v2, and those above it) or the limit
-/// of its address space (`ulimit -v`) leaves, if that is less. Memory that files occupy counts as free. nullopt where
-/// the system doesn't say. At most: others use memory too. `load` reads a file; by default that of the system.
+/// Returns the memory available on this host, swap included, or what its control group (v1 or v2, and those above it)
+/// or the limit of its address space (`ulimit -v`) leaves, if that is less. Page cache counts as free. nullopt if the
+/// system doesn't say. An upper bound: others use memory too. `load` reads a file; by default that of the system.
 std::optional<Bytes> find_free_memory(const std::function<Result<std::string>(const std::string& path)>& load = {});
 
 }  // namespace tfd

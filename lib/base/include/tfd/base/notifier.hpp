@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A wait that others end: what they want to say is elsewhere, this only wakes whoever looks there. A notification that
-// comes before the wait isn't lost. Thread rule: thread-safe; one thread waits.
+// A one-bit event: carries no data, only wakes the waiting thread. A notification that comes before the wait isn't
+// lost. Thread rule: thread-safe; one thread waits.
 #include <condition_variable>
 #include <mutex>
 
@@ -17,7 +17,7 @@ class Notifier {
     notified_ = true;
     changed_.notify_all();
   }
-  /// Until something was notified since the last wait, or the deadline.
+  /// Blocks until notified since the last wait, or until the deadline.
   void wait(Deadline deadline) {
     std::unique_lock lock(mutex_);
     const auto notified = [this] { return notified_; };

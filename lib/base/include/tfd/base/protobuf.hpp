@@ -27,7 +27,7 @@ struct Field {
   int number = 0;
   int type = 0;                 // 0: a number; 1: 8 bytes, a double; 2: of any length; 5: 4 bytes, a float
   std::uint64_t value = 0;      // of a number
-  std::string_view bytes = {};  // of a string, a message or packed numbers; of a double or float its bytes
+  std::string_view bytes = {};  // content of a string, a message or packed numbers; the bytes of a double or float
 };
 
 /// Walks over the fields of a message; stops at its end and at the first byte that makes no sense.
@@ -41,7 +41,7 @@ class Reader {
     return value;
   }
   std::optional<Field> next();
-  /// Behind the last one: whether what it stopped at was the end.
+  /// After the last field: true if the reader stopped at the end of the message, false at malformed bytes.
   bool is_complete() const { return !has_failed_ && rest_.empty(); }
 
  private:

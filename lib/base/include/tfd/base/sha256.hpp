@@ -15,9 +15,9 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
   ~Sha256();
   void add(std::string_view bytes);
-  /// With its length in front, so that ("ab", "c") and ("a", "bc") differ.
+  /// Adds the text prefixed by its length, so that ("ab", "c") and ("a", "bc") differ.
   void add_part(std::string_view part);
-  /// 64 hexadecimal digits; ends the sum.
+  /// Returns 64 hexadecimal digits; the object can't be used afterwards.
   std::string hex();
 
  private:

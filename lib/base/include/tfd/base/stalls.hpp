@@ -1,8 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that the system may keep for ever, such as a read of a disk that doesn't answer: who waits for one says so.
-// Thread rule: thread-safe.
+// Reports system calls that may block for ever, such as a read of a disk that doesn't answer. Thread rule: thread-safe.
 //
 //   const StallGuard guard(path);                       // until it goes; what takes longer than 10 s is reported
 //   const ssize_t got = ::read(fd, buffer, size);
@@ -14,8 +13,8 @@
 
 namespace tfd {
 
-/// As long as it is there, stalls of the process are told, on a thread of its own: what is waited for, and for how
-/// long, after 10 s, then after 20, 40, … One at a time.
+/// While it exists, stalls of the process are reported from a thread of its own: what is waited for and how long, after
+/// 10 s, then 20, 40, … At most one exists at a time.
 class StallReports {
  public:
   using Report = std::function<void(const std::string& what, Duration waited)>;
@@ -25,7 +24,7 @@ class StallReports {
   StallReports& operator=(const StallReports&) = delete;
 };
 
-/// Costs nothing where nobody is told.
+/// Marks a blocking call for its lifetime. Costs nothing without a StallReports.
 class StallGuard {
  public:
   explicit StallGuard(std::string_view what);

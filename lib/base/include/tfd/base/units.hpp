@@ -27,7 +27,7 @@ Result<Bytes> parse_bytes(std::string_view text);
 /// "256KiB" where it divides evenly, else the bare number.
 std::string format_bytes(Bytes bytes);
 
-/// For people: "80 TB", "1.2 GB", "512 bytes" (powers of 1000).
+/// Rounded for people: "80 TB", "1.2 GB", "512 bytes" (powers of 1000).
 std::string rounded_bytes(Bytes bytes);
 
 /// A whole decimal integer in [least, most], nothing before or after it. kInvalidArgument says which bound it broke.

@@ -27,12 +27,12 @@ struct ProgressView {
 /// then goes, then the end is cut.
 std::string progress_line(const ProgressView& view, std::size_t columns);
 
-/// How many are done a second, over the last ten seconds.
+/// Rate of work, averaged over the last ten seconds.
 class Rate {
  public:
   using Time = std::chrono::steady_clock::time_point;
   void add(Time now, std::int64_t done);
-  /// 0 until there is half a second to tell it from.
+  /// Units per second; 0 in the first half second.
   double per_second() const;
 
  private:
@@ -46,7 +46,7 @@ class Progress {
   /// `note` is shown behind the counter ("loss 0.31"). On a terminal at most ten times a second; on one that can't
   /// rewrite a line the first, the last, and one every ten seconds.
   void update(std::int64_t done, const std::string& note);
-  /// A change of state: a line of its own ("worker:1 lost").
+  /// Writes a change of state on a line of its own ("worker:1 lost").
   void say(const std::string& line);
   /// Ends the bar's line.
   void finish();

@@ -45,7 +45,7 @@ enum class ExitCode : int {
   kConfiguration = 78,
   kSomeFailed = 123,
 };
-/// Which code a tool ends with for an Error.
+/// Exit code of a tool that failed with this Error.
 ExitCode exit_code_of(const Error& error);
 
 /// The last line of a terminal, rewritten in place: a progress bar. Output::write() erases it before other text and
@@ -66,7 +66,7 @@ class Output {
 
   /// Shows this line at the bottom of the terminal in place of the one before. Only after share_status_line().
   void show_status(std::string line);
-  /// Leaves the status line as it is, and goes to the next one.
+  /// Ends the status line with a newline, keeping it on screen.
   void end_status();
 
  private:
@@ -137,7 +137,7 @@ struct Tool {
   std::string group = "tools";   // for `tfd help`: "cluster", "training", "files", "general"
   std::vector<std::pair<std::string, std::string>> environment = {};  // variables it reads beside its options' own
   std::function<Result<ExitCode>(Io&)> run;
-  /// Where the exit code is a child's, or 128+N: run_exit_code wins over run when set.
+  /// Replaces `run` in tools whose exit code is a child's, or 128+N.
   std::function<Result<int>(Io&)> run_raw = {};
 };
 
@@ -148,7 +148,7 @@ int run_tool(const Tool& tool, int argc, char** argv);
 /// The same for tests: arguments without argv[0], an Io of the test's own. Never exits, never touches signals.
 int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, Io& io);
 
-/// What is wrong on the command line is a usage error, whoever finds it.
+/// Turns an error about the command line into kUsage, whichever room found it.
 template <class T>
 Result<T> as_usage(Result<T> result, std::string_view option) {
   if (result) return result;

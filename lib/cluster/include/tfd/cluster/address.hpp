@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a task listens: HOST:PORT, [IPV6]:PORT. Thread rule: plain values.
+// Address of a task: HOST:PORT, [IPV6]:PORT. Thread rule: plain values.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tools pass to each other: a cluster spec and who one is in it. A superset of TF_CONFIG; unknown keys are
-// kept. Thread rule: plain value.
+// The document that tools pass to each other: a cluster spec and this process's task. A superset of TF_CONFIG; unknown
+// keys are kept. Thread rule: plain value.
 #include <map>
 #include <optional>
 #include <string>
@@ -19,11 +19,11 @@ struct ClusterConfig {
   std::optional<std::string> environment;
   std::optional<std::string> master;
   std::map<std::string, int> num_accelerators;
-  std::optional<std::string> resolver;  // which one said so
+  std::optional<std::string> resolver;  // the resolver that made this
   std::string extra = "{}";  // a JSON object: the keys that tfd doesn't know, in their order; those of "task" under it
 
-  // Of this process alone, never in the JSON:
-  std::optional<std::string> visible_devices = {};  // what the next should be here
+  // Fields of this process alone, never in the JSON:
+  std::optional<std::string> visible_devices = {};  // value for the variable below, in this process and its children
   std::string visible_devices_variable = "CUDA_VISIBLE_DEVICES";
   std::string no_task_reason = {};  // why `task` is absent, for those who need it
 };
@@ -35,8 +35,7 @@ Result<ClusterConfig> cluster_config_from_json(std::string_view text, std::strin
 Result<ClusterSpec> cluster_spec_from_json(std::string_view text, std::string_view source);
 /// A job is a list where it is dense, else an object; one without tasks is {} (TensorFlow's as_dict).
 std::string cluster_spec_to_json(const ClusterSpec& spec);
-/// What the spec says under a key that isn't TensorFlow's, such as "key_file"; empty where that is no string, or not
-/// there.
+/// Returns the string under a key that isn't TensorFlow's, such as "key_file"; empty if it is absent or no string.
 std::string stated_text(const ClusterConfig& config, std::string_view key);
 /// One line, keys in design order, then the unknown ones. With a final newline when `pretty` (two spaces) or not.
 std::string cluster_config_to_json(const ClusterConfig& config, bool pretty = false);

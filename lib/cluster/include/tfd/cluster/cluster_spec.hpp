@@ -47,7 +47,7 @@ class JobTasks {
 
 class ClusterSpec {
  public:
-  /// The job, without tasks, if it isn't there yet.
+  /// Adds the job, without tasks, if it doesn't exist yet.
   void add_job(std::string_view job) { job_of(job); }
   /// The job has these tasks and no others.
   void set_job(std::string_view job, JobTasks tasks) { job_of(job) = std::move(tasks); }
@@ -60,12 +60,12 @@ class ClusterSpec {
   bool has_task(const TaskId& task) const;
   /// kNotFound with TensorFlow's wording: "No such job in cluster: 'x'".
   Result<int> num_tasks(std::string_view job) const;
-  /// Ascending. kNotFound as above.
+  /// Indices, ascending. kNotFound as above.
   Result<std::vector<int>> task_indices(std::string_view job) const;
   /// kNotFound: "No task with index 5 in job 'ps'".
   Result<std::string> task_address(std::string_view job, int index) const;
-  /// By index, with holes where a sparse job has none. kNotFound as above; kInvalidArgument for a job without tasks;
-  /// kOutOfRange for an index below 0 or of a million and more.
+  /// Addresses by index, nullopt for the gaps of a sparse job. kNotFound as above; kInvalidArgument for a job without
+  /// tasks; kOutOfRange for an index below 0 or of a million and more.
   Result<std::vector<std::optional<std::string>>> job_tasks(std::string_view job) const;
   /// Index -> address, ascending; nullptr for a job that isn't there.
   const JobTasks* find_job(std::string_view job) const;
@@ -87,7 +87,7 @@ class ClusterSpec {
   std::vector<std::pair<std::string, JobTasks>> jobs_;
 };
 
-/// As TensorFlow prints it, jobs by name: "ClusterSpec({'ps': ['p0:1'], 'worker': {1: 'w1:1'}})".
+/// TensorFlow's textual form, jobs by name: "ClusterSpec({'ps': ['p0:1'], 'worker': {1: 'w1:1'}})".
 std::string describe(const ClusterSpec& spec);
 
 }  // namespace tfd::cluster

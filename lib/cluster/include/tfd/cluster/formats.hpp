@@ -32,9 +32,9 @@ Result<Format> parse_format(std::string_view name);
 Result<std::string> render(const ClusterConfig& config, Format format);
 /// The TF_CONFIG document alone, on one line.
 std::string tf_config(const ClusterConfig& config);
-/// What `tfd-resolve KIND -- CMD` puts into the child's environment: TF_CONFIG, and CUDA_VISIBLE_DEVICES where known.
+/// Variables that `tfd-resolve KIND -- CMD` sets for the child: TF_CONFIG, and CUDA_VISIBLE_DEVICES where known.
 Environment child_environment(const ClusterConfig& config);
-/// Whose variables a command can get: env (the above), pytorch, torchrun, jax (the above and theirs).
+/// True for formats that set a command's environment: env (the above), pytorch, torchrun, jax (the above and theirs).
 bool is_environment(Format format);
 /// kInvalidArgument where the form needs a task and there is none, or one that takes no part.
 Result<Environment> child_environment(const ClusterConfig& config, Format format);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A JSON document as the rooms cluster and resolve need it: members in their order, numbers as they were written, so
-// that what isn't understood is passed on unchanged. As Python's json: of a repeated key the last value counts, at the
-// first one's place. Nesting and the number of values are bounded. Thread rule: plain values.
+// that what isn't understood is passed on unchanged. A repeated key has its last value, in the first one's place, as in
+// Python's json. Nesting and the number of values are bounded. Thread rule: plain values.
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a server needs to know of itself, the rest inferred. Source: tf.distribute.Server,
+// A server's definition (job, index, protocol), inferred where it isn't stated. Source: tf.distribute.Server,
 // server_lib._make_server_def, 2.21. Thread rule: pure function.
 //
 //   infer_server_def(spec, std::nullopt, std::nullopt, std::nullopt)   // of {"local": ["localhost:0"]}: local, 0, grpc

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which task of a cluster: a job's name and an index. Thread rule: plain values.
+// Identifies a task of a cluster: a job's name and an index. Thread rule: plain values.
 #include <compare>
 #include <string>
 #include <string_view>
