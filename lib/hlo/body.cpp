@@ -21,7 +21,7 @@ void BodyScan::see(const Token& token, const Lexer& behind) {
     count_branches(behind);
 }
 
-/// As a word, or, in the generic form, as a string.
+/// Notes an operation: a word or, in the generic form, a string.
 void BodyScan::see_operation(const Token& token) {
   constexpr std::string_view kDialect = "stablehlo.";
   if (!token.text.starts_with(kDialect)) return;

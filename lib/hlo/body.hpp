@@ -1,9 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is looked for in the bodies of a module: custom calls, operations that wait for others, and what @main does with
-// jax's platform index. Fed with
-// the tokens that the parser skips over. Thread rule: plain value.
+// Facts about the bodies of a module: custom calls, operations that wait for others, and what @main does with jax's
+// platform index. Fed with the tokens that the parser skips over. Thread rule: plain value.
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -15,7 +14,7 @@
 
 namespace tfd::hlo {
 
-/// An operation, and where it stands.
+/// An operation and its position in the text.
 struct FoundOperation {
   std::string name;  // "stablehlo.infeed"
   std::size_t at = 0;
@@ -44,10 +43,10 @@ inline constexpr std::size_t kHostTransfers = 4;  // of them
 
 class BodyScan {
  public:
-  /// From here on `platform` (without '%'; empty: there is none) is what @main calls its platform index.
+  /// Enters @main, whose platform index is the value `platform` (without '%'; empty if it has none).
   void enter_main(std::string platform) { platform_ = std::move(platform); }
   void leave_main() { platform_.clear(); }
-  /// A token that was taken; `behind` is what follows.
+  /// Sees a token that the parser took; `behind` is what follows.
   void see(const Token& token, const Lexer& behind);
   BodyFacts facts() && { return std::move(facts_); }
 
@@ -59,7 +58,7 @@ class BodyScan {
   void add_call(std::string target);
 
   std::string platform_;
-  std::optional<FoundOperation> last_collective_;  // whose groups may follow
+  std::optional<FoundOperation> last_collective_;  // the groups of it may follow
   BodyFacts facts_;
 };
 

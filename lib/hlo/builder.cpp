@@ -13,7 +13,7 @@ namespace {
 using tensor::DType;
 using tensor::TensorSpec;
 
-/// As MLIR reads it without rounding: floats by their bits.
+/// An MLIR literal of exactly this number: floats by their bits.
 std::string literal(double number, DType dtype) {
   switch (dtype) {
     case DType::kF32:
@@ -33,7 +33,7 @@ std::string literal(double number, DType dtype) {
 
 std::string type_of(const Value& value) { return format_tensor_type(value.spec()); }
 
-/// "f32[4] -> f32[]" in brackets, as operations of several types have it.
+/// Functional type "(f32[4]) -> f32[]" of operations with several types.
 std::string function_type(std::span<const Value> arguments, std::span<const TensorSpec> results) {
   std::string out = "(";
   for (const Value& argument : arguments) out += (out.size() > 1 ? ", " : "") + type_of(argument);
@@ -47,7 +47,7 @@ std::string function_type(std::span<const Value> arguments, std::span<const Tens
 
 // ---- arithmetic
 
-/// Of two values, the one that isn't a number or a scalar says what both become.
+/// The operand that isn't a number or a scalar determines the spec of both.
 Value Builder::binary(const char* operation, const Value& a, const Value& b) {
   assert(!a.is_number() || !b.is_number());
   const Value& leads = a.is_number() || (!b.is_number() && a.spec().shape.empty()) ? b : a;

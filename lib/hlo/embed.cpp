@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::string_view kSourceMark = "// tfd: from line ";
 
-/// A line of its own: what follows is that file's, from that line on.
+/// A comment line that marks the following lines as that file's, from line `line` on.
 std::string format_source_mark(std::string_view name, std::size_t line) {
   return fmt::format("{}{} of {}\n", kSourceMark, line, printable(name));
 }
 
 bool defines_symbol(const Token& token) { return token.is_word("func.func") || token.is_word("sdy.mesh"); }
 
-/// What a module defines: at its top, or, of aliases, before and behind it.
+/// Names that a module defines at its top level; aliases also before and after it.
 struct Defined {
   std::set<std::string_view> symbols, aliases, types;
 };
@@ -31,9 +31,9 @@ struct Defined {
 class Copier {
  public:
   explicit Copier(std::string_view text) : text_(text) {}
-  /// From there on; what was before is left out.
+  /// Starts copying at `at`; earlier text is left out.
   void begin(std::size_t at) { at_ = at; }
-  /// Up to `at`, and goes on behind `end` with `text` in between.
+  /// Copies up to `at`, then appends `text` and continues at `end`.
   void replace(std::size_t at, std::size_t end, std::string_view text) {
     out_ += text_.substr(at_, at - at_);
     out_ += text;
@@ -223,7 +223,7 @@ Result<Embedded> embed(const Module& module, std::string_view prefix, int replic
   TFD_TRY(Embedder(module, prefix).run(out), name);
   out.signature = module.signature;
   out.custom_calls = module.custom_calls;
-  // What the text of a broken module becomes in another one isn't known before it is read.
+  // Parsed again: the text of a broken module may mean something else within another one.
   const auto read =
       parse_mlir_text(out.aliases + fmt::format("module attributes {{mhlo.num_replicas = {} : i32}} {{\n", replicas) +
                       "  func.func public @main() -> tensor<f32> {\n  }\n" + out.functions + "}\n");

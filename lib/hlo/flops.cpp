@@ -11,7 +11,7 @@
 namespace tfd::hlo {
 namespace {
 
-/// What stands between `open` and `close`, after `after`; empty: nothing does.
+/// Returns the text between `open` and `close` after `after`; empty if there is none.
 std::string_view between(std::string_view line, std::string_view after, char open, char close) {
   const std::size_t from = line.find(after);
   if (from == std::string_view::npos) return {};

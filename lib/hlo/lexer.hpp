@@ -45,10 +45,9 @@ class Lexer {
     advance();
     return true;
   }
-  /// With '<' as the next token: what is between it and the '>' that closes it, taking both. Empty at the end of the
-  /// text.
+  /// Takes "<…>", whose '<' is the next token, and returns the text in between. Empty at the end of the text.
   std::string_view take_angles();
-  /// With an opening bracket as the next token: skips to behind the one that closes it.
+  /// Skips past the closing bracket of an opening one, which is the next token.
   void skip_brackets();
   /// 1-based.
   std::size_t line_of(std::size_t at) const;

@@ -116,7 +116,7 @@ bool has_operation(std::string_view code, std::string_view name) {
   return false;
 }
 
-/// As the parser of texts checks them; of bytecode nobody sees which devices they are about.
+/// Refuses operations that the text parser refuses; which devices they involve can't be seen in bytecode.
 Result<void> check_bytecode(const std::string& name, std::string_view code) {
   for (const std::string_view operation : kWaitingOperations)
     if (has_operation(code, operation))
@@ -188,7 +188,7 @@ Result<Module> make_module(std::string name, std::string code, const std::option
   auto module = read_module(std::move(name), std::move(code), sidecar);
   if (module) return module;
   Error error = std::move(module).error();
-  error.message = printable(error.message);  // it quotes what is written there
+  error.message = printable(error.message);  // it quotes the text
   return fail(std::move(error));
 }
 

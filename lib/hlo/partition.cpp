@@ -9,7 +9,7 @@
 namespace tfd::hlo {
 namespace {
 
-/// What is stated, or whole on each device.
+/// The stated sharding; replicated if none is.
 Result<OpSharding> sharding_of(const Parameter& parameter, int partitions) {
   const OpSharding sharding = parameter.sharding.value_or(OpSharding{});
   if (sharding.kind == OpSharding::Kind::kAssign)
@@ -73,7 +73,7 @@ Result<Module> partitioned(const Module& module, int partitions, Aliases aliases
       inner.functions);
   out.partitions = partitions;
   out.may_donate = aliases == Aliases::kKept && module.may_donate;
-  // What the text of a broken module becomes in another one isn't known before it is read.
+  // Parsed again: the text of a broken module may mean something else within another one.
   const auto read = parse_mlir_text(out.code);
   if (!read || !same_specs(read->signature, module.signature))
     return fail(Code::kInvalidArgument, "{} can't be a part of another module", printable(module.name));

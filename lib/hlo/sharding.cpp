@@ -18,7 +18,7 @@ using tensor::Tensor;
 
 constexpr std::int64_t kMostDevices = 1 << 16;  // more than any slice of a pod has
 
-/// At most 2^40 or so: of what somebody has written.
+/// Saturates near 2^40: the numbers are a user's.
 std::int64_t product(std::span<const std::int64_t> numbers) {
   std::int64_t out = 1;
   for (const std::int64_t number : numbers)
@@ -28,7 +28,7 @@ std::int64_t product(std::span<const std::int64_t> numbers) {
 
 bool is_split(const OpSharding& sharding) { return sharding.kind == OpSharding::Kind::kSplit; }
 
-/// Row-major, of a number in a grid.
+/// Position in a grid of the row-major index `number`.
 std::vector<std::int64_t> position_in(std::span<const std::int64_t> grid, std::int64_t number) {
   std::vector<std::int64_t> out(grid.size());
   for (std::size_t i = grid.size(); i-- > 0; number /= grid[i]) out[i] = number % grid[i];
@@ -39,14 +39,14 @@ int piece_on(const OpSharding& sharding, int device) {
   return sharding.order.empty() ? device : sharding.order[static_cast<std::size_t>(device)];
 }
 
-/// Where the piece of a device begins in the whole value.
+/// Offset of a device's piece in the whole value, per dimension.
 std::vector<std::int64_t> start_of(const OpSharding& sharding, const Shape& piece, int device) {
   std::vector<std::int64_t> start = position_in(sharding.pieces, piece_on(sharding, device));
   for (std::size_t i = 0; i < start.size(); ++i) start[i] *= piece[i];
   return start;
 }
 
-/// f(offset in the whole, offset in the piece, bytes) for each run of bytes that a piece has in one.
+/// Calls f(offset in the whole, offset in the piece, bytes) for each contiguous run of a piece.
 template <class F>
 void for_each_run(const Shape& whole, const Shape& piece, const std::vector<std::int64_t>& start, std::size_t size,
                   F f) {
@@ -73,7 +73,7 @@ void for_each_run(const Shape& whole, const Shape& piece, const std::vector<std:
 
 using Numbers = std::vector<std::int64_t>;
 
-/// "2,1" up to the closing mark, which is taken too.
+/// Takes "2,1" and the closing mark.
 Result<Numbers> parse_numbers(Lexer& lexer, char end) {
   Numbers out;
   while (!lexer.accept(end)) {
@@ -124,7 +124,7 @@ Result<std::vector<int>> parse_device_list(Lexer& lexer) {
   return out;
 }
 
-/// One piece is none; each device with the piece of its number needs no order.
+/// Canonical form: one piece is no split; the identity order is left out.
 OpSharding simplest(OpSharding split) {
   if (product(split.pieces) == 1) return {};
   std::vector<int> plain(split.order.size());

@@ -82,7 +82,7 @@ class Expression {
   int depth_ = 0;
 };
 
-/// What stands in the module: digits; of an expression with a point or a quotient a floating-point number.
+/// Text of an expression's value in the module: digits; a floating-point number if it has a point or a quotient.
 Result<std::string> evaluate(std::string_view text, std::int64_t batch) {
   const double value = TFD_TRY(Expression(text, batch).value());
   if (text.find_first_of("./") != std::string_view::npos) {
@@ -127,14 +127,14 @@ Result<std::int64_t> parse_mark(std::string_view code) {
   return fail(Code::kInvalidArgument, "line 1: must be '{} b=64', with a batch size that it is for", kMark);
 }
 
-/// Whether they are the same function of arguments of other sizes.
+/// True if dtypes and ranks agree.
 bool alike(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
   return std::ranges::equal(a, b, [](const Parameter& x, const Parameter& y) {
     return x.spec.dtype == y.spec.dtype && x.spec.shape.size() == y.spec.shape.size();
   });
 }
 
-/// A size at which a dimension that is this for two sizes, one more than the other, is `wanted`.
+/// Batch size at which a dimension is `wanted`, from its values at two sizes that differ by one.
 std::optional<std::int64_t> solve(std::int64_t size, std::int64_t there, std::int64_t next, std::int64_t wanted) {
   const std::int64_t slope = next - there;
   if (slope == 0 || (wanted - there) % slope != 0) return std::nullopt;
@@ -168,7 +168,7 @@ Result<Template> Template::make(std::string name, std::string code) {
   return out;
 }
 
-// A dimension that is b itself says it best: of b*b two sizes don't tell.
+// A dimension that is b itself is preferred: two sizes don't determine b*b.
 std::optional<std::int64_t> Template::find_size(const ShapeOf& shape_of) const {
   const auto& here = examples_[0].signature.arguments;
   const auto& next = examples_[1].signature.arguments;

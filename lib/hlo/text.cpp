@@ -20,14 +20,14 @@ struct Location {
   std::string alias;
 };
 
-/// Of an argument or a result, as the text has it: read when all meshes are known.
+/// Sharding of an argument or a result, unparsed until all meshes are known.
 struct StatedSharding {
   std::string_view mhlo;                   // {devices=[2,1]<=[2]}, as written
   std::optional<std::string_view> shardy;  // @mesh, [{"data"}, {}]
-  bool is_complex = false;                 // what it is of
+  bool is_complex = false;                 // it shards a complex value
 };
 
-/// What an argument is called, in as many ways as there are.
+/// Names of an argument, by their sources.
 struct Names {
   std::string info;      // jax.arg_info
   std::string location;  // loc("x")
@@ -50,7 +50,7 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text), lexer_(text) {}
 
   Result<ModuleFacts> parse() {
-    // Brackets alone say where we are: @main stands at the top, or directly within the one module there.
+    // The bracket depth tells the position: @main is at the top level, or directly within its one module.
     int depth = 0, main_depth = 0;
     for (;;) {
       const Token token = lexer_.peek();
@@ -112,7 +112,7 @@ class Parser {
     return fail_at(lexer_.peek(), "expected '{}' {}, not {}", mark, where, shown(lexer_.peek()));
   }
 
-  /// An operation that waits for somebody who never comes ends the process, or never ends.
+  /// Refuses operations that wait for a peer that doesn't exist: they end the process or never return.
   Result<void> check_operations() const {
     const auto fail_on = [&](const FoundOperation& one, std::string_view why) {
       return fail(Code::kInvalidArgument, "line {}: {} {}", lexer_.line_of(one.at), one.name, why);
@@ -144,7 +144,7 @@ class Parser {
     if (auto mesh = parse_mesh(lexer_.take_angles())) meshes_.emplace(name.text, std::move(*mesh));
   }
 
-  /// With what follows the parameter's type as the next token, before its attributes are read.
+  /// Position for a sharding attribute; the next token follows the parameter's type, its attributes aren't read yet.
   UnstatedSharding place_for_sharding(const tensor::TensorSpec& spec, bool has_attributes) const {
     UnstatedSharding place{lexer_.peek().at, has_attributes, false, {}, spec.shape.size()};
     if (!has_attributes) return place;
@@ -158,7 +158,7 @@ class Parser {
     if (sharding.mhlo.empty() && !sharding.shardy) facts_.unstated.push_back(place);
   }
 
-  /// Only who gives the parameters their pieces minds what isn't known.
+  /// Parses the shardings. One that is unknown is an error only for callers that split the parameters.
   void find_shardings(std::vector<Parameter>& parameters, const std::vector<StatedSharding>& stated) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const StatedSharding& one = stated[i];
@@ -190,7 +190,7 @@ class Parser {
     }
   }
 
-  /// With `loc` as the next token.
+  /// Parses a location, whose `loc` is the next token.
   Location parse_location() {
     Location location;
     lexer_.take();
@@ -399,7 +399,7 @@ class Parser {
                    printable(attributes.layout_mode));
   }
 
-  /// The spec; a complex type's is that of its parts, which are noted for the header.
+  /// Parses a type; a complex one becomes that of its parts, which is noted for the header.
   Result<tensor::TensorSpec> parse_type(const std::string& what, bool& is_complex) {
     const Token word = lexer_.take();
     if (word.kind == TokenKind::kType && word.text == "stablehlo.token")
@@ -441,7 +441,7 @@ class Parser {
       if (arguments[i].name.empty() || uses[arguments[i].name] > 1) arguments[i].name = plain(i);
     std::set<std::string> all;
     for (const Parameter& argument : arguments) all.insert(argument.name);
-    if (all.size() < arguments.size())  // a location is what another value is called: values differ in any case
+    if (all.size() < arguments.size())  // one's location is another's name: values' own names always differ
       for (std::size_t i = 0; i < arguments.size(); ++i) arguments[i].name = plain(i);
     auto& results = facts_.signature.results;
     for (std::size_t i = 0; i < results.size(); ++i)

@@ -16,19 +16,19 @@
 
 namespace tfd::hlo {
 
-/// Where in the text jax's platform index is: bytes from its '%' to behind its comma.
+/// Position of jax's platform index: bytes from its '%' to after its comma.
 struct PlatformArgument {
   std::string value;  // without '%'
   std::size_t begin = 0, end = 0;
 };
 
-/// Bytes of the text, and what is to stand there instead.
+/// Replaces bytes of the text.
 struct Edit {
   std::size_t begin = 0, end = 0;
   std::string text = {};
 };
 
-/// Where complex arguments and results of @main stand, which the signature has in parts.
+/// Positions of @main's complex arguments and results, which the signature has in parts.
 struct ComplexValues {
   struct Argument {
     std::size_t index = 0;   // in the signature
@@ -37,11 +37,11 @@ struct ComplexValues {
   std::vector<Argument> arguments;
   std::vector<std::size_t> results;  // in the signature
   std::vector<Edit> header;          // their types and shardings become those of their parts
-  std::vector<std::size_t> returns;  // where @main has "return", whether any result is complex or not
+  std::vector<std::size_t> returns;  // positions of "return" in @main, whether any result is complex or not
 };
 
-/// A parameter of @main whose sharding the text doesn't state, and where it could: before `at`, or, with `in_braces`,
-/// among the attributes that are there. `bare`: a result without parentheses, from there on.
+/// A parameter of @main without a sharding, and the place for one: before `at` or, with `in_braces`, among the existing
+/// attributes. `bare`: start of a result without parentheses.
 struct UnstatedSharding {
   std::size_t at = 0;
   bool in_braces = false;
@@ -52,7 +52,7 @@ struct UnstatedSharding {
 
 struct ModuleFacts {
   Signature signature;
-  std::string sharding_problem = {};  // what it says of a parameter's sharding and tfd doesn't know
+  std::string sharding_problem = {};  // why a parameter's sharding can't be read
   int partitions = 1, replicas = 1;
   bool may_donate = false;                   // it mentions aliasing or donation anywhere
   std::optional<PlatformArgument> platform;  // not in the signature

@@ -11,7 +11,7 @@
 namespace tfd::hlo {
 
 struct TensorType {
-  tensor::TensorSpec spec;  // of a complex one: of its real and imaginary parts, as a last dimension of 2
+  tensor::TensorSpec spec;  // for a complex type: its real and imaginary parts, as a last dimension of 2
   bool is_complex = false;
 };
 /// "64x10xf32", what stands between the angles. kInvalidArgument: dynamic shapes, an element type that tfd has no dtype

@@ -10,7 +10,7 @@
 namespace tfd::hlo {
 namespace {
 
-/// The names of @main's arguments; the lexer is in its body then.
+/// Returns the names of @main's arguments and moves the lexer into its body.
 std::vector<std::string_view> enter_main(Lexer& lexer) {
   while (lexer.peek().kind != TokenKind::kEnd) {
     if (!lexer.take().is_word("func.func")) continue;
@@ -47,14 +47,14 @@ class Body {
   /// Operands of concatenations, one after the other.
   const std::vector<std::string_view>& joined() const { return joined_; }
   bool is_used_once(std::string_view value) const { return uses_.at(value) == 1; }
-  /// What the value is another shape of; itself where it isn't.
+  /// The value that this one is a reshape of; itself otherwise.
   std::string_view origin(std::string_view value) const {
     const auto found = reshaped_.find(value);
     return found == reshaped_.end() ? value : found->second;
   }
 
  private:
-  /// Behind the value: "%0 = …", "%0:2 = …".
+  /// True if the value before `behind` is being defined: "%0 = …", "%0:2 = …".
   static bool is_defined(Lexer behind) {
     if (behind.accept(':') && behind.peek().kind == TokenKind::kNumber) behind.take();
     return behind.peek().is('=');
@@ -78,7 +78,7 @@ std::vector<std::size_t> joined_arguments(const Module& module) {
   if (!module.is_text) return {};
   Lexer lexer(module.code);
   const auto names = enter_main(lexer);
-  const std::size_t leading = module.takes_platform ? 1 : 0;  // isn't in the signature
+  const std::size_t leading = module.takes_platform ? 1 : 0;  // the platform index isn't in the signature
   if (names.size() != module.signature.arguments.size() + leading) return {};
   std::map<std::string_view, std::size_t> arguments;
   for (std::size_t i = leading; i < names.size(); ++i)

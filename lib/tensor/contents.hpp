@@ -8,7 +8,7 @@
 
 namespace tfd::tensor {
 
-/// From the beginning of the file, which is borrowed.
+/// Streams the file from its beginning; the file is borrowed.
 ByteStream stream_of(const InputFile& file);
 
 /// The spec's bytes from `offset` on, in a buffer of their own (so aligned, and writable by its sole owner). The caller

@@ -32,7 +32,7 @@ T narrow(Wide value) {
     return static_cast<T>(value);
 }
 
-/// For messages: short, however long the value is.
+/// Describes a value for messages, in a few words however long it is.
 std::string describe(const json& value) {
   if (value.is_array()) return "a list";
   if (value.is_object()) return "an object";

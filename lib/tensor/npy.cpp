@@ -35,7 +35,7 @@ constexpr NameTable<DType, 13> kDescriptors{{{{DType::kBool, "|b1"},
                                               {DType::kF32, "<f4"},
                                               {DType::kF64, "<f8"}}}};
 
-/// Of complex arrays, whose elements are their parts, one behind the other: the parts' dtype.
+/// Dtype of the parts of a complex array, whose elements are stored as real, imaginary.
 constexpr NameTable<DType, 2> kComplexDescriptors{{{{DType::kF32, "<c8"}, {DType::kF64, "<c16"}}}};
 
 /// The header is a Python dictionary literal of three known keys; this reads no more of Python than that.
@@ -69,7 +69,7 @@ class HeaderParser {
       return fail(Code::kInvalidArgument, "the header lacks descr, fortran_order or shape");
     const auto parts = kComplexDescriptors.find(*descriptor);
     const DType dtype = parts ? *parts : TFD_TRY(parse_descriptor(*descriptor));
-    // With at most one dimension that isn't 1 both orders are the same bytes.
+    // Both orders are the same bytes if at most one dimension isn't 1.
     const auto wide =
         std::count_if(shape->begin(), shape->end(), [](std::int64_t dimension) { return dimension != 1; });
     if (*fortran_order && wide > 1)
@@ -143,7 +143,7 @@ class HeaderParser {
   std::size_t at_ = 0;
 };
 
-/// Up to where the array's bytes begin.
+/// Reads the header, up to the array's first byte.
 Result<TensorSpec> read_header(const ByteStream& stream) {
   const auto cut_off = [&] { return fail(Code::kDataLoss, "{} is cut off within its header", stream.name); };
   std::array<std::uint8_t, 12> start{};

@@ -13,7 +13,7 @@ class HostStorage final : public Storage {
  public:
   explicit HostStorage(std::size_t bytes)
       : taken_(std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment)), bytes_(begin_of(taken_)) {}
-  /// Zeros. Those that the system hands out take memory only where they are written to.
+  /// Makes zeros, from the system where they are large: such pages take memory only once they are written to.
   static std::shared_ptr<Storage> of_zeros(std::size_t bytes) {
     return std::shared_ptr<Storage>(new HostStorage(std::calloc(bytes + 2 * kAlignment, 1)));
   }

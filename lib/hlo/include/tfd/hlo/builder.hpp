@@ -67,7 +67,7 @@ class Builder {
   /// The same number in every element.
   Value constant(double number, const tensor::TensorSpec& spec);
 
-  // What the operators write.
+  // Used by the operators.
   static Value binary(const char* operation, const Value& a, const Value& b);
   static Value unary(const char* operation, const Value& a);
   static Value less(const Value& a, const Value& b);
@@ -82,24 +82,24 @@ class Builder {
   Value element(const Value& vector, std::int64_t at);
   /// Vectors of one dtype, one behind the other.
   Value concatenate(std::span<const Value> vectors);
-  /// All elements: their sum, or, of bools, whether all are true.
+  /// Reduces all elements: their sum; of bools, whether all are true.
   Value sum(const Value& value);
   Value all(const Value& value);
-  /// The sum over the replicas of the module, in every one of them.
+  /// Sums over the replicas of the module; every replica gets the sum.
   Value all_reduce(const Value& value, int replicas);
-  /// Which of them this is: a scalar, u32.
+  /// This replica's id: a scalar, u32.
   Value replica_id();
 
-  /// Takes the functions over, once for each `main`; the module's own custom calls come along.
+  /// Adds the functions, once for each `main`, and the module's custom calls.
   void embed(const Embedded& module);
-  /// Calls the @main of what was embedded.
+  /// Calls the @main of an embedded module.
   std::vector<Value> call(const Embedded& module, std::span<const Value> arguments);
 
-  /// The module, with these results of its @main.
+  /// Finishes the module with these results of its @main.
   Module finish(const std::vector<std::pair<std::string, Value>>& results, int replicas = 1);
 
  private:
-  /// A number as a constant, a scalar broadcast: of this dtype and shape.
+  /// Converts to this dtype and shape: a number becomes a constant, a scalar is broadcast.
   Value fit(const Value& value, const tensor::TensorSpec& spec);
   Value define(tensor::TensorSpec spec, std::string_view operation);
   Value reduce(const Value& value, const char* operation, double initial);

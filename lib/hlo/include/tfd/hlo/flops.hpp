@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module computes, from its text, where the compiler doesn't say. Thread rule: pure function.
+// Estimates the operations of a module from its text, if the compiler doesn't report them. Thread rule: pure function.
 #include <optional>
 
 #include "tfd/hlo/module.hpp"

@@ -42,17 +42,17 @@ struct Module {
   bool is_text = true;
   Signature signature;
   int partitions = 1, replicas = 1;  // devices that it wants (text: mhlo.num_partitions, mhlo.num_replicas)
-  int logical_device = 0;            // of a replica's, without SPMD partitioning: where it runs
+  int logical_device = 0;            // the replica's device that it runs on, without SPMD partitioning
   /// Why a module of several partitions can't be given its pieces; empty: its shardings are known.
   std::string sharding_problem = {};
   bool may_donate = true;  // it may take over an argument's buffer unless told not to; false: certainly not
-  /// Of a jax.export for several platforms: it has a leading argument (jax's _platform_index, s32[]) that isn't in the
-  /// signature and that the engine fills in.
+  /// True for a jax.export of several platforms: its leading argument (jax's _platform_index, s32[]) isn't in the
+  /// signature; the engine fills it in.
   bool takes_platform = false;
-  bool asks_platform = false;                    // it does something with it: `platforms` must be stated
-  std::optional<std::size_t> platform_branches;  // it chooses among so many; nullopt: not known
+  bool asks_platform = false;                    // @main uses the index: `platforms` must be stated
+  std::optional<std::size_t> platform_branches;  // number of platforms it chooses among; nullopt: not known
   std::vector<std::string> platforms;            // "cpu", "cuda", in the order of the export; empty: not stated
-  std::vector<std::string> custom_calls;         // what its text calls, each once; of bytecode not known
+  std::vector<std::string> custom_calls;         // targets that its text calls, each once; unknown for bytecode
 };
 
 /// kInvalidArgument: no public @main, a type that tfd has no dtype for, dynamic shapes ("tensor<?xf32>"), bytecode
@@ -63,26 +63,27 @@ struct Module {
 /// _platform_index" is jax's platform index). Beside a text a sidecar gives the names, and must agree with its types.
 /// Names that several arguments share (TensorFlow calls all of them "XLA_Args") count as none.
 Result<Module> make_module(std::string name, std::string code, const std::optional<std::string>& sidecar);
-/// Where the sidecar of a module is looked for: "train_step.mlirbc" -> "train_step.sig".
+/// Path of a module's sidecar: "train_step.mlirbc" -> "train_step.sig".
 std::string sidecar_path(const std::string& module_path);
 bool is_bytecode(std::string_view code);
 
 /// The names of platforms as jax.export has them; and "gpu" for cuda and rocm. kInvalidArgument.
 Result<void> check_platform_name(std::string_view name);
-/// kInvalidArgument where it asks for its platform and none are stated, or another number than it chooses among.
+/// Checks the stated platforms. kInvalidArgument if @main uses its platform and none are stated, or a wrong number of
+/// them.
 Result<void> check_platforms(const Module& module);
-/// A module of a jax.export for several platforms, made into one for this platform: in text the index becomes a
-/// constant, so that the compiler drops what is for others; bytecode takes platform_index() as its first argument.
-/// Others come back as they are. kFailedPrecondition where `platform` isn't one of the module's: the message names
-/// both.
+/// Specializes a jax.export for several platforms to one: in text the index becomes a constant, so that the compiler
+/// drops the other branches; bytecode takes platform_index() as its first argument. Other modules are returned
+/// unchanged. kFailedPrecondition where `platform` isn't one of the module's: the message names both.
 Result<Module> for_platform(const Module& module, const std::string& platform);
-/// The position among the module's; 0 where it states none.
+/// Position of `platform` among the module's; 0 if it states none.
 std::size_t platform_index(const Module& module, const std::string& platform);
-/// Calls that every plug-in of XLA knows, as they are for its partitioner or come from StableHLO itself.
+/// True for custom calls that every XLA plug-in knows: its partitioner's and StableHLO's own.
 bool is_common_custom_call(std::string_view target);
 
-/// Every argument's count, dtype and shape against the signature; kInvalidArgument names the first that doesn't fit:
-/// "argument 1 (y) is f32[64], the module takes s32[64]". The plug-in checks only byte sizes (facts: pjrt, section 5).
+/// Checks the arguments' count, dtypes and shapes against the signature; kInvalidArgument names the first that doesn't
+/// fit: "argument 1 (y) is f32[64], the module takes s32[64]". The plug-in checks only byte sizes (facts: pjrt, section
+/// 5).
 Result<void> check_arguments(const Signature& signature, const std::vector<tensor::Tensor>& arguments);
 
 }  // namespace tfd::hlo

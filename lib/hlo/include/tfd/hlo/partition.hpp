@@ -10,16 +10,16 @@
 
 namespace tfd::hlo {
 
-/// Whether arguments may become results in place, where the module says so.
+/// Whether the module's input-output aliases are kept.
 enum class Aliases : std::uint8_t { kNone, kKept };
 
-/// Its arguments and results lie as their shardings say; those without one are whole on each device. One that was
+/// Partitions a module: arguments and results are split by their shardings; those without one are replicated. A module
 /// exported for as many devices has its own shardings (with_all_shardings()). kInvalidArgument: a sharding that isn't
 /// one of that shape over as many devices, or a module for another number; kUnimplemented: bytecode for one device.
 Result<Module> partitioned(const Module& module, int partitions, Aliases aliases = Aliases::kNone);
 
-/// A text module for several devices, in which arguments and results without a sharding are stated to be whole on each
-/// device: XLA would choose otherwise. jax's shard_map has such modules. Bytecode comes back as it is.
+/// Marks arguments and results without a sharding as replicated, in a text module for several devices: XLA would choose
+/// otherwise. jax's shard_map makes such modules. Bytecode is returned unchanged.
 Result<Module> with_all_shardings(Module module);
 
 }  // namespace tfd::hlo

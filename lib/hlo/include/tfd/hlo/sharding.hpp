@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a value lies on the logical devices of a replica, in a program and in a module's text, and its pieces.
+// Sharding of a value over the logical devices of a replica, in a program and in a module's text, and its pieces.
 // Thread rule: plain values, pure functions. Source: XLA's OpSharding, Shardy (https://openxla.org/shardy), and
 // tensorflow/python/distribute/tpu_strategy.py, 2.21.
 //
@@ -19,7 +19,7 @@
 
 namespace tfd::hlo {
 
-/// Whole on each of them, cut into so many pieces along each dimension, or on one.
+/// Replicated, split into a number of pieces along each dimension, or assigned to one device.
 struct OpSharding {
   enum class Kind : std::uint8_t { kReplicate, kSplit, kAssign };
   Kind kind = Kind::kReplicate;
@@ -28,20 +28,20 @@ struct OpSharding {
   /// kSplit: the piece, counted row-major, that each logical device has; empty: device d has piece d.
   std::vector<int> order = {};
 
-  /// How many logical devices it needs; it may be on more unless it is split.
+  /// Number of logical devices it needs; exactly that many if it is split, at least that many otherwise.
   std::int64_t devices() const;
   friend bool operator==(const OpSharding&, const OpSharding&) = default;
 };
 
 // What TPUStrategy allows, with a dimension of -1 for one that isn't known. kInvalidArgument.
-/// Not with SPMD partitioning, and only a device that there is.
+/// Requires a device in range, and no SPMD partitioning.
 Result<void> check_assigned(int device, int logical_devices, bool spmd);
-/// One number of pieces for each dimension, which divides it.
+/// Requires one number of pieces for each dimension, which divides it.
 Result<void> check_pieces(std::span<const std::int64_t> pieces, const tensor::Shape& shape);
-/// And as many pieces as there are devices.
+/// Requires the above and as many pieces as devices.
 Result<void> check_split(std::span<const std::int64_t> pieces, const tensor::Shape& shape, int logical_devices);
 
-/// As XLA's text has it: "{devices=[2,1]<=[2]}".
+/// XLA's textual form: "{devices=[2,1]<=[2]}".
 std::string format_sharding(const OpSharding& sharding);
 /// kInvalidArgument: not a sharding of a value of this rank; kUnimplemented: one that a program's arguments can't have
 /// here (on one device, manual).
@@ -55,11 +55,11 @@ Result<OpSharding> parse_shardy(std::string_view inside, const std::map<std::str
 /// `inside`: of sdy.mesh's <…>, such as `["data"=2, "model"=2]`. Errors as parse_sharding_text().
 Result<Mesh> parse_mesh(std::string_view inside);
 
-/// What each device has of a value of this shape, which divides.
+/// Shape of a device's piece of a value of this shape, which divides evenly.
 tensor::Shape shape_of_piece(const OpSharding& sharding, const tensor::Shape& shape);
-/// The device's; of a value that isn't split, the value.
+/// The device's piece; the whole value if it isn't split.
 tensor::Tensor piece_of(const tensor::Tensor& value, const OpSharding& sharding, int device);
-/// The value, of its pieces by device.
+/// Reassembles the value from its pieces, by device.
 tensor::Tensor join_pieces(std::span<const tensor::Tensor> pieces, const OpSharding& sharding,
                            const tensor::TensorSpec& spec);
 

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module for any batch size: a text in which numbers are expressions of the batch size b, "tensor<${2*b}x10xf32>".
-// PJRT has no dynamic shapes, so it is made a module for each size that comes. Its first line says that it is one, and
-// which size it was written for: "// tfd-template: b=64". Thread rule: immutable.
+// A module template for any batch size b: a text with expressions of b as numbers, "tensor<${2*b}x10xf32>". PJRT has no
+// dynamic shapes, so it is expanded for each size that occurs. Its first line marks it as a template and states the
+// size it was written for: "// tfd-template: b=64". Thread rule: immutable.
 //
 //   const Template any = TFD_TRY(Template::make("step.mlirt", text));
 //   any.expand(7)  // the module for seven rows
@@ -18,7 +18,7 @@
 
 namespace tfd::hlo {
 
-/// Whether the text says that it is one.
+/// True if the text is marked as a template.
 bool is_template(std::string_view code);
 
 class Template {

@@ -9,9 +9,9 @@
 
 namespace tfd::hlo {
 
-/// The scalars and vectors that it does nothing with but to put them together ("stablehlo.concatenate" of them, or of
-/// what each is reshaped to, as jnp.stack has it), in the order in which it does: the same as slices of one long vector
-/// they are that vector. Positions in the signature; none for bytecode.
+/// Scalars and vectors that @main only concatenates ("stablehlo.concatenate" of them or of their reshapes, as in
+/// jnp.stack), in that order: if they are slices of one long vector, the result is that vector. Positions in the
+/// signature; none for bytecode.
 std::vector<std::size_t> joined_arguments(const Module& module);
 
 }  // namespace tfd::hlo

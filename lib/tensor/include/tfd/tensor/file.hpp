@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads at an offset: what npy, safetensors and checkpoints stand on. Whole files are base's (tfd/base/file.hpp).
-// Thread rule: InputFile is thread-compatible (reads at an offset share no position).
+// Reads at an offset, for npy, safetensors and checkpoints. Whole files: tfd/base/file.hpp. Thread rule: InputFile is
+// thread-compatible (reads at an offset share no position).
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,15 +16,15 @@ namespace tfd::tensor {
 /// A regular file open for reading. Every error names the file.
 class InputFile {
  public:
-  /// kNotFound, kPermissionDenied; kInvalidArgument for what is no regular file (its size must be known before memory
-  /// is taken).
+  /// Opens a file. kNotFound, kPermissionDenied; kInvalidArgument if it isn't a regular file (its size must be known
+  /// before memory is taken).
   static Result<InputFile> open(const std::string& path);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
 
   const std::string& path() const { return path_; }
-  /// Bytes when it was opened.
+  /// Size in bytes when it was opened.
   std::uint64_t size() const { return size_; }
   /// Fills `out` from `offset` on. kDataLoss when the file ends before.
   Result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const;

@@ -15,8 +15,8 @@ namespace tfd::tensor {
 /// is true or false (or 0, 1). The object forms must agree with the spec. Files are read relative to `directory`.
 /// kInvalidArgument says where: "[2][0]: 300 does not fit u8".
 Result<Tensor> tensor_from_json(const nlohmann::json& value, const TensorSpec& spec, const std::string& directory = "");
-/// Without a spec: the object forms say their own; plain lists infer the shape, and s32 (s64 where it doesn't fit), f32
-/// or bool. kInvalidArgument for ragged lists.
+/// Reads a tensor without a spec: the object forms state their own; plain lists infer the shape, and s32 (s64 if a
+/// value doesn't fit), f32 or bool. kInvalidArgument for ragged lists.
 Result<Tensor> tensor_from_json(const nlohmann::json& value, const std::string& directory = "");
 /// Nested lists (an empty tensor with rank > 1 as the object form, for lists can't hold its shape).
 nlohmann::json tensor_to_json(const Tensor& tensor);

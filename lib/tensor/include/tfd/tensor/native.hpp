@@ -22,7 +22,7 @@ struct BFloat16 {
   std::uint16_t bits;
 };
 
-/// As a type that C++ calculates with.
+/// Converts an element to a type with C++ arithmetic.
 inline float widen(Half value) { return half_to_float(value.bits); }
 inline float widen(BFloat16 value) { return bfloat16_to_float(value.bits); }
 template <class T>
@@ -30,11 +30,12 @@ T widen(T value) {
   return value;
 }
 
-/// What it is read as where nobody has checked that a bool is 0 or 1.
+/// Type through which elements are read before bools are known to be 0 or 1.
 template <class T>
 using StoredNumber = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
-/// What `use` gives for a value of the C++ type of `dtype`: bool, std::int8_t, …, Half, BFloat16, float or double.
+/// Calls `use` with a value of the C++ type of `dtype` and returns its result: bool, std::int8_t, …, Half, BFloat16,
+/// float or double.
 template <class Use>
 decltype(auto) with_native(DType dtype, Use&& use) {
   switch (dtype) {

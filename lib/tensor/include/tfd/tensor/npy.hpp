@@ -17,12 +17,12 @@ namespace tfd::tensor {
 
 /// Bytes that come one after the other, such as those of a compressed file.
 struct ByteStream {
-  std::string name;              // of what they are from, for messages
+  std::string name;              // name of the source, for messages
   std::uint64_t most_bytes = 0;  // there can't be more
-  /// Fills all of `out` with the next ones. kDataLoss where there are fewer; every error names where they are from.
+  /// Fills `out` with the next bytes. kDataLoss if there are fewer; every error names the source.
   std::function<Result<void>(std::span<std::byte> out)> read;
 };
-/// As load_npy(), from the beginning of the stream.
+/// Reads an array from the beginning of the stream. Errors as load_npy().
 Result<Tensor> read_npy(const ByteStream& stream);
 /// Only the header.
 Result<TensorSpec> read_npy_spec(const ByteStream& stream);
@@ -35,7 +35,7 @@ Result<Tensor> read_tensor(const ByteStream& stream, const TensorSpec& spec);
 Result<Tensor> load_npy(const std::string& path);
 /// Only the header.
 Result<TensorSpec> load_npy_spec(const std::string& path);
-/// Written to a temporary file beside `path`, synced, then renamed: never half a file.
+/// Writes atomically: a temporary file beside `path`, synced, then renamed.
 Result<void> save_npy(const std::string& path, const Tensor& tensor);
 
 }  // namespace tfd::tensor

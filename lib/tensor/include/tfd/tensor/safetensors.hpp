@@ -38,7 +38,7 @@ class SafetensorsReader {
   /// The tensor, in a buffer of its own; no other one is read. kNotFound: none of that name. kDataLoss: the file has
   /// become shorter.
   Result<Tensor> read(const std::string& name) const;
-  /// The same of the rows [first, first + count) of dimension 0, which the caller knows to be there.
+  /// Reads the rows [first, first + count) of dimension 0; the caller has checked that they exist.
   Result<Tensor> read_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
 
  private:
@@ -52,8 +52,7 @@ class SafetensorsReader {
   std::map<std::string, std::uint64_t> offsets_;  // within the file
 };
 
-/// Files of which one tensor after the other is asked for: the headers that were parsed are kept, for as long as this
-/// is there.
+/// A cache of open files and their parsed headers, for reading one tensor after the other.
 class SafetensorsFiles {
  public:
   /// Borrowed until the next call. Errors as load_safetensors(), the same one each time.
@@ -63,9 +62,9 @@ class SafetensorsFiles {
   std::map<std::string, Result<SafetensorsReader>> files_;
 };
 
-/// What is in a file, from its bytes as they come, as of a compressed one. Errors as load_safetensors().
+/// Reads the specs of a file's tensors from a stream, such as a compressed file. Errors as load_safetensors().
 Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream);
-/// One of its tensors; what is before it is read and dropped. kNotFound: none of that name.
+/// Reads one tensor of the stream; bytes before it are skipped. kNotFound: none of that name.
 Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_view name);
 /// Atomic: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted when the
 /// disk is full; then nothing is left behind and an older file of that name is as it was.

@@ -31,7 +31,7 @@ Result<std::size_t> checked_byte_size(DType dtype, const Shape& shape);
 
 inline constexpr std::size_t kAlignment = 64;
 
-/// What holds a tensor's bytes: host memory, a received message, a PJRT buffer. The pointer is valid and stable for the
+/// Owner of a tensor's bytes: host memory, a received message, a PJRT buffer. The pointer is valid and stable for the
 /// lifetime of the object. Rooms above derive from it to keep device buffers (function/pjrt).
 class Storage {
  public:
@@ -61,7 +61,7 @@ class Tensor {
   Tensor() = default;
   Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, std::size_t offset = 0);
   static Tensor uninitialized(DType dtype, Shape shape);
-  /// Zeros; of large ones what is only read takes no memory.
+  /// Makes zeros; pages of a large tensor that are only read take no memory.
   static Tensor zeros(DType dtype, Shape shape);
   template <class T>
   static Tensor scalar(DType dtype, T value) {
