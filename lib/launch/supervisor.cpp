@@ -13,7 +13,7 @@
 namespace tfd::launch {
 namespace {
 
-/// What a task's exit code says about why it couldn't start: the codes of tfd-exit(7) keep their meaning.
+/// Maps a task's exit code to the reason it couldn't start; the codes of tfd-exit(7) keep their meaning.
 Code code_of_exit(const process::ExitStatus& status) {
   switch (status.code) {
     case 65:
@@ -43,10 +43,10 @@ struct Supervisor::Task {
   std::optional<process::LineReader> readiness;
   int starts = 0;
   bool ready = false;         // this start of it
-  bool said_goodbye = false;  // and isn't wanted again
+  bool said_goodbye = false;  // a coordinator ended it: not restarted
   bool late = false;          // killed because it didn't become ready
   Clock::time_point started{};
-  process::EventLoop::TimerId timer = 0;  // of becoming ready, or of the restart
+  process::EventLoop::TimerId timer = 0;  // deadline for becoming ready, or time of the restart
   Backoff backoff;
 };
 
@@ -93,7 +93,7 @@ Result<void> Supervisor::start_task(Task& task) {
   return {};
 }
 
-/// Both, for they are made and closed together; neither blocks.
+/// Reads both pipes, which are made and closed together; neither blocks.
 void Supervisor::read_pipes(Task& task) {
   const auto pass_on = [&](std::string_view line) {
     if (options_.on_output) options_.on_output(task.name, line);
@@ -162,7 +162,7 @@ Duration Supervisor::restart_later(Task& task) {
   return wait;
 }
 
-/// For good: nobody listens there any more.
+/// Ends the task for good: its listening socket is closed, too.
 void Supervisor::end_task(Task& task) {
   task.command.listener.reset();
   const bool all = std::all_of(tasks_.begin(), tasks_.end(),

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";  // execvp's, where PATH is unset
 constexpr const char* kShell = "/bin/sh";
 
-/// What the child reports through the pipe when it can't become the program: which step, and errno.
+/// The child's report through the pipe if it can't execute the program: the step that failed, and errno.
 enum class Step : int { kParentGone, kDescriptors, kDirectory, kExec };
 struct Failure {
   Step step;

@@ -15,7 +15,7 @@ namespace tfd::transport {
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
-  /// At most `kept_bytes` lie idle.
+  /// Keeps at most `kept_bytes` of idle buffers.
   explicit BufferPool(std::size_t kept_bytes) : most_(kept_bytes) {}
   /// Not initialised, writable.
   std::shared_ptr<tensor::Storage> get(std::size_t bytes);

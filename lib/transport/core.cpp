@@ -26,7 +26,7 @@ Core::Core(EndpointOptions options, std::unique_ptr<Wire> wire, std::shared_ptr<
       waker_(std::move(waker)),
       mailbox_(std::make_shared<Mailbox>(waker_)) {
   if (options_.incarnation == 0) options_.incarnation = make_incarnation();
-  // Signals are for the threads of the tool.
+  // Signals are handled by the tool's threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -113,7 +113,7 @@ void Core::shut_down() {
     for (const auto& [id, peer] : peers_) fail_all(*peer, Code::kCancelled, "the endpoint was closed");
     do_items();
   } while (!local_.empty() || !mailbox_->close_if_empty());
-  ship_all();  // before the goodbyes, for who hears one hears no more
+  ship_all();  // before the goodbyes, after which a peer reads no more
   for (const auto& [id, link] : links_) {
     if (!is_accepted(id) || !link->greeted) continue;
     link->control({.type = FrameType::kGoodbye}, kFarewell);
@@ -184,7 +184,7 @@ void Core::post_at(Clock::time_point when, std::function<void()> action) {
 Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop) {
   assert(!on_io_thread());
   const Clock::time_point since = Clock::now();
-  Clock::duration quiet = kQuietWait;  // then it is said for whom, after twice as long again, and so on
+  Clock::duration quiet = kQuietWait;  // then what it waits for is logged, again after twice as long, and so on
   const std::stop_callback wake(stop, [this] {
     const std::scoped_lock lock(cards_mutex_);
     cards_changed_.notify_all();

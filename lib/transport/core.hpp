@@ -25,7 +25,7 @@
 
 namespace tfd::transport {
 
-/// The last word of an endpoint that ends, as a reason.
+/// The reason that peers see when an endpoint ends.
 inline constexpr std::string_view kFarewell = "it said goodbye";
 
 class Core final : public Endpoint, private Wire::Sink {
@@ -49,7 +49,7 @@ class Core final : public Endpoint, private Wire::Sink {
  private:
   class Reply;
 
-  // What other threads may ask about a peer.
+  // State of a peer that other threads may read.
   struct PeerCard {
     std::string name;
     std::string address;
@@ -57,7 +57,7 @@ class Core final : public Endpoint, private Wire::Sink {
     Incarnation incarnation = 0;
     std::string reason;  // why it isn't up
     bool is_removed = false;
-    std::optional<Code> refused;  // as in PeerEvent: waiting is in vain
+    std::optional<Code> refused;  // as in PeerEvent: waiting won't help
   };
   struct Pending {
     Deadline deadline;
@@ -77,7 +77,7 @@ class Core final : public Endpoint, private Wire::Sink {
     bool is_gone = false;  // since it was lost: its process has ended
     std::optional<Code> refused;
     std::string complaint;  // what was last wrong with what it said, and has been logged
-    int doubts = 0;         // handshakes in a row that failed, perhaps of a key
+    int doubts = 0;         // consecutive handshakes that failed, perhaps because of a key
     LinkId link = LinkId::kNone;
     LinkId second = LinkId::kNone;  // while it is silent: finds out whether the process is there, and the same
     Clock::time_point second_since{};
@@ -86,7 +86,7 @@ class Core final : public Endpoint, private Wire::Sink {
     std::unordered_map<std::uint64_t, Pending> pending;
     std::deque<std::uint64_t> unsent;  // in order, while it is connecting
   };
-  /// There is a connection over which it said hello.
+  /// True if there is a connection on which the handshake succeeded.
   static bool is_standing(PeerState state) { return state == PeerState::kUp || state == PeerState::kSilent; }
   struct Due {
     PeerId peer{};
@@ -105,7 +105,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void sleep();
   void shut_down();
 
-  // core_liveness.cpp: who is silent.
+  // core_liveness.cpp: heartbeats and silent peers.
   void check_liveness();
   Duration ping_interval() const;
   void send_ping(Link& link);
@@ -170,7 +170,7 @@ class Core final : public Endpoint, private Wire::Sink {
   mutable std::mutex cards_mutex_;
   std::condition_variable cards_changed_;
   std::vector<PeerCard> cards_;                  // by PeerId
-  std::unordered_map<std::string, PeerId> ids_;  // of those that aren't removed, by name
+  std::unordered_map<std::string, PeerId> ids_;  // peers that aren't removed, by name
 
   // The I/O thread's.
   std::vector<MailItem> taken_;

@@ -18,7 +18,7 @@ class Core::Reply final : public Responder::Impl {
   Reply(Core& core, LinkId link, std::uint64_t id)
       : core_(core), io_thread_(std::this_thread::get_id()), mailbox_(core.mailbox_), link_(link), id_(id) {}
   void reply(Result<Message> answer) override {
-    // While the mailbox is open the I/O thread and the core exist, and nobody else has the thread's id.
+    // An open mailbox means that the I/O thread and the core exist, and that no other thread has that id.
     if (std::this_thread::get_id() == io_thread_ && !mailbox_->is_closed())
       core_.send_reply(link_, id_, std::move(answer), promised_);
     else
@@ -101,8 +101,8 @@ void Core::on_stands(LinkId id) {
 void Core::on_message(LinkId id, std::span<const std::byte> bytes) {
   Link* link = find_link(id);
   if (link == nullptr) {
-    if (!is_accepted(id)) return;  // of a connection that we dropped
-    // Nothing is kept for what isn't ours. A caller that was given up, and goes on after all, is told.
+    if (!is_accepted(id)) return;  // the event is about a connection that we dropped
+    // Bytes that aren't our protocol open no link. A caller that was given up and continues anyway is told so.
     std::span<const std::byte> rest = bytes;
     const Result<FrameView> first = take_frame(rest);
     const bool is_version = !first && first.error().code == Code::kProtocolMismatch;
@@ -206,7 +206,7 @@ Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
   return {};
 }
 
-// The other side's last word on this connection.
+// Handles the other side's last frame on this connection.
 void Core::on_goodbye(Link& link, const std::string& reason) {
   Peer* peer = peer_of(link.id());
   if (peer != nullptr && peer->link == link.id()) return on_lost(*peer, reason, reason == kFarewell);
@@ -217,8 +217,8 @@ void Core::on_violation(Link& link, const Error& error) {
   const LinkId id = link.id();
   if (is_accepted(id)) {
     options_.log.warning("client {}: {}", link.name.empty() ? "without a name" : link.name, error.message);
-    // One connection of a listening socket can't be closed: it is told, and not heard any more; what it had sent is
-    // freed.
+    // A single connection of a listening socket can't be closed: it gets a goodbye and is ignored from then on; data it
+    // had sent is freed.
     const auto old = links_.extract(id);
     Link& deaf = open_link(id);
     deaf.is_bad = true;

@@ -14,8 +14,8 @@ constexpr int kCallersSilence = 4;                               // intervals, u
 
 }  // namespace
 
-// Pings leave where nothing was heard for an interval. With thousands of links the interval is longer: an idle cluster
-// costs next to nothing.
+// Pings are sent on links that were silent for an interval. With thousands of links the interval is longer: an idle
+// cluster costs next to nothing.
 Duration Core::ping_interval() const {
   return std::max<Duration>(options_.heartbeat_interval, kPingSpacing * static_cast<std::int64_t>(links_.size()));
 }
@@ -24,7 +24,7 @@ void Core::check_liveness() {
   if (more_to_receive_) return at(Clock::now() + kUntilRead, [this] { check_liveness(); });
   const Clock::time_point now = Clock::now();
   const Duration interval = ping_interval();
-  // This process was frozen, or its host was: nobody could answer, or be heard.
+  // This process, or its host, was suspended: peers couldn't be heard.
   const bool was_away = now - std::exchange(checked_, now) > 2 * options_.heartbeat_interval + kUntilRead;
   std::vector<LinkId> silent;
   for (const auto& [id, link] : links_) {
@@ -42,7 +42,7 @@ void Core::check_liveness() {
   at(now + options_.heartbeat_interval, [this] { check_liveness(); });
 }
 
-// It says when the next one comes at the latest: until long after that the other side needs none of its own.
+// A ping states when the next one comes at the latest; until well after that the other side needn't send its own.
 void Core::send_ping(Link& link) {
   const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(ping_interval());
   link.control({.type = FrameType::kPing, .position = static_cast<std::uint64_t>(interval.count())});
@@ -74,7 +74,7 @@ void Core::on_silent(LinkId id, Clock::time_point now) {
   look_for(*peer, now);
 }
 
-// Something was heard of a link that had been pinged.
+// Handles the first sign of life from a pinged link.
 void Core::on_answer(LinkId id) {
   if (is_accepted(id)) return end_pings(id, true);
   Peer* peer = peer_of(id);
@@ -130,7 +130,7 @@ void Core::begin_ping(LinkId id, std::function<void(bool answers)> callback) {
   at(until, [this, id, until] { end_pings(id, false, until); });
 }
 
-// Those that may wait until then, or less long.
+// Answers and drops the pings of callers whose deadline is at most `until`.
 void Core::end_pings(LinkId id, bool answers, Clock::time_point until) {
   std::vector<std::function<void(bool)>> callbacks;
   const auto [first, last] = pings_.equal_range(id);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Duration kLeastBackOff = std::chrono::milliseconds(10);
 constexpr Duration kMostBackOff = std::chrono::milliseconds(500);
-// For a connection that doesn't stand, or whose other side is silent, as a task that hasn't begun to serve its socket.
+// Time for an attempt to connect and complete the handshake; a task that doesn't serve its socket yet may be slow.
 constexpr Duration kAttempt = std::chrono::seconds(12);
 
 std::string rounded(Duration duration) {
@@ -140,14 +140,14 @@ void Core::on_lost(Peer& peer, const std::string& reason, bool is_gone) {
   if (Peer* still = find_peer(id)) tell(*still);
 }
 
-/// It was lost, perhaps by its network's fault; now it is sure that its process has ended.
+/// Handles proof that the process of a lost peer has ended; until then its network could have been the cause.
 void Core::on_gone(Peer& peer, const std::string& reason) {
   options_.log.debug("{} is gone: {}", peer.name, reason);
   peer.loss = reason;
   tell(peer);
 }
 
-/// It answered, but not to us, and will again: who waits for it is told at once. It is tried on, for another process
+/// Handles a peer that answers but refuses us: waiting callers fail at once. Connecting is retried, for another process
 /// may take its place.
 void Core::refuse(PeerId id, LinkId link, Code code, const std::string& reason) {
   const bool is_news = find_peer(id)->refused != code;
@@ -234,7 +234,7 @@ void Core::send_request(Peer& peer, std::uint64_t id, Pending& pending) {
   if (!encoded) return finish_request(peer, id, fail(std::move(encoded).error()));
   Link* link = find_link(peer.link);
   if (link == nullptr) return;
-  // One that waits for bytes is this side's to judge: the other can't know when the last one moved.
+  // A deadline that counts from the last byte is enforced on this side: the peer doesn't know when that moved.
   const bool is_fixed = !peer.options.deadlines_wait_for_bytes;
   link->queue(id, is_fixed ? pending.deadline : Deadline::never(), std::move(*encoded));
   mark_dirty(*link);

@@ -21,7 +21,7 @@ Responder::~Responder() {
 }
 
 void Responder::reply(Result<Message> answer) {
-  // Moved away first: the answer goes out once, even if it is given twice.
+  // The reply is taken first, so that it is sent once even if it is given twice.
   if (const std::unique_ptr<Impl> impl = std::move(impl_)) impl->reply(std::move(answer));
 }
 

@@ -76,7 +76,7 @@ Result<FrameView> take_frame(std::span<const std::byte>& rest);
 bool takes_credit(FrameType type);
 
 std::string encode_error(const Error& error);
-/// Whatever the bytes are: what can't be read is kUnknown.
+/// Decodes an error; malformed bytes become kUnknown.
 Error decode_error(std::span<const std::byte> body);
 
 inline std::span<const std::byte> as_bytes(std::string_view text) {

@@ -17,22 +17,21 @@
 
 namespace tfd::transport {
 
-/// At most so much is on its way without an acknowledgement: what a slow reader costs us in memory, and the
-/// bandwidth-delay product up to which a connection is filled (16 MiB: 1 ms at 128 Gbit/s).
+/// Unacknowledged bytes in flight, at most: the memory that a slow reader costs us, and the bandwidth-delay product up
+/// to which a connection is filled (16 MiB: 1 ms at 128 Gbit/s).
 inline constexpr std::uint64_t kCreditWindow = 16 * 1024 * 1024;
 /// Acknowledged this often; small, because acknowledgements also show a slow connection's liveness.
 inline constexpr std::uint64_t kCreditStep = 512 * 1024;
-/// With more than this waiting to be sent, requests that arrive are not acknowledged, and answers that ask for room
-/// aren't made: a caller that doesn't take replies gets no more requests in. Replies always are, for they were asked
-/// for; so the side that serves always gets rid of its own, and two transfers in opposite directions never wait for
-/// each other.
+/// Backlog above which arriving requests aren't acknowledged and large answers aren't made: a caller that doesn't read
+/// replies can't send more requests. Replies are always acknowledged, so that the serving side can always send its own,
+/// and transfers in opposite directions never deadlock.
 inline constexpr std::uint64_t kBacklogLimit = 64 * 1024 * 1024;
 inline constexpr std::size_t kBatchBytes = 64 * 1024;
 inline constexpr int kBatchFrames = 256;
-/// So many messages of one side are under way at most whose head has left and whose last chunk hasn't: a sender begins
-/// no more, and the reader enforces it.
+/// Messages of one side that are partly sent (head but not last chunk), at most: the sender begins no more, and the
+/// reader enforces it.
 inline constexpr std::size_t kMostBegun = 1024;
-/// What the reader counts for each of them, and for each of their tensors, beside their bytes.
+/// Overhead that the reader counts for each of them, and for each of their tensors, besides their bytes.
 inline constexpr std::uint64_t kBegunBytes = 1024;
 inline constexpr std::uint64_t kBegunTensorBytes = 256;
 
@@ -46,24 +45,24 @@ class Link {
   Link(LinkId id, Limits limits, BufferPool& pool) : id_(id), limits_(limits), pool_(pool) {}
   LinkId id() const { return id_; }
 
-  // Out. Nothing leaves before ship().
-  /// A control frame: needs no credit.
+  // Sending: nothing leaves before ship().
+  /// Queues a control frame, which needs no credit.
   void control(const FrameHeader& header, std::string_view body = {});
   void queue(std::uint64_t id, Deadline deadline, EncodedMessage message);
-  /// Takes back what hasn't been sent of request `id`, and tells the other side if it has a part of it.
+  /// Withdraws the unsent part of request `id`, and tells the other side if it has received some of it.
   void cancel(std::uint64_t id);
   /// Sends what credit allows. False if the link is gone.
   bool ship(Wire& wire);
   void on_credit(std::uint64_t taken);
 
-  /// Calls `begin`, which makes an answer of so many bytes, once those that were made, or begun, leave room for it.
-  /// They count until answered().
+  /// Calls `begin`, which makes an answer of `bytes`, once earlier answers leave room for it. The bytes count until
+  /// answered().
   void when_room(std::uint64_t bytes, std::function<void()> begin);
   void answered(std::uint64_t bytes) { promised_ -= bytes; }
-  /// The next one that has room by now.
+  /// Takes the next answer that has room now.
   std::function<void()> take_ready();
 
-  // In.
+  // Receiving:
   struct Arrived {
     FrameHeader header;
     Deadline deadline;  // that of a request
@@ -91,8 +90,8 @@ class Link {
   Clock::time_point heard = Clock::now();
   Clock::time_point moved = heard;               // the last byte of a message, in either direction
   std::optional<Clock::time_point> pinged = {};  // the first ping that nothing has been heard since
-  Duration ping_interval{};                      // of the other side: it says so in its pings
-  /// Not more than it needs: who floods us with them isn't answered for ever.
+  Duration ping_interval{};                      // the other side's interval, as its pings state
+  /// Rate limit on answers to pings, against a peer that floods us with them.
   bool may_answer_ping();
 
  private:
@@ -123,8 +122,8 @@ class Link {
   Limits limits_;
   BufferPool& pool_;
 
-  std::deque<Outgoing> waiting_;  // whose head hasn't left
-  std::deque<Outgoing> streams_;  // whose chunks are leaving, in turn
+  std::deque<Outgoing> waiting_;  // messages whose head hasn't been sent
+  std::deque<Outgoing> streams_;  // messages whose chunks are being sent, round-robin
   std::string batch_;
   int batched_ = 0;
   std::uint64_t backlog_ = 0;   // bytes in waiting_ and streams_

@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What other threads hand over to an I/O thread. Thread rule: thread-safe; the lock is held for a push or a swap only.
+// Queue of items from other threads to an I/O thread. Thread rule: thread-safe; the lock is held for a push or a swap
+// only.
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -36,7 +37,7 @@ using MailItem = std::variant<RequestItem, ReplyItem, ActionItem>;
 class Mailbox {
  public:
   explicit Mailbox(std::shared_ptr<Waker> waker) : waker_(std::move(waker)) {}
-  /// After close() the item is dropped.
+  /// Adds an item; after close() it is dropped.
   void push(MailItem item) {
     {
       const std::lock_guard lock(mutex_);

@@ -71,7 +71,7 @@ Result<EncodedMessage> encode_message(FrameHeader header, const Message& message
   put<std::uint32_t>(out.head, static_cast<std::uint32_t>(table_size));
   put<std::uint32_t>(out.head, static_cast<std::uint32_t>(message.tensors.size()));
   if (chunked) {
-    // Shared by the pieces that the wire still holds.
+    // The envelope is shared by the pieces that the wire still holds.
     auto envelope = std::make_shared<const std::string>(message.meta + table);
     const std::span<const std::byte> bytes = as_bytes(*envelope);
     out.blocks.insert(out.blocks.begin(), {0, std::move(envelope), bytes});
@@ -163,7 +163,7 @@ Result<void> Assembly::read_envelope(std::span<const std::byte> envelope, std::s
     std::shared_ptr<tensor::Storage> storage;
     try {
       storage = pool_->get(entry.size);
-    } catch (const std::bad_alloc&) {  // a peer's sizes are no reason to die
+    } catch (const std::bad_alloc&) {  // sizes that a peer states must not end this process
       return fail(Code::kResourceExhausted, "not enough memory for a tensor of {} bytes", entry.size);
     }
     std::byte* to = storage->writable();

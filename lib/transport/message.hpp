@@ -46,7 +46,7 @@ class Assembly {
   static Result<Assembly> begin(const FrameView& head, std::uint64_t most_bytes, BufferPool& pool);
   /// kInvalidArgument for a chunk that isn't the next one; kResourceExhausted as begin().
   Result<void> add(std::uint16_t block, std::uint64_t position, std::span<const std::byte> bytes);
-  /// A new `most_bytes`, for the table that is still to come.
+  /// Sets a new `most_bytes`, for a table that is still to come.
   void limit(std::uint64_t most_bytes) { most_bytes_ = most_bytes; }
   bool is_complete() const { return complete_; }
   /// Bytes that are, or will be, held for it.

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A heap of points in time. There is no removal: most requests are answered long before their deadline, so what is due
-// for nothing is left in the heap and swept when it is more than half of it. Thread rule: lives on one thread.
+// A heap of points in time. There is no removal: most requests are answered long before their deadline, so stale timers
+// stay in the heap and are swept when they are more than half of it. Thread rule: lives on one thread.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

@@ -51,8 +51,8 @@ class Waker {
   void prepare_to_sleep() { sleeping_.store(true); }
   void awake() {
     sleeping_.store(false);
-    // Always: a wake() may write after we were woken by something else, and unread it would end every poll from then
-    // on.
+    // The counter is always read: a wake() may write after we were woken by something else, and would then end every
+    // poll.
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = read(fd_, &count, sizeof count);
   }

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What moves bytes between endpoints: connections (links) that carry messages in order, or are closed. zmq/ and inproc/
-// are the two kinds; the protocol above is the same (core.hpp). A link is one connection: it never comes back, and what
-// was sent on it never reaches anybody but the process at its other end. Thread rule: lives on the I/O thread of its
-// endpoint; only made on another.
+// Moves bytes between endpoints over connections (links), which carry messages in order until they are closed. zmq/ and
+// inproc/ are the two kinds; the protocol above is the same (core.hpp). A link is one connection: it never comes back,
+// and what was sent on it never reaches anybody but the process at its other end. Thread rule: lives on the I/O thread
+// of its endpoint; only made on another.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,12 +16,13 @@
 
 namespace tfd::transport {
 
-/// Never used again. Bit 63 is set in those that the other side began.
+/// Never reused. Bit 63 marks links that the other side began.
 enum class LinkId : std::uint64_t { kNone = 0 };
 inline constexpr std::uint64_t kAcceptedBit = std::uint64_t{1} << 63;
 inline bool is_accepted(LinkId link) { return (static_cast<std::uint64_t>(link) & kAcceptedBit) != 0; }
 
-/// Of a link that was closed before it stood: nobody listens at the address, so the process that was there has ended.
+/// True if the reason why a link couldn't be established means that nobody listens at the address: its process has
+/// ended.
 inline bool is_nobody_there(std::string_view reason) {
   return reason == "connection refused" || reason == "no such file or directory";
 }
@@ -39,9 +40,10 @@ class Wire {
    public:
     virtual void on_message(LinkId link, std::span<const std::byte> bytes) = 0;
     virtual void on_closed(LinkId link, const std::string& reason) = 0;
-    /// Closed, as one side has no key or another one than the other. Not `certain`: it may have died just then.
+    /// The link was closed because one side has no key, or the keys differ. Not `certain`: the peer may have died just
+    /// then.
     virtual void on_refused(LinkId link, const std::string& reason, bool certain) = 0;
-    /// Somebody took the connection; whether they speak shows later.
+    /// The connection was accepted; whether the peer speaks our protocol shows later.
     virtual void on_stands(LinkId link) = 0;
 
    protected:
@@ -50,19 +52,19 @@ class Wire {
 
   virtual ~Wire() = default;
   virtual std::string address() const = 0;
-  /// Starts connecting. What is sent before the link stands waits for it; what comes of it are messages or on_closed().
+  /// Starts connecting. Parcels sent before the link is up are queued; messages or on_closed() follow.
   virtual LinkId connect(const std::string& address) = 0;
   /// Drops a link and what is queued on it, without on_closed().
   virtual void disconnect(LinkId link) = 0;
   /// False if the link is gone.
   virtual bool send(LinkId link, Parcel parcel) = 0;
-  /// What comes over this accepted link, and is being handed over, is a greeting: a link without one is closed soon.
+  /// Called while a valid greeting on this accepted link is being delivered: a link without one is closed soon.
   virtual void has_greeted(LinkId) {}
-  /// Hands over at most `most` messages. Whether there may be more.
+  /// Delivers at most `most` messages; returns whether there may be more.
   virtual bool receive(Sink& sink, int most) = 0;
-  /// Until something came, the waker was woken, or `until`. After Waker::prepare_to_sleep().
+  /// Waits for an event, the waker, or `until`. Call Waker::prepare_to_sleep() first.
   virtual void wait(Clock::time_point until) = 0;
-  /// What was sent still leaves, if that takes not longer than a moment.
+  /// Closes the wire; parcels already sent still leave, if that takes only a moment.
   virtual void close() = 0;
 };
 

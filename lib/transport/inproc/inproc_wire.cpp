@@ -104,7 +104,7 @@ bool InprocNet::send(NodeId node, LinkId link, Parcel parcel) {
   const Node* from = find_node(node);
   if (from == nullptr) return true;  // killed: it notices nothing
   const auto found = links_.find(number(link));
-  if (found == links_.end()) return !is_accepted(link);  // of an asker's link on_closed() is on its way
+  if (found == links_.end()) return !is_accepted(link);  // an outgoing link gets on_closed() soon
   Wired& wired = found->second;
   const bool to_server = !is_accepted(link);
   Event event{side(found->first, to_server), std::move(parcel), std::nullopt};
@@ -141,8 +141,8 @@ void InprocNet::cut(const std::string& address, bool cut) {
 }
 
 void InprocNet::take_up(Wired& wired) {
-  // As TCP does: what was sent meanwhile arrives. Where the asker has given up the link is no more, and the other side
-  // learns of it by what it sends.
+  // Held events are delivered, as TCP would. If the connecting side gave up, the link is gone, and the other side
+  // learns it when it sends.
   for (auto& [to_server, event] : std::exchange(wired.held, {}))
     deliver(to_server ? wired.server : wired.asker, std::move(event));
 }

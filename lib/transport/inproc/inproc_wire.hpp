@@ -17,7 +17,7 @@
 
 namespace tfd::transport {
 
-/// Who is bound where, and what is on its way between them. One lock: this is for tests.
+/// The endpoints by address, and events in transit between them. One lock suffices: this is for tests.
 class InprocNet {
  public:
   using NodeId = std::uint64_t;
@@ -49,7 +49,7 @@ class InprocNet {
     bool is_dead = false;
   };
   struct Wired {
-    NodeId asker = 0, server = 0;  // server 0: connecting into nothing, for it is cut
+    NodeId asker = 0, server = 0;  // server 0: the address is cut, so connecting hangs
     bool asker_open = true, server_open = false;
     std::deque<std::pair<bool, Event>> held;  // while it is cut: (to the server, what)
   };

@@ -15,7 +15,7 @@
 namespace tfd::transport {
 namespace {
 
-// Longer than a handshake takes under load; it holds a descriptor of ours meanwhile.
+// Time for a greeting: longer than a handshake takes under load; meanwhile the caller holds a descriptor of ours.
 constexpr auto kGreetWithin = std::chrono::seconds(10);
 constexpr auto kFull = std::chrono::milliseconds(100);  // until it is seen whether there are descriptors again
 constexpr auto kSayAgain = std::chrono::minutes(10);
@@ -89,8 +89,8 @@ void Callers::look() {
   }
 }
 
-// libzmq sees its end, and closes it. Its number may be somebody else's by now, but a connection to our address is one
-// of a caller, who may connect again.
+// libzmq sees the end of the connection and closes it. The descriptor's number may have been reused, but any connection
+// to our address is a caller's, who may reconnect.
 void Callers::hang_up(int fd) const {
   const auto port_of = [](const std::string& address) { return address.substr(address.rfind(':') + 1); };  // or a path
   if (const auto name = name_of_socket(fd); name && port_of(*name) == port_of(address_)) ::shutdown(fd, SHUT_RDWR);

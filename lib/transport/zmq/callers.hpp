@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who has connected to our listening socket, by descriptor: who doesn't greet in time is hung up on, and so is
-// everybody new while no descriptors are left. libzmq has no way to close one connection, and at the limit of
-// descriptors its thread tries to accept again and again: a spare one is given up, so that it can, and who is accepted
-// with it is hung up on. Thread rule: lives on one thread.
+// Connections to our listening socket, by descriptor: one that doesn't greet in time is closed, and so are new ones
+// while no descriptors are left. libzmq can't close a single connection, and at the limit of descriptors its thread
+// retries accept() in a loop: a spare descriptor is given up for it, and the connection accepted with it is closed.
+// Thread rule: lives on one thread.
 #include <deque>
 #include <optional>
 #include <string>
@@ -23,15 +23,15 @@ class Callers {
   Callers& operator=(const Callers&) = delete;
   ~Callers();
 
-  /// Our address, and the spare descriptor, from before there are any callers.
+  /// Sets our address and opens the spare descriptor; called before there are any callers.
   void listen_on(const std::string& address);
   /// Events of the listening socket.
   void accepted(int fd);
   void disconnected(int fd);
   void accept_failed(int error);
-  /// It has said hello.
+  /// The caller's handshake succeeded.
   void has_greeted(int fd);
-  /// look() is to be called by then, once all that has arrived was read.
+  /// Time by which look() is to be called, after all arrived messages were read.
   Clock::time_point next();
   void look();
 

@@ -32,7 +32,7 @@ bool set_number(void* socket, int option, int value) {
   return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
 }
 
-// In a time that doesn't depend on where they differ.
+// Compares in constant time.
 bool is_same(std::string_view one, std::string_view other) {
   if (one.size() != other.size()) return false;
   unsigned char difference = 0;
@@ -75,8 +75,8 @@ bool use_key_to_ask(void* socket, const CurveKey& key) {
 }
 
 bool use_key_to_listen(void* socket, const CurveKey& key) {
-  // libzmq lets everybody in who knows the public half where there is no gate (to enforce one is a draft of its): the
-  // gate is opened before and closed after.
+  // libzmq accepts anyone who knows the public half if there is no gate (its option to require one is a draft API): the
+  // gate is opened before the sockets and closed after them.
   return set_number(socket, ZMQ_CURVE_SERVER, 1) && set_text(socket, ZMQ_CURVE_SECRETKEY, key.secret_key) &&
          set_text(socket, ZMQ_ZAP_DOMAIN, kDomain);
 }

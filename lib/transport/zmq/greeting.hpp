@@ -1,9 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a listening socket of ZeroMQ says first: the security mechanism it wants. libzmq tells it apart from other
-// reasons only where it reads the other side's greeting before that hangs up, which is a race. Thread rule: lives on
-// one thread; nothing here blocks.
+// The security mechanism in the greeting of a listening ZeroMQ socket. libzmq reports a mismatch only if it reads the
+// other side's greeting before that closes, which is a race. Thread rule: lives on one thread; nothing here blocks.
 #include <poll.h>
 
 #include <string>
@@ -14,7 +13,7 @@
 
 namespace tfd::transport {
 
-/// Asks, now and then, by the first bytes of a greeting (ZMTP 3.0, ZeroMQ RFC 23) on a connection of its own.
+/// Probes, now and then, with the first bytes of a greeting (ZMTP 3.0, ZeroMQ RFC 23) on a connection of its own.
 class Greetings {
  public:
   static constexpr std::size_t kMost = 8;  // at a time
@@ -25,7 +24,7 @@ class Greetings {
 
   /// "NULL" or "CURVE", as of a second ago or less; empty while it isn't known: ask again later.
   std::string mechanism(const std::string& address);
-  /// To be polled; then look().
+  /// Descriptors to poll; call look() afterwards.
   std::vector<pollfd> fds() const;
   void look();
 

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the operating system says about addresses; libzmq keeps its errors to itself. Thread rule: lives on one thread;
-// nothing here blocks.
+// The operating system's view of addresses; libzmq doesn't report its errors. Thread rule: lives on one thread; nothing
+// here blocks.
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,11 +15,11 @@ namespace tfd::transport {
 /// "127.0.0.1:41234", "[::1]:2222", "ipc:///path": what a listening socket is bound to.
 Result<std::string> name_of_socket(int fd);
 
-/// A socket that connects to such an address without blocking; -1 where that can't even begin, with the errno, 0 for an
-/// address that isn't numeric.
+/// Returns a socket that connects to such an address without blocking; -1 if that fails at once, with the errno, or 0
+/// for an address that isn't numeric.
 int start_connecting(const std::string& address, int& error);
 
-/// Finds out why connections fail, by trying too, now and then.
+/// Finds out why connections fail, by connecting itself now and then.
 class Probes {
  public:
   static constexpr std::size_t kMost = 16;  // at a time
@@ -28,9 +28,9 @@ class Probes {
   Probes& operator=(const Probes&) = delete;
   ~Probes();
 
-  /// What is known by now: "connection refused", or "unreachable" until the first probe of `address` has come back.
+  /// The latest finding: "connection refused", or "unreachable" until the first probe of `address` has finished.
   std::string why(const std::string& address);
-  /// To be polled for POLLOUT; then look().
+  /// Descriptors to poll for POLLOUT; call look() afterwards.
   std::vector<int> fds() const;
   void look();
 

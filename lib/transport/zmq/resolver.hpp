@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of hosts to addresses. libzmq would look them up on its I/O thread and hold up all connections while a name
-// server is slow. Thread rule: the functions are for one thread; the looking up is done on threads of its own.
+// Resolves host names. libzmq would resolve them on its I/O thread and block all connections while a name server is
+// slow. Thread rule: the functions are for one thread; lookups run on threads of their own.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,14 +20,14 @@ class Resolver {
   struct Answer {
     std::uint64_t tag = 0;
     std::vector<std::string> addresses;  // "10.0.0.7", "[fe80::1]": IPv4 first
-    std::string reason;                  // if there are none: "no such host"
+    std::string reason;                  // why there are no addresses: "no such host"
   };
   explicit Resolver(std::shared_ptr<Waker> waker);
   ~Resolver();
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// The answer comes with `tag` later, after a wake().
+  /// Starts a lookup; its answer carries `tag` and comes after a wake().
   void look_up(std::uint64_t tag, const std::string& host);
   std::vector<Answer> take();
   bool has_answers() const;

@@ -17,7 +17,8 @@ namespace tfd::transport {
 namespace {
 
 constexpr int kLingerMs = 250;
-// Off (-1) won't do: libzmq then closes what has the same endpoint, and throws away what has arrived and isn't read.
+// Reconnecting can't be turned off (-1): libzmq then closes connections to the same endpoint and discards unread
+// messages.
 constexpr int kNeverMs = 24 * 3600 * 1000;
 constexpr int kBacklog = 4096;
 constexpr int kUnread = 256;                 // messages of one connection
@@ -133,7 +134,8 @@ Result<void> ZmqWire::open() {
 Result<void> ZmqWire::monitor(Socket& socket, const char* name, int events, Socket& monitor) const {
   if (zmq_socket_monitor(socket.handle, name, events) != 0) return fail_zmq("cannot watch a socket");
   monitor.handle = zmq_socket(context_, ZMQ_PAIR);
-  // Without a mark: at one libzmq's own thread waits, all traffic with it, until we have read; and at the end for ever.
+  // No high-water mark: at one, libzmq's own thread, and so all traffic, would wait until we read; at shutdown for
+  // ever.
   if (monitor.handle == nullptr || !set(monitor.handle, ZMQ_RCVHWM, 0) || zmq_connect(monitor.handle, name) != 0)
     return fail_zmq("cannot watch a socket");
   watch(monitor);
@@ -149,10 +151,10 @@ Result<void*> ZmqWire::make_router() const {
   void* socket = zmq_socket(context_, ZMQ_ROUTER);
   if (socket == nullptr) return fail_zmq("cannot create a socket");
   const std::int64_t most = kWireMessageBytes + (options_.key ? kCurveOverhead : 0);
-  // No high-water mark for what leaves: a ROUTER drops at it without a word. Link keeps account by bytes. At that for
-  // what arrives libzmq stops reading a connection: a peer that ignores its credit fills its own buffers.
-  // Heartbeats are the core's: libzmq walks its list of timers with every byte of a connection that has one, and counts
-  // silence before it has read what waits. The kernel finds out about hosts that are gone.
+  // No high-water mark for sending: a ROUTER silently drops messages at it. Link accounts by bytes. At the mark for
+  // receiving libzmq stops reading a connection: a peer that ignores its credit fills its own buffers. Heartbeats are
+  // the core's job: libzmq walks its list of timers with every byte of a connection that has one, and counts silence
+  // before it has read waiting data. The kernel detects hosts that are gone.
   const bool ok = set(socket, ZMQ_SNDHWM, 0) && set(socket, ZMQ_RCVHWM, kUnread) &&
                   set(socket, ZMQ_ROUTER_MANDATORY, 1) && set(socket, ZMQ_TCP_KEEPALIVE, 1) &&
                   set(socket, ZMQ_TCP_KEEPALIVE_IDLE, 60) && set(socket, ZMQ_TCP_KEEPALIVE_INTVL, 20) &&
@@ -300,8 +302,8 @@ bool ZmqWire::receive(Sink& sink, int most) {
   probes_.look();
   greetings_.look();
   if (gate_.handle != nullptr && gate_.ready) answer_at_the_gate();
-  // Events are read before the messages and heard after them: a goodbye or the last replies come before the end of
-  // their connection, but the monitor is a queue of its own.
+  // Events are read before the messages but handled after them: a goodbye or the last replies precede the end of their
+  // connection, but the monitor is a separate queue.
   if (monitor_.ready)
     for (Event& event : read_events(monitor_)) events_.push_back(std::move(event));
   if (!events_.empty()) asker_.ready = true;
@@ -323,7 +325,7 @@ bool ZmqWire::receive_from(Socket& socket, bool accepted, Sink& sink, int most) 
     }
     if (!zmq_msg_more(&id.msg)) continue;
     bool got = zmq_msg_recv(&body.msg, socket.handle, ZMQ_DONTWAIT) >= 0;
-    while (got && zmq_msg_more(&body.msg)) {  // ours have one part: whatever this is, none of it is read
+    while (got && zmq_msg_more(&body.msg)) {  // our messages have one part: this one is foreign and ignored
       Part rest;
       std::swap(rest.msg, body.msg);
       if (zmq_msg_recv(&body.msg, socket.handle, ZMQ_DONTWAIT) < 0 || !zmq_msg_more(&body.msg)) got = false;
@@ -367,7 +369,7 @@ void ZmqWire::answer_at_the_gate() {
   gate_.ready = false;
 }
 
-// What a handshake failed of; the connection's end is the next event.
+// Why a handshake failed; the connection's end is the next event.
 ZmqWire::Failure ZmqWire::failure_of(const Event& event) {
   if (event.kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return Failure::kKey;
   const bool is_mechanism =
@@ -384,7 +386,7 @@ void ZmqWire::on_hang_up(Sink& sink, LinkId link, const std::string& address, Fa
                                ? "serves without a key, and one was found here; connect without it with --key-file none"
                                : "requires the cluster's key, and none was found here; pass it with --key-file",
                            true);
-  // Who has another key can't even read what we say, and hangs up without a word.
+  // A peer with another key can't decrypt our handshake and closes without a message.
   if (failure == Failure::kKey || (keyed && mechanism == "CURVE"))
     return sink.on_refused(link, "uses a different key; pass the cluster's key with --key-file",
                            failure == Failure::kKey);

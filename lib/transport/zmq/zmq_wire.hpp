@@ -4,9 +4,9 @@
 // Links over libzmq: a ROUTER that listens, with the gate in front of it where there is a key, a ROUTER that asks many
 // peers, its monitor. Thread rule: see Wire.
 //
-// libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So it never gets to that:
-// every connection is a zmq_connect() of its own with a routing id of its own, and is dropped with all that was queued
-// for it.
+// libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So it never reconnects
+// here: every connection is a zmq_connect() of its own with a routing id of its own, and is dropped with all that was
+// queued for it.
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +46,7 @@ class ZmqWire final : public Wire {
   void close() override;
 
  private:
-  // Of a handshake: both sides still make out who they are.
+  // Reason why a handshake failed (before both sides know each other).
   enum class Failure { kNone, kUnknown, kMechanism, kKey };
   struct Connection {
     std::string address;       // as given to connect()
@@ -54,7 +54,7 @@ class ZmqWire final : public Wire {
     std::string endpoint;      // as given to zmq_connect(); empty while its host's name is looked up
     std::vector<Parcel> held;  // sent meanwhile
     bool failed = false;       // before it began
-    bool stands = false;       // TCP does; whoever is behind it may be silent
+    bool stands = false;       // TCP is connected; the process behind it may be silent
     Failure failure = Failure::kNone;
   };
   struct Event {
@@ -62,9 +62,8 @@ class ZmqWire final : public Wire {
     std::uint32_t value = 0;
     std::string endpoint;
   };
-  // Every look at an idle socket of libzmq is a system call. One that was read to its end has nothing until its
-  // descriptor says so (`ready`), unless it was sent on or connected since (`touched`), which may take what the
-  // descriptor had to say.
+  // Every check of an idle libzmq socket is a system call. A drained socket has nothing until its descriptor signals
+  // (`ready`), unless it was used to send or connect since (`touched`), which may consume the signal.
   struct Socket {
     void* handle = nullptr;
     int fd = -1;
@@ -108,7 +107,7 @@ class ZmqWire final : public Wire {
   std::uint64_t next_link_ = 1;
   std::unordered_map<LinkId, Connection> connections_;
   std::unordered_map<std::string, LinkId> by_endpoint_;
-  std::vector<Event> events_;                           // read from the monitor, not yet heard
+  std::vector<Event> events_;                           // read from the monitor, not yet handled
   std::vector<std::pair<LinkId, std::string>> failed_;  // could not even begin: reported by the next receive()
 };
 

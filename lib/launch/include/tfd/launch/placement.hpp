@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which tasks of a cluster are served on this host, and where each one binds. Source: design, "Which tasks".
+// Decides which tasks of a cluster are served on this host, and where each one binds. Source: design, "Which tasks".
 // Thread rule: pure functions; a LocalLookup may ask the name service and block.
 #include <functional>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace tfd::launch {
 
-/// What a host of an address means here: nullopt when it isn't this host; else the address to bind it to.
+/// Maps an address's host to the address to bind to; nullopt if it isn't this host.
 using LocalLookup = std::function<std::optional<std::string>(const std::string& host)>;
-/// By the addresses of this host's interfaces, its name, and the name service. A host name that leads only to loopback
-/// (Debian's 127.0.1.1) is bound to all interfaces, for others reach it from outside.
+/// Makes a lookup by the addresses of this host's interfaces, its name, and the name service. A host name that leads
+/// only to loopback (Debian's 127.0.1.1) is bound to all interfaces, for others reach it from outside.
 Result<LocalLookup> make_local_lookup();
 
 struct Placed {
@@ -28,9 +28,9 @@ struct Placement {
       reserved;  // chief and evaluator of this host with port 0: they get a free port, nobody serves them
 };
 
-/// `config.task`: that one (bound to all interfaces where its address isn't local). Else every worker and ps of this
-/// host. `bind_host` replaces the host to bind to where it isn't empty. kInvalidArgument: an address that isn't one, no
-/// such task, port 0 of a worker or ps that isn't started here, a task that tfd doesn't serve (the chief).
+/// Returns `config.task` alone (bound to all interfaces if its address isn't local) or, without it, every worker and ps
+/// of this host. `bind_host` replaces the host to bind to where it isn't empty. kInvalidArgument: an address that isn't
+/// one, no such task, port 0 of a worker or ps that isn't started here, a task that tfd doesn't serve (the chief).
 /// kFailedPrecondition: no task is on this host.
 Result<Placement> place_tasks(const cluster::ClusterConfig& config, const LocalLookup& lookup,
                               const std::string& bind_host);

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keeps the task processes of one host alive: starts one per task, waits until each says that it is ready, restarts
-// those that die, with back-off, on the same listening socket, and ends them all. What the processes are it doesn't
-// know: it is given a command line for each. Thread rule: lives on the thread that turns its EventLoop; callbacks run
+// those that die, with back-off, on the same listening socket, and ends them all. It doesn't know what the processes
+// are: it is given a command line for each. Thread rule: lives on the thread that turns its EventLoop; callbacks run
 // there.
 //
 // A task process gets as descriptors: 0 and 1 /dev/null; 2 a pipe whose lines the supervisor passes on; kListenFd its
-// listening socket; kReadyFd, into which it writes one line when it serves; kLifelineFd, at whose end of file the
-// supervisor is gone and it must end (the kernel also kills it then). Exit code 0 means that a coordinator said
-// goodbye.
+// listening socket; kReadyFd, into which it writes one line when it serves; kLifelineFd, whose end of file means that
+// the supervisor is gone and the task must end (the kernel also kills it then). Exit code 0 means that a coordinator
+// said goodbye.
 #include <functional>
 #include <memory>
 #include <string>

@@ -20,7 +20,7 @@ class EventLoop {
  public:
   /// `events` as poll(2): POLLIN, POLLOUT, or 0 for POLLERR and POLLHUP alone. Replaces what was watched on `fd`.
   void watch(int fd, short events, std::function<void(short revents)> callback);
-  /// Before the descriptor is closed. Harmless for one that isn't watched.
+  /// Stops watching `fd`; called before it is closed. Harmless if it isn't watched.
   void forget(int fd);
 
   using TimerId = std::uint64_t;

@@ -32,7 +32,8 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
-/// A FIFO, a socket or a regular file: what a spec may come from. A terminal, /dev/null and a closed fd are not.
+/// True for a FIFO, a socket or a regular file, which a spec may come from. False for a terminal, /dev/null, a closed
+/// fd.
 bool is_data_source(int fd);
 /// Whether nobody will read what is written to `fd` any more: POLLERR on a pipe, POLLHUP on a socket. False for files
 /// and terminals. Never blocks.

@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells the service manager that started us (systemd) how we are. Source: sd_notify(3). Thread rule: pure function.
+// Notifies the service manager that started us (systemd) of our state. Source: sd_notify(3). Thread rule: pure
+// function.
 #include <string_view>
 
 #include "tfd/base/environment.hpp"

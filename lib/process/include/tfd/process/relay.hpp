@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What children write, line by line, and writing without ever blocking. Thread rule: one thread.
+// Reads children's output line by line, and writes without ever blocking. Thread rule: one thread.
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace tfd::process {
 
-/// What a non-blocking descriptor has now, appended to `out`: false at the end of file, or after an error. Stops once
+/// Appends what a non-blocking descriptor has now to `out`; false at the end of file, or after an error. Stops once
 /// there are more than `most` bytes.
 bool read_available(int fd, std::string& out, std::size_t most);
 
@@ -41,8 +41,7 @@ class QueuedOutput {
   /// Waits for the reader; false when it didn't take everything.
   bool flush_until(Deadline deadline);
   bool has_pending() const { return !pending_.empty(); }
-  /// The errno of a write that failed for another reason than that the reader is gone; 0: none did. What it was about
-  /// to write is lost.
+  /// The errno of a write that failed, other than because the reader is gone; 0: none did. Its data is lost.
   int saved_errno() const { return saved_errno_; }
   int fd() const { return fd_; }
 

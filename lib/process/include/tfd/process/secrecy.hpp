@@ -1,13 +1,13 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What keeps credentials in this process. Thread rule: thread-safe.
+// Keeps credentials in this process. Thread rule: thread-safe.
 #include "tfd/base/error.hpp"
 
 namespace tfd::process {
 
-/// From now on this process leaves no core dump, and nobody but root attaches a debugger or reads its memory. A program
-/// that it executes or starts has core dumps again. Cheap; harmless twice. kSystem when the kernel refuses.
+/// Makes this process undumpable: no core dump, and only root attaches a debugger or reads its memory. A program that
+/// it executes or starts has core dumps again. Cheap; harmless twice. kSystem when the kernel refuses.
 Result<void> forbid_core_dumps();
 
 }  // namespace tfd::process

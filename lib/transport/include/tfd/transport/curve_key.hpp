@@ -1,16 +1,16 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The key of a cluster: one CURVE key pair that all its tasks and clients share. Who has it may connect, and everything
-// is encrypted; who hasn't learns nothing. Where it is kept is the business of others.
-// Thread rule: plain values; the functions are thread-safe.
+// The key of a cluster: one CURVE key pair that all its tasks and clients share. Its holders may connect, and all
+// traffic is encrypted; others learn nothing. Storing it is left to callers. Thread rule: plain values; the functions
+// are thread-safe.
 #include <string>
 
 #include "tfd/base/error.hpp"
 
 namespace tfd::transport {
 
-/// Both as 40 characters of Z85 (ZeroMQ RFC 32). The public half is kept secret too: nobody publishes it.
+/// Both halves as 40 characters of Z85 (ZeroMQ RFC 32). The public half is kept secret, too.
 struct CurveKey {
   std::string public_key;
   std::string secret_key;

@@ -26,7 +26,7 @@
 
 namespace tfd::transport {
 
-/// Another one with every start of a task: tells a restarted one from its predecessor. 0 is unknown.
+/// Identifies one start of a task: tells a restarted task from its predecessor. 0 is unknown.
 using Incarnation = std::uint64_t;
 /// Unique per process start.
 Incarnation make_incarnation();
@@ -35,7 +35,7 @@ struct Message {
   std::uint16_t kind = 0;               // the application's
   std::string meta;                     // small: the application's, at most 1 MiB
   std::vector<tensor::Tensor> tensors;  // sent without copying, received 64-byte aligned
-  std::uint64_t epoch = 0;              // of the run that it is about, in the frame's header; 0: of none
+  std::uint64_t epoch = 0;              // epoch of the run that it belongs to, in the frame's header; 0: none
 };
 
 enum class PeerId : std::uint32_t {};
@@ -43,17 +43,17 @@ enum class PeerId : std::uint32_t {};
 enum class PeerState {
   kConnecting,  // never been up: requests wait for it until their deadline
   kUp,          // said hello
-  kSilent,      // is up, and hasn't answered pings for the heartbeat timeout: requests wait on, for its patience
+  kSilent,      // is up, and hasn't answered pings for the heartbeat timeout: requests keep waiting, for `patience`
   kLost,  // was up and is gone (connection reset, silent for too long, goodbye): requests fail at once until it is up
           // again
 };
 
 struct PeerOptions {
-  /// How long a peer that has been silent for the heartbeat timeout is waited for, while its connection stands: a
-  /// process that was frozen costs time and nothing else. Zero: it is lost at once.
+  /// Grace period for a peer that has been silent for the heartbeat timeout while its connection is up, so that a
+  /// suspended process isn't lost. Zero: it is lost at once.
   Duration patience{};
-  /// A deadline of a request to it counts from the last byte that moved on its connection, not from the request: what
-  /// is large, or has to share a slow network with others, takes the time that it takes.
+  /// If true, a request's deadline counts from the last byte that moved on the peer's connection, not from the request:
+  /// a large message, or one on a slow shared network, doesn't time out while it progresses.
   bool deadlines_wait_for_bytes = false;
 };
 
@@ -63,25 +63,26 @@ struct PeerEvent {
   PeerState state = PeerState::kConnecting;
   Incarnation incarnation = 0;  // of the task that is up now, or was
   std::string reason;           // for kLost and kSilent: "connection reset", "no heartbeat for 2s"
-  /// While it is kConnecting: it answers, but won't do so otherwise unless it becomes another process. `reason` says
-  /// why. kPermissionDenied: one side has no key or another one; kProtocolMismatch.
+  /// In kConnecting: set if the peer refuses us and will until it is replaced. `reason` says why. kPermissionDenied:
+  /// one side has no key or another one; kProtocolMismatch.
   std::optional<Code> refused = {};
-  /// Of kLost: that process has ended, for it said goodbye or nobody listens at its address any more. A peer that was
-  /// lost for another reason may become it: then there is a second event.
+  /// In kLost: true if the process is known to have ended (it sent goodbye, or its port refuses connections). If that
+  /// becomes known later, there is a second event.
   bool is_gone = false;
 };
 
-/// Who asks: the name that the asking endpoint gave itself, and its incarnation.
+/// The requester: the asking endpoint's own name for itself, and its incarnation.
 struct Caller {
   std::string name;
   Incarnation incarnation = 0;
-  Deadline deadline = Deadline::never();  // when it stops waiting for the answer: later work on it is for nobody
-  bool has_key = false;  // the cluster's, as its connection has proved: this endpoint takes no others if it has one
-  std::uint64_t connection = 0;  // which of those to this endpoint; never used again for another one
+  Deadline deadline = Deadline::never();  // when the caller stops waiting for the answer
+  bool has_key = false;  // its connection proved that it has the cluster's key; an endpoint with a key accepts no
+                         // others
+  std::uint64_t connection = 0;  // id of the caller's connection to this endpoint; never reused
 };
 
-/// Answers one request, once, from any thread. Dropped without an answer it replies kInternal. An answer to somebody
-/// who is gone by now goes nowhere.
+/// Answers one request, once, from any thread. Destroyed without an answer, it replies kInternal. An answer to a caller
+/// that is gone is dropped.
 class Responder {
  public:
   class Impl {
@@ -95,9 +96,9 @@ class Responder {
   Responder& operator=(Responder&&) noexcept = default;
   ~Responder();
   void reply(Result<Message> answer);
-  /// Before an answer of many bytes is made, by the handler: calls `begin`, which makes it, once those that wait to
-  /// leave on the same connection, or are being made for it, leave room. At once where nothing waits. Never, where the
-  /// connection ends before.
+  /// Back-pressure for large answers: calls `begin`, which makes the answer, once earlier answers on the same
+  /// connection, queued or being made, leave room. Calls it at once if nothing is queued; never, if the connection ends
+  /// first.
   void when_room(std::uint64_t bytes, std::function<void()> begin) { impl_->when_room(bytes, std::move(begin)); }
 
  private:
@@ -112,16 +113,16 @@ struct EndpointOptions {
   Incarnation incarnation = 0;  // 0: make_incarnation()
   Handler handler = {};         // empty: serves nothing
   std::function<void(const PeerEvent&)> on_peer = {};
-  /// A connection that somebody had to this endpoint is no more: answers to what came over it go nowhere. On the I/O
-  /// thread. A caller that died is noticed when it has been silent for four heartbeat intervals; one that is frozen, or
-  /// whose host is, after caller_timeout.
+  /// Called on the I/O thread when a caller's connection has ended: answers to its requests are dropped. A caller that
+  /// died is noticed after four silent heartbeat intervals; one that is suspended, or whose host is, after
+  /// caller_timeout.
   std::function<void(const Caller&)> on_caller_gone = {};
-  /// Where to listen; empty: nowhere. "127.0.0.1:0", "[::1]:2222" or "ipc:///path".
+  /// Address to listen on; empty: none. "127.0.0.1:0", "[::1]:2222" or "ipc:///path".
   std::string bind = {};
   int listen_fd =
       -1;  // a listening socket that somebody else bound (ZMQ_USE_FD); `bind` may say its address; closed at the end
-  /// Of the cluster. With it every connection is encrypted, and who doesn't have the same gets none, in either
-  /// direction. The in-process twin trusts everybody.
+  /// The cluster's key. With it every connection is encrypted, and peers without the same key are refused, in both
+  /// directions. The in-process twin trusts everybody.
   std::optional<CurveKey> key = {};
   /// How often a silent peer is pinged (more seldom where there are thousands: about 300 pings a second leave at most),
   /// and after how long without an answer it counts as silent. Silence is counted from an unanswered ping, after
@@ -129,8 +130,8 @@ struct EndpointOptions {
   Duration heartbeat_interval = std::chrono::milliseconds(500);
   Duration heartbeat_timeout = std::chrono::seconds(2);
   Duration caller_timeout = std::chrono::seconds(30);
-  /// What a peer may have us hold: one message, and all its messages that are still arriving. Checked before memory is
-  /// taken.
+  /// Limits on what a peer may send: one message, and all its messages that are still arriving. Checked before memory
+  /// is taken.
   std::uint64_t max_message_bytes = std::uint64_t{4} << 30;
   std::uint64_t max_peer_bytes = std::uint64_t{8} << 30;
   Log log = {};
@@ -141,14 +142,14 @@ class Endpoint {
   /// Completes promptly; callbacks of what is in flight get kCancelled first. A reply made before it still leaves. Not
   /// for the I/O thread.
   virtual ~Endpoint() = default;
-  /// Where it really listens ("127.0.0.1:41234"); empty if nowhere.
+  /// The address it listens on ("127.0.0.1:41234"); empty if none.
   virtual std::string address() const = 0;
   virtual Incarnation incarnation() const = 0;
 
   /// Starts connecting, never blocks. Adding a name again with the same address gives the same peer; with another
   /// address it reconnects.
   virtual PeerId add_peer(const std::string& name, const std::string& address, PeerOptions options = {}) = 0;
-  /// Its requests in flight get kCancelled.
+  /// Removes a peer; its requests in flight fail with kCancelled.
   virtual void remove_peer(PeerId peer) = 0;
   virtual PeerState state(PeerId peer) const = 0;
   virtual Incarnation incarnation_of(PeerId peer) const = 0;
@@ -163,20 +164,20 @@ class Endpoint {
   virtual void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) = 0;
   /// Blocks; not for the I/O thread.
   Result<Message> call(PeerId peer, Message message, Deadline deadline);
-  /// Until all are up; kDeadlineExceeded names those that aren't and why: "waited 30s for worker:1 (connection
+  /// Blocks until all are up; kDeadlineExceeded names those that aren't and why: "waited 30s for worker:1 (connection
   /// refused)". kProtocolMismatch and kPermissionDenied at once, as request(); kCancelled when `stop` is asked for.
   virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop = {}) = 0;
 
-  /// Whether the process at the other end of a connection to this endpoint answers a ping, sent then and there, within
-  /// the heartbeat timeout: what is done with Caller::connection. On the I/O thread, once.
+  /// Pings the caller of the connection with this Caller::connection at once; calls back on the I/O thread, once, with
+  /// whether it answered within the heartbeat timeout.
   virtual void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) = 0;
 
   /// Runs `action` on the I/O thread, soon or at a time. Dropped at destruction.
   virtual void post(std::function<void()> action) = 0;
   virtual void post_at(Clock::time_point when, std::function<void()> action) = 0;
 
-  /// When a byte of a message to or from it moved last, on the connection that there is; long ago where there is none.
-  /// On the I/O thread.
+  /// Time at which the last byte of a message to or from the peer moved on its present connection; the distant past if
+  /// there is none. On the I/O thread.
   virtual Clock::time_point moved(PeerId peer) = 0;
 };
 
