@@ -64,14 +64,15 @@ class CommandFunction final : public Function {
     std::optional<CommandProcess> filter;
     while (const std::string* line = wait_for_call(filter, stop)) {
       Answer answer = ask(filter, *line);
-      if (!answer) filter.reset();  // whatever it says next would be the answer to something else
+      if (!answer) filter.reset();  // its next line would answer this call, not the next
       const std::scoped_lock lock(mutex_);
       answer_.emplace(std::move(answer));
       answered_.notify_all();
     }
   }
 
-  /// The line of the next call, whose caller waits; null at the end. A filter that is stopped meanwhile ends.
+  /// Waits for the next call and returns its line, whose caller is blocked; null at the end. A filter that is stopped
+  /// meanwhile ends.
   const std::string* wait_for_call(std::optional<CommandProcess>& filter, const std::stop_token& stop) {
     for (;;) {
       pollfd fds[] = {{called_.fd(), POLLIN, 0}, {filter && place_.stop ? place_.stop->fd() : -1, POLLIN, 0}};
@@ -93,7 +94,7 @@ class CommandFunction final : public Function {
     const bool is_fresh = !filter;
     if (!filter) filter.emplace(TFD_TRY(CommandProcess::start(command_, place_)));
     auto answer = filter->exchange(line, most_, Deadline::after(command_.timeout));
-    if (!answer && !is_fresh && filter->left_unread()) {  // it was on its way out when we looked
+    if (!answer && !is_fresh && filter->left_unread()) {  // it was exiting when we checked
       filter.reset();
       filter.emplace(TFD_TRY(CommandProcess::start(command_, place_)));
       answer = filter->exchange(line, most_, Deadline::after(command_.timeout));
@@ -112,8 +113,8 @@ class CommandFunction final : public Function {
   std::mutex call_mutex_;
   std::mutex mutex_;
   std::condition_variable answered_;
-  const CommandStop called_;            // for the filter's thread: a call is there, or its end
-  const std::string* asked_ = nullptr;  // guarded by mutex_, as the answer
+  const CommandStop called_;            // wakes the filter's thread: for a call, or to end
+  const std::string* asked_ = nullptr;  // guarded by mutex_, like the answer
   std::optional<Answer> answer_;
   std::jthread thread_;  // last: it uses all of the above
 };

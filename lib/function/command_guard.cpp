@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostGroups = 16384;
 constexpr int kInput = 3;
 
-/// Between fork and exec of a process with threads nothing may allocate or lock, and this never execs.
+/// Runs the guard in the forked child, which never execs: it must not allocate or lock, since the parent has threads.
 [[noreturn]] void guard_groups() {
   static std::array<pid_t, kMostGroups> groups;
   std::size_t count = 0;
@@ -36,7 +36,7 @@ constexpr int kInput = 3;
 }
 
 [[noreturn]] void become_guard(int from) {
-  ::setpgid(0, 0);  // out of reach of the terminal's Ctrl-C and of whoever kills the group of the task
+  ::setpgid(0, 0);  // not reached by the terminal's Ctrl-C or a kill of the task's process group
   ::prctl(PR_SET_NAME, "tfd-guard");
   ::dup2(from, kInput);
   // Whoever waits for the end of our stdout or stderr must not wait for this process.
@@ -52,7 +52,7 @@ Result<std::shared_ptr<GroupGuard>> GroupGuard::start() {
   process::Pipe pipe = TFD_TRY(process::make_pipe());
   sigset_t all, before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: nothing but SIGKILL ends it before us
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: only SIGKILL ends it before us
   const pid_t pid = ::fork();
   if (pid == 0) become_guard(pipe.read.get());
   const int saved_errno = errno;

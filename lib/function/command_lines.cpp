@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kShown = 80;  // of what isn't JSON, in a message
+constexpr std::size_t kShown = 80;  // bytes of invalid JSON shown in a message
 constexpr std::size_t kBytesPerElement = 64;
 constexpr std::size_t kBytesBeside = std::size_t{1} << 20;
 
@@ -21,7 +21,7 @@ std::string shown(std::string_view text) {
   return text.size() > kShown ? start + "…" : start;
 }
 
-/// As they are printed: one bare, several as a list.
+/// Formats the expected results for messages: one bare, several as a list.
 std::string format_results(const hlo::Signature& signature) {
   if (signature.results.size() == 1) return tensor::format_spec(signature.results.front().spec);
   std::string out;

@@ -10,7 +10,7 @@
 
 namespace tfd::function {
 
-/// With its newline: the one argument bare, several as a list, none as null.
+/// Formats a line with its newline: one argument bare, several as a list, none as null.
 std::string format_arguments(const std::vector<tensor::Tensor>& arguments);
 /// kInvalidArgument says what is wrong where: "result 1: [2]: …", "is not JSON: …".
 Result<std::vector<tensor::Tensor>> parse_results(std::string_view text, const hlo::Signature& signature);

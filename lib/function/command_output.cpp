@@ -7,7 +7,7 @@
 namespace tfd::function {
 namespace {
 
-constexpr std::size_t kMostPrinted = std::size_t{1} << 20;  // what is taken from the command before it is read
+constexpr std::size_t kMostPrinted = std::size_t{1} << 20;  // bytes buffered until they are read
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void CommandOutput::run(const std::stop_token& stop) {
   changed_.notify_all();
 }
 
-// To the end of the command.
+// Reads what the command prints until it ends.
 Result<void> CommandOutput::print(const std::stop_token& stop) {
   if (!place_.guard) place_.guard = TFD_TRY(GroupGuard::start());
   CommandProcess process = TFD_TRY(CommandProcess::start(command_, place_));

@@ -18,8 +18,8 @@ namespace tfd::function {
 namespace {
 
 constexpr std::size_t kPiece = 64 * 1024;
-constexpr std::size_t kMostErrors = 1024;                       // of stderr, in a message
-constexpr Duration kFarewell = std::chrono::milliseconds(500);  // for what has closed its output to end
+constexpr std::size_t kMostErrors = 1024;                       // bytes of stderr in a message
+constexpr Duration kFarewell = std::chrono::milliseconds(500);  // time to exit for a process that has closed its output
 constexpr Duration kGrace = std::chrono::seconds(1);            // from SIGTERM to SIGKILL
 
 int fd_of(const std::shared_ptr<const CommandStop>& stop) { return stop ? stop->fd() : -1; }
@@ -50,7 +50,7 @@ Result<CommandProcess> CommandProcess::start(const CommandDef& command, const Co
   child.stderr_fd = err.write.get();
   if (place.guard) child.announce_fd = place.guard->fd();
   auto started = process::Child::start(child);
-  // As where it ends with 127: what is missing is nothing that the caller named wrongly, but here.
+  // The same code as for exit code 127: the program is missing on this host, the caller's name for it isn't wrong.
   if (!started && started.error().code == Code::kNotFound) started.error().code = Code::kFailedPrecondition;
   CommandProcess made(printable(command.argv[0]), TFD_TRY(std::move(started)), place);
   made.in_ = std::move(in);
@@ -106,7 +106,7 @@ Result<void> CommandProcess::move_bytes(std::string_view& to_write, std::size_t 
   if (fds[0].revents != 0) {
     const ssize_t wrote = ::send(in_.get(), to_write.data(), to_write.size(), MSG_NOSIGNAL);
     if (wrote >= 0) to_write.remove_prefix(static_cast<std::size_t>(wrote));
-    // It doesn't want the rest: what it printed, and how it ends, decide.
+    // It closed its stdin without reading everything: its output and exit code decide.
     if (wrote < 0 && errno != EAGAIN && errno != EINTR) {
       to_write = {};
       left_unread_ = true;
@@ -117,7 +117,7 @@ Result<void> CommandProcess::move_bytes(std::string_view& to_write, std::size_t 
   return {};
 }
 
-/// It may have something to put away.
+/// Asks the group to end with SIGTERM, so that it can clean up.
 void CommandProcess::ask_to_end() {
   ::kill(-child_->pid(), SIGTERM);
   has_ended(Deadline::after(kGrace));
@@ -131,7 +131,7 @@ void CommandProcess::stop() {
 
 Error CommandProcess::failure(Code code, std::string what) {
   if (code == Code::kCancelled) ask_to_end();
-  // One that has closed its stdout is about to end: how is part of the message.
+  // A process that has closed its stdout is about to exit: its exit code belongs in the message.
   const bool has_ended_by_itself = has_ended(Deadline::after(out_ ? Duration::zero() : kFarewell));
   const process::ExitStatus status = finish();
   read_stderr();
@@ -162,7 +162,7 @@ Result<std::string> CommandProcess::read_output(std::size_t most) {
 }
 
 Result<std::string> CommandProcess::end_of_output(Deadline deadline) {
-  in_.reset();  // it won't read what it can't answer any more
+  in_.reset();  // it can't answer further lines
   while (!has_ended(Deadline::after(Duration::zero()))) {
     pollfd fds[] = {{child_->pidfd(), POLLIN, 0},
                     {err_.get(), POLLIN, 0},
@@ -191,7 +191,7 @@ Result<std::string> CommandProcess::exchange(std::string_view line, std::size_t 
       return answer;
     }
     if (!out_) {
-      // A stream socket whose other end is closed with something unread says so.
+      // A stream socket reports that its other end was closed with unread data.
       char none = 0;
       if (has_ended(Deadline::after(kFarewell)))
         left_unread_ = left_unread_ || (::recv(in_.get(), &none, 1, MSG_DONTWAIT) < 0 && errno == ECONNRESET);

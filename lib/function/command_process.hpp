@@ -24,15 +24,15 @@ class CommandProcess {
   Result<std::string> run_once(std::string_view line, std::size_t most, Deadline deadline);
   /// Writes `line` and takes the next line of stdout.
   Result<std::string> exchange(std::string_view line, std::size_t most, Deadline deadline);
-  /// After a failed exchange: it ended before it had read the line, so nothing was done with that.
+  /// After a failed exchange: true if the command ended before it read the line, so that the call had no effect.
   bool left_unread() const { return left_unread_; }
-  /// Closes stdin and takes what it prints next; nothing once it has exited with 0.
+  /// Closes stdin and returns the next output; empty once it has exited with 0.
   Result<std::string> read_output(std::size_t most);
-  /// Has it stopped by this one too.
+  /// Adds a second CommandStop that stops it.
   void stop_with(std::shared_ptr<const CommandStop> stop) { other_stop_ = std::move(stop); }
-  /// SIGTERM, and SIGKILL for what is left after a second.
+  /// Sends SIGTERM, and SIGKILL to what is left after a second.
   void stop();
-  /// Whether it has ended, or said something that nobody asked for.
+  /// True if it has ended, or printed something without being asked.
   bool is_spoilt();
 
  private:
@@ -42,7 +42,7 @@ class CommandProcess {
   Result<void> move_bytes(std::string_view& to_write, std::size_t most, Deadline deadline);
   void read_stderr();
   bool has_ended(Deadline deadline) const;
-  /// What it printed to its end, once it has exited with 0.
+  /// Returns the remaining output, once it has exited with 0.
   Result<std::string> end_of_output(Deadline deadline);
   void ask_to_end();
   /// Kills what is left of the group, and reaps its leader: in this order, for then the number is nobody else's.

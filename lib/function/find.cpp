@@ -8,7 +8,7 @@
 namespace tfd::function {
 
 Result<std::string> find_plugin(const Environment& env) {
-  bool is_forbidden = false;  // another user's, as below /root
+  bool is_forbidden = false;  // not accessible, as below /root
   const auto is_there = [&](const std::string& path) {
     const bool readable = ::access(path.c_str(), R_OK) == 0;
     is_forbidden = is_forbidden || (!readable && errno == EACCES);
@@ -34,8 +34,7 @@ Result<std::string> find_plugin(const Environment& env) {
 std::string find_cache_directory(const Environment& env) {
   if (const auto own = env.find("TFD_CACHE_DIR")) return *own;
   const std::string cache_home = env.get("XDG_CACHE_HOME");
-  if (cache_home.starts_with('/'))
-    return cache_home + "/tfd";  // relative ones are to be ignored, says the XDG specification
+  if (cache_home.starts_with('/')) return cache_home + "/tfd";  // the XDG specification says to ignore relative ones
   const std::string home = env.get("HOME");
   return home.empty() ? "" : home + "/.cache/tfd";
 }

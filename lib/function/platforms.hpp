@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// jax's platform index, for bytecode of an export for several platforms: text has it as a constant (hlo::for_platform).
+// Passes jax's platform index to bytecode exported for several platforms; in text it is a constant (hlo::for_platform).
 // Thread rule: free function.
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace tfd::function {
 
-/// The functions that were compiled from for_platform()'s module, with the signature of the one it was made from: what
-/// they take before their arguments goes with every call.
+/// Wraps functions compiled from for_platform()'s module: they get the signature of the original module, and every call
+/// passes the platform index in front.
 std::vector<std::shared_ptr<Function>> fill_platform_in(std::vector<std::shared_ptr<Function>> functions,
                                                         const hlo::Module& module, const std::string& platform);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kEntry = "tfd_plugin";
 
-/// What must be there; what a later ABI adds comes behind.
+/// Size of the required entries; a later ABI appends to them.
 constexpr std::size_t kLeastTable = sizeof(tfd_plugin_table);
 
 Result<void> check_table(const std::string& name, const tfd_plugin_table* table) {

@@ -21,7 +21,8 @@ static_assert(TFD_BOOL == static_cast<int>(DType::kBool) && TFD_S8 == static_cas
               TFD_BF16 == static_cast<int>(DType::kBF16) && TFD_F32 == static_cast<int>(DType::kF32) &&
               TFD_F64 == static_cast<int>(DType::kF64));
 
-/// What the plug-in's call reports through its two callbacks. Nothing is thrown through the plug-in's frames.
+/// Results and error that the plug-in's call reports through its two callbacks. Nothing is thrown through the plug-in's
+/// frames.
 struct Host {
   const hlo::Signature* signature = nullptr;
   std::vector<std::optional<tensor::Tensor>> outputs;
@@ -72,7 +73,7 @@ void take_failure(tfd_call* call, const char* message) noexcept {
   Host& host = *static_cast<Host*>(call->host);
   try {
     if (message != nullptr && *message != '\0') host.note(printable(std::string_view(message).substr(0, kMostMessage)));
-  } catch (const std::exception&) {  // out of memory: the return value still says that it failed
+  } catch (const std::exception&) {  // out of memory: the return value still reports failure
   }
 }
 
@@ -123,7 +124,7 @@ Result<std::vector<tensor::Tensor>> PluginFunction::call(const std::vector<tenso
   int code = 0;
   try {
     code = invoke(call);
-  } catch (...) {  // one in C++ that lets an exception out
+  } catch (...) {  // a C++ plug-in that throws
     return fail(Code::kInternal, "{}: '{}' threw an exception", plugin_->name(), printable(name_));
   }
   if (code != 0 || !host.failure.empty())

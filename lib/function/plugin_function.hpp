@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function of a plug-in, with the instance that the plug-in made for it. Private to the room.
-// Thread rule: thread-safe, by a lock where the plug-in isn't.
+// One function of a plug-in, with the instance that the plug-in made for it. Private to the room. Thread rule:
+// thread-safe, by a lock if the plug-in isn't.
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,7 +28,7 @@ class PluginFunction final : public Function {
       : plugin_(std::move(plugin)), name_(std::move(name)), signature_(std::move(signature)) {}
   int invoke(tfd_call& call);
 
-  std::shared_ptr<const Plugin> plugin_;  // with other functions of it
+  std::shared_ptr<const Plugin> plugin_;  // shared with its other functions
   std::string name_;
   hlo::Signature signature_;
   void* instance_ = nullptr;

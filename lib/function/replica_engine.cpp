@@ -39,7 +39,7 @@ std::vector<int> devices_of(int replica, int logical_devices) {
   return out;
 }
 
-/// A value of one replica: the host's until a program has cut it, then pieces. Thread rule: as DeviceBuffer.
+/// A value of one replica: a host tensor until a program splits it, then pieces. Thread rule: as DeviceBuffer.
 class ReplicaBuffer final : public DeviceBuffer {
  public:
   ReplicaBuffer(Tensor value, int replica, bool is_own)
@@ -59,7 +59,7 @@ class ReplicaBuffer final : public DeviceBuffer {
     return read();
   }
 
-  /// By logical device, as `sharding` has them.
+  /// The pieces by logical device, according to `sharding`.
   Result<DeviceBuffers> pieces(Engine& engine, const OpSharding& sharding, int logical_devices) {
     const std::scoped_lock lock(mutex_);
     if (!pieces_.empty() && sharding == sharding_) return pieces_;

@@ -16,14 +16,14 @@ using tensor::Tensor;
 struct ResidentStorage::Value {
   tensor::TensorSpec spec;
   std::mutex mutex = {};            // guards what follows
-  std::optional<Tensor> host = {};  // absent: to be read of a copy
-  bool host_is_seen = false;        // its pointer was handed out, so it stays
-  DeviceBuffers copies = {};        // the first is a whole one, where the host has none
+  std::optional<Tensor> host = {};  // absent: read from a copy when needed
+  bool host_is_seen = false;        // its pointer was returned, so it is kept
+  DeviceBuffers copies = {};        // the first is whole if the host has none
 };
 
 namespace {
 
-/// What is on a device came there, or was made there, without an error.
+/// Reads a copy, which was transferred or computed without an error.
 Tensor read(const DeviceBuffer& copy) {
   auto value = copy.to_host();
   if (value) return std::move(*value);
@@ -71,7 +71,7 @@ const std::byte* ResidentStorage::data() const {
   return value_->host->data();
 }
 
-// Where a device has all of it, the host needn't keep it; a piece isn't all.
+// The host's copy is dropped if a device has the whole value; a piece doesn't suffice.
 Result<DeviceBufferPtr> ResidentStorage::find_or_make(
     const std::function<bool(const DeviceBuffer&)>& is_wanted,
     const std::function<Result<DeviceBufferPtr>(const Tensor& host)>& make) const {

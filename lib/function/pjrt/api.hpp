@@ -32,10 +32,10 @@ class Api {
   static Result<Api> load(const std::string& path);
 
   const PJRT_Api* operator->() const { return table_; }
-  /// Whether the plug-in has a function that load() doesn't insist on.
+  /// True if the plug-in has a function that load() doesn't require.
   bool has(std::size_t offset) const;
 
-  /// Takes the error over; `what`, if there is any, goes in front of the first line of its text.
+  /// Consumes the PJRT error; `what`, if not empty, is put in front of the first line of its text.
   Result<void> check(PJRT_Error* error, std::string_view what) const;
   /// Blocks until the event is ready, and destroys it. Null is ready.
   Result<void> await(PJRT_Event* event, std::string_view what) const;

@@ -30,7 +30,7 @@ constexpr std::array<std::pair<DType, PJRT_Buffer_Type>, 13> kTypes{{{DType::kBo
 
 alignas(tensor::kAlignment) constexpr std::byte kNoBytes[tensor::kAlignment]{};
 
-/// A buffer of a device that has the host's memory, read where it is.
+/// Host view of a buffer on a device that shares the host's memory.
 class BufferStorage final : public tensor::Storage {
  public:
   BufferStorage(std::shared_ptr<const Buffer> buffer, const std::byte* data)
@@ -70,7 +70,7 @@ Result<DType> dtype_of(PJRT_Buffer_Type type) {
 
 Buffer::~Buffer() {
   client_->api().destroy(handle_);
-  // A thread of XLA may hold the buffer for some microseconds after it said that the execution has ended. Results never
+  // An XLA thread may hold the buffer for some microseconds after the execution was reported as ended. Results never
   // hold it: without donation XLA copies an argument that is a result.
   (void)client_->api().await(host_is_free_, "argument");
 }
@@ -97,13 +97,13 @@ Result<std::shared_ptr<Buffer>> Buffer::make(std::shared_ptr<const Client> clien
 Result<std::shared_ptr<Buffer>> Buffer::lend(std::shared_ptr<const Client> client, PJRT_Device* device,
                                              const tensor::Tensor& value) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(value.data()) % tensor::kAlignment == 0;
-  // XLA reads aligned memory in place; for other it makes its own copy, at once.
+  // XLA reads aligned memory in place and copies other memory at once.
   return make(
       std::move(client), device, value,
       aligned ? PJRT_HostBufferSemantics_kImmutableZeroCopy : PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
 }
 
-// Waits for the transfer, so that the host's memory isn't kept beside the device's.
+// Waits for the transfer, so that the value isn't kept twice, on the host and the device.
 Result<std::shared_ptr<Buffer>> Buffer::copy(std::shared_ptr<const Client> client, PJRT_Device* device,
                                              const tensor::Tensor& value) {
   auto out = TFD_TRY(make(std::move(client), device, value, PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes));
@@ -122,7 +122,7 @@ Result<std::shared_ptr<Buffer>> Buffer::of(std::shared_ptr<const Client> client,
   return lend(std::move(client), device, value);
 }
 
-// Where the devices have memory of their own, the host's needn't be kept beside it.
+// Devices with memory of their own get a copy, so that the host's needn't be kept.
 Result<std::shared_ptr<Buffer>> Buffer::keep(const std::shared_ptr<const Client>& client, PJRT_Device* device,
                                              const ResidentStorage& resident) {
   const auto is_here = [&](const DeviceBuffer& one) {
@@ -161,7 +161,7 @@ Result<std::vector<tensor::Tensor>> to_host(const std::vector<std::shared_ptr<co
     tensor::Tensor copy = tensor::Tensor::uninitialized(spec.dtype, spec.shape);
     std::vector<std::int64_t> minor_to_major(spec.shape.size());
     std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
-    PJRT_Buffer_MemoryLayout layout{};  // row-major, whatever the device's is
+    PJRT_Buffer_MemoryLayout layout{};  // row-major, whatever the device's layout
     layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
     layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
     layout.tiled.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE;
@@ -180,7 +180,7 @@ Result<std::vector<tensor::Tensor>> to_host(const std::vector<std::shared_ptr<co
     copied.push_back(args.event);
     out.push_back(std::move(copy));
   }
-  for (PJRT_Event* event : copied) {  // all of them: they write into memory of ours
+  for (PJRT_Event* event : copied) {  // wait for all of them: they write into our memory
     const auto done = buffers.front()->client().api().await(event, "cannot read a result");
     if (!done && !failed) failed = done.error();
   }

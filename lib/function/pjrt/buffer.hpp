@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers of PJRT: host memory that a device reads, copies of it, results, and their way back to the host.
-// Thread rule: thread-safe.
+// PJRT buffers: host memory that a device reads, copies of it, results, and their transfer to the host. Thread rule:
+// thread-safe.
 #include <memory>
 
 #include "client.hpp"
@@ -11,7 +11,7 @@
 
 namespace tfd::function {
 
-/// One buffer on one device. With it lives the host memory that XLA may read instead of a copy.
+/// One buffer on one device. It keeps the host memory alive that XLA may read instead of a copy.
 class Buffer {
  public:
   /// Takes the handle. `client` is shared: buffers outlive the engine and its functions.
@@ -19,16 +19,17 @@ class Buffer {
       : client_(std::move(client)), device_(device), handle_(handle), spec_(std::move(spec)) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  /// Returns when XLA no longer reads the host's memory, so that whoever owns that alone may write to it again.
+  /// Blocks until XLA no longer reads the host's memory, so that its sole owner may write to it again.
   ~Buffer();
 
-  /// For a call: XLA reads the tensor's memory itself where it is aligned and the host's is the device's.
+  /// Makes a buffer for one call: XLA reads the tensor's memory in place if it is aligned and the device shares the
+  /// host's memory.
   static Result<std::shared_ptr<Buffer>> lend(std::shared_ptr<const Client> client, PJRT_Device* device,
                                               const tensor::Tensor& value);
-  /// In memory of the device's own.
+  /// Makes a buffer in the device's own memory.
   static Result<std::shared_ptr<Buffer>> copy(std::shared_ptr<const Client> client, PJRT_Device* device,
                                               const tensor::Tensor& value);
-  /// The buffer behind a tensor that is one of this device's already; of a resident one that which stays there; or
+  /// Returns the buffer behind a tensor that is on this device already; for a resident tensor its copy there; or
   /// lend().
   static Result<std::shared_ptr<Buffer>> of(std::shared_ptr<const Client> client, PJRT_Device* device,
                                             const tensor::Tensor& value);
@@ -53,19 +54,19 @@ class Buffer {
   PJRT_Event* host_is_free_ = nullptr;  // XLA no longer does
 };
 
-/// What buffers, which must be ready, are for the host. All copies are under way at once, where there have to be any.
+/// Transfers buffers, which must be ready, to the host. Copies, if any are needed, run concurrently.
 Result<std::vector<tensor::Tensor>> to_host(const std::vector<std::shared_ptr<const Buffer>>& buffers);
 
 class Executable;
 
-/// The one place where a process ends for what devices do: those that are left wait for a collective that never comes,
-/// and no later program would run.
+/// The one place where a process ends because of its devices: the remaining ones wait for a collective that never
+/// comes, and no later program would run.
 [[noreturn]] void end_process(const Executable& executable, const Error& error);
 
-/// DeviceBuffer of a buffer on the device at that position.
+/// A DeviceBuffer on the device at that position.
 class SharedBuffer final : public DeviceBuffer {
  public:
-  /// `of_several`: the program on several devices whose result it is; null: of one, or none.
+  /// `of_several`: the program on several devices whose result it is; null if it isn't one's.
   SharedBuffer(std::shared_ptr<Buffer> buffer, int device, std::shared_ptr<const Executable> of_several = {})
       : spec_(buffer->spec()), device_(device), buffer_(std::move(buffer)), of_several_(std::move(of_several)) {}
   const tensor::TensorSpec& spec() const override { return spec_; }
@@ -73,14 +74,14 @@ class SharedBuffer final : public DeviceBuffer {
   Result<void> await() const override;
   Result<tensor::Tensor> to_host() const override;
 
-  /// Null: a program has taken it over.
+  /// The buffer; null if it was donated.
   const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
   void give_away() { buffer_.reset(); }
 
  private:
   tensor::TensorSpec spec_;
   int device_;
-  std::shared_ptr<Buffer> buffer_;  // with tensors that the host reads in place, and calls under way
+  std::shared_ptr<Buffer> buffer_;  // shared with tensors that the host reads in place, and with calls in flight
   std::shared_ptr<const Executable> of_several_;
 };
 

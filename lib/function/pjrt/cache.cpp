@@ -26,7 +26,7 @@ constexpr std::string_view kMagic = "tfd-xla2";
 constexpr std::size_t kDigest = 64;
 constexpr std::size_t kFileHash = 32;
 
-/// The digest covers the key, too: what another one's file holds is none of this one's.
+/// The digest covers the key, too: the content of another key's file doesn't match.
 std::string digest_of(const std::string& key, std::string_view content) {
   Sha256 hash;
   hash.add_part(key);
@@ -58,7 +58,7 @@ std::optional<std::string> hash_file(const std::string& path, std::uint64_t size
 std::optional<CompileCache> CompileCache::open(const std::string& directory, std::uint64_t most_bytes) {
   std::error_code error;
   fs::create_directories(directory, error);
-  // A directory of our own below: the one given may well be readable and writable for others.
+  // A subdirectory of our own: the given one may be readable and writable by others.
   const std::string own = directory + "/xla";
   ::mkdir(own.c_str(), 0700);
   if (!belongs_to_us_alone(own) || ::access(own.c_str(), W_OK) != 0) return std::nullopt;
@@ -98,7 +98,7 @@ void CompileCache::evict() const {
     const std::uint64_t size = at->file_size(gone);
     const auto used = at->last_write_time(gone);
     if (gone) continue;
-    // What a process that was killed while writing has left.
+    // A leftover of a process that was killed while writing.
     if (at->path().extension() == ".tmp" && now - used > std::chrono::hours(1)) fs::remove(at->path(), gone);
     if (at->path().extension() != ".xla") continue;
     entries.push_back({used, size, at->path()});

@@ -10,7 +10,7 @@
 namespace tfd::function {
 namespace {
 
-// As the GPU and TPU plug-ins of OpenXLA call them.
+// Names of attributes of OpenXLA's GPU and TPU plug-ins.
 constexpr std::array<std::string_view, 5> kCapabilities{"compute_capability", "core_count", "device_vendor",
                                                         "num_cores", "chip_type"};
 
@@ -39,7 +39,7 @@ Result<PJRT_Client*> create(const Api& api, std::span<const PJRT_NamedValue> opt
   return args.client;
 }
 
-/// What the plug-in says of the device beside what all of them do; empty where it says nothing.
+/// The plug-in's own attributes of the device; empty if there are none.
 std::span<const PJRT_NamedValue> attributes_of(const Api& api, PJRT_DeviceDescription* description) {
   if (!api.has(offsetof(PJRT_Api, PJRT_DeviceDescription_Attributes))) return {};
   TFD_PJRT_ARGS(PJRT_DeviceDescription_Attributes_Args, args);
@@ -55,7 +55,7 @@ const PJRT_NamedValue* find_value(const Api& api, PJRT_DeviceDescription* descri
   return nullptr;
 }
 
-/// What devices of one kind may differ by that code is made for; others say where a device is, and which one.
+/// The attributes that code is compiled for; others tell a device's location and id.
 std::string capability_of(const Api& api, PJRT_DeviceDescription* description) {
   std::string out;
   for (const PJRT_NamedValue& one : attributes_of(api, description)) {
@@ -71,7 +71,8 @@ std::string capability_of(const Api& api, PJRT_DeviceDescription* description) {
 
 }  // namespace
 
-// Left out, "cpu_device_count" is four of xla-cpu-pjrt, which ignores the other one; who refuses both isn't a CPU's.
+// The default of "cpu_device_count" is four in xla-cpu-pjrt, which ignores the other option; a plug-in that refuses
+// both isn't a CPU's.
 Result<PJRT_Client*> create_client(const Api& api, int cpu_devices) {
   PJRT_NamedValue options[] = {option("cpu_device_count", std::int64_t{cpu_devices}),
                                option("asynchronous", PJRT_NamedValue_kBool)};
@@ -112,7 +113,7 @@ Result<DeviceInfo> describe_device(const Api& api, PJRT_DeviceDescription* descr
     TFD_TRY(api.check(api->PJRT_DeviceDescription_Kind(&kind), "cannot describe a device"));
     info.kind.assign(kind.device_kind, kind.device_kind_size);
   }
-  // Coordinates, as TPUs have them.
+  // Coordinates, which TPUs have.
   if (const auto* coords = find_value(api, description, "coords", PJRT_NamedValue_kInt64List))
     info.coords.assign(coords->int64_array_value, coords->int64_array_value + coords->value_size);
   info.core_on_chip = find_attribute(api, description, "core_on_chip");

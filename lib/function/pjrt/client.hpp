@@ -19,22 +19,22 @@
 
 namespace tfd::function {
 
-/// With so many devices where they are a CPU's, whose programs run on the thread that calls them: handing them over
-/// takes longer than small ones do. Other plug-ins refuse options that they don't know, and get none.
+/// Creates a client; with that many devices if they are a CPU's, whose programs run on the calling thread: a handover
+/// takes longer than a small program. Other plug-ins refuse unknown options, and get none.
 Result<PJRT_Client*> create_client(const Api& api, int cpu_devices);
 Result<DeviceInfo> describe_device(const Api& api, PJRT_Device* device);
 Result<DeviceInfo> describe_device(const Api& api, PJRT_DeviceDescription* description);
-/// A number that the plug-in says of the device; nullopt: it doesn't.
+/// A numeric attribute of the device; nullopt if the plug-in doesn't report it.
 std::optional<std::int64_t> find_attribute(const Api& api, PJRT_DeviceDescription* description, std::string_view name);
 
 PluginInfo describe_plugin(const Api& api, const std::string& path, const std::string& platform);
-/// kInvalidArgument: no devices, or not so many of them for each replica.
+/// kInvalidArgument: no devices, or a number that isn't a multiple of the logical devices.
 Result<void> check_logical_devices(std::size_t devices, int logical_devices);
 
 class Client {
  public:
-  /// With the devices at these positions, of this host. kFailedPrecondition when the plug-in finds fewer; errors of the
-  /// exchange with other hosts; kUnimplemented: the plug-in doesn't know others.
+  /// Makes a client of this host's devices at these positions. kFailedPrecondition if the plug-in finds fewer; errors
+  /// of the exchange with other hosts; kUnimplemented: the plug-in doesn't support several hosts.
   static Result<std::shared_ptr<const Client>> make(const Api& api, const std::vector<int>& positions,
                                                     const Hosts& hosts = {});
   Client(const Client&) = delete;
@@ -47,9 +47,9 @@ class Client {
   const std::vector<PJRT_Device*>& devices() const { return devices_; }   // as many as were asked for
   const std::vector<DeviceInfo>& device_infos() const { return infos_; }  // of these
   const std::string& platform() const { return platform_; }
-  /// The version of the plug-in, or of the driver below it; empty where it doesn't say.
+  /// Version of the plug-in, or of the driver below it; empty if it isn't reported.
   const std::string& platform_version() const { return platform_version_; }
-  /// Among devices().
+  /// Position of a device in devices().
   int position_of(const PJRT_Device* device) const {
     return static_cast<int>(std::ranges::find(devices_, device) - devices_.begin());
   }

@@ -20,8 +20,8 @@ std::vector<tensor::TensorSpec> specs_of(const std::vector<hlo::Parameter>& para
   return specs;
 }
 
-/// MLIR's "-:3:8: error: use of …" as "line 3: use of …", of the user's own file where that is a part of the module;
-/// any other text as it is.
+/// Rewrites MLIR's "-:3:8: error: use of …" as "line 3: use of …", with the line of the user's own file if that is
+/// embedded in the module; other text is unchanged.
 std::string compiler_words(const hlo::Module& module, const std::string& text) {
   constexpr std::string_view kError = " error: ";
   const std::size_t error = text.find(kError);
@@ -36,7 +36,7 @@ std::string compiler_words(const hlo::Module& module, const std::string& text) {
   return fmt::format("line {} of what tfd wrote around it ('{}'): {}", number, printable(written.substr(0, 80)), words);
 }
 
-/// As XLA says it of the one and of the other kind of them.
+/// True for XLA's messages about missing custom calls of either API.
 bool lacks_custom_call(std::string_view text) {
   for (const std::string_view words : {"No registered implementation for", "No FFI handler registered for"})
     if (text.find(words) != std::string_view::npos) return true;
@@ -56,7 +56,7 @@ Result<void> compare(const char* what, const std::vector<hlo::Parameter>& stated
   return {};
 }
 
-/// The error of bytecode: a text's @main was given its parts before it is compiled.
+/// The error for bytecode; in a text, @main's complex values were replaced by their parts before.
 tl::unexpected<Error> fail_complex(const std::string& name) {
   return fail(Code::kInvalidArgument,
               "{} is bytecode that takes or returns complex values: save it as text, and tfd has their parts", name);
@@ -186,7 +186,7 @@ Result<std::optional<ProgramShapes>> Compiled::program_shapes() const {
   return shapes;
 }
 
-// Counted first: a call writes that many results into memory of ours.
+// Checked first: a call writes that many results into our memory.
 Result<void> Compiled::check_result_count() const {
   if (handle_ == nullptr) return fail(Code::kInternal, "{}: the plug-in compiled it to nothing", name_);
   TFD_PJRT_ARGS(PJRT_Executable_NumOutputs_Args, count);

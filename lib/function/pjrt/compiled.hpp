@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiler made of a module, on devices or for those that aren't here: its types, its costs, its bytes.
-// Thread rule: thread-safe.
+// A compiled module, on devices or for a topology without hardware: its types, costs and bytes. Thread rule:
+// thread-safe.
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace tfd::function {
 
-/// A module as the compiler takes it.
+/// A module in the form that the compiler takes.
 class ModuleCode {
  public:
   explicit ModuleCode(const hlo::Module& module);
@@ -27,46 +27,45 @@ class ModuleCode {
   PJRT_Program program_{};
 };
 
-/// What the compiler says of a module: kInvalidArgument, or kResourceExhausted, with the module's name and its first
-/// line.
+/// The compiler's error: kInvalidArgument or kResourceExhausted, with the module's name and the message's first line.
 Error compile_error(const hlo::Module& module, const std::string& platform, const Error& why);
 
-/// kInvalidArgument: no devices, not as many partitions for each replica, or positions that are none or there twice.
+/// kInvalidArgument: no devices, replicas with different numbers of partitions, or invalid or repeated positions.
 Result<void> check_assignment(const std::vector<std::vector<int>>& assignment, std::size_t devices);
-/// kInvalidArgument: a module that is for another number of partitions or replicas.
+/// kInvalidArgument: a module for another number of partitions or replicas.
 Result<void> check_counts(const hlo::Module& module, const std::vector<std::vector<int>>& assignment);
 
 class Compiled {
  public:
-  /// Takes the handle over; null: the plug-in compiled it to nothing.
+  /// Takes ownership of the handle; null: the plug-in returned no executable.
   Compiled(const Api& api, const std::string& platform, const hlo::Module& module, PJRT_Executable* handle);
   Compiled(const Compiled&) = delete;
   Compiled& operator=(const Compiled&) = delete;
   ~Compiled();
 
   const std::string& name() const { return name_; }
-  /// As the module states it: of all partitions together.
+  /// Global shapes (all partitions), as the module states them.
   const hlo::Signature& signature() const { return signature_; }
-  /// Whether the module lets XLA take arguments over.
+  /// True if the module lets arguments be donated.
   bool may_donate() const { return may_donate_; }
 
-  /// The compiled program's own types against the signature, which the text or a sidecar has stated: the plug-in
-  /// compares byte sizes only, when it is called. kInvalidArgument says both; kUnimplemented for layouts that aren't
-  /// row-major where the host reads buffers in place. Of one partition: others have shards.
+  /// Checks the compiled program's own types against the signature, which the text or a sidecar stated: at a call the
+  /// plug-in compares byte sizes only. kInvalidArgument states both; kUnimplemented for layouts that aren't row-major
+  /// if the host reads buffers in place. For one partition: several have shards.
   Result<void> check_signature() const;
-  /// The part of it about results, which costs nothing; and of that the part for several partitions.
+  /// Checks the results only, which costs nothing; check_result_count() is the part for several partitions.
   Result<void> check_results() const;
   Result<void> check_result_count() const;
   struct Specs {
     std::vector<tensor::TensorSpec> arguments, results;
   };
-  /// As the signature has them: what the one partition takes and gives.
+  /// Argument and result specs of a single partition, from the signature.
   Specs stated_specs() const;
-  /// What one of several partitions takes and gives. kUnimplemented where the plug-in doesn't say.
+  /// Argument and result specs of one of several partitions. kUnimplemented if the plug-in doesn't report them.
   Result<Specs> specs() const;
   std::optional<ProgramMemory> memory() const;
   std::optional<double> flops() const;
-  /// Nothing when the plug-in can't.
+  /// Serializes the executable; nullopt if the plug-in can't.
   std::optional<std::string> serialize() const;
 
  private:

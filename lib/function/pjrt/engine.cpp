@@ -36,7 +36,7 @@ class PjrtEngine final : public Engine {
       cache_.reset();
       return;
     }
-    // Everything beside the module that decides what is compiled.
+    // Everything besides the module that affects compilation.
     const std::string on = describe_devices(client_->platform(), client_->platform_version(), client_->device_infos());
     for (const std::string& part : {std::string("tfd 3"), *hash, describe_cpu(), on, asked.xla_flags})
       key_start_.add_part(part);
@@ -87,7 +87,7 @@ class PjrtEngine final : public Engine {
  private:
   int count() const { return static_cast<int>(client_->devices().size()); }
 
-  /// For each replica by itself: they don't meet in a collective.
+  /// Compiles for each replica alone: there is no collective between them.
   Result<std::vector<std::shared_ptr<Function>>> compile_partitioned(const hlo::Module& module) {
     const hlo::Module made =
         TFD_TRY(hlo::partitioned(TFD_TRY(hlo::for_platform(module, info_.platform)), logical_devices_));
@@ -103,7 +103,7 @@ class PjrtEngine final : public Engine {
     return out;
   }
 
-  /// For the one device, or for any of several.
+  /// Compiles for the one device, or for any of several.
   Result<std::shared_ptr<Executable>> compile_module(const hlo::Module& module) {
     if (module.partitions != 1 || module.replicas != 1)
       return fail(
@@ -113,7 +113,7 @@ class PjrtEngine final : public Engine {
     return find_or_compile(module, options_, true);
   }
 
-  /// A program's arguments are buffers, its platform index would be a number.
+  /// Refuses modules that take a platform index: a program's arguments are buffers, the index is a number.
   static Result<void> check_platform(const hlo::Module& module) {
     if (!module.takes_platform || module.is_text) return {};
     return fail(Code::kUnimplemented, "{} is bytecode for several platforms: export it for one, or as text",
@@ -125,10 +125,10 @@ class PjrtEngine final : public Engine {
     return fail(Code::kInvalidArgument, "there is no device {} (of {})", position, count());
   }
 
-  /// `is_whole`: what it takes and gives is what its signature states.
+  /// `is_whole`: its arguments and results aren't sharded.
   Result<std::shared_ptr<Executable>> find_or_compile(const hlo::Module& module, const std::string& options,
                                                       bool is_whole) {
-    if (info_.platform == "cpu") TFD_TRY(prepare_lapack(module));  // also for what comes from the cache
+    if (info_.platform == "cpu") TFD_TRY(prepare_lapack(module));  // also for executables from the cache
     const std::string key = key_of(module, options);
     if (const auto bytes = cache_ ? cache_->find(key) : std::nullopt) {
       auto executable = Executable::load(client_, module, *bytes, is_whole);

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A compiled module on its devices, and its way out of the cache. Function and DeviceProgram run it.
-// Thread rule: thread-safe.
+// A compiled module on its devices, and loading one from the cache. Function and DeviceProgram run it. Thread rule:
+// thread-safe.
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +20,8 @@ class Executable {
   /// Errors of compile_error().
   static Result<std::shared_ptr<Executable>> compile(std::shared_ptr<const Client> client, const hlo::Module& module,
                                                      const std::string& options);
-  /// From Compiled::serialize()'s bytes, of this plug-in and devices like these. The error of a plug-in that doesn't
-  /// take them; kInvalidArgument: they give other results than the module.
+  /// Loads Compiled::serialize()'s bytes, made by this plug-in for devices like these. The plug-in's error if it
+  /// refuses them; kInvalidArgument: the results differ from the module's.
   static Result<std::shared_ptr<Executable>> load(std::shared_ptr<const Client> client, const hlo::Module& module,
                                                   const std::string& bytes, bool is_whole);
   Executable(const Executable&) = delete;
@@ -43,11 +43,12 @@ class Executable {
   Compiled compiled_;
 };
 
-/// Runs it on one device, with values of the host; null: on the device that it was compiled for, the client's first.
+/// Makes a function that runs it on one device, with host values; null: the device that it was compiled for, the
+/// client's first.
 std::shared_ptr<Function> make_function(std::shared_ptr<const Executable> executable, PJRT_Device* device);
 
-/// Runs it on all devices of the assignment that it was compiled for, which check_assignment() has looked at; or, where
-/// it was compiled for any device, on `runs_on`, the one of the assignment.
+/// Makes a program that runs it on all devices of the assignment that it was compiled for, which check_assignment() has
+/// checked; or, if it was compiled for any device, on `runs_on`, the only one of the assignment.
 Result<std::shared_ptr<DeviceProgram>> make_program(std::shared_ptr<const Executable> executable,
                                                     const std::vector<std::vector<int>>& assignment,
                                                     PJRT_Device* runs_on = nullptr);

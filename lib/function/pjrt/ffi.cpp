@@ -184,8 +184,8 @@ static int type_of(const PJRT_Extension_Base& extension) {
 }
 
 Result<void> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers) {
-  // The plug-in keeps them in a table of the process that is not made for changes while another thread looks into it:
-  // once, by the first engine, before it compiles anything.
+  // The plug-in's table of handlers is global and not thread-safe: it is filled once, by the first engine, before
+  // anything is compiled.
   static std::mutex mutex;
   static std::set<const PJRT_Api*> done;
   const std::lock_guard lock(mutex);

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of ours that compiled programs call: XLA's typed foreign functions, and what a call of one says. The
+// Our functions that compiled programs call: XLA's typed foreign functions, and access to a call's arguments. The
 // structs are those of xla/ffi/api/c_api.h, version 0.2 (what is declared of them is the same from 0.1 to 0.3), and of
 // xla/pjrt/c/pjrt_c_api_ffi_extension.h, version 2. Thread rule: thread-safe; XLA calls from threads of its own,
 // several at the same time.
@@ -37,7 +37,7 @@ struct ErrorCreateArgs {
   int code;
 };
 
-/// The plug-in's own functions, of which the first is all that a handler needs.
+/// The plug-in's own functions; a handler needs the first only.
 struct Table {
   std::size_t struct_size;
   Extension* extensions;
@@ -97,7 +97,7 @@ struct CallFrame {
   Attributes attributes;
 };
 
-/// Null, or what `create_error` made.
+/// A handler returns null, or an error made by `create_error`.
 using Handler = void*(CallFrame*);
 
 template <class T>
@@ -130,8 +130,8 @@ struct Each {
   T* operator[](std::int64_t index) const { return data + index * size; }
 };
 
-/// What one call has. Whatever a module says, nothing is read or written past a buffer: kInvalidArgument names the
-/// operand or attribute that is missing or of another type or shape.
+/// The operands and attributes of one call. Nothing is read or written past a buffer, whatever the module says:
+/// kInvalidArgument names an operand or attribute that is missing or has another type or shape.
 class Call {
  public:
   explicit Call(const CallFrame& frame) : frame_(frame) {}
@@ -167,7 +167,7 @@ class Call {
     return to;
   }
 
-  /// One of `allowed`: "LU".
+  /// Reads an attribute that is one of the letters of `allowed`: "LU".
   Result<char> letter(std::string_view name, std::string_view allowed) const;
   Result<int> number(std::string_view name) const;
   Result<bool> flag(std::string_view name) const;
@@ -182,13 +182,13 @@ class Call {
   const CallFrame& frame_;
 };
 
-/// XLA asks each handler for its version when it is registered, and may call it in other stages than that in which it
-/// runs: true where there is no more to do.
+/// XLA asks each handler for its version when it is registered, and may call it in stages other than execution: true if
+/// that was all.
 bool is_answered(const CallFrame& frame);
-/// What a handler returns.
+/// Return value of a handler.
 void* returned(const CallFrame& frame, std::string_view name, const Result<void>& result);
 
-/// Once a plug-in; none where it has no such extension.
+/// Registers the handlers once per plug-in; does nothing if it lacks the extension.
 Result<void> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers);
 
 }  // namespace tfd::function::ffi

@@ -7,7 +7,7 @@
 namespace tfd::function {
 namespace {
 
-constexpr std::chrono::minutes kLongest{10};  // for a plug-in that would wait for ever
+constexpr std::chrono::minutes kLongest{10};  // limit for a plug-in that would wait for ever
 
 PJRT_Error_Code code_of(Code code) {
   switch (code) {
@@ -30,7 +30,7 @@ PJRT_Error* report(PJRT_CallbackError* callback, const Error& error) {
   return (*callback)(code_of(error.code), error.message.data(), error.message.size());
 }
 
-/// The plug-in copies the value and lets it go by the function that comes with it.
+/// The plug-in copies the value and frees it by the given deleter.
 template <class Args>
 PJRT_Error* answer(Args* args, const Result<std::string>& value) {
   if (!value) return report(args->callback_error, value.error());

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The callbacks by which a PJRT client reaches what its hosts share. Thread rule: thread-safe; a plug-in calls them
-// from any thread until its client is destroyed.
+// The callbacks by which a PJRT client accesses the hosts' key-value store. Thread rule: thread-safe; a plug-in calls
+// them from any thread until its client is destroyed.
 #include <atomic>
 #include <memory>
 
@@ -17,9 +17,9 @@ class KeyValues {
   KeyValues(const KeyValues&) = delete;
   KeyValues& operator=(const KeyValues&) = delete;
 
-  /// All three: a client that lacks one uses none. This has to be there as long as the client.
+  /// Adds all three callbacks: a client that lacks one uses none. This object must outlive the client.
   void add_to(PJRT_Client_Create_Args& args);
-  /// Whether the plug-in has put anything: one that doesn't knows no host but its own.
+  /// True if the plug-in has put anything: one that never does is unaware of other hosts.
   bool was_used() const { return puts_ > 0; }
 
  private:

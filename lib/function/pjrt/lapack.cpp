@@ -24,7 +24,7 @@ struct Name {
   char text[kSize];
 };
 
-/// The library, once it is there: handlers are functions of C, to which nobody hands anything of ours.
+/// The library, once loaded; global, since handlers are C functions without a context argument.
 class Library {
  public:
   static Library& of_process() {
@@ -47,8 +47,7 @@ class Library {
       name_ = asked_;
       return {};
     }
-    // OpenBLAS is what JAX computes with, and fast; the last are the names that Debian's administrators choose behind,
-    // and Fedora's.
+    // OpenBLAS is fast, and JAX uses it; the last names are those of Debian's alternatives, and Fedora's.
     for (const char* const name : {"libopenblas.so.0", "libopenblasp.so.0", "liblapack.so.3", "libflexiblas.so.3"}) {
       handle_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
       name_ = name;
@@ -118,7 +117,7 @@ const Target* find_target(std::string_view name) {
   return found == std::end(kTargets) ? nullptr : found;
 }
 
-/// Of bytecode it isn't known what it calls, but each name stands in it as it is, with a zero byte behind.
+/// Calls of bytecode aren't parsed, but each name occurs in it literally, followed by a zero byte.
 std::vector<const Target*> called_targets(const hlo::Module& module) {
   std::vector<const Target*> out;
   const auto add = [&](std::string_view name) {

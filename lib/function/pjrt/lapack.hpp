@@ -14,7 +14,7 @@
 
 namespace tfd::function {
 
-/// Makes the plug-in know all of them, whether LAPACK is there or not. Before anything is compiled.
+/// Registers all of them with the plug-in, whether LAPACK is installed or not. Called before anything is compiled.
 Result<void> register_lapack(const Api& api);
 
 /// Loads LAPACK if a module calls it. kFailedPrecondition: there is none, or it lacks what the module needs; the
@@ -23,7 +23,7 @@ Result<void> prepare_lapack(const hlo::Module& module);
 
 namespace lapack {
 
-/// A subroutine of Fortran: it takes everything by address, and behind the rest the length of each text.
+/// A Fortran subroutine: it takes everything by address, and after the other arguments the length of each string.
 ///
 ///   potrf('L', n, a, lda, info);   // SPOTRF(UPLO, N, A, LDA, INFO); a and info are pointers
 class Routine {
@@ -68,8 +68,8 @@ using Real = typename RealOf<T>::Type;
 template <class T>
 inline constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
 
-// What the calls do, by LAPACK's names; of a complex type it may have another one (unmqr). Source: LAPACK Users' Guide,
-// 3rd edition; operands and attributes as jax._src.lax.linalg of JAX 0.10 passes them: matrices column by column.
+// The calls, by LAPACK's names; for a complex type a name may differ (unmqr). Source: LAPACK Users' Guide, 3rd edition;
+// operands and attributes as jax._src.lax.linalg of JAX 0.10 passes them: matrices column by column.
 template <class T>
 Result<void> trsm(const ffi::Call& call, const Routine& routine);
 template <class T>

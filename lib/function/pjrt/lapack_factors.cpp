@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Systems of equations and the factors that solve them.
+// Linear systems and factorizations.
 #include "lapack_work.hpp"
 
 namespace tfd::function::lapack {
@@ -10,7 +10,7 @@ using ffi::Matrices;
 
 template <class T>
 Result<void> trsm(const Call& call, const Routine& routine) {
-  const bool has_factor = call.has_argument(2);  // of jaxlib before 0.5; now it is 1
+  const bool has_factor = call.has_argument(2);  // position in jaxlib before 0.5; now it is 1
   TFD_TRY(call.check_counts(has_factor ? 3 : 2, 1));
   const Matrices m = TFD_TRY(call.matrices(1));
   const char side = TFD_TRY(call.letter("side", "LR")), uplo = TFD_TRY(call.letter("uplo", "LU"));
@@ -46,7 +46,7 @@ Result<void> potrf(const Call& call, const Routine& routine) {
   return {};
 }
 
-/// The lower diagonal has an element before its first.
+/// Tridiagonal solve. The lower diagonal has an unused element before its first.
 template <class T>
 Result<void> gtsv(const Call& call, const Routine& routine) {
   TFD_TRY(call.check_counts(4, 5));

@@ -9,7 +9,7 @@ using ffi::Call;
 using ffi::Each;
 using ffi::Matrices;
 
-/// gesdd and gesvd: of what each needs beside, and of the call itself, `run` knows.
+/// gesdd and gesvd: `run` adds each one's further arguments and makes the call.
 template <class T>
 struct Svd {
   Matrices m;
@@ -30,7 +30,7 @@ Result<Svd<T>> read_svd(const Call& call) {
   out.m = TFD_TRY(call.matrices(0));
   const Matrices& m = out.m;
   out.mode = TFD_TRY(call.letter("mode", "ASN"));
-  // Without vectors, JAX has their arrays of either size all the same.
+  // JAX passes arrays for the vectors, of either size, even if they aren't computed.
   const bool is_full = out.mode == 'A' || (out.mode == 'N' && call.result<T>(2, m, {m.rows, m.rows}));
   const int u_columns = is_full ? m.rows : m.smaller(), vt_rows = is_full ? m.columns : m.smaller();
   out.a = TFD_TRY(call.updated<T>(0, 0, m, {m.rows, m.columns}));
@@ -42,7 +42,7 @@ Result<Svd<T>> read_svd(const Call& call) {
   return out;
 }
 
-/// A real matrix' eigenvectors have pairs of conjugates as a column of real and one of imaginary parts.
+/// LAPACK returns a conjugate pair of a real matrix's eigenvectors as one column of real and one of imaginary parts.
 template <class T>
 void unpack_vectors(int order, const T* imaginary, const T* packed, std::complex<T>* out) {
   for (int j = 0; j < order; ++j) {

@@ -11,10 +11,10 @@
 
 namespace tfd::function::lapack {
 
-/// LDA of a matrix of so many rows: never 0.
+/// LDA of a matrix of that many rows: never 0.
 inline int leading(int rows) { return std::max(1, rows); }
 
-/// So many elements, undefined; at least one.
+/// Allocates uninitialised elements, at least one.
 template <class T>
 Result<std::unique_ptr<T[]>> allocate(std::int64_t size) {
   if (size > std::numeric_limits<int>::max())
@@ -22,8 +22,8 @@ Result<std::unique_ptr<T[]>> allocate(std::int64_t size) {
   return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)));
 }
 
-/// Calls `run(index, work, size)` for each matrix, after the routine has been asked how much it wants to work in (a
-/// size of -1). It answers in a T, whose 24 bits may have rounded it down.
+/// Calls `run(index, work, size)` for each matrix, after a workspace query (a size of -1). The answer is a T, whose 24
+/// bits may have rounded it down.
 template <class T, class Run>
 Result<void> run_each(const ffi::Matrices& matrices, const Run& run) {
   if (matrices.count == 0) return {};

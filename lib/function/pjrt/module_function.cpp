@@ -33,12 +33,12 @@ class ModuleFunction final : public Function {
   }
 
  private:
-  /// Its results, which are there.
+  /// Runs it and returns its results, which are ready.
   Result<std::vector<std::shared_ptr<Buffer>>> run(const std::vector<tensor::Tensor>& arguments) const;
 
   std::shared_ptr<const Executable> executable_;  // with the functions for the other devices
   PJRT_Device* device_;
-  std::vector<std::int64_t> kept_arguments_;  // indices that XLA may not take over although the module says so
+  std::vector<std::int64_t> kept_arguments_;  // indices that must not be donated although the module allows it
 };
 
 Result<std::vector<std::shared_ptr<Buffer>>> ModuleFunction::run(const std::vector<tensor::Tensor>& arguments) const {
@@ -47,7 +47,7 @@ Result<std::vector<std::shared_ptr<Buffer>>> ModuleFunction::run(const std::vect
   const auto& client = executable_->client();
   const Api& api = client->api();
   PJRT_Device* const runs_on = device_ != nullptr ? device_ : client->device();
-  std::vector<std::shared_ptr<Buffer>> held;  // gives the wrapped arguments back at every return
+  std::vector<std::shared_ptr<Buffer>> held;  // releases the wrapped arguments at every return
   std::vector<PJRT_Buffer*> inputs;
   held.reserve(arguments.size());
   inputs.reserve(arguments.size());

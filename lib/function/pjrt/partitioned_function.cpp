@@ -14,7 +14,7 @@ namespace {
 using tensor::Tensor;
 using tensor::TensorSpec;
 
-/// A value in pieces on the devices of one replica. Kept beside a resident tensor's other copies.
+/// A value sharded over the devices of one replica. Kept among a resident tensor's copies.
 class Pieces final : public DeviceBuffer {
  public:
   Pieces(TensorSpec spec, hlo::OpSharding sharding, DeviceBuffers all)
@@ -71,7 +71,7 @@ class PartitionedFunction final : public Function {
   }
 
  private:
-  /// The pieces by slot; those of a resident tensor stay there.
+  /// The pieces by slot; a resident tensor keeps them.
   Result<DeviceBuffers> pieces_of(const Tensor& value, const hlo::OpSharding& sharding) const {
     const ResidentStorage* const resident = ResidentStorage::find(value);
     if (resident == nullptr) return cut(value, sharding);

@@ -10,9 +10,9 @@
 
 namespace tfd::function {
 
-/// `module`: what `program` was compiled from, for the logical devices of one replica. Arguments are whole: each device
-/// is put its piece, and results are put together of theirs. kUnimplemented where XLA makes other
-/// pieces than the module's shardings say.
+/// `program` was compiled from `module` for the logical devices of one replica. Callers pass whole arguments: each
+/// device gets its piece, and results are joined from their pieces. kUnimplemented if XLA's pieces differ from the
+/// module's shardings.
 Result<std::shared_ptr<Function>> make_partitioned_function(std::shared_ptr<const Client> client,
                                                             const hlo::Module& module,
                                                             std::shared_ptr<DeviceProgram> program);

@@ -26,7 +26,7 @@ class PjrtProgram final : public DeviceProgram {
                                              std::span<const std::size_t> donated) override;
 
  private:
-  /// By slot, with everything that keeps them as long as the call.
+  /// The inputs by slot, and owners that keep them alive during the call.
   struct Inputs {
     std::vector<std::vector<SharedBuffer*>> shared;
     std::vector<std::vector<PJRT_Buffer*>> handles;
@@ -39,10 +39,10 @@ class PjrtProgram final : public DeviceProgram {
   std::shared_ptr<const Executable> executable_;  // with the results
   std::vector<int> devices_;
   Compiled::Specs specs_;
-  PJRT_Device* runs_on_;  // null: on those that it was compiled for
+  PJRT_Device* runs_on_;  // null: the devices that it was compiled for
 };
 
-// XLA compares sizes in bytes only; on several devices a wrong one leaves the others waiting.
+// XLA compares sizes in bytes only, and on several devices a wrong argument leaves the others waiting.
 Result<void> PjrtProgram::check_argument(const SharedBuffer* buffer, std::size_t slot, std::size_t index) const {
   const auto refuse = [&](const std::string& why) {
     return fail(Code::kInvalidArgument, "{}: argument {} of slot {} {}", executable_->name(), index, slot, why);
@@ -79,7 +79,7 @@ Result<PjrtProgram::Inputs> PjrtProgram::take_inputs(const std::vector<DeviceBuf
   return inputs;
 }
 
-/// What XLA may not take over: what isn't donated, what somebody else still sees, and what is there twice.
+/// Arguments that XLA must not take over: not donated, still shared, or passed twice.
 std::vector<std::int64_t> PjrtProgram::kept(const Inputs& inputs, std::span<const std::size_t> donated) const {
   std::vector<std::int64_t> out;
   for (std::size_t i = 0; i < specs_.arguments.size(); ++i) {

@@ -60,7 +60,7 @@ HloShape decode_shape(std::string_view message) {
   return shape;
 }
 
-/// Row-major as far as it shows: dimensions of size 1 may stand anywhere.
+/// True if the layout is row-major, up to the positions of dimensions of size 1.
 bool is_row_major(const HloShape& shape) {
   std::int64_t before = static_cast<std::int64_t>(shape.dimensions.size());
   for (const std::int64_t dimension : shape.minor_to_major) {

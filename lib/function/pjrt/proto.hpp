@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The little of protocol buffers that PJRT asks for: compile options are written, the compiled program's shapes are
-// read. A dozen varints don't pay for a library. Source: https://protobuf.dev/programming-guides/encoding/. Thread
-// rule: free functions on plain values.
+// The few protocol buffers that PJRT requires: compile options are written, the compiled program's shapes are read. A
+// dozen varints don't pay for a library. Source: https://protobuf.dev/programming-guides/encoding/. Thread rule: free
+// functions on plain values.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace tfd::function {
 /// CompileOptionsProto for the devices with these ids, by replica and partition. Shardy is always on: it takes modules
 /// with and without sdy shardings, and those with mhlo.sharding.
 std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids);
-/// The same for one device that every call says.
+/// Options for one device, which every call chooses.
 std::string encode_portable_options();
 
 struct ProgramShapes {
@@ -26,8 +26,8 @@ struct ProgramShapes {
   /// The first of them whose layout isn't row-major.
   std::optional<tensor::TensorSpec> not_row_major = {};
 };
-/// From PJRT_Executable_OptimizedProgram ("hlo_with_config"). Nothing when the bytes are not that, or hold what tfd has
-/// no dtype for.
+/// Decodes PJRT_Executable_OptimizedProgram's "hlo_with_config". nullopt if the bytes aren't that, or have a type that
+/// tfd has no dtype for.
 std::optional<ProgramShapes> decode_program_shapes(std::string_view program);
 
 }  // namespace tfd::function

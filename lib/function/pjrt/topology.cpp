@@ -17,7 +17,7 @@ Error not_here(const std::string& what) {
   return {Code::kFailedPrecondition, what + " was compiled for devices that aren't here", {}};
 }
 
-/// A system's description, which the plug-in has made.
+/// A system's description, made by the plug-in.
 class SystemTopology {
  public:
   static Result<std::shared_ptr<const SystemTopology>> make(const std::string& plugin, const std::string& name) {

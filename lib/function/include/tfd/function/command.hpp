@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions that are commands: tensors as JSON lines on stdin and stdout. Run once per call, or kept as a filter that
-// answers line by line. A line is the one argument bare, several as a list, none as null; so are the results.
-// Every command gets a process group of its own, which is killed when it is over, whatever it has started; a GroupGuard
-// does that even where this process is killed.
-// Thread rule: thread-safe; calls of one function run one at a time. A kept filter lives on a thread of its own.
+// answers line by line. A line is the one argument bare, several as a list, none as null; so are the results. Every
+// command gets a process group of its own, which is killed with all its processes when the command ends; a GroupGuard
+// does that even if this process is killed. Thread rule: thread-safe; calls of one function run one at a time. A kept
+// filter lives on a thread of its own.
 #include <sys/types.h>
 
 #include <condition_variable>
@@ -25,8 +25,8 @@
 
 namespace tfd::function {
 
-/// A small process that kills the process groups it was told of when this process ends, however it ends.
-/// Thread rule: thread-safe.
+/// A small process that kills the registered process groups when this process ends, in whatever way. Thread rule:
+/// thread-safe.
 class GroupGuard {
  public:
   static Result<std::shared_ptr<GroupGuard>> start();
@@ -34,7 +34,7 @@ class GroupGuard {
   ~GroupGuard();
   /// For process::ChildOptions::announce_fd: a group is known before its leader runs.
   int fd() const { return to_.get(); }
-  /// Before its leader is reaped: a number means nobody else that long.
+  /// Unregisters a group, before its leader is reaped: until then the number can't be reused.
   void remove(pid_t group) const;
 
  private:
@@ -43,9 +43,8 @@ class GroupGuard {
   pid_t pid_;
 };
 
-/// Stops the commands that run, filters that wait for a call among them, and those that are started, until it is
-/// cleared: SIGTERM, after a second SIGKILL; calls fail with kCancelled.
-/// Thread rule: thread-safe.
+/// Stops running commands, including filters that wait for a call, and those started until it is cleared: SIGTERM,
+/// after a second SIGKILL; calls fail with kCancelled. Thread rule: thread-safe.
 class CommandStop {
  public:
   CommandStop();
@@ -59,15 +58,15 @@ class CommandStop {
 
 struct CommandDef {
   std::vector<std::string> argv;  // argv[0] is looked up in PATH, or relative to the directory where it has a slash
-  bool keep = false;              // a filter that stays; else run once per call
+  bool keep = false;              // true: a filter that is kept running; else run once per call
   Duration timeout = std::chrono::minutes(5);  // of one call
 };
 
 struct CommandPlace {
-  std::string directory;  // to run in; empty: this process' own
+  std::string directory;  // working directory; empty: this process's own
   Environment environment;
   std::shared_ptr<const GroupGuard> guard;       // shared with other functions; may be null
-  std::shared_ptr<const CommandStop> stop = {};  // shared with who stops them; may be null
+  std::shared_ptr<const CommandStop> stop = {};  // shared with the caller that stops them; may be null
 };
 
 /// Nothing is started before the first call. call(): kCancelled where it was stopped; kInvalidArgument where the
@@ -77,21 +76,21 @@ struct CommandPlace {
 /// of its stderr. After an error a filter is started afresh for the next call.
 std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, hlo::Signature signature);
 
-/// What a command prints, as it prints it; it runs on a thread of the output's own. Its stdin is empty.
-/// Thread rule: lives on one thread at a time.
+/// The output of a command as a stream; the command is run by a thread of this object's own. Its stdin is empty. Thread
+/// rule: lives on one thread at a time.
 class CommandOutput {
  public:
-  /// Nothing is started before the first read(). The timeout isn't looked at. `stop` stops it too, as the place's.
+  /// Starts nothing before the first read(). The timeout is ignored. `stop` stops the command, as the place's does.
   CommandOutput(CommandDef command, CommandPlace place, std::stop_token stop = {});
   CommandOutput(const CommandOutput&) = delete;
   CommandOutput& operator=(const CommandOutput&) = delete;
   /// Stops the command if it runs: SIGTERM, after a second SIGKILL.
   ~CommandOutput();
 
-  /// Waits until there is something: how many bytes; 0 once it has ended with 0. kFailedPrecondition where it isn't
-  /// found, exits with something else, or dies; kCancelled where it was stopped; kPermissionDenied where it may not be
-  /// run.
-  /// The message names the command, how it ended and the end of its stderr; the calls after it return it again.
+  /// Waits for output and returns how many bytes it read; 0 once the command has exited with 0. kFailedPrecondition
+  /// where it isn't found, exits with something else, or dies; kCancelled where it was stopped; kPermissionDenied where
+  /// it may not be run. The message names the command, how it ended and the end of its stderr; the calls after it
+  /// return it again.
   Result<std::size_t> read(std::span<char> out);
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices, values on them, and programs that run on several of them at once. What the host sees of a value it asks for.
-// Thread rule: thread-safe, but for a buffer that one thread gives away (donation) while another one uses it.
+// Devices, values on them, and programs that run on several of them at once. Values are copied to the host only on
+// request. Thread rule: thread-safe, but for a buffer that one thread gives away (donation) while another one uses it.
 //
 //   auto program = TFD_TRY(engine->compile_program(module, {.assignment = {{0}, {1}}}));   // two replicas
 //   std::vector<DeviceBuffers> arguments(2);
@@ -23,39 +23,41 @@ namespace tfd::function {
 
 struct DeviceInfo {
   int id = 0;                             // among all of the system
-  int process_index = 0;                  // of the host that it is attached to
+  int process_index = 0;                  // process of the host that it is attached to
   std::string kind;                       // "TPU v4", "cpu"
-  std::vector<std::int64_t> coords = {};  // of its chip, where the plug-in says so
+  std::vector<std::int64_t> coords = {};  // coordinates of its chip, if the plug-in reports them
   std::optional<std::int64_t> core_on_chip = {};
-  std::string capability = {};  // what code must be made for, as the plug-in says: "compute_capability=9.0"
+  std::string capability = {};  // the capability that code is compiled for, as the plug-in reports it:
+                                // "compute_capability=9.0"
 };
 
-/// Of one device, in bytes.
+/// Memory of one device, in bytes.
 struct DeviceMemory {
   std::int64_t in_use = 0;
   std::optional<std::int64_t> peak = {};
   std::optional<std::int64_t> limit = {};
 };
 
-/// A value on one device, there or on its way. Who holds one shares it; a program that takes it over leaves nothing.
+/// A value on one device, present or being computed. Holders share it; donating it to a program invalidates it.
 class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
   virtual const tensor::TensorSpec& spec() const = 0;
   /// The position of its device among the engine's.
   virtual int device() const = 0;
-  /// Blocks until it is there. The error of the program that was to make it; kFailedPrecondition: one has taken it
-  /// over.
+  /// Blocks until the value is present. Fails with the error of the program that should have made it;
+  /// kFailedPrecondition: it was donated.
   virtual Result<void> await() const = 0;
-  /// await(), and the value for the host: the buffer's own memory where the host can read it (such a buffer isn't
-  /// overwritten as long as the tensor is there), else a copy.
+  /// Awaits the value and returns it: in the buffer's own memory if the host can read that (it isn't overwritten while
+  /// the tensor exists), else as a copy.
   virtual Result<tensor::Tensor> to_host() const = 0;
 };
 using DeviceBufferPtr = std::shared_ptr<DeviceBuffer>;  // shared by whoever passes it to programs
 using DeviceBuffers = std::vector<DeviceBufferPtr>;
 
 struct ProgramOptions {
-  /// Positions of devices by replica and partition. All replicas have as many partitions; no device is there twice.
+  /// Positions of devices by replica and partition. All replicas have the same number of partitions; no device occurs
+  /// twice.
   std::vector<std::vector<int>> assignment = {{0}};
 };
 
@@ -63,7 +65,7 @@ struct ProgramOptions {
 struct ProgramMemory {
   std::int64_t arguments = 0;
   std::int64_t results = 0;
-  std::int64_t aliased = 0;  // of the results: in the memory of arguments that are taken over
+  std::int64_t aliased = 0;  // bytes of results in the memory of donated arguments
   std::int64_t temporary = 0;
 };
 
@@ -73,13 +75,13 @@ class DeviceProgram {
   virtual ~DeviceProgram() = default;
   /// Positions of the devices, by slot.
   virtual const std::vector<int>& devices() const = 0;
-  /// What every slot takes and gives: with several partitions these are shards.
+  /// Specs of every slot's arguments and results: with several partitions these are shards.
   virtual const std::vector<tensor::TensorSpec>& arguments() const = 0;
   virtual const std::vector<tensor::TensorSpec>& results() const = 0;
-  /// Starts it on all its devices; `arguments` and the results are by slot. Of the arguments with an index in `donated`
-  /// the memory may become a result's, where the module says which: their buffers are gone then. A buffer that is still
-  /// seen by the host is copied instead. kInvalidArgument names an argument that doesn't fit. What fails later is told
-  /// by the buffers; a failure on several devices ends the process, for the others wait for a collective that never
+  /// Starts the program on all its devices; `arguments` and results are by slot. Arguments with an index in `donated`
+  /// may be donated to results, as the module's aliases state: their buffers are invalid then. A buffer that the host
+  /// still reads is copied instead. kInvalidArgument names an argument that doesn't fit. Later failures are reported by
+  /// the buffers; a failure on several devices ends the process, since the others wait for a collective that never
   /// comes.
   virtual Result<std::vector<DeviceBuffers>> execute(const std::vector<DeviceBuffers>& arguments,
                                                      std::span<const std::size_t> donated = {}) = 0;

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Something that takes tensors and returns tensors, and the engine that makes it from a module: XLA behind the PJRT C
-// API. The plug-in is loaded by the first make_engine() only; everything that needs none works without one. Thread
-// rule: thread-safe; calls run on the caller's thread (XLA uses threads of its own beside).
+// Function maps tensors to tensors; Engine compiles one from a module: XLA behind the PJRT C API. The plug-in is loaded
+// by the first make_engine() only; everything else works without one. Thread rule: thread-safe; calls run on the
+// caller's thread (XLA also uses threads of its own).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,7 +29,7 @@ class Function {
   /// variables that a worker caches stay valid. kInvalidArgument, kInternal with the plug-in's text,
   /// kResourceExhausted.
   virtual Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) = 0;
-  /// The same, but results stay on the device until somebody reads them (resident.hpp), where the function has one.
+  /// Calls it, but leaves results on the device, if the function has one, until they are read (resident.hpp).
   virtual Result<std::vector<tensor::Tensor>> call_there(const std::vector<tensor::Tensor>& arguments) {
     return call(arguments);
   }
@@ -38,19 +38,19 @@ class Function {
 struct EngineOptions {
   std::string plugin;           // path of the shared object; see find_plugin()
   std::string cache_directory;  // compiled executables; empty: none
-  int device_count = 1;         // that it is to have; of a CPU they are as many as one likes
-  /// Instead: these, by their positions among the plug-in's; the engine's devices are in this order.
+  int device_count = 1;         // number of devices; a CPU can have any number
+  /// Replaces device_count: the devices at these positions among the plug-in's, in this order.
   std::vector<int> positions = {};
-  /// How many of these are the logical devices of one replica, one after the other. With SPMD partitioning a function
-  /// runs on all of them, else on the one that its module states.
+  /// Number of consecutive devices that are the logical devices of one replica. With SPMD partitioning a function runs
+  /// on all of them, else on the one that its module states.
   int logical_devices = 1;
   bool spmd = false;
-  /// Of one system, as GPU plug-ins make of several hosts; the devices above are those of this one.
+  /// Hosts that form one system, for GPU plug-ins; the devices above are this host's.
   Hosts hosts = {};
   std::string device_kind = {};  // "cpu", "gpu", "tpu": the plug-in must be for it; empty: any
-  /// XLA_FLAGS of the process's environment, where XLA reads it by itself: compiled executables are kept by it, too.
+  /// XLA_FLAGS of the process's environment, which XLA reads by itself: a part of the cache's keys.
   std::string xla_flags = {};
-  Log log = {};  // what it has to say of its cache
+  Log log = {};  // messages about its cache
 };
 
 struct CompileStats {
@@ -58,8 +58,8 @@ struct CompileStats {
   int from_cache = 0;  // modules that were loaded from the cache directory instead
 };
 
-/// Bytes of values that were put on an engine's devices, and that the host took from them. Where the host can read the
-/// devices' memory these are lent instead of copied, and count all the same.
+/// Bytes of values that were put on an engine's devices, and that the host took from them. They count even if they are
+/// lent instead of copied, since the host can read the devices' memory.
 struct Transfers {
   std::uint64_t put = 0, taken = 0;
 };
@@ -75,46 +75,46 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual const PluginInfo& plugin() const = 0;
-  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features, what the devices are).
+  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features, kinds of devices).
   /// kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
-  /// kUnimplemented for a module of several replicas, or of other partitions than there are logical devices.
+  /// kUnimplemented for a module of several replicas, or whose partitions aren't as many as the logical devices.
   virtual Result<std::shared_ptr<Function>> compile(const hlo::Module& module) = 0;
-  /// How many replicas can call functions at the same time: one for each device, or for each so many logical devices.
+  /// Number of replicas that can call functions at the same time: devices / logical devices per replica.
   virtual int device_count() const { return 1; }
-  /// For each of device_count() a function that runs there, in their order. The same one for all where the engine
-  /// doesn't tell them apart. Errors as compile().
+  /// Compiles a function for each of device_count(), in their order. All are the same one if the engine doesn't
+  /// distinguish devices. Errors as compile().
   virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const hlo::Module& module);
   virtual CompileStats compile_stats() const { return {}; }
   virtual Transfers transfers() const { return {}; }
 
-  // Values that stay on devices, and programs on several of them. A device goes by its position in devices().
+  // Values that stay on devices, and programs on several of them. A device is given by its position in devices().
   virtual const std::vector<DeviceInfo>& devices() const;
-  /// A copy of its own, which programs may take over.
+  /// Copies the value to the device; programs may take the copy over (donation).
   virtual Result<DeviceBufferPtr> put(const tensor::Tensor& value, int device);
-  /// For reading: the tensor's own memory where the device can read it, or the buffer that it was made from.
+  /// Lends the value to the device for reading: the tensor's own memory if the device can read it, or the buffer that
+  /// it was made from.
   virtual Result<DeviceBufferPtr> lend(const tensor::Tensor& value, int device);
-  /// As compile(), for an assignment. kInvalidArgument: one that isn't sound, or a module that is for another number of
-  /// partitions or replicas.
+  /// Compiles for a device assignment. Errors as compile(); kInvalidArgument: an invalid assignment, or a module for
+  /// another number of partitions or replicas.
   virtual Result<std::shared_ptr<DeviceProgram>> compile_program(const hlo::Module& module,
                                                                  const ProgramOptions& options);
-  /// Compiled once, and for each device a program that runs there by itself: what replicas run that don't meet in a
-  /// collective. Errors as compile().
+  /// Compiles once and returns for each device a program that runs there alone, for replicas without collectives.
+  /// Errors as compile().
   virtual Result<std::vector<std::shared_ptr<DeviceProgram>>> compile_for_each_device(const hlo::Module& module);
-  /// nullopt where the plug-in doesn't say, as a CPU's.
+  /// Memory of a device; nullopt if the plug-in doesn't report it, as for a CPU.
   virtual std::optional<DeviceMemory> memory(int /*device*/) const { return std::nullopt; }
 };
 
 /// TFD_PJRT_PLUGIN, else the plug-in that this build was configured with. kFailedPrecondition with a hint when there is
 /// none.
 Result<std::string> find_plugin(const Environment& env);
-/// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty when none of them is
-/// there.
+/// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty if none of them is
+/// set.
 std::string find_cache_directory(const Environment& env);
 /// Loads the plug-in and makes its client. kFailedPrecondition: no such file, not a PJRT plug-in, too old an API, fewer
-/// devices than are asked for.
-/// What XLA reads of the process's environment by itself when it is loaded, who calls this sets before: its threads,
-/// 1 + 2 x max(PJRT_NPROC, device_count), PJRT_NPROC being the CPUs of the affinity mask where it is unset; how much it
-/// says on stderr, TF_CPP_MIN_LOG_LEVEL (3: nothing); XLA_FLAGS.
+/// devices than are asked for. The caller sets the environment variables that XLA itself reads when it is loaded: its
+/// threads, 1 + 2 x max(PJRT_NPROC, device_count), PJRT_NPROC being the CPUs of the affinity mask where it is unset;
+/// its log level on stderr, TF_CPP_MIN_LOG_LEVEL (3: nothing); XLA_FLAGS.
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options);
 
 }  // namespace tfd::function

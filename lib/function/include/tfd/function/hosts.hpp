@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several hosts whose devices are one system: what their PJRT clients tell each other when they are made (where whose
-// devices are) and later (NCCL's ids) goes through a key-value store that the hosts share. Thread rule: thread-safe.
+// Several hosts whose devices form one system: their PJRT clients exchange device topologies when they are made, and
+// NCCL ids later, through a key-value store that the hosts share. Thread rule: thread-safe.
 //
 //   options.hosts = {.count = 2, .index = 1, .exchange = task::make_host_exchange(servers.coordination(), "gpu")};
 #include <memory>
@@ -28,7 +28,7 @@ class HostExchange {
 struct Hosts {
   int count = 1;
   int index = 0;                           // of this one
-  std::shared_ptr<HostExchange> exchange;  // with the client, which uses it as long as it is there; null: one host
+  std::shared_ptr<HostExchange> exchange;  // shared with the client for its lifetime; null: one host
 };
 
 }  // namespace tfd::function

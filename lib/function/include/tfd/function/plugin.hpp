@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions of a shared object with the C ABI of tfd/function.h. A loaded plug-in stays mapped until the process ends:
-// threads that it may have started would fall over its end. What it does wrong in memory it does to this process.
-// Thread rule: thread-safe; calls are made one at a time unless the plug-in says that they may overlap.
+// threads that it started would crash otherwise. Its memory errors are this process's. Thread rule: thread-safe; calls
+// are made one at a time unless the plug-in says that they may overlap.
 //
 //   auto plugin = TFD_TRY(Plugin::load("scale.so"));
 //   auto function = TFD_TRY(plugin->make_function("scale", TFD_TRY(plugin->signature("scale"))));
@@ -22,14 +22,14 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   /// kNotFound; kInvalidArgument: no shared object for this machine, or one without tfd_plugin(); kFailedPrecondition:
   /// another ABI, a table that is too small.
   static Result<std::shared_ptr<const Plugin>> load(const std::string& path);
-  /// From the bytes of the file, as they came with a program; `name` is for messages.
+  /// Loads a plug-in from its file's bytes, as they came with a program; `name` is for messages.
   static Result<std::shared_ptr<const Plugin>> load_bytes(const std::string& name, std::string_view bytes);
 
-  /// kNotFound where it has no such function; kInvalidArgument where what it says is no signature.
+  /// Returns a function's signature. kNotFound: no such function; kInvalidArgument: a malformed signature.
   Result<hlo::Signature> signature(const std::string& function) const;
-  /// The lines as the plug-in gives them.
+  /// Returns the signature's lines unparsed.
   Result<std::string> signature_text(const std::string& function) const;
-  /// kInvalidArgument where `expected` isn't the function's signature.
+  /// Makes a function. kInvalidArgument if `expected` isn't its signature.
   Result<std::shared_ptr<Function>> make_function(const std::string& function, const hlo::Signature& expected) const;
 
   const std::string& name() const { return name_; }
