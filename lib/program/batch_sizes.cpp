@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PJRT has no dynamic shapes: a function has one module per batch size, or a template that is made into one. Which
-// sizes can come is checked where it can be known, and the module is chosen by the shapes that did come.
+// Batch sizes: PJRT has no dynamic shapes, so a function has one module per batch size, or a template for any. Possible
+// sizes are checked as far as they are known; at a call the module is chosen by the shapes.
 #include <algorithm>
 #include <set>
 
@@ -48,8 +48,8 @@ std::vector<Bound> bound_to(const FunctionDef& def, const std::string& dataset, 
   return bound;
 }
 
-/// With `batch` as the first dimension of the fields that are rows of a batch, which is of `size` in fact; or is filled
-/// up, where a mask says which rows are data. Errors of a template that makes no module of that size.
+/// True if a module takes batches of `size` rows in the fields whose first dimension is `batch`, or larger ones to
+/// which a mask pads them. Errors of a template that can't be expanded to that size.
 Result<bool> some_module_takes(const FunctionDef& def, const std::vector<Bound>& bound, std::int64_t batch,
                                std::int64_t size) {
   const auto takes = [&](std::int64_t rows) -> Result<bool> {
@@ -72,13 +72,13 @@ Result<bool> some_module_takes(const FunctionDef& def, const std::vector<Bound>&
   return false;
 }
 
-/// Which sizes come out where so many replicas share a batch: as data::split_rows() does it.
+/// Sizes of the shares if `replicas` split a batch, as data::split_rows() does.
 std::set<std::int64_t> shares_of(std::int64_t batch, std::int64_t replicas) {
   const std::int64_t shares = std::max<std::int64_t>(std::min(batch, replicas), 1);
   return {batch / shares, (batch + shares - 1) / shares};
 }
 
-/// Every share has its module; where the number of replicas isn't known, for some number.
+/// Requires a module for every share; if the number of replicas isn't known, for some number of them.
 Result<void> check_shares(const FunctionDraft& draft, const std::string& dataset, const std::vector<Bound>& bound,
                           std::int64_t batch, std::int64_t size) {
   const auto missing = [&](std::int64_t replicas) -> Result<std::optional<std::int64_t>> {
@@ -101,7 +101,7 @@ Result<void> check_shares(const FunctionDraft& draft, const std::string& dataset
       dataset, there, kRemedies);
 }
 
-/// The first dimension that all of them have, -1 where it varies. nullopt: they differ, so it isn't that of a batch.
+/// The common first dimension, -1 if it varies. nullopt: they differ, so it isn't a batch's.
 std::optional<std::int64_t> batch_of(const std::vector<Bound>& bound) {
   for (const Bound& b : bound)
     if (b.field->shape[0] < 0) return -1;
@@ -110,7 +110,7 @@ std::optional<std::int64_t> batch_of(const std::vector<Bound>& bound) {
   return bound.front().field->shape[0];
 }
 
-/// Fields that are no batch, one of which no module takes beside the others.
+/// Checks fields that form no batch: some module must take all of them together.
 Result<void> check_fields(const FunctionDraft& draft, const std::string& dataset, const std::vector<Bound>& bound) {
   if (TFD_TRY(some_module_takes(draft.def, bound, -1, 0), draft.node.path())) return {};
   for (const Bound& b : bound) {

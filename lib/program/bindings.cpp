@@ -17,7 +17,7 @@ constexpr NameTable<InputKind, 6> kPlainInputs{{{{InputKind::kStep, "step"},
                                                  {InputKind::kNumReplicas, "num_replicas"},
                                                  {InputKind::kRng, "rng"}}}};
 
-/// What the one key of an object that says its kind stands for: an input of that kind, or more than one key can say.
+/// Forms of an input, by the one key that states its kind; some stand for more than one input.
 enum class InputForm { kVariable, kGroup, kDataset, kArg, kKwarg, kLookup, kRng };
 constexpr NameTable<InputForm, 7> kInputKeys{{{{InputForm::kVariable, "variable"},
                                                {InputForm::kGroup, "variables"},
@@ -26,7 +26,7 @@ constexpr NameTable<InputForm, 7> kInputKeys{{{{InputForm::kVariable, "variable"
                                                {InputForm::kKwarg, "kwarg"},
                                                {InputForm::kLookup, "lookup"},
                                                {InputForm::kRng, "rng"}}}};
-/// A group is the only one that isn't a kind of its own.
+/// A group of gradients, the only key that isn't a kind of output.
 constexpr std::string_view kGradients = "gradients";
 constexpr NameTable<OutputKind, 7> kOutputKeys{{{{OutputKind::kResult, "result"},
                                                  {OutputKind::kMetric, "metric"},
@@ -40,10 +40,10 @@ constexpr NameTable<Apply, 2> kApplies{{{{Apply::kDifference, "difference"}, {Ap
 constexpr NameTable<RowsPart, 2> kRowsParts{{{{RowsPart::kValues, "values"}, {RowsPart::kIndices, "indices"}}}};
 constexpr NameTable<Part, 2> kParts{{{{Part::kNumerator, "numerator"}, {Part::kDenominator, "denominator"}}}};
 
-/// Every binding that is an object may have it.
+/// Key that every binding that is an object may have.
 constexpr std::string_view kSharding = "sharding";
 
-/// The one key of the table that the object has; the form of everything else depends on it.
+/// Finds the one key of the table that the object has, on which its form depends.
 template <class Kind, std::size_t Count>
 Result<std::pair<Kind, std::string_view>> find_kind(const Node& node, const NameTable<Kind, Count>& table) {
   std::optional<std::pair<Kind, std::string_view>> found;
@@ -53,7 +53,7 @@ Result<std::pair<Kind, std::string_view>> find_kind(const Node& node, const Name
     found.emplace(kind, key);
   }
   if (found) return *found;
-  // None: a typo, or an empty object.
+  // No such key: a typo, or an empty object.
   std::vector<std::string_view> known{kSharding};
   for (const auto& [kind, key] : table.entries) known.push_back(key);
   TFD_TRY(node.expect_object(known));
@@ -95,7 +95,7 @@ bool is_source(InputForm form) {
   return form == InputForm::kDataset || form == InputForm::kArg || form == InputForm::kKwarg;
 }
 
-/// Numbers of rows: what a dataset or the call gives.
+/// Parses the source of row ids: a dataset or the call.
 Result<InputBinding> parse_ids(const Node& node) {
   if (node.is_text()) return node.fail("must be a dataset's field, an arg or a kwarg");
   if (!node.is_object()) return node.fail_type("an object");
@@ -112,7 +112,7 @@ Result<InputBinding> parse_lookup(const Node& node) {
   return binding;
 }
 
-/// {"rng": {"dtype": "u32", "shape": [2], "seed": 7}}: what isn't stated is the module's, and the program's.
+/// {"rng": {"dtype": "u32", "shape": [2], "seed": 7}}: the defaults are the module's spec and the program's seed.
 Result<InputBinding> parse_rng(const Node& node) {
   TFD_TRY(node.expect_object({"rng", kSharding}));
   const Node rng = TFD_TRY(node.member("rng"));
@@ -162,7 +162,7 @@ Result<std::vector<Binding>> alone(Result<Binding> binding) {
   return bindings;
 }
 
-/// Everything but the name.
+/// Parses everything but the name.
 Result<void> parse_output_details(const Node& node, OutputBinding& binding) {
   if (const auto sharding = node.find(kSharding)) binding.sharding = TFD_TRY(parse_sharding(*sharding));
   const bool updates = binding.kind != OutputKind::kMetric && binding.kind != OutputKind::kResult;

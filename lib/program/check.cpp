@@ -52,7 +52,7 @@ Result<void> check_dataset_input(FunctionDraft& draft, std::size_t i, const Prog
   return {};
 }
 
-/// What isn't stated is that of the module which is taken, and may be another in each of them.
+/// Checks a random input. Unstated dtype and shape are those of the module called, and may differ between modules.
 Result<void> check_rng(const FunctionDef& def, std::size_t i, const Node& node) {
   const hlo::Module& first = def.modules.front();
   const hlo::Parameter& argument = first.signature.arguments[i];
@@ -65,7 +65,7 @@ Result<void> check_rng(const FunctionDef& def, std::size_t i, const Node& node) 
   return need_spec(def, true, i, stated, "the random input", node);
 }
 
-/// A variable, where it moves.
+/// Binds the input to a variable if the loss scale is dynamic.
 Result<void> check_loss_scale(InputBinding& binding, const Program& program, const Node& node) {
   if (!program.rules || !program.rules->loss_scale())
     return node.fail("needs an optimizer with \"on_nonfinite\": \"skip\" or a 'loss_scale'");
@@ -103,7 +103,7 @@ Result<void> check_input(FunctionDraft& draft, std::size_t i, const Program& pro
       return check_dataset_input(draft, i, program);
     case InputKind::kArg:
     case InputKind::kKwarg:
-      return {};  // known when it is called
+      return {};  // only known at the call
     case InputKind::kRng:
       return check_rng(draft.def, i, node);
     case InputKind::kLossScale:
@@ -123,7 +123,7 @@ Result<const VariableDef*> need_variable(const std::string& name, const Program&
   return variable;
 }
 
-/// Every module's argument or result `i` is this spec.
+/// Requires argument or result `i` of every module to have this spec.
 Result<void> need_spec(const FunctionDef& def, bool argument, std::size_t i, const TensorSpec& spec,
                        std::string_view what, const Node& node) {
   for (const hlo::Module& module : def.modules) {
@@ -136,7 +136,7 @@ Result<void> need_spec(const FunctionDef& def, bool argument, std::size_t i, con
   return {};
 }
 
-/// The field that a binding to a dataset means; states it where there is only one.
+/// Returns the dataset field of a binding; fills it in if there is only one.
 Result<const data::FieldSpec*> resolve_field(InputBinding& binding, const Program& program, const Node& node) {
   const auto found = program.dataset_specs.find(binding.name);
   if (found == program.dataset_specs.end())

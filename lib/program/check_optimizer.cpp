@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the optimizer says of variables and functions: patterns of names that match something, a loss scale that is
-// used.
+// Checks the optimizer against variables and functions: patterns of names match something, the loss scale is used.
 #include <algorithm>
 
 #include "draft.hpp"
@@ -9,7 +8,7 @@
 namespace tfd::program {
 namespace {
 
-/// {"adam": {…}} -> what is in it; an optimizer that is a module has its settings beside it.
+/// Returns the settings in {"adam": {…}}; a module's are its siblings.
 Node settings_of(const Node& optimizer) {
   return optimizer.has("module") ? optimizer : optimizer.members().front().second;
 }
@@ -22,7 +21,8 @@ Result<void> check_patterns(const Node& settings, const std::vector<VariableDef>
   return {};
 }
 
-/// Gradients of a function that doesn't take it aren't divided by it either: stating it would do nothing.
+/// The loss scale must be an input of some function: others' gradients aren't divided by it, so it would have no
+/// effect.
 Result<void> check_loss_scale_used(const Node& settings, const std::vector<FunctionDef>& functions) {
   const auto stated = settings.find("loss_scale");
   const bool is_taken = std::any_of(functions.begin(), functions.end(), [](const FunctionDef& def) {
@@ -33,7 +33,7 @@ Result<void> check_loss_scale_used(const Node& settings, const std::vector<Funct
   return stated->fail("no function takes it: bind the input \"loss_scale\" of the one that has the gradients");
 }
 
-/// What comes between a replica's gradients and their clipping is done with the sum of all.
+/// Refuses steps between a replica's gradients and their clipping that apply to the sum over replicas.
 Result<void> check_clipped_replicas(const Node& settings, const Program& program) {
   if (!program.clips_replicas) return {};
   const variable::Optimizer& rules = *program.rules;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a function's results: metrics, and updates of variables and of their rows.
+// Checks of a function's outputs: metrics, and updates of variables and of their rows.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +11,7 @@ namespace tfd::program {
 namespace {
 
 using tensor::TensorSpec;
-using Names = std::set<std::string>;  // of variables that a function reads
+using Names = std::set<std::string>;  // names of variables that a function reads
 
 Result<void> check_metric(const FunctionDef& def, std::size_t i, const Node& node) {
   for (const hlo::Module& module : def.modules) {
@@ -34,7 +34,7 @@ std::string describe_source(const InputBinding& ids) {
   return fmt::format("{}{} '{}'", field, ids.kind == InputKind::kKwarg ? "kwarg" : "dataset", ids.name);
 }
 
-/// The numbers of the rows are an input too, or those of a lookup, of the same shape.
+/// The row ids must also be an input, or a lookup's, of the same shape.
 Result<void> check_output_ids(FunctionDraft& draft, std::size_t i, const TensorSpec& table, const Program& program) {
   FunctionDef& def = draft.def;
   InputBinding& ids = *def.outputs[i].ids;
@@ -91,7 +91,7 @@ Result<void> check_row_values(FunctionDraft& draft, std::size_t i, const Variabl
   return {};
 }
 
-/// A difference is one to what the function has read, of the whole variable.
+/// "difference" requires the function to read the whole variable.
 Result<void> check_apply(const OutputBinding& binding, const VariableDef& variable, const Names& read,
                          const Node& output) {
   if (binding.apply != Apply::kDifference) return {};
@@ -106,7 +106,7 @@ Result<void> check_apply(const OutputBinding& binding, const VariableDef& variab
                    variable.name);
 }
 
-/// What several workers would undo of each other, for lost_updates_of().
+/// Records assignments by which workers would overwrite each other's, for lost_updates_of().
 void note_overwritten(FunctionDraft& draft, const Program& program, Names read) {
   FunctionDef& def = draft.def;
   for (const InputBinding& input : def.inputs)
@@ -139,7 +139,8 @@ Result<void> check_update(FunctionDraft& draft, std::size_t i, const Program& pr
   return need_spec(def, false, i, variable->spec, fmt::format("variable '{}'", binding.name), node);
 }
 
-/// All updates of one variable: one; or values and numbers of rows; or several gradients of rows, which add up.
+/// Checks all updates of one variable: a single one; or values and ids of rows; or several gradients of rows, which are
+/// summed.
 Result<void> check_updates_of(const FunctionDraft& draft, const std::vector<std::size_t>& at) {
   const auto& outputs = draft.def.outputs;
   const OutputBinding& first = outputs[at.front()];
@@ -156,7 +157,7 @@ Result<void> check_updates_of(const FunctionDraft& draft, const std::vector<std:
   return draft.outputs[at[1]].fail("variable '{}' is updated twice", first.name);
 }
 
-/// What only shows over all outputs together: twice the same, a gap, half a ratio.
+/// Checks over all outputs together: duplicates, a gap, half a ratio.
 Result<void> check_outputs_together(const FunctionDraft& draft) {
   std::map<int, std::size_t> results;
   std::map<std::string, std::vector<std::size_t>> updates;

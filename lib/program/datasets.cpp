@@ -47,13 +47,13 @@ void note_missing(data::DatasetContext& context, Program& program, const std::st
   };
 }
 
-/// Whether the stage gives every element that it gets, however often and in whatever order.
+/// True if the stage outputs every input element, in any order and any number of times.
 bool keeps_elements(const data::StageTraits& traits) {
   using enum data::ElementTrait;
   return traits.elements == kUntouched || traits.elements == kMapped || traits.elements == kKept;
 }
 
-/// Whether behind the stage a first dimension is no longer that of the batch before it, or not of it alone.
+/// True if the output of the stage has another first dimension than the batches of its input, or mixes them.
 bool mixes_batches(const data::StageTraits& traits) {
   return traits.batches == data::BatchTrait::kMixed || traits.batches == data::BatchTrait::kKeptOfAll;
 }

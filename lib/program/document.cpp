@@ -16,13 +16,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A member behind the others, which isn't among them: nlohmann/json itself would compare its key with all of theirs.
+/// Appends a member with a new key: nlohmann/json itself would compare it with all others.
 Json& append(Json& object, std::string key, Json value) {
   auto& members = object.get_ref<Json::object_t&>();
   return members.emplace_back(std::move(key), std::move(value)).second;
 }
 
-/// Builds the document, and finds keys that are there twice: nlohmann/json would silently take the last.
+/// Builds the document and finds duplicate keys: nlohmann/json would silently take the last.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return put(nullptr); }
@@ -53,7 +53,7 @@ class Builder final : public nlohmann::json_sax<Json> {
  private:
   struct Level {
     Json value;
-    std::string key = {};  // of the member that comes; of a list it stays empty
+    std::string key = {};  // key of the next member; stays empty in a list
     std::set<std::string> seen = {};
   };
   bool start(Json value) {
@@ -86,7 +86,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::string error_, twice_;
 };
 
-/// What isn't the default, as VariableDef's parts are read (variables.cpp).
+/// JSON of a variable without defaults, in the form that variables.cpp reads.
 Json variable_json(const VariableDef& variable) {
   Json out = {{"shape", variable.spec.shape},
               {"dtype", tensor::dtype_name(variable.spec.dtype)},
@@ -102,7 +102,7 @@ Json variable_json(const VariableDef& variable) {
   return out;
 }
 
-/// Without that of a loss scale, which comes of the functions.
+/// JSON of all variables but the loss scale's, which is derived from the functions.
 Json variables_json(const std::vector<VariableDef>& variables) {
   Json out = Json::object();
   for (const VariableDef& variable : variables)
@@ -131,7 +131,7 @@ struct Step {
   std::string key;
 };
 
-/// The next step of `rest`, taken off it. At an object the longest key that is there and ends where a step may end.
+/// Takes the next step off `rest`: in an object, the longest existing key that ends where a step may end.
 Result<Step> take_step(const Json& at, std::string_view& rest) {
   if (rest.front() == '[') {
     const auto close = rest.find(']');
@@ -154,9 +154,9 @@ Result<Step> take_step(const Json& at, std::string_view& rest) {
   return step;
 }
 
-/// Where typed paths in an override start.
+/// Base directories of relative paths in an override.
 struct TypedPaths {
-  const std::string& directory;  // empty: they stay as they are
+  const std::string& directory;  // empty: they stay relative
   bool with_data;
 };
 

@@ -13,24 +13,24 @@
 
 namespace tfd::program {
 
-/// Shared so that the caller need not know the type: whoever parsed it holds it.
+/// A parsed document; a shared_ptr so that callers need not know the type.
 using Document = std::shared_ptr<nlohmann::ordered_json>;
 
 /// kInvalidArgument: "not JSON: line 3, column 5: …", "functions.f: key 'inputs' appears twice".
 Result<Document> parse_document(std::string_view text);
 
 /// "train.steps=10", "datasets.train[3].batch.size=32", "train.checkpoint=null" (null takes the key away). The value is
-/// JSON, or else itself as a string. Keys with dots in them are found by the longest key that is there; missing objects
-/// on the way are made, and what the program doesn't know is found by the check. Relative paths in the value start in
-/// `directory`, those of data only `with_data`; an empty one leaves them. kUsage: "--set train[0]=1: …".
+/// JSON, or else a string. Keys with dots are matched by the longest existing key; missing objects are made, and
+/// unknown keys are left to the check. Relative paths in the value start in `directory`, those of data only
+/// `with_data`; if it is empty they stay relative. kUsage: "--set train[0]=1: …".
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text,
                             const std::string& directory = {}, bool with_data = true);
 
-/// Takes the shardings of all functions' inputs and outputs away.
+/// Removes the shardings of all functions' inputs and outputs.
 void drop_shardings(nlohmann::ordered_json& document);
 
 struct Program;
-/// Leaves what the program has no values of to Program::document().
+/// Keeps parts of the document that the program has no values for, for Program::document().
 void keep_stated(Program& program, const Document& document);
 
 }  // namespace tfd::program

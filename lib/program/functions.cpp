@@ -10,7 +10,7 @@ namespace {
 
 bool is_native(const Node& function) { return function.has("plugin") || function.has("command"); }
 
-/// All modules of a function are the same function for other batch sizes.
+/// Requires that two modules of a function differ in their batch size only.
 Result<void> check_alike(const hlo::Module& first, const hlo::Module& other, const Node& node) {
   const auto& a = first.signature;
   const auto& b = other.signature;
@@ -25,7 +25,7 @@ Result<void> check_alike(const hlo::Module& first, const hlo::Module& other, con
   return {};
 }
 
-/// The module's own message may or may not begin with its name.
+/// Adds the path to a module's error, whose message may begin with the module's name.
 Error at_module(Error error, const std::string& path, const Node& node) {
   if (!error.message.starts_with(path)) error = std::move(error).within(path);
   return std::move(error).within(node.path());
@@ -79,7 +79,7 @@ std::string count_groups(const Node& bindings, std::string_view key, const std::
   return text;
 }
 
-/// An object by the module's own names for its arguments.
+/// Binds inputs given as an object keyed by the module's argument names.
 Result<void> bind_by_name(const Node& node, const std::vector<hlo::Parameter>& arguments, const std::string& signature,
                           const std::vector<VariableDef>& variables, FunctionDraft& draft) {
   std::vector<std::string> names;
@@ -108,7 +108,7 @@ Result<void> bind_by_name(const Node& node, const std::vector<hlo::Parameter>& a
   return {};
 }
 
-/// A list, one for each argument; or an object by name.
+/// Parses inputs: a list with one for each argument, or an object by name.
 Result<void> parse_inputs(const Node& function, const std::vector<hlo::Parameter>& arguments,
                           const std::string& signature, const std::vector<VariableDef>& variables,
                           FunctionDraft& draft) {
@@ -149,7 +149,7 @@ Result<void> parse_outputs(const Node& function, std::size_t count, const std::s
   return {};
 }
 
-/// What a call passes: positions 0, 1, … without a gap, each either a tensor or an iterator throughout.
+/// Counts the arguments of a call: positions 0, 1, … without a gap, each either a tensor or an iterator throughout.
 Result<void> count_arguments(FunctionDraft& draft) {
   std::map<std::string, bool> is_iterator;  // by "arg 0", "kwarg 'x'"
   std::set<int> positions;
@@ -172,7 +172,7 @@ Result<void> count_arguments(FunctionDraft& draft) {
   return {};
 }
 
-/// Two of one function differ: by their index.
+/// Numbers a function's random inputs, so that their streams differ.
 void number_random_inputs(FunctionDef& def) {
   int next = 0;
   for (InputBinding& input : def.inputs)

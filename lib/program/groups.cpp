@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Those that the program states: the loss scale is added to them, and no group stands for it.
+/// Matching variables that the program states; the implicit loss scale belongs to no group.
 std::vector<std::string> matching(std::string_view pattern, const std::vector<VariableDef>& variables, bool gradients) {
   std::vector<std::string> names;
   for (const VariableDef& variable : variables)
@@ -19,8 +19,8 @@ std::vector<std::string> matching(std::string_view pattern, const std::vector<Va
   return names;
 }
 
-/// [{"variables": "enc/*"}] -> [{"variable": "enc/w"}, {"variable": "enc/b"}]; other keys stay. Where the group has the
-/// key of a single one ("assign"), it is one if there is a '*' in it.
+/// [{"variables": "enc/*"}] -> [{"variable": "enc/w"}, {"variable": "enc/b"}]; other keys stay. A key that is also a
+/// single variable's ("assign") is a group if the name has a '*'.
 void expand(Json& bindings, const char* group, const char* one, const std::vector<VariableDef>& variables) {
   if (!bindings.is_array()) return;
   const auto is_group = [&](const Json& binding) {

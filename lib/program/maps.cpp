@@ -30,7 +30,7 @@ Result<std::size_t> find_field(const FunctionDef& function, std::size_t i, const
   return static_cast<std::size_t>(found - names.begin());
 }
 
-/// The module for elements of this size; the first where fields that fit by themselves don't together.
+/// The module for elements of this size; the first if fields fit separately but not together.
 Result<const hlo::Module*> find_called(const FunctionDef& function, const data::ElementSpec& input,
                                        const MapPlan& plan) {
   std::vector<tensor::TensorSpec> specs;

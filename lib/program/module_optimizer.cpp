@@ -37,7 +37,7 @@ Tensor filled(const TensorSpec& spec, double value) {
   return out;
 }
 
-/// The same as part of a module of the devices.
+/// The same, embedded in the devices' module.
 class ModuleUpdate final : public variable::DeviceUpdate {
  public:
   using Value = hlo::Value;
@@ -57,7 +57,7 @@ class ModuleUpdate final : public variable::DeviceUpdate {
   std::optional<double> clipnorm() const override { return clips_->clipnorm(); }
   std::optional<double> clipvalue() const override { return clips_->clipvalue(); }
 
-  /// The rate; the step in two parts, which f32 has without rounding.
+  /// The learning rate, and the step in two parts that f32 represents exactly.
   std::vector<double> scalars(std::int64_t updates, DType) const override {
     return {common_->learning_rate_at(updates), static_cast<double>(updates / kPart),
             static_cast<double>(updates % kPart)};
@@ -187,7 +187,7 @@ class ModuleOptimizer final : public variable::Optimizer {
   const std::optional<variable::LossScale>& loss_scale() const override { return common_->loss_scale(); }
 
  private:
-  /// Made where it is missing, of the variable's dtype and shape.
+  /// Returns a slot, made with the variable's dtype and shape if it is missing.
   static Tensor& slot_of(VariableState& state, const Binding& binding) {
     if (Tensor* const found = state.find_slot(binding.slot)) return *found;
     return state.slots.emplace_back(binding.slot, filled(state.value.spec(), binding.initial)).second;
@@ -210,9 +210,9 @@ class ModuleOptimizer final : public variable::Optimizer {
 
   const UpdateDef def_;
   const std::shared_ptr<const Optimizer> common_;  // shared with the optimizer that isn't compiled
-  const Functions functions_;                      // one per module; none where it isn't compiled
+  const Functions functions_;                      // one per module; none if it isn't compiled
   std::vector<std::shared_ptr<const variable::DeviceUpdate>> device_updates_;  // by module; shared with layouts
-  mutable std::mutex calling_;  // a module may call what isn't thread-safe, and variables are updated at the same time
+  mutable std::mutex calling_;  // variables are updated concurrently, but a module may call code that isn't thread-safe
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// An optimizer of one's own at work: a variable::Optimizer that calls its modules. Thread rule: immutable; thread-safe,
-// its modules are called one at a time.
+// A user-defined optimizer: a variable::Optimizer that calls its modules. Thread rule: immutable; thread-safe, its
+// modules are called one at a time.
 #include <memory>
 #include <vector>
 
@@ -10,11 +10,11 @@
 
 namespace tfd::program {
 
-/// The module that updates variables of this spec, and which one it is; or null.
+/// Finds the module that updates variables of this spec, and its index; or null.
 const hlo::Module* find_module(const UpdateDef& def, const tensor::TensorSpec& spec, std::size_t* at = nullptr);
 
-/// `common` clips, and has the learning rate and the loss scale. Without functions (one per module) nothing is updated:
-/// apply() is kFailedPrecondition.
+/// `common` clips, and has the learning rate and the loss scale. Without functions (one per module) it can't update:
+/// apply() fails with kFailedPrecondition.
 std::shared_ptr<const variable::Optimizer> make_module_optimizer(
     UpdateDef def, std::shared_ptr<const variable::Optimizer> common,
     std::vector<std::shared_ptr<function::Function>> functions);

@@ -13,7 +13,7 @@ struct Modules::Any {
 
   const hlo::Template of;
   std::mutex mutex;                            // over what follows
-  std::deque<hlo::Module> made;                // which stay where they are
+  std::deque<hlo::Module> made;                // a deque: references stay valid
   std::map<std::int64_t, std::size_t> places;  // by batch size
 };
 
@@ -28,7 +28,7 @@ bool fits(const hlo::Module& module, const Modules::SpecOf& spec_of) {
   return true;
 }
 
-/// What the program states of a module, which its text doesn't say.
+/// Copies properties of a module that the program states, not its text.
 void take_stated(const hlo::Module& from, hlo::Module& to) {
   to.platforms = from.platforms;
   to.logical_device = from.logical_device;

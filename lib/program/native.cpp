@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions of the kinds `plugin` and `command`. A task gets the plug-in's bytes and its signature with the program,
-// and loads it only where it runs it.
+// and loads it only to run it.
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -92,7 +92,7 @@ Result<void> parse_command(const Node& node, FunctionDef& def) {
   return {};
 }
 
-/// A key that another kind has.
+/// Refuses a key of another kind.
 Result<void> refuse(const Node& node, std::initializer_list<std::string_view> keys, std::string_view kind) {
   for (const std::string_view key : keys)
     if (const auto found = node.find(key)) return found->fail("only a {} has '{}'", kind, key);

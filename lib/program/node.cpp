@@ -105,7 +105,7 @@ Result<std::string> Node::any_text() const {
 Result<std::int64_t> Node::integer(std::int64_t least) const {
   if (!json_->is_number()) return fail_type("a whole number");
   if (!json_->is_number_integer()) {
-    constexpr double kExact = 9007199254740992.0;  // 2^53: up to it a double is the number that was written
+    constexpr double kExact = 9007199254740992.0;  // 2^53: up to it a double represents every integer
     const auto value = json_->get<double>();
     if (value != std::floor(value) || std::abs(value) > kExact)
       return fail("must be a whole number, not {}", json_->dump());

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A place in the program document: a JSON value with the path that led to it, so that every error says where.
-// Everything that touches nlohmann/json is behind it (and in document.cpp), which keeps the header out of the other
-// files. Thread rule: a plain view; the document outlives it.
+// A node of the program document: a JSON value with its path, so that every error says where. Only this and
+// document.cpp use nlohmann/json, which keeps its header out of the other files. Thread rule: a plain view; the
+// document outlives it.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Node {
   }
   tl::unexpected<Error> fail_text(Code code, std::string text) const;
 
-  /// An object with none but these keys; the nearest known one is named.
+  /// Requires an object with only these keys; the error names the nearest known one.
   Result<void> expect_object(std::span<const std::string_view> known) const;
   Result<void> expect_object(std::initializer_list<std::string_view> known) const {
     return expect_object(std::span(known.begin(), known.size()));
@@ -51,9 +51,9 @@ class Node {
   tl::unexpected<Error> fail_type(std::string_view what) const;
 
   std::optional<Node> find(std::string_view key) const;
-  /// The error is at this node: "PATH: needs 'KEY'".
+  /// Returns the member; without it the error is this node's: "PATH: needs 'KEY'".
   Result<Node> member(std::string_view key) const;
-  std::vector<std::pair<std::string, Node>> members() const;  // of an object, in order
+  std::vector<std::pair<std::string, Node>> members() const;  // members of an object, in order
   std::vector<Node> elements() const;                         // of a list
 
   Result<std::string> text() const;                        // not empty

@@ -1,10 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with a program, one error for each of its parts: each variable, dataset and function, the optimizer,
-// each key of train.
-// An error may be the consequence of one in another part that it names (a function of a variable that has an error):
-// it isn't said then, for it may be gone with the other one. Thread rule: thread-compatible.
+// Collects a program's errors, one for each part: each variable, dataset and function, the optimizer, each key of
+// train. An error that may be the consequence of one in another part that it names (a function using a broken variable)
+// is left out, for fixing the other may fix it. Thread rule: thread-compatible.
 #include <optional>
 #include <set>
 #include <string>
@@ -16,14 +15,14 @@
 
 namespace tfd::program {
 
-/// What a broken part is called in others: `"w"`, or a key whose meaning depends on it.
+/// Texts by which other parts refer to a broken part: `"w"`, or a key whose meaning depends on it.
 using Mentions = std::vector<std::string>;
-/// `"NAME"`, as the JSON text of another part has it.
+/// The quoted name `"NAME"`, as it occurs in another part's JSON.
 std::string mention_of(std::string_view name);
 
 class Problems {
  public:
-  /// The value of a part; without one, its error is noted.
+  /// Returns the value of a part, or records its error.
   template <class T>
   std::optional<T> keep(const Node& part, const Mentions& mentions, Result<T> result) {
     if (result) return std::move(*result);
@@ -34,10 +33,10 @@ class Problems {
     if (!result) note(part, mentions, std::move(result).error());
     return result.has_value();
   }
-  /// Of what doesn't depend on other parts, whatever it names: an unknown key.
+  /// Records an error that is independent of other parts, whatever it names, such as an unknown key.
   bool check_form(const Mentions& mentions, Result<void> result);
   bool empty() const { return errors_.empty(); }
-  /// In the order in which they were found: the first is no consequence of another.
+  /// Errors in the order in which they were found: the first is no consequence of another.
   const std::vector<Error>& errors() const { return errors_; }
 
  private:

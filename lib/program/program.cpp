@@ -45,7 +45,7 @@ Result<void> check_version(const Node& root) {
 Result<void> parse_optimizer(const Node& node, const FileReader& read_file, Program& program) {
   if (node.has("module")) return parse_update_module(node, read_file, program);
   auto optimizer = variable::make_optimizer(node.json());
-  if (!optimizer) {  // its paths may have patterns in them, which continue_path() doesn't take for one
+  if (!optimizer) {  // its paths may contain patterns, which continue_path() doesn't recognise as paths
     Error error = std::move(optimizer).error();
     error.message = fmt::format("{}{}{}", node.path(), error.message.starts_with("must ") ? ": " : ".", error.message);
     return fail(std::move(error));
@@ -54,7 +54,8 @@ Result<void> parse_optimizer(const Node& node, const FileReader& read_file, Prog
   return {};
 }
 
-/// The variable of a loss scale that moves, where a function takes it. The last one: the places of others don't change.
+/// Adds the variable of a dynamic loss scale if a function takes it, as the last one, so that the placement of others
+/// doesn't change.
 void add_loss_scale(Program& program) {
   const bool is_taken =
       std::any_of(program.functions.begin(), program.functions.end(), [](const FunctionDef& function) {
@@ -72,7 +73,7 @@ void add_loss_scale(Program& program) {
   program.variables.push_back(std::move(scale));
 }
 
-/// What is wrong there is said later.
+/// True if train.KEY is this text; errors in train are reported later.
 bool train_says(const Node& root, std::string_view key, const std::string& text) {
   const auto train = root.find("train");
   if (!train || !train->is_object()) return false;
@@ -80,7 +81,7 @@ bool train_says(const Node& root, std::string_view key, const std::string& text)
   return node && node->is_text() && node->any_text() == text;
 }
 
-/// Under kTensorflow what replicas of a training take is a part of its datasets.
+/// Datasets of train's function, which kTensorflow distributes to its replicas.
 std::optional<TrainData> train_data(const Node& root, const std::vector<FunctionDraft>& drafts,
                                     const ProgramOptions& options) {
   if (options.compat != Compat::kTensorflow) return std::nullopt;
@@ -113,7 +114,7 @@ Result<void> check_draft(FunctionDraft& draft, const Program& program, const Fac
 
 Result<std::uint64_t> parse_seed(const Node& node) { return static_cast<std::uint64_t>(TFD_TRY(node.integer(0))); }
 
-/// All parts, also after one that is wrong: what is wrong with the next is found too.
+/// Parses all parts, also after one with an error, to find errors in the others.
 Program parse_parts(const Node& root, const std::string& directory, const FileReader& reader,
                     const ProgramOptions& options, Problems& problems) {
   Program program;
@@ -141,7 +142,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
         !distributed && train_says(root, "function", draft.def.name) && train_says(root, "replicas", "split");
     draft.replicas = options.replicas;
     problems.check(draft.node, {mention_of(draft.def.name)}, check_draft(draft, program, facts, options));
-    program.functions.push_back(std::move(draft.def));  // in any case, so that train knows its name
+    program.functions.push_back(std::move(draft.def));  // even if broken, so that train finds its name
   }
   program.clips_replicas = options.compat == Compat::kTensorflow && options.replicas > 1 && program.rules != nullptr &&
                            program.rules->clips();
@@ -161,7 +162,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
   Program program;
   if (auto version = check_version(root); version)
     program = parse_parts(root, directory, reader, options, problems);
-  else if (problems.empty())  // the unknown key may be meant as this one
+  else if (problems.empty())  // an unknown key may be a typo of this one
     problems.check(root, {}, std::move(version));
   if (problems.empty()) return program;
   std::vector<Error> all;
@@ -238,7 +239,7 @@ Result<Program> load_program(const std::string& path, const ProgramOptions& opti
   ProgramOptions here = options;
   if (here.working_directory.empty()) here.working_directory = fs::current_path(error).string();
   Program program = TFD_TRY(parse_program(text, path, directory.string(), reader, here));
-  if (program.train && program.train->checkpoint) {  // as it is typed, and as events and messages show it
+  if (program.train && program.train->checkpoint) {  // as the user typed it, and as events and messages show it
     std::string& shown = program.train->checkpoint->directory;
     shown = short_path(shown, here.working_directory);
   }

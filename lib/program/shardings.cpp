@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where inputs and outputs lie on the logical devices of a replica. As in TensorFlow's
-// experimental_split_to_logical_devices (2.21, tpu_strategy.py) the pieces of a split are as many as there are devices.
+// Checks shardings of inputs and outputs over the logical devices of a replica. As in TensorFlow's
+// experimental_split_to_logical_devices (2.21, tpu_strategy.py) a split has as many pieces as there are devices.
 #include <algorithm>
 
 #include "draft.hpp"
@@ -14,7 +14,7 @@ constexpr std::int64_t kMaxDevices = 1 << 16;  // more than any slice of a pod h
 
 struct Stated {
   const OpSharding* sharding;
-  Node node;  // of the sharding itself
+  Node node;  // the sharding's own node
 };
 
 Result<Stated> stated(const std::optional<OpSharding>& sharding, const Node& binding) {
@@ -22,7 +22,7 @@ Result<Stated> stated(const std::optional<OpSharding>& sharding, const Node& bin
   return Stated{&*sharding, std::move(node)};
 }
 
-/// One piece for each dimension of every module's argument or result, all of the same size.
+/// Requires a number of pieces for each dimension of every module's argument or result, which divides it.
 Result<void> check_shape(const Stated& at, const hlo::Parameter& parameter, const hlo::Module& module) {
   if (at.sharding->kind != OpSharding::Kind::kSplit) return {};
   const auto fits = hlo::check_pieces(at.sharding->pieces, parameter.spec.shape);
@@ -31,7 +31,8 @@ Result<void> check_shape(const Stated& at, const hlo::Parameter& parameter, cons
       .fail("{}: '{}' of {} is {}", fits.error().message, parameter.name, module.name, format_spec(parameter.spec));
 }
 
-/// All that a function states together: splits into as many pieces, and no device beyond them.
+/// Checks a function's shardings together and returns the number of devices: all splits have as many pieces, no device
+/// is beyond.
 Result<std::int64_t> count_devices(const std::vector<Stated>& all) {
   std::optional<std::int64_t> split;
   std::int64_t devices = 1;
@@ -54,7 +55,7 @@ Result<std::int64_t> count_devices(const std::vector<Stated>& all) {
   return devices;
 }
 
-/// What TPUStrategy allows on the devices that there are.
+/// Checks what TPUStrategy allows on the available devices.
 Result<void> check_kinds(const std::vector<Stated>& all, int logical_devices, bool spmd) {
   const Stated* assigned = nullptr;
   for (const Stated& at : all) {
@@ -76,7 +77,7 @@ Result<void> check_kinds(const std::vector<Stated>& all, int logical_devices, bo
   return {};
 }
 
-/// What the engine does by.
+/// Stores the shardings in the modules, where the engine reads them.
 Result<void> put_into_modules(FunctionDraft& draft, const std::vector<Stated>& all) {
   return draft.def.modules.change([&](hlo::Module& module) -> Result<void> {
     if (module.partitions > 1) {

@@ -8,7 +8,7 @@
 namespace tfd::program {
 namespace {
 
-/// The function that train or evaluate runs: there, and callable without arguments.
+/// Finds the function that train or evaluate runs; it must be callable without arguments.
 Result<const FunctionDef*> parse_target(const Node& parent, const Program& program) {
   const Node node = TFD_TRY(parent.member("function"));
   const std::string name = TFD_TRY(node.text());
@@ -102,7 +102,7 @@ Result<EvaluateDef> parse_evaluate(const Node& node, const Program& program) {
   return evaluate;
 }
 
-/// "metric" and "mode": a metric that the evaluations between the steps have.
+/// Parses "metric" and "mode"; the metric must be one of the periodic evaluations'.
 Result<BestDef> parse_best(const Node& node, const TrainDef& train, const Program& program) {
   if (!train.evaluate || train.evaluate->every_steps == 0)
     return node.fail("needs train.evaluate with 'every': it looks at evaluations between the steps");
@@ -207,7 +207,7 @@ void parse_train(const Node& node, const Facts& facts, Program& program, Problem
        [&](const Node& checkpoint) { return parse_checkpoint(checkpoint, program.directory); });
   const bool has_evaluation =
       take("evaluate", train.evaluate, [&](const Node& evaluate) { return parse_evaluate(evaluate, program); });
-  if (has_evaluation) {  // which decides what metrics there are
+  if (has_evaluation) {  // the evaluation decides which metrics exist
     if (train.checkpoint)
       take("checkpoint", train.checkpoint->keep_best,
            [&](const Node& checkpoint) { return parse_keep_best(checkpoint, train, program); });

@@ -26,7 +26,7 @@ constexpr std::array<PathField, 9> kPathFields{{
     {"variables", "*", "init", "safetensors", "path"},
     {"train", "checkpoint", "dir"},
 }};
-// A command is looked for in PATH, unless its name has a slash.
+// A command without a slash is searched in PATH.
 constexpr PathField kCommandField{"functions", "*", "command", "0"};
 
 bool is_field(const PathField& field, std::span<const std::string> at) {
@@ -38,8 +38,7 @@ bool is_field(const PathField& field, std::span<const std::string> at) {
   return true;
 }
 
-// A text under the key "path" anywhere in a pipeline, or in a list there: of a source, of one of its fields, of a
-// cache.
+// True for a string under the key "path" anywhere in a pipeline, or in a list there: a source's, a field's, a cache's.
 bool is_data_path(const std::vector<std::string>& at) {
   const std::size_t keys = at.size();
   return keys > 4 && at.front() == "datasets" && (at[keys - 1] == "path" || (keys > 5 && at[keys - 2] == "path"));

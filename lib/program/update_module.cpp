@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An optimizer of one's own: a module that takes a variable, its gradient and its slots, and returns the new ones. It
-// runs where the variable is. What the worker does with gradients (clipping, loss scale), and the learning rate, are as
-// for all other optimizers.
+// A user-defined optimizer: a module that takes a variable, its gradient and its slots, and returns the new ones. It
+// runs where the variable is placed. The worker's part (clipping, loss scale) and the learning rate are those of all
+// optimizers.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +22,7 @@ constexpr NameTable<Role, 4> kPlain{{{{Role::kVariable, "variable"},
                                       {Role::kGradient, "gradient"},
                                       {Role::kLearningRate, "learning_rate"},
                                       {Role::kStep, "step"}}}};
-/// What the worker and the schedule need: settings that every optimizer has.
+/// Settings that every optimizer has, used by the worker and the schedule.
 constexpr std::array kCommon{std::string_view("learning_rate"), std::string_view("clipvalue"),
                              std::string_view("clipnorm"),      std::string_view("global_clipnorm"),
                              std::string_view("on_nonfinite"),  std::string_view("loss_scale")};
@@ -72,7 +72,7 @@ bool has_role(const std::vector<Binding>& bindings, Role role) {
   return std::ranges::find(bindings, role, &Binding::role) != bindings.end();
 }
 
-/// What only shows over all bindings.
+/// Checks over all bindings together.
 Result<void> check_bindings(const Node& node, const UpdateDef& def) {
   if (!has_role(def.inputs, Role::kVariable) || !has_role(def.inputs, Role::kGradient))
     return TFD_TRY(node.member("inputs")).fail("need \"variable\" and \"gradient\"");
@@ -91,7 +91,7 @@ Result<void> check_bindings(const Node& node, const UpdateDef& def) {
   return {};
 }
 
-/// Everything of a module has the variable's spec but the rate and the step.
+/// Requires the variable's spec of all arguments and results but the rate and the step.
 Result<void> check_module(const Node& node, const UpdateDef& def, const hlo::Module& module) {
   const auto& signature = module.signature;
   const auto at = std::ranges::find(def.inputs, Role::kVariable, &Binding::role) - def.inputs.begin();
@@ -118,7 +118,7 @@ Result<void> check_module(const Node& node, const UpdateDef& def, const hlo::Mod
   return {};
 }
 
-/// Rate, clipping and loss scale, as another optimizer would have them: its messages name it.
+/// Parses rate, clipping and loss scale as another optimizer's settings, whose name is in its messages.
 Result<std::shared_ptr<const variable::Optimizer>> make_common(const Node& node) {
   constexpr std::string_view kName = "sgd";
   nlohmann::ordered_json settings = nlohmann::ordered_json::object();

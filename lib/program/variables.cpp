@@ -33,7 +33,7 @@ Result<tensor::Shape> parse_shape(const Node& node) {
 }
 
 Result<void> parse_init(const Node& variable_node, const VariableSources& sources, VariableDef& variable) {
-  // What a file gives need not be stated; where it is, that is for a run without the file.
+  // A value from the file needs no "init"; a stated one is for runs without the file.
   if (sources.weights != nullptr && !variable_node.has("init")) return {};
   const Node node = TFD_TRY(variable_node.member("init"));
   variable.init = TFD_TRY(
@@ -41,7 +41,7 @@ Result<void> parse_init(const Node& variable_node, const VariableSources& source
   return {};
 }
 
-/// Aggregation, synchronization and whether it is trainable, which depends on them.
+/// Parses aggregation, synchronization, and trainable, whose default depends on them.
 Result<void> parse_kind(const Node& node, VariableDef& variable) {
   const tensor::DType dtype = variable.spec.dtype;
   variable.aggregation = variable::default_aggregation(dtype);
@@ -119,7 +119,7 @@ Result<VariableDef> parse_variable(const std::string& name, const Node& node, co
   return variable;
 }
 
-/// "weights": one file has the values of all. What else it has is nobody's.
+/// Handles "weights": one file has the values of all variables; further tensors in it are ignored.
 Result<void> initialise_all(const Node& weights, const VariableSources& sources, std::vector<VariableDef>& variables,
                             Problems& problems) {
   const std::string name = TFD_TRY(weights.text());
