@@ -11,7 +11,7 @@
 
 namespace tfd {
 
-/// `fallback`: where the spec comes from without it.
+/// `fallback`: description of the spec's source without --cluster.
 inline cli::Option cluster_option(std::string& target, std::string_view fallback = "stdin, then TF_CONFIG") {
   return {.names = "--cluster",
           .placeholder = "FILE|-|KIND",

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the headers of fmt 9 leave to libfmt.so, instantiated here: a program that has this file doesn't load that
-// library (the linker drops what nothing needs). With another fmt this file is empty and the library is used as
-// everywhere else.
+// Instantiates what fmt 9's headers leave to libfmt.so, so that a program with this file doesn't load that library (the
+// linker drops unused code). With another fmt this file is empty and the library is used as usual.
 #include <fmt/core.h>
 
 #if FMT_VERSION / 10000 == 9

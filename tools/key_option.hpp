@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// --key-file, the same in every tool that serves or connects. Who reads it hands it to task::find_key().
-// Thread rule: plain functions.
+// --key-file, the same in every tool that serves or connects. Its value is for task::find_key(). Thread rule: plain
+// functions.
 #include <string>
 #include <utility>
 
@@ -19,7 +19,7 @@ inline cli::Option key_option(std::string& target) {
           .complete = "file"};
 }
 
-/// For the tool's table of variables.
+/// The environment variable, for the tool's table of variables.
 inline std::pair<std::string, std::string> key_variable() {
   return {"TFD_KEY_FILE", "The cluster's key file, or none, if --key-file isn't given"};
 }

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The PJRT plug-in of a tool, by the environment that it was started with; and the one place that writes into the
-// process's own environment: XLA reads that by itself when it is loaded, and nobody can hand it anything instead.
-// Thread rule: plain functions; keep_plugins_quiet() before there are other threads.
+// Finds a tool's PJRT plug-in by the environment that it was started with. The one place that writes into the process's
+// own environment: XLA reads it when it is loaded, and takes settings in no other way. Thread rule: plain functions;
+// keep_plugins_quiet() before there are other threads.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -16,12 +16,12 @@
 
 namespace tfd {
 
-/// XLA would talk on stderr, unless the environment says how much. Children get the environment that the tool was
-/// started with (Io::env), without this.
+/// Turns off XLA's messages on stderr, unless the environment sets their level. Children get the environment that the
+/// tool was started with (Io::env), without this.
 inline void keep_plugins_quiet() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
 
-/// libtpu would ask a server of the cloud which machine this is, for minutes where there is none, and say on stderr
-/// what it misses. Before it is loaded for a system that isn't here.
+/// Keeps libtpu from asking the metadata server about this machine, for minutes where there is none, and from
+/// complaining on stderr. Called before it is loaded for a topology without hardware.
 inline void keep_plugins_from_looking() {
   ::setenv("TPU_SKIP_MDS_QUERY", "1", 0);
   ::setenv("TPU_WORKER_HOSTNAMES", "localhost", 0);
@@ -50,8 +50,7 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   return function::make_engine(options);
 }
 
-/// What --devices means here: where it is all of a kind, the plug-in is asked which these are. kUsage for a text that
-/// means nothing.
+/// Resolves --devices: for all devices of a kind, the plug-in is asked. kUsage for malformed text.
 inline Result<function::DeviceChoice> choose_devices(const Environment& env, const std::string& text) {
   auto choice = function::parse_device_choice(text);
   if (!choice) return fail(Code::kUsage, "--devices {}", choice.error().message);

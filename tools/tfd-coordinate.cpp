@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd-coordinate: ClusterCoordinator on parameter servers. Trains the program, or runs the closures it is given.
+// tfd-coordinate: ClusterCoordinator on parameter servers. Trains the program, or runs closures given to it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -104,9 +104,9 @@ Result<coordinator::CoordinatorOptions> coordinator_options(const Asked& a, cons
   return out;
 }
 
-constexpr Duration kGoodbye = std::chrono::seconds(5);  // a task asks whom it belongs to before it ends
+constexpr Duration kGoodbye = std::chrono::seconds(5);  // a task asks who owns it before it ends
 
-/// Where nothing was done, nobody is there to do it.
+/// Shuts the tasks down after a run without steps, which made no coordinator to do it.
 void say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint, cli::Io& io) {
   const auto said = coordinator::say_goodbye(config, make_endpoint, Deadline::after(kGoodbye));
   if (!said && said.error().code == Code::kFailedPrecondition)
@@ -135,7 +135,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   coordinator::trace_workers(with, train.trace);
   const auto summary = TFD_TRY(job(program, connect, std::move(with), train));
   progress.finish();
-  // With an evaluation there was a coordinator, which has said it.
+  // An evaluation makes a coordinator, which has shut the tasks down.
   if (summary.reason == "nothing_left" && !a.common.keep_servers && !program.train->evaluate)
     say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint, io);
   training::Ending ending{.tool = kTool, .command = train::command_to_continue(*program.train, train)};
@@ -176,7 +176,7 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
       *coordinator, program, [&](Deadline deadline) { return lines.next_line(deadline); },
       [&](std::string_view text) { return io.out.write(text); }, stream));
   const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
-  coordinator.reset();  // says goodbye to the tasks
+  coordinator.reset();  // shuts down the tasks
   say(io, fmt::format("{} in {:.1f}s, {} failed, {} cancelled", counted(summary.lines, "line"), seconds, summary.failed,
                       summary.cancelled));
   return static_cast<int>(summary.failed + summary.cancelled == 0 ? cli::ExitCode::kDone : cli::ExitCode::kNo);
@@ -206,7 +206,7 @@ Result<void> check_options(const Asked& a) {
   return {};
 }
 
-/// On the cluster that was named, if any; nobody is asked.
+/// Checks the program against the cluster, if one is given, without connecting to it.
 Result<int> check(const Asked& a, resolve::InputReader& input, cli::Io& io) {
   const auto config = TFD_TRY(training::find_cluster(a.common, input, io, false));
   const auto program = TFD_TRY(training::load_program_on(config, a.common, {}, kTool, io));
@@ -221,7 +221,8 @@ Result<int> run(const Asked& a, cli::Io& io) {
   TFD_TRY(check_options(a));
   resolve::InputReader input(io.in_fd);
   if (a.common.check) return check(a, input, io);
-  const program::ProgramOptions options{.overrides = {}, .data_elsewhere = true};  // as long as nobody knows where
+  const program::ProgramOptions options{.overrides = {}, .data_elsewhere = true};  // as long as the workers' hosts are
+                                                                                   // unknown
   auto program = TFD_TRY(training::load_program(a.common, options, kTool, io));
   if (a.closures.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --closures: nothing to do", a.common.program);

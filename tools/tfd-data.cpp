@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd-data: looks into a dataset before a training does.
+// tfd-data: inspects a dataset before training on it.
 #include <algorithm>
 #include <mutex>
 
@@ -98,7 +98,7 @@ std::vector<cli::Option> options(Asked& a) {
   };
 }
 
-/// Errors that are passed over, from whatever thread.
+/// Counts ignored errors and keeps the first. Thread-safe.
 class Counter {
  public:
   void add(const Error& error) {
@@ -166,7 +166,7 @@ Result<std::string> answer(const Asked& a, const OpenSubject& subject, const Cou
 
 bool is_distributed(const Asked& a) { return a.replicas || a.workers || a.worker || !a.compat.empty(); }
 
-/// A line for each replica and step.
+/// Prints a line for each replica and step.
 Result<void> show_shares(const Asked& a, const Subject& subject, cli::Io& io) {
   const int workers = static_cast<int>(a.workers.value_or(1)), each = static_cast<int>(a.replicas.value_or(1));
   const strategy::Distribution over{.workers = workers,

@@ -110,7 +110,7 @@ std::vector<cli::Option> options(Asked& a) {
   };
 }
 
-/// GNU parallel's other ways to give arguments: else they would be taken for arguments themselves.
+/// Refuses GNU parallel's other argument separators, which would be taken for arguments.
 Result<void> refuse_other_lists(const std::vector<std::string>& command) {
   for (const std::string& word : command)
     if (word == "::::" || word == ":::+" || word == "::::+")
@@ -187,7 +187,7 @@ Result<std::map<std::uint64_t, exec::Done>> done_before(const Asked& a) {
   return done;
 }
 
-/// Until commands are given to workers a signal ends the process as it would have.
+/// Lets a signal end the process as usual while it connects.
 class ConnectWatch {
  public:
   explicit ConnectWatch(process::SignalSource& signals, process::Pipe ending)

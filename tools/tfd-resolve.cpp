@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd-resolve: who is in the cluster, and who am I. Prints one cluster spec, or becomes a command that has it in its
-// environment. Its parts are in resolve/.
+// tfd-resolve: resolves a cluster and this process's task in it. Prints one cluster spec, or becomes a command that has
+// it in its environment. Its parts are in resolve/.
 #include <unistd.h>
 
 #include <string_view>
@@ -36,7 +36,7 @@ Result<int> run(Asked& a, cli::Io& io) {
   return 0;
 }
 
-/// By the words alone, since the command line may be what is wrong. A command's output isn't evaluated.
+/// Scans the raw words, since the command line may be invalid. A command's output isn't evaluated.
 bool will_be_evaluated(int argc, char** argv) {
   bool asked = false;
   for (int i = 1; i < argc; ++i) {
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
                        {"CUDA_VISIBLE_DEVICES", "The GPUs of this task; set for CMD if tasks share a node's GPUs"}},
        .run_raw = [&](cli::Io& io) { return run(asked, io); }},
       argc, argv);
-  // eval "$(…)" doesn't see the exit code, so the shell must be told in its own words.
+  // eval "$(…)" doesn't see the exit code, so the output makes the shell fail.
   if (code != 0 && will_be_evaluated(argc, argv)) (void)!::write(STDOUT_FILENO, "false\n", 6);
   return code;
 }

@@ -36,14 +36,14 @@ constexpr std::string_view kTool = "tfd-run";
 
 void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
 
-/// Those of the replicas.
+/// Devices of the replicas.
 struct Devices {
   function::DeviceChoice choice;
   std::optional<strategy::TpuPlan> plan = {};  // of a TPU system
 };
 
 Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
-  keep_plugins_quiet();  // which may be asked for its devices
+  keep_plugins_quiet();  // the plug-in may be asked for its devices
   if (a.has_topology()) {
     auto asked = a.tpu;
     asked.plans = a.explain;
@@ -59,21 +59,21 @@ Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
   return Devices{std::move(choice)};
 }
 
-/// Of a run in this process: who says nothing gets as many replicas as devices.
+/// Strategy of a run in this process; the default has as many replicas as devices.
 const strategy::Kind& local_kind(const Asked& a, int replicas) {
   if (a.is_of_one_host()) return *a.kind;
   return replicas > 1 ? strategy::kMirroredKind : strategy::kOneDeviceKind;
 }
 
-/// stdin is read where somebody asked for what needs a cluster, and TF_CONFIG may name it else: under srun, mpirun,
-/// cron and ssh stdin is a pipe into which nobody writes.
+/// Finds the cluster. stdin is read only if an option requires a cluster, else TF_CONFIG may name it: under srun,
+/// mpirun, cron and ssh stdin is a pipe without a writer.
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   if (a.is_of_one_host()) return cluster::ClusterConfig{};
   const bool named = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
   const bool reads_stdin = named || (a.kind != nullptr && !a.kind->is_of_one_host);
   resolve::InputReader input(io.in_fd);
   auto config = training::find_cluster(a.common, input, io, reads_stdin);
-  // Nothing at all, as TensorFlow without TF_CONFIG: everything is in this process.
+  // No cluster is given: everything is in this process, as in TensorFlow without TF_CONFIG.
   if (!config && config.error().code == Code::kUsage && !named) return cluster::ClusterConfig{};
   return config;
 }
@@ -108,7 +108,7 @@ Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
   return axes;
 }
 
-/// On the devices of this process.
+/// Runs a function on the devices of this process.
 Result<train::TrainSummary> run_here(const program::Program& program, const strategy::Kind& kind,
                                      const Devices& devices, Compat compat, const strategy::PsTrainingOptions& with,
                                      const strategy::RunRequest& request) {
@@ -124,7 +124,7 @@ Result<train::TrainSummary> run_here(const program::Program& program, const stra
 
 Compat compat_of(const Asked& a) { return a.compat.empty() ? Compat::kNone : Compat::kTensorflow; }
 
-/// A dataset that is stated becomes one of the program's.
+/// Makes the request; a dataset given as an option is added to the program.
 Result<strategy::RunRequest> make_request(const Asked& a, program::Program& program) {
   strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
   if (!a.reduce.empty()) request.combine.reduce = TFD_TRY(strategy::parse_reduce(a.reduce));
@@ -132,7 +132,7 @@ Result<strategy::RunRequest> make_request(const Asked& a, program::Program& prog
   request.untrained = a.untrained;
   if (a.dataset.starts_with('[')) {
     request.dataset = "--dataset";
-    std::error_code error;  // none: then its paths are as they are
+    std::error_code error;  // ignored: paths then stay relative
     const auto here = a.common.data_root.empty() ? std::filesystem::current_path(error) : std::filesystem::path();
     TFD_TRY(program::set_dataset(program, request.dataset, a.dataset, here.string()));
   }
@@ -164,7 +164,7 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
 
-/// Why the variables of a training in this process aren't on its devices.
+/// Reason why the variables of a training in this process aren't on its devices; nullopt if they are.
 std::optional<std::string> why_on_host(const Asked& a, const program::Program& program,
                                        const function::DeviceChoice& devices) {
   if (a.kind != nullptr && a.kind->variables == strategy::VariablePlace::kHost) return "--strategy " + a.strategy;
@@ -176,7 +176,7 @@ strategy::StepMode step_way(const Asked& a) {
   return a.step == "fused" ? strategy::StepMode::kFused : strategy::StepMode::kThreads;
 }
 
-/// Who asks for a way gets it, or is told.
+/// Refuses --step if the stated mode isn't possible. kUsage says why.
 Result<void> check_step(const Asked& a, const program::Program& program, int replicas,
                         const std::optional<std::string>& why_on_host) {
   if (!a.step.empty() && why_on_host)
@@ -253,7 +253,7 @@ Result<std::string> describe(const program::Program& program, const strategy::Pa
                      fmt::join(strategy.parameter_devices(), ", "));
 }
 
-/// What it costs is known where there is a plug-in.
+/// Prints the description; costs are included if there is a plug-in.
 Result<void> print_description(const Asked& a, const program::Program& program, const function::DeviceChoice& devices,
                                cli::Io& io) {
   std::shared_ptr<function::Engine> engine;
@@ -269,7 +269,7 @@ void warn_of_lost_updates(const program::Program& program, const std::string& fu
   for (const std::string& lost : training::find_lost_updates(program, function, true)) io.log.warning("{}", lost);
 }
 
-/// A training that isn't the same as on one replica is told so, once.
+/// Warns, once, if training on several replicas differs from training on one.
 void warn_of_split_training(const program::Program& program, const strategy::ParameterServerStrategy& strategy,
                             int replicas, cli::Io& io) {
   const auto workers = std::max<std::int64_t>(1, static_cast<std::int64_t>(strategy.clients().size()));
@@ -311,7 +311,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
         training::serve_task_command(*config.task,
                                      {a.common.data_root, a.common.insecure, a.common.grace, a.common.key_file}, io),
         config, io));
-  if (strategy.is_chief() && !strategy.is_evaluator())  // the others would only say it again
+  if (strategy.is_chief() && !strategy.is_evaluator())  // other tasks would repeat it
     warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, strategy, io);
   if (!a.function.empty()) return run_function(a, std::move(program), config, found, strategy, io);
   if (strategy.is_chief() && !strategy.is_evaluator()) warn_of_split_training(program, strategy, replicas, io);

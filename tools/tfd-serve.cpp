@@ -45,8 +45,8 @@ struct Asked {
   bool allow_native = false;
   bool generate_key = false;
   std::string key_file;
-  std::string serve_task;    // what the supervisor starts itself with
-  std::string task_program;  // what it starts instead of itself: for tests
+  std::string serve_task;    // option with which the supervisor starts itself
+  std::string task_program;  // program to start instead of itself, for tests
 };
 
 std::vector<cli::Option> options(Asked& a) {
@@ -147,7 +147,7 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& asked, cli::Io& io) {
                             io.log);
 }
 
-/// What --bind names, as a numeric address; empty where it isn't given.
+/// Numeric address of --bind; empty if it isn't given.
 Result<std::string> bind_host(const Asked& asked, const launch::LocalLookup& lookup) {
   std::string host = asked.bind;
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -173,7 +173,7 @@ void set_port(cluster::ClusterConfig& config, const cluster::TaskId& id, std::ui
   config.cluster.add_task(id.job, id.index, cluster::format_address(*address));
 }
 
-/// Of a cluster without a key.
+/// Refuses a cluster without a key that other hosts can reach.
 Result<void> check_exposure(const Asked& asked, const launch::Placed& placed) {
   if (cluster::is_loopback(placed.bind)) return {};
   const std::string what = fmt::format("{} would listen on {}, where other hosts can connect",
@@ -218,7 +218,7 @@ Result<Served> bind_cluster(const Asked& asked, const cli::Io& io, cluster::Clus
   return served;
 }
 
-/// Nobody serves the chief: the command is it, unless the spec says who we are.
+/// Environment of the command, which is the chief (served by no process), unless the spec states our task.
 Environment command_environment(const cli::Io& io, cluster::ClusterConfig config) {
   const cluster::TaskId chief{"chief", 0};
   if (!config.task && config.cluster.has_task(chief)) config.task = chief;
@@ -274,7 +274,7 @@ Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std:
   options.on_announced = std::move(on_announced);
   serve::Session session(std::move(options), io);
   const serve::Ending ending = TFD_TRY(session.run(std::move(served.tasks)));
-  run_key.reset();  // before a signal ends us
+  run_key.reset();  // removes the key before a signal ends us
   if (ending.signal != 0) process::die_of_signal(ending.signal);
   return ending.code;
 }

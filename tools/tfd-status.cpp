@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd-status: how every task of a cluster is, what it does and what it waits for.
+// tfd-status: shows every task of a cluster, what it does and what it waits for.
 #include <algorithm>
 #include <chrono>
 
@@ -69,7 +69,7 @@ Result<void> print(const Asked& a, const Reports& reports, cli::Io& io) {
   return io.out.write(a.json || a.format == "json" ? status::as_json(reports) : status::as_table(reports));
 }
 
-/// Until it is interrupted, or its reader goes away: both end the process.
+/// Reports changes until the process is interrupted or its reader is gone.
 Result<cli::ExitCode> watch(const Asked& a, status::Tasks& tasks, Duration patience, cli::Io& io) {
   const bool is_table = !a.json && a.format == "table";
   for (bool first = true;; first = false) {
@@ -84,7 +84,7 @@ Result<cli::ExitCode> watch(const Asked& a, status::Tasks& tasks, Duration patie
   }
 }
 
-/// To the tasks of the spec, or to the one that is asked for.
+/// Connects to the tasks of the spec, or to the one named by --task.
 Result<status::Tasks> connect(const Asked& a, resolve::InputReader& input, Deadline deadline, cli::Io& io) {
   resolve::SpecSource source{.cluster = a.cluster};
   if (!a.task.empty()) source.task = TFD_TRY(cli::as_usage(cluster::parse_task(a.task), "--task"));
@@ -99,7 +99,7 @@ Result<status::Tasks> connect(const Asked& a, resolve::InputReader& input, Deadl
   return status::Tasks::connect(spec, make_endpoint, io.log.for_room("transport"));
 }
 
-/// A cluster that is only starting may not have written its spec, and what is there may be an earlier one's.
+/// Waits for a cluster that is starting: its spec may not exist yet, or be an earlier run's.
 Result<Reports> wait_until_ready(const Asked& a, resolve::InputReader& input, Duration timeout, cli::Io& io) {
   const Deadline deadline = Deadline::after(timeout);
   const bool is_file = !a.cluster.empty() && a.cluster != "-" && a.cluster != "none" && !resolve::is_kind(a.cluster);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd NAME ARG…: becomes tfd-NAME, found beside this executable or in PATH. `tfd help` asks each tool what it is for.
+// tfd NAME ARG…: executes tfd-NAME, found beside this executable or in PATH. `tfd help` asks each tool for its summary.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ using cli::ExitCode;
 using cli::Io;
 
 constexpr std::string_view kPrefix = "tfd-";
-constexpr auto kAnswerTime = std::chrono::seconds(5);  // for --dump-cli of whatever is called tfd-* in PATH
+constexpr auto kAnswerTime = std::chrono::seconds(5);  // timeout of --dump-cli for programs called tfd-* in PATH
 
 fs::path own_directory() {
   std::error_code error;
@@ -61,7 +61,7 @@ Result<fs::path> find_tool(const std::string& name, const Environment& env) {
   return fail(Code::kUsage, "unknown command '{}'{}", printable(name), did_you_mean(name, names));
 }
 
-/// Becomes another program; returns only where that failed.
+/// Executes another program in place of this process; returns only on failure.
 int become(const std::string& path, std::vector<std::string> arguments, Io& io) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -74,7 +74,7 @@ int become(const std::string& path, std::vector<std::string> arguments, Io& io) 
   return error == ENOENT ? 127 : 126;
 }
 
-/// What a program prints on stdout; nothing where it fails.
+/// Captures a program's stdout; nullopt if it fails.
 std::optional<std::string> output_of(std::vector<std::string> argv, const Environment& env) {
   auto pipe = process::make_pipe();
   const process::Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -95,7 +95,7 @@ struct Listed {
   std::string summary;
 };
 
-/// The tools by group, each as it describes itself.
+/// The tools by group, with their own summaries.
 std::map<std::string, std::vector<Listed>> describe_tools(const Environment& env) {
   std::map<std::string, std::vector<Listed>> groups;
   for (const auto& [name, path] : find_tools(env)) {
@@ -130,7 +130,7 @@ Result<ExitCode> list_tools(Io& io) {
   return ExitCode::kDone;
 }
 
-/// The man page where stdout is a terminal and there is one: that of the build folder, else the installed one.
+/// Shows the man page if stdout is a terminal and the page exists: the build folder's, else the installed one.
 void show_manual(const std::string& name, Io& io) {
   if (!io.out.is_terminal()) return;
   const std::string page = fmt::format("{}{}", kPrefix, name);
@@ -166,7 +166,7 @@ Result<int> run(Io& io) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string command;  // only for the table: what follows the options comes as Io::command
+  std::string command;  // only for the table: words after the options are in Io::command
   return cli::run_tool(
       {.name = "tfd",
        .summary = "run a tfd tool, or list them",

@@ -22,8 +22,8 @@ struct Choice {
   std::string key_file = {};
 };
 
-/// What this task becomes: empty where it is to coordinate itself. kInvalidArgument where the cluster isn't one of
-/// parameter servers with a chief; also where it isn't known which task this is.
+/// Returns the command line that this task becomes; empty if it coordinates itself. kInvalidArgument if the cluster has
+/// no parameter servers or no chief, or if this process's task isn't known.
 Result<std::vector<std::string>> command_for(const cluster::ClusterConfig& config, const Choice& choice,
                                              const cli::Io& io);
 

@@ -15,7 +15,7 @@
 namespace tfd::data_tool {
 namespace {
 
-/// Without overlong forms, surrogates and what is beyond U+10FFFF. Source: RFC 3629.
+/// True for valid UTF-8: no overlong forms, surrogates or code points beyond U+10FFFF. Source: RFC 3629.
 bool is_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = [&](std::size_t i) {
@@ -42,7 +42,7 @@ std::string_view text_of(const tensor::Tensor& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.byte_size()};
 }
 
-/// A string whose bytes are UTF-8 is one in JSON. Those of a batch are without what pads them.
+/// Appends a value as JSON. Bytes that are UTF-8 become a string; padding of strings in a batch is removed.
 void append_value(const tensor::Tensor& value, const data::FieldSpec& field, std::string& out) {
   if (!field.is_text || value.shape().size() > 2 || !is_utf8(text_of(value))) return tensor::append_json(value, out);
   if (value.shape().size() == 1) return append_json_string(text_of(value), out);
@@ -150,7 +150,7 @@ Result<Speed> measure(const data::Dataset& dataset, std::int64_t most, Duration 
   Speed speed;
   const auto begin = Clock::now();
   data::Order order;
-  const StopAfter stop(duration, order.stop);  // a command that says nothing would keep us
+  const StopAfter stop(duration, order.stop);  // a silent command would block the read
   const auto iterator = TFD_TRY(dataset.iterate(order));
   while (speed.elements < most) {
     const auto element = iterator->next();

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tfd-data says of a dataset, as JSON. Thread rule: pure functions, but for measure(), which reads the clock.
+// tfd-data's output about a dataset, as JSON. Thread rule: pure functions, but for measure(), which reads the clock.
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -21,11 +21,12 @@ struct Skipped {
   std::string first;  // error
 };
 
-/// {"spec": …, "cardinality": …, "elements": […]}, over several lines. `is_endless`: as far as it is known otherwise.
+/// {"spec": …, "cardinality": …, "elements": […]}, over several lines. `is_endless`: it is infinite, if its cardinality
+/// is unknown.
 std::string describe(const data::Dataset& dataset, bool is_endless, const std::vector<data::Element>& elements,
                      const Skipped& skipped);
 
-/// Who gets an element.
+/// The step, worker and replica that get an element.
 struct Taker {
   std::int64_t step = 0;
   int worker = 0;
@@ -43,7 +44,7 @@ struct Speed {
   std::int64_t bytes = 0;
   double seconds = 0;
 };
-/// One pass from its first element on, at most so many elements, until the time is over.
+/// Measures one pass, at most `most` elements or the given time.
 Result<Speed> measure(const data::Dataset& dataset, std::int64_t most, Duration duration);
 std::string describe_speed(const Speed& speed, const Skipped& skipped);
 

@@ -40,7 +40,7 @@ Result<Subject> open_pipeline(const Request& request, const ordered_json& json, 
   return subject;
 }
 
-/// The one that is named, or the only one.
+/// Returns the dataset that was named, or the only one.
 Result<std::string> choose_dataset(const program::Program& program, const Request& request) {
   std::vector<std::string> names;
   for (const auto& [name, plan] : program.datasets) names.push_back(name);
@@ -58,7 +58,7 @@ Result<Subject> find_in_program(const Request& request, const data::DatasetConte
   if (request.file == "-") return fail(Code::kUsage, "a program is a file: its modules are beside it");
   program::ProgramOptions options;
   options.overrides = request.overrides;
-  options.ignore_shardings = true;  // of functions, which may need devices that aren't here
+  options.ignore_shardings = true;  // functions' shardings may need devices that this host lacks
   options.data_root = request.data_root;
   options.has_data_root = !request.data_root.empty();
   program::Program program = TFD_TRY(program::load_program(request.file, options));

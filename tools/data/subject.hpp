@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tfd-data looks into: a pipeline in a file, or a dataset of a program. Thread rule: main thread.
+// The subject of tfd-data: a pipeline in a file, or a dataset of a program. Thread rule: main thread.
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,20 +21,20 @@ struct Request {
 
 struct Subject {
   data::Plan plan;
-  /// As a worker makes it; of another plan over the same sources and functions, too.
+  /// Makes the dataset as a worker does, from `plan` or a rewritten plan of the same sources and functions.
   std::function<Result<std::shared_ptr<const data::Dataset>>(const data::Plan&)> make;
 };
 
-/// What a worker has of it that sees all of the data.
+/// The dataset opened as a single worker sees it: unsharded.
 struct OpenSubject {
   std::shared_ptr<const data::Dataset> dataset;
   bool is_endless = false;
 };
-/// Errors of making it.
+/// Opens the subject. Errors of making the dataset.
 Result<OpenSubject> open(const Subject& subject);
 
-/// kNotFound, kInvalidArgument: "FILE: [1].batch.size: must be positive". `skipped`: what is called with each error
-/// that is passed over.
+/// kNotFound, kInvalidArgument: "FILE: [1].batch.size: must be positive". `skipped` is called with each error that is
+/// ignored.
 Result<Subject> find_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io);
 
 }  // namespace tfd::data_tool

@@ -10,7 +10,7 @@
 namespace tfd::exec {
 namespace {
 
-constexpr std::size_t kMostArgument = std::size_t{1} << 20;  // no command line takes a longer one
+constexpr std::size_t kMostArgument = std::size_t{1} << 20;  // longer than any command line allows
 constexpr std::string_view kSeparator = ":::";
 
 bool is_readable(int fd) {
@@ -53,7 +53,7 @@ Arguments::Arguments(int fd, std::string name, char separator)
 
 int Arguments::fd() const { return file_ended_ || buffer_.find(separator_, start_) != std::string::npos ? -1 : fd_; }
 
-/// One read; never blocks.
+/// Reads once; never blocks.
 Result<void> Arguments::fill() {
   if (!is_readable(fd_)) return {};
   buffer_.erase(0, std::exchange(start_, 0));

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the arguments come from: lists behind ":::" on the command line (all combinations of several), a file, or
-// stdin; one per line, or up to a NUL. Thread rule: one thread.
+// Sources of arguments: lists after ":::" on the command line (all combinations of several), a file, or stdin; one per
+// line, or NUL-terminated. Thread rule: one thread.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,23 +20,23 @@ struct CommandLine {
   bool has_lists = false;
 };
 CommandLine split_command(const std::vector<std::string>& command);
-/// With a space between each.
+/// Joins the words with spaces.
 std::string join(const std::vector<std::string>& words);
 
 class Arguments {
  public:
-  /// All combinations, the last list changing fastest.
+  /// Takes all combinations of the lists, the last one changing fastest.
   explicit Arguments(std::vector<std::vector<std::string>> lists);
   Arguments(process::Fd file, std::string name, char separator);
-  /// Borrows the descriptor.
+  /// Reads from a descriptor, which is borrowed.
   Arguments(int fd, std::string name, char separator);
 
-  /// What to wait for (POLLIN) before next() has more; -1: it needn't be waited for.
+  /// Descriptor to poll (POLLIN) before next() has more; -1: no need to wait.
   int fd() const;
   bool has_ended() const { return ended_; }
   /// The next command's arguments, one per source; nullopt where none has arrived yet, or at the end.
   Result<std::optional<std::vector<std::string>>> next();
-  /// How many there are in all, before the first is taken: waits for the end of the file and keeps all of it.
+  /// Total number of commands, before the first is taken: reads and keeps the whole file.
   Result<std::uint64_t> count_all();
 
  private:

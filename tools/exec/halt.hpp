@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// When to stop before the end: "now,fail=1", "soon,fail=3", "now,success=1", "soon,done=10%", "never".
-// Source: parallel(1), --halt. Thread rule: plain value.
+// When to stop early: "now,fail=1", "soon,fail=3", "now,success=1", "soon,done=10%", "never". Source: parallel(1),
+// --halt. Thread rule: plain value.
 #include <cstdint>
 #include <string_view>
 
@@ -18,7 +18,7 @@ struct Halt {
   std::uint64_t count = 1;
   std::uint64_t percent = 0;  // of all commands; 0: `count` is stated
 
-  /// Makes `count` of `percent`.
+  /// Computes `count` from `percent`.
   void set_total(std::uint64_t commands) { count = (commands * percent + 99) / 100; }
   bool is_due(std::uint64_t failed, std::uint64_t done) const {
     if (when == When::kNever) return false;

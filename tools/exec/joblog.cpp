@@ -76,7 +76,7 @@ Result<JobLog> JobLog::open(const std::string& path, bool append) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return fail_errno(errno, "cannot open " + printable(path));
   if (info.st_size > 0 && S_ISREG(info.st_mode)) {
-    // A line that was cut off says nothing, and what follows must not be taken for its end.
+    // A truncated last line is dropped, so that the next one isn't appended to it.
     const std::string text = TFD_TRY(load_file(path));
     info.st_size = static_cast<off_t>(text.rfind('\n') + 1);
     if (::ftruncate(file.get(), info.st_size) != 0) return fail_errno(errno, "cannot write " + printable(path));

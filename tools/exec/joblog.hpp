@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line for every command that has ended, with GNU parallel's columns; and what an earlier run's lines say.
+// A log line for every command that has ended, in GNU parallel's columns, and the parser of an earlier run's log.
 // Source: parallel(1), --joblog. Thread rule: one thread.
 #include <cstdint>
 #include <map>
@@ -13,11 +13,11 @@
 
 namespace tfd::exec {
 
-/// Exitval of a command that has not ended by itself: its time was up, its worker was lost and it runs again, or it
-/// is given up.
+/// Exitval of a command that didn't exit by itself: it timed out, was rescheduled after its worker was lost, or was
+/// given up.
 inline constexpr int kNoExit = -1;
 
-/// On one line, without tabs.
+/// Makes a command one line without tabs.
 std::string as_field(const std::string& command);
 
 struct LogLine {
@@ -31,17 +31,18 @@ struct LogLine {
   std::string command;
 };
 
-/// Of earlier runs, by number; those that were lost with their worker are not among them.
+/// A command that an earlier run finished, by number; commands lost with their worker aren't among them.
 struct Done {
   std::string command;  // as_field()
   bool has_failed = false;
 };
-/// kInvalidArgument names the line that is none. A file that isn't there is empty; so is a last line without its end.
+/// Reads a joblog. kInvalidArgument names a malformed line. A missing file counts as empty; a truncated last line is
+/// ignored.
 Result<std::map<std::uint64_t, Done>> load_joblog(const std::string& path);
 
 class JobLog {
  public:
-  /// Anew, or behind what is there. The header is written where it is empty.
+  /// Truncates the file or appends to it. The header is written if it is empty.
   static Result<JobLog> open(const std::string& path, bool append);
   Result<void> write(const LogLine& line);
 

@@ -20,14 +20,14 @@ namespace tfd::exec {
 namespace {
 
 constexpr std::size_t kMostJobs = 8192;                    // read and not printed
-constexpr std::size_t kMostHeld = std::size_t{256} << 20;  // bytes printed by commands whose turn hasn't come
+constexpr std::size_t kMostHeld = std::size_t{256} << 20;  // bytes of output buffered to keep the order
 constexpr int kNotStarted = 126;
 
 double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// For a message: on one line, and no longer than a few of them.
+/// Shortens a command for a message: one line of limited length.
 std::string shortened(const std::string& command) {
   constexpr std::size_t kMost = 200;
   return printable(command.size() <= kMost ? command : command.substr(0, kMost) + "...");
@@ -48,7 +48,7 @@ tensor::Tensor text_tensor(const std::string& text) {
   return out;
 }
 
-/// A command that could not even be asked for, or that is given up.
+/// Outcome of a command that couldn't be scheduled, or was given up.
 task::CommandOutcome outcome_of(const Error& error) {
   task::CommandOutcome out;
   out.code = kNotStarted;
@@ -69,7 +69,7 @@ std::string describe(const task::CommandOutcome& outcome) {
 
 struct Session::Event {
   std::uint64_t number = 0;
-  std::optional<coordinator::RemoteValue> value;  // else its worker was lost
+  std::optional<coordinator::RemoteValue> value;  // absent: its worker was lost
   std::string task;
 };
 
@@ -108,7 +108,7 @@ Result<Summary> Session::run(coordinator::ClusterCoordinator& coordinator, Argum
     take_signal();
     TFD_TRY(print_ready());
   }
-  for (const auto& [number, job] : jobs_)  // what has ended before its turn
+  for (const auto& [number, job] : jobs_)  // commands that ended out of order
     if (job.outcome) TFD_TRY(print(job));
   summary_.stopped = running_;
   return summary_;
@@ -125,7 +125,7 @@ bool Session::take_signal() {
 bool Session::has_room() const { return jobs_.size() < kMostJobs && held_bytes_ < kMostHeld; }
 
 Result<void> Session::schedule_more(coordinator::ClusterCoordinator& coordinator, Arguments& arguments) {
-  // --halt soon: the next may only begin when it is known how the last one ended.
+  // --halt soon: the next command starts only once the last one's outcome is known.
   const bool waits = options_.halt.when == Halt::When::kSoon;
   while (!summary_.halted && has_room() && (!waits || running_ < std::max<std::size_t>(1, coordinator.windows()))) {
     const auto next = TFD_TRY(arguments.next());
@@ -175,7 +175,7 @@ Result<void> Session::take_events(coordinator::ClusterCoordinator& coordinator) 
       TFD_TRY(log_moved(event.number, event.task));
       continue;
     }
-    if (event.value->state() == coordinator::ClosureState::kCancelled) {  // dropped, so it has not begun
+    if (event.value->state() == coordinator::ClosureState::kCancelled) {  // dropped before it started
       --running_;
       jobs_.erase(event.number);
       continue;
@@ -229,7 +229,8 @@ Result<void> Session::log_outcome(std::uint64_t number, const Job& job, const ta
   return joblog_->write(line);
 }
 
-/// Exitval -1 and no signal: it runs again elsewhere, and may have done anything there.
+/// Logs a lost command with exitval -1 and no signal: it is rescheduled, and its effects on the lost worker are
+/// unknown.
 Result<void> Session::log_moved(std::uint64_t number, const std::string& task) {
   const auto found = jobs_.find(number);
   if (!joblog_ || found == jobs_.end()) return {};
@@ -281,8 +282,8 @@ Result<void> Session::write(cli::Output& out, const tensor::Tensor& text, const 
   return {};
 }
 
-/// A reader that stops reading holds up what is printed, and no signal. Nothing more is printed after one that comes
-/// meanwhile, or once nobody reads any more.
+/// Writes output. A reader that doesn't read blocks it, but not signals: nothing more is printed after a signal that
+/// comes meanwhile, or once the reader is gone.
 Result<void> Session::write(cli::Output& out, std::string_view text) {
   if (summary_.is_stuck || summary_.signal == SIGPIPE) return {};
   const bool may_block = process::has_reader(out.fd()) || out.is_terminal();
@@ -296,7 +297,7 @@ Result<void> Session::write(cli::Output& out, std::string_view text) {
         if (summary_.is_stuck) return {};
         continue;
       }
-      piece = text.substr(0, PIPE_BUF);  // as much as fits when poll says so
+      piece = text.substr(0, PIPE_BUF);  // always fits when poll reports POLLOUT
     }
     TFD_TRY(out.write(piece));
     text.remove_prefix(piece.size());

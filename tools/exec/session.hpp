@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One run of tfd-exec: arguments become commands, commands become closures of a ClusterCoordinator, what they print
-// comes out whole, in the order of the arguments or as they end.
-// Thread rule: main thread; the coordinator's callbacks only put what happened into a box.
+// One run of tfd-exec: arguments become commands, commands become closures of a ClusterCoordinator, their output is
+// printed unmixed, in the order of the arguments or of completion. Thread rule: main thread; the coordinator's
+// callbacks only queue events.
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -32,13 +32,13 @@ struct SessionOptions {
 };
 
 struct Summary {
-  std::uint64_t done = 0;  // ended here, the last try of each
+  std::uint64_t done = 0;  // commands finished in this run, counting each one's last attempt
   std::uint64_t failed = 0;
-  std::uint64_t skipped = 0;  // done before, says the joblog
-  std::uint64_t stopped = 0;  // given to workers, and not waited for
+  std::uint64_t skipped = 0;  // finished by earlier runs, according to the joblog
+  std::uint64_t stopped = 0;  // scheduled, but not waited for
   bool halted = false;
-  int signal = 0;         // that ended it; SIGPIPE: nobody reads what commands print
-  bool is_stuck = false;  // the signal came while nobody read what was to be printed
+  int signal = 0;         // the signal that ended it; SIGPIPE: the reader of the output is gone
+  bool is_stuck = false;  // the signal came while the output was blocked
   std::string first_failure;
 };
 
@@ -47,10 +47,10 @@ class Session {
   Session(const Template& command, SessionOptions options, cli::Io& io, process::SignalSource& signals);
   ~Session();
   void set_joblog(JobLog log) { joblog_ = std::move(log); }
-  /// Numbers to leave out, if their commands are still the same.
+  /// Sets the commands to skip, by number, if they are unchanged.
   void set_done(std::map<std::uint64_t, Done> done) { before_ = std::move(done); }
 
-  /// Until everything has ended, or is to be ended: what still runs then goes with the coordinator.
+  /// Runs until all commands have ended, or the run is stopped: those still running then end with the coordinator.
   Result<Summary> run(coordinator::ClusterCoordinator& coordinator, Arguments& arguments);
 
  private:
@@ -58,9 +58,9 @@ class Session {
     std::string tag;
     std::string command;
     std::int64_t tries = 0;
-    bool is_given_up = false;                     // its workers die: no more of them are tried
+    bool is_given_up = false;                     // it kills its workers: not retried
     double scheduled = 0;                         // seconds since 1970
-    std::optional<task::CommandOutcome> outcome;  // held until it is its turn
+    std::optional<task::CommandOutcome> outcome;  // buffered until its turn
   };
   struct Event;
   struct Box;
@@ -87,7 +87,7 @@ class Session {
   process::SignalSource& signals_;
   std::optional<JobLog> joblog_;
   std::map<std::uint64_t, Done> before_;
-  std::shared_ptr<Box> box_;           // with the coordinator's callbacks, which may come late
+  std::shared_ptr<Box> box_;           // shared with the coordinator's callbacks, which may be late
   std::map<std::uint64_t, Job> jobs_;  // not printed yet
   std::uint64_t next_number_ = 1;
   std::size_t running_ = 0;

@@ -15,7 +15,7 @@ bool is_plain(char c) {
          std::string_view("_-./:,+@%=").find(c) != std::string_view::npos;
 }
 
-/// Without the last ".x" of its last part; a name that begins with its only dot has none.
+/// Removes the last ".x" of the file name; a name whose only dot is its first character has none.
 std::string without_extension(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::size_t dot = path.rfind('.');
@@ -23,7 +23,7 @@ std::string without_extension(const std::string& path) {
   return dot == std::string::npos || dot <= start ? path : path.substr(0, dot);
 }
 
-/// As dirname(1).
+/// The directory of a path, as dirname(1) prints it.
 std::string directory_of(std::string path) {
   const auto drop_slashes = [&] {
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();

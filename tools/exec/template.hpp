@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands for an argument in a command: {} {.} {/} {//} {/.}, the same of one source ({2}, {2.}, {-1}, …), {#} and
+// Placeholders for arguments in a command: {} {.} {/} {//} {/.}, the same of one source ({2}, {2.}, {-1}, …), {#} and
 // {%}. Source: the replacement strings of GNU parallel. Thread rule: immutable.
 //
 //   Template command({"convert", "{}", "{.}.jpg"});
@@ -12,16 +12,16 @@
 
 namespace tfd::exec {
 
-/// One word of the shell, whatever it holds.
+/// Quotes any text as one word of the shell.
 std::string quote(std::string_view text);
 
 class Template {
  public:
-  /// The words are the shell's, joined by spaces. No word: the argument is the command itself. Where nothing stands for
-  /// an argument, {} is appended.
+  /// Parses a command, whose words are joined by spaces. Without words, the argument is the command itself; without a
+  /// placeholder, {} is appended.
   explicit Template(const std::vector<std::string>& words);
   std::string fill(const std::vector<std::string>& arguments, std::uint64_t number) const;
-  /// The highest {N}; 0 where there is none.
+  /// The highest {N}; 0 if there is none.
   std::size_t highest_source() const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was typed after tfd-resolve. Thread rule: plain value.
+// The command line of tfd-resolve. Thread rule: plain value.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -74,16 +74,16 @@ struct Asked {
   std::optional<Duration> timeout;
 };
 
-/// How often --watch and --wait-healthy ask, unless --interval says; as TensorFlow's wait_for_healthy.
+/// Default of --interval for --watch and --wait-healthy, as in TensorFlow's wait_for_healthy.
 inline constexpr std::chrono::seconds kInterval{30};
 
 /// The tool's options, for cli::Tool.
 std::vector<cli::Option> options(Asked& asked);
-/// Those that were given, without those that every kind takes: "--jobs", "--no-auto-set-gpu", "ARG".
+/// Options that were given, except those that every kind takes: "--jobs", "--no-auto-set-gpu", "ARG".
 std::vector<std::string_view> given_options(const Asked& asked);
 
 resolve::Compat compat_of(const Asked& asked);
-/// --task as a value; kUsage where it can't be read.
+/// Parses --task. kUsage if it is malformed.
 Result<std::optional<cluster::TaskId>> task_of(const Asked& asked);
 
 }  // namespace tfd::tool_resolve

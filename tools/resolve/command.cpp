@@ -11,7 +11,7 @@
 namespace tfd::tool_resolve {
 
 Result<int> become_command(const Asked& asked, const cluster::ClusterConfig& config, cli::Io& io) {
-  // Without a form, a command that needs no task gets a TF_CONFIG that names none.
+  // The default form gives a command without a task a TF_CONFIG that names none.
   Environment added = cluster::child_environment(config);
   if (asked.format) added = TFD_TRY(cluster::child_environment(config, TFD_TRY(cluster::parse_format(*asked.format))));
   if (!config.task)

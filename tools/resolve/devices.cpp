@@ -46,7 +46,7 @@ Result<strategy::Topology> parse_chips(const std::string& topology) {
 
 struct Found {
   std::vector<function::DeviceInfo> devices;
-  std::optional<strategy::Topology> topology;  // where devices say where they are, or somebody does
+  std::optional<strategy::Topology> topology;  // set if the devices report coordinates, or the user states the mesh
 };
 
 Result<Found> find_tpus(const Environment& env, Deadline deadline) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kinds that are asked of the command line and the environment: simple, local, tf-config, slurm, mpi, auto.
+// Kinds that use the command line and the environment: simple, local, tf-config, slurm, mpi, auto.
 #include "kinds.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -51,7 +51,7 @@ Result<std::map<std::string, int>> accelerators(const Asked& a) {
   return counts;
 }
 
-/// The kind that was found, asked as if it had been typed.
+/// Resolver of the detected kind, as if it had been typed.
 class Auto : public resolve::Resolver {
  public:
   static Made make(const Context& context) {

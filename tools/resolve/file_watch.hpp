@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waits until one of several files may hold something else: written and closed, or replaced by a rename, as tools and
-// Kubernetes' ConfigMaps do it. Thread rule: one thread.
+// Waits until one of several files may have changed: written and closed, or replaced by a rename, as tools and
+// Kubernetes' ConfigMaps do. Thread rule: one thread.
 #include <string>
 #include <vector>
 
@@ -14,10 +14,10 @@ namespace tfd::tool_resolve {
 
 class FileWatch {
  public:
-  /// From now on. Only regular files can change: false of can_change() where one is a pipe, or "-".
+  /// Starts watching. Only regular files can change: can_change() is false if one is a pipe, or "-".
   static Result<FileWatch> start(const std::vector<std::string>& files);
   bool can_change() const { return static_cast<bool>(inotify_); }
-  /// True: something happened in a folder of theirs; false at the deadline.
+  /// Returns true after an event in one of their directories; false at the deadline.
   Result<bool> wait(Deadline deadline);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kinds of tfd-resolve: one table with what each takes and who answers. A new kind is a line in kinds.cpp and a
+// The kinds of tfd-resolve: one table with each kind's options and resolver. A new kind is a line in kinds.cpp and a
 // function below. Thread rule: main thread.
 #include <memory>
 #include <span>
@@ -14,10 +14,11 @@
 
 namespace tfd::tool_resolve {
 
-/// What --watch can do: nothing (the environment of a process doesn't change), ask again every --interval, or wait.
+/// How --watch sees changes: never (a process's environment is fixed), by asking every --interval, or by waiting for
+/// events.
 enum class Changes { kNever, kAsked, kAnnounced };
 
-/// What a resolver may use: `surroundings` outlives it.
+/// Inputs of a resolver; `surroundings` outlives it.
 struct Context {
   const Asked& asked;
   const resolve::Surroundings& surroundings;
@@ -28,7 +29,7 @@ using Made = Result<std::unique_ptr<resolve::Resolver>>;
 
 struct Kind {
   std::string_view name;
-  std::vector<std::string_view> takes;  // the options that not every kind takes
+  std::vector<std::string_view> takes;  // the kind's own options
   Changes changes = Changes::kNever;
   Made (*make)(const Context&) = nullptr;  // nullptr: not a cluster
 };
@@ -49,10 +50,10 @@ Made make_tpu(const Context& context);
 Made make_gce(const Context& context);
 Made make_auto(const Context& context);
 
-/// `config` with --task, where one was given: its master too. kInvalidArgument where the cluster has no such task.
+/// Sets the task given by --task, and its master. kInvalidArgument if the cluster has no such task.
 Result<cluster::ClusterConfig> with_task(cluster::ClusterConfig config, const std::optional<cluster::TaskId>& task);
 
-/// tpu --recoverable: true or false, the answer of a script's if.
+/// tpu --recoverable: true or false, for a script's `if`.
 Result<bool> tpu_is_recoverable(const Context& context);
 
 }  // namespace tfd::tool_resolve

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kinds that ask an API: kubernetes, tpu, gce.
+// Kinds that query an API: kubernetes, tpu, gce.
 #include <algorithm>
 #include <chrono>
 
@@ -56,7 +56,7 @@ Result<resolve::TpuOptions> tpu_options(const Context& context) {
   return options;
 }
 
-/// The spec's keys that tfd doesn't know, with one more.
+/// Adds a key to the spec's unknown keys.
 std::string with_member(const std::string& object, const std::string& key, cluster::JsonValue value) {
   auto root = cluster::parse_json(object, "extra").value_or(cluster::JsonValue{});
   root.kind = cluster::JsonValue::Kind::kObject;
@@ -89,12 +89,12 @@ cluster::JsonValue to_json(const resolve::TpuSystemMetadata& metadata) {
   return out;
 }
 
-/// Whether it begins with this key.
+/// True if --get begins with this key.
 bool asks_for(const Asked& asked, std::string_view key) {
   return asked.get && (*asked.get == key || asked.get->starts_with(fmt::format("{}.", key)));
 }
 
-/// Another TPU's runtime speaks TensorFlow's protocol.
+/// Refuses metadata of a remote TPU, whose runtime speaks TensorFlow's protocol.
 Result<void> check_metadata(const Asked& asked) {
   if (!asks_for(asked, "metadata") || asked.arguments.empty() || asked.arguments == std::vector<std::string>{"local"})
     return {};
@@ -104,7 +104,7 @@ Result<void> check_metadata(const Asked& asked) {
               printable(asked.arguments.front()));
 }
 
-/// A TPU, and what --wait-healthy, --system-metadata and --get ask of it besides.
+/// The TPU resolver with --wait-healthy, --system-metadata and --get.
 class AskedTpu : public resolve::Resolver {
  public:
   AskedTpu(std::unique_ptr<resolve::TpuResolver> tpu, const Context& context)

@@ -18,7 +18,7 @@ struct Specs {
   std::vector<std::string> sources;  // of each, for messages
 };
 
-/// All documents up to the end of file.
+/// Reads all documents up to the end of file.
 Result<void> read_specs(resolve::InputReader& reader, const std::string& name, Deadline deadline, const Log& log,
                         Specs& specs) {
   for (int count = 1;; ++count) {
@@ -90,7 +90,7 @@ Made make_union(const Context& context) {
   options.compat = compat_of(a);
   std::vector<std::string> files = a.arguments;
   if (files.empty()) files.emplace_back("-");
-  // Whoever writes them may wait for a cluster to come up.
+  // No deadline by default: their writer may be waiting for a cluster to start.
   const Deadline deadline = a.timeout ? Deadline::after(*a.timeout) : Deadline::never();
   return std::make_unique<Union>(std::move(files), std::move(options), deadline, a.watch, context.io);
 }

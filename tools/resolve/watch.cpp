@@ -13,7 +13,7 @@
 namespace tfd::tool_resolve {
 namespace {
 
-/// Ends the process as soon as nobody reads `fd` any more. A resolver that waits for an API wouldn't notice.
+/// Ends the process as soon as the reader of `fd` is gone, which a resolver that waits for an API wouldn't notice.
 class ReaderGuard {
  public:
   explicit ReaderGuard(int fd) {
@@ -37,7 +37,7 @@ class ReaderGuard {
   std::jthread thread_;
 };
 
-/// Until there may be another answer; false where there can't.
+/// Waits until the answer may have changed; false if it never can.
 Result<bool> wait_for_change(const Asked& asked, Changes changes, resolve::Resolver& resolver,
                              const resolve::Pause& pause) {
   switch (changes) {

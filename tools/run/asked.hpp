@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was typed after tfd-run. Thread rule: plain value.
+// The command line of tfd-run. Thread rule: plain value.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,18 +16,18 @@ namespace tfd::run {
 
 struct Asked {
   training::Common common;
-  std::string strategy;  // empty: parameter-server where something names a cluster, else everything is in this process
-  const strategy::Kind* kind = nullptr;  // of `strategy`; null: not said
+  std::string strategy;  // empty: parameter-server if a cluster is given, else everything is in this process
+  const strategy::Kind* kind = nullptr;  // the kind of `strategy`; null: not stated
   int replicas = 0;                      // 0: not said
   std::string devices;                   // of the replicas
-  std::string step;                      // how one goes; empty: by the platform
+  std::string step;                      // value of --step; empty: chosen by the platform
   TpuOptions tpu;
   std::string function;
   std::string predict;  // the function
   std::string output;   // of --predict
   std::string dataset;
   std::string reduce;
-  std::string axis;  // of --reduce: one, or several with commas
+  std::string axis;  // axis of --reduce: one, or several separated by commas
   std::optional<std::int64_t> gather;
   bool untrained = false;
   bool explain = false;
@@ -38,9 +38,9 @@ struct Asked {
   bool has_topology() const { return kind != nullptr && kind->has_topology; }
 };
 
-/// They fill `asked` in, which outlives them.
+/// The tool's options; they fill in `asked`, which outlives them.
 std::vector<cli::Option> options(Asked& asked);
-/// kUsage: two that exclude each other, or one that is for something else than what is asked for.
+/// Checks combinations of options. kUsage: two that exclude each other, or one that doesn't apply.
 Result<void> check_options(const Asked& asked);
 
 }  // namespace tfd::run

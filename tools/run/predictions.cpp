@@ -10,7 +10,7 @@
 namespace tfd::run {
 namespace {
 
-/// Of one result its row, of several a list of them.
+/// One prediction as JSON: the row of a single result, or a list of rows.
 std::string line_of(const std::vector<tensor::Tensor>& results, std::int64_t row) {
   std::string out;
   for (const tensor::Tensor& result : results) {

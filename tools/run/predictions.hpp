@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `tfd-run --predict` writes: a row for each example. Thread rule: one thread.
+// Output of `tfd-run --predict`: a row for each example. Thread rule: one thread.
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,13 +14,13 @@ namespace tfd::run {
 
 class Predictions {
  public:
-  /// `output`: FILE.npy, FILE.jsonl, or empty: JSON lines by `write_line`. kUsage: another name.
+  /// Opens `output`: FILE.npy, FILE.jsonl, or empty for JSON lines through `write_line`. kUsage: another name.
   static Result<Predictions> make(std::string output, std::function<Result<void>(std::string_view)> write_line);
 
-  /// The results of some examples, whose rows they are. kInvalidArgument: several results for an .npy, or rows that
-  /// differ from those before.
+  /// Adds results, with one row per example. kInvalidArgument: several results for an .npy, or rows of another spec
+  /// than before.
   Result<void> add(const std::vector<tensor::Tensor>& results);
-  /// A file is there when this has returned, whole. Errors as save_file().
+  /// Completes the file, which is written atomically. Errors as save_file().
   Result<void> finish();
   /// Examples so far.
   std::int64_t count() const { return count_; }

@@ -13,9 +13,9 @@
 namespace tfd::run {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // of a file with an assignment
+constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // size limit of a file with an assignment
 
-/// "v4:2x2x4" is one, "2x2x1x2" is a mesh.
+/// True for a name of a topology, "v4:2x2x4"; "2x2x1x2" is a mesh.
 bool is_name(std::string_view topology) { return topology.find_first_not_of("0123456789x,") != std::string_view::npos; }
 
 Result<strategy::Topology> find_topology(const TpuOptions& options, const Environment& env) {
@@ -81,7 +81,7 @@ Result<strategy::DeviceAssignment> find_assignment(const TpuOptions& options, st
   return strategy::DeviceAssignment::build(std::move(topology), computation);
 }
 
-/// As TensorFlow lists them.
+/// Device names in TensorFlow's order.
 Result<std::vector<std::string>> names_of_devices(const strategy::Topology& topology) {
   std::vector<std::string> names;
   for (const auto& task : topology.device_coordinates())
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> names_of_devices(const strategy::Topology& topo
   return names;
 }
 
-/// On CPU devices that stand for cores, too, a core is one replica's.
+/// Requires that no core belongs to two replicas, also for CPU devices that stand for cores.
 Result<void> check_cores(const strategy::DeviceAssignment& assignment) {
   std::set<strategy::Coordinates> seen;
   for (const auto& replica : assignment.core_assignment())

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices of `tfd-run --strategy tpu`: the mesh of the system, as the plug-in or an option says it, and which core
-// runs which replica. Thread rule: free functions.
+// Devices of `tfd-run --strategy tpu`: the system's mesh, from the plug-in or an option, and the assignment of cores to
+// replicas. Thread rule: free functions.
 #include <cstdint>
 #include <string>
 
@@ -12,14 +12,14 @@
 
 namespace tfd::run {
 
-/// As options have them.
+/// Values of the TPU options.
 struct TpuOptions {
   std::string topology;           // "2x2x1x2", or a name, "v4:2x2x4"; empty: the plug-in's
   std::string computation_shape;  // "1,1,1,2"; empty: one core
-  std::string assignment;         // a file; empty: by the shape
-  std::int64_t num_replicas = 0;  // 0: not said: one for each core, or, with a shape, one
+  std::string assignment;         // a file; empty: computed from the shape
+  std::int64_t num_replicas = 0;  // 0: not stated: one per core, or, with a shape, one
   bool spmd = false;              // functions are partitioned over the cores of a replica
-  bool plans = false;             // nothing is run: the topology may be a name, and of several hosts
+  bool plans = false;             // nothing is run: the topology may be a name, and have several hosts
 
   bool empty() const {
     return topology.empty() && computation_shape.empty() && assignment.empty() && num_replicas == 0 && !spmd;
@@ -28,10 +28,10 @@ struct TpuOptions {
 
 struct TpuDevices {
   strategy::TpuPlan plan;
-  function::DeviceChoice choice;  // the plan's devices, one replica after the other
+  function::DeviceChoice choice;  // the plan's devices, replica by replica
 };
-/// Those of a named system go by their positions in it. kUsage: options that exclude each other, or no mesh;
-/// kInvalidArgument: what doesn't fit into it.
+/// Chooses the devices; those of a named system are positions in it. kUsage: options that exclude each other, or no
+/// mesh; kInvalidArgument: values that don't fit the mesh.
 Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environment& env);
 
 }  // namespace tfd::run

@@ -15,7 +15,7 @@
 namespace tfd::serve {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);  // for whoever gave us --ready-fd to read the line
+constexpr auto kPatience = std::chrono::seconds(10);  // time for the reader of --ready-fd to take the line
 
 }  // namespace
 

@@ -18,8 +18,8 @@ void turn_into_null(int fd) {
   if (null) ::dup2(null.get(), fd);
 }
 
-/// Whoever waits for the end of file of our stdout or stderr (a command substitution, a CI log) gets it. A log file
-/// stays.
+/// Closes stdout, and stderr unless it is a file, so that their readers (a command substitution, a CI log) see the end
+/// of file.
 void let_go() {
   turn_into_null(STDOUT_FILENO);
   struct stat info {};

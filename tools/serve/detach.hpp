@@ -10,9 +10,9 @@
 
 namespace tfd::serve {
 
-/// In the parent: waits until the background process has closed its stdout, prints what it wrote there (if `print`),
-/// and returns 0; or the exit code with which it ended before (it has said why). In the background process: `serve`
-/// with stdout into the parent's pipe; it calls the function that it is given when the parent may go.
+/// Forks. The parent waits until the background process has closed its stdout, prints what it wrote (if `print`), and
+/// returns 0, or the exit code with which it ended early (it has reported why). The background process runs `serve`
+/// with stdout into the parent's pipe; `serve` calls its argument when the parent may return.
 Result<int> detach(cli::Io& io, bool print, const std::function<Result<int>(std::function<void()> let_go)>& serve);
 
 }  // namespace tfd::serve

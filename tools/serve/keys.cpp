@@ -28,7 +28,7 @@ ServedKey run_key(const task::RunKey& key) { return {key.path(), key.path(), key
 ServedKey served_key(const std::optional<task::FoundKey>& found, const cluster::ClusterConfig& config, bool declined) {
   if (declined) return {"", "none", "none"};
   if (!found) return {};
-  // The default path is another one on another host, perhaps; everybody finds it by himself.
+  // The default path may differ between hosts: each finds its own.
   const bool is_known = found->is_default && config.extra.find("\"key_file\"") == std::string::npos;
   return {found->path, is_known ? "" : found->path, found->path};
 }

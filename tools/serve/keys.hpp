@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cluster's key as tfd-serve uses it: made on demand, handed to its tasks by path, named where clients look.
-// Thread rule: plain functions.
+// tfd-serve's handling of the cluster's key: made on demand, passed to tasks by path, announced to clients. Thread
+// rule: plain functions.
 #include <optional>
 #include <string>
 
@@ -11,15 +11,15 @@
 
 namespace tfd::serve {
 
-/// --generate-key: at `asked` (--key-file; "-" is stdout), else TFD_KEY_FILE, else the default path, whose directories
-/// are made. kAlreadyExists: never overwrites one.
+/// --generate-key: makes a key at `asked` (--key-file; "-" is stdout), else TFD_KEY_FILE, else the default path, whose
+/// directories are made. kAlreadyExists: never overwrites one.
 Result<int> generate_key(const std::string& asked, cli::Io& io);
 
-/// Paths; empty where nothing is to be said.
+/// Paths of a key; empty if there is none to state.
 struct ServedKey {
-  std::string path;         // of the key that the tasks are under
-  std::string announced;    // in the spec: where clients wouldn't find the same by themselves
-  std::string for_command;  // TFD_KEY_FILE of the command
+  std::string path;         // the tasks' key
+  std::string announced;    // stated in the spec, if clients wouldn't find the same by default
+  std::string for_command;  // TFD_KEY_FILE for the command
 };
 ServedKey run_key(const task::RunKey& key);
 ServedKey served_key(const std::optional<task::FoundKey>& found, const cluster::ClusterConfig& config, bool declined);

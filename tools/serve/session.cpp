@@ -16,9 +16,10 @@ namespace tfd::serve {
 namespace {
 
 constexpr std::size_t kWholeSpec = std::size_t{1} << 30;  // never dropped, however slowly it is read
-constexpr auto kReading = std::chrono::seconds(10);   // for the foreground process to read what the background wrote
-constexpr auto kLastWords = std::chrono::seconds(1);  // for stderr, when all is over
-constexpr std::string_view kOwnName = "tfd-serve: ";  // what a task puts in front of its lines; ours says which task
+constexpr auto kReading = std::chrono::seconds(10);   // time for the foreground process to read the background's output
+constexpr auto kLastWords = std::chrono::seconds(1);  // time to flush stderr at the end
+constexpr std::string_view kOwnName = "tfd-serve: ";  // prefix of a task's lines, which is replaced by one with the
+                                                      // task's name
 
 }  // namespace
 
@@ -86,7 +87,7 @@ Result<void> Session::start_command() {
   child.stdin_fd = ::isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : -1;
   child.stdout_fd = STDOUT_FILENO;
   child.new_group = false;
-  child.shares_descriptors = true;  // of the shell: --closures <(…)
+  child.shares_descriptors = true;  // the shell's, for --closures <(…)
   auto started = process::Child::start(child);
   if (!started) {
     say(fmt::format("tfd-serve: {}", started.error().message));
@@ -110,11 +111,12 @@ void Session::on_signal(const process::SignalInfo& signal) {
   if (to_command || signal.number == SIGUSR1 || signal.number == SIGUSR2) return;
   if (stopping_) return supervisor_->kill();
   if (holds_back(signal.number) || drains(signal.number)) return;
-  // A server that was asked to end and drained has done its job; all else is told to whoever waits for us.
+  // A server that drained after SIGTERM succeeded; other endings by a signal are passed on to our parent.
   stop({.signal = announced_ && signal.number == SIGTERM ? 0 : signal.number});
 }
 
-/// Ctrl-C hits the whole pipeline, and the coordinator behind us may still need its tasks for a last checkpoint.
+/// True if a signal doesn't end us yet: Ctrl-C reaches the whole pipeline, and the coordinator after us may still need
+/// its tasks for a last checkpoint.
 bool Session::holds_back(int signal) {
   const bool has_reader = options_.ends_with_reader && process::has_reader(STDOUT_FILENO);
   if (!announced_ || held_back_ || !has_reader || signal == SIGHUP) return false;
@@ -123,7 +125,8 @@ bool Session::holds_back(int signal) {
   return true;
 }
 
-/// Whoever ends a whole job step ends its servers too, whose variables the others need for a last checkpoint.
+/// True if a signal begins draining: ending a whole job step ends its servers, too, whose variables the others need for
+/// a last checkpoint.
 bool Session::drains(int signal) {
   if (!announced_ || draining_ || options_.drain <= Duration{} || signal == SIGHUP) return false;
   draining_ = true;

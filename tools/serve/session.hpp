@@ -21,11 +21,11 @@ namespace tfd::serve {
 struct SessionOptions {
   Announcement announcement;
   bool print_spec = true;        // on stdout
-  bool ends_with_reader = true;  // of stdout, if it has one
+  bool ends_with_reader = true;  // ends when stdout's reader goes, if it has one
   bool once = false;
   Duration ready_timeout{};
   Duration grace{};
-  Duration drain{};  // after the first SIGTERM or SIGINT it serves on, until the goodbye, for that long at most
+  Duration drain{};  // time that it keeps serving after the first SIGTERM or SIGINT, at most until the goodbye
   std::vector<std::string> command = {};
   Environment command_environment = {};
   std::string task_program = {};
@@ -33,7 +33,7 @@ struct SessionOptions {
   std::function<void()> on_announced = {};
 };
 
-/// How it ended: with an exit code, or by a signal that is to be passed on to whoever waits for us.
+/// Result of a session: an exit code, or a signal to end by, so that our parent sees it.
 struct Ending {
   int code = 0;
   int signal = 0;
@@ -42,7 +42,7 @@ struct Ending {
 class Session {
  public:
   Session(SessionOptions options, cli::Io& io);
-  /// Until it is over.
+  /// Runs the session to its end.
   Result<Ending> run(std::vector<launch::TaskCommand> tasks);
 
  private:

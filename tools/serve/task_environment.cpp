@@ -24,7 +24,7 @@ std::string control_group() {
   return "";
 }
 
-/// Of a cpu.max "QUOTA PERIOD"; `most` where it says max or isn't there.
+/// CPUs of a cpu.max "QUOTA PERIOD", rounded up; `most` if it is "max" or absent.
 int quota_of(const std::string& directory, int most) {
   const auto text = load_file(directory + "/cpu.max", kSmall);
   if (!text) return most;
@@ -43,7 +43,7 @@ int usable_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
   int count = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  // Every group on the way up may have a quota of its own.
+  // Every group up to the root may have a quota of its own.
   for (std::string group = control_group(); group.starts_with('/'); group.resize(group.rfind('/')))
     count = quota_of("/sys/fs/cgroup" + group, count);
   return std::max(count, 1);

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a task process finds in its environment. Thread rule: plain functions.
+// The environment of a task process. Thread rule: plain functions.
 #include "tfd/base/environment.hpp"
 
 namespace tfd::serve {
@@ -10,8 +10,8 @@ namespace tfd::serve {
 /// up.
 int usable_processors();
 
-/// Ours, without what concerns the supervisor alone; PJRT_NPROC divides the processors among the `workers` of this
-/// host, unless it is set: XLA would start two threads per processor in each of them.
+/// Our environment without the supervisor's own variables; PJRT_NPROC, unless set, divides the processors among this
+/// host's `workers`: XLA would start two threads per processor in each of them.
 Environment task_environment(Environment env, int workers);
 
 }  // namespace tfd::serve

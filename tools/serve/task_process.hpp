@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The other end of the supervisor: one task, served in a process of its own (see tfd/launch/supervisor.hpp for its
-// descriptors). Thread rule: main thread.
+// The supervised process, which serves one task (see tfd/launch/supervisor.hpp for its descriptors). Thread rule: main
+// thread.
 #include <string>
 
 #include "tfd/cli/tool.hpp"
@@ -12,15 +12,16 @@ namespace tfd::serve {
 
 struct TaskProcess {
   cluster::TaskId task;
-  std::string bind;  // what the socket it is given listens on
+  std::string bind;  // address of the inherited listening socket
   std::string data_root;
-  std::string devices = "1";  // of a worker, as --devices has it
-  bool drains = false;        // only the supervisor may end it, once all that wait for it had their time
-  std::string key_file = {};  // of the cluster; empty: it has no key
-  bool allow_native = false;  // plug-ins and commands, to who has the key
+  std::string devices = "1";  // a worker's devices, in the form of --devices
+  bool drains = false;        // only the supervisor ends it, once it has drained
+  std::string key_file = {};  // the cluster's key; empty: none
+  bool allow_native = false;  // clients may run plug-ins and commands
 };
 
-/// Serves until a coordinator says goodbye: 0; or until the supervisor is gone or a signal comes: the signal to end by.
+/// Serves until a coordinator says goodbye, and returns 0; or until the supervisor is gone or a signal comes, and
+/// returns the signal to end by.
 Result<int> run_task_process(const TaskProcess& wanted, cli::Io& io);
 
 }  // namespace tfd::serve

@@ -11,9 +11,10 @@
 namespace tfd::status {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(2);      // of one look, while waiting for all
-constexpr Duration kPause = std::chrono::milliseconds(200);  // between looks, unless something happens
-constexpr Duration kRefused = std::chrono::seconds(2);       // an earlier run's server may be going, or its spec
+constexpr Duration kPatience = std::chrono::seconds(2);      // timeout of one poll, while waiting for all
+constexpr Duration kPause = std::chrono::milliseconds(200);  // between polls, unless something changes
+constexpr Duration kRefused = std::chrono::seconds(2);       // an earlier run's server may be ending, or its spec be
+                                                             // replaced
 
 bool serves(const cluster::TaskId& task) { return task.job != "chief" && task.job != "evaluator"; }
 
@@ -26,7 +27,7 @@ TaskReport report_of(const cluster::Task& task, Duration patience, Result<task::
     const std::string own = cluster::format_task(task.id) + " ";  // its line names it already
     if (report.reason.starts_with(own)) report.reason.erase(0, own.size());
     if (answer.error().code == Code::kDeadlineExceeded) {
-      // What is known of the connection stands in brackets; how long it took to the microsecond says nothing.
+      // The reason is kept in brackets; the exact waiting time is dropped.
       const auto known = report.reason.find(" (");
       report.reason = fmt::format("no answer within {}{}", format_duration(patience),
                                   known == std::string::npos ? "" : report.reason.substr(known));
@@ -44,7 +45,7 @@ TaskReport report_of(const cluster::Task& task, Duration patience, Result<task::
   return report;
 }
 
-/// A last look that was cut short may have seen nothing where the one before it knows why.
+/// Keeps reasons of the previous poll for tasks that a truncated last poll knows nothing about.
 void keep_reasons(std::vector<TaskReport>& now, const std::vector<TaskReport>& before) {
   for (std::size_t i = 0; i < before.size(); ++i)
     if (now[i].code == Code::kDeadlineExceeded && before[i].state == State::kUnreachable) now[i] = before[i];
@@ -55,9 +56,9 @@ void keep_reasons(std::vector<TaskReport>& now, const std::vector<TaskReport>& b
 struct Tasks::Bell {
   std::mutex mutex;
   std::condition_variable rang;
-  std::size_t left = 0;  // answers to the look that is under way
+  std::size_t left = 0;  // outstanding answers of the current poll
   std::vector<TaskReport> reports;
-  bool changed = false;  // somebody came or went
+  bool changed = false;  // a task appeared or was lost
 };
 
 Tasks::Tasks(Tasks&&) noexcept = default;
@@ -110,14 +111,14 @@ std::vector<TaskReport> Tasks::ask(Duration patience) {
       if (--bell->left == 0) bell->rang.notify_all();
     });
   std::unique_lock lock(bell_->mutex);
-  bell_->rang.wait(lock, [this] { return bell_->left == 0; });  // every request has its answer by the deadline
+  bell_->rang.wait(lock, [this] { return bell_->left == 0; });  // every request is answered, or failed, by the deadline
   bell_->changed = false;                                       // the reports say it
   return bell_->reports;
 }
 
 std::vector<TaskReport> Tasks::wait(Deadline deadline, const std::function<bool()>& in_vain) {
   std::vector<TaskReport> before;
-  Deadline refused_until = Deadline::never();  // while a task refuses: how long that may be a passing thing
+  Deadline refused_until = Deadline::never();  // time until which a refusal is considered transient
   for (;;) {
     const Duration left = std::chrono::ceil<std::chrono::milliseconds>(deadline.remaining());
     auto reports = ask(std::min(kPatience, left));

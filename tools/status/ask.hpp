@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How every task of a spec is, asked over connections that stay open between two looks. Asks, and changes nothing.
-// Thread rule: main thread.
+// Polls the state of every task of a spec over connections that stay open between polls. Read-only. Thread rule: main
+// thread.
 //
 //   auto tasks = TFD_TRY(status::Tasks::connect(config.cluster, make_endpoint, log));
 //   std::vector<status::TaskReport> reports = tasks.ask(2s);
@@ -21,7 +21,7 @@ namespace tfd::status {
 
 enum class State {
   kUp,
-  kStarting,     // answers, and serves nothing yet
+  kStarting,     // answers, but serves nothing yet
   kUnreachable,  // `reason` says why
   kNotServed,    // a chief or evaluator, for which nothing needs to listen
 };
@@ -33,7 +33,7 @@ struct TaskReport {
   Code code = Code::kUnknown;              // of an unreachable one
   std::optional<task::TaskStatus> status;  // where it answered
   bool is_ready() const { return state == State::kUp || state == State::kNotServed; }
-  /// It is there, and won't talk to us: another key, or another version.
+  /// True if it is running but refuses us: another key, or another version.
   bool is_refused() const {
     return state == State::kUnreachable && (code == Code::kPermissionDenied || code == Code::kProtocolMismatch);
   }
@@ -41,27 +41,26 @@ struct TaskReport {
 
 class Tasks {
  public:
-  /// kInvalidArgument for a spec without tasks, or with a task that nobody could connect to (port 0).
+  /// Connects to the tasks. kInvalidArgument for a spec without tasks, or a task without a port (0).
   static Result<Tasks> connect(const cluster::ClusterSpec& spec, const task::EndpointFactory& make_endpoint,
                                const Log& log);
   Tasks(Tasks&&) noexcept;
   Tasks& operator=(Tasks&&) noexcept;
   ~Tasks();
 
-  /// Everyone at once; who hasn't answered within `patience` is unreachable.
+  /// Polls all tasks at once; one that doesn't answer within `patience` is unreachable.
   std::vector<TaskReport> ask(Duration patience);
-  /// Asks until all are ready, time runs out, somebody goes on refusing, or `in_vain` between two looks; what the last
-  /// look saw.
+  /// Polls until all are ready, the deadline, a lasting refusal, or `in_vain` is true; returns the last poll's reports.
   std::vector<TaskReport> wait(
       Deadline deadline, const std::function<bool()>& in_vain = [] { return false; });
-  /// Until somebody came or went since the last look, or the deadline.
+  /// Waits until a task appeared or was lost since the last poll, or until the deadline.
   void wait_for_change(Deadline deadline);
 
  private:
   struct Bell;
   Tasks() = default;
 
-  std::shared_ptr<Bell> bell_;  // with the endpoint's callbacks
+  std::shared_ptr<Bell> bell_;  // shared with the endpoint's callbacks
   std::unique_ptr<transport::Endpoint> endpoint_;
   std::vector<cluster::Task> tasks_;
   std::vector<task::TaskClient> clients_;

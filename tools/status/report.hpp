@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was seen of the tasks, as a table for people or as one JSON object. Thread rule: pure functions.
+// Formats the tasks' reports as a table for people, or as one JSON object. Thread rule: pure functions.
 #include <string>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace tfd::status {
 
-/// Columns that are empty everywhere are left out; what came from tasks is made printable.
+/// Formats a table without empty columns; texts from tasks are made printable.
 std::string as_table(const std::vector<TaskReport>& reports);
 /// {"ready": …, "tasks": [{"task", "role", "address", "state", …}]} with a newline.
 std::string as_json(const std::vector<TaskReport>& reports);

@@ -13,7 +13,8 @@
 namespace tfd::status {
 namespace {
 
-constexpr Duration kSpecPause = std::chrono::milliseconds(50);  // any file system says at last what is there, NFS too
+constexpr Duration kSpecPause = std::chrono::milliseconds(50);  // polling sees changes on any file system, including
+                                                                // NFS
 
 }  // namespace
 

@@ -111,7 +111,7 @@ std::optional<std::string> split_training_of(const program::Program& program, st
   const program::FunctionDef& step = *program.find_function(program.train->function);
   const std::vector<std::string> read = step.variables_read();
   bool has_gradients = false;
-  std::vector<std::string> moved;  // floats, of their own values; counters and keys are whole numbers
+  std::vector<std::string> moved;  // variables that hold statistics: floats, not counters or keys
   for (const program::OutputBinding& output : step.outputs) {
     has_gradients = has_gradients || output.kind == program::OutputKind::kGradient;
     if (output.kind < program::OutputKind::kAssign || output.rows != program::RowsPart::kAll) continue;
@@ -142,12 +142,12 @@ Result<program::Program> load_program(const Common& common, program::ProgramOpti
   auto program = program::load_program(common.program, options);
   if (program || errors.empty()) return program;
   for (std::size_t i = 0; i + 1 < errors.size(); ++i) (void)io.err.write(cli::error_line(tool, errors[i]));
-  return fail(std::move(errors.back()));  // which whoever gets it says
+  return fail(std::move(errors.back()));  // the caller prints it
 }
 
 namespace {
 
-/// Whether all tasks of the job are; also where there are none.
+/// True if all tasks of the job are on this host, or it has none.
 bool is_on_this_host(const cluster::ClusterConfig& config, std::string_view job) {
   const auto lookup = launch::make_local_lookup();
   for (const cluster::Task& task : config.cluster.tasks()) {
@@ -195,7 +195,7 @@ namespace {
 /// "loss 0.1234, accuracy 0.9".
 std::string format_metrics(const train::Metrics& metrics) {
   std::string text;
-  for (const auto& [name, value] : metrics)  // the sign of a NaN says nothing
+  for (const auto& [name, value] : metrics)  // the sign of a NaN is meaningless
     text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, std::isnan(value) ? std::abs(value) : value);
   return text;
 }
@@ -238,7 +238,7 @@ Result<void> connect_logdir(train::TrainOptions& train, const Common& common, co
 }
 
 int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
-  if (summary.reason == "nothing_left") return 0;  // as it was said at the beginning
+  if (summary.reason == "nothing_left") return 0;  // reported at the beginning
   const bool interrupted = summary.reason == "interrupted";
   const std::string metrics = format_metrics(summary.metrics);
   if (ending.evaluates) {
@@ -254,7 +254,7 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
                   counted(static_cast<std::uint64_t>(steps), "step"), seconds,
                   static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
   if (!interrupted) return 0;
-  // The variables of others live on; the chief's and a local worker's are in its checkpoint.
+  // Other tasks keep their variables; the chief's and a local worker's are in its checkpoint.
   if (!ending.joins && summary.checkpoint.empty()) process::die_of_signal(ending.signal);
   say(io, ending.tool,
       ending.joins ? "the same command joins the training again"
