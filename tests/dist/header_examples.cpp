@@ -315,5 +315,5 @@ void failures() {
 // clang-format on
 }  // namespace
 
-// For ./dev lint, which links this file to see what of the library it reaches.
+// main() is for ./dev lint, which links this file to find the functions of the library that it reaches.
 int main() {}

@@ -26,7 +26,7 @@ void check_error(std::span<const std::byte> body) {
          "an error is the same on the other side");
 }
 
-/// Of scripts: numbers and bytes, as long as there are any.
+/// Reads numbers and bytes off a fuzzer's input until it is used up.
 class Script {
  public:
   explicit Script(std::string_view bytes) : rest_(bytes) {}

@@ -122,7 +122,8 @@ constexpr std::array kCodecs{
 
 }  // namespace
 
-/// Which message, its epoch, how many tensors; of each its size, at most 255, and its bytes; the rest is metadata.
+/// Input: kind of message, epoch, number of tensors; for each its size, at most 255, and its bytes; the rest is
+/// metadata.
 void task_messages(std::string_view bytes) {
   const auto take = [&bytes](std::size_t size) {
     const std::string_view out = bytes.substr(0, size);

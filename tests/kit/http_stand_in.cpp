@@ -211,7 +211,7 @@ std::string as_json(const HttpRequest& request) {
   return line + '\n';
 }
 
-/// Until stdin ends or a signal comes.
+/// Obeys commands until stdin ends or a signal comes.
 void obey(Script& script, int signal_fd) {
   std::string rest;
   for (;;) {

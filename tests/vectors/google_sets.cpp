@@ -57,7 +57,7 @@ class Cloud {
     taken_ = all.size();
     return out;
   }
-  /// As the cases write them: {"http": URL, "headers": …} or {"api": METHOD, "name": NODE}.
+  /// The requests in the cases' form: {"http": URL, "headers": …} or {"api": METHOD, "name": NODE}.
   Json take_calls() {
     Json out = Json::array();
     for (const HttpRequest& request : take_requests()) {

@@ -76,7 +76,7 @@ class Api {
     if (input.value("client", "") == "none") surroundings.fetcher = std::make_unique<NoLibrary>();
   }
 
-  /// As the cases write them; what isn't a list of all pods by a selector alone is written out.
+  /// The calls in the cases' form; any that isn't a list of all pods by a selector alone is written out.
   Json calls() const {
     Json out = Json::array();
     for (const HttpRequest& request : server_.requests()) {

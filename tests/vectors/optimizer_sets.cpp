@@ -52,8 +52,8 @@ float largest_of(const Tensor& tensor) {
   return out;
 }
 
-/// By how much a value of this size may be off beside two ulps. XLA contracts products and sums, and each step goes on
-/// from what the one before it rounded: what cancels is as exact as what it is the difference of.
+/// Tolerance for a value of this size, besides two ulps. XLA contracts products and sums, and rounding accumulates over
+/// steps: a difference that cancels is only as exact as its operands.
 float slack_of(const TrainingWay& way, float largest) { return way.devices ? 1e-6F * largest : 0; }
 
 /// `limit`: in units of the last place.

@@ -97,7 +97,7 @@ void run_device_assignment(const Json& input, const Json& expected, Report& repo
               {"tpu_devices", Json::array()},
               {"host_devices", Json::array()},
               {"lookup_replicas", Json::object()}};
-  // Of no replicas TensorFlow still knows how many cores each would have.
+  // TensorFlow knows the number of cores per replica even without replicas.
   if (assignment->num_replicas() == 0) actual["num_cores_per_replica"] = expected.value("num_cores_per_replica", 0);
   for (int replica = 0; replica < assignment->num_replicas(); ++replica) {
     Json ordinals = Json::array(), devices = Json::array();

@@ -37,7 +37,7 @@ class Training {
   };
   /// Makes the next one.
   virtual Result<Step> step() = 0;
-  /// In the program's order.
+  /// The states in the program's order.
   virtual Result<std::vector<variable::VariableState>> states() = 0;
 };
 

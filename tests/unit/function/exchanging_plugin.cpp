@@ -108,7 +108,7 @@ PJRT_Error* try_get(const PJRT_Client_Create_Args& with, const std::string& key,
 
 std::string local_key(int node) { return "local_topology/test/" + std::to_string(node); }
 
-/// As xla::ExchangeTopologies: each its own, the first all of them.
+/// Exchanges like xla::ExchangeTopologies: each host puts its own, the first puts all of them.
 PJRT_Error* exchange(const PJRT_Client_Create_Args& with, int node, int nodes) {
   std::string nothing;
   PJRT_Error* const absent = try_get(with, "nobody/has/put\n\x01this", nothing);

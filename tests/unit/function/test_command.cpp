@@ -250,7 +250,7 @@ TEST_CASE("guard: of a process that is killed as soon as it has started a comman
   const std::string fifo = directory / "held";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   for (int round = 0; round < 30; ++round) {
-    // By itself, when the command may be anywhere.
+    // The guard ends by itself, while the command may be at any point.
     check_nobody_is_left(fifo, [&] {
       const auto guard = function::GroupGuard::start();
       process::ChildOptions options{.argv = {"sh", "-c", "exec 3>" + fifo + "; sleep 1000 & wait"},
@@ -259,7 +259,7 @@ TEST_CASE("guard: of a process that is killed as soon as it has started a comman
       const auto child = process::Child::start(options);
       ::raise(SIGKILL);
     });
-    // By the command, once it has started something.
+    // The command ends it, once it has started something.
     check_nobody_is_left(fifo, [&] {
       const auto guard = function::GroupGuard::start();
       auto place = here();

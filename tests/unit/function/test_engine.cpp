@@ -123,7 +123,7 @@ TEST_CASE("cache: what the plug-in doesn't load, or gives other results, is comp
     CHECK(said.front().find("compiling it anew") != std::string::npos);
     CHECK(cache->find(key).value().size() == whole.size());
   }
-  // Under another name it is nothing at all.
+  // The entry under another name isn't found.
   std::filesystem::copy_file(directory + "/xla/" + key + ".xla", directory + "/xla/" + other_key + ".xla");
   CHECK_FALSE(cache->find(other_key));
 }

@@ -41,7 +41,7 @@ Program parsed(std::vector<std::string> overrides = {}) {
   return *std::move(program);
 }
 
-/// As a task reads it.
+/// Parses the program's document again, as a task does.
 Program parsed_again(const Program& program, std::vector<std::string> overrides = {}) {
   const FileReader read = [](const std::string& path) -> Result<std::string> { return kModules.at(path); };
   auto again = parse_program(program.document(), "p.json", "/nowhere", read, {std::move(overrides), false});

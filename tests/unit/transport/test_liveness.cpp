@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is silent, who is gone, and what moves meanwhile.
+// Liveness: silent peers, lost peers, and traffic meanwhile.
 #include <zmq.h>
 
 #include <atomic>

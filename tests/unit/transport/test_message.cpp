@@ -30,7 +30,7 @@ Message some_message(std::size_t meta = 20) {
            tensor::Tensor::scalar(tensor::DType::kF64, 1.5)}};
 }
 
-// Through frames and back, in chunks of `step`.
+// Encodes a message as frames and decodes them, in chunks of `step`.
 Result<Message> carried(const EncodedMessage& encoded, BufferPool& buffers, std::size_t step = kChunkBytes,
                         std::uint64_t most = kMost) {
   const FrameView head = TFD_TRY(view(encoded.head));

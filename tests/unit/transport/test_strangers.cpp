@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who speaks ZeroMQ and means us no good, with the cluster's key and without one: what he costs has an end, and others
-// are served.
+// Hostile ZeroMQ clients, with the cluster's key and without one: their cost is bounded, and others are served.
 #include <sys/resource.h>
 #include <zmq.h>
 
