@@ -221,8 +221,7 @@ Result<int> run(const Asked& a, cli::Io& io) {
   TFD_TRY(check_options(a));
   resolve::InputReader input(io.in_fd);
   if (a.common.check) return check(a, input, io);
-  const program::ProgramOptions options{.overrides = {}, .data_elsewhere = true};  // as long as the workers' hosts are
-                                                                                   // unknown
+  const program::ProgramOptions options{.overrides = {}, .data_elsewhere = true};  // the workers' hosts are unknown
   auto program = TFD_TRY(training::load_program(a.common, options, kTool, io));
   if (a.closures.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --closures: nothing to do", a.common.program);

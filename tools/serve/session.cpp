@@ -18,8 +18,7 @@ namespace {
 constexpr std::size_t kWholeSpec = std::size_t{1} << 30;  // never dropped, however slowly it is read
 constexpr auto kReading = std::chrono::seconds(10);   // time for the foreground process to read the background's output
 constexpr auto kLastWords = std::chrono::seconds(1);  // time to flush stderr at the end
-constexpr std::string_view kOwnName = "tfd-serve: ";  // prefix of a task's lines, which is replaced by one with the
-                                                      // task's name
+constexpr std::string_view kOwnName = "tfd-serve: ";  // prefix of a task's lines; ours names the task instead
 
 }  // namespace
 

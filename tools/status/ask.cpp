@@ -13,8 +13,7 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(2);      // timeout of one poll, while waiting for all
 constexpr Duration kPause = std::chrono::milliseconds(200);  // between polls, unless something changes
-constexpr Duration kRefused = std::chrono::seconds(2);       // an earlier run's server may be ending, or its spec be
-                                                             // replaced
+constexpr Duration kRefused = std::chrono::seconds(2);       // an earlier run's server, or its spec, may be ending
 
 bool serves(const cluster::TaskId& task) { return task.job != "chief" && task.job != "evaluator"; }
 

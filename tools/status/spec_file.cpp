@@ -13,8 +13,7 @@
 namespace tfd::status {
 namespace {
 
-constexpr Duration kSpecPause = std::chrono::milliseconds(50);  // polling sees changes on any file system, including
-                                                                // NFS
+constexpr Duration kSpecPause = std::chrono::milliseconds(50);  // polling sees changes on any file system, also NFS
 
 }  // namespace
 

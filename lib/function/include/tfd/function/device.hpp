@@ -27,8 +27,7 @@ struct DeviceInfo {
   std::string kind;                       // "TPU v4", "cpu"
   std::vector<std::int64_t> coords = {};  // coordinates of its chip, if the plug-in reports them
   std::optional<std::int64_t> core_on_chip = {};
-  std::string capability = {};  // the capability that code is compiled for, as the plug-in reports it:
-                                // "compute_capability=9.0"
+  std::string capability = {};  // capability that code is compiled for, by the plug-in: "compute_capability=9.0"
 };
 
 /// Memory of one device, in bytes.

@@ -76,8 +76,7 @@ struct Caller {
   std::string name;
   Incarnation incarnation = 0;
   Deadline deadline = Deadline::never();  // when the caller stops waiting for the answer
-  bool has_key = false;  // its connection proved that it has the cluster's key; an endpoint with a key accepts no
-                         // others
+  bool has_key = false;  // its connection proved that it has the cluster's key, which an endpoint with one requires
   std::uint64_t connection = 0;  // id of the caller's connection to this endpoint; never reused
 };
 
