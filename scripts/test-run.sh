@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs tests of a build, several at a time: test-run.sh BUILD SUITE[/WHAT]…, as ./dev test calls it.
+# Runs tests of a build, several at a time: test-run.sh BUILD [--case NAME] SUITE[/WHAT]…, as ./dev test calls it.
 #
+# - With --case only those cases of unit tests and bats files run that have this name, in which a * stands for any text.
 # A job is what has a log and a time limit of its own: a program of unit tests, the golden sets, a bats file, a fuzzer.
 # - Most tests wait for processes and sockets, so more jobs run at once than there are cores: TFD_TEST_JOBS says how many.
 # - The longest begin first, by BUILD/test-logs/times.tsv of the last run; what this run took is written there. The first time
@@ -14,6 +15,11 @@
 set -euo pipefail
 BUILD=$(cd "$1" && pwd)
 shift
+CASE= # the name of cases, all if it is empty
+if [ "${1:-}" = --case ]; then
+  CASE=$2
+  shift 2
+fi
 SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 LOGS=$BUILD/test-logs
 TIMES=$LOGS/times.tsv
@@ -22,6 +28,27 @@ GOLDEN=$SOURCE/tests/golden # vectors/DIR: another one
 export TFD_BUILD=$BUILD TFD_SOURCE=$SOURCE PATH=$BUILD/tools:$PATH
 
 say() { printf '%s\n' "$*" >&2; }
+
+# The case as bats takes it, a regular expression without its ends, and as doctest does, whose cases are a list.
+bats_case() {
+  local i c
+  for ((i = 0; i < ${#CASE}; ++i)); do
+    c=${CASE:i:1}
+    case $c in
+      '*') printf '.*' ;;
+      '"' | '$' | '`') printf '%s' "\\\\?[$c]" ;; # a file may have a backslash before it, which what bats prints hasn't
+      [].[\(\)\{\}+?^\|\\]) printf '%s' "\\$c" ;;
+      *) printf '%s' "$c" ;;
+    esac
+  done
+}
+doctest_case() {
+  local text=${CASE//\\/\\\\}
+  printf '%s' "${text//,/\\,}"
+}
+has_case() { # FILE
+  [ -z "$CASE" ] || grep -qE "^[[:blank:]]*@test +['\"]$(bats_case)['\"] +\{" "$1"
+}
 
 # The jobs of a suite, a name a line.
 list_unit() { # [ROOM | PROGRAM]
@@ -35,7 +62,10 @@ list_unit() { # [ROOM | PROGRAM]
 }
 list_bats() { # SUITE [BEGINNING]
   local file
-  for file in "$SOURCE/tests/$1/$2"*.bats; do [ ! -f "$file" ] || echo "$1/$(basename "$file" .bats)"; done
+  for file in "$SOURCE/tests/$1/$2"*.bats; do
+    if [ ! -f "$file" ] || ! has_case "$file"; then continue; fi
+    echo "$1/$(basename "$file" .bats)"
+  done
 }
 list_fuzz() { # [NAME]
   local folder
@@ -109,10 +139,16 @@ start() { # NAME
   local name=$1 log command directory=$SOURCE
   log=$(log_of "$name")
   case $name in
-    unit/*) command=("$BUILD"/tests/unit/*/"test-${name#unit/}") directory=$BUILD ;;
+    unit/*)
+      command=("$BUILD"/tests/unit/*/"test-${name#unit/}") directory=$BUILD
+      [ -z "$CASE" ] || command+=("-tc=$(doctest_case)")
+      ;;
     vectors) command=("$BUILD/tests/vectors/tfd-vectors" "$GOLDEN") ;;
     fuzz/*) command=("$SOURCE/tests/fuzz/run.sh" "$BUILD" "${TFD_FUZZ_SECONDS:-60}" "${name#fuzz/}") ;;
-    *) command=(bats --tap --timing "$SOURCE/tests/$name.bats") ;;
+    *)
+      command=(bats --tap --timing "$SOURCE/tests/$name.bats")
+      [ -z "$CASE" ] || command+=(--filter "^$(bats_case)\$")
+      ;;
   esac
   rm -f "$log.time"
   # shellcheck disable=SC2016  # expanded by the inner shell
@@ -143,6 +179,31 @@ tally() { # NAME
   esac
 }
 
+# The names of the cases that failed, where the log says them.
+failed_cases() { # NAME
+  local log
+  log=$(log_of "$1")
+  case $1 in
+    unit/*) awk '/^TEST CASE: / { name = substr($0, 13) } /^==*$/ { name = "" } / ERROR: / && name != "" { print name; name = "" }' "$log" ;;
+    vectors | fuzz/*) ;;
+    *) sed -nE 's/^not ok [0-9]+ (.*) in [0-9]+ms$/\1/p' "$log" ;;
+  esac
+}
+quoted() { printf "'%s'" "${1//\'/\'\\\'\'}"; } # as a shell reads it
+
+# Says what failed, and how to run it again.
+say_failed() { # NAME
+  local log cases=() again=() one
+  log=$(log_of "$1")
+  mapfile -t cases < <(failed_cases "$1" | sort -u)
+  # Many at once aren't looked at one by one.
+  [ ${#cases[@]} -gt 9 ] || for one in "${cases[@]}"; do again+=(" $(quoted "$one")"); done
+  [ ${#again[@]} -gt 0 ] || again=('')
+  for one in "${again[@]}"; do
+    say "failed: $1$one (again: ${TFD_TEST_COMMAND:-./dev test} $1$one; log: ${log#"$SOURCE"/})"
+  done
+}
+
 # The line of a job that has ended.
 summary() { # NAME EXIT-CODE PASSED FAILED SKIPPED
   local log note=
@@ -169,20 +230,24 @@ show() { # NAME
 
 PASSED=0
 FAILED=0
+SKIPPED=0
 FAILURES=()
 finish() { # NAME EXIT-CODE
   local name=$1 status=$2 passed failed skipped seconds user system
   read -r passed failed skipped <<<"$(tally "$name")"
   : "${passed:=0}" "${failed:=0}" "${skipped:=0}"
+  [ -z "$CASE" ] || [ "$status" != 0 ] || [ $((passed + failed + skipped)) != 0 ] || return 0 # it has no such case
   [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
   [ $((passed + failed + skipped)) != 0 ] || failed=1 # it said nothing
   summary "$name" "$status" "$passed" "$failed" "$skipped"
   PASSED=$((PASSED + passed))
   FAILED=$((FAILED + failed))
+  SKIPPED=$((SKIPPED + skipped))
   if [ "$failed" != 0 ]; then
     FAILURES+=("$name")
     show "$name"
   fi
+  [ -z "$CASE" ] || return 0 # a case says nothing of how long the job takes
   seconds=$(limit_of "$name") user=0 system=0
   [ ! -s "$(log_of "$name").time" ] || read -r seconds user system <"$(log_of "$name").time"
   rm -f "$(log_of "$name").time"
@@ -213,15 +278,20 @@ for what in "$@"; do
   rest=${rest#/}
   case $suite in
     unit | cli | fault | dist | cluster | device) ;;
-    vectors) [ -z "$rest" ] || GOLDEN=$(realpath "$rest") ;;
-    fuzz) at_once=$CORES ;; # fuzzers never wait
+    vectors | fuzz)
+      [ -z "$CASE" ] || { say "test-run.sh: $suite has no cases to choose from" && exit 64; }
+      if [ "$suite" = fuzz ]; then at_once=$CORES; elif [ -n "$rest" ]; then GOLDEN=$(realpath "$rest"); fi # fuzzers never wait
+      ;;
     *)
       say "test-run.sh: no suite '$suite' (unit, vectors, cli, fault, dist, cluster, device, fuzz)"
       exit 64
       ;;
   esac
   names=$(list "$suite" "$rest")
-  [ -n "$names" ] || { say "test-run.sh: no test is called '$what'" && exit 64; }
+  if [ -z "$names" ] && { [ -z "$CASE" ] || [ -z "$(CASE='' list "$suite" "$rest")" ]; }; then
+    say "test-run.sh: no test is called '$what'"
+    exit 64
+  fi
   for name in $names; do
     if runs_alone "$name"; then alone+=("$name"); else together+=("$name"); fi
   done
@@ -232,10 +302,11 @@ read_times
 mapfile -t together < <(longest_first "${together[@]}")
 run "${TFD_TEST_JOBS:-$at_once}" "${together[@]}"
 run 1 "${alone[@]}"
-write_times
-for failure in "${FAILURES[@]}"; do
-  log=$(log_of "$failure")
-  say "failed: $failure (again: ${TFD_TEST_COMMAND:-./dev test} $failure; log: ${log#"$SOURCE"/})"
-done
+if [ -n "$CASE" ] && [ $((PASSED + FAILED + SKIPPED)) = 0 ]; then
+  say "test-run.sh: no case of $(IFS=' ' && echo "$*") is called $(quoted "$CASE")"
+  exit 64
+fi
+[ -n "$CASE" ] || write_times
+for failure in "${FAILURES[@]}"; do say_failed "$failure"; done
 echo "$PASSED passed, $FAILED failed"
 [ "$FAILED" = 0 ] && [ "$PASSED" -gt 0 ]

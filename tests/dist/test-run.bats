@@ -76,6 +76,55 @@ TEXT
   grep -q "^failed: cli/t2-b (again: ./dev asan cli/t2-b; " <<<"$stderr"
 }
 
+@test "test-run.sh --case: the cases of a name run, and no others, and it says how many" {
+  unit one/test-one 0 0 'case " $* " in *" -tc=drops\\, \\\\\\, all* "*) echo "[doctest] test cases: 2 | 2 passed | 0 failed | 7 skipped"; exit ;; esac'
+  unit two/test-two 0 0
+  file cli/t1-a '@test "is it (really) so?" { true; }' '@test "is it really so" { false; }' '@test "says \"no\"" { true; }'
+  file cli/t2-b '@test "is right" { true; }' '@test "is left out" { skip "no reason"; }'
+  tests --case 'is it (*) so?' cli
+  [ "$status" = 0 ]
+  [ "$output" = "1 passed, 0 failed" ]
+  [ "$stderr" = "cli/t1-a: 1 passed, 0 failed" ]
+  tests --case 'says "no"' cli
+  [ "$output" = "1 passed, 0 failed" ]
+  tests --case 'is *' cli
+  [ "$status" = 1 ]
+  [ "$output" = "2 passed, 1 failed" ]
+  tests --case 'drops, \, all*' unit # doctest's own list has commas between its names
+  [ "$status" = 0 ]
+  [ "$output" = "2 passed, 0 failed" ]
+  [ "$stderr" = "unit/one: 2 passed, 0 failed" ]
+  [ ! -e "$BUILD/test-logs/times.tsv" ] # a case says nothing of how long a job takes
+}
+
+@test "test-run.sh --case: a name that no case has is one line and 64" {
+  unit one/test-one 0 0
+  file cli/t1-a
+  for suite in unit unit/one cli cli/t1; do
+    tests --case 'it says' "$suite"
+    [ "$status" = 64 ]
+    [ "$stderr" = "test-run.sh: no case of $suite is called 'it says'" ]
+  done
+  tests --case 'it says' cli/t3
+  [ "$status" = 64 ]
+  [ "$stderr" = "test-run.sh: no test is called 'cli/t3'" ]
+  tests --case 'it says' vectors
+  [ "$status" = 64 ]
+  [ "$stderr" = "test-run.sh: vectors has no cases to choose from" ]
+}
+
+@test "test-run.sh: a case that fails is named with how to run it alone" {
+  unit one/test-one 3 2 "printf '%s\n' ===== 'one.cpp:1:' \"TEST CASE:  it's wrong\" '  here' '' 'one.cpp:2: ERROR: CHECK( false )' 'one.cpp:3: ERROR: CHECK( 0 )' \
+    ===== 'one.cpp:4:' 'TEST CASE:  it only says' '' 'one.cpp:5: MESSAGE: so' ===== 'one.cpp:6:' 'TEST CASE:  it dies' '' \
+    'one.cpp:7: FATAL ERROR: test case CRASHED'"
+  file cli/t1-a '@test "is wrong" { false; }'
+  tests unit cli
+  [ "$status" = 1 ]
+  [ "$(grep ^failed: <<<"$stderr" | sort)" = "$(printf 'failed: %s %s (again: ./dev test %s %s; log: build/test-logs/%s.log)\n' \
+    cli/t1-a "'is wrong'" cli/t1-a "'is wrong'" cli-t1-a unit/one "'it dies'" unit/one "'it dies'" unit-one \
+    unit/one "'it'\\''s wrong'" unit/one "'it'\\''s wrong'" unit-one)" ]
+}
+
 @test "test-run.sh: several at a time, the longest of the last run first, then alone what measures" {
   mkfifo gate
   unit one/test-one 1 0 "read -r _ <'$SOURCE/gate'" # until the other one runs
