@@ -11,12 +11,17 @@ setup() {
   export TFD_BUILD=$SOURCE/build BUILT
   mkdir -p "$SOURCE"/{scripts,build} "$BATS_TEST_TMPDIR/bin"
   cp "$TFD_SOURCE/dev" "$SOURCE"
-  printf '#!/bin/sh\nprintf "%%s\\n" "$*" >"$BUILT"\n' >"$BATS_TEST_TMPDIR/bin/ninja"
+  stand_in ninja 'printf "%s\n" "$*" >"$BUILT"'
+  stand_in dpkg-query 'shift 3; printf "%s install ok installed\n" "$@"' # all packages are there
   printf '#!/bin/sh\nshift; printf "<%%s>" "$@"\n' >"$SOURCE/scripts/test-run.sh"
-  chmod +x "$BATS_TEST_TMPDIR/bin/ninja" "$SOURCE/scripts/test-run.sh"
+  chmod +x "$SOURCE/scripts/test-run.sh"
   PATH=$BATS_TEST_TMPDIR/bin:$PATH
   printf 'build tests/unit/%s: link\n' data/test-data data/test-data-files program/test-program program/program.p/test-data.cpp.o \
     >"$SOURCE/build/build.ninja"
+}
+stand_in() { # NAME LINE-OF-SHELL
+  printf '#!/bin/sh\n%s\n' "$2" >"$BATS_TEST_TMPDIR/bin/$1"
+  chmod +x "$BATS_TEST_TMPDIR/bin/$1"
 }
 dev() { run --separate-stderr timeout 60 "$SOURCE/dev" "$@"; }
 
@@ -36,4 +41,60 @@ dev() { run --separate-stderr timeout 60 "$SOURCE/dev" "$@"; }
   dev test unit/data shard: "the rows"
   [ "$status" = 1 ]
   [ "$stderr" = "./dev: test SUITE CASE: a name with spaces needs quotes" ]
+}
+
+@test "dev tidy: looks at the sources that differ from main, or at those named, and fails by what is found" {
+  export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org TFD_SETUP_CACHE=$BATS_TEST_TMPDIR/cache
+  stand_in clang-tidy-14 'for last; do :; done; echo "looked at $last"; echo "27185 warnings generated." >&2; ! grep -q wrong "$last"'
+  mkdir -p "$SOURCE"/{subprojects/pjrt,build-tidy} && touch "$SOURCE"/{subprojects/pjrt/unpack.py,build-tidy/build.ninja}
+  cd "$SOURCE" || return 1
+  git init -q -b main . && touch a.cpp b.cpp c.hpp && git add . && git commit -qm one
+  git checkout -qb mine && echo 1 >a.cpp && echo 1 >c.hpp && git commit -qam two
+  dev tidy
+  [ "$status" = 0 ]
+  [ "$output" = "looked at a.cpp" ]
+  echo wrong >b.cpp
+  dev tidy
+  [ "$status" != 0 ]
+  [ "$(sort <<<"$output")" = $'looked at a.cpp\nlooked at b.cpp' ]
+  dev tidy a.cpp
+  [ "$status" = 0 ]
+  [ "$output" = "looked at a.cpp" ]
+  git checkout -q . && git checkout -q main
+  git commit -q --allow-empty -m three
+  dev tidy
+  [ "$status" = 0 ]
+  [[ $stderr == "no C++ source differs from "*" (one)" ]]
+}
+
+@test "dev fmt --check: says what isn't formatted, and changes nothing" {
+  command -v clang-format >/dev/null || skip "no clang-format"
+  cp "$TFD_SOURCE/.clang-format" "$SOURCE"
+  printf 'int main( ) { return 0;}\n' >"$SOURCE/a.cpp"
+  cp "$SOURCE/a.cpp" "$SOURCE/b.cpp"
+  dev fmt --check a.cpp
+  [ "$status" != 0 ]
+  [[ $stderr == *a.cpp:1* ]]
+  cmp "$SOURCE/a.cpp" "$SOURCE/b.cpp"
+  dev fmt a.cpp
+  [ "$(cat "$SOURCE/a.cpp")" = "int main() { return 0; }" ]
+  cmp "$SOURCE/b.cpp" <(printf 'int main( ) { return 0;}\n')
+  dev fmt --check a.cpp
+  [ "$status" = 0 ]
+}
+
+@test "commit-subject.sh: the room first, no full stop, not too long" {
+  subject() {
+    printf '%s\n' "$1" >"$BATS_TEST_TMPDIR/message"
+    run "$TFD_SOURCE/scripts/commit-subject.sh" "$BATS_TEST_TMPDIR/message"
+  }
+  for right in "resolve: read it" "transport, exec: count bytes" "doc: a page" "Merge branch 'x'"; do
+    subject "$right"
+    [ "$status" = 0 ] || fault "$right: $output"
+  done
+  for wrong in "read it" "nowhere: read it" "resolve, nowhere: read it" "resolve: read it." "$(printf 'resolve: %0100d' 1)" ""; do
+    subject "$wrong"
+    [ "$status" = 65 ] && [ "$(wc -l <<<"$output")" = 1 ] || fault "$wrong: $status $output"
+  done
+  no_faults
 }
