@@ -6,12 +6,6 @@ load run
 setup() { coordinate_setup; }
 teardown() { run_teardown; }
 
-@test "run: --help fits 80 columns" {
-  run -0 tfd-run --help
-  [[ $output == *--strategy* ]]
-  [ "$(wc -L <<<"$output")" -le 80 ]
-}
-
 @test "run: two asynchronous workers and a ps train the digits to more than 90 % by shell alone" {
   cluster_of 2 1
   local program=$EXAMPLES/digits/program.json set=(--set train.steps=2400 --set train.checkpoint.dir=ck)

@@ -6,12 +6,6 @@ load coordinate
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
-@test "coordinate: --help has three examples and fits 80 columns" {
-  run -0 tfd-coordinate --help
-  [[ $output == *--closures* ]]
-  [ "$(wc -L <<<"$output")" -le 80 ]
-}
-
 @test "coordinate: trains in a pipe, and nothing is left running" {
   run -0 --separate-stderr timeout 60 bash -c "tfd-resolve local --jobs worker=2,ps=1 | tfd-serve | tfd-coordinate '$EXAMPLES/linear/program.json'"
   [ "$(jq -r .event <<<"$output" | uniq -c | tr -s ' \n' ' ')" = " 1 start 2 step 1 end " ]

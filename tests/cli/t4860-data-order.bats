@@ -45,7 +45,7 @@ JSON
 # spec.json with its first N workers.
 first_workers() { jq ".cluster.worker |= .[:$1]" spec.json; } # N
 
-@test "orders: an evaluation of a shuffled dataset is exact on one, two and three workers, and draws the same in each tool" {
+@test "data order: an evaluation of a shuffled dataset is exact on one, two and three workers, and draws the same in each tool" {
   orders_program '{"function": "see", "steps": 1, "evaluate": {"function": "look"}}' ', {"shuffle": {"buffer": 100}}'
   serve --jobs worker=3,ps=1
   local workers time
@@ -63,7 +63,7 @@ first_workers() { jq ".cluster.worker |= .[:$1]" spec.json; } # N
   jq -es 'all(.[]; .sum == 4950) and (map(.noise * 1e6 | round) | unique | length) == 1' metrics
 }
 
-@test "orders: workers see different elements of a seeded shuffle, the same ones in every run" {
+@test "data order: workers see different elements of a seeded shuffle, the same ones in every run" {
   orders_program '{"function": "see", "steps": 1}' ''
   serve --jobs worker=2,ps=1
   jq 'del(.cluster.worker[1])' spec.json >zero.json
@@ -86,7 +86,7 @@ first_workers() { jq ".cluster.worker |= .[:$1]" spec.json; } # N
   done
 }
 
-@test "orders: a training that goes on begins with other elements than it began with" {
+@test "data order: a training that goes on begins with other elements than it began with" {
   orders_program '{"function": "see", "log_every": 1, "checkpoint": {"dir": "ck"}}' ''
   serve --jobs worker=1,ps=1
   set_to() { echo --set 'functions.see.inputs=[{"dataset":"thousand"}]' --set train.steps="$1" --set train.checkpoint.dir="$T/$2"; }
@@ -103,7 +103,7 @@ first_workers() { jq ".cluster.worker |= .[:$1]" spec.json; } # N
   done
 }
 
-@test "orders: nothing of the last, smaller step is lost, in an epoch or at the end of data, in each tool" {
+@test "data order: nothing of the last, smaller step is lost, in an epoch or at the end of data, in each tool" {
   orders_program '{"function": "see", "log_every": 1}' ''
   serve --jobs worker=1,ps=1 --devices 2
   local stated

@@ -24,7 +24,7 @@ MLIR
   mv "$T/with-eval.json" "$T/program.json"
 }
 
-@test "ends: a run that stopped is over for the same command, and goes on by another rule" {
+@test "end reasons: a run that stopped is over for the same command, and goes on by another rule" {
   stopping_program
   serve --jobs worker=1,ps=2
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
@@ -40,7 +40,7 @@ MLIR
   jq -es 'last | .reason == "done" and .step == 80' <<<"$output"
 }
 
-@test "ends: a run whose data ended is over for the same command" {
+@test "end reasons: a run whose data ended is over for the same command" {
   counting_program '{"function": "count", "log_every": 1000, "checkpoint": {"dir": "ck"}}'
   jq '.datasets = {"two": [{"tensor_slices": {"fields": {"x": {"dtype": "s32", "shape": [2], "data": [1, 1]}}}}]}
     | .functions.count.inputs = [{"dataset": "two", "field": "x"}]' program.json >with-data.json
@@ -52,7 +52,7 @@ MLIR
   jq -es 'last | .reason == "nothing_left" and .step == 2' <<<"$output"
 }
 
-@test "ends: an evaluator ends with a training that stopped early, before or after it is started" {
+@test "end reasons: an evaluator ends with a training that stopped early, before or after it is started" {
   stopping_program
   serve --jobs worker=1,ps=2
   mkdir ck
@@ -68,7 +68,7 @@ MLIR
   jq -es 'last | .event == "end" and .reason == "stopped" and .step == 30' <<<"$output"
 }
 
-@test "ends: an evaluator ends with a training that max_time ended, which goes on when it is started again" {
+@test "end reasons: an evaluator ends with a training that max_time ended, which goes on when it is started again" {
   stopping_program
   serve --jobs worker=1,ps=2
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers \
@@ -80,7 +80,7 @@ MLIR
   jq -es ".[0].step == $step and (last | .reason == \"done\" and .step == $((step + 5)))" <<<"$output"
 }
 
-@test "ends: where nothing is left, tasks that are at work for another run are left alone" {
+@test "end reasons: where nothing is left, tasks that are at work for another run are left alone" {
   counting_program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "ck"}}'
   serve --jobs worker=2,ps=2
   run -0 --separate-stderr timeout 60 tfd-coordinate -q program.json --cluster spec.json --keep-servers --set train.steps=5
@@ -95,7 +95,7 @@ MLIR
   coordinator_ends 75
 }
 
-@test "ends: a parameter server that is gone is lost at once, as TensorFlow has it by the third report" {
+@test "end reasons: a parameter server that is gone is lost at once, as TensorFlow has it by the third report" {
   counting_program '{"function": "count", "steps": 100000000, "log_every": 100}'
   local -a compat
   for compat in "" "--compat tensorflow"; do

@@ -40,14 +40,14 @@ MLIR
 JSON
 }
 
-@test "ends: without steps a training ends with its data, exit 0, and its metrics are of all examples alike" {
+@test "end reasons: without steps a training ends with its data, exit 0, and its metrics are of all examples alike" {
   counting_batches '{"function": "step"}'
   serve --jobs worker=1,ps=1
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
   jq -es 'last | .event == "end" and .reason == "end_of_data" and .step == 3 and .metrics.mean == 4.5 and .metrics.share == 0.5' <<<"$output"
 }
 
-@test "ends: data that end before the steps that were promised are an error that says how many there were" {
+@test "end reasons: data that end before the steps that were promised are an error that says how many there were" {
   counting_batches '{"function": "step", "steps": 5}'
   serve --jobs worker=1,ps=1
   run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
@@ -55,7 +55,7 @@ JSON
   jq -es 'last | .event == "end" and .reason == "error" and .step == 3' <<<"$output"
 }
 
-@test "ends: epochs are so many passes, whatever the last batch, and a checkpoint within goes on" {
+@test "end reasons: epochs are so many passes, whatever the last batch, and a checkpoint within goes on" {
   counting_batches '{"function": "step", "epochs": 4, "log_every": 3, "checkpoint": {"dir": "ck", "every": 5}}'
   serve --jobs worker=1,ps=1
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
@@ -68,7 +68,7 @@ JSON
   [[ $stderr == *"already at step 12 of 12"* ]]
 }
 
-@test "ends: max_time is an end like any other, with a checkpoint" {
+@test "end reasons: max_time is an end like any other, with a checkpoint" {
   counting_batches '{"function": "step", "steps": 100000000, "max_time": "300ms", "checkpoint": {"dir": "ck"}}'
   serve --jobs worker=1,ps=1
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json \
@@ -77,7 +77,7 @@ JSON
   [ -n "$(ls ck/step-*.safetensors)" ]
 }
 
-@test "ends: an evaluation is one exact pass, by several workers too, unless it states its steps" {
+@test "end reasons: an evaluation is one exact pass, by several workers too, unless it states its steps" {
   counting_batches '{"function": "step", "steps": 2, "evaluate": {"function": "look"}}'
   serve --jobs worker=2,ps=1
   train=(timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers)
@@ -87,7 +87,7 @@ JSON
   jq -es '.[] | select(.event == "eval") | .metrics.mean == 1.5 and .metrics.share == 0' <<<"$output"
 }
 
-@test "ends: what a call returns is its results, then the variables after its updates" {
+@test "end reasons: what a call returns is its results, then the variables after its updates" {
   counting_batches '{"function": "step", "steps": 2}'
   serve --jobs worker=1,ps=1
   printf '%s\n' '{"op": "schedule", "function": "step"}' '{"op": "schedule", "function": "step"}' '{"op": "schedule", "function": "look"}' >closures

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The page of tf.compat.v1's ParameterServerStrategy in the shell: clusters from TF_CONFIG, its examples. Sentence by
+# What tf.compat.v1's ParameterServerStrategy documents, in the shell: clusters from TF_CONFIG, its examples. Sentence by
 # sentence it is in tests/unit/strategy/test_page.cpp.
 
 load run
@@ -19,7 +19,7 @@ configured() { # TASK PROGRAM ARGS…
   RUNS+=("$RUN")
 }
 
-@test "page: by default TF_CONFIG tells of the cluster and the task, and it must have a cluster spec" {
+@test "documented: by default TF_CONFIG tells of the cluster and the task, and it must have a cluster spec" {
   counting_program '{"function": "count", "steps": 20}'
   cluster_of 1 2
   configured worker:0 program.json
@@ -34,7 +34,7 @@ configured() { # TASK PROGRAM ARGS…
   [[ $stderr == *"worker:1"* || $stderr == *"index 1"* ]] || { echo "$stderr"; false; }
 }
 
-@test "page: example: train_and_evaluate, with a chief, a worker, parameter servers and an evaluator by TF_CONFIG" {
+@test "documented: example: train_and_evaluate, with a chief, a worker, parameter servers and an evaluator by TF_CONFIG" {
   falling_program 100 1000
   cluster_of 1 2
   jq '.cluster.chief = ["127.0.0.1:7"] | .cluster.evaluator = ["127.0.0.1:8"]' cluster.json >with.json
@@ -55,7 +55,7 @@ configured() { # TASK PROGRAM ARGS…
   [ "$(last chief:0 .step)" = $(($(last chief:0 .updates) + $(last worker:0 .updates))) ]
 }
 
-@test "page: example: the task's type tells a script what it is to do" {
+@test "documented: example: the task's type tells a script what it is to do" {
   export TF_CONFIG='{"cluster": {"worker": ["localhost:12345", "localhost:23456"], "ps": ["localhost:34567"]}, "task": {"type": "worker", "index": 0}}'
   local did=
   case $(tfd-resolve tf-config --get task.type) in
@@ -67,7 +67,7 @@ configured() { # TASK PROGRAM ARGS…
   [ "$(tfd-resolve tf-config | jq -c .cluster)" = '{"worker":["localhost:12345","localhost:23456"],"ps":["localhost:34567"]}' ]
 }
 
-@test "page: variables are on parameter servers in turn, a colocated one beside the other; none is on a worker" {
+@test "documented: variables are on parameter servers in turn, a colocated one beside the other; none is on a worker" {
   counting_program '{"function": "count", "steps": 1}'
   serve --jobs worker=1,ps=2
   run -0 --separate-stderr timeout 60 tfd-coordinate -q program.json --cluster spec.json --keep-servers --closures /dev/null \
@@ -80,13 +80,13 @@ configured() { # TASK PROGRAM ARGS…
   jq -e '.tasks[] | select(.task == "worker:0") | (.variables // 0) == 0' <<<"$output"
 }
 
-@test "page: a device scope changes no variable's device: there is none to be stated" {
+@test "documented: a device scope changes no variable's device: there is none to be stated" {
   counting_program '{"function": "count", "steps": 1}'
   run -65 --separate-stderr tfd-run program.json --cluster none --check --set variables.n0.device=/job:ps/task:1 </dev/null
   [[ $stderr == *"variables.n0.device: unknown key"* ]]
 }
 
-@test "page: a worker's devices are its replicas; num_replicas_in_sync counts them, and one CPU is a replica too" {
+@test "documented: a worker's devices are its replicas; num_replicas_in_sync counts them, and one CPU is a replica too" {
   counting_program '{"function": "count", "steps": 300}'
   cluster_of 2 2
   configured worker:1 program.json --replicas 3
