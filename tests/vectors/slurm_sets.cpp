@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "sets.hpp"
+#include "slurm_tensorflow.hpp"
 #include "tfd/resolve/hostlist.hpp"
-#include "tfd/resolve/slurm_tensorflow.hpp"
 
 namespace tfd::vectors {
 namespace {

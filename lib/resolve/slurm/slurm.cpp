@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "slurm_env.hpp"
+#include "slurm_tensorflow.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/resolve/resolver.hpp"
-#include "tfd/resolve/slurm_tensorflow.hpp"
 
 namespace tfd::resolve {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tfd/resolve/slurm_tensorflow.hpp"
+#include "slurm_tensorflow.hpp"
 
 #include <algorithm>
 #include <limits>
