@@ -24,9 +24,9 @@ Result<int> run(Asked& a, cli::Io& io) {
   if (kind->make == nullptr) return print_hostlist(a, io);
 
   const Deadline deadline = answer_deadline(a);
-  resolve::Surroundings surroundings = resolve::make_surroundings(io.env, deadline, io.log);
-  surroundings.devices = make_device_lister(io.env);
-  const Context context{a, surroundings, io, deadline};
+  resolve::ResolverEnvironment environment = resolve::make_resolver_environment(io.env, deadline, io.log);
+  environment.devices = make_device_lister(io.env);
+  const Context context{a, environment, io, deadline};
   if (a.recoverable) return TFD_TRY(tpu_is_recoverable(context)) ? 0 : 1;
   const auto resolver = TFD_TRY(kind->make(context));
   if (a.watch) return watch(a, kind->changes, *resolver, io);

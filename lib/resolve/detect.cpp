@@ -60,7 +60,7 @@ Result<T> of_usage(Result<T> result) {
 
 }  // namespace
 
-Result<std::string> choose_kind(const Surroundings& around) {
+Result<std::string> choose_kind(const ResolverEnvironment& around) {
   std::string all;
   for (const Sighting& seen : detect(around.env, around.load_file)) {
     around.log.info("auto: {}: {}", seen.kind, seen.why);
@@ -91,7 +91,7 @@ std::vector<Sighting> detect(const Environment& env, const FileLoader& load_file
 
 bool is_kind(std::string_view name) { return std::find(kKinds.begin(), kKinds.end(), name) != kKinds.end(); }
 
-Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, const Surroundings& around,
+Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, const ResolverEnvironment& around,
                                                      const KindOptions& options, Deadline deadline) {
   const auto& task = options.task;
   std::string chosen(kind);
@@ -120,7 +120,8 @@ Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, cons
   return fail(Code::kUsage, "'{}' is not a kind of cluster that can be found without options", printable(chosen));
 }
 
-Result<cluster::ClusterConfig> resolve_kind(std::string_view kind, const Surroundings& around, Deadline deadline) {
+Result<cluster::ClusterConfig> resolve_kind(std::string_view kind, const ResolverEnvironment& around,
+                                            Deadline deadline) {
   const auto resolver = TFD_TRY(make_kind_resolver(kind, around, KindOptions{}, deadline));
   return resolver->resolve(deadline);
 }

@@ -45,7 +45,7 @@ Result<cluster::ClusterConfig> read_asked(const SpecSource& source, InputReader&
     return fail(Code::kUsage, "--jobs: --cluster {} has its own jobs", printable(asked));
   if (asked == "none") return cluster::ClusterConfig{};
   if (is_kind(asked)) {
-    const Surroundings around = make_surroundings(env, deadline, log);
+    const ResolverEnvironment around = make_resolver_environment(env, deadline, log);
     const auto resolver = TFD_TRY(make_kind_resolver(asked, around, {source.task, source.jobs}, deadline));
     return resolver->resolve(deadline);
   }

@@ -39,7 +39,7 @@ std::chrono::system_clock::time_point fixed_now() {
   return std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
 }
 
-Surroundings make_world(std::vector<std::string> pieces) {
+ResolverEnvironment make_world(std::vector<std::string> pieces) {
   return {.env = {},
           .fetcher = std::make_unique<Scripted>(std::move(pieces)),
           .gpus = [] { return std::optional<int>(); },
@@ -79,7 +79,7 @@ void tpu_node(std::string_view bytes) {
 
 void gce_pages(std::string_view bytes) {
   for (const Compat compat : {Compat::kNone, Compat::kTensorflow}) {
-    const Surroundings world = make_world(split_answers(bytes));
+    const ResolverEnvironment world = make_world(split_answers(bytes));
     GceOptions options;
     options.project = "p";
     options.zone = "z";

@@ -24,7 +24,7 @@ constexpr std::string_view kMetadataPath = "/computeMetadata/v1/";
 /// One Google Cloud. The handler's thread and the test take turns: a call has ended when its request is looked at.
 class Cloud {
  public:
-  resolve::Surroundings surroundings;
+  resolve::ResolverEnvironment environment;
   std::chrono::system_clock::time_point now{};
   std::vector<Duration> sleeps;
 
@@ -38,15 +38,15 @@ class Cloud {
     env.set("http_proxy", server_.url());
     env.set("no_proxy", "127.0.0.1");
     env.set("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", "/token");
-    surroundings = resolve::make_surroundings(env, Deadline::after(30s), {});
-    surroundings.load_file = [](const std::string&) -> Result<std::string> { return "token"; };
-    surroundings.now = [this] { return now; };
-    surroundings.pause = [this](Duration pause, Deadline) {
+    environment = resolve::make_resolver_environment(env, Deadline::after(30s), {});
+    environment.load_file = [](const std::string&) -> Result<std::string> { return "token"; };
+    environment.now = [this] { return now; };
+    environment.pause = [this](Duration pause, Deadline) {
       sleeps.push_back(pause);
       now += std::chrono::duration_cast<std::chrono::system_clock::duration>(pause);
       return true;
     };
-    if (input.value("no_service", false)) surroundings.fetcher = std::make_unique<NoLibrary>();
+    if (input.value("no_service", false)) environment.fetcher = std::make_unique<NoLibrary>();
   }
 
   std::string url() const { return server_.url(); }
@@ -188,7 +188,7 @@ void run_tpu(const Json& input, const Json& expected, Report& report) {
     const std::string target = input.at("server_target");
     return std::stoi(target.substr(target.rfind(':') + 1));
   };
-  const auto tpu = resolve::make_tpu_resolver(options, cloud.surroundings, Deadline::after(10s));
+  const auto tpu = resolve::make_tpu_resolver(options, cloud.environment, Deadline::after(10s));
   const Json constructor_calls = cloud.take_calls();
   if (!tpu) {
     Json actual = error_record(tpu.error(), "constructor");
@@ -239,12 +239,12 @@ void run_tpu_accelerators(const Json& input, const Json& expected, Report& repor
   const auto devices = input.at("devices").get<std::vector<std::string>>();
   const int failures = input.value("deadline_failures", 0);
   int attempts = 0;
-  cloud.surroundings.devices = [&](Deadline) -> Result<std::vector<std::string>> { return devices; };
+  cloud.environment.devices = [&](Deadline) -> Result<std::vector<std::string>> { return devices; };
   options.remote_devices = [&](Deadline) -> Result<std::vector<std::string>> {
     if (++attempts <= failures) return fail(Code::kDeadlineExceeded, "no answer");
     return devices;
   };
-  const auto tpu = resolve::make_tpu_resolver(options, cloud.surroundings, Deadline::after(10s));
+  const auto tpu = resolve::make_tpu_resolver(options, cloud.environment, Deadline::after(10s));
   if (!tpu) return report.compare(expected, error_record(tpu.error(), "constructor"), "case");
   const auto counted = (*tpu)->num_accelerators(Deadline::after(10s));
   report.compare(without_repr(expected), Json{{"num_accelerators", to_json(counted)}, {"attempts", attempts}}, "case");
@@ -282,7 +282,7 @@ std::chrono::system_clock::time_point read_time(const std::string& text) {
 void run_tpu_recoverable(const Json& input, const Json& expected, Report& report) {
   Cloud cloud(input);
   cloud.now = read_time(input.value("now", "2020-01-01T00:01:00"));
-  const auto tpu = resolve::make_tpu_resolver(tpu_options(input, cloud), cloud.surroundings, Deadline::after(10s));
+  const auto tpu = resolve::make_tpu_resolver(tpu_options(input, cloud), cloud.environment, Deadline::after(10s));
   if (!tpu) return report.compare(expected, error_record(tpu.error(), "constructor"), "case");
   const Json recoverable = to_json((*tpu)->recoverable(Deadline::after(10s)));
   if (expected.contains("error")) return report.compare(expected, recoverable, "case");
@@ -295,7 +295,7 @@ void run_tpu_recoverable(const Json& input, const Json& expected, Report& report
 
 void run_tpu_wait_for_healthy(const Json& input, const Json& expected, Report& report) {
   Cloud cloud(input);
-  const auto tpu = resolve::make_tpu_resolver(tpu_options(input, cloud), cloud.surroundings, Deadline::after(10s));
+  const auto tpu = resolve::make_tpu_resolver(tpu_options(input, cloud), cloud.environment, Deadline::after(10s));
   if (!tpu) return report.compare(expected, error_record(tpu.error(), "constructor"), "case");
   const Json given = input.value("kwargs", Json::object());
   const auto seconds = [&](const char* key, double fallback) {
@@ -337,7 +337,7 @@ Json compute_calls(const std::vector<HttpRequest>& requests) {
 }
 
 Result<cluster::ClusterConfig> resolve_gce(const resolve::GceOptions& options, const Cloud& cloud) {
-  const auto gce = TFD_TRY(resolve::make_gce_resolver(options, cloud.surroundings));
+  const auto gce = TFD_TRY(resolve::make_gce_resolver(options, cloud.environment));
   return gce->resolve(Deadline::after(10s));
 }
 

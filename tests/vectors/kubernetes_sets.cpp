@@ -66,14 +66,14 @@ class Api {
       : pods_(input.value("pods", Json::array())), server_([this](const HttpRequest& r) { return answer(r); }) {
     Environment env;
     env.set("KUBECONFIG", "/config");
-    surroundings = resolve::make_surroundings(env, Deadline::after(30s), {});
-    surroundings.load_file = [this](const std::string&) -> Result<std::string> {
+    environment = resolve::make_resolver_environment(env, Deadline::after(30s), {});
+    environment.load_file = [this](const std::string&) -> Result<std::string> {
       return fmt::format(
           "clusters: [{{name: c, cluster: {{server: '{}'}}}}]\ncontexts: [{{name: x, context: {{cluster: "
           "c}}}}]\ncurrent-context: x\n",
           server_.url());
     };
-    if (input.value("client", "") == "none") surroundings.fetcher = std::make_unique<NoLibrary>();
+    if (input.value("client", "") == "none") environment.fetcher = std::make_unique<NoLibrary>();
   }
 
   /// The calls in the cases' form; any that isn't a list of all pods by a selector alone is written out.
@@ -108,7 +108,7 @@ class Api {
     return true;
   }
 
-  resolve::Surroundings surroundings;
+  resolve::ResolverEnvironment environment;
 
  private:
   class NoLibrary : public resolve::Fetcher {
@@ -137,7 +137,7 @@ class Api {
 };
 
 Result<cluster::ClusterConfig> resolve_with(const Api& api, const resolve::KubernetesOptions& options) {
-  const auto resolver = TFD_TRY(resolve::make_kubernetes_resolver(options, api.surroundings));
+  const auto resolver = TFD_TRY(resolve::make_kubernetes_resolver(options, api.environment));
   return resolver->resolve(Deadline::after(20s));
 }
 

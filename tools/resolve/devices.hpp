@@ -4,7 +4,7 @@
 // Lists the TPU devices of this machine through PJRT, for `tpu local`. Thread rule: main thread.
 #include <string>
 
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::tool_resolve {
 

@@ -32,7 +32,7 @@ Result<resolve::SlurmOptions> slurm_options(const Context& context) {
   options.auto_set_gpu = a.auto_set_gpu;
   options.rpc_layer = a.rpc_layer.value_or("grpc");
   options.compat = compat_of(a);
-  options.load_hostfile = context.surroundings.load_file;
+  options.load_hostfile = context.environment.load_file;
   return options;
 }
 
@@ -56,10 +56,10 @@ class Auto : public resolve::Resolver {
  public:
   static Made make(const Context& context) {
     auto out = std::make_unique<Auto>(context.asked);
-    out->asked_.kind = TFD_TRY(resolve::choose_kind(context.surroundings));
+    out->asked_.kind = TFD_TRY(resolve::choose_kind(context.environment));
     const Kind* kind = TFD_TRY(find_kind(out->asked_), "auto");
     out->polled_ = kind->changes == Changes::kAsked;
-    out->found_ = TFD_TRY(kind->make({out->asked_, context.surroundings, context.io, context.deadline}));
+    out->found_ = TFD_TRY(kind->make({out->asked_, context.environment, context.io, context.deadline}));
     return out;
   }
   explicit Auto(Asked asked) : asked_(std::move(asked)) {}
@@ -114,13 +114,13 @@ Made make_tf_config(const Context& context) {
     options.task_id = task->index;
   }
   return resolve::make_once(
-      [&env = context.surroundings.env, options] { return resolve::resolve_tf_config(env, options); });
+      [&env = context.environment.env, options] { return resolve::resolve_tf_config(env, options); });
 }
 
 Made make_slurm(const Context& context) {
   const auto options = TFD_TRY(slurm_options(context));
   const auto task = TFD_TRY(task_of(context.asked));
-  return resolve::make_once([&around = context.surroundings, options, task]() -> Result<cluster::ClusterConfig> {
+  return resolve::make_once([&around = context.environment, options, task]() -> Result<cluster::ClusterConfig> {
     return with_task(TFD_TRY(resolve::resolve_slurm(around.env, options, around.gpus)), task);
   });
 }
@@ -133,7 +133,7 @@ Made make_mpi(const Context& context) {
   options.port_base = narrow(a.port_base);
   options.rpc_layer = a.rpc_layer.value_or("grpc");
   const auto task = TFD_TRY(task_of(a));
-  return resolve::make_once([&around = context.surroundings, options, task]() -> Result<cluster::ClusterConfig> {
+  return resolve::make_once([&around = context.environment, options, task]() -> Result<cluster::ClusterConfig> {
     return with_task(TFD_TRY(resolve::resolve_mpi(around, options)), task);
   });
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "asked.hpp"
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::tool_resolve {
 
@@ -18,10 +18,10 @@ namespace tfd::tool_resolve {
 /// events.
 enum class Changes { kNever, kAsked, kAnnounced };
 
-/// Inputs of a resolver; `surroundings` outlives it.
+/// Inputs of a resolver; `environment` outlives it.
 struct Context {
   const Asked& asked;
-  const resolve::Surroundings& surroundings;
+  const resolve::ResolverEnvironment& environment;
   cli::Io& io;
   Deadline deadline;
 };

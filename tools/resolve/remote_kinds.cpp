@@ -150,18 +150,18 @@ Made make_kubernetes(const Context& context) {
   options.insecure_skip_tls_verify = a.insecure_skip_tls_verify;
   options.wait = a.wait;
   options.compat = compat_of(a);
-  return resolve::make_kubernetes_resolver(std::move(options), context.surroundings);
+  return resolve::make_kubernetes_resolver(std::move(options), context.environment);
 }
 
 Made make_tpu(const Context& context) {
   TFD_TRY(check_metadata(context.asked));
-  auto tpu = TFD_TRY(resolve::make_tpu_resolver(TFD_TRY(tpu_options(context)), context.surroundings, context.deadline));
+  auto tpu = TFD_TRY(resolve::make_tpu_resolver(TFD_TRY(tpu_options(context)), context.environment, context.deadline));
   return std::make_unique<AskedTpu>(std::move(tpu), context);
 }
 
 Result<bool> tpu_is_recoverable(const Context& context) {
   const auto tpu =
-      TFD_TRY(resolve::make_tpu_resolver(TFD_TRY(tpu_options(context)), context.surroundings, context.deadline));
+      TFD_TRY(resolve::make_tpu_resolver(TFD_TRY(tpu_options(context)), context.environment, context.deadline));
   return tpu->recoverable(context.deadline);
 }
 
@@ -180,7 +180,7 @@ Made make_gce(const Context& context) {
   options.credentials = a.credentials.value_or("");
   options.api_url = a.api_url.value_or("");
   options.compat = compat_of(a);
-  return resolve::make_gce_resolver(std::move(options), context.surroundings);
+  return resolve::make_gce_resolver(std::move(options), context.environment);
 }
 
 }  // namespace tfd::tool_resolve

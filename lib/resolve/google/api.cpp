@@ -27,11 +27,11 @@ bool is_part_character(char c) {
 
 }  // namespace
 
-Api::Api(std::string name, const std::string& credentials_file, const Surroundings& surroundings)
+Api::Api(std::string name, const std::string& credentials_file, const ResolverEnvironment& environment)
     : name_(std::move(name)),
-      surroundings_(surroundings),
-      metadata_(surroundings),
-      tokens_(make_token_source(credentials_file, metadata_, surroundings)) {}
+      environment_(environment),
+      metadata_(environment),
+      tokens_(make_token_source(credentials_file, metadata_, environment)) {}
 
 Result<JsonValue> Api::get(const std::string& url, const std::string& what, Deadline deadline) {
   return send({.url = url}, what, true, deadline);
@@ -53,8 +53,8 @@ Result<JsonValue> Api::send(Request request, const std::string& what, bool with_
   Response response;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (with_token) request.bearer = TFD_TRY(tokens_->fetch_token(deadline), what);
-    response = TFD_TRY(
-        fetch_with_retries(*surroundings_.fetcher, request, RetryPolicy{}, surroundings_.pause, deadline), what);
+    response =
+        TFD_TRY(fetch_with_retries(*environment_.fetcher, request, RetryPolicy{}, environment_.pause, deadline), what);
     if (response.status != 401 || !with_token) break;
     tokens_->forget();  // revoked, or it expired sooner than it said
   }

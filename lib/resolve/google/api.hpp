@@ -14,8 +14,8 @@ namespace tfd::resolve::google {
 
 class Api {
  public:
-  /// `surroundings` must outlive it. `name` is for messages: "Cloud TPU API".
-  Api(std::string name, const std::string& credentials_file, const Surroundings& surroundings);
+  /// `environment` must outlive it. `name` is for messages: "Cloud TPU API".
+  Api(std::string name, const std::string& credentials_file, const ResolverEnvironment& environment);
 
   /// The answer to a 200. kNotFound, kPermissionDenied (401, 403), kInvalidArgument (other 4xx), kUnavailable (429 and
   /// 5xx to the last attempt, cut off, not JSON), kDeadlineExceeded, those of TokenSource and Fetcher; each begins with
@@ -33,7 +33,7 @@ class Api {
   Error refusal(const Response& response, const std::string& what, bool with_token) const;
 
   std::string name_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   MetadataServer metadata_;
   std::unique_ptr<TokenSource> tokens_;
 };

@@ -18,7 +18,7 @@ class TokenFile final : public Credentials {
  public:
   explicit TokenFile(Secret token) : token_(std::move(token)) {}
   std::string describe() const override { return "the token"; }
-  Result<AccessToken> exchange(const Surroundings&, Deadline) const override {
+  Result<AccessToken> exchange(const ResolverEnvironment&, Deadline) const override {
     return AccessToken{token_, std::chrono::system_clock::time_point::max()};
   }
 
@@ -30,14 +30,14 @@ class MetadataCredentials final : public Credentials {
  public:
   explicit MetadataCredentials(MetadataServer& metadata) : metadata_(metadata) {}
   std::string describe() const override { return "the service account"; }
-  Result<AccessToken> exchange(const Surroundings& surroundings, Deadline deadline) const override {
+  Result<AccessToken> exchange(const ResolverEnvironment& environment, Deadline deadline) const override {
     constexpr std::string_view kPath = "instance/service-accounts/default/token";
     auto body = metadata_.find(kPath, "access token", deadline);
     if (!body) return fail(std::move(body).error());
     if (!*body)
       return fail(Code::kPermissionDenied, "the metadata server {} has no service account for this machine",
                   metadata_.host());
-    return parse_token(std::move(**body), "metadata server " + metadata_.host(), surroundings.now());
+    return parse_token(std::move(**body), "metadata server " + metadata_.host(), environment.now());
   }
 
  private:
@@ -46,16 +46,16 @@ class MetadataCredentials final : public Credentials {
 
 class Source final : public TokenSource {
  public:
-  Source(std::string file, MetadataServer& metadata, const Surroundings& surroundings)
-      : file_(std::move(file)), metadata_(metadata), surroundings_(surroundings) {}
+  Source(std::string file, MetadataServer& metadata, const ResolverEnvironment& environment)
+      : file_(std::move(file)), metadata_(metadata), environment_(environment) {}
 
   Result<Secret> fetch_token(Deadline deadline) override {
     if (!credentials_) TFD_TRY(find_credentials());
-    const auto now = surroundings_.now();
+    const auto now = environment_.now();
     if (token_ && (token_->expires == std::chrono::system_clock::time_point::max() || now + kEarly < token_->expires))
       return token_->text;
     token_.reset();
-    auto token = credentials_->exchange(surroundings_, deadline);
+    auto token = credentials_->exchange(environment_, deadline);
     if (!token && searched_ && token.error().code == Code::kUnavailable)
       return fail(Code::kFailedPrecondition, "no Google credentials: {}; {}", join_words(looked_at_),
                   token.error().message);
@@ -70,7 +70,7 @@ class Source final : public TokenSource {
  private:
   Result<void> find_credentials() {
     TFD_TRY(process::forbid_core_dumps());
-    const Environment& env = surroundings_.env;
+    const Environment& env = environment_.env;
     if (!file_.empty()) return load(file_, file_);
     if (const auto path = env.get("GOOGLE_APPLICATION_CREDENTIALS"); !path.empty())
       return load(path, "GOOGLE_APPLICATION_CREDENTIALS=" + path);
@@ -80,7 +80,7 @@ class Source final : public TokenSource {
     if (folder.empty() && !env.get("HOME").empty()) folder = env.get("HOME") + "/.config/gcloud";
     if (!folder.empty()) {
       const std::string path = folder + "/application_default_credentials.json";
-      auto text = surroundings_.load_file(path);
+      auto text = environment_.load_file(path);
       if (text) return parse(Secret(*std::move(text)), path);
       if (text.error().code != Code::kNotFound) return fail(std::move(text).error().within("Google credentials"));
       looked_at_.push_back(path + " does not exist");
@@ -92,13 +92,13 @@ class Source final : public TokenSource {
   }
 
   Result<void> load(const std::string& path, const std::string& source) {
-    auto text = surroundings_.load_file(path);
+    auto text = environment_.load_file(path);
     if (!text) return fail(std::move(text).error().within("Google credentials"));
     return parse(Secret(*std::move(text)), source);
   }
 
   Result<void> load_token(const std::string& path) {
-    auto text = surroundings_.load_file(path);
+    auto text = environment_.load_file(path);
     if (!text) return fail(std::move(text).error().within("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"));
     const Secret whole(*std::move(text));
     const std::string& all = whole.reveal();
@@ -118,7 +118,7 @@ class Source final : public TokenSource {
 
   std::string file_;
   MetadataServer& metadata_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   std::unique_ptr<Credentials> credentials_;
   std::vector<std::string> looked_at_;
   bool searched_ = false;  // nothing was found, so the metadata server is the last resort
@@ -129,8 +129,8 @@ class Source final : public TokenSource {
 }  // namespace
 
 std::unique_ptr<TokenSource> make_token_source(std::string credentials_file, MetadataServer& metadata,
-                                               const Surroundings& surroundings) {
-  return std::make_unique<Source>(std::move(credentials_file), metadata, surroundings);
+                                               const ResolverEnvironment& environment) {
+  return std::make_unique<Source>(std::move(credentials_file), metadata, environment);
 }
 
 Result<void> check_credentials_url(std::string_view url, std::string_view what) {

@@ -14,8 +14,8 @@
 #include <string>
 
 #include "metadata_server.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 #include "tfd/resolve/secret.hpp"
-#include "tfd/resolve/surroundings.hpp"
 
 namespace tfd::resolve::google {
 
@@ -34,9 +34,9 @@ class TokenSource {
   virtual const std::string& origin() const = 0;
 };
 
-/// Reads nothing yet: an API may never be asked. `metadata` and `surroundings` must outlive it.
+/// Reads nothing yet: an API may never be asked. `metadata` and `environment` must outlive it.
 std::unique_ptr<TokenSource> make_token_source(std::string credentials_file, MetadataServer& metadata,
-                                               const Surroundings& surroundings);
+                                               const ResolverEnvironment& environment);
 
 /// kInvalidArgument unless it is https, or http to this machine: what carries credentials goes nowhere else.
 Result<void> check_credentials_url(std::string_view url, std::string_view what);

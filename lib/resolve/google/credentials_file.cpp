@@ -106,26 +106,26 @@ std::string explain(const Response& response, const Secret& sent) {
   return said.empty() ? fmt::format("status {}", response.status) : fmt::format("status {}, {}", response.status, said);
 }
 
-Result<Response> post(const Surroundings& surroundings, Request request, Deadline deadline) {
+Result<Response> post(const ResolverEnvironment& environment, Request request, Deadline deadline) {
   request.method = "POST";
   request.most_bytes = std::size_t{1} << 20;
   request.most_redirects = 0;
   const std::string host = request.url.substr(0, request.url.find('?'));
   Response response =
-      TFD_TRY(fetch_with_retries(*surroundings.fetcher, request, RetryPolicy{}, surroundings.pause, deadline));
+      TFD_TRY(fetch_with_retries(*environment.fetcher, request, RetryPolicy{}, environment.pause, deadline));
   if (response.status == 200) return response;
   const bool busy = response.status == 408 || response.status == 429 || response.status >= 500;
   return fail(busy ? Code::kUnavailable : Code::kPermissionDenied, "{} {}: {}", host,
               busy ? "can't give a token now" : "gives no token", explain(response, request.secret_body));
 }
 
-Result<AccessToken> post_form(const Surroundings& surroundings, const std::string& url, Secret body,
+Result<AccessToken> post_form(const ResolverEnvironment& environment, const std::string& url, Secret body,
                               Deadline deadline) {
   TFD_TRY(check_credentials_url(url, "token_uri"));
   Request request{
       .url = url, .headers = {{"Content-Type", "application/x-www-form-urlencoded"}}, .secret_body = std::move(body)};
-  Response response = TFD_TRY(post(surroundings, std::move(request), deadline));
-  return parse_token(std::move(response.body), url, surroundings.now());
+  Response response = TFD_TRY(post(environment, std::move(request), deadline));
+  return parse_token(std::move(response.body), url, environment.now());
 }
 
 std::int64_t seconds(std::chrono::system_clock::time_point time) {
@@ -138,10 +138,10 @@ class ServiceAccount final : public Credentials {
       : email_(std::move(email)), key_id_(std::move(key_id)), key_(std::move(key)), token_uri_(std::move(token_uri)) {}
   std::string describe() const override { return "the service account " + email_; }
 
-  Result<AccessToken> exchange(const Surroundings& surroundings, Deadline deadline) const override {
-    const Secret assertion(TFD_TRY(make_assertion(seconds(surroundings.now()))));
+  Result<AccessToken> exchange(const ResolverEnvironment& environment, Deadline deadline) const override {
+    const Secret assertion(TFD_TRY(make_assertion(seconds(environment.now()))));
     return post_form(
-        surroundings, token_uri_,
+        environment, token_uri_,
         form({{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"}, {"assertion", assertion.reveal()}}),
         deadline);
   }
@@ -180,8 +180,8 @@ class AuthorizedUser final : public Credentials {
         token_uri_(std::move(token_uri)) {}
   std::string describe() const override { return "the user"; }
 
-  Result<AccessToken> exchange(const Surroundings& surroundings, Deadline deadline) const override {
-    return post_form(surroundings, token_uri_,
+  Result<AccessToken> exchange(const ResolverEnvironment& environment, Deadline deadline) const override {
+    return post_form(environment, token_uri_,
                      form({{"grant_type", "refresh_token"},
                            {"client_id", client_id_},
                            {"client_secret", client_secret_.reveal()},
@@ -209,9 +209,9 @@ class Impersonated final : public Credentials {
       : source_(std::move(source)), url_(std::move(url)), delegates_(std::move(delegates)) {}
   std::string describe() const override { return source_->describe() + " (impersonating another)"; }
 
-  Result<AccessToken> exchange(const Surroundings& surroundings, Deadline deadline) const override {
+  Result<AccessToken> exchange(const ResolverEnvironment& environment, Deadline deadline) const override {
     TFD_TRY(check_credentials_url(url_, "service_account_impersonation_url"));
-    AccessToken own = TFD_TRY(source_->exchange(surroundings, deadline));
+    AccessToken own = TFD_TRY(source_->exchange(environment, deadline));
     Request request{.url = url_, .headers = {{"Content-Type", "application/json"}}, .bearer = std::move(own.text)};
     request.body = R"({"scope":[)";
     append_json_string(kCloudScope, request.body);
@@ -221,7 +221,7 @@ class Impersonated final : public Credentials {
       append_json_string(delegates_[i], request.body);
     }
     request.body += "]}";
-    const Response response = TFD_TRY(post(surroundings, std::move(request), deadline));
+    const Response response = TFD_TRY(post(environment, std::move(request), deadline));
     const SecretJson answer = TFD_TRY(parse_secret_json(response.body, url_));
     const std::string token = member_or(answer.root(), "accessToken", "");
     const auto expires = parse_expiry(member_or(answer.root(), "expireTime", ""));
@@ -246,9 +246,9 @@ class ExternalAccount final : public Credentials {
   explicit ExternalAccount(ExternalAccountFields fields) : fields_(std::move(fields)) {}
   std::string describe() const override { return "the external account"; }
 
-  Result<AccessToken> exchange(const Surroundings& surroundings, Deadline deadline) const override {
-    const Secret subject = TFD_TRY(load_subject(surroundings));
-    return post_form(surroundings, fields_.token_url,
+  Result<AccessToken> exchange(const ResolverEnvironment& environment, Deadline deadline) const override {
+    const Secret subject = TFD_TRY(load_subject(environment));
+    return post_form(environment, fields_.token_url,
                      form({{"grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"},
                            {"requested_token_type", "urn:ietf:params:oauth:token-type:access_token"},
                            {"audience", fields_.audience},
@@ -259,8 +259,8 @@ class ExternalAccount final : public Credentials {
   }
 
  private:
-  Result<Secret> load_subject(const Surroundings& surroundings) const {
-    const Secret text(TFD_TRY(surroundings.load_file(fields_.file), "credential_source.file"));
+  Result<Secret> load_subject(const ResolverEnvironment& environment) const {
+    const Secret text(TFD_TRY(environment.load_file(fields_.file), "credential_source.file"));
     if (!fields_.field.empty()) {
       const SecretJson document = TFD_TRY(parse_secret_json(text.reveal(), fields_.file));
       return Secret(TFD_TRY(member(document.root(), fields_.field, fields_.file)));

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "tfd/resolve/resolver_environment.hpp"
 #include "tfd/resolve/secret.hpp"
-#include "tfd/resolve/surroundings.hpp"
 
 namespace tfd::resolve::google {
 
@@ -22,7 +22,7 @@ class Credentials {
   virtual ~Credentials() = default;
   /// "the service account a@b.iam.gserviceaccount.com".
   virtual std::string describe() const = 0;
-  virtual Result<AccessToken> exchange(const Surroundings& surroundings, Deadline deadline) const = 0;
+  virtual Result<AccessToken> exchange(const ResolverEnvironment& environment, Deadline deadline) const = 0;
 };
 
 /// kInvalidArgument names `source` and what is wrong in it, never what it holds; kUnimplemented for other types.

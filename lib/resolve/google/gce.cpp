@@ -28,10 +28,10 @@ bool is_region(std::string_view zone) {
 
 class InstanceGroup final : public Resolver {
  public:
-  InstanceGroup(GceOptions options, const Surroundings& surroundings)
+  InstanceGroup(GceOptions options, const ResolverEnvironment& environment)
       : options_(std::move(options)),
-        surroundings_(surroundings),
-        api_("Compute Engine API", options_.credentials, surroundings) {}
+        environment_(environment),
+        api_("Compute Engine API", options_.credentials, environment) {}
 
   Result<ClusterConfig> resolve(Deadline deadline) override {
     TFD_TRY(find_place(deadline));
@@ -73,7 +73,7 @@ class InstanceGroup final : public Resolver {
                   "zone: '{}' is a region: regional instance groups are not supported, only those in a zone",
                   options_.zone);
     std::string root = options_.api_url;
-    if (root.empty()) root = surroundings_.env.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE");
+    if (root.empty()) root = environment_.env.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE");
     if (root.empty()) root = "https://compute.googleapis.com/compute/v1";
     while (root.back() == '/') root.pop_back();
     zone_url_ = fmt::format("{}/projects/{}/zones/{}", root, options_.project, options_.zone);
@@ -146,7 +146,7 @@ class InstanceGroup final : public Resolver {
     const auto own = own_instance(deadline);
     if (!own) {
       config.no_task_reason = own.error().message;
-      surroundings_.log.info("no task: {}", own.error().message);
+      environment_.log.info("no task: {}", own.error().message);
       return {};
     }
     const auto found =
@@ -170,7 +170,7 @@ class InstanceGroup final : public Resolver {
   }
 
   GceOptions options_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   google::Api api_;
   std::string zone_url_, instances_url_;
 };
@@ -189,12 +189,12 @@ Result<std::string> gce_master(const ClusterConfig& config, const MasterQuery& q
   return cluster::format_url(layer, address);
 }
 
-Result<std::unique_ptr<Resolver>> make_gce_resolver(GceOptions options, const Surroundings& surroundings) {
+Result<std::unique_ptr<Resolver>> make_gce_resolver(GceOptions options, const ResolverEnvironment& environment) {
   if (options.instance_group.empty()) return fail(Code::kInvalidArgument, "gce: no instance group");
   if (options.port < 0 || options.port > 65535)
     return fail(Code::kInvalidArgument, "gce: port {} out of range", options.port);
   if (options.port == 0) return fail(Code::kInvalidArgument, "gce: no port: where every task listens");
-  return std::make_unique<InstanceGroup>(std::move(options), surroundings);
+  return std::make_unique<InstanceGroup>(std::move(options), environment);
 }
 
 }  // namespace tfd::resolve

@@ -26,9 +26,9 @@ std::string trimmed(const std::string& text) {
 
 }  // namespace
 
-MetadataServer::MetadataServer(const Surroundings& surroundings) : surroundings_(surroundings) {
-  host_ = surroundings.env.get("GCE_METADATA_HOST");
-  if (host_.empty()) host_ = surroundings.env.get("GCE_METADATA_IP");
+MetadataServer::MetadataServer(const ResolverEnvironment& environment) : environment_(environment) {
+  host_ = environment.env.get("GCE_METADATA_HOST");
+  if (host_.empty()) host_ = environment.env.get("GCE_METADATA_IP");
   if (host_.empty()) host_ = "metadata.google.internal";
 }
 
@@ -43,7 +43,7 @@ Result<Response> MetadataServer::ask(std::string_view path, std::string_view wha
   RetryPolicy policy;
   policy.most_attempts = answered_ ? 5 : 3;
   const Deadline patience = answered_ ? deadline : deadline.earlier_of(Deadline::after(kFirstAnswer));
-  auto response = fetch_with_retries(*surroundings_.fetcher, request, policy, surroundings_.pause, patience);
+  auto response = fetch_with_retries(*environment_.fetcher, request, policy, environment_.pause, patience);
   if (!response) {
     const Code code = response.error().code;
     if (code == Code::kUnimplemented || code == Code::kInvalidArgument) return fail(std::move(response).error());

@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::resolve::google {
 
 class MetadataServer {
  public:
-  /// `surroundings` must outlive it. Asks nothing yet.
-  explicit MetadataServer(const Surroundings& surroundings);
+  /// `environment` must outlive it. Asks nothing yet.
+  explicit MetadataServer(const ResolverEnvironment& environment);
 
   /// "project/project-id", "instance/attributes/tpu-env": the path below /computeMetadata/v1/. kUnavailable where no
   /// metadata server is to be found (within 3 s: off Google Cloud its name isn't known, or nobody answers) or it keeps
@@ -33,7 +33,7 @@ class MetadataServer {
  private:
   Result<Response> ask(std::string_view path, std::string_view what, Deadline deadline);
 
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   std::string host_;
   bool answered_ = false;
   std::optional<Error> absent_;  // asked once, never again: its name stays unknown

@@ -46,10 +46,10 @@ std::optional<int> count_devices(const std::string& type) {
 
 class CloudTpu final : public TpuResolver {
  public:
-  CloudTpu(TpuOptions options, const Surroundings& surroundings, TpuName name)
+  CloudTpu(TpuOptions options, const ResolverEnvironment& environment, TpuName name)
       : options_(std::move(options)),
-        surroundings_(surroundings),
-        api_("Cloud TPU API", options_.credentials, surroundings),
+        environment_(environment),
+        api_("Cloud TPU API", options_.credentials, environment),
         name_(std::move(name)),
         shown_name_(name_.text) {}
 
@@ -99,7 +99,7 @@ class CloudTpu final : public TpuResolver {
     Request request{.url = fmt::format("http://{}:8475/requestversion", first.substr(0, first.rfind(':'))),
                     .most_bytes = std::size_t{1} << 16,
                     .most_redirects = 0};
-    const Response response = TFD_TRY(surroundings_.fetcher->fetch(request, deadline), "runtime version");
+    const Response response = TFD_TRY(environment_.fetcher->fetch(request, deadline), "runtime version");
     if (response.status == 404) return std::nullopt;
     const auto root = cluster::parse_json(response.body, "answer");
     const std::string version = root ? google::text_member(*root, "currentVersion") : "";
@@ -117,7 +117,7 @@ class CloudTpu final : public TpuResolver {
   Result<std::map<std::string, int>> num_accelerators(Deadline deadline) override {
     if (name_.kind == Kind::kLocal) {
       int count = 0;
-      for (const std::string& device : TFD_TRY(surroundings_.devices(deadline), "local TPU"))
+      for (const std::string& device : TFD_TRY(environment_.devices(deadline), "local TPU"))
         if (device.find("device:TPU:") != std::string::npos) ++count;
       return std::map<std::string, int>{{"TPU", count}};
     }
@@ -129,7 +129,7 @@ class CloudTpu final : public TpuResolver {
   }
 
   Result<TpuSystemMetadata> system_metadata(Deadline deadline) override {
-    if (name_.kind == Kind::kLocal) return tpu_system_metadata(TFD_TRY(surroundings_.devices(deadline), "local TPU"));
+    if (name_.kind == Kind::kLocal) return tpu_system_metadata(TFD_TRY(environment_.devices(deadline), "local TPU"));
     if (options_.remote_devices) return tpu_system_metadata(TFD_TRY(list_remote(deadline)));
     return count_by_type(deadline);
   }
@@ -151,20 +151,20 @@ class CloudTpu final : public TpuResolver {
     std::vector<std::string> types;
     if (options_.runtime_oom_exit) types.push_back("OUT_OF_MEMORY");
     if (options_.hbm_oom_exit) types.push_back("HBM_OUT_OF_MEMORY");
-    return !TFD_TRY(google::has_recent_symptom(answer.node.symptoms, types, surroundings_.now(), options_.compat));
+    return !TFD_TRY(google::has_recent_symptom(answer.node.symptoms, types, environment_.now(), options_.compat));
   }
 
   Result<void> wait_healthy(Duration interval, Deadline deadline) override {
-    const auto start = surroundings_.now();
+    const auto start = environment_.now();
     using Tenths = std::chrono::duration<std::int64_t, std::deci>;  // what it took to come here doesn't count
     const Duration patience = deadline.is_never() ? Duration::max() : std::chrono::ceil<Tenths>(deadline.remaining());
     for (;;) {
       const bool hurry = is_exact() && deadline.remaining() < kQuestion;
       const std::string seen = TFD_TRY(ask_health(hurry ? Deadline::after(kQuestion) : deadline));
       if (seen.empty()) return {};
-      const Duration waited = std::chrono::duration_cast<Duration>(surroundings_.now() - start);
+      const Duration waited = std::chrono::duration_cast<Duration>(environment_.now() - start);
       const bool too_late = interval > patience - waited;
-      if (!too_late && surroundings_.pause(interval, deadline)) continue;
+      if (!too_late && environment_.pause(interval, deadline)) continue;
       return fail(is_exact() ? Code::kFailedPrecondition : Code::kDeadlineExceeded, "TPU '{}' is not healthy yet: {}",
                   shown_name_, seen);
     }
@@ -177,14 +177,14 @@ class CloudTpu final : public TpuResolver {
 
   Result<void> find_slice(Deadline deadline) {
     if (!name_.text.empty()) {
-      slice_ = TFD_TRY(google::read_tpu_slice(surroundings_.env));
+      slice_ = TFD_TRY(google::read_tpu_slice(environment_.env));
     } else {
       constexpr std::string_view kWhere =
           "none is given, and KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_PROCESS_ADDRESSES, TPU_WORKER_HOSTNAMES, TPU_NAME "
           "and TPU_CONFIG are unset";
-      if (!surroundings_.env.get("TPU_SKIP_MDS_QUERY").empty())
+      if (!environment_.env.get("TPU_SKIP_MDS_QUERY").empty())
         return fail(Code::kInvalidArgument, "no TPU: {}", kWhere);
-      auto slice = google::fetch_tpu_slice(api_.metadata(), surroundings_.env, deadline);
+      auto slice = google::fetch_tpu_slice(api_.metadata(), environment_.env, deadline);
       if (!slice) {
         const bool nothing_here = slice.error().code == Code::kUnavailable || slice.error().code == Code::kNotFound;
         if (!nothing_here) return fail(std::move(slice).error());
@@ -213,7 +213,7 @@ class CloudTpu final : public TpuResolver {
     if (!ip) return fail(std::move(ip).error());
     const int port = TFD_TRY(options_.pick_port ? options_.pick_port() : google::pick_free_port(), "coordinator");
     options_.coordinator_address = google::join_address(*ip, std::to_string(port));
-    surroundings_.log.info("the coordinator's address is {}", *options_.coordinator_address);
+    environment_.log.info("the coordinator's address is {}", *options_.coordinator_address);
     return {};
   }
 
@@ -248,7 +248,7 @@ class CloudTpu final : public TpuResolver {
     const std::vector<NodeAnswer> slices = TFD_TRY(fetch_slices(deadline));
     int index = 0;
     for (const NodeAnswer& slice : slices) {
-      TFD_TRY(google::check_usable(slice, options_.compat, surroundings_.log));
+      TFD_TRY(google::check_usable(slice, options_.compat, environment_.log));
       for (const std::string& address : slice.endpoints) config.cluster.add_task(options_.job_name, index++, address);
     }
     if (is_exact()) return {};
@@ -266,8 +266,8 @@ class CloudTpu final : public TpuResolver {
                               google::join_address(host, std::to_string(options_.port + used[host]++)));
     config.no_task_reason = slice_.no_index_reason;
     if (static_cast<int>(slice_.hosts.size()) < slice_.num_slices * slice_.hosts_per_slice)
-      surroundings_.log.warning("slice {} of {}: the hosts of the others are not known here", slice_.slice_id,
-                                slice_.num_slices);
+      environment_.log.warning("slice {} of {}: the hosts of the others are not known here", slice_.slice_id,
+                               slice_.num_slices);
     describe(config, slice_.accelerator_type, slice_.topology, slice_.hosts_per_slice, slice_.num_slices);
   }
 
@@ -326,7 +326,7 @@ class CloudTpu final : public TpuResolver {
   /// The API's root and the form of a node's path below it, "v2/{+name}".
   Result<void> find_api(Deadline deadline) {
     if (!root_.empty()) return {};
-    const Environment& env = surroundings_.env;
+    const Environment& env = environment_.env;
     std::string discovery = env.get("TPU_API_DISCOVERY_URL");
     const std::string what = discovery.empty() ? "discovery document" : "TPU_API_DISCOVERY_URL";
     if (discovery.empty()) discovery = options_.discovery_url;
@@ -400,7 +400,7 @@ class CloudTpu final : public TpuResolver {
     if (!api_available() && is_exact()) return "its health can't be queried";
     auto answer = fetch_node(deadline);
     if (!answer && !is_exact() && answer.error().code == Code::kUnavailable) {
-      surroundings_.log.warning("{}", answer.error().message);
+      environment_.log.warning("{}", answer.error().message);
       return answer.error().message;
     }
     if (!answer) return fail(std::move(answer).error());
@@ -414,7 +414,7 @@ class CloudTpu final : public TpuResolver {
                                          printable(seen.health.value_or("unknown")));
     if (!is_exact() && is_gone(seen))
       return fail(Code::kFailedPrecondition, "TPU '{}' won't become healthy: {}", shown_name_, said);
-    surroundings_.log.info("waiting for TPU '{}': {}", shown_name_, said);
+    environment_.log.info("waiting for TPU '{}': {}", shown_name_, said);
     return said;
   }
 
@@ -460,7 +460,7 @@ class CloudTpu final : public TpuResolver {
   }
 
   TpuOptions options_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   google::Api api_;
   TpuName name_;
   std::string shown_name_;
@@ -471,10 +471,10 @@ class CloudTpu final : public TpuResolver {
 
 }  // namespace
 
-Result<std::unique_ptr<TpuResolver>> make_tpu_resolver(TpuOptions options, const Surroundings& surroundings,
+Result<std::unique_ptr<TpuResolver>> make_tpu_resolver(TpuOptions options, const ResolverEnvironment& environment,
                                                        Deadline deadline) {
-  TpuName name = TFD_TRY(google::find_tpu_name(options, surroundings.env));
-  auto tpu = std::make_unique<CloudTpu>(std::move(options), surroundings, std::move(name));
+  TpuName name = TFD_TRY(google::find_tpu_name(options, environment.env));
+  auto tpu = std::make_unique<CloudTpu>(std::move(options), environment, std::move(name));
   TFD_TRY(tpu->prepare(deadline));
   return tpu;
 }

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "metadata_server.hpp"
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::resolve::google {
 

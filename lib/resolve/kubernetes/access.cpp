@@ -8,8 +8,8 @@ namespace tfd::resolve::kubernetes {
 namespace {
 
 /// A file that may be missing: nullopt.
-Result<std::optional<Kubeconfig>> load_if_there(const std::string& path, const Surroundings& surroundings) {
-  auto text = surroundings.load_file(path);
+Result<std::optional<Kubeconfig>> load_if_there(const std::string& path, const ResolverEnvironment& environment) {
+  auto text = environment.load_file(path);
   if (!text && text.error().code == Code::kNotFound) return std::nullopt;
   if (!text) return fail(std::move(text).error());
   return TFD_TRY(parse_kubeconfig(*text, path));
@@ -37,7 +37,7 @@ Result<void> check_server(const Access& access) {
 }
 
 Result<Access> from_kubeconfig(const Kubeconfig& config, const KubernetesOptions& options,
-                               const Surroundings& surroundings) {
+                               const ResolverEnvironment& environment) {
   Chosen chosen = TFD_TRY(choose_context(config, options.context));
   Access access;
   access.origin = fmt::format("context '{}' of {}", printable(chosen.context), chosen.cluster.file);
@@ -53,7 +53,7 @@ Result<Access> from_kubeconfig(const Kubeconfig& config, const KubernetesOptions
   if (!access.cluster.ca_data.empty())
     access.tls.ca_pem = access.cluster.ca_data;
   else if (!access.cluster.ca_file.empty())
-    access.tls.ca_pem = TFD_TRY(surroundings.load_file(access.cluster.ca_file),
+    access.tls.ca_pem = TFD_TRY(environment.load_file(access.cluster.ca_file),
                                 fmt::format("the certificate authority of {}", access.origin));
   access.tls.server_name = access.cluster.tls_server_name;
   access.tls.verify = !access.cluster.insecure_skip_tls_verify;
@@ -61,52 +61,51 @@ Result<Access> from_kubeconfig(const Kubeconfig& config, const KubernetesOptions
 }
 
 Result<Access> from_files(const std::vector<std::string>& paths, std::string_view named_by,
-                          const KubernetesOptions& options, const Surroundings& surroundings) {
+                          const KubernetesOptions& options, const ResolverEnvironment& environment) {
   Kubeconfig merged;
   for (const std::string& path : paths)
-    if (auto config = TFD_TRY(load_if_there(path, surroundings))) merge_kubeconfig(merged, std::move(*config));
+    if (auto config = TFD_TRY(load_if_there(path, environment))) merge_kubeconfig(merged, std::move(*config));
   if (merged.files.empty()) return fail(Code::kNotFound, "{} names {}: no such file", named_by, join_words(paths));
-  return from_kubeconfig(merged, options, surroundings);
+  return from_kubeconfig(merged, options, environment);
 }
 
-Result<Access> from_pod(const std::string& host, const Surroundings& surroundings) {
+Result<Access> from_pod(const std::string& host, const ResolverEnvironment& environment) {
   const std::string folder(kServiceAccount);
-  const std::string port = surroundings.env.get("KUBERNETES_SERVICE_PORT", "443");
+  const std::string port = environment.env.get("KUBERNETES_SERVICE_PORT", "443");
   Access access;
   access.origin = "this pod's service account";
   access.server = fmt::format("https://{}:{}", url_host(host), port);
-  access.tls.ca_pem = TFD_TRY(surroundings.load_file(folder + "/ca.crt"), access.origin);
+  access.tls.ca_pem = TFD_TRY(environment.load_file(folder + "/ca.crt"), access.origin);
   access.user.token_file = folder + "/token";
-  if (const auto name = surroundings.load_file(folder + "/namespace")) access.namespace_ = *name;
+  if (const auto name = environment.load_file(folder + "/namespace")) access.namespace_ = *name;
   while (!access.namespace_.empty() && access.namespace_.back() <= ' ') access.namespace_.pop_back();
   return access;
 }
 
-Result<Access> find_access(const KubernetesOptions& options, const Surroundings& surroundings) {
-  const Environment& env = surroundings.env;
-  if (!options.kubeconfig.empty()) return from_files({options.kubeconfig}, "--kubeconfig", options, surroundings);
+Result<Access> find_access(const KubernetesOptions& options, const ResolverEnvironment& environment) {
+  const Environment& env = environment.env;
+  if (!options.kubeconfig.empty()) return from_files({options.kubeconfig}, "--kubeconfig", options, environment);
 
   std::vector<std::string> looked;
   if (const std::string list = env.get("KUBECONFIG"); !list.empty()) {
     std::vector<std::string> paths;
     for (std::string& path : split(list, ':'))
       if (!path.empty()) paths.push_back(std::move(path));
-    if (!paths.empty()) return from_files(paths, "KUBECONFIG", options, surroundings);
+    if (!paths.empty()) return from_files(paths, "KUBECONFIG", options, environment);
   }
   looked.emplace_back("KUBECONFIG (not set)");
 
   const std::string host = env.get("KUBERNETES_SERVICE_HOST");
   const bool in_pod = !host.empty() && options.context.empty();
   const std::string token = std::string(kServiceAccount) + "/token";
-  if (in_pod && surroundings.load_file(token)) return from_pod(host, surroundings);
+  if (in_pod && environment.load_file(token)) return from_pod(host, environment);
   looked.push_back(host.empty()              ? "a pod's own configuration (KUBERNETES_SERVICE_HOST isn't set)"
                    : options.context.empty() ? fmt::format("a pod's own configuration (no {})", token)
                                              : "a pod's own configuration (it has no --context)");
 
   if (const std::string home = env.get("HOME"); !home.empty()) {
     const std::string path = home + "/.kube/config";
-    if (auto config = TFD_TRY(load_if_there(path, surroundings)))
-      return from_kubeconfig(*config, options, surroundings);
+    if (auto config = TFD_TRY(load_if_there(path, environment))) return from_kubeconfig(*config, options, environment);
     looked.push_back(path + " (no such file)");
   } else {
     looked.emplace_back("~/.kube/config (HOME isn't set)");
@@ -121,14 +120,14 @@ std::string url_host(const std::string& host) {
   return host.find(':') != std::string::npos && !host.starts_with('[') ? '[' + host + ']' : host;
 }
 
-Result<Access> load_access(const KubernetesOptions& options, const Surroundings& surroundings) {
+Result<Access> load_access(const KubernetesOptions& options, const ResolverEnvironment& environment) {
   TFD_TRY(process::forbid_core_dumps());  // before the first file that may hold a credential is read
-  Access access = TFD_TRY(find_access(options, surroundings));
+  Access access = TFD_TRY(find_access(options, environment));
   TFD_TRY(check_server(access));
   if (options.insecure_skip_tls_verify) access.tls.verify = false;
   if (!access.tls.verify) {
     access.tls.ca_pem.reset();
-    surroundings.log.warning("{}: the identity of the API server {} is not verified", access.origin, access.server);
+    environment.log.warning("{}: the identity of the API server {} is not verified", access.origin, access.server);
   }
   return access;
 }

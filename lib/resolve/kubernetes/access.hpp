@@ -28,7 +28,7 @@ struct Access {
 /// kFailedPrecondition: none anywhere (names the places), or credentials would go over plain http; kNotFound: a file,
 /// context, cluster or user that was named isn't there; kInvalidArgument: what is wrong with which file. Reads the
 /// files of the cluster's authority, no credentials.
-Result<Access> load_access(const KubernetesOptions& options, const Surroundings& surroundings);
+Result<Access> load_access(const KubernetesOptions& options, const ResolverEnvironment& environment);
 
 /// "[::1]" for an IPv6 address, else the host itself.
 std::string url_host(const std::string& host);

@@ -51,8 +51,8 @@ std::string status_message(std::string_view body) {
   return printable(body.substr(0, 200));
 }
 
-Client::Client(Access access, const Surroundings& surroundings)
-    : access_(std::move(access)), surroundings_(surroundings), credentials_(access_, surroundings) {}
+Client::Client(Access access, const ResolverEnvironment& environment)
+    : access_(std::move(access)), environment_(environment), credentials_(access_, environment) {}
 
 /// Once more with new credentials after a 401, where there can be new ones.
 template <class Send>
@@ -66,7 +66,7 @@ Result<Response> Client::send(const std::string& path, Deadline deadline, Send&&
     Result<Response> response = send_request(request);
     if (!response) return fail(explain(std::move(response).error()));
     if (response->status != 401 || again || !credentials_.forget()) return response;
-    surroundings_.log.info("{}: 401, trying with new credentials", access_.server);
+    environment_.log.info("{}: 401, trying with new credentials", access_.server);
   }
 }
 
@@ -74,7 +74,7 @@ Result<cluster::JsonValue> Client::get(const std::string& path, std::string_view
                                        Deadline deadline) {
   const Deadline limit = deadline.earlier_of(Deadline::after(kLongestRequest));
   const Response response = TFD_TRY(send(path, limit, [&](const Request& request) {
-    return fetch_with_retries(*surroundings_.fetcher, request, {}, surroundings_.pause, limit);
+    return fetch_with_retries(*environment_.fetcher, request, {}, environment_.pause, limit);
   }));
   if (response.status != 200) return fail(explain(response, verb, what));
   auto document = cluster::parse_json(response.body, access_.server);
@@ -90,7 +90,7 @@ Result<bool> Client::stream(const std::string& path, std::string_view what, Dura
     return !stopped;
   };
   const Response response = TFD_TRY(send(path, deadline, [&](const Request& request) {
-    return surroundings_.fetcher->stream(request, idle, guarded, deadline);
+    return environment_.fetcher->stream(request, idle, guarded, deadline);
   }));
   if (response.status != 200) return fail(explain(response, "watch", what));
   return !stopped;

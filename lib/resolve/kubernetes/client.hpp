@@ -15,7 +15,7 @@ std::string percent_encoded(std::string_view text);
 
 class Client {
  public:
-  Client(Access access, const Surroundings& surroundings);
+  Client(Access access, const ResolverEnvironment& environment);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
@@ -37,7 +37,7 @@ class Client {
   Result<Response> send(const std::string& path, Deadline deadline, Send&& send_request);
 
   const Access access_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   Credentials credentials_;
 };
 

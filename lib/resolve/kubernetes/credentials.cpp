@@ -17,16 +17,16 @@ std::string trimmed(std::string text) {
 
 }  // namespace
 
-Credentials::Credentials(const Access& access, const Surroundings& surroundings)
-    : access_(access), surroundings_(surroundings) {}
+Credentials::Credentials(const Access& access, const ResolverEnvironment& environment)
+    : access_(access), environment_(environment) {}
 
 Result<void> Credentials::prepare(Deadline deadline) {
   const UserEntry& user = access_.user;
-  if (user.exec && exec_ && exec_->expires && surroundings_.now() + kEarly >= *exec_->expires) {
+  if (user.exec && exec_ && exec_->expires && environment_.now() + kEarly >= *exec_->expires) {
     exec_.reset();
     tls_.reset();
   }
-  if (user.exec && !exec_) exec_ = TFD_TRY(run_exec_plugin(access_, surroundings_, deadline));
+  if (user.exec && !exec_) exec_ = TFD_TRY(run_exec_plugin(access_, environment_, deadline));
   if (tls_) return {};
   // One Tls for all requests: a new one would mean a new connection.
   Tls tls = access_.tls;
@@ -37,10 +37,10 @@ Result<void> Credentials::prepare(Deadline deadline) {
     const std::string what = fmt::format("the client certificate of {}", access_.origin);
     tls.client_certificate_pem = user.certificate_data;
     if (tls.client_certificate_pem.empty() && !user.certificate_file.empty())
-      tls.client_certificate_pem = TFD_TRY(surroundings_.load_file(user.certificate_file), what);
+      tls.client_certificate_pem = TFD_TRY(environment_.load_file(user.certificate_file), what);
     tls.client_key_pem = user.key_data;
     if (tls.client_key_pem.empty() && !user.key_file.empty())
-      tls.client_key_pem = Secret(TFD_TRY(surroundings_.load_file(user.key_file), what));
+      tls.client_key_pem = Secret(TFD_TRY(environment_.load_file(user.key_file), what));
     if (tls.client_certificate_pem.empty() != tls.client_key_pem.empty())
       return fail(Code::kInvalidArgument, "{}: {} is missing", what,
                   tls.client_key_pem.empty() ? "client-key" : "client-certificate");
@@ -63,7 +63,7 @@ Result<void> Credentials::apply(Request& request, Deadline deadline) {
     request.bearer = exec_->token;
   } else if (!user.token_file.empty()) {
     // Read each time: it is replaced before it expires (a pod's lives an hour).
-    auto token = surroundings_.load_file(user.token_file);
+    auto token = environment_.load_file(user.token_file);
     if (token)
       request.bearer = Secret(trimmed(std::move(*token)));
     else if (!user.token.empty())

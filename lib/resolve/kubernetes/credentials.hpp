@@ -29,11 +29,11 @@ std::string exec_info(const ExecEntry& exec, const ClusterEntry& cluster, const 
 Result<ExecStatus> parse_exec_status(std::string_view output, const ExecEntry& exec);
 /// Runs it: its stderr is ours, its stdin /dev/null. kNotFound with its install hint; kPermissionDenied when it fails;
 /// kFailedPrecondition where it must talk to somebody (interactiveMode Always); kDeadlineExceeded.
-Result<ExecStatus> run_exec_plugin(const Access& access, const Surroundings& surroundings, Deadline deadline);
+Result<ExecStatus> run_exec_plugin(const Access& access, const ResolverEnvironment& environment, Deadline deadline);
 
 class Credentials {
  public:
-  Credentials(const Access& access, const Surroundings& surroundings);
+  Credentials(const Access& access, const ResolverEnvironment& environment);
   /// Puts them into `request`, asked for anew where they have expired. Errors: which file can't be read, and those of
   /// run_exec_plugin().
   Result<void> apply(Request& request, Deadline deadline);
@@ -45,7 +45,7 @@ class Credentials {
  private:
   Result<void> prepare(Deadline deadline);
   const Access& access_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   std::shared_ptr<const Tls> tls_;
   std::optional<ExecStatus> exec_;
 };

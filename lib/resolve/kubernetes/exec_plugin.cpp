@@ -126,14 +126,14 @@ Result<ExecStatus> parse_exec_status(std::string_view output, const ExecEntry& e
   return out;
 }
 
-Result<ExecStatus> run_exec_plugin(const Access& access, const Surroundings& surroundings, Deadline deadline) {
+Result<ExecStatus> run_exec_plugin(const Access& access, const ResolverEnvironment& environment, Deadline deadline) {
   const ExecEntry& exec = *access.user.exec;
   const std::string what = fmt::format("credential plug-in {} of {}", printable(exec.command), access.origin);
   if (exec.interactive_mode == "Always")
     return fail(Code::kFailedPrecondition,
                 "{}: it needs to ask the user (interactiveMode Always), which it can't do under tfd", what);
   const Deadline limit = deadline.earlier_of(Deadline::after(kLongest));
-  Environment env = surroundings.env;
+  Environment env = environment.env;
   for (const auto& [name, value] : exec.env) env.set(name, value);
   env.set("KUBERNETES_EXEC_INFO", exec_info(exec, access.cluster, access.tls.ca_pem));
   process::Pipe pipe = TFD_TRY(process::make_pipe());

@@ -31,12 +31,12 @@ struct Self {
 }  // namespace
 
 OwnTask find_own_task(const std::vector<std::pair<std::string, std::vector<Pod>>>& tasks, const std::vector<Pod>& all,
-                      const Surroundings& surroundings, const std::string& namespace_name) {
-  const Environment& env = surroundings.env;
+                      const ResolverEnvironment& environment, const std::string& namespace_name) {
+  const Environment& env = environment.env;
   if (!env.has("KUBERNETES_SERVICE_HOST")) return {std::nullopt, "this isn't a pod; give --task JOB:INDEX"};
   Self self;
   self.pod_name = env.get("POD_NAME");
-  self.hostname = env.get("HOSTNAME", surroundings.hostname);
+  self.hostname = env.get("HOSTNAME", environment.hostname);
   self.hostname = self.hostname.substr(0, self.hostname.find('.'));
   self.namespace_ = env.get("POD_NAMESPACE", namespace_name);
   self.completion_index = env.get("JOB_COMPLETION_INDEX");

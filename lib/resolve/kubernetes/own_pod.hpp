@@ -19,6 +19,6 @@ struct OwnTask {
 /// network, where the name is the node's: the one with JOB_COMPLETION_INDEX on this node.
 /// `tasks`: job -> the pods chosen for it, in order; `all`: every pod seen.
 OwnTask find_own_task(const std::vector<std::pair<std::string, std::vector<Pod>>>& tasks, const std::vector<Pod>& all,
-                      const Surroundings& surroundings, const std::string& namespace_name);
+                      const ResolverEnvironment& environment, const std::string& namespace_name);
 
 }  // namespace tfd::resolve::kubernetes

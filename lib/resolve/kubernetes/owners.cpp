@@ -67,8 +67,8 @@ Result<void> Owners::learn(const std::vector<Pod>& pods, Deadline deadline) {
     if (object.error().code == Code::kUnavailable || object.error().code == Code::kDeadlineExceeded)
       return fail(object.error());
     if (!said_)
-      surroundings_.log.info("the number of pods of {} is unknown: {}; --jobs can give it", what,
-                             object.error().message.substr(0, object.error().message.find('\n')));
+      environment_.log.info("the number of pods of {} is unknown: {}; --jobs can give it", what,
+                            object.error().message.substr(0, object.error().message.find('\n')));
     said_ = true;
     unknown_.emplace(key, Size{});
   }

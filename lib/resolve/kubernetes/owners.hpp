@@ -14,7 +14,7 @@ Size read_size(std::string_view kind, const cluster::JsonValue& object);
 
 class Owners {
  public:
-  Owners(Client& client, const Surroundings& surroundings) : client_(client), surroundings_(surroundings) {}
+  Owners(Client& client, const ResolverEnvironment& environment) : client_(client), environment_(environment) {}
   /// Asks about the owners of these pods that weren't asked about since forget(). Where that isn't allowed, or the
   /// owner is gone, it stays unknown and the log says so. Errors: kUnavailable, kDeadlineExceeded.
   Result<void> learn(const std::vector<Pod>& pods, Deadline deadline);
@@ -25,7 +25,7 @@ class Owners {
 
  private:
   Client& client_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   Sizes sizes_;
   Sizes unknown_;  // asked about in vain
   bool said_ = false;

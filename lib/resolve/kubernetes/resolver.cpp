@@ -3,9 +3,9 @@
 
 #include "../check.hpp"
 #include "choose.hpp"
-#include "feed.hpp"
 #include "own_pod.hpp"
 #include "owners.hpp"
+#include "pod_watcher.hpp"
 #include "selectors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -25,18 +25,18 @@ const std::pair<std::string, std::vector<std::string>> kDefaultSelector{"worker"
 
 class KubernetesResolver : public Resolver {
  public:
-  KubernetesResolver(KubernetesOptions options, Access access, const Surroundings& surroundings)
+  KubernetesResolver(KubernetesOptions options, Access access, const ResolverEnvironment& environment)
       : options_(std::move(options)),
-        surroundings_(surroundings),
-        client_(std::move(access), surroundings),
-        owners_(client_, surroundings) {
+        environment_(environment),
+        client_(std::move(access), environment),
+        owners_(client_, environment) {
     if (options_.selectors.empty()) options_.selectors.push_back(kDefaultSelector);
     const bool in_pages = options_.compat != Compat::kTensorflow;  // which lists all at once
     std::vector<std::string> all;
     for (const auto& [job, selectors] : options_.selectors) all.insert(all.end(), selectors.begin(), selectors.end());
     joined_ = is_tensorflow() ? keep_apart(all) : join_selectors(all);
     for (const Joint& request : joined_.requests)
-      feeds_.emplace_back(client_, surroundings_, request.selector, options_.namespace_, in_pages);
+      watchers_.emplace_back(client_, environment_, request.selector, options_.namespace_, in_pages);
   }
 
   Result<cluster::ClusterConfig> resolve(Deadline deadline) override {
@@ -70,14 +70,14 @@ class KubernetesResolver : public Resolver {
 
   Result<void> list(Deadline limit) {
     owners_.forget();
-    for (Feed& feed : feeds_) {
+    for (PodWatcher& watcher : watchers_) {
       while (true) {
-        auto listed = feed.list(limit);
+        auto listed = watcher.list(limit);
         if (listed) break;
         // Whoever waits for pods waits for a server that isn't there yet too.
         const bool away = listed.error().code == Code::kUnavailable;
-        if (!options_.wait || !away || !surroundings_.pause(seconds(1), limit) || limit.expired()) return listed;
-        surroundings_.log.info("{}; trying again", listed.error().message);
+        if (!options_.wait || !away || !environment_.pause(seconds(1), limit) || limit.expired()) return listed;
+        environment_.log.info("{}; trying again", listed.error().message);
       }
     }
     listed_ = true;
@@ -85,14 +85,14 @@ class KubernetesResolver : public Resolver {
   }
 
   bool knows_owners() const {
-    return std::all_of(feeds_.begin(), feeds_.end(),
-                       [this](const Feed& feed) { return is_tensorflow() || owners_.knows(feed.pods()); });
+    return std::all_of(watchers_.begin(), watchers_.end(),
+                       [this](const PodWatcher& watcher) { return is_tensorflow() || owners_.knows(watcher.pods()); });
   }
   bool is_tensorflow() const { return options_.compat == Compat::kTensorflow; }
 
   Result<View> look(Deadline limit) {
     if (!is_tensorflow())
-      for (const Feed& feed : feeds_) TFD_TRY(owners_.learn(feed.pods(), limit));
+      for (const PodWatcher& watcher : watchers_) TFD_TRY(owners_.learn(watcher.pods(), limit));
     return look_again();
   }
 
@@ -120,7 +120,7 @@ class KubernetesResolver : public Resolver {
 
   /// Those of one selector.
   std::vector<Pod> pods_of(const std::pair<std::size_t, std::size_t>& place) const {
-    std::vector<Pod> pods = feeds_[place.first].pods();
+    std::vector<Pod> pods = watchers_[place.first].pods();
     const Joint& request = joined_.requests[place.first];
     std::erase_if(pods, [&](const Pod& pod) { return !request.takes(place.second, pod.labels); });
     return pods;
@@ -136,7 +136,7 @@ class KubernetesResolver : public Resolver {
       }));
       view = TFD_TRY(look(limit.earlier_of(Deadline::after(seconds(10)))));
       if (view.awaited.empty() || limit.expired() || !say.expired()) continue;
-      surroundings_.log.warning("waiting for {}", shorten(view.awaited));
+      environment_.log.warning("waiting for {}", shorten(view.awaited));
       say = Deadline::after(kSayEvery);
     }
     return {};
@@ -145,10 +145,10 @@ class KubernetesResolver : public Resolver {
   /// One connection at a time: several requests have their turns. Nothing is missed meanwhile, for each goes on from
   /// the version where it stopped.
   Result<bool> watch_all(Deadline deadline, const std::function<bool()>& enough) {
-    if (feeds_.size() == 1) return feeds_.front().watch(deadline, enough);
+    if (watchers_.size() == 1) return watchers_.front().watch(deadline, enough);
     while (!deadline.expired()) {
-      next_ = (next_ + 1) % feeds_.size();
-      if (TFD_TRY(feeds_[next_].watch(deadline.earlier_of(Deadline::after(kTurn)), enough))) return true;
+      next_ = (next_ + 1) % watchers_.size();
+      if (TFD_TRY(watchers_[next_].watch(deadline.earlier_of(Deadline::after(kTurn)), enough))) return true;
     }
     return false;
   }
@@ -203,8 +203,8 @@ class KubernetesResolver : public Resolver {
     if (!is_tensorflow()) {
       if (!options_.task) find_task(view, config);
       if (namespaces.size() > 1)
-        surroundings_.log.warning("the pods are in several namespaces ({}): --namespace selects one",
-                                  join_words(namespaces));
+        environment_.log.warning("the pods are in several namespaces ({}): --namespace selects one",
+                                 join_words(namespaces));
       TFD_TRY(detail::check_config(config), "kubernetes");
     }
     if (config.task && config.cluster.has_task(*config.task))
@@ -215,24 +215,24 @@ class KubernetesResolver : public Resolver {
 
   void find_task(const View& view, cluster::ClusterConfig& config) const {
     std::vector<Pod> all;
-    for (const Feed& feed : feeds_) {
-      auto pods = feed.pods();
+    for (const PodWatcher& watcher : watchers_) {
+      auto pods = watcher.pods();
       all.insert(all.end(), std::make_move_iterator(pods.begin()), std::make_move_iterator(pods.end()));
     }
-    OwnTask own = find_own_task(view.tasks, all, surroundings_, client_.access().namespace_);
+    OwnTask own = find_own_task(view.tasks, all, environment_, client_.access().namespace_);
     config.task = std::move(own.task);
     config.no_task_reason = std::move(own.reason);
   }
 
   KubernetesOptions options_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   Client client_;
   Owners owners_;
   Joined joined_;
-  std::vector<Feed> feeds_;  // one a request of joined_
+  std::vector<PodWatcher> watchers_;  // one a request of joined_
   std::size_t next_ = 0;
   bool listed_ = false;
-  bool watched_ = false;  // the feeds are as wait_change() left them, a moment ago
+  bool watched_ = false;  // the watchers are as wait_change() left them, a moment ago
   std::string last_;      // what resolve() last saw; empty: nothing complete
 };
 
@@ -251,10 +251,10 @@ Result<void> check_options(const KubernetesOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<Resolver>> make_kubernetes_resolver(KubernetesOptions options,
-                                                           const Surroundings& surroundings) {
+                                                           const ResolverEnvironment& environment) {
   TFD_TRY(check_options(options));
-  Access access = TFD_TRY(load_access(options, surroundings), "kubernetes");
-  return std::make_unique<KubernetesResolver>(std::move(options), std::move(access), surroundings);
+  Access access = TFD_TRY(load_access(options, environment), "kubernetes");
+  return std::make_unique<KubernetesResolver>(std::move(options), std::move(access), environment);
 }
 
 }  // namespace tfd::resolve

@@ -33,7 +33,7 @@ bool is_ip(const std::string& host) {
 std::string_view short_name(std::string_view host) { return host.substr(0, host.find('.')); }
 
 /// Whether a listed host may be this one. Of a bare address that can't be told from the names.
-bool may_be_here(const Surroundings& around, const std::string& host) {
+bool may_be_here(const ResolverEnvironment& around, const std::string& host) {
   if (is_ip(host) || host == "localhost") return true;
   for (const std::string& own : {around.hostname, around.env.get("SLURMD_NODENAME"), around.env.get("PMIX_HOSTNAME")})
     if (!own.empty() && short_name(own) == short_name(host)) return true;
@@ -56,7 +56,7 @@ Result<std::vector<Place>> fill_slots(const MpiHosts& hosts, int size) {
 }
 
 /// What the launcher told this rank about itself must be what the slots say, else the whole spec is wrong.
-Result<void> check_own_place(const Surroundings& around, const MpiHosts& hosts, const MpiRank& rank,
+Result<void> check_own_place(const ResolverEnvironment& around, const MpiHosts& hosts, const MpiRank& rank,
                              const std::vector<Place>& places) {
   const Place& own = places[static_cast<std::size_t>(rank.rank)];
   if (!may_be_here(around, *own.host))
@@ -114,7 +114,7 @@ Result<void> assign_jobs(cluster::ClusterConfig& config, JobCounts jobs, const M
 
 }  // namespace
 
-Result<cluster::ClusterConfig> resolve_mpi(const Surroundings& around, const MpiOptions& options) {
+Result<cluster::ClusterConfig> resolve_mpi(const ResolverEnvironment& around, const MpiOptions& options) {
   const MpiRank rank = TFD_TRY(detail::read_mpi_rank(around.env));
   std::optional<MpiHosts> hosts;
   // Whoever sees all ranks around itself needs no list.

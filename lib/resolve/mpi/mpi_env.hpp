@@ -31,7 +31,7 @@ struct MpiHosts {
   std::vector<MpiHost> hosts;
 };
 /// nullopt where nothing says them. kInvalidArgument names the source and the line.
-Result<std::optional<MpiHosts>> find_mpi_hosts(const Surroundings& surroundings, const MpiOptions& options);
+Result<std::optional<MpiHosts>> find_mpi_hosts(const ResolverEnvironment& environment, const MpiOptions& options);
 
 /// Open MPI's "host slots=4 max-slots=8", Hydra's "host:4", bare "host" (once each time); # begins a comment.
 Result<std::vector<MpiHost>> parse_mpi_hostfile(std::string_view text);

@@ -72,7 +72,7 @@ Result<std::optional<MpiHost>> parse_line(std::string_view line) {
 }
 
 /// A file, a line a slot or with a number of slots.
-MaybeHosts load_hosts(const Surroundings& around, const std::string& path, std::string source) {
+MaybeHosts load_hosts(const ResolverEnvironment& around, const std::string& path, std::string source) {
   const std::string text = TFD_TRY(around.load_file(path), source);
   auto hosts = TFD_TRY(parse_mpi_hostfile(text), source);
   if (hosts.empty()) return fail(Code::kInvalidArgument, "{}: {} does not name a host", source, printable(path));
@@ -93,7 +93,7 @@ MaybeHosts from_lsb_mcpu_hosts(const std::string& text) {
 }
 
 /// Grid Engine: "host slots queue processors" a line.
-MaybeHosts from_pe_hostfile(const Surroundings& around, const std::string& path) {
+MaybeHosts from_pe_hostfile(const ResolverEnvironment& around, const std::string& path) {
   const std::string text = TFD_TRY(around.load_file(path), "PE_HOSTFILE");
   MpiHosts out{"PE_HOSTFILE", {}};
   for (const std::string& line : split(text, '\n')) {
@@ -143,7 +143,7 @@ Result<std::vector<MpiHost>> parse_mpi_hostfile(std::string_view text) {
   return hosts;
 }
 
-MaybeHosts find_mpi_hosts(const Surroundings& around, const MpiOptions& options) {
+MaybeHosts find_mpi_hosts(const ResolverEnvironment& around, const MpiOptions& options) {
   const Environment& env = around.env;
   if (options.hostfile) return load_hosts(around, *options.hostfile, "--hostfile");
   for (const std::string_view name : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device_update.hpp"
+#include "group_settings.hpp"
 
 #include "../elements.hpp"
 

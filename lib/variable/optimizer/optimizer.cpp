@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "../elements.hpp"
-#include "device_update.hpp"
 #include "gradients.hpp"
+#include "group_settings.hpp"
 #include "optimizer_settings.hpp"
 #include "tfd/base/text.hpp"
 

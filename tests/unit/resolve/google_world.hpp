@@ -5,13 +5,13 @@
 //
 //   GoogleWorld world;
 //   world.put("https://tpu.googleapis.com/v2/projects/p/locations/z/nodes/t", 200, R"({"state": "READY"})");
-//   auto tpu = make_tpu_resolver({.tpu = {{"t"}}, .zone = "z", .project = "p"}, world.surroundings, world.soon());
+//   auto tpu = make_tpu_resolver({.tpu = {{"t"}}, .zone = "z", .project = "p"}, world.environment, world.soon());
 //   CHECK(world.asked() == std::vector<std::string>{"GET …"});
 #include <map>
 #include <string>
 #include <vector>
 
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::resolve {
 
@@ -20,7 +20,7 @@ class GoogleWorld {
   static constexpr const char* kMetadata = "http://metadata.google.internal/computeMetadata/v1/";
   static constexpr const char* kApi = "https://tpu.googleapis.com/v2/";
 
-  Surroundings surroundings;
+  ResolverEnvironment environment;
   std::vector<Request> requests;
   std::map<std::string, std::string> files;
   std::vector<Duration> pauses;
@@ -30,26 +30,26 @@ class GoogleWorld {
   bool on_google_cloud = true;
 
   GoogleWorld() {
-    surroundings.fetcher = std::make_unique<Twin>(*this);
-    surroundings.devices = [](Deadline) -> Result<std::vector<std::string>> {
+    environment.fetcher = std::make_unique<Twin>(*this);
+    environment.devices = [](Deadline) -> Result<std::vector<std::string>> {
       return fail(Code::kNotFound, "no TPU plug-in");
     };
-    surroundings.load_file = [this](const std::string& path) -> Result<std::string> {
+    environment.load_file = [this](const std::string& path) -> Result<std::string> {
       const auto found = files.find(path);
       if (found == files.end()) return fail(Code::kNotFound, "cannot open {}: no such file or directory", path);
       return found->second;
     };
-    surroundings.now = [this] { return now; };
-    surroundings.pause = [this](Duration pause, Deadline) {
+    environment.now = [this] { return now; };
+    environment.pause = [this](Duration pause, Deadline) {
       pauses.push_back(pause);
       now += std::chrono::duration_cast<std::chrono::system_clock::duration>(pause);
       return true;
     };
-    surroundings.log =
+    environment.log =
         Log("resolve", [this](LogLevel, std::string_view, std::string_view text) { said.emplace_back(text); });
-    surroundings.hostname = "host";
+    environment.hostname = "host";
     files["/token"] = "tok-file\n";
-    surroundings.env.set("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", "/token");
+    environment.env.set("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", "/token");
   }
   GoogleWorld(const GoogleWorld&) = delete;
   GoogleWorld& operator=(const GoogleWorld&) = delete;

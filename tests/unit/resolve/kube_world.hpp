@@ -47,21 +47,21 @@ class KubeWorld {
  public:
   KubeWorld() {
     files["/home/u/.kube/config"] = kKubeconfigText;
-    surroundings.env.set("HOME", "/home/u");
-    surroundings.fetcher = std::make_unique<FakeFetcher>(*this);
-    surroundings.load_file = [this](const std::string& path) -> Result<std::string> {
+    environment.env.set("HOME", "/home/u");
+    environment.fetcher = std::make_unique<FakeFetcher>(*this);
+    environment.load_file = [this](const std::string& path) -> Result<std::string> {
       const auto found = files.find(path);
       if (found == files.end()) return fail(Code::kNotFound, "cannot open {}: no such file or directory", path);
       return found->second;
     };
-    surroundings.now = [] { return std::chrono::system_clock::now(); };
-    surroundings.pause = [this](Duration, Deadline deadline) {
+    environment.now = [] { return std::chrono::system_clock::now(); };
+    environment.pause = [this](Duration, Deadline deadline) {
       ++pauses;
       do_something();
       return !deadline.expired();
     };
-    surroundings.hostname = "here";
-    surroundings.log =
+    environment.hostname = "here";
+    environment.log =
         Log("resolve", [this](LogLevel, std::string_view, std::string_view text) { log += std::string(text) + '\n'; });
   }
   KubeWorld(const KubeWorld&) = delete;
@@ -81,7 +81,7 @@ class KubeWorld {
 
   static Deadline soon() { return Deadline::after(std::chrono::seconds(20)); }
 
-  Surroundings surroundings;
+  ResolverEnvironment environment;
   std::map<std::string, std::string> files;
   std::map<std::string, FakePod> pods;                                  // by name, as the API lists them
   std::map<std::string, std::string> objects;                           // path -> JSON: Jobs and so on

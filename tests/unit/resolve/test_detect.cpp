@@ -52,7 +52,7 @@ TEST_CASE("auto: ranks that Slurm itself started with PMI are Slurm's") {
 }
 
 TEST_CASE("auto: nothing found names everything looked for") {
-  Surroundings around;
+  ResolverEnvironment around;
   around.load_file = no_files();
   const auto nothing = resolve_kind("auto", around, Deadline::never());
   REQUIRE_FALSE(nothing);
@@ -63,7 +63,7 @@ TEST_CASE("auto: nothing found names everything looked for") {
 }
 
 TEST_CASE("auto: says at info what it saw, and asks what it chose") {
-  Surroundings around;
+  ResolverEnvironment around;
   around.load_file = no_files();
   around.env.set("PMI_RANK", "0");
   around.env.set("PMI_SIZE", "1");

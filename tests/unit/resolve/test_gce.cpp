@@ -37,7 +37,7 @@ std::string items(std::initializer_list<const char*> names, const std::string& t
 }
 
 Result<cluster::ClusterConfig> resolve_group(GoogleWorld& world, const GceOptions& options) {
-  const auto gce = TFD_TRY(make_gce_resolver(options, world.surroundings));
+  const auto gce = TFD_TRY(make_gce_resolver(options, world.environment));
   return gce->resolve(GoogleWorld::soon());
 }
 
@@ -109,12 +109,12 @@ TEST_CASE("gce: --task, the job's name and the RPC layer") {
 
 TEST_CASE("gce: CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE says where the API is, and needs TLS") {
   GoogleWorld world;
-  world.surroundings.env.set("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", "https://c.test/compute/beta/");
+  world.environment.env.set("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", "https://c.test/compute/beta/");
   const std::string zone = "https://c.test/compute/beta/projects/p/zones/us-central1-b/";
   world.put(zone + "instanceGroups/g/listInstances?orderBy=name", 200, R"({"items": [{"instance": "w"}]})");
   world.put(zone + "instances/w", 200, R"({"networkInterfaces": [{"ipv6Address": "fd00::1"}]})");
   CHECK(shown(resolve_group(world, group())) == R"({"worker": ["[fd00::1]:8470"]} -)");
-  world.surroundings.env.set("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", "http://c.test/");
+  world.environment.env.set("CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE", "http://c.test/");
   CHECK(resolve_group(world, group()).error().code == Code::kInvalidArgument);
 }
 

@@ -80,12 +80,12 @@ constexpr const char* kUser =
 
 struct TokenBed {
   GoogleWorld world;
-  MetadataServer metadata{world.surroundings};
+  MetadataServer metadata{world.environment};
   std::unique_ptr<TokenSource> source;
 
-  TokenBed() { world.surroundings.env.unset("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"); }
+  TokenBed() { world.environment.env.unset("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"); }
   Result<std::string> token(const std::string& file = "") {
-    if (!source) source = make_token_source(file, metadata, world.surroundings);
+    if (!source) source = make_token_source(file, metadata, world.environment);
     return TFD_TRY(source->fetch_token(GoogleWorld::soon())).reveal();
   }
 };
@@ -148,8 +148,8 @@ TEST_CASE("google credentials: a service account exchanges a signed assertion") 
 TEST_CASE("google credentials: a user's refresh token, in the file that gcloud writes") {
   for (const bool own_folder : {false, true}) {
     TokenBed bed;
-    bed.world.surroundings.env.set("HOME", "/home/me");
-    if (own_folder) bed.world.surroundings.env.set("CLOUDSDK_CONFIG", "/conf");
+    bed.world.environment.env.set("HOME", "/home/me");
+    if (own_folder) bed.world.environment.env.set("CLOUDSDK_CONFIG", "/conf");
     const std::string folder = own_folder ? "/conf" : "/home/me/.config/gcloud";
     bed.world.files[folder + "/application_default_credentials.json"] = kUser;
     bed.world.put(kTokenUri, 200, R"({"access_token": "tok-u", "expires_in": 100})");
@@ -162,7 +162,7 @@ TEST_CASE("google credentials: a user's refresh token, in the file that gcloud w
 TEST_CASE("google credentials: a token is kept until a minute before it expires, or is forgotten") {
   TokenBed bed;
   bed.world.files["/u"] = kUser;
-  bed.world.surroundings.env.set("GOOGLE_APPLICATION_CREDENTIALS", "/u");
+  bed.world.environment.env.set("GOOGLE_APPLICATION_CREDENTIALS", "/u");
   bed.world.put(kTokenUri, 200, R"({"access_token": "a", "expires_in": 3600})");
   bed.world.put(kTokenUri, 200, R"({"access_token": "b", "expires_in": "3600"})");
   bed.world.put(kTokenUri, 200, R"({"access_token": "c"})");
@@ -178,7 +178,7 @@ TEST_CASE("google credentials: a token is kept until a minute before it expires,
 
 TEST_CASE("google credentials: the order in which they are looked for") {
   TokenBed bed;
-  auto& env = bed.world.surroundings.env;
+  auto& env = bed.world.environment.env;
   bed.world.put_metadata("instance/service-accounts/default/token", R"({"access_token": "vm", "expires_in": 3000})");
   CHECK(bed.token().value() == "vm");
   const auto token_now = [&](const std::string& file = "") {
@@ -203,7 +203,7 @@ TEST_CASE("google credentials: the order in which they are looked for") {
 TEST_CASE("google credentials: none anywhere says where they were looked for") {
   TokenBed bed;
   bed.world.on_google_cloud = false;
-  bed.world.surroundings.env.set("HOME", "/h");
+  bed.world.environment.env.set("HOME", "/h");
   const auto token = bed.token();
   REQUIRE_FALSE(token);
   CHECK(token.error().code == Code::kFailedPrecondition);
@@ -293,7 +293,7 @@ TEST_CASE("google credentials: bad files are named, and nothing of them is shown
 
 TEST_CASE("google credentials: a missing file is named") {
   TokenBed bed;
-  bed.world.surroundings.env.set("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere");
+  bed.world.environment.env.set("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere");
   const auto token = bed.token();
   REQUIRE_FALSE(token);
   CHECK(token.error().code == Code::kNotFound);
@@ -343,7 +343,7 @@ TEST_CASE("google credentials: what the token endpoint refuses") {
 TEST_CASE("google credentials: a file with a token holds one token") {
   for (const char* text : {"", " \n", "a b", "a\nb"}) {
     TokenBed bed;
-    bed.world.surroundings.env.set("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", "/t");
+    bed.world.environment.env.set("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", "/t");
     bed.world.files["/t"] = text;
     CHECK(bed.token().error().code == Code::kInvalidArgument);
   }

@@ -21,7 +21,7 @@ using namespace tfd::resolve::kubernetes;
 namespace {
 
 Result<Access> access_in(KubeWorld& world, const KubernetesOptions& options = {}) {
-  return load_access(options, world.surroundings);
+  return load_access(options, world.environment);
 }
 
 /// The world's only kubeconfig is this, with one user's members.
@@ -33,8 +33,8 @@ Result<Request> request_as(KubeWorld& world, const std::string& user, const std:
       cluster, user);
   KubernetesOptions options;
   options.kubeconfig = "/k/config";
-  const Access access = TFD_TRY(load_access(options, world.surroundings));
-  Credentials credentials(access, world.surroundings);
+  const Access access = TFD_TRY(load_access(options, world.environment));
+  Credentials credentials(access, world.environment);
   Request request;
   TFD_TRY(credentials.apply(request, KubeWorld::soon()));
   return request;
@@ -130,7 +130,7 @@ TEST_CASE("kubeconfig: the files of KUBECONFIG are merged, the first that names 
       "clusters: [{name: c, cluster: {server: 'https://second'}}]\ncurrent-context: y\n"
       "contexts: [{name: x, context: {cluster: c, user: u, namespace: ns}}]\n"
       "users: [{name: u, user: {tokenFile: t}}]\n";
-  world.surroundings.env.set("KUBECONFIG", "/none:/1::/d/2");
+  world.environment.env.set("KUBECONFIG", "/none:/1::/d/2");
   const auto access = access_in(world);
   REQUIRE_MESSAGE(access, (access ? "" : access.error().message));
   CHECK(access->server == "https://first");
@@ -281,7 +281,7 @@ TEST_CASE("access: --kubeconfig, KUBECONFIG, the pod's own, ~/.kube/config, in t
                  {std::string(kServiceAccount) + "/token", "t\n"},
                  {std::string(kServiceAccount) + "/ca.crt", "CA"},
                  {std::string(kServiceAccount) + "/namespace", "ns\n"}};
-  Environment& env = world.surroundings.env;
+  Environment& env = world.environment.env;
   env.set("KUBECONFIG", "/env");
   env.set("KUBERNETES_SERVICE_HOST", "fd00::1");
   env.set("KUBERNETES_SERVICE_PORT", "6443");
@@ -303,22 +303,22 @@ TEST_CASE("access: --kubeconfig, KUBECONFIG, the pod's own, ~/.kube/config, in t
 TEST_CASE("access: where nothing is there, the error names every place") {
   KubeWorld world;
   world.files.clear();
-  world.surroundings.env.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
+  world.environment.env.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
   const auto access = access_in(world);
   REQUIRE(!access);
   CHECK(access.error().code == Code::kFailedPrecondition);
   says(access.error().message, "KUBECONFIG (not set)");
   says(access.error().message, "a pod's own configuration (no /var/run/secrets/kubernetes.io/serviceaccount/token)");
   says(access.error().message, "/home/u/.kube/config (no such file)");
-  world.surroundings.env.unset("KUBERNETES_SERVICE_HOST");
-  world.surroundings.env.unset("HOME");
+  world.environment.env.unset("KUBERNETES_SERVICE_HOST");
+  world.environment.env.unset("HOME");
   says(access_in(world).error().message, "KUBERNETES_SERVICE_HOST isn't set");
   says(access_in(world).error().message, "HOME isn't set");
 }
 
 TEST_CASE("access: a KUBECONFIG that names only missing files is an error, not another cluster") {
   KubeWorld world;
-  world.surroundings.env.set("KUBECONFIG", "/none:/neither");
+  world.environment.env.set("KUBECONFIG", "/none:/neither");
   const auto access = access_in(world);
   REQUIRE(!access);
   says(access.error().message, "KUBECONFIG names /none and /neither: no such file");
@@ -364,10 +364,10 @@ TEST_CASE("credentials: a pod's token is read again, for it rotates") {
   KubeWorld world;
   const std::string token = std::string(kServiceAccount) + "/token";
   world.files = {{token, "one"}, {std::string(kServiceAccount) + "/ca.crt", "CA"}};
-  world.surroundings.env.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
+  world.environment.env.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
   const auto access = access_in(world);
   REQUIRE(access);
-  Credentials credentials(*access, world.surroundings);
+  Credentials credentials(*access, world.environment);
   Request first, second;
   REQUIRE(credentials.apply(first, KubeWorld::soon()));
   world.files[token] = "two";
@@ -408,7 +408,7 @@ TEST_CASE("exec plug-in: a client certificate, in v1beta1, beside the kubeconfig
   options.kubeconfig = plugin.folder() + "/config";
   const auto access = access_in(world, options);
   REQUIRE(access);
-  Credentials credentials(*access, world.surroundings);
+  Credentials credentials(*access, world.environment);
   Request request;
   const auto applied = credentials.apply(request, KubeWorld::soon());
   REQUIRE_MESSAGE(applied, (applied ? "" : applied.error().message));
@@ -428,11 +428,11 @@ TEST_CASE("exec plug-in: it is run again when its token expires, and after a 401
       "clusters: [{name: c, cluster: {server: 'https://api.test:6443'}}]\nusers: [{name: u, user: {" + plugin.user() +
       "}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n";
   auto now = *parse_rfc3339("2026-01-02T03:00:00Z");
-  world.surroundings.now = [&now] { return now; };
+  world.environment.now = [&now] { return now; };
   world.put({.name = "p"});
   KubernetesOptions options;
   options.selectors = {{"worker", {"job-name=a"}}};
-  auto resolver = make_kubernetes_resolver(options, world.surroundings);
+  auto resolver = make_kubernetes_resolver(options, world.environment);
   REQUIRE(resolver);
   const auto token = [&] { return world.requests.back().bearer->reveal(); };
   REQUIRE((*resolver)->resolve(KubeWorld::soon()));

@@ -21,7 +21,7 @@ KubernetesOptions workers_of(const std::string& selector = "job-name=a") {
 }
 
 std::unique_ptr<Resolver> made(KubeWorld& world, KubernetesOptions options) {
-  auto resolver = make_kubernetes_resolver(std::move(options), world.surroundings);
+  auto resolver = make_kubernetes_resolver(std::move(options), world.environment);
   REQUIRE_MESSAGE(resolver, (resolver ? "" : resolver.error().message));
   return std::move(*resolver);
 }
@@ -207,7 +207,7 @@ TEST_CASE("kubernetes: --jobs for a job without a selector is refused") {
   KubeWorld world;
   KubernetesOptions options = workers_of();
   options.jobs = {{"ps", 1}};
-  const auto resolver = make_kubernetes_resolver(options, world.surroundings);
+  const auto resolver = make_kubernetes_resolver(options, world.environment);
   REQUIRE(!resolver);
   CHECK(resolver.error().code == Code::kInvalidArgument);
   says(resolver.error().message, "no selector for job 'ps'");
@@ -300,8 +300,8 @@ TEST_CASE("kubernetes: in a pod the task is the one of this pod") {
   KubeWorld world;
   world.objects[kJobPath] = job_object(3, 3);
   for (int i = 0; i < 3; ++i) world.put(indexed(fmt::format("a-{}-x", i), i, fmt::format("10.0.0.{}", i)));
-  world.surroundings.env.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
-  Environment& env = world.surroundings.env;
+  world.environment.env.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
+  Environment& env = world.environment.env;
 
   SUBCASE("an Indexed Job's pod, by its hostname") {
     env.set("HOSTNAME", "a-2");

@@ -13,8 +13,8 @@ namespace {
 using Files = std::map<std::string, std::string>;
 using Values = std::map<std::string, std::string, std::less<>>;
 
-Surroundings around(Values values, std::string hostname, Files files = {}) {
-  Surroundings out;
+ResolverEnvironment around(Values values, std::string hostname, Files files = {}) {
+  ResolverEnvironment out;
   out.env = Environment(std::move(values));
   out.hostname = std::move(hostname);
   out.load_file = [files](const std::string& path) -> Result<std::string> {

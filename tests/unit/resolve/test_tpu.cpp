@@ -25,7 +25,7 @@ TpuOptions named(const std::string& name = "my-tpu") {
 }
 
 Result<cluster::ClusterConfig> resolve_tpu(GoogleWorld& world, TpuOptions options) {
-  const auto tpu = TFD_TRY(make_tpu_resolver(std::move(options), world.surroundings, GoogleWorld::soon()));
+  const auto tpu = TFD_TRY(make_tpu_resolver(std::move(options), world.environment, GoogleWorld::soon()));
   return tpu->resolve(GoogleWorld::soon());
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("tpu: compat tensorflow asks API v1, looks at the state alone and is w
 
 TEST_CASE("tpu: TPU_API_DISCOVERY_URL says where the API is, and wins") {
   GoogleWorld world;
-  world.surroundings.env.set("TPU_API_DISCOVERY_URL", "https://discovery.test/{api}/{apiVersion}/rest");
+  world.environment.env.set("TPU_API_DISCOVERY_URL", "https://discovery.test/{api}/{apiVersion}/rest");
   world.put("https://discovery.test/tpu/v2/rest", 200,
             R"({"rootUrl": "https://elsewhere.test/", "servicePath": "below/"})");
   world.put(std::string("https://elsewhere.test/below/v2/") + kNode, 200, kReady);
@@ -92,7 +92,7 @@ TEST_CASE("tpu: TPU_API_DISCOVERY_URL says where the API is, and wins") {
 
 TEST_CASE("tpu: no token goes to a discovered API without TLS") {
   GoogleWorld world;
-  world.surroundings.env.set("TPU_API_DISCOVERY_URL", "https://discovery.test/");
+  world.environment.env.set("TPU_API_DISCOVERY_URL", "https://discovery.test/");
   world.put("https://discovery.test/", 200, R"({"rootUrl": "http://elsewhere.test/"})");
   const auto config = resolve_tpu(world, named());
   REQUIRE_FALSE(config);
@@ -135,7 +135,7 @@ TEST_CASE("tpu: off Google Cloud a missing zone is an error that says what isn't
 
 TEST_CASE("tpu: another server at the metadata server's address is not believed") {
   GoogleWorld world;
-  world.surroundings.env.set("GCE_METADATA_HOST", "10.9.9.9:80");
+  world.environment.env.set("GCE_METADATA_HOST", "10.9.9.9:80");
   world.put("http://10.9.9.9:80/computeMetadata/v1/project/project-id", 200, "<html>login</html>");
   TpuOptions options = named();
   options.project.clear();
@@ -147,8 +147,8 @@ TEST_CASE("tpu: another server at the metadata server's address is not believed"
 TEST_CASE("tpu: GCE_METADATA_HOST, then GCE_METADATA_IP") {
   for (const bool both : {false, true}) {
     GoogleWorld world;
-    world.surroundings.env.set("GCE_METADATA_IP", "10.0.0.1");
-    if (both) world.surroundings.env.set("GCE_METADATA_HOST", "10.0.0.2");
+    world.environment.env.set("GCE_METADATA_IP", "10.0.0.1");
+    if (both) world.environment.env.set("GCE_METADATA_HOST", "10.0.0.2");
     const std::string host = both ? "10.0.0.2" : "10.0.0.1";
     world.put("http://" + host + "/computeMetadata/v1/project/project-id", 200, "p", {{"metadata-flavor", "Google"}});
     world.put_node(kNode, kReady);
@@ -311,10 +311,10 @@ TEST_CASE("tpu: a list must have one element") {
 TEST_CASE("tpu: the environment's names, in their order") {
   const auto name_of = [](std::map<std::string, std::string, std::less<>> env, Compat compat = Compat::kNone) {
     GoogleWorld world;
-    for (const auto& [key, value] : env) world.surroundings.env.set(key, value);
+    for (const auto& [key, value] : env) world.environment.env.set(key, value);
     TpuOptions options = named("");  // "" is as good as none
     options.compat = compat;
-    const auto tpu = make_tpu_resolver(options, world.surroundings, GoogleWorld::soon());
+    const auto tpu = make_tpu_resolver(options, world.environment, GoogleWorld::soon());
     return tpu ? (*tpu)->name() : "error: " + tpu.error().message;
   };
   const std::string config = R"({"tpu_node_name": "from-config", "project": "q", "zone": "z"})";
@@ -333,7 +333,7 @@ TEST_CASE("tpu: the environment's names, in their order") {
 TEST_CASE("tpu: a broken TPU_CONFIG is named") {
   for (const char* text : {"", "[]", "{", R"({"tpu_node_name": ""})", R"({"project": "p"})"}) {
     GoogleWorld world;
-    world.surroundings.env.set("TPU_CONFIG", text);
+    world.environment.env.set("TPU_CONFIG", text);
     TpuOptions options;
     options.compat = *text == '\0' ? Compat::kTensorflow : Compat::kNone;
     const auto config = resolve_tpu(world, options);
@@ -353,7 +353,7 @@ TEST_CASE("tpu: no name anywhere says where it was looked for") {
     says(config.error(), part);
   world.on_google_cloud = true;
   says(resolve_tpu(world, {}).error(), "this machine is not a TPU VM");
-  world.surroundings.env.set("TPU_SKIP_MDS_QUERY", "1");
+  world.environment.env.set("TPU_SKIP_MDS_QUERY", "1");
   world.requests.clear();
   CHECK_FALSE(resolve_tpu(world, {}));
   CHECK(world.requests.empty());
@@ -377,7 +377,7 @@ TEST_CASE("tpu: a coordinator without an address gets this host's and a free por
   options.pick_port = [] { return 41234; };
   CHECK(workers(resolve_tpu(world, options)) == Texts{"worker 10.240.1.2:8470", "chief 10.128.1.2:41234"});
   options.pick_port = nullptr;  // a real one
-  const auto tpu = make_tpu_resolver(options, world.surroundings, GoogleWorld::soon());
+  const auto tpu = make_tpu_resolver(options, world.environment, GoogleWorld::soon());
   REQUIRE(tpu);
   CHECK((*tpu)->coordinator_address()->rfind("10.128.1.2:", 0) == 0);
   CHECK((*tpu)->coordinator_address() != "10.128.1.2:0");

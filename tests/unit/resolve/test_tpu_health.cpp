@@ -23,7 +23,7 @@ std::unique_ptr<TpuResolver> make(GoogleWorld& world, TpuOptions options = {}) {
   if (!options.tpu) options.tpu = std::vector<std::string>{"t"};
   options.project = "p";
   options.zone = "z";
-  auto tpu = make_tpu_resolver(options, world.surroundings, GoogleWorld::soon());
+  auto tpu = make_tpu_resolver(options, world.environment, GoogleWorld::soon());
   REQUIRE(tpu);
   return *std::move(tpu);
 }
@@ -154,7 +154,7 @@ TEST_CASE("tpu: the API's faults over a real connection") {
     kit::HttpServer server(
         [&](const kit::HttpRequest&) { return each.replies[std::min(served++, each.replies.size() - 1)]; });
     GoogleWorld world;
-    world.surroundings.fetcher = make_curl_fetcher(world.surroundings.env);
+    world.environment.fetcher = make_curl_fetcher(world.environment.env);
     const auto tpu = make(world, {.api_url = server.url()});
     const bool silent = each.replies[0].silent;
     const auto config = tpu->resolve(silent ? Deadline::after(200ms) : GoogleWorld::soon());

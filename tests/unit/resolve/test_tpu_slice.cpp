@@ -14,8 +14,8 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 Result<cluster::ClusterConfig> resolve_here(GoogleWorld& world, const Variables& variables) {
-  for (const auto& [name, value] : variables) world.surroundings.env.set(name, value);
-  const auto tpu = TFD_TRY(make_tpu_resolver({}, world.surroundings, GoogleWorld::soon()));
+  for (const auto& [name, value] : variables) world.environment.env.set(name, value);
+  const auto tpu = TFD_TRY(make_tpu_resolver({}, world.environment, GoogleWorld::soon()));
   return tpu->resolve(GoogleWorld::soon());
 }
 

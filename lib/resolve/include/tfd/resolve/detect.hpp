@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::resolve {
 
@@ -25,17 +25,18 @@ std::vector<Sighting> detect(const Environment& env, const FileLoader& load_file
 bool is_kind(std::string_view name);
 /// The kind that was found. What was seen goes to the log at -v. kNotFound where nothing is here: names what was looked
 /// for.
-Result<std::string> choose_kind(const Surroundings& surroundings);
+Result<std::string> choose_kind(const ResolverEnvironment& environment);
 /// What a kind can be told without options of its own.
 struct KindOptions {
   std::optional<cluster::TaskId> task = {};
   std::string jobs = {};  // "ps=2,worker=3": of slurm and mpi, kUsage for others
 };
-/// Otherwise with default options; auto as choose_kind(). `surroundings` must outlive it.
-Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, const Surroundings& surroundings,
+/// Otherwise with default options; auto as choose_kind(). `environment` must outlive it.
+Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, const ResolverEnvironment& environment,
                                                      const KindOptions& options, Deadline deadline);
 /// The same, asked once.
-Result<cluster::ClusterConfig> resolve_kind(std::string_view kind, const Surroundings& surroundings, Deadline deadline);
+Result<cluster::ClusterConfig> resolve_kind(std::string_view kind, const ResolverEnvironment& environment,
+                                            Deadline deadline);
 
 /// A resolver whose answer can't change.
 std::unique_ptr<Resolver> make_once(std::function<Result<cluster::ClusterConfig>()> answer);

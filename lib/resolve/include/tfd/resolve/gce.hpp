@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tfd/resolve/masters.hpp"
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::resolve {
 
@@ -27,7 +27,7 @@ struct GceOptions {
 /// Asks nobody yet. kInvalidArgument: no group, no port. resolve(): kNotFound: no such group (or a regional one);
 /// kFailedPrecondition: nothing runs in it, an instance without an address; kUnavailable, kPermissionDenied as the API
 /// says. Order: instances by name, numbers as numbers; with compat the addresses as strings.
-Result<std::unique_ptr<Resolver>> make_gce_resolver(GceOptions options, const Surroundings& surroundings);
+Result<std::unique_ptr<Resolver>> make_gce_resolver(GceOptions options, const ResolverEnvironment& environment);
 
 /// master(): what is asked for, else its own; "" where type or index is neither. Source: GCEClusterResolver.master.
 Result<std::string> gce_master(const cluster::ClusterConfig& config, const MasterQuery& query);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::resolve {
 
@@ -40,6 +40,7 @@ struct KubernetesOptions {
 /// list's resource version on, so that it misses nothing; it survives cut connections and restarts, lists again where
 /// the version is too old, and is true only when resolve() will answer otherwise. What it then saw is what the next
 /// resolve() answers from.
-Result<std::unique_ptr<Resolver>> make_kubernetes_resolver(KubernetesOptions options, const Surroundings& surroundings);
+Result<std::unique_ptr<Resolver>> make_kubernetes_resolver(KubernetesOptions options,
+                                                           const ResolverEnvironment& environment);
 
 }  // namespace tfd::resolve

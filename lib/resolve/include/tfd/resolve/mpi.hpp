@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::resolve {
 
@@ -21,7 +21,7 @@ struct MpiOptions {
 /// kFailedPrecondition: not started by MPI; nothing says the hosts; fewer slots than ranks; the jobs don't add up; this
 /// rank is on another host, or another number there, than the slots say. kInvalidArgument: a variable or a hostfile
 /// that can't be read. O(ranks).
-Result<cluster::ClusterConfig> resolve_mpi(const Surroundings& surroundings, const MpiOptions& options);
+Result<cluster::ClusterConfig> resolve_mpi(const ResolverEnvironment& environment, const MpiOptions& options);
 
 /// Which of the launcher's variables says the rank here; nullopt outside of MPI, and where Slurm itself started the
 /// ranks (srun --mpi=pmix), which it knows best.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 namespace tfd::resolve {
 
@@ -112,7 +112,7 @@ class TpuResolver : public Resolver {
 /// Finds the name, project and zone; the API is asked by the calls above, each time.
 /// kInvalidArgument: no TPU (says where a name was looked for), an empty list; kUnimplemented: more than one;
 /// kFailedPrecondition: state or health isn't as it should be, says which. kNotFound: no such node.
-Result<std::unique_ptr<TpuResolver>> make_tpu_resolver(TpuOptions options, const Surroundings& surroundings,
+Result<std::unique_ptr<TpuResolver>> make_tpu_resolver(TpuOptions options, const ResolverEnvironment& environment,
                                                        Deadline deadline);
 
 }  // namespace tfd::resolve

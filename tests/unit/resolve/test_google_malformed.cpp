@@ -49,7 +49,7 @@ bool is_fine(const Result<T>& result) {
 
 }  // namespace
 
-TEST_CASE("google nasty: nodes") {
+TEST_CASE("google malformed: nodes") {
   std::mt19937 random(kSeed);
   const std::string node =
       R"({"state": "READY", "health": "HEALTHY", "acceleratorType": "v3-16", "multisliceNode": true, "queuedResource": "q",
@@ -64,7 +64,7 @@ TEST_CASE("google nasty: nodes") {
     world.put_node("projects/p/locations/z/nodes/t", text);
     world.put_node("projects/p/locations/z/nodes?pageSize=100", mutated(random, "{\"nodes\": [" + node + "]}"));
     const auto tpu =
-        make_tpu_resolver({.tpu = {{"t"}}, .zone = "z", .project = "p"}, world.surroundings, GoogleWorld::soon());
+        make_tpu_resolver({.tpu = {{"t"}}, .zone = "z", .project = "p"}, world.environment, GoogleWorld::soon());
     const auto config = (*tpu)->resolve(GoogleWorld::soon());
     CHECK(is_fine(config));
     CHECK(is_fine((*tpu)->recoverable(GoogleWorld::soon())));
@@ -74,7 +74,7 @@ TEST_CASE("google nasty: nodes") {
   CHECK(resolved > 20);
 }
 
-TEST_CASE("google nasty: instance groups") {
+TEST_CASE("google malformed: instance groups") {
   std::mt19937 random(kSeed);
   const std::string zone = "https://compute.googleapis.com/compute/v1/projects/p/zones/z/";
   for (int i = 0; i < 2000; ++i) {
@@ -89,11 +89,11 @@ TEST_CASE("google nasty: instance groups") {
     options.zone = "z";
     options.instance_group = "g";
     options.port = 1;
-    CHECK(is_fine((*make_gce_resolver(options, world.surroundings))->resolve(GoogleWorld::soon())));
+    CHECK(is_fine((*make_gce_resolver(options, world.environment))->resolve(GoogleWorld::soon())));
   }
 }
 
-TEST_CASE("google nasty: names and variables") {
+TEST_CASE("google malformed: names and variables") {
   std::mt19937 random(kSeed);
   const std::vector<std::pair<std::string, std::string>> variables = {
       {"TPU_NAME", "projects/p/locations/z/nodes/t"},
@@ -109,18 +109,18 @@ TEST_CASE("google nasty: names and variables") {
   for (int i = 0; i < 5000; ++i) {
     GoogleWorld world;
     for (const auto& [name, value] : variables)
-      if (random() % 3 == 0) world.surroundings.env.set(name, random() % 2 == 0 ? value : mutated(random, value));
+      if (random() % 3 == 0) world.environment.env.set(name, random() % 2 == 0 ? value : mutated(random, value));
     world.put_metadata("instance/attributes/worker-network-endpoints", mutated(random, "a:b:10.0.0.1,a:b:fd00::1"));
     world.put_metadata("instance/attributes/tpu-env", mutated(random, "WORKER_ID: '1'\nMEGASCALE_NUM_SLICES: '2'\n"));
     TpuOptions options{.zone = "z", .project = "p"};
     options.compat = random() % 4 == 0 ? Compat::kTensorflow : Compat::kNone;
-    const auto tpu = make_tpu_resolver(options, world.surroundings, GoogleWorld::soon());
+    const auto tpu = make_tpu_resolver(options, world.environment, GoogleWorld::soon());
     CHECK(is_fine(tpu));
     if (tpu) CHECK(is_fine((*tpu)->resolve(GoogleWorld::soon())));
   }
 }
 
-TEST_CASE("google nasty: credentials, never shown") {
+TEST_CASE("google malformed: credentials, never shown") {
   std::mt19937 random(kSeed);
   const std::string files[] = {
       R"({"type": "service_account", "client_email": "a", "private_key": "hunter2", "token_uri": "https://x.test/"})",

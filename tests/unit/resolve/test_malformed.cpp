@@ -45,7 +45,7 @@ std::string mutated(std::mt19937& random, std::string text) {
 
 }  // namespace
 
-TEST_CASE("nasty: hostlists give hosts that fold and expand again, or an error") {
+TEST_CASE("malformed: hostlists give hosts that fold and expand again, or an error") {
   std::mt19937 random(kSeed);
   int expanded = 0;
   for (int i = 0; i < 30000; ++i) {
@@ -65,7 +65,7 @@ TEST_CASE("nasty: hostlists give hosts that fold and expand again, or an error")
   CHECK(expanded > 1000);
 }
 
-TEST_CASE("nasty: tasks per node and job counts") {
+TEST_CASE("malformed: tasks per node and job counts") {
   std::mt19937 random(kSeed);
   for (int i = 0; i < 30000; ++i) {
     const auto counts = expand_tasks_per_node(random_text(random, "0129(x),", 12));
@@ -74,7 +74,7 @@ TEST_CASE("nasty: tasks per node and job counts") {
   }
 }
 
-TEST_CASE("nasty: specs, and what TensorFlow would ask of them") {
+TEST_CASE("malformed: specs, and what TensorFlow would ask of them") {
   const std::string spec =
       R"({"cluster": {"worker": ["a:1", "b:2"], "ps": {"3": "c:3"}}, "task": {"type": "worker", "index": 1}, )"
       R"("rpc_layer": "grpc", "num_accelerators": {"GPU": 2}, "x": [1.5e3, null, "é\u00e9"]})";

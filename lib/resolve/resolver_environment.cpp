@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tfd/resolve/surroundings.hpp"
+#include "tfd/resolve/resolver_environment.hpp"
 
 #include "tfd/base/file.hpp"
 
 namespace tfd::resolve {
 
-Surroundings make_surroundings(const Environment& env, Deadline deadline, const Log& log) {
+ResolverEnvironment make_resolver_environment(const Environment& env, Deadline deadline, const Log& log) {
   return {.env = env,
           .fetcher = make_curl_fetcher(env),
           .gpus = nvidia_smi_lister(env, deadline),

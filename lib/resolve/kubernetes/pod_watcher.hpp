@@ -4,9 +4,9 @@
 // The pods of one label selector, kept up to date: listed page by page, then watched from the resource version of the
 // list on, so that no change is missed between the two or between two watches. Thread rule: one thread.
 //
-//   Feed feed(client, surroundings, "job-name=a", std::nullopt);
-//   TFD_TRY(feed.list(deadline));
-//   const bool changed = TFD_TRY(feed.watch(deadline, [&] { return is_complete(feed.pods()); }));
+//   PodWatcher pods(client, environment, "job-name=a", std::nullopt);
+//   TFD_TRY(pods.list(deadline));
+//   const bool changed = TFD_TRY(pods.watch(deadline, [&] { return is_complete(pods.pods()); }));
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,10 +18,10 @@
 
 namespace tfd::resolve::kubernetes {
 
-class Feed {
+class PodWatcher {
  public:
-  Feed(Client& client, const Surroundings& surroundings, std::string selector,
-       std::optional<std::string> namespace_name, bool in_pages);
+  PodWatcher(Client& client, const ResolverEnvironment& environment, std::string selector,
+             std::optional<std::string> namespace_name, bool in_pages);
 
   /// All anew. Errors: those of Client::get().
   Result<void> list(Deadline deadline);
@@ -46,7 +46,7 @@ class Feed {
   std::string path() const;
 
   Client& client_;
-  const Surroundings& surroundings_;
+  const ResolverEnvironment& environment_;
   std::string selector_;
   std::optional<std::string> namespace_;
   bool in_pages_;

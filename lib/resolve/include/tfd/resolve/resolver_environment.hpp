@@ -25,7 +25,7 @@ using FileLoader = std::function<Result<std::string>(const std::string& path)>;
 using WallClock = std::function<std::chrono::system_clock::time_point()>;
 
 /// Borrowed by resolvers: must outlive them.
-struct Surroundings {
+struct ResolverEnvironment {
   Environment env;
   std::unique_ptr<Fetcher> fetcher;
   GpuLister gpus;
@@ -37,7 +37,7 @@ struct Surroundings {
   Log log;
 };
 /// The real ones. `devices` stays empty (kUnimplemented when asked): the tool sets it.
-Surroundings make_surroundings(const Environment& env, Deadline deadline, const Log& log);
+ResolverEnvironment make_resolver_environment(const Environment& env, Deadline deadline, const Log& log);
 
 class Resolver {
  public:

@@ -27,7 +27,7 @@ struct TpuBed {
     options.zone = "z";
   }
   TpuResolver& made() {
-    auto result = make_tpu_resolver(options, world.surroundings, GoogleWorld::soon());
+    auto result = make_tpu_resolver(options, world.environment, GoogleWorld::soon());
     REQUIRE_MESSAGE(result, (result ? "" : result.error().message));
     tpu = *std::move(result);
     return *tpu;
@@ -38,7 +38,7 @@ struct TpuBed {
     return config ? cluster::cluster_spec_to_json(config->cluster) : "error: " + config.error().message;
   }
   Error failure() {
-    const auto result = make_tpu_resolver(options, world.surroundings, GoogleWorld::soon());
+    const auto result = make_tpu_resolver(options, world.environment, GoogleWorld::soon());
     REQUIRE_FALSE(result);
     return result.error();
   }
@@ -54,7 +54,7 @@ std::vector<std::string> local_devices(int tpus) {
 
 }  // namespace
 
-TEST_CASE("tpu page: it works in Google Compute Engine") {
+TEST_CASE("tpu documented: it works in Google Compute Engine") {
   TpuBed bed;
   bed.options.project.clear();
   bed.options.zone.clear();
@@ -63,42 +63,42 @@ TEST_CASE("tpu page: it works in Google Compute Engine") {
   CHECK(bed.spec() == "{" + kWorkers + "}");
 }
 
-TEST_CASE("tpu page: it works in Google Kubernetes Engine") {
+TEST_CASE("tpu documented: it works in Google Kubernetes Engine") {
   TpuBed bed;
   bed.options.tpu.reset();
-  bed.world.surroundings.env.set("KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "grpc://10.8.0.3:8470,grpc://10.8.0.4:8470");
+  bed.world.environment.env.set("KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "grpc://10.8.0.3:8470,grpc://10.8.0.4:8470");
   CHECK(bed.spec() == R"({"worker": ["10.8.0.3:8470", "10.8.0.4:8470"]})");
   CHECK(bed.world.requests.empty());
 }
 
-TEST_CASE("tpu page: tpu is a TPU's name") {
+TEST_CASE("tpu documented: tpu is a TPU's name") {
   TpuBed bed;
   CHECK(bed.spec() == "{" + kWorkers + "}");
   CHECK(bed.tpu->name() == "my-tpu");
 }
 
-TEST_CASE("tpu page: tpu is a worker's gRPC address") {
+TEST_CASE("tpu documented: tpu is a worker's gRPC address") {
   TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"grpc://10.240.1.2:8470"};
   CHECK(bed.spec() == R"({"worker": ["10.240.1.2:8470"]})");
   CHECK(bed.world.requests.empty());
 }
 
-TEST_CASE("tpu page: without tpu it is resolved automatically on Cloud TPUs") {
+TEST_CASE("tpu documented: without tpu it is resolved automatically on Cloud TPUs") {
   TpuBed bed;
   bed.options.tpu.reset();
   bed.world.put_metadata("instance/attributes/worker-network-endpoints", "a:b:1.2.3.4,a:b:1.2.3.5");
   CHECK(bed.spec() == "{" + kWorkers + "}");
 }
 
-TEST_CASE("tpu page: tpu local is the TPU that is connected to the VM") {
+TEST_CASE("tpu documented: tpu local is the TPU that is connected to the VM") {
   TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"local"};
   CHECK(bed.spec() == "{}");
   CHECK(bed.world.requests.empty());
 }
 
-TEST_CASE("tpu page: an omitted or empty zone is the VM's") {
+TEST_CASE("tpu documented: an omitted or empty zone is the VM's") {
   TpuBed bed;
   bed.options.zone = "";
   bed.world.put_metadata("instance/zone", "projects/1/zones/z");
@@ -106,7 +106,7 @@ TEST_CASE("tpu page: an omitted or empty zone is the VM's") {
   CHECK(bed.world.asked_below(GoogleWorld::kMetadata) == std::vector<std::string>{"instance/zone"});
 }
 
-TEST_CASE("tpu page: an omitted or empty project is the VM's") {
+TEST_CASE("tpu documented: an omitted or empty project is the VM's") {
   TpuBed bed;
   bed.options.project = "";
   bed.world.put_metadata("project/project-id", "p");
@@ -114,20 +114,20 @@ TEST_CASE("tpu page: an omitted or empty project is the VM's") {
   CHECK(bed.world.asked_below(GoogleWorld::kMetadata) == std::vector<std::string>{"project/project-id"});
 }
 
-TEST_CASE("tpu page: job_name names the TPUs' job") {
+TEST_CASE("tpu documented: job_name names the TPUs' job") {
   TpuBed bed;
   bed.options.job_name = "tpu";
   CHECK(bed.spec() == R"({"tpu": ["1.2.3.4:8470", "1.2.3.5:8470"]})");
 }
 
-TEST_CASE("tpu page: coordinator_name and coordinator_address put the coordinator into the cluster") {
+TEST_CASE("tpu documented: coordinator_name and coordinator_address put the coordinator into the cluster") {
   TpuBed bed;
   bed.options.coordinator_name = "coordinator";
   bed.options.coordinator_address = "10.0.0.1:99";
   CHECK(bed.spec() == "{" + kWorkers + R"(, "coordinator": ["10.0.0.1:99"]})");
 }
 
-TEST_CASE("tpu page: without coordinator_address one is made on this host") {
+TEST_CASE("tpu documented: without coordinator_address one is made on this host") {
   TpuBed bed;
   bed.options.coordinator_name = "coordinator";
   bed.options.pick_port = [] { return 4567; };
@@ -135,7 +135,7 @@ TEST_CASE("tpu page: without coordinator_address one is made on this host") {
   CHECK(bed.spec() == "{" + kWorkers + R"(, "coordinator": ["10.0.0.9:4567"]})");
 }
 
-TEST_CASE("tpu page: without coordinator_name there is no coordinator and none is made") {
+TEST_CASE("tpu documented: without coordinator_name there is no coordinator and none is made") {
   TpuBed bed;
   bed.options.pick_port = []() -> Result<int> {
     FAIL("nobody asked for a port");
@@ -144,13 +144,13 @@ TEST_CASE("tpu page: without coordinator_name there is no coordinator and none i
   CHECK(bed.spec() == "{" + kWorkers + "}");
 }
 
-TEST_CASE("tpu page: without credentials the default ones are used") {
+TEST_CASE("tpu documented: without credentials the default ones are used") {
   TpuBed bed;
   CHECK(bed.resolved());
   CHECK(bed.world.requests.back().bearer->reveal() == "tok-file");
 }
 
-TEST_CASE("tpu page: credentials can be given") {
+TEST_CASE("tpu documented: credentials can be given") {
   TpuBed bed;
   bed.options.credentials = "/user.json";
   bed.world.files["/user.json"] =
@@ -160,7 +160,7 @@ TEST_CASE("tpu page: credentials can be given") {
   CHECK(bed.world.requests.back().bearer->reveal() == "given");
 }
 
-TEST_CASE("tpu page: discovery_url is a template with {api} and {apiVersion}") {
+TEST_CASE("tpu documented: discovery_url is a template with {api} and {apiVersion}") {
   TpuBed bed;
   bed.options.discovery_url = "https://d.test/{api}/{apiVersion}";
   bed.world.put("https://d.test/tpu/v2", 200, R"({"rootUrl": "https://api.test/", "servicePath": ""})");
@@ -168,22 +168,22 @@ TEST_CASE("tpu page: discovery_url is a template with {api} and {apiVersion}") {
   CHECK(bed.spec() == "{" + kWorkers + "}");
 }
 
-TEST_CASE("tpu page: TPU_API_DISCOVERY_URL overrides discovery_url") {
+TEST_CASE("tpu documented: TPU_API_DISCOVERY_URL overrides discovery_url") {
   TpuBed bed;
   bed.options.discovery_url = "https://not.test/";
-  bed.world.surroundings.env.set("TPU_API_DISCOVERY_URL", "https://d.test/");
+  bed.world.environment.env.set("TPU_API_DISCOVERY_URL", "https://d.test/");
   bed.world.put("https://d.test/", 200, R"({"rootUrl": "https://api.test"})");
   bed.world.put(std::string("https://api.test/v2/") + kPageNode, 200, kPod);
   CHECK(bed.spec() == "{" + kWorkers + "}");
 }
 
-TEST_CASE("tpu page: no TPUs specified is an error (ValueError)") {
+TEST_CASE("tpu documented: no TPUs specified is an error (ValueError)") {
   TpuBed bed;
   bed.options.tpu = std::vector<std::string>{};
   CHECK(bed.failure().code == Code::kInvalidArgument);
 }
 
-TEST_CASE("tpu page: an empty name in a Google Cloud environment is an error (RuntimeError there)") {
+TEST_CASE("tpu documented: an empty name in a Google Cloud environment is an error (RuntimeError there)") {
   TpuBed bed;
   bed.options.tpu = std::vector<std::string>{""};
   const Error error = bed.failure();
@@ -191,12 +191,12 @@ TEST_CASE("tpu page: an empty name in a Google Cloud environment is an error (Ru
   CHECK(error.message.find("no TPU: none is given") == 0);
 }
 
-TEST_CASE("tpu page: environment is the current environment") {
+TEST_CASE("tpu documented: environment is the current environment") {
   TpuBed bed;
   CHECK(bed.resolved()->environment == "");
 }
 
-TEST_CASE("tpu page: task_type and task_id are none for a Cloud TPU") {
+TEST_CASE("tpu documented: task_type and task_id are none for a Cloud TPU") {
   TpuBed bed;
   CHECK_FALSE(bed.resolved()->task);
   bed.options.compat = Compat::kTensorflow;
@@ -204,7 +204,7 @@ TEST_CASE("tpu page: task_type and task_id are none for a Cloud TPU") {
   CHECK(bed.resolved()->task == cluster::TaskId{"worker", 0});
 }
 
-TEST_CASE("tpu page: cluster_spec is the latest: the API is asked every time") {
+TEST_CASE("tpu documented: cluster_spec is the latest: the API is asked every time") {
   TpuBed bed;
   bed.world.put_node(kPageNode,
                      R"({"state": "READY", "health": "HEALTHY", "networkEndpoints": [{"ipAddress": "9.9.9.9"}]})");
@@ -214,36 +214,36 @@ TEST_CASE("tpu page: cluster_spec is the latest: the API is asked every time") {
   CHECK(bed.world.requests.size() == 2);
 }
 
-TEST_CASE("tpu page: cluster_spec of a TPU that isn't healthy is an error (RuntimeError)") {
+TEST_CASE("tpu documented: cluster_spec of a TPU that isn't healthy is an error (RuntimeError)") {
   TpuBed bed(R"({"state": "READY", "health": "UNHEALTHY_TENSORFLOW", "networkEndpoints": [{"ipAddress": "1.1.1.1"}]})");
   const auto config = bed.resolved();
   REQUIRE_FALSE(config);
   CHECK(config.error().code == Code::kFailedPrecondition);
 }
 
-TEST_CASE("tpu page: connect resolves the TPU and finds its devices") {
+TEST_CASE("tpu documented: connect resolves the TPU and finds its devices") {
   TpuBed bed;
   const auto metadata = bed.made().connect(GoogleWorld::soon());
   REQUIRE(metadata);
   CHECK(metadata->num_cores == 16);
 }
 
-TEST_CASE("tpu page: connect without a TPU device is NotFound") {
+TEST_CASE("tpu documented: connect without a TPU device is NotFound") {
   TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"local"};
-  bed.world.surroundings.devices = [](Deadline) -> Result<std::vector<std::string>> { return local_devices(0); };
+  bed.world.environment.devices = [](Deadline) -> Result<std::vector<std::string>> { return local_devices(0); };
   CHECK(bed.made().connect(GoogleWorld::soon()).error().code == Code::kNotFound);
-  bed.world.surroundings.devices = [](Deadline) -> Result<std::vector<std::string>> { return local_devices(4); };
+  bed.world.environment.devices = [](Deadline) -> Result<std::vector<std::string>> { return local_devices(4); };
   CHECK(bed.made().connect(GoogleWorld::soon())->num_cores == 4);
 }
 
-TEST_CASE("tpu page: get_master is master") {
+TEST_CASE("tpu documented: get_master is master") {
   TpuBed bed;
   const auto config = bed.resolved();
   CHECK(config->master == bed.tpu->master(std::nullopt, GoogleWorld::soon()).value());
 }
 
-TEST_CASE("tpu page: get_tpu_system_metadata says the number of hosts and cores, and the devices") {
+TEST_CASE("tpu documented: get_tpu_system_metadata says the number of hosts and cores, and the devices") {
   TpuBed bed;
   const auto metadata = bed.made().system_metadata(GoogleWorld::soon());
   REQUIRE(metadata);
@@ -254,11 +254,11 @@ TEST_CASE("tpu page: get_tpu_system_metadata says the number of hosts and cores,
   CHECK(metadata->devices.back() == "/job:worker/replica:0/task:1/device:TPU:7");
 }
 
-TEST_CASE("tpu page: get_tpu_system_metadata of an attached TPU counts its cores, on one host") {
+TEST_CASE("tpu documented: get_tpu_system_metadata of an attached TPU counts its cores, on one host") {
   TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"local"};
   for (const char* prefix : {"", "/job:localhost/replica:0/task:0"}) {
-    bed.world.surroundings.devices = [prefix](Deadline) -> Result<std::vector<std::string>> {
+    bed.world.environment.devices = [prefix](Deadline) -> Result<std::vector<std::string>> {
       std::vector<std::string> names;
       for (const char* device : {"TPU:1", "CPU:0", "TPU_SYSTEM:0", "TPU:0"})
         names.push_back(fmt::format("{}/device:{}", prefix, device));
@@ -277,7 +277,7 @@ TEST_CASE("tpu page: get_tpu_system_metadata of an attached TPU counts its cores
   }
 }
 
-TEST_CASE("tpu page: what a device's name leaves out is the host's, of the first CPU") {
+TEST_CASE("tpu documented: what a device's name leaves out is the host's, of the first CPU") {
   const auto metadata = resolve::tpu_system_metadata({"/device:TPU:0", "/job:worker/task:1/device:CPU:0"});
   REQUIRE(metadata);
   CHECK(metadata->num_cores == 1);
@@ -285,35 +285,35 @@ TEST_CASE("tpu page: what a device's name leaves out is the host's, of the first
                                                       "/job:worker/replica:0/task:1/device:TPU:0"});
 }
 
-TEST_CASE("tpu page: master is the grpc path of the first instance") {
+TEST_CASE("tpu documented: master is the grpc path of the first instance") {
   TpuBed bed;
   CHECK(bed.resolved()->master == "grpc://1.2.3.4:8470");
 }
 
-TEST_CASE("tpu page: master of a TPU given by its address is that address") {
+TEST_CASE("tpu documented: master of a TPU given by its address is that address") {
   TpuBed bed;
   bed.options.tpu = std::vector<std::string>{"grpc://10.240.1.2:8470"};
   CHECK(bed.resolved()->master == "grpc://10.240.1.2:8470");
 }
 
-TEST_CASE("tpu page: master of a task is its address, by grpc whatever the RPC layer") {
+TEST_CASE("tpu documented: master of a task is its address, by grpc whatever the RPC layer") {
   TpuBed bed;
   CHECK(bed.made().master(cluster::TaskId{"worker", 1}, GoogleWorld::soon()).value() == "grpc://1.2.3.5:8470");
 }
 
-TEST_CASE("tpu page: master of a TPU that doesn't exist is an error (ValueError)") {
+TEST_CASE("tpu documented: master of a TPU that doesn't exist is an error (ValueError)") {
   TpuBed bed;
   CHECK(bed.made().master(cluster::TaskId{"worker", 2}, GoogleWorld::soon()).error().code == Code::kNotFound);
   bed.options.tpu = std::vector<std::string>{"another"};
   CHECK(bed.made().master(std::nullopt, GoogleWorld::soon()).error().code == Code::kNotFound);
 }
 
-TEST_CASE("tpu page: num_accelerators is the number of TPU cores per worker") {
+TEST_CASE("tpu documented: num_accelerators is the number of TPU cores per worker") {
   TpuBed bed;
   CHECK(bed.made().num_accelerators(GoogleWorld::soon()).value() == std::map<std::string, int>{{"TPU", 8}});
 }
 
-TEST_CASE("tpu page: num_accelerators retries, and fails where the worker can't be talked to (RuntimeError)") {
+TEST_CASE("tpu documented: num_accelerators retries, and fails where the worker can't be talked to (RuntimeError)") {
   TpuBed bed;
   int asked = 0;
   bed.options.remote_devices = [&](Deadline) -> Result<std::vector<std::string>> {
@@ -324,7 +324,7 @@ TEST_CASE("tpu page: num_accelerators retries, and fails where the worker can't 
   CHECK(asked == 121);
 }
 
-TEST_CASE("tpu page: num_accelerators verifies that all hosts have the same number (RuntimeError)") {
+TEST_CASE("tpu documented: num_accelerators verifies that all hosts have the same number (RuntimeError)") {
   TpuBed bed;
   bed.options.remote_devices = [](Deadline) -> Result<std::vector<std::string>> {
     return std::vector<std::string>{"/job:worker/task:0/device:TPU:0", "/job:worker/task:0/device:TPU:1",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "feed.hpp"
+#include "pod_watcher.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -62,26 +62,26 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-Feed::Feed(Client& client, const Surroundings& surroundings, std::string selector,
-           std::optional<std::string> namespace_name, bool in_pages)
+PodWatcher::PodWatcher(Client& client, const ResolverEnvironment& environment, std::string selector,
+                       std::optional<std::string> namespace_name, bool in_pages)
     : client_(client),
-      surroundings_(surroundings),
+      environment_(environment),
       selector_(std::move(selector)),
       namespace_(std::move(namespace_name)),
       in_pages_(in_pages) {}
 
-std::string Feed::path() const {
+std::string PodWatcher::path() const {
   return fmt::format("/api/v1/{}pods?labelSelector={}",
                      namespace_ ? fmt::format("namespaces/{}/", percent_encoded(*namespace_)) : "",
                      percent_encoded(selector_));
 }
 
-std::string Feed::describe() const {
+std::string PodWatcher::describe() const {
   return fmt::format("pods of {} in {}", printable(selector_),
                      namespace_ ? "namespace " + printable(*namespace_) : "all namespaces");
 }
 
-std::vector<Pod> Feed::pods() const {
+std::vector<Pod> PodWatcher::pods() const {
   std::vector<const Held*> held;
   held.reserve(pods_.size());
   for (const auto& [uid, one] : pods_) held.push_back(&one);
@@ -94,16 +94,16 @@ std::vector<Pod> Feed::pods() const {
   return out;
 }
 
-Result<void> Feed::list(Deadline deadline) {
+Result<void> PodWatcher::list(Deadline deadline) {
   for (int attempt = 0;; ++attempt) {
     // A continue token lives only some minutes: from the start then, and at last in one piece.
     auto listed = list_pages(deadline, in_pages_ && attempt < 3);
     if (listed || listed.error().code != Code::kOutOfRange || attempt >= 3) return listed;
-    surroundings_.log.info("{}: the list expired between two pages; listing again", describe());
+    environment_.log.info("{}: the list expired between two pages; listing again", describe());
   }
 }
 
-Result<void> Feed::list_pages(Deadline deadline, bool in_pages) {
+Result<void> PodWatcher::list_pages(Deadline deadline, bool in_pages) {
   std::map<std::string, Held> pods;
   std::string version, next;
   do {
@@ -127,7 +127,7 @@ Result<void> Feed::list_pages(Deadline deadline, bool in_pages) {
   return {};
 }
 
-bool Feed::apply(const WatchEvent& event) {
+bool PodWatcher::apply(const WatchEvent& event) {
   if (!event.resource_version.empty()) resource_version_ = event.resource_version;
   const Pod& pod = event.pod;
   const std::string key = key_of(pod);
@@ -139,7 +139,7 @@ bool Feed::apply(const WatchEvent& event) {
   return true;
 }
 
-Result<Feed::Ended> Feed::watch_once(Deadline deadline, const std::function<bool()>& enough) {
+Result<PodWatcher::Ended> PodWatcher::watch_once(Deadline deadline, const std::function<bool()>& enough) {
   const auto left = std::chrono::ceil<seconds>(std::min<Duration>(deadline.remaining(), kLongestWatch));
   const std::string query =
       fmt::format("{}&watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}", path(),
@@ -176,33 +176,33 @@ Result<Feed::Ended> Feed::watch_once(Deadline deadline, const std::function<bool
   return ended;
 }
 
-void Feed::answered() {
-  if (failures_ > 1) surroundings_.log.info("{}: watched again", describe());
+void PodWatcher::answered() {
+  if (failures_ > 1) environment_.log.info("{}: watched again", describe());
   failures_ = 0;
 }
 
 /// Before the next try, longer each time. False when the deadline came.
-bool Feed::rest(Deadline deadline) {
+bool PodWatcher::rest(Deadline deadline) {
   const int doublings = std::min(failures_, 6);
   ++failures_;
-  return surroundings_.pause(std::min<Duration>(milliseconds(200) * (1 << doublings), kLongestRest), deadline) &&
+  return environment_.pause(std::min<Duration>(milliseconds(200) * (1 << doublings), kLongestRest), deadline) &&
          !deadline.expired();
 }
 
 /// Lists until it succeeds.
-Result<void> Feed::relist(Deadline deadline) {
+Result<void> PodWatcher::relist(Deadline deadline) {
   while (true) {
     auto listed = list(deadline);
     if (listed || !is_transient(listed.error())) return listed;
-    if (failures_ == 0) surroundings_.log.warning("{}; trying again", first_line(listed.error().message));
+    if (failures_ == 0) environment_.log.warning("{}; trying again", first_line(listed.error().message));
     if (!rest(deadline)) return listed;
   }
 }
 
-Result<bool> Feed::watch(Deadline deadline, const std::function<bool()>& enough) {
+Result<bool> PodWatcher::watch(Deadline deadline, const std::function<bool()>& enough) {
   while (!deadline.expired()) {
     if (!may_watch_ || resource_version_.empty()) {
-      if (!surroundings_.pause(kPollEvery, deadline)) return false;
+      if (!environment_.pause(kPollEvery, deadline)) return false;
       const auto listed = relist(deadline);
       if (!listed && is_transient(listed.error())) return false;
       if (!listed) return fail(listed.error());
@@ -213,7 +213,7 @@ Result<bool> Feed::watch(Deadline deadline, const std::function<bool()>& enough)
     const auto ended = watch_once(deadline, enough);
     if (ended && *ended == Ended::kEnough) return true;
     if (ended && *ended == Ended::kTooOld) {
-      surroundings_.log.info("{}: resource version {} is too old, listing them again", describe(), resource_version_);
+      environment_.log.info("{}: resource version {} is too old, listing them again", describe(), resource_version_);
       const auto listed = relist(deadline);
       if (!listed && is_transient(listed.error())) return false;  // the deadline; the next call comes here again
       if (!listed) return fail(listed.error());
@@ -223,8 +223,8 @@ Result<bool> Feed::watch(Deadline deadline, const std::function<bool()>& enough)
     if (deadline.expired()) break;
     if (!ended && ended.error().code == Code::kPermissionDenied &&
         ended.error().message.find(": 403, ") != std::string::npos) {
-      surroundings_.log.warning("{}; listing them every {} instead", first_line(ended.error().message),
-                                format_duration(kPollEvery));
+      environment_.log.warning("{}; listing them every {} instead", first_line(ended.error().message),
+                               format_duration(kPollEvery));
       may_watch_ = false;
       continue;
     }
@@ -232,9 +232,9 @@ Result<bool> Feed::watch(Deadline deadline, const std::function<bool()>& enough)
     if (!ended) {
       // The first time it is just cut off, as idle connections are.
       if (failures_ == 1)
-        surroundings_.log.warning("{}; watching again as soon as it answers", first_line(ended.error().message));
+        environment_.log.warning("{}; watching again as soon as it answers", first_line(ended.error().message));
       else
-        surroundings_.log.info("{}; watching again", first_line(ended.error().message));
+        environment_.log.info("{}; watching again", first_line(ended.error().message));
       if (!rest(deadline)) break;
     } else if (Clock::now() - started >= seconds(1)) {
       answered();

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The DeviceUpdate of a group of variables. Thread rule: immutable and thread-safe.
+// The settings of a group of variables, and the DeviceUpdate that they make. Thread rule: immutable and thread-safe.
 #include <cstdint>
 #include <memory>
 #include <optional>
