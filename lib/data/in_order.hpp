@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Items in their order, made ahead by several threads: one at a time takes the next, then works on it while the next
-// thread takes. Private to the room. Thread rule: lives on one thread at a time; its threads end with it.
+// thread takes. And what stops the input of such threads, which can't be joined while they wait for a command that says
+// nothing. Thread rule: an InOrder lives on one thread at a time; its threads end with it. An InputStop is thread-safe.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "tfd/base/error.hpp"
+#include "tfd/data/dataset.hpp"
 
 namespace tfd::data {
 
@@ -149,5 +152,26 @@ class InOrder {
   std::stop_source stop_;              // of all of them: who is waited for must not wait for one that isn't stopped yet
   std::vector<std::jthread> threads_;  // last: stopped and joined before the rest goes
 };
+
+/// Stops what the input waits for: at the end of its stream, and when who reads that is stopped.
+class InputStop {
+ public:
+  explicit InputStop(const Order& order)
+      : on_reader_(order.stop, [source = source_]() mutable { source.request_stop(); }) {}
+  InputStop(const InputStop&) = delete;
+  InputStop& operator=(const InputStop&) = delete;
+  /// What the input is read by.
+  Order below(Order order) const {
+    order.stop = source_.get_token();
+    return order;
+  }
+  /// By the stream's destructor, before its threads are joined.
+  void request() { source_.request_stop(); }
+
+ private:
+  std::stop_source source_;
+  std::stop_callback<std::function<void()>> on_reader_;
+};
+using InputStopPtr = std::unique_ptr<InputStop>;
 
 }  // namespace tfd::data

@@ -9,6 +9,7 @@
 //   const double rate = settings.number("learning_rate", 0.01, kNotNegative);
 //   TFD_TRY(settings.finish());
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -16,10 +17,23 @@
 #include <utility>
 #include <vector>
 
-#include "number_range.hpp"
 #include "tfd/base/error.hpp"
 
 namespace tfd::variable {
+
+/// Which numbers a setting may have, and how to say it.
+struct NumberRange {
+  double least = std::numeric_limits<double>::lowest();
+  double most = std::numeric_limits<double>::max();
+  std::string_view meaning = "a finite number";  // "must be …"
+};
+inline constexpr NumberRange kAnyNumber{};
+inline constexpr NumberRange kNotNegative{0, std::numeric_limits<double>::max(), "a finite number >= 0"};
+inline constexpr NumberRange kNotPositive{std::numeric_limits<double>::lowest(), 0, "a finite number <= 0"};
+inline constexpr NumberRange kPositive{std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(),
+                                       "a finite number > 0"};
+inline constexpr NumberRange kUnitInterval{0, 1, "within [0, 1]"};
+inline constexpr NumberRange kBelowOne{0, 0x1.fffffffffffffp-1, "within [0, 1)"};
 
 class Settings {
  public:

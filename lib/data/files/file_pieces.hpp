@@ -1,13 +1,16 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pieces of several files, one file after the other: what a pass reads, and what goes wrong on the way.
+// The pieces of several files, one file after the other: what a pass reads, and what goes wrong on the way; and the
+// threads that parse them ahead.
 // Thread rule: lives on one thread at a time.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "../in_order.hpp"
 #include "file_rows.hpp"
 
 namespace tfd::data {
@@ -45,6 +48,25 @@ class FilePieces {
   std::vector<FileStamp> stamps_;
   std::unique_ptr<PieceReader> reader_;
   bool all_empty_ = true, has_skipped_ = false, at_end_ = false;
+};
+
+/// The steps of a pass in their order, read and parsed ahead by several threads once they are many.
+class ParseAhead {
+ public:
+  /// `parse` makes the blocks of a step's piece; it is called by any thread.
+  ParseAhead(FilePieces pieces, std::function<void(Step&)> parse, Parsing parsing);
+
+  /// The next step. Behind an error or the last one nothing is to be asked for.
+  Step next();
+  /// Behind the last step.
+  const FilePieces& pieces() const { return pieces_; }
+
+ private:
+  const Parsing parsing_;
+  const std::function<void(Step&)> parse_;
+  FilePieces pieces_;
+  std::size_t begun_ = 0;  // steps before the threads
+  InOrder<Step> ahead_;
 };
 
 }  // namespace tfd::data

@@ -6,7 +6,7 @@
 
 #include "../sources/table.hpp"
 #include "file_pattern.hpp"
-#include "parse_ahead.hpp"
+#include "file_pieces.hpp"
 
 namespace tfd::data {
 namespace {

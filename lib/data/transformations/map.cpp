@@ -7,7 +7,6 @@
 #include "../in_order.hpp"
 #include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
-#include "input_stop.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::data {

@@ -6,7 +6,6 @@
 #include "../in_order.hpp"
 #include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
-#include "input_stop.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {

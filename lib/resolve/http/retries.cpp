@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <poll.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -63,6 +64,12 @@ Result<Response> noted(Result<Response> result, const std::string& note) {
 }
 
 }  // namespace
+
+const std::string* Response::find_header(std::string_view name) const {
+  for (const auto& [key, value] : headers)
+    if (key.size() == name.size() && ::strncasecmp(key.data(), name.data(), name.size()) == 0) return &value;
+  return nullptr;
+}
 
 Pause real_pause() {
   return [](Duration duration, Deadline deadline) {

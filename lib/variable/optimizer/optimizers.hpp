@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "../elements.hpp"
-#include "../number_range.hpp"
+#include "../settings.hpp"
 #include "formulas.hpp"
 
 namespace tfd::variable {
