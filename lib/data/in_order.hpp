@@ -44,7 +44,7 @@ class InOrder {
   ~InOrder() { stop_.request_stop(); }
 
   bool has_begun() const { return !threads_.empty(); }
-  /// Behind the last one nothing is to be asked for. The first call starts the threads.
+  /// The next item. The first call starts the threads; it must not be called again after the last item.
   Item next() {
     for (std::size_t i = threads_.size(); i < limits_.threads; ++i) threads_.emplace_back([this] { run(); });
     std::unique_lock lock(mutex_);
@@ -165,7 +165,7 @@ class InputStop {
     order.stop = source_.get_token();
     return order;
   }
-  /// By the stream's destructor, before its threads are joined.
+  /// Stops the input: the stream's destructor calls it before its threads are joined.
   void request() { source_.request_stop(); }
 
  private:

@@ -30,12 +30,12 @@ class RowStream {
   virtual ~RowStream() = default;
   /// nullopt at the end, and ever after. An error is returned again by the calls after it.
   virtual Result<std::optional<Row>> next() = 0;
-  /// As so many next(): how many rows there were, fewer at the end.
+  /// Passes over so many rows, as calls of next() would: returns how many there were, fewer at the end.
   virtual Result<std::int64_t> skip(std::int64_t count);
 };
 using RowStreamPtr = std::unique_ptr<RowStream>;
 
-/// What every dataset of this room is. Its streams don't refer to it: they may outlive it.
+/// The base of every dataset of this room. Its streams don't refer to it: they may outlive it.
 class RowDataset : public Dataset {
  public:
   explicit RowDataset(ElementSpec spec) : spec_(std::move(spec)) {}
@@ -55,7 +55,7 @@ Element to_element(const Row& row);
 BlockPtr to_block(Element element);
 /// Bytes of one element's field; every dimension is known.
 std::size_t row_bytes(const FieldSpec& field);
-/// Whether one of its dimensions does.
+/// Whether one of the field's dimensions varies.
 bool varies(const FieldSpec& field);
 /// "f32[-1, 64]".
 std::string format_field(const FieldSpec& field);

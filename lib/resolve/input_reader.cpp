@@ -86,7 +86,7 @@ std::string InputReader::take(std::size_t count) {
   return out;
 }
 
-/// To the first byte that isn't white space; false where the input ends before it.
+/// Moves on to the first byte that isn't white space; false where the input ends before it.
 Result<bool> InputReader::skip_to_document(Deadline deadline, const std::function<void()>& while_waiting) {
   const Deadline silence = Deadline::after(kSilence);
   bool told = false;

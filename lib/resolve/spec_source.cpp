@@ -62,7 +62,7 @@ Result<cluster::ClusterConfig> read_asked(const SpecSource& source, InputReader&
   return read_file(asked, input, deadline, log);
 }
 
-/// Without --cluster: stdin, then TF_CONFIG.
+/// Reads the spec where there is no --cluster: from stdin, then TF_CONFIG.
 MaybeConfig read_unasked(const SpecSource& source, InputReader& input, const Environment& env, Deadline deadline,
                          const Log& log) {
   if (source.required && process::is_data_source(input.fd())) {

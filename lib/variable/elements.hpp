@@ -112,9 +112,9 @@ class Rewrite {
                                       : tensor::Tensor::uninitialized(tensor.dtype(), tensor.shape())),
         lane_{reinterpret_cast<const T*>(tensor.data()),
               fresh_.has_value() ? fresh_.mutable_as<T>() : tensor.mutable_as<T>()} {}
-  /// From that element on.
+  /// The elements from `first` on.
   Lane<T> at(std::int64_t first) const { return {lane_.in + first, lane_.out + first}; }
-  /// After the loop: the tensor is what was written.
+  /// Makes what was written the tensor; called after the loop.
   void commit() {
     if (fresh_.has_value()) *target_ = std::move(fresh_);
   }

@@ -18,7 +18,7 @@ std::int64_t min_size_shards(const Partitioner& p, const tensor::Shape& shape, s
   return std::max<std::int64_t>(1, std::min({shape[0], p.max_shards, ceil_div(total, p.min_shard_bytes)}));
 }
 
-/// Of a variable that isn't empty.
+/// The number of shards for the largest size; the variable isn't empty.
 std::int64_t max_size_shards(const Partitioner& p, const tensor::Shape& shape, std::int64_t element_bytes) {
   const std::int64_t row = tensor::element_count(shape) / shape[0] * element_bytes;
   const std::int64_t rows = std::max<std::int64_t>(1, p.max_shard_bytes / row);

@@ -41,7 +41,7 @@ class Settings {
   Settings(const nlohmann::ordered_json& object, std::string path);
   const std::string& path() const { return path_; }
 
-  /// Without a fallback the key must be there.
+  /// A number within `range`; the key must be there if there is no fallback.
   double number(std::string_view key, std::optional<double> fallback, NumberRange range);
   /// nullopt where it is absent or null.
   std::optional<double> optional_number(std::string_view key, NumberRange range);

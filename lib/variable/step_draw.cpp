@@ -48,7 +48,7 @@ Tensor bits(const tensor::TensorSpec& spec, const RandomBlocks& blocks) {
   return out;
 }
 
-/// As many bits as the significand has, so that 1 is never reached by rounding.
+/// Uniform in [0, 1), of as many bits as the significand has, so that 1 is never reached by rounding.
 template <class T, class Convert>
 Tensor uniform(const tensor::TensorSpec& spec, const RandomBlocks& blocks, int significand, Convert convert) {
   Tensor out = Tensor::uninitialized(spec.dtype, spec.shape);

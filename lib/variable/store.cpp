@@ -234,7 +234,7 @@ Result<VariableStore::Admission> VariableStore::admit(std::uint64_t sequence, co
   std::vector<std::size_t> shared;  // their variables
   for (std::size_t i = 0; i < admission.targets.size(); ++i) {
     const std::size_t target = admission.targets[i];
-    // Of an old one there may be fewer targets than updates: what is due is looked at for all that are known.
+    // An update that was applied before may have fewer targets than updates: all targets are looked at for what is due.
     if (admission.is_new && !is_gradient(updates[i].kind)) continue;
     if (find_due(target)) shared.push_back(target);
   }

@@ -21,7 +21,7 @@ constexpr std::size_t kPackedPiece = std::size_t{256} << 10;
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // what fits the counters of read() and of igzip
 constexpr std::array<unsigned char, 2> kGzipMagic{0x1f, 0x8b};
 
-// As far as there are bytes; fewer only at the end, or before an error.
+// Fills `out` as far as there are bytes: how many; fewer only at the end, or before an error.
 Result<std::size_t> read_fully(const OpenFile& file, std::span<char> out) {
   const StallGuard guard(file.path());
   std::size_t done = 0;
@@ -56,7 +56,7 @@ const char* describe(int igzip_code) {
 }  // namespace
 
 Result<OpenFilePtr> OpenFile::open(const std::string& path) {
-  // Not to be caught waiting for a FIFO's writer.
+  // O_NONBLOCK: the open of a FIFO would wait for its writer.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fail_errno(errno, "cannot open " + path);
   const std::shared_ptr<OpenFile> file(new OpenFile(path, fd));
@@ -128,7 +128,7 @@ class ByteReader::Inflater {
   bool is_padding() const {
     return std::all_of(state_.next_in, state_.next_in + state_.avail_in, [](auto byte) { return byte == 0; });
   }
-  // So that there is enough to tell whether a member begins, as far as there are bytes.
+  // Enough is read to tell whether a member begins, as far as there are bytes.
   Result<void> refill() {
     if (at_end_ || state_.avail_in >= kGzipMagic.size()) return {};
     if (state_.avail_in > 0) packed_.front() = static_cast<char>(*state_.next_in);

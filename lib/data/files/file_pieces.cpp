@@ -28,7 +28,7 @@ Step FilePieces::next() {
   }
 }
 
-// Behind a file that is broken the next one follows.
+// A broken file ends where it is broken, and the next one follows.
 Result<void> FilePieces::pass_over(const Error& error, Step& step) {
   TFD_TRY(reader_->file()->check_unchanged());
   const bool is_of_content = error.code == Code::kInvalidArgument || error.code == Code::kDataLoss;

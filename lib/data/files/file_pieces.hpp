@@ -30,11 +30,11 @@ class FilePieces {
              std::unique_ptr<PieceReader> first)
       : format_(format), options_(options), files_(std::move(files)), reader_(std::move(first)) {}
 
-  /// Without the blocks. Behind an error or the last one nothing is to be asked for.
+  /// The next step, whose piece isn't parsed yet. It must not be called again after an error or the last step.
   Step next();
 
   const std::vector<std::string>& files() const { return files_; }
-  /// Of the files that have been read.
+  /// Stamps of the files that have been read.
   const std::vector<FileStamp>& stamps() const { return stamps_; }
 
  private:
@@ -56,9 +56,9 @@ class ParseAhead {
   /// `parse` makes the blocks of a step's piece; it is called by any thread.
   ParseAhead(FilePieces pieces, std::function<void(Step&)> parse, Parsing parsing);
 
-  /// The next step. Behind an error or the last one nothing is to be asked for.
+  /// The next step, parsed. It must not be called again after an error or the last step.
   Step next();
-  /// Behind the last step.
+  /// The pieces, for their files and stamps: to be called after the last step.
   const FilePieces& pieces() const { return pieces_; }
 
  private:

@@ -99,7 +99,7 @@ class FileRowsStream final : public RowStream {
  private:
   std::int64_t rows_left() const { return block_ ? block_->columns.front().shape()[0] - index_ : 0; }
 
-  // To the next block; false at the end.
+  // Moves on to the next block; false at the end.
   Result<bool> go_on() {
     while (next_block_ == step_.blocks.size()) {
       if (step_.error) return fail(*step_.error);
@@ -127,7 +127,7 @@ class FileRowsStream final : public RowStream {
     if (decoded_) decoded_->blocks.push_back(block);
   }
 
-  // Only at the end, and only what every pass would decode to without saying anything.
+  // The cache is made only at the end, and only of what every pass would decode to without reporting errors.
   void publish() {
     if (decoded_ && !has_skipped_)
       shared_->keep(std::move(decoded_), steps_.pieces().files(), steps_.pieces().stamps());

@@ -30,9 +30,9 @@ struct Piece {
 class PieceReader {
  public:
   virtual ~PieceReader() = default;
-  /// nullopt at the end. Behind an error there is no more to be read.
+  /// The next piece; nullopt at the end. It must not be called again after an error.
   virtual Result<std::optional<Piece>> next() = 0;
-  /// At the end: whether there was nothing, not even a header.
+  /// Whether there was nothing, not even a header; known at the end.
   virtual bool is_empty() const = 0;
   virtual const OpenFilePtr& file() const = 0;
 };

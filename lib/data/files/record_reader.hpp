@@ -25,7 +25,8 @@ class RecordReader {
   const OpenFilePtr& file() const { return buffer_.file(); }
 
  private:
-  /// With header and checksum, of the record that begins there; nullopt where its header isn't complete.
+  /// The size, with header and checksums, of the record that `bytes` begin with; nullopt where its header isn't
+  /// complete.
   Result<std::optional<std::size_t>> load_size(std::string_view bytes) const;
 
   PieceBuffer buffer_;
@@ -42,7 +43,7 @@ class Records {
   explicit Records(RecordReader reader) : reader_(std::move(reader)) {}
   /// nullopt at the end. The view is valid until the next call. Errors as RecordReader's and next_record()'s.
   Result<std::optional<std::string_view>> next();
-  /// Of the record that next() returned last; the first is 1.
+  /// Number of the record that next() returned last; the first is 1.
   std::int64_t record() const { return piece_.number; }
   const std::string& path() const { return reader_.file()->path(); }
 

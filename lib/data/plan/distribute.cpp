@@ -27,7 +27,7 @@ std::int64_t nearest_batch(const Plan& plan) {
   return kUnknown;
 }
 
-// In batches of the sizes of this worker's replicas.
+// Rebatches the plan to the batch sizes of this worker's replicas.
 Result<Plan> for_replicas(Plan plan, const ElementSpec& spec, const Reader& reader) {
   const std::int64_t global = TFD_TRY(compute_batch_size(plan, spec));
   if (global > 0)

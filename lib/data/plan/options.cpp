@@ -98,7 +98,8 @@ Result<void> Options::finish() {
   if (object_.is_object()) {
     for (const auto& [key, value] : object_.items()) {
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-      // Before what else is wrong: a missing key is most often one that is misspelt.
+      // An unknown key is reported before anything else that is wrong: a missing key is most often one that is
+      // misspelt.
       error_ = Error{Code::kInvalidArgument,
                      fmt::format("{}.{}: unknown{}", path_, printable(key), did_you_mean(key, known_)),
                      {}};

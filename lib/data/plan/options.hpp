@@ -32,7 +32,7 @@ class Options {
   const nlohmann::ordered_json* find(std::string_view key);
   const nlohmann::ordered_json* required(std::string_view key);
   void note(std::string_view key, std::string_view what);
-  /// Of a part that was read apart, with its path.
+  /// Notes the error of a part that was read on its own; its message has the path.
   void note(const Error& error);
 
   Result<void> finish();

@@ -7,8 +7,9 @@
 //
 //   // A transformation is added by its struct (plan.hpp), its line here, its file with a row, and that in meson.build.
 //   const StageKind<Take>& kind_of(Tag<Take>) {
-//     static constexpr StageKind<Take> kKind{.name = "take", .read = read_take, .write = write_take, .make =
-//     make_take}; return kKind;
+//     static constexpr StageKind<Take> kKind{
+//         .name = "take", .read = read_take, .write = write_take, .make = make_take};
+//     return kKind;
 //   }
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -35,7 +35,7 @@ class FileBytes {
               return {};
             }};
   }
-  /// Behind the array: a checksum is that of all bytes, and the file is still what was read.
+  /// Reads the bytes after the array too, whose checksum covers all of them, and checks that the file hasn't changed.
   Result<void> finish() {
     std::vector<char> rest(are_inflated() ? kRest : 0);
     while (!rest.empty() && TFD_TRY(read(rest)) > 0) continue;
@@ -54,8 +54,8 @@ class FileBytes {
   std::int64_t done_ = 0;
 };
 
-/// Of a safetensors file that isn't compressed only what is needed is read. Its header may have 35615 bytes, which
-/// gzip's magic is as a number; it begins with a "{", where gzip has flags.
+/// Whether a safetensors file isn't compressed, so that only what is needed of it is read. Its header may have 35615
+/// bytes, which is gzip's magic as a number; but the header begins with a "{", where gzip has flags.
 Result<bool> is_plain(const std::string& path) {
   const ByteReader reader = TFD_TRY(ByteReader::open(path));
   constexpr off_t kHeader = 8;

@@ -23,7 +23,7 @@ struct StoredArray {
 /// kNotFound: no file, or no array of that name; kInvalidArgument for another format; kDataLoss for a file that is cut
 /// off or corrupt. Every message names the file.
 Result<tensor::Tensor> load_array(const StoredArray& array);
-/// Of its header alone.
+/// The spec of the array, from its header alone. Errors as load_array()'s.
 Result<tensor::TensorSpec> load_array_spec(const StoredArray& array);
 /// The names of what is in an npz or safetensors file, in their order in it (safetensors: by name).
 Result<std::vector<std::string>> load_array_names(StoredFormat format, const std::string& path);
@@ -38,7 +38,7 @@ Result<tensor::TensorSpec> read_idx_spec(const tensor::ByteStream& stream);
 /// A zip file of .npy files, stored or deflated, as numpy.savez and savez_compressed write it.
 Result<tensor::Tensor> load_npz(const std::string& path, const std::string& key);
 Result<tensor::TensorSpec> load_npz_spec(const std::string& path, const std::string& key);
-/// Without ".npy".
+/// The names of its arrays, without ".npy".
 Result<std::vector<std::string>> load_npz_names(const std::string& path);
 
 }  // namespace tfd::data

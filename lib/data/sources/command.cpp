@@ -80,7 +80,7 @@ struct CommandFormat {
   std::string_view name;
   Result<Stage> (*read)(const StatedStage&);
 };
-// In the order of CommandSource::records.
+// The order is that of the alternatives of CommandSource::records.
 constexpr std::array kCommandFormats{
     CommandFormat{"csv", read_records<CsvSource>}, CommandFormat{"jsonl", read_records<JsonlSource>},
     CommandFormat{"text", read_records<TextSource>}, CommandFormat{"tfrecord", read_records<TfrecordSource>}};

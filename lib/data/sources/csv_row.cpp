@@ -99,7 +99,7 @@ Outcome store_float(std::string_view text, DType dtype, std::byte* to) {
   const bool said_infinite = text.find_first_of("iI") != std::string_view::npos;
   if (std::isinf(*number) && !said_infinite) return Outcome::kDoesNotFit;
   if (dtype == DType::kF64) return store(to, *number), Outcome::kOk;
-  // Straight from the text, for double and then float would round twice.
+  // The number is read straight from the text as a float: by way of double it would be rounded twice.
   float single = 0;
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), single);
@@ -153,7 +153,7 @@ Result<void> parse_cell(std::string_view raw, std::int64_t column, DType dtype, 
   return fail(Code::kInvalidArgument, "column {}: {} does not fit {}", column, quoted(text), dtype_name(dtype));
 }
 
-// As it is, blanks around it too.
+// Writes the text as it is, with the blanks around it.
 Result<void> keep_text(std::string_view text, std::size_t field, BlockBuilder& out) {
   std::byte* const to = TFD_TRY(out.allocate(field, static_cast<std::int64_t>(text.size())));
   if (!text.empty()) std::memcpy(to, text.data(), text.size());

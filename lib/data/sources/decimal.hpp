@@ -34,7 +34,7 @@ inline std::optional<double> parse_short_decimal(const char*& at, const char* la
   return static_cast<double>(whole) / kPowers[static_cast<std::size_t>(behind_point)];
 }
 
-/// As std::from_chars(first, last, value).
+/// Parses a number; arguments and result are those of std::from_chars(first, last, value).
 template <std::floating_point T>
 std::from_chars_result parse_decimal(const char* first, const char* last, T& value) {
   const bool is_negative = first != last && *first == '-';

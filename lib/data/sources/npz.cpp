@@ -31,7 +31,7 @@ Result<ZipFile> open_zip(const std::string& path) {
   return fail(Code::kInvalidArgument, "{} is not an .npz file, or is cut off: it doesn't end as a zip file", path);
 }
 
-/// Of the entry that the file stands at.
+/// The entry that the zip file is positioned at.
 struct ZipEntry {
   std::string name;
   std::uint64_t bytes = 0, packed_bytes = 0;

@@ -56,7 +56,7 @@ class BatchStream final : public RowStream {
       ++done;
     }
     const auto size = static_cast<std::int64_t>(size_);
-    // As many batches at a time as their rows can be counted.
+    // Batches are passed over as many at a time as their rows can be counted in 64 bits.
     while (done < count && !at_end_) {
       const std::int64_t batches = std::min(count - done, std::numeric_limits<std::int64_t>::max() / size);
       const std::int64_t rows = TFD_TRY(input_->skip(batches * size));

@@ -57,7 +57,7 @@ class ConcatenateStream final : public RowStream {
   RowStreamPtr current_;
 };
 
-/// Of all of them together.
+/// The cardinality of all of them together.
 std::optional<std::int64_t> sum_of_cardinalities(const std::vector<RowDatasetPtr>& inputs) {
   std::int64_t total = 0;
   bool is_known = true;

@@ -28,7 +28,7 @@ struct Calls {
   bool skip_errors;
   std::function<void(const Error&)> skipped;
 
-  /// Of the element with this number; errors say which one it was.
+  /// Calls the function for the element with this number, which errors name.
   Result<Element> call(const Row& row, std::int64_t number) const {
     Element made = TFD_TRY(function.call(to_element(row)), fmt::format("{}: element {}", what, number));
     if (made.size() != function.spec.size())

@@ -54,7 +54,7 @@ struct Layout {
   std::vector<std::size_t> strides;
 };
 
-// From an array into the corner of one that is at least as large.
+// Copies an array into the corner of one that is at least as large.
 void copy_corner(const std::byte* from, const Layout& small, std::byte* to, const Layout& large, std::size_t axis,
                  std::size_t element) {
   if (axis == small.shape.size()) {

@@ -56,7 +56,8 @@ class SelectStream final : public RowStream {
   }
 
  private:
-  // Behind the first element: of those that are passed over, some are the first ones of the shards behind this one.
+  // Looks, after the first element, whether the shards after this one have a first element too: they are among those
+  // that are passed over next.
   Result<void> check_others() {
     if (!selection_.require_non_empty) return {};
     const std::int64_t behind = selection_.stride - 1 - selection_.first;
@@ -169,7 +170,7 @@ Result<RowDatasetPtr> make_shard(const Shard& shard, const StageSite& site) {
       site.input, Selection{.first = shard.index, .stride = shard.count, .require_non_empty = shard.require_non_empty});
 }
 
-// As TensorFlow counts a hint: -1 shards.
+// TensorFlow counts a hint as -1 shards.
 std::int64_t sharded_cardinality(const Shard& shard, std::int64_t input) {
   const std::int64_t shards = shard.by_hint ? -1 : shard.count, index = shard.by_hint ? -1 : shard.index;
   return divide_cardinality(input, shards, shards == -1 || index < input % shards);

@@ -23,7 +23,7 @@ class Api {
   Result<cluster::JsonValue> get(const std::string& url, const std::string& what, Deadline deadline);
   Result<cluster::JsonValue> post(const std::string& url, const std::string& body, const std::string& what,
                                   Deadline deadline);
-  /// Without a token: a discovery document.
+  /// Fetches what needs no token, such as a discovery document.
   Result<cluster::JsonValue> get_public(const std::string& url, const std::string& what, Deadline deadline);
 
   MetadataServer& metadata() { return metadata_; }

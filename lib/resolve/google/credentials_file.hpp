@@ -28,7 +28,7 @@ class Credentials {
 /// kInvalidArgument names `source` and what is wrong in it, never what it holds; kUnimplemented for other types.
 Result<std::unique_ptr<Credentials>> parse_credentials(const Secret& text, const std::string& source);
 
-/// From {"access_token": …, "expires_in": 3599}. kUnavailable where it isn't that.
+/// Parses the answer of a token server: {"access_token": …, "expires_in": 3599}. kUnavailable where it isn't that.
 Result<AccessToken> parse_token(std::string body, std::string_view source, std::chrono::system_clock::time_point now);
 
 }  // namespace tfd::resolve::google

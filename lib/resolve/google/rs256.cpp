@@ -51,7 +51,7 @@ Result<Crypto> load_crypto() {
   return crypto;
 }
 
-/// For encrypted keys: without one libcrypto would ask on the terminal.
+/// The callback for encrypted keys, which aren't supported: without one libcrypto would ask on the terminal.
 int no_password(char*, int, int, void*) { return -1; }
 
 using Key = std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)>;

@@ -11,7 +11,7 @@ namespace tfd::resolve::google {
 /// is an order.
 bool comes_before(std::string_view left, std::string_view right);
 
-/// For the query of a URL, or a form.
+/// Percent-encodes a text for the query of a URL, or a form.
 std::string query_encoded(std::string_view text);
 
 }  // namespace tfd::resolve::google

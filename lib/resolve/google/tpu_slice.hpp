@@ -38,7 +38,7 @@ struct TpuSlice {
   std::string accelerator_type, topology;
 };
 
-/// From TPU_PROCESS_ADDRESSES or else TPU_WORKER_HOSTNAMES. kInvalidArgument names the variable.
+/// Reads the slice from TPU_PROCESS_ADDRESSES, or else TPU_WORKER_HOSTNAMES. kInvalidArgument names the variable.
 Result<TpuSlice> read_tpu_slice(const Environment& env);
 /// kNotFound: this machine is not a TPU VM. kUnavailable: there is no metadata server.
 Result<TpuSlice> fetch_tpu_slice(MetadataServer& metadata, const Environment& env, Deadline deadline);

@@ -11,7 +11,7 @@ namespace tfd::resolve::google {
 /// How many devices the runtime lists for the whole slice: two a chip (v2, v3, v7x), or one, be it the one core of a
 /// chip (v5e, v6e) or its two taken together (v4, v5p). nullopt for a name of another form.
 std::optional<int> count_tpu_devices(std::string_view accelerator_type);
-/// By version ("V4", "V5LITE_POD") and chips ("2x2x4"), for a node without an accelerator type.
+/// The same from version ("V4", "V5LITE_POD") and topology ("2x2x4" chips), for a node without an accelerator type.
 std::optional<int> count_tpu_devices(std::string_view version, std::string_view topology);
 
 }  // namespace tfd::resolve::google

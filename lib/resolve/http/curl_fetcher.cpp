@@ -231,7 +231,7 @@ Result<bool> CurlFetcher::step(Transfer& transfer, Duration idle, const ChunkSin
   return true;
 }
 
-/// Of any transfer: a sink may have started another one.
+/// Takes note of all transfers that have ended, not only of the one waited for: a sink may have started another one.
 void CurlFetcher::read_messages() {
   int left = 0;
   while (const CURLMsg* const message = curl_->multi_info_read(multi_, &left)) {

@@ -34,8 +34,8 @@ struct Curl {
   decltype(&::curl_free) free;
 };
 
-/// From libcurl.so.4, never unloaded. kUnimplemented where it isn't there or older than 7.77 (certificates in memory):
-/// says what to install.
+/// Loads libcurl.so.4, which is never unloaded. kUnimplemented where it isn't there or is older than 7.77 (certificates
+/// in memory): the message says what to install.
 Result<Curl> load_curl();
 
 }  // namespace tfd::resolve::http

@@ -46,7 +46,7 @@ Duration retry_after(const Response& response) {
   return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kLongestRetryAfter_s));
 }
 
-/// Between nothing and the bound of this attempt, so that many clients don't come back at once.
+/// A pause between nothing and the bound of this attempt (full jitter), so that many clients don't come back at once.
 Duration jittered(const RetryPolicy& policy, int attempt, std::minstd_rand& random) {
   Duration bound = policy.first_pause;
   for (int i = 1; i < attempt && bound < policy.longest_pause; ++i) bound *= 2;

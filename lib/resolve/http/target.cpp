@@ -49,7 +49,7 @@ Result<Target> parse_target(const Curl& curl, const std::string& url, const Targ
   Url parsed(curl);
   if (base != nullptr && !parsed.set(CURLUPART_URL, base->url.c_str()))
     return fail(Code::kInternal, "{}: not a URL any more", url_for_messages(base->url));
-  // Without a scheme it isn't a URL, for libcurl would guess one (ftp.…).
+  // A text without a scheme isn't taken for a URL, since libcurl would guess one (ftp.…).
   if (!parsed.set(CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME))
     return fail(Code::kInvalidArgument, "'{}' is not a URL", url_for_messages(url));
   Target out;

@@ -24,7 +24,7 @@ struct Target {
   bool same_origin(const Target& other) const {
     return scheme == other.scheme && host == other.host && port == other.port;
   }
-  /// As a Host header has it.
+  /// The host and the port, as a Host header has them.
   std::string authority() const;
 };
 /// kInvalidArgument. `base`: what a relative one is relative to.

@@ -9,7 +9,7 @@
 
 namespace tfd::resolve::http {
 
-/// Without user, password, query and fragment, which may hold credentials; printable and not too long.
+/// The URL without user, password, query and fragment, which may hold credentials; printable and not too long.
 std::string url_for_messages(std::string_view url);
 
 /// What https_proxy, HTTPS_PROXY, http_proxy, all_proxy and ALL_PROXY name for `scheme`, in lower case first; empty

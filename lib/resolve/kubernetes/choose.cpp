@@ -84,7 +84,7 @@ class OwnerCheck {
  private:
   static int index_of(const Pod& pod) { return pod.completion_index.value_or(pod.ordinal.value_or(0)); }
 
-  /// From the first index to the last one that there is to be, none may be missing.
+  /// Checks that no index is missing from the first to the last one that there is to be.
   void check_indices(const std::string& name, const std::vector<const Pod*>& pods, const std::vector<const Pod*>& gone,
                      std::optional<int> size, std::optional<int> first_known) {
     std::vector<int> there;
@@ -92,7 +92,7 @@ class OwnerCheck {
     std::sort(there.begin(), there.end());
     there.erase(std::unique(there.begin(), there.end()), there.end());
     const int least = std::min(first_known.value_or(pods.front()->completion_index ? 0 : there.front()), there.front());
-    // With --jobs the owner may be larger: what counts is that the cluster is.
+    // The owner may be larger where --jobs says how many: only the cluster must be complete.
     const int end = std::max(there.back() + 1, size && !asked_ ? least + *size : 0);
     std::vector<std::string> missing;
     const int missing_count = end - least - static_cast<int>(there.size());

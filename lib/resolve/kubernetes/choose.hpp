@@ -36,7 +36,7 @@ struct Choice {
 Result<Choice> choose_pods(const std::string& job, const std::vector<std::vector<Pod>>& selected,
                            const std::vector<std::string>& selectors, const Sizes& sizes, std::optional<int> asked,
                            PodAddress address);
-/// As TensorFlow 2.21: all by name, none may be anything but Running.
+/// Chooses as TensorFlow 2.21 does: all pods, by name; each of them must be Running.
 Choice choose_as_tensorflow(const std::vector<std::vector<Pod>>& selected);
 
 /// Host without brackets. kFailedPrecondition: a pod without a name in DNS.

@@ -9,7 +9,7 @@
 
 namespace tfd::resolve::kubernetes {
 
-/// Of a Job or a StatefulSet as the API gives it.
+/// The size of a Job or a StatefulSet as the API gives it.
 Size read_size(std::string_view kind, const cluster::JsonValue& object);
 
 class Owners {

@@ -181,7 +181,7 @@ void PodWatcher::answered() {
   failures_ = 0;
 }
 
-/// Before the next try, longer each time. False when the deadline came.
+/// Pauses before the next try, longer each time. False when the deadline came.
 bool PodWatcher::rest(Deadline deadline) {
   const int doublings = std::min(failures_, 6);
   ++failures_;

@@ -23,11 +23,11 @@ class PodWatcher {
   PodWatcher(Client& client, const ResolverEnvironment& environment, std::string selector,
              std::optional<std::string> namespace_name, bool in_pages);
 
-  /// All anew. Errors: those of Client::get().
+  /// Lists all pods anew. Errors as Client::get()'s.
   Result<void> list(Deadline deadline);
-  /// Until `enough` (asked after each batch of changes, and where it must be listed again) or the deadline. True:
-  /// enough. Cut connections, restarts of the server and "too old" are survived, with pauses; kPermissionDenied and
-  /// kInvalidArgument aren't. Where watching isn't allowed it is listed again every few seconds.
+  /// Watches until `enough` (asked after each batch of changes, and after each new list) is true, or the deadline:
+  /// whether it was. Cut connections, restarts of the server and "too old" are survived, with pauses; kPermissionDenied
+  /// and kInvalidArgument aren't. Where watching isn't allowed the pods are listed every few seconds.
   Result<bool> watch(Deadline deadline, const std::function<bool()>& enough);
 
   std::vector<Pod> pods() const;  // by name, those of one name as the API gave them

@@ -96,7 +96,7 @@ class KubernetesResolver : public Resolver {
     return look_again();
   }
 
-  /// With what is known.
+  /// Chooses the pods anew from what the watchers know.
   Result<View> look_again() const {
     View view;
     auto place = joined_.places.begin();

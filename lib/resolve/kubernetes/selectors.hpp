@@ -21,13 +21,13 @@ struct Joint {
   std::string selector;  // what is sent
   /// One for each selector that is joined; empty: just one, whatever its form.
   std::vector<Labels> parts = {};
-  /// Of the parts: those labels have all of its.
+  /// Whether the labels satisfy every requirement of that part.
   bool takes(std::size_t part, const Labels& labels) const;
 };
 
 struct Joined {
   std::vector<Joint> requests;
-  /// For each selector given: which request, and which part of it.
+  /// The request of each given selector, and the part that it is of it.
   std::vector<std::pair<std::size_t, std::size_t>> places;
 };
 /// Joins what differs in the value of one label alone: the request then matches nothing more than they do together.

@@ -19,7 +19,7 @@ using detail::MpiRank;
 constexpr std::string_view kHostsHint =
     "give --hostfile FILE with a line 'HOST slots=N' for each host, in mpirun's order";
 
-/// Of every rank: its host and the how manieth there.
+/// Where a rank is: its host, and its local rank there.
 struct Place {
   const std::string* host = nullptr;
   int local = 0;

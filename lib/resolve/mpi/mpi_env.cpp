@@ -53,7 +53,7 @@ Result<std::optional<int>> read_first(const Environment& env, const std::array<s
   return std::nullopt;
 }
 
-// As Slurm's ports: below the ephemeral range, 711 slots of 32 (slurm_ports.cpp).
+// Ports are chosen as for Slurm: below the ephemeral range, 711 slots of 32 (slurm_ports.cpp).
 constexpr int kFirstPort = 10000;
 constexpr int kSlotPorts = 32;
 constexpr std::uint64_t kSlots = 711;

@@ -135,7 +135,7 @@ Result<void> assign_jobs(cluster::ClusterConfig& config, const SlurmOptions& opt
   return {};
 }
 
-/// Of each component, how many tasks its fullest host has.
+/// How many tasks the fullest host of each component has.
 std::vector<int> most_per_host(const detail::SlurmJob& job, const std::vector<detail::SlurmPlace>& places) {
   std::vector<int> most(static_cast<std::size_t>(std::max(job.components, 1)), 0);
   for (const auto& place : places) {

@@ -50,12 +50,12 @@ Result<std::vector<SlurmNode>> read_component_nodes(const Environment& env, int 
 /// and puts the nodes in that order. Does nothing where the components' hosts aren't known.
 Result<void> sort_by_component(const Environment& env, int components, std::vector<SlurmNode>& nodes);
 
-/// Of every rank: its node and the how manieth task of that host it is.
+/// Where a rank is: its node, and its local rank on that host.
 struct SlurmPlace {
   int node = 0;
   int local = 0;
 };
-/// By SLURM_DISTRIBUTION, checked against SLURMD_NODENAME and SLURM_LOCALID of this task.
+/// Places every rank by SLURM_DISTRIBUTION, checked against SLURMD_NODENAME and SLURM_LOCALID of this task.
 Result<std::vector<SlurmPlace>> place_ranks(const Environment& env, const SlurmOptions& options, const SlurmJob& job);
 
 /// The port of the local-th task of a host: --port-base, else SLURM_STEP_RESV_PORTS, else from job and step id.

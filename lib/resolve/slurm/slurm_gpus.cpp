@@ -76,7 +76,7 @@ std::optional<int> find_count(const Environment& env, const std::string_view (&n
   return std::nullopt;
 }
 
-/// Of this host, which stands for all.
+/// The GPUs of this host, which stands for all.
 Result<int> gpus_of_node(const Environment& env, const GpuLister& lister, const std::optional<Visible>& visible) {
   if (visible) return static_cast<int>(visible->devices.size());
   if (const auto count = find_count(env, {"SLURM_GPUS_ON_NODE"})) return *count;

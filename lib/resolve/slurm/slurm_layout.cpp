@@ -94,9 +94,9 @@ Result<std::vector<int>> arbitrary(const Environment& env, const SlurmOptions& o
   return node_of;
 }
 
-/// Of `srun A : B` a task sees the distribution of one of the components, whichever srun came to last. Cyclic is
-/// Slurm's default for a component with no more tasks than nodes, where it is the same as block: then it says nothing
-/// about the others, whose default is block.
+/// Whether a cyclic SLURM_DISTRIBUTION may only be Slurm's default. A task of `srun A : B` sees the distribution of one
+/// of the components, whichever srun came to last. Cyclic is Slurm's default for a component with no more tasks than
+/// nodes, where it is the same as block: then it says nothing about the others, whose default is block.
 bool is_default_cyclic(const SlurmJob& job) {
   std::map<int, std::pair<int, int>> counts;  // component -> tasks, nodes
   for (const SlurmNode& node : job.nodes) {
@@ -136,8 +136,8 @@ bool is_sorted_by_name(const std::vector<SlurmNode>& nodes) {
          }) == nodes.end();
 }
 
-/// Of each node the first that has its host's name: a host that is listed twice is one host, its counts add up. Empty
-/// where all are different. A flat table, since an unordered_map's nodes alone would cost a tenth of the time that the
+/// The first node of each node's host name: a host that is listed twice is one host, its counts add up. Empty where all
+/// are different. A flat table, since an unordered_map's nodes alone would cost a tenth of the time that the
 /// tool has.
 std::vector<int> first_entries(const std::vector<SlurmNode>& nodes) {
   if (is_sorted_by_name(nodes)) return {};

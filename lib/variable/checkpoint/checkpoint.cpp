@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIterationsName = ".iterations";
-// Of the names in the state. 1: slots don't say which optimizer's they are; 2: they do. Both are read.
+// The version of the names in the state. 1: slots don't say which optimizer's they are; 2: they do. Both are read.
 constexpr int kVersion = 2;
 
 // Every parameter server exports its own iterations; a checkpoint has the largest.

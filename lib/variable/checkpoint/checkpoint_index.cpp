@@ -85,7 +85,8 @@ Result<StoredIndex> parse_index(const std::string& text) {
   return out;
 }
 
-/// By what the checkpoints say themselves: all are of one run, or there is no telling which of them is the latest.
+/// The index as the checkpoints themselves say it: all are of one run, or there is no telling which of them is the
+/// latest.
 Result<CheckpointIndex> index_of_files(const std::string& directory, Steps files, std::string broken) {
   std::set<std::string> runs;
   for (const auto& [step, path] : files)

@@ -69,7 +69,7 @@ class GroupUpdate final : public DeviceUpdate {
   }
 
  private:
-  // Of what is stored, which is rounded.
+  // The average is of the value as it is stored, which is rounded.
   void write_average(Value& value, std::span<Value> slots, std::span<const Value> scalars) const {
     if (!around_.averages) return;
     const std::size_t first = around_.decays ? 2 : 0;

@@ -45,7 +45,7 @@ template <class N>
 N smaller(N a, N b) {
   return select(b < a, b, a);
 }
-/// Into [-limit, limit]; a NaN stays one.
+/// x clipped to [-limit, limit]; a NaN stays one.
 template <class N>
 N clipped(N x, N limit) {
   return smaller(larger(x, -limit), limit);

@@ -3,7 +3,7 @@
 //
 // The table of optimizers: names, slots, settings with defaults and ranges, and which formula they make. Schedules,
 // clipping, decay, averages, accumulation, groups and sparse gradients are the same for all and live in optimizer.cpp.
-// To add one: write its formula in formulas.hpp and its row in optimizers.cpp.
+// An optimizer is added by its formula in formulas.hpp and its row in optimizers.cpp.
 // Thread rule: rows are constants; a Rule is immutable and thread-safe.
 #include <array>
 #include <cstddef>

@@ -48,7 +48,8 @@ class Iterator {
   virtual ~Iterator() = default;
   /// nullopt at the end of the data, and ever after. Errors name the file and the line.
   virtual Result<std::optional<Element>> next() = 0;
-  /// As so many next(), whose elements nobody sees: how many there were, fewer at the end. What needn't be read isn't.
+  /// Passes over so many elements, as calls of next() would, but reads and makes only what it must: returns how many
+  /// there were, fewer at the end.
   virtual Result<std::int64_t> skip(std::int64_t count);
 };
 
@@ -80,7 +81,7 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual const ElementSpec& spec() const = 0;
-  /// From the first element. Opens files: kNotFound, kDataLoss.
+  /// An iterator at the first element. Opens files: kNotFound, kDataLoss.
   /// The elements' order is a function of the pipeline's seeds and `order`: every call gives the same, but for shuffles
   /// without a seed where `order` has none for them.
   virtual Result<std::unique_ptr<Iterator>> iterate(const Order& order) const = 0;
@@ -106,7 +107,7 @@ struct Parsing {
   std::size_t piece_bytes = std::size_t{512} << 10;
   /// What is read and not taken yet is at most this and one piece; a row is never cut.
   std::size_t ahead_bytes = std::size_t{32} << 20;
-  /// As many as the machine has processors, 8 at most; none where it has one.
+  /// The number of processors, 8 at most; 0 (no threads) where there is one.
   static std::size_t default_threads();
 };
 

@@ -57,10 +57,11 @@ struct WorkerInput {
   bool shares_rows = false;
 };
 
-/// As experimental_distribute_dataset. By default nothing is seen twice and nothing lost: workers share the rows of
-/// every batch, or, where the policy says so, they have files of their own or their hinted shard, or each of them sees
-/// everything, and then their batches are such that together they make as large a step. Under kTensorflow its exact
-/// splits, and what is lost by them. `spec`: of the plan's elements. Errors of auto_shard() and compute_batch_size().
+/// What one worker reads of a distributed dataset, as by experimental_distribute_dataset. By default nothing is seen
+/// twice and nothing lost: workers share the rows of every batch, or, where the policy says so, they have files of
+/// their own or their hinted shard, or each of them sees everything, and then their batches are such that together they
+/// make as large a step. Under kTensorflow its exact splits, and what is lost by them. `spec`: of the plan's elements.
+/// Errors of auto_shard() and compute_batch_size().
 Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Reader& reader,
                              Compat compat = Compat::kNone);
 

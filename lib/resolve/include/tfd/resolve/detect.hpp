@@ -17,8 +17,9 @@ struct Sighting {
   bool found = false;
   std::string why;
 };
-/// In the order in which they were looked at, up to and with the first that is there: tf-config, mpi (under mpirun or
-/// mpiexec, whose ranks SLURM_PROCID doesn't tell), slurm, tpu (a TPU VM or TPU_NAME), kubernetes (in a pod).
+/// The resolvers in the order in which they were looked for, up to and including the first that fits: tf-config, mpi
+/// (under mpirun or mpiexec, whose ranks SLURM_PROCID doesn't tell), slurm, tpu (a TPU VM or TPU_NAME), kubernetes (in
+/// a pod).
 std::vector<Sighting> detect(const Environment& env, const FileLoader& load_file);
 
 /// The kinds that --cluster takes and that need no options: tf-config (env), slurm, kubernetes, tpu, mpi, auto.

@@ -75,7 +75,7 @@ class Fetcher {
   virtual Result<Response> stream(const Request& request, Duration idle, const ChunkSink& sink, Deadline deadline) = 0;
 };
 
-/// By libcurl. Makes no connection and loads nothing before the first request.
+/// A Fetcher by libcurl. It makes no connection and loads nothing before the first request.
 std::unique_ptr<Fetcher> make_curl_fetcher(const Environment& env);
 
 /// Requests that may be repeated: 408, 429, 500, 502, 503, 504 and kUnavailable are tried again after `first_pause`,

@@ -19,16 +19,16 @@ namespace tfd::resolve {
 inline constexpr std::size_t kMostHosts = std::size_t{1} << 20;
 inline constexpr std::int64_t kMostTasks = std::int64_t{1} << 22;
 
-/// In order, duplicates kept; of several bracket groups the last varies fastest (Slurm's own order differs from three
-/// groups on); the width of a range's first number pads with zeros; N-M/STEP and N-M:STEP take every STEPth; items are
-/// separated by commas or white space. kInvalidArgument says what is wrong with which part, or that it is more than
-/// kMostHosts hosts. Compat::kTensorflow: one group, which ends its item, no steps, only commas, else an error; a range
-/// that runs backwards is empty, not an error. Source: expand_hostlist of slurm_cluster_resolver.py, 2.21; hostlist.c
-/// of Slurm.
+/// The hosts of a list in order, duplicates kept; of several bracket groups the last varies fastest (Slurm's own order
+/// differs from three groups on); the width of a range's first number pads with zeros; N-M/STEP and N-M:STEP take every
+/// STEPth; items are separated by commas or white space. kInvalidArgument says what is wrong with which part, or that
+/// it is more than kMostHosts hosts. Compat::kTensorflow: one group, which ends its item, no steps, only commas, else
+/// an error; a range that runs backwards is empty, not an error. Source: expand_hostlist of
+/// slurm_cluster_resolver.py, 2.21; hostlist.c of Slurm.
 Result<std::vector<std::string>> expand_hostlist(std::string_view text, Compat compat);
 
 /// The same one by one, for those who put them elsewhere: a vector of 10 000 names is a tenth of tfd-resolve's time.
-/// After an error some were given.
+/// The sink may have been called before an error.
 using HostSink = std::function<void(const std::string& host)>;
 Result<void> each_host(std::string_view text, Compat compat, const HostSink& sink);
 

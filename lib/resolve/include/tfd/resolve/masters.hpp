@@ -36,8 +36,8 @@ class TfConfigView {
   Result<std::optional<std::string>> rpc_layer() const;
   /// Its own type, id and layer stand in for what isn't asked for; "" for a cluster of one task.
   Result<std::string> master(const MasterQuery& query) const;
-  /// Of `devices` ("/job:worker/replica:0/task:0/device:GPU:0") those that aren't CPUs and whose names hold the task's
-  /// job and index as substrings (task:1 is in task:10 too), by type.
+  /// Counts by type those of `devices` ("/job:worker/replica:0/task:0/device:GPU:0") that aren't CPUs and whose names
+  /// hold the task's job and index as substrings (task:1 is in task:10 too).
   Result<std::map<std::string, int>> num_accelerators(std::span<const std::string> devices,
                                                       const MasterQuery& query) const;
 

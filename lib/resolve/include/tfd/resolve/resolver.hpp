@@ -44,7 +44,8 @@ struct TfConfigOptions {
   std::optional<std::string> environment;
   Compat compat = Compat::kNone;
 };
-/// From the variable TF_CONFIG. kNotFound when it is unset and not asked to be TensorFlow's (an empty cluster there).
+/// Reads the variable TF_CONFIG. kNotFound when it is unset, but with Compat::kTensorflow, where that is an empty
+/// cluster.
 Result<cluster::ClusterConfig> resolve_tf_config(const Environment& env, const TfConfigOptions& options);
 
 /// What `nvidia-smi --list-gpus` says, or nullopt when there is none; kFailedPrecondition with its output when it
@@ -70,16 +71,16 @@ struct SlurmOptions {
   Compat compat = Compat::kNone;
   /// Reads SLURM_HOSTFILE, for tasks distributed by an arbitrary list; process::load_file in tools.
   std::function<Result<std::string>(const std::string& path)> load_hostfile = {};
-  /// Of a heterogeneous job: all tasks of these components are the job's; `jobs` share the others.
+  /// The components of a heterogeneous Slurm job whose tasks all belong to one job; `jobs` share the others.
   JobComponents job_components = {};
 };
 /// Fills `jobs` and `job_components`: "chief=1,ps=het:0,worker=het:1+2". kInvalidArgument says what is wrong with
 /// which; a component belongs to one job.
 Result<void> parse_slurm_jobs(std::string_view text, SlurmOptions& options);
-/// From the variables of a job step, else of the job (all its components, where it is heterogeneous); no task in a
-/// batch script and a salloc shell.
-/// kFailedPrecondition: not in a job, the counts don't add up (both numbers), more GPUs asked than there are, a rank
-/// that isn't where SLURM_DISTRIBUTION puts it. kInvalidArgument: a variable that can't be read. O(tasks).
+/// Resolves from the variables of a job step, else of the job (all its components, where it is heterogeneous); the
+/// result has no task in a batch script and a salloc shell. kFailedPrecondition: not in a job, the counts don't add up
+/// (both numbers), more GPUs asked than there are, a rank that isn't where SLURM_DISTRIBUTION puts it.
+/// kInvalidArgument: a variable that can't be read. O(tasks).
 Result<cluster::ClusterConfig> resolve_slurm(const Environment& env, const SlurmOptions& options,
                                              const GpuLister& gpus);
 

@@ -19,7 +19,7 @@ class Secret {
   ~Secret();
 
   bool empty() const { return text_.empty(); }
-  /// For the one place that must have it: the header of a request, a key for OpenSSL. Don't keep copies.
+  /// The text, for the one place that must have it: the header of a request, a key for OpenSSL. Don't keep copies.
   const std::string& reveal() const { return text_; }
 
  private:

@@ -38,8 +38,9 @@ struct TpuOptions {
   /// runtime_oom_exit and hbm_oom_exit.
   bool runtime_oom_exit = true;
   bool hbm_oom_exit = true;
-  /// For coordinator_name without an address. Empty: bind, look, close. Whoever runs the coordinator binds it again;
-  /// TensorFlow starts a server there at once, tfd-serve or the command that tfd-resolve becomes does it.
+  /// Picks the port of a coordinator_name without an address. Empty: bind, look, close. Whoever runs the coordinator
+  /// binds it again; TensorFlow starts a server there at once, tfd-serve or the command that tfd-resolve becomes does
+  /// it.
   PortPicker pick_port;
   /// Lists the devices that the master of the cluster sees. Empty (tfd speaks no TensorFlow): the API's accelerator
   /// type says how many there are.
@@ -84,19 +85,19 @@ class TpuResolver : public Resolver {
   virtual bool api_available() const = 0;
   /// --task, or this worker of a slice; absent where who asks is none of the workers (with compat: the first).
   virtual std::optional<cluster::TaskId> task() const = 0;
-  /// As given, or this host's and the port that was picked.
+  /// The address that was given, or this host's with the port that was picked.
   virtual const std::optional<std::string>& coordinator_address() const = 0;
   /// kFailedPrecondition where no API is asked.
   virtual Result<TpuNode> node(Deadline deadline) = 0;
   /// The node's, or what the worker at the first address says on port 8475; nullopt where it doesn't.
   virtual Result<std::optional<std::string>> runtime_version(Deadline deadline) = 0;
-  /// Of a task, else of the first worker: grpc://ADDRESS whatever the RPC layer; "" for "local".
+  /// The master of a task, else of the first worker: grpc://ADDRESS whatever the RPC layer; "" for "local".
   virtual Result<std::string> master(const std::optional<cluster::TaskId>& task, Deadline deadline) = 0;
 
   /// {"TPU": cores per host}. local: the devices of this host; else remote_devices, else by the accelerator type.
   /// kFailedPrecondition: hosts differ, nothing says how many there are; kNotFound, kUnimplemented of the lister.
   virtual Result<std::map<std::string, int>> num_accelerators(Deadline deadline) = 0;
-  /// As num_accelerators; without a lister the devices are those that the accelerator type stands for.
+  /// Errors as num_accelerators()'s. Without a lister the devices are those that the accelerator type stands for.
   virtual Result<TpuSystemMetadata> system_metadata(Deadline deadline) = 0;
   /// What TPUClusterResolver.connect() checks before it hands over to TensorFlow's runtime: the cluster resolves, its
   /// hosts have the same number of cores. tfd initializes nothing: its own runtime does when a function is compiled.

@@ -21,9 +21,9 @@ struct UnionOptions {
   std::vector<std::string> sources = {};  // what messages call the specs; "spec 1" and so on where there are none
 };
 
-/// Per job: lists are appended, duplicates kept; as soon as one contribution is sparse (or has no task), indices are
-/// kept and a clash is kAlreadyExists, naming them and both sources. Everything else is the first spec's, unless the
-/// options say otherwise. kInvalidArgument: no specs.
+/// Joins the specs job by job: lists are appended, duplicates kept; as soon as one contribution is sparse (or has no
+/// task), indices are kept and a clash is kAlreadyExists, naming them and both sources. Everything else is the first
+/// spec's, unless the options say otherwise. kInvalidArgument: no specs.
 Result<cluster::ClusterSpec> union_specs(const std::vector<cluster::ClusterSpec>& specs,
                                          const std::vector<std::string>& sources = {});
 /// What an override gives: with Compat::kTensorflow an empty text and a 0 don't count.

@@ -102,7 +102,7 @@ class Optimizer {
   bool is_due(const VariableState& state) const {
     return steps_per_update() > 1 && state.accumulated >= steps_per_update();
   }
-  // Of a variable whose update is due.
+  // The next two are for a variable whose update is due.
   /// The sum of squares of the mean of its gradients.
   virtual double due_square_sum(const VariableState& /*state*/) const { return 0; }
   /// Clips it, by the norm of all whose sum of squares this is, and updates.
@@ -117,11 +117,11 @@ class Optimizer {
   /// What all gradients are clipped by together; then none is by itself.
   virtual std::optional<double> global_clipnorm() const { return std::nullopt; }
 
-  /// At the end of training with "use_ema": the value becomes its average (Keras: finalize_variable_values).
+  /// Makes the average the value, at the end of training with "use_ema" (Keras: finalize_variable_values).
   virtual void use_average(VariableState& state) const = 0;
   virtual bool has_averages() const = 0;
 
-  /// After so many updates; of the variables that are in no group.
+  /// The learning rate after so many updates, for the variables that are in no group.
   virtual double learning_rate_at(std::int64_t iterations) const = 0;
   /// The rate of the update that a step belongs to: of so many steps, the first of which is 0, one is an update.
   double learning_rate_of_step(std::int64_t step) const { return learning_rate_at(step / steps_per_update()); }

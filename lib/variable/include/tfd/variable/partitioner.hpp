@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Into how many shards a variable is cut, along its rows. Thread rule: plain values, pure functions.
+// How many shards a variable is cut into, along its rows. Thread rule: plain values, pure functions.
 //
 //   const auto how = TFD_TRY(parse_partitioner(json));                   // {"fixed_shards": {"num_shards": 2}}
 //   const auto parts = TFD_TRY(how.partitions({1000, 16}, 4));           // [2, 1]

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// On which parameter server each variable, or each of its shards, is: round-robin in creation order, colocated ones
-// beside another. Thread rule: pure functions.
-// Source: tensorflow/python/distribute/parameter_server_strategy_v2.py, 2.21.
+// The parameter server that each variable, or each of its shards, is placed on: round-robin in creation order,
+// colocated ones beside another. Thread rule: pure functions. Source:
+// tensorflow/python/distribute/parameter_server_strategy_v2.py, 2.21.
 #include <cstdint>
 #include <optional>
 #include <string>

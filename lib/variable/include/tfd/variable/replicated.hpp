@@ -64,10 +64,10 @@ class ReplicatedVariable {
   const ReplicationKind& kind() const { return kind_; }
   const std::vector<tensor::Tensor>& copies() const { return copies_; }
 
-  /// In a replica: each sees its own.
+  /// The copy that a replica sees: its own.
   const tensor::Tensor& read(int replica) const { return copies_[static_cast<std::size_t>(replica)]; }
-  /// Outside of replicas: the first copy, or, synchronized on read, all of them aggregated. kInvalidArgument where that
-  /// has no aggregation.
+  /// The value outside of replicas: the first copy, or, synchronized on read, all of them aggregated. kInvalidArgument
+  /// where that has no aggregation.
   Result<tensor::Tensor> read_across() const;
 
   /// Every replica writes a value of its own, one each. Synchronized on write the values are aggregated and go to every

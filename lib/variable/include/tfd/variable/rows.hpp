@@ -45,9 +45,9 @@ Result<UniqueIndices> unique_indices(const tensor::Tensor& indices);
 /// [n, …] of [rows, …], any dtype. Copies n rows.
 Result<tensor::Tensor> gather_rows(const tensor::Tensor& table, const tensor::Tensor& indices);
 Result<tensor::Tensor> gather_rows(const tensor::Tensor& table, const std::vector<std::int64_t>& indices);
-/// In place where nobody else holds the table, else into a copy. Duplicates apply one after another, so they add up.
-/// kInvalidArgument, kOutOfRange; the table is as it was then. Integers wrap round; dividing them by 0 is
-/// kInvalidArgument.
+/// Changes rows of the table: in place where nobody else holds it, else in a copy. Duplicates apply one after another,
+/// so they add up. kInvalidArgument, kOutOfRange; the table is as it was then. Integers wrap round; dividing them by 0
+/// is kInvalidArgument.
 Result<void> scatter_rows(tensor::Tensor& table, RowOp op, const Rows& rows);
 
 }  // namespace tfd::variable

@@ -61,7 +61,7 @@ struct RowSlice {
   std::optional<std::int64_t> start = std::nullopt, stop = std::nullopt;
   std::int64_t step = 1;
 };
-/// As Python writes it: "1:5", ":-1", "::2". kInvalidArgument says what it must be.
+/// Parses a Python slice: "1:5", ":-1", "::2". kInvalidArgument says what it must be.
 Result<RowSlice> parse_row_slice(std::string_view text);
 /// The rows that it names, of `count`, in its order. kInvalidArgument for a step of 0.
 Result<std::vector<std::int64_t>> rows_of(const RowSlice& slice, std::int64_t count);

@@ -130,8 +130,8 @@ class VariableStore {
   /// kFailedPrecondition for a gradient without an optimizer.
   /// Every client has sequence numbers of its own; 0 is the coordinator.
   Result<bool> apply(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client = 0);
-  // Of client 0.
-  /// AppliedSet::settle(); of the numbers below so many came to nothing.
+  // Sequence numbers of client 0, the coordinator.
+  /// AppliedSet::settle(). `unused`: how many of the numbers below came to nothing.
   void settle(std::uint64_t below, std::uint64_t unused = 0);
   /// Updates of this number are dropped from now on. True if none had been applied.
   bool fence(std::uint64_t sequence);
@@ -169,7 +169,7 @@ class VariableStore {
   /// Counts it as there, before its variables are replaced.
   void admit(const Import& import);
 
-  // Of one variable.
+  // The next ones are about one variable.
   /// An update that was admitted. Fails only within an optimizer of one's own.
   Result<void> perform(std::size_t variable, const Update& update);
   /// Optimizer::due_square_sum() of a variable whose update is due.
@@ -181,7 +181,7 @@ class VariableStore {
   void replace(std::size_t variable, VariableState restored);
   void use_average(std::size_t variable);
 
-  // Of the store as a whole again.
+  // The next ones are about the store as a whole again.
   std::vector<std::string> names() const;  // in creation order
   std::size_t byte_size() const;           // values and slots
   std::size_t value_bytes() const { return value_bytes_; }
@@ -189,7 +189,7 @@ class VariableStore {
   /// Closures whose updates were applied: Keras' iterations, as far as this parameter server sees them.
   std::int64_t iterations() const { return iterations_; }
 
-  /// At the end of training with "use_ema": every value becomes its average.
+  /// Makes every average the value, at the end of training with "use_ema".
   void use_averages();
 
   /// Everything for a checkpoint: "w", and its slots "w/.optimizer/adam/momentum", which say whose they are; counters
@@ -207,7 +207,7 @@ class VariableStore {
   Result<void> import_state(const NamedValues& state);
 
  private:
-  /// Of a variable, what never changes: to be looked at while somebody updates it.
+  /// What never changes of a variable, and so can be looked at while somebody updates it.
   struct Definition {
     std::string name;
     tensor::TensorSpec spec;
