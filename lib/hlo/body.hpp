@@ -25,7 +25,7 @@ struct BodyFacts {
   bool asks_platform = false;                    // @main does something with its platform index
   std::optional<std::size_t> platform_branches;  // of the first "stablehlo.case" over it
   std::optional<FoundOperation> host_transfer;   // the first one: it would wait for a host that gives it nothing
-  std::optional<FoundOperation> collective;      // the first that meets other devices than its own
+  std::optional<FoundOperation> collective;      // the first that waits for other devices than its own
 };
 
 /// StableHLO's operations that wait for the host, then those that wait for other devices.

@@ -215,9 +215,9 @@ std::optional<SourceLine> source_of_line(std::string_view code, int line) {
 Result<Embedded> embed(const Module& module, std::string_view prefix, int replicas) {
   const std::string name = printable(module.name);
   if (!module.is_text)
-    return fail(Code::kUnimplemented, "{} is bytecode: only text can become a part of another module", name);
+    return fail(Code::kUnimplemented, "{} is bytecode: only text can be inlined into another module", name);
   if (module.partitions != 1 || module.replicas != replicas || module.takes_platform)
-    return fail(Code::kUnimplemented, "{} is for several {}: it can't become a part of another module", name,
+    return fail(Code::kUnimplemented, "{} is for several {} and can't be inlined into another module", name,
                 module.takes_platform ? "platforms" : "devices");
   Embedded out;
   TFD_TRY(Embedder(module, prefix).run(out), name);
@@ -227,7 +227,7 @@ Result<Embedded> embed(const Module& module, std::string_view prefix, int replic
   const auto read =
       parse_mlir_text(out.aliases + fmt::format("module attributes {{mhlo.num_replicas = {} : i32}} {{\n", replicas) +
                       "  func.func public @main() -> tensor<f32> {\n  }\n" + out.functions + "}\n");
-  if (!read) return fail(Code::kInvalidArgument, "{} can't become a part of another module", name);
+  if (!read) return fail(Code::kInvalidArgument, "{} can't be inlined into another module", name);
   return out;
 }
 

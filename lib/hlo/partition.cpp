@@ -13,8 +13,7 @@ namespace {
 Result<OpSharding> sharding_of(const Parameter& parameter, int partitions) {
   const OpSharding sharding = parameter.sharding.value_or(OpSharding{});
   if (sharding.kind == OpSharding::Kind::kAssign)
-    return fail(Code::kInvalidArgument,
-                "'{}' is assigned to a logical device, which SPMD partitioning has no way to do",
+    return fail(Code::kInvalidArgument, "'{}' is assigned to a logical device, which SPMD partitioning doesn't support",
                 printable(parameter.name));
   if (sharding.kind == OpSharding::Kind::kSplit)
     TFD_TRY(check_split(sharding.pieces, parameter.spec.shape, partitions),
@@ -76,7 +75,7 @@ Result<Module> partitioned(const Module& module, int partitions, Aliases aliases
   // Parsed again: the text of a broken module may mean something else within another one.
   const auto read = parse_mlir_text(out.code);
   if (!read || !same_specs(read->signature, module.signature))
-    return fail(Code::kInvalidArgument, "{} can't be a part of another module", printable(module.name));
+    return fail(Code::kInvalidArgument, "{} can't be inlined into another module", printable(module.name));
   return out;
 }
 

@@ -121,7 +121,7 @@ class Parser {
       return fail_on(*facts_.body.host_transfer, "waits for the host, which passes arguments and results only");
     if (facts_.body.collective && facts_.partitions == 1 && facts_.replicas == 1)
       return fail_on(*facts_.body.collective,
-                     "meets other devices, but the module is for one: leave it out, for tfd reduces what replicas "
+                     "waits for other devices, but the module is for one: leave it out, for tfd reduces what replicas "
                      "return, or export the module for several partitions");
     return {};
   }

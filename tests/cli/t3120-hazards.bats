@@ -43,9 +43,9 @@ halved='"metrics":{"loss":0.125}' # in step 4
 
 @test "hazard: a collective that waits for devices that never come" {
   module "" "" "    %g = \"stablehlo.all_reduce\"(%w) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> $adding : (tensor<4xf32>) -> tensor<4xf32>"
-  everywhere 65 "step.mlir: line 6: stablehlo.all_reduce meets other devices, but the module is for one"
+  everywhere 65 "step.mlir: line 6: stablehlo.all_reduce waits for other devices, but the module is for one"
   module "" "" '    %g = "stablehlo.collective_permute"(%w) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>'
-  everywhere 65 "stablehlo.collective_permute meets other devices"
+  everywhere 65 "stablehlo.collective_permute waits for other devices"
   module "attributes {mhlo.num_replicas = 2 : i32}" "" "$halving"
   everywhere 65 "step.mlir is for 2 replicas: export it for one; tfd runs it on each"
 }

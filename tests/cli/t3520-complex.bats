@@ -175,5 +175,5 @@ PY
   echo '{"v": 1, "functions": {"f": {"module": "magnitude.mlirbc", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]}}}' >program.json
   echo '{"op": "schedule", "function": "f", "args": [[[1, 2], [3, 4], [5, 6]]]}' >closures
   run -65 --separate-stderr timeout 60 tfd-serve --jobs worker=1,ps=1 -- tfd-coordinate -q program.json --closures closures
-  [[ $stderr == *"magnitude.mlirbc is bytecode that takes or returns complex values: save it as text, and tfd has their parts"* ]]
+  [[ $stderr == *"magnitude.mlirbc is bytecode with complex arguments or results, which tfd only reads from text: save it as text"* ]]
 }

@@ -160,7 +160,7 @@ PY
 @test "state: that several replicas make another training is said once, before it starts" {
   batch_norm_program
   local set=(--set train.steps=2 --set train.checkpoint=null --set train.evaluate=null) own
-  local seen="program.json: functions.step: each of 2 replicas makes 'bn/moving_mean' and 1 more of the examples that it sees itself, not of the whole batch"
+  local seen="program.json: functions.step: each of 2 replicas computes 'bn/moving_mean' and 1 more from its own examples, not from the whole batch"
   run -0 --separate-stderr tfd-run program.json "${set[@]}" --devices 2
   [ "$(grep -c "$seen" <<<"$stderr")" = 1 ]
   run -0 --separate-stderr tfd-run -q program.json "${set[@]}" --devices 2
@@ -174,7 +174,7 @@ PY
     {"assign": "hidden/kernel", "apply": "difference"}, {"assign": "hidden/bias", "apply": "difference"}, {"assign": "out/kernel", "apply": "difference"},
     {"assign": "out/bias", "apply": "difference"}, {"assign": "bn/moving_*", "apply": "difference"}]'
   run -0 --separate-stderr tfd-run program.json "${set[@]}" --devices 2 --set "functions.step.outputs=$own"
-  [[ $stderr == *"program.json: functions.step: it updates 'bn/gamma' and 7 more by itself: 2 replicas make 2 trainings, of which the changes are put together"* ]]
+  [[ $stderr == *"program.json: functions.step: it assigns 'bn/gamma' and 7 more itself, so 2 replicas train 2 copies, whose changes are then combined"* ]]
 }
 
 @test "state: synchronized on read each replica counts by itself, and checkpoints have the sum" {

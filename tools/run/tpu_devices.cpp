@@ -21,7 +21,8 @@ bool is_name(std::string_view topology) { return topology.find_first_not_of("012
 Result<strategy::Topology> find_topology(const TpuOptions& options, const Environment& env) {
   if (is_name(options.topology)) {
     if (!options.plans)
-      return fail(Code::kUsage, "--topology {}: a system that isn't here takes --explain", printable(options.topology));
+      return fail(Code::kUsage, "--topology {}: a named system can only be used with --explain",
+                  printable(options.topology));
     auto devices = function::list_topology_devices(TFD_TRY(function::find_plugin(env)), options.topology);
     if (!devices && devices.error().code == Code::kUnimplemented)
       return fail(Code::kFailedPrecondition,
@@ -107,7 +108,7 @@ Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environme
   auto topology = TFD_TRY(find_topology(options, env));
   const bool is_named = is_name(options.topology);
   if (topology.num_tasks() != 1 && !is_named)
-    return fail(Code::kUnimplemented, "a TPU system of {} hosts: only those of one host are there yet",
+    return fail(Code::kUnimplemented, "a TPU system of {} hosts: only systems of one host are supported",
                 topology.num_tasks());
   const auto devices = TFD_TRY(names_of_devices(topology));
   const bool takes_all = options.assignment.empty() && options.computation_shape.empty() && options.num_replicas == 0;

@@ -123,12 +123,10 @@ std::optional<std::string> split_training_of(const program::Program& program, st
   const std::string more = moved.size() > 1 ? fmt::format(" and {} more", moved.size() - 1) : "";
   const std::string where = fmt::format("{}: functions.{}", program.path, step.name);
   if (has_gradients)
-    return fmt::format(
-        "{}: each of {} replicas makes '{}'{} of the examples that it sees itself, not of the whole batch", where,
-        replicas, moved[0], more);
-  return fmt::format(
-      "{}: it updates '{}'{} by itself: {} replicas make {} trainings, of which the changes are put together", where,
-      moved[0], more, replicas, replicas);
+    return fmt::format("{}: each of {} replicas computes '{}'{} from its own examples, not from the whole batch", where,
+                       replicas, moved[0], more);
+  return fmt::format("{}: it assigns '{}'{} itself, so {} replicas train {} copies, whose changes are then combined",
+                     where, moved[0], more, replicas, replicas);
 }
 
 Result<program::Program> load_program(const Common& common, program::ProgramOptions options, std::string_view tool,

@@ -198,7 +198,7 @@ void end_process(const Executable& executable, const Error& error) {
 }
 
 Result<void> SharedBuffer::await() const {
-  if (buffer_ == nullptr) return fail(Code::kFailedPrecondition, "a buffer that a program has taken over");
+  if (buffer_ == nullptr) return fail(Code::kFailedPrecondition, "the buffer was donated to a program");
   auto done = buffer_->await();
   if (!done && of_several_ != nullptr) end_process(*of_several_, done.error());
   return done;

@@ -59,7 +59,8 @@ Result<void> compare(const char* what, const std::vector<hlo::Parameter>& stated
 /// The error for bytecode; in a text, @main's complex values were replaced by their parts before.
 tl::unexpected<Error> fail_complex(const std::string& name) {
   return fail(Code::kInvalidArgument,
-              "{} is bytecode that takes or returns complex values: save it as text, and tfd has their parts", name);
+              "{} is bytecode with complex arguments or results, which tfd only reads from text: save it as text",
+              name);
 }
 
 }  // namespace
@@ -222,7 +223,7 @@ Result<Compiled::Specs> Compiled::specs() const {
   out.results = TFD_TRY(result_specs());
   const auto shapes = TFD_TRY(program_shapes());
   if (!shapes || shapes->arguments.size() != signature_.arguments.size())
-    return fail(Code::kUnimplemented, "{}: the plug-in doesn't say what a partition takes", name_);
+    return fail(Code::kUnimplemented, "{}: the plug-in doesn't report the arguments of a partition", name_);
   out.arguments = shapes->arguments;
   return out;
 }

@@ -44,7 +44,7 @@ Result<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<const Clien
                                                      const std::string& bytes, bool is_whole) {
   const Api& api = client->api();
   if (!api.has(offsetof(PJRT_Api, PJRT_Executable_DeserializeAndLoad)))
-    return fail(Code::kUnimplemented, "the plug-in loads no executables");
+    return fail(Code::kUnimplemented, "the plug-in can't load compiled executables");
   TFD_PJRT_ARGS(PJRT_Executable_DeserializeAndLoad_Args, args);
   args.client = client->handle();
   args.serialized_executable = bytes.data();

@@ -60,8 +60,8 @@ Result<void> PjrtProgram::check_argument(const SharedBuffer* buffer, std::size_t
 
 Result<PjrtProgram::Inputs> PjrtProgram::take_inputs(const std::vector<DeviceBuffers>& arguments) const {
   if (arguments.size() != devices_.size())
-    return fail(Code::kInvalidArgument, "{}: arguments for {}, but it runs on {}", executable_->name(),
-                counted(arguments.size(), "device"), devices_.size());
+    return fail(Code::kInvalidArgument, "{}: arguments were made for {}, but the program runs on {}",
+                executable_->name(), counted(arguments.size(), "device"), devices_.size());
   Inputs inputs;
   for (std::size_t slot = 0; slot < arguments.size(); ++slot) {
     if (arguments[slot].size() != specs_.arguments.size())

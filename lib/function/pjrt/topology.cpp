@@ -14,7 +14,7 @@ namespace tfd::function {
 namespace {
 
 Error not_here(const std::string& what) {
-  return {Code::kFailedPrecondition, what + " was compiled for devices that aren't here", {}};
+  return {Code::kFailedPrecondition, what + " was compiled for a topology without its devices", {}};
 }
 
 /// A system's description, made by the plug-in.
@@ -27,7 +27,8 @@ class SystemTopology {
           offsetof(PJRT_Api, PJRT_TopologyDescription_GetDeviceDescriptions), offsetof(PJRT_Api, PJRT_Compile),
           offsetof(PJRT_Api, PJRT_TopologyDescription_PlatformName)})
       if (!api.has(needed))
-        return fail(Code::kUnimplemented, "the PJRT plug-in {} can't compile for devices that aren't here", plugin);
+        return fail(Code::kUnimplemented, "the PJRT plug-in {} can't compile for a topology without its devices",
+                    plugin);
     TFD_PJRT_ARGS(PJRT_TopologyDescription_Create_Args, create);
     create.topology_name = name.data();
     create.topology_name_size = name.size();

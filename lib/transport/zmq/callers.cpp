@@ -59,7 +59,7 @@ void Callers::accept_failed(int error) {
     hang_up(in_turn_.front().first);
   if (said_ && now - *said_ < kSayAgain) return;
   said_ = now;
-  log_.warning("{}: no descriptors are left of {}: who connects now is hung up on (ulimit -n)", address_,
+  log_.warning("{}: all {} descriptors are in use: new connections are closed (ulimit -n)", address_,
                most_descriptors());
 }
 

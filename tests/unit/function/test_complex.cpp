@@ -150,7 +150,7 @@ TEST_CASE("complex: a compile error names the line of the text") {
 TEST_CASE("complex: of bytecode it is refused, and said what to do") {
   for (const std::string name : {"complex.mlirbc", "magnitude.mlirbc"})
     CHECK(engine().compile(module_of(name)).error().message ==
-          name + " is bytecode that takes or returns complex values: save it as text, and tfd has their parts");
+          name + " is bytecode with complex arguments or results, which tfd only reads from text: save it as text");
   CHECK(hlo::make_module("m.mlirbc", golden("magnitude.mlirbc"), "arg complex64 3 z\nresult f32 3\n").error().message ==
         "m.sig: line 1: dtype 'complex64': a complex value is its real and its imaginary part, f32 with a last "
         "dimension of 2");

@@ -185,7 +185,8 @@ TEST_CASE("programs: an argument that doesn't fit is named before any device beg
   const auto program = program_of(four(), kSum, {{0}, {1}});
   const auto put = [](const Tensor& value, int device) { return four().put(value, device).value(); };
   const Tensor pair = floats({2}, {1, 2});
-  CHECK(refusal(program->execute({{put(pair, 0)}})) == "test.mlir: arguments for 1 device, but it runs on 2");
+  CHECK(refusal(program->execute({{put(pair, 0)}})) ==
+        "test.mlir: arguments were made for 1 device, but the program runs on 2");
   CHECK(refusal(program->execute({{put(pair, 0)}, {}})) == "test.mlir: slot 1 has 0 arguments, but it takes 1");
   CHECK(refusal(program->execute({{put(pair, 0)}, {put(pair, 0)}})) ==
         "test.mlir: argument 0 of slot 1 is on device 0, not 1");

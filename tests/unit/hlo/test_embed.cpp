@@ -84,10 +84,10 @@ TEST_CASE("embed: bytecode, several devices and several platforms can't be") {
   const auto bytecode =
       make_module("by_platform.mlirbc", test::golden("by_platform.mlirbc"), test::golden("by_platform.sig")).value();
   CHECK(embed(bytecode, "p").error().message ==
-        "by_platform.mlirbc is bytecode: only text can become a part of another module");
+        "by_platform.mlirbc is bytecode: only text can be inlined into another module");
   CHECK(embed(make_module("by_platform.mlir", test::golden("by_platform.mlir"), std::nullopt).value(), "p")
             .error()
-            .message == "by_platform.mlir is for several platforms: it can't become a part of another module");
+            .message == "by_platform.mlir is for several platforms and can't be inlined into another module");
 }
 
 TEST_CASE("embed: a line of the module around is that of the file which it is from") {
