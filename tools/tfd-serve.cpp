@@ -157,7 +157,7 @@ Result<std::string> bind_host(const Asked& asked, const launch::LocalLookup& loo
   return *local;
 }
 
-/// The cluster as it is served: sockets that listen, and a spec with their ports.
+/// The served cluster: listening sockets, and a spec with their ports.
 struct Served {
   cluster::ClusterConfig config;
   std::vector<launch::TaskCommand> tasks;

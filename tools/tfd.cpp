@@ -34,7 +34,7 @@ fs::path own_directory() {
   return error ? fs::path() : self.parent_path();
 }
 
-/// "serve" -> ".../tfd-serve": what stands beside this executable wins over PATH, and earlier entries over later ones.
+/// Maps "serve" to ".../tfd-serve": tools beside this executable win over PATH, earlier entries over later ones.
 std::map<std::string, fs::path> find_tools(const Environment& env) {
   std::vector<std::string> directories = split(env.get("PATH"), ':');
   directories.insert(directories.begin(), own_directory().string());

@@ -25,7 +25,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// A descriptor, and a file that is removed again unless it was renamed: errors are returned as errno, 0 is none.
+/// A descriptor, and a file that is removed unless it was renamed. Errors are returned as errno, 0 is none.
 class OpenFile {
  public:
   OpenFile(int fd, std::string temporary_path) : fd_(fd), temporary_path_(std::move(temporary_path)) {}

@@ -12,7 +12,7 @@ namespace {
 
 using Load = std::function<Result<std::string>(const std::string& path)>;
 
-/// The number behind "KEY" and white space or a colon on a line of its own; of the whole text without a key.
+/// The number after "KEY" and white space or a colon on a line of its own; without a key the whole text's.
 std::optional<std::uint64_t> find_number(std::string_view text, std::string_view key) {
   for (const std::string& line : split(text, '\n')) {
     std::string_view rest = line;
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> load_number(const Load& load, const std::string& pa
 
 /// Names of one group's files in v1 or v2.
 struct GroupFiles {
-  std::string_view limit;  // holds "max" where there is none
+  std::string_view limit;  // holds "max" if there is none
   std::string_view used;
   std::string_view cached;  // a line of memory.stat
 };

@@ -18,9 +18,9 @@ std::vector<std::string> names_of(const Option& option);  // "-k", "--keep-order
 bool is_positional(const Option& option);
 bool is_switch(const Option& option);
 bool is_repeatable(const Option& option);
-/// What messages call it: the long name, or the positional's.
+/// Its name in messages: the long name, or the positional's.
 std::string title_of(const Option& option);
-/// What --help shows as its default; empty for none.
+/// Default as --help shows it; empty for none.
 std::string default_of(const Option& option);
 /// "file", "dir", "command", a command line, or nothing.
 std::string completion_of(const Option& option);

@@ -17,7 +17,7 @@ constexpr NameTable<LogLevel, 4> kLevels{{{{LogLevel::kError, "error"},
                                            {LogLevel::kInfo, "info"},
                                            {LogLevel::kDebug, "debug"}}}};
 
-/// What is printed. Written by make_log() only, then read by any thread; the mutex keeps lines whole.
+/// Levels that are printed. Written by make_log() only, then read by any thread; the mutex keeps lines whole.
 struct Filter {
   LogLevel level = LogLevel::kWarning;
   std::map<std::string, LogLevel, std::less<>> rooms;
@@ -39,7 +39,7 @@ struct Filter {
     const std::string line =
         fmt::format("{}{}:{} {}{}\n", painted ? paint : "", tool, painted ? "\x1b[0m" : "", where, printable(message));
     const std::lock_guard lock(mutex);
-    (void)err.write(line);  // nobody is left to tell
+    (void)err.write(line);  // a failure can't be reported
   }
 };
 

@@ -53,7 +53,7 @@ class StatusLine {
   }
 
  private:
-  // Nobody is left to tell what goes wrong with a bar.
+  // Errors of drawing the bar can't be reported.
   void draw() { (void)terminal_.write("\r" + shown_ + "\x1b[K"); }
 
   std::mutex mutex_;
@@ -79,7 +79,7 @@ Result<void> Output::write_plain(std::string_view text) {
     }
     const int error = errno;
     if (error == EINTR) continue;
-    if (error == EAGAIN || error == EWOULDBLOCK) {  // whoever shares the descriptor made it non-blocking
+    if (error == EAGAIN || error == EWOULDBLOCK) {  // another process that shares the descriptor made it non-blocking
       pollfd ready{fd_, POLLOUT, 0};
       ::poll(&ready, 1, -1);
       continue;

@@ -105,7 +105,7 @@ Error usage_error(const Tool& tool, Error error) {
 
 int report(const Tool& tool, Io& io, Error error) {
   if (error.code == Code::kUsage) error = usage_error(tool, std::move(error));
-  (void)io.err.write(error_line(tool.name, error));  // nobody is left to tell
+  (void)io.err.write(error_line(tool.name, error));  // a failure can't be reported
   return static_cast<int>(exit_code_of(error));
 }
 

@@ -39,7 +39,7 @@ constexpr int kInput = 3;
   ::setpgid(0, 0);  // not reached by the terminal's Ctrl-C or a kill of the task's process group
   ::prctl(PR_SET_NAME, "tfd-guard");
   ::dup2(from, kInput);
-  // Whoever waits for the end of our stdout or stderr must not wait for this process.
+  // Readers that wait for the end of our stdout or stderr must not wait for this process.
   for (int fd = 0; fd < kInput; ++fd) ::close(fd);
   if (::syscall(SYS_close_range, kInput + 1, ~0U, 0U) != 0)
     for (int fd = kInput + 1; fd < 4096; ++fd) ::close(fd);

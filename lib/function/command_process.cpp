@@ -91,7 +91,7 @@ Result<void> CommandProcess::turn(std::string_view& to_write, std::size_t most, 
   return {};
 }
 
-/// Waits for one thing to happen, and does it; stops reading behind `most` bytes.
+/// Waits for one event and handles it; stops reading after `most` bytes.
 Result<void> CommandProcess::move_bytes(std::string_view& to_write, std::size_t most, Deadline deadline) {
   pollfd fds[] = {{to_write.empty() ? -1 : in_.get(), POLLOUT, 0},
                   {out_.get(), POLLIN, 0},

@@ -45,7 +45,7 @@ class CommandProcess {
   /// Returns the remaining output, once it has exited with 0.
   Result<std::string> end_of_output(Deadline deadline);
   void ask_to_end();
-  /// Kills what is left of the group, and reaps its leader: in this order, for then the number is nobody else's.
+  /// Kills the rest of the group, then reaps its leader: in this order, so that the number can't have been reused.
   process::ExitStatus finish();
   /// "command 'x' WHAT; it exited with 3: LAST LINES".
   Error failure(Code code, std::string what);

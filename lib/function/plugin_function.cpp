@@ -14,7 +14,7 @@ using tensor::DType;
 
 constexpr std::size_t kMostMessage = 2000;
 
-// The header's numbers are the tensor room's, so that a dtype passes as it is.
+// The header's numbers are the tensor room's, so that a dtype needs no conversion.
 static_assert(TFD_BOOL == static_cast<int>(DType::kBool) && TFD_S8 == static_cast<int>(DType::kS8) &&
               TFD_S64 == static_cast<int>(DType::kS64) && TFD_U8 == static_cast<int>(DType::kU8) &&
               TFD_U64 == static_cast<int>(DType::kU64) && TFD_F16 == static_cast<int>(DType::kF16) &&

@@ -145,7 +145,7 @@ class ReplicaProgram final : public DeviceProgram {
     return buffer->pieces(*engine_, sharding_of(signature_.arguments[index]), logical_devices_);
   }
 
-  std::shared_ptr<Engine> engine_;  // with whoever made it
+  std::shared_ptr<Engine> engine_;  // shared with its maker
   std::string name_;
   std::shared_ptr<DeviceProgram> program_;  // on the logical devices
   std::vector<int> replicas_;               // by slot

@@ -141,7 +141,7 @@ class Embedder {
     if (ahead.peek().kind == TokenKind::kSymbol) names_.symbols.insert(ahead.peek().text);
   }
 
-  /// `lexer` is behind the alias.
+  /// `lexer` is after the alias.
   void copy_alias(Lexer lexer, const Token& alias, std::string& out) {
     const std::size_t begin = lexer.peek().at;
     Lexer value = lexer;
@@ -180,7 +180,7 @@ class Embedder {
   std::string_view name_, text_, prefix_;
   Defined names_;
   bool has_module_ = false;
-  bool has_text_before_ = false;  // a module, or there is none
+  bool has_text_before_ = false;  // text outside of the module
   int depth_ = 0;                 // of brackets within the module
 };
 

@@ -58,7 +58,7 @@ class Lexer {
   void set(TokenKind kind, std::size_t size, std::size_t skip_front = 0, std::size_t skip_back = 0);
 
   std::string_view text_;
-  std::size_t at_ = 0;  // behind next_
+  std::size_t at_ = 0;  // position after next_
   Token next_;
 };
 

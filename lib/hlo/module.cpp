@@ -56,7 +56,7 @@ Result<void> parse_sidecar_line(std::string_view line, Signature& out) {
   return {};
 }
 
-/// What jax's callbacks are on the CPU and elsewhere, in its older and newer versions.
+/// Refuses jax's callbacks, by their names on the CPU and elsewhere, in older and newer versions.
 Result<void> check_callbacks(const Module& module) {
   for (const std::string& target : module.custom_calls)
     if (target.starts_with("xla_python_") || target.starts_with("xla_ffi_python_") ||

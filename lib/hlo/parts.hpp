@@ -12,10 +12,10 @@ namespace tfd::hlo {
 
 /// Whether @main has complex arguments or results.
 bool has_complex(const ModuleFacts& facts);
-/// The text, which `facts` are of and view, with @main's header and its `return` changed. What is added stands on lines
-/// that are there, so that a line of the compiler's is the user's. The complex argument keeps its name in the body, and
-/// its donation: bytes and their order are the same either way. kInvalidArgument with the line: a `return` that doesn't
-/// fit the results, or that can't be read.
+/// Returns the text, from which `facts` were parsed, with @main's header and its `return` changed. Additions don't
+/// change line numbers, so that the compiler's lines are the user's. The complex argument keeps its name in the body,
+/// and its donation: bytes and their order are the same either way. kInvalidArgument with the line: a `return` that
+/// doesn't fit the results, or that can't be read.
 Result<std::string> in_parts(std::string_view text, const ModuleFacts& facts);
 
 }  // namespace tfd::hlo

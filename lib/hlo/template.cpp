@@ -117,7 +117,7 @@ Result<std::string> expand_text(std::string_view text, std::int64_t batch) {
   return out += text.substr(at);
 }
 
-/// "// tfd-template: b=64", and what follows behind a comma is for people.
+/// Parses "// tfd-template: b=64"; text after a comma is a comment.
 Result<std::int64_t> parse_mark(std::string_view code) {
   std::string_view line = code.substr(kMark.size(), code.find('\n') - kMark.size());
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));

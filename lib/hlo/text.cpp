@@ -335,7 +335,7 @@ class Parser {
     return {};
   }
 
-  /// The argument isn't one of the signature: from its value to the comma behind it.
+  /// Records the argument, from its value to the comma after it: it isn't part of the signature.
   Result<void> take_platform_index(const Token& value, const tensor::TensorSpec& spec, const std::string& what) {
     if (!facts_.signature.arguments.empty() || facts_.platform)
       return fail_at(value, "{} is jax's platform index, which comes first", what);
@@ -383,7 +383,7 @@ class Parser {
     facts_.signature.results.push_back(std::move(result));
     return {};
   }
-  /// A result without parentheses has no attributes: the '{' behind it opens the body. Attributes start with a name and
+  /// A result without parentheses has no attributes: the '{' after it opens the body. Attributes start with a name and
   /// '=' or ','; a body starts with a value, a label or an operation without results.
   bool inside_parentheses_or_attributes() const {
     Lexer ahead = lexer_;
@@ -419,7 +419,7 @@ class Parser {
     }
     return std::move(type->spec);
   }
-  /// Names of arguments come last: a location may be defined behind the function. jax's come first (its older versions
+  /// Names of arguments come last: a location may be defined after the function. jax's come first (its older versions
   /// print "jax.arg_info", the newer ones locations), then what the text itself calls the value. TensorFlow gives all
   /// arguments one location, which names none of them.
   void name_parameters() {

@@ -57,7 +57,7 @@ struct ModuleFacts {
   bool may_donate = false;                   // it mentions aliasing or donation anywhere
   std::optional<PlatformArgument> platform;  // not in the signature
   ComplexValues complex;
-  std::size_t body_at = 0;                 // behind the '{' of @main's body
+  std::size_t body_at = 0;                 // after the '{' of @main's body
   std::vector<UnstatedSharding> unstated;  // in the order of the text
   std::string mesh = {};                   // the name of one that the module defines; empty: none
   BodyFacts body;

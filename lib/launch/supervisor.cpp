@@ -128,7 +128,7 @@ void Supervisor::on_late(Task& task) {
 void Supervisor::on_exit(Task& task) {
   const auto status = task.child->poll();
   if (!status) return;
-  read_pipes(task);  // what it said last comes before what is said of it
+  read_pipes(task);  // its last lines come before messages about it
   const bool was_ready = std::exchange(task.ready, false);
   loop_.forget(task.child->pidfd());
   loop_.cancel(task.timer);

@@ -155,7 +155,7 @@ bool place_descriptors(Plan& plan) {
 }
 
 /// vfork: the parent's pages are not copied (a coordinator may be large) and it goes on only when the exec is done or
-/// has failed. Signals are blocked meanwhile, for the child shares the parent's memory. In a function of its own, whose
+/// has failed. Signals are blocked meanwhile, for the child shares the parent's memory. A separate function, whose
 /// frame holds nothing that the child changes.
 [[gnu::noinline]] pid_t fork_and_become(Plan& plan) {
   sigset_t all, before;

@@ -21,7 +21,7 @@ ssize_t write_now(int fd, std::string_view text) {
   const iovec piece{const_cast<char*>(text.data()), text.size()};
   const ssize_t written = ::pwritev2(fd, &piece, 1, -1, RWF_NOWAIT);
   if (written >= 0 || (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS && errno != ESPIPE)) return written;
-  // Terminals and some file systems: when poll says so, PIPE_BUF bytes fit.
+  // Terminals and some file systems: PIPE_BUF bytes fit when poll reports POLLOUT.
   pollfd ready{fd, POLLOUT, 0};
   if (::poll(&ready, 1, 0) == 0) {
     errno = EAGAIN;

@@ -11,8 +11,8 @@ namespace tfd::tensor {
 /// Streams the file from its beginning; the file is borrowed.
 ByteStream stream_of(const InputFile& file);
 
-/// The spec's bytes from `offset` on, in a buffer of their own (so aligned, and writable by its sole owner). The caller
-/// has checked that they lie within the file. kDataLoss for a bool that is neither 0 nor 1: XLA takes those for
+/// Reads the spec's bytes from `offset` on, in a buffer of their own (so aligned, and writable by its sole owner). The
+/// caller has checked that they lie within the file. kDataLoss for a bool that is neither 0 nor 1: XLA takes those for
 /// granted.
 Result<Tensor> read_tensor(const InputFile& file, std::uint64_t offset, const TensorSpec& spec);
 

@@ -35,7 +35,7 @@ constexpr NameTable<DType, 30> kAliases{
       {DType::kBF16, "bfloat16"}, {DType::kF32, "float32"}, {DType::kF32, "float"},   {DType::kF64, "float64"},
       {DType::kF64, "double"},    {DType::kBool, "boolean"}}}};
 
-/// What other systems call complex values, and the dtype of their parts.
+/// Names of complex dtypes in other systems, and the dtype of their parts.
 constexpr NameTable<DType, 6> kComplexNames{{{{DType::kF32, "complex64"},
                                               {DType::kF32, "c64"},
                                               {DType::kF32, "complex<f32>"},

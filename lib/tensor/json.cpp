@@ -304,7 +304,7 @@ void append_element(T value, std::string& out) {
       fmt::format_to(std::back_inserter(out), "{}", value);
     else
       out += shortest(value);
-    if (out.find_first_of(".e", start) == std::string::npos) out += ".0";  // a float stays a float for who reads it
+    if (out.find_first_of(".e", start) == std::string::npos) out += ".0";  // so that readers see a float
   }
 }
 

@@ -81,7 +81,7 @@ class HeaderParser {
  private:
   static Result<DType> parse_descriptor(std::string_view descriptor) {
     if (const auto dtype = kDescriptors.find(descriptor)) return *dtype;
-    if (descriptor == "<V2") return DType::kBF16;  // what numpy.save makes of an ml_dtypes.bfloat16 array
+    if (descriptor == "<V2") return DType::kBF16;  // written by numpy.save for an ml_dtypes.bfloat16 array
     if (descriptor.starts_with('>'))
       return fail(Code::kInvalidArgument, "big endian ('{}') is not supported", printable(descriptor));
     return fail(Code::kInvalidArgument, "dtype '{}' is not supported (known: {}, {})", printable(descriptor),

@@ -155,12 +155,12 @@ Result<std::string> format_header(const SafetensorsFile& file) {
   return text;
 }
 
-/// What a file begins with; its data come next.
-struct TrainStart {
+/// Header of a file; its data follow.
+struct ParsedHeader {
   SafetensorsHeader header;
   std::uint64_t data_offset = 0;
 };
-Result<TrainStart> read_beginning(const ByteStream& stream) {
+Result<ParsedHeader> read_beginning(const ByteStream& stream) {
   std::uint64_t length = 0;
   if (stream.most_bytes < sizeof(length))
     return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", stream.name, stream.most_bytes);
@@ -173,7 +173,7 @@ Result<TrainStart> read_beginning(const ByteStream& stream) {
   TFD_TRY(stream.read(std::as_writable_bytes(std::span(text))));
   const std::uint64_t data_offset = sizeof(length) + length;
   SafetensorsHeader header = TFD_TRY(parse_header(text, stream.most_bytes - data_offset), stream.name);
-  return TrainStart{std::move(header), data_offset};
+  return ParsedHeader{std::move(header), data_offset};
 }
 
 /// A file whose header was read.
@@ -185,7 +185,7 @@ struct Opened {
 
 Result<Opened> open_safetensors(const std::string& path) {
   InputFile file = TFD_TRY(InputFile::open(path));
-  TrainStart begun = TFD_TRY(read_beginning(stream_of(file)));
+  ParsedHeader begun = TFD_TRY(read_beginning(stream_of(file)));
   return Opened{std::move(file), std::move(begun.header), begun.data_offset};
 }
 
@@ -272,7 +272,7 @@ Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStrea
 }
 
 Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_view name) {
-  const TrainStart begun = TFD_TRY(read_beginning(stream));
+  const ParsedHeader begun = TFD_TRY(read_beginning(stream));
   const auto found = std::ranges::find(begun.header.entries, name, &Entry::name);
   if (found == begun.header.entries.end()) return no_tensor(stream.name, name);
   TFD_TRY(drop(stream, found->begin));

@@ -72,7 +72,7 @@ void Core::do_items() {
   mailbox_->take(taken_);
   for (MailItem& item : taken_) do_item(item);
   taken_.clear();
-  // What callbacks ask for while we are here is done in this turn too, but not for ever.
+  // Requests made by callbacks meanwhile are handled in this turn, too, up to a limit.
   for (std::size_t left = local_.size(); left > 0 && !local_.empty(); --left) {
     MailItem item = std::move(local_.front());
     local_.pop_front();

@@ -76,10 +76,10 @@ class Core final : public Endpoint, private Wire::Sink {
     PeerOptions options;
     bool is_gone = false;  // since it was lost: its process has ended
     std::optional<Code> refused;
-    std::string complaint;  // what was last wrong with what it said, and has been logged
+    std::string complaint;  // the last logged complaint about its messages
     int doubts = 0;         // consecutive handshakes that failed, perhaps because of a key
     LinkId link = LinkId::kNone;
-    LinkId second = LinkId::kNone;  // while it is silent: finds out whether the process is there, and the same
+    LinkId second = LinkId::kNone;  // while it is silent: a connection to find out whether it is the same, live process
     Clock::time_point second_since{};
     std::uint64_t attempt = 0;  // the number of this link, so that a timer knows whether it is about it
     Duration back_off{};

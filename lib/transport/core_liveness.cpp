@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kPingSpacing = std::chrono::milliseconds(3);  // on average, over all links
 constexpr Duration kSecondAttempt = std::chrono::seconds(12);    // as long as the first one may take
-constexpr Duration kUntilRead = std::chrono::milliseconds(5);    // what has arrived, before silence is counted
+constexpr Duration kUntilRead = std::chrono::milliseconds(5);    // to read arrived data, before silence is counted
 constexpr int kCallersSilence = 4;                               // intervals, until a caller is pinged
 
 }  // namespace

@@ -39,7 +39,7 @@ void set_time_left(std::string& frame, std::uint64_t time_left_us) {
 }
 
 Result<FrameView> take_frame(std::span<const std::byte>& rest) {
-  // Magic and version come first in every version, so that another one is told from garbage.
+  // Magic and version come first in every version, so that another version differs from garbage.
   if (rest.size() < 5 || as_text(rest.first(4)) != kMagic)
     return fail(Code::kInvalidArgument, "not a tfd frame ({} bytes)", rest.size());
   const auto version = get<std::uint8_t>(rest, 4);

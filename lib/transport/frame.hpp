@@ -3,7 +3,7 @@
 //
 // The bytes of a frame: a fixed header of 56 bytes, little-endian, and a body. Several frames may travel in one message
 // of the wire, one after the other (a batch); the body of a chunk travels as the next message, all of it, so that the
-// sender needn't copy it behind a header. Thread rule: pure functions.
+// sender needn't copy it after a header. Thread rule: pure functions.
 //
 //   0 magic "\xF7TFD"   4 version u8   5 type u8     6 flags u16      8 kind u16   10 block u16   12 body size u32
 //  16 request id u64   24 incarnation u64           32 time left u64 (microseconds, 0: for ever)  40 position u64
@@ -34,7 +34,7 @@ enum class FrameType : std::uint8_t {
   kCredit = 7,   // `position` bytes were taken off this connection since its begin
   kPing = 8,
   kPong = 9,
-  kGoodbye = 10,  // the sender leaves, the body says why
+  kGoodbye = 10,  // the sender leaves; the body is the reason
   kCancel = 11,   // the rest of request `id` won't come
 };
 
@@ -68,8 +68,8 @@ void append_frame(std::string& out, FrameHeader header, std::string_view body);
 /// Sets the time left of an encoded frame, where it had to wait before it was sent.
 void set_time_left(std::string& frame, std::uint64_t time_left_us);
 
-/// Takes the first frame off `rest`. kProtocolMismatch for another version, kInvalidArgument for what is no frame or
-/// cut off.
+/// Takes the first frame off `rest`. kProtocolMismatch for another version, kInvalidArgument for malformed or truncated
+/// bytes.
 Result<FrameView> take_frame(std::span<const std::byte>& rest);
 
 /// Frames that count against the credit of a connection.

@@ -87,7 +87,7 @@ bool Link::ship(Wire& wire) {
   return batched_ == 0 || send_batch(wire);
 }
 
-// FIFO order: a message behind a large one waits until that may begin.
+// FIFO order: a message after a large one waits until that may begin.
 bool Link::may_begin() const {
   return !waiting_.empty() && (waiting_.front().message.blocks.empty() || streams_.size() < kMostBegun);
 }

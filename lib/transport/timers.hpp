@@ -20,7 +20,7 @@ class Timers {
     heap_.push_back({when, next_++, std::move(value)});
     std::push_heap(heap_.begin(), heap_.end());
   }
-  /// time_point::max() if there is none.
+  /// The earliest time; time_point::max() if there is none.
   Clock::time_point next() const { return heap_.empty() ? Clock::time_point::max() : heap_.front().when; }
   /// The earliest one, if it is due; equal times in the order they were added.
   std::optional<T> take_due(Clock::time_point now) {

@@ -4,9 +4,8 @@
 // How other threads wake an I/O thread: an eventfd, written only while the thread sleeps or is about to.
 // Thread rule: wake() from any thread; the rest is for the I/O thread.
 //
-// Sleeping: prepare_to_sleep(), then look once more for work, then poll the descriptor, then awake(). Whoever brings
-// work puts it where the I/O thread looks and calls wake() afterwards: it is either seen by that look, or ends the
-// poll.
+// Sleeping: prepare_to_sleep(), then look once more for work, then poll the descriptor, then awake(). Other threads
+// queue work where the I/O thread looks, then call wake(): the work is either seen by that look, or the poll ends.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -124,7 +124,7 @@ std::string describe_count(std::int64_t elements, const Skipped& skipped) {
 
 namespace {
 
-/// Requests a stop once the time is over.
+/// Requests a stop once the time is up.
 class StopAfter {
  public:
   StopAfter(Duration duration, std::stop_token& token) {

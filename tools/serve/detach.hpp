@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// --detach: the supervisor goes on in the background, in a session of its own, once all tasks are ready.
-// Thread rule: call before there is any thread.
+// --detach: the supervisor continues in the background, in a session of its own, once all tasks are ready. Thread rule:
+// call before there is any thread.
 #include <functional>
 #include <string>
 

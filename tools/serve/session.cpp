@@ -139,7 +139,7 @@ void Session::stop(Ending ending) {
   stopping_ = true;
   ending_ = ending;
   loop_.forget(STDOUT_FILENO);
-  (void)process::notify_service_manager(io_.env, "STOPPING=1");  // no service manager: nobody to tell
+  (void)process::notify_service_manager(io_.env, "STOPPING=1");  // ignored: there may be no service manager
   supervisor_->stop(options_.grace);
 }
 

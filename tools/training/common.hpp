@@ -39,7 +39,7 @@ struct Common {
 struct Words {
   std::string cluster;  // source of the spec without --cluster
   std::string checkpoint;
-  std::string trace;  // what a timeline shows
+  std::string trace;  // content of a timeline
   std::string check;
   std::string keep_servers;
   std::string insecure;

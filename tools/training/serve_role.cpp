@@ -56,7 +56,7 @@ Error become(const std::vector<std::string>& command, const cluster::ClusterConf
     return out;
   };
   const bool serves = config.task && config.task->job != "evaluator";
-  if (serves) {  // its spec is for nobody: stdout holds the chief's events, also where all tasks share one
+  if (serves) {  // its spec isn't printed: stdout holds the chief's events, even if all tasks share it
     const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (null < 0 || ::dup2(null, STDOUT_FILENO) < 0) return fail_errno(errno, "cannot open /dev/null").value();
   }

@@ -11,16 +11,16 @@
 
 namespace tfd::training {
 
-/// What stands beside this executable wins over PATH.
+/// Finds a tool; one beside this executable wins over PATH.
 std::string find_tool(const std::string& name);
 
 struct ServeOptions {
   std::string data_root;
   bool insecure = false;
-  Duration grace{};           // how long it goes on serving when the whole step is told to end: others save meanwhile
+  Duration grace{};           // time that it keeps serving when the whole step is ended, so that others can save
   std::string key_file = {};  // --key-file, where it was given
 };
-/// tfd-serve with these options and what was said about talking; what it serves is added by the caller.
+/// Command line of tfd-serve with these options and our verbosity; the caller adds what it serves.
 std::vector<std::string> serve_command(const ServeOptions& options, const cli::Io& io);
 /// The server of this one task, which ends with the goodbye.
 std::vector<std::string> serve_task_command(const cluster::TaskId& task, const ServeOptions& options,

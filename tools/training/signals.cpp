@@ -50,7 +50,7 @@ void SignalThread::take(int signal) {
   if (!training_) process::die_of_signal(signal);
   if (stopped_by_ != 0) {
     if (now - stopped_at_ >= std::chrono::seconds(1)) process::die_of_signal(signal);
-    return;  // the same Ctrl-C once more, passed on by somebody
+    return;  // the same Ctrl-C again, forwarded by another process
   }
   stopped_at_ = now;
   stopped_by_ = signal;

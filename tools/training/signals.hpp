@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The signals of a training (design, "The tools"): SIGUSR1 checkpoints and goes on; SIGTERM and SIGINT checkpoint and
-// stop within the grace, a second or more later once more they stop at once. Thread rule: a thread of its own.
+// The signals of a training (design, "The tools"): SIGUSR1 saves a checkpoint and continues; SIGTERM and SIGINT save
+// one and stop within the grace; a second one, a second or more later, stops at once. Thread rule: a thread of its own.
 #include <atomic>
 #include <memory>
 #include <thread>

@@ -27,7 +27,7 @@ class KeyValues {
   static PJRT_Error* try_get(PJRT_KeyValueTryGetCallback_Args* args);
   static PJRT_Error* put(PJRT_KeyValuePutCallback_Args* args);
 
-  std::shared_ptr<HostExchange> exchange_;  // with whoever made it
+  std::shared_ptr<HostExchange> exchange_;  // shared with its maker
   std::atomic<int> puts_ = 0;
 };
 

@@ -58,7 +58,7 @@ class Library {
                 "path of one");
   }
 
-  /// Null where there is none.
+  /// Finds a symbol; null if there is none.
   void* find(const char* symbol) {
     const std::lock_guard lock(mutex_);
     return handle_ == nullptr ? nullptr : ::dlsym(handle_, symbol);

@@ -42,7 +42,7 @@ bool is_same(std::string_view one, std::string_view other) {
   return difference == 0;
 }
 
-// All parts of one message; empty if there is none.
+// Receives all parts of one message; empty if there is none.
 std::vector<std::string> receive_parts(void* socket) {
   std::vector<std::string> parts;
   for (int more = 1; more != 0;) {

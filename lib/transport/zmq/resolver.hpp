@@ -12,7 +12,7 @@
 
 namespace tfd::transport {
 
-/// The host of "host:port", if it has to be looked up; empty for numeric addresses, paths, and what is no address.
+/// The host of "host:port", if it has to be resolved; empty for numeric addresses, paths, and malformed addresses.
 std::string host_name(const std::string& address);
 
 class Resolver {

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links over libzmq: a ROUTER that listens, with the gate in front of it where there is a key, a ROUTER that asks many
-// peers, its monitor. Thread rule: see Wire.
+// Links over libzmq: a ROUTER that listens, with the gate in front of it if there is a key, a ROUTER that connects to
+// many peers, its monitor. Thread rule: see Wire.
 //
 // libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So it never reconnects
 // here: every connection is a zmq_connect() of its own with a routing id of its own, and is dropped with all that was
@@ -32,7 +32,8 @@ struct ZmqOptions {
 
 class ZmqWire final : public Wire {
  public:
-  /// kSystem (or what fail_errno() makes of it) when it can't bind; kInvalidArgument for an address that is none.
+  /// Makes the wire. kSystem (or another code of fail_errno()) when it can't bind; kInvalidArgument for a malformed
+  /// address.
   static Result<std::unique_ptr<ZmqWire>> make(const ZmqOptions& options, std::shared_ptr<Waker> waker);
   ~ZmqWire() override { close(); }
 

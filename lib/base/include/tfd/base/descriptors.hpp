@@ -16,8 +16,8 @@ void raise_descriptor_limit();
 /// Restores the soft limit that this process was started with, in a child between fork and exec. Async-signal-safe.
 void restore_descriptor_limit();
 
-/// kResourceExhausted where that many connections can't be open at once, beside what a process needs anyway: says how
-/// many may be, and what would help.
+/// Checks that this many connections can be open at once, besides a process's own descriptors. kResourceExhausted
+/// states the limit, and what would help.
 Result<void> check_descriptors(std::uint64_t connections);
 
 }  // namespace tfd

@@ -13,7 +13,7 @@ class Environment {
  public:
   Environment() = default;
   explicit Environment(std::map<std::string, std::string, std::less<>> values) : values_(std::move(values)) {}
-  /// What this process was started with.
+  /// The environment that this process was started with.
   static Environment of_process();
 
   /// Unset is nullopt; set but empty is "".
@@ -28,7 +28,7 @@ class Environment {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
-/// What gethostname(2) says; empty where it fails.
+/// Host name of gethostname(2); empty if it fails.
 std::string host_name();
 
 }  // namespace tfd

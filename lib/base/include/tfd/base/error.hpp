@@ -19,7 +19,7 @@ namespace tfd {
 /// A closed list, after absl::StatusCode (https://abseil.io/docs/cpp/guides/status-codes), with three of our own.
 /// The comment says what the caller should do.
 enum class Code {
-  kCancelled,           // somebody asked for the work to stop: pass it on
+  kCancelled,           // the caller, or a signal, asked for the work to stop: pass it on
   kUnknown,             // a peer said something that has no code here
   kInvalidArgument,     // the input is wrong whatever the state of the system: fix the input
   kDeadlineExceeded,    // nothing refused, time ran out: retrying may help
@@ -41,7 +41,7 @@ enum class Code {
 
 /// INVALID_ARGUMENT and so on, as on the wire and in JSON.
 std::string_view code_name(Code code);
-/// The inverse; kUnknown for a name that isn't one.
+/// The inverse; kUnknown for an unknown name.
 Code parse_code(std::string_view name);
 
 struct [[nodiscard]] Error {

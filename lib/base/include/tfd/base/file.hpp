@@ -21,8 +21,8 @@ Result<std::string> load_file(const std::string& path, std::size_t most = std::s
 /// Writes a temporary file in the same directory, syncs it, renames it to `path` and syncs the directory: a reader, or
 /// the next start after a crash, sees the old file or the new one. A symbolic link stays one: what it points to is
 /// replaced. A target that isn't a regular file (/dev/stdout, a FIFO) is written to directly. On an error (kNotFound:
-/// no such directory, kPermissionDenied, kResourceExhausted: the disk is full) nothing is left behind and an older file
-/// of that name is as it was. The file gets `mode` less the umask.
+/// no such directory, kPermissionDenied, kResourceExhausted: the disk is full) no temporary file is left and an older
+/// file of that name is unchanged. The file gets `mode` less the umask.
 Result<void> save_file(const std::string& path, std::span<const std::span<const std::byte>> pieces, mode_t mode = 0666);
 Result<void> save_file(const std::string& path, std::string_view content, mode_t mode = 0666);
 

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much memory a process can still have. Linux grants more than there is and kills whoever uses it, so that a failed
+// Memory available to this process. Linux overcommits and kills processes that use the memory, so that a failed
 // allocation comes too late, or never. Thread rule: functions without state.
 #include <functional>
 #include <optional>

@@ -19,7 +19,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 std::string join_words(std::span<const std::string> words);
 /// Pieces between separators, empty ones included; one empty piece for an empty text.
 std::vector<std::string> split(std::string_view text, char separator);
-/// What separates words in JSON and in Slurm's lists: space, tab, line feed, carriage return.
+/// White space in JSON and in Slurm's lists: space, tab, line feed, carriage return.
 inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 /// Control characters (escape sequences of terminals) replaced by '?': for everything that came from elsewhere.
 std::string printable(std::string_view text);

@@ -15,7 +15,7 @@
 
 namespace tfd::cli {
 
-/// What a bar says.
+/// Content of a bar.
 struct ProgressView {
   std::string what;
   std::int64_t done = 0;
@@ -43,8 +43,8 @@ class Progress {
  public:
   Progress(Io& io, std::string what, std::int64_t total);
   ~Progress();
-  /// `note` is shown behind the counter ("loss 0.31"). On a terminal at most ten times a second; on one that can't
-  /// rewrite a line the first, the last, and one every ten seconds.
+  /// Updates the bar; `note` is shown after the counter ("loss 0.31"). Drawn on a terminal at most ten times a second;
+  /// on one that can't rewrite a line the first, the last, and one every ten seconds.
   void update(std::int64_t done, const std::string& note);
   /// Writes a change of state on a line of its own ("worker:1 lost").
   void say(const std::string& line);

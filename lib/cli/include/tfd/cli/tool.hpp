@@ -49,7 +49,7 @@ enum class ExitCode : int {
 ExitCode exit_code_of(const Error& error);
 
 /// The last line of a terminal, rewritten in place: a progress bar. Output::write() erases it before other text and
-/// draws it again behind that, so that the two don't mix. Thread-safe: a log writes from any thread.
+/// draws it again after that, so that the two don't mix. Thread-safe: a log writes from any thread.
 class StatusLine;
 struct Io;
 
@@ -87,15 +87,15 @@ struct Io {
   bool color = false;  // of stderr
   bool quiet = false;
   int verbosity = 0;                 // how often -v was given
-  std::vector<std::string> command;  // what follows "--" (or the first positional), for tools that take a command
+  std::vector<std::string> command;  // words after "--" (or from the first positional on)
 };
 
 /// Gives stderr a status line, and stdout the same one where both are the same terminal. False where stderr is no
 /// terminal that can rewrite a line (TERM unset or "dumb"). May be called again.
 bool share_status_line(Io& io);
 
-/// What an option fills in. A bool option takes no value ("--no-x" where `negatable`); vectors may be repeated.
-/// What the target holds before parsing is the default, and --help shows it (unless it is empty, zero or unset).
+/// Variable that an option fills in. A bool option takes no value ("--no-x" if `negatable`); vectors may be repeated.
+/// Its value before parsing is the default, which --help shows (unless it is empty, zero or unset).
 using Target = std::variant<bool*, int*, std::int64_t*, std::string*, std::optional<std::string>*,
                             std::optional<std::int64_t>*, std::vector<std::string>*, Duration*,
                             std::optional<Duration>*, std::optional<Bytes>*, Bytes*, double*>;

@@ -25,7 +25,7 @@ struct ClusterConfig {
   // Fields of this process alone, never in the JSON:
   std::optional<std::string> visible_devices = {};  // value for the variable below, in this process and its children
   std::string visible_devices_variable = "CUDA_VISIBLE_DEVICES";
-  std::string no_task_reason = {};  // why `task` is absent, for those who need it
+  std::string no_task_reason = {};  // why `task` is absent, for formats that need it
 };
 
 /// Reads one JSON document. kInvalidArgument names `source` and the JSON path: "TF_CONFIG: cluster.worker[2]: port …".

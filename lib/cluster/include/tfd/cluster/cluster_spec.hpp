@@ -33,11 +33,11 @@ class JobTasks {
   auto end() const { return entries_.end(); }
   int first_index() const { return entries_.front().first; }  // there is at least one
   int last_index() const { return entries_.back().first; }    // likewise
-  /// nullptr where there is no such task.
+  /// Finds a task's address; nullptr if there is no such task.
   const std::string* find(int index) const;
   bool contains(int index) const { return find(index) != nullptr; }
   void reserve(std::size_t tasks) { entries_.reserve(tasks); }
-  /// Replaces what is there. Cheap in ascending order.
+  /// Sets or replaces an address. Cheap in ascending order.
   void set(int index, std::string address);
   friend bool operator==(const JobTasks&, const JobTasks&) = default;
 
@@ -51,7 +51,7 @@ class ClusterSpec {
   void add_job(std::string_view job) { job_of(job); }
   /// The job has these tasks and no others.
   void set_job(std::string_view job, JobTasks tasks) { job_of(job) = std::move(tasks); }
-  /// Replaces the address where the task is there already.
+  /// Adds a task, or replaces its address.
   void add_task(std::string_view job, int index, std::string address) { job_of(job).set(index, std::move(address)); }
 
   bool empty() const { return jobs_.empty(); }  // an empty job counts as something

@@ -28,7 +28,8 @@ enum class Format {
 std::vector<std::string> format_names();
 Result<Format> parse_format(std::string_view name);
 
-/// Ends with a newline. kInvalidArgument where the form needs a task and there is none ("no task here: …").
+/// Renders a config; ends with a newline. kInvalidArgument if the format needs a task and there is none ("no task here:
+/// …").
 Result<std::string> render(const ClusterConfig& config, Format format);
 /// The TF_CONFIG document alone, on one line.
 std::string tf_config(const ClusterConfig& config);
@@ -36,7 +37,7 @@ std::string tf_config(const ClusterConfig& config);
 Environment child_environment(const ClusterConfig& config);
 /// True for formats that set a command's environment: env (the above), pytorch, torchrun, jax (the above and theirs).
 bool is_environment(Format format);
-/// kInvalidArgument where the form needs a task and there is none, or one that takes no part.
+/// The environment of that format. kInvalidArgument if it needs a task and there is none, or one that takes no part.
 Result<Environment> child_environment(const ClusterConfig& config, Format format);
 /// A value bare: "cluster.worker[1]", "task.index", "master". kNotFound names the part of the path that isn't there.
 Result<std::string> get_path(const ClusterConfig& config, std::string_view path);

@@ -10,8 +10,8 @@
 
 namespace tfd::cluster {
 
-/// Jobs among chief, worker, ps, evaluator; at most one chief and one evaluator; the task is there (an evaluator
-/// needn't be). kInvalidArgument in TensorFlow's order of checks.
+/// Checks roles: jobs among chief, worker, ps, evaluator; at most one chief and one evaluator; the task exists (an
+/// evaluator needn't). kInvalidArgument in TensorFlow's order of checks.
 Result<void> validate_roles(const ClusterSpec& spec, const std::optional<TaskId>& task);
 bool is_chief(const ClusterSpec& spec, const TaskId& task);
 /// chief and workers together; the evaluators for an evaluator; kInvalidArgument for a ps.
@@ -21,7 +21,7 @@ Result<int> id_in_cluster(const ClusterSpec& spec, const TaskId& task);
 
 /// "/job:chief/replica:0/task:0", else worker's; empty for an empty cluster and for an evaluator.
 Result<std::string> collective_leader(const ClusterSpec& spec, const std::optional<TaskId>& task);
-/// The first of ps, chief and worker that is there; empty for an empty cluster.
+/// Leader of the coordination service: the first of ps, chief and worker that exists; empty for an empty cluster.
 Result<std::string> coordination_leader(const ClusterSpec& spec);
 
 }  // namespace tfd::cluster

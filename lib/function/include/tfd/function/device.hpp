@@ -51,7 +51,7 @@ class DeviceBuffer {
   /// the tensor exists), else as a copy.
   virtual Result<tensor::Tensor> to_host() const = 0;
 };
-using DeviceBufferPtr = std::shared_ptr<DeviceBuffer>;  // shared by whoever passes it to programs
+using DeviceBufferPtr = std::shared_ptr<DeviceBuffer>;  // shared with programs that have it as an argument
 using DeviceBuffers = std::vector<DeviceBufferPtr>;
 
 struct ProgramOptions {
@@ -60,7 +60,7 @@ struct ProgramOptions {
   std::vector<std::vector<int>> assignment = {{0}};
 };
 
-/// What one device needs for a program, in bytes.
+/// Memory that a program needs on one device, in bytes.
 struct ProgramMemory {
   std::int64_t arguments = 0;
   std::int64_t results = 0;

@@ -21,7 +21,7 @@ class Engine;
 /// Names of the devices: "cpu:0", "cpu:1"; by their ids, if the engine knows them.
 std::vector<std::string> names_of_devices(const Engine& engine);
 
-/// Devices of a plug-in that somebody asks for.
+/// Devices of a plug-in that were asked for.
 struct DeviceChoice {
   std::string kind = {};            // "cpu", "gpu", "tpu"; empty: whatever the plug-in is for
   std::vector<int> positions = {};  // among those of this process; empty: all of them

@@ -105,8 +105,8 @@ class Engine {
   virtual std::optional<DeviceMemory> memory(int /*device*/) const { return std::nullopt; }
 };
 
-/// TFD_PJRT_PLUGIN, else the plug-in that this build was configured with. kFailedPrecondition with a hint when there is
-/// none.
+/// Finds the plug-in: TFD_PJRT_PLUGIN, else the one that this build was configured with. kFailedPrecondition with a
+/// hint when there is none.
 Result<std::string> find_plugin(const Environment& env);
 /// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty if none of them is
 /// set.

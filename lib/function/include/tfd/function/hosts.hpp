@@ -19,7 +19,7 @@ class HostExchange {
  public:
   virtual ~HostExchange() = default;
   virtual Result<void> put(const std::string& key, const std::string& value) = 0;
-  /// Blocks until some host has put it. kDeadlineExceeded: nobody has.
+  /// Blocks until some host has put the key. kDeadlineExceeded: none has.
   virtual Result<std::string> get(const std::string& key, Deadline deadline) = 0;
   /// kNotFound at once.
   virtual Result<std::string> try_get(const std::string& key) = 0;

@@ -3,7 +3,7 @@
 //
 // Functions of a shared object with the C ABI of tfd/function.h. A loaded plug-in stays mapped until the process ends:
 // threads that it started would crash otherwise. Its memory errors are this process's. Thread rule: thread-safe; calls
-// are made one at a time unless the plug-in says that they may overlap.
+// are made one at a time unless the plug-in states that they may overlap.
 //
 //   auto plugin = TFD_TRY(Plugin::load("scale.so"));
 //   auto function = TFD_TRY(plugin->make_function("scale", TFD_TRY(plugin->signature("scale"))));

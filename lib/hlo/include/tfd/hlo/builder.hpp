@@ -80,7 +80,7 @@ class Builder {
   Value slice(const Value& vector, std::int64_t first, std::int64_t last);
   /// The element of a vector, as a scalar.
   Value element(const Value& vector, std::int64_t at);
-  /// Vectors of one dtype, one behind the other.
+  /// Concatenates vectors of one dtype.
   Value concatenate(std::span<const Value> vectors);
   /// Reduces all elements: their sum; of bools, whether all are true.
   Value sum(const Value& value);

@@ -15,7 +15,7 @@ namespace tfd::hlo {
 struct Embedded {
   std::string functions;  // text of private functions, and of the meshes that they mention
   std::string aliases;    // text of the attribute aliases that they mention, which stand before a module
-  std::string main;       // what @main is called now, without '@'
+  std::string main;       // new name of @main, without '@'
   Signature signature;    // of it
   std::vector<std::string> custom_calls;
 };

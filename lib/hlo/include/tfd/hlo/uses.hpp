@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module's @main does with its arguments, from its text. Thread rule: pure function.
+// Analysis of how a module's @main uses its arguments, from its text. Thread rule: pure function.
 #include <cstddef>
 #include <vector>
 

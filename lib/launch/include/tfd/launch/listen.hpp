@@ -16,8 +16,8 @@ struct Listener {
 /// `address.host` is numeric, port 0 is any free one. kSystem: "cannot bind 0.0.0.0:2222: address already in use";
 /// kPermissionDenied for a privileged port; kInvalidArgument for a host that isn't numeric.
 Result<Listener> listen_on(const cluster::Address& address);
-/// Binds without listening: while it is held nobody gets the port by chance, but a process that asks for exactly this
-/// port with SO_REUSEADDR (as gRPC does) can listen on it.
+/// Binds without listening: while it is held no other process gets the port by chance, but one that asks for exactly
+/// this port with SO_REUSEADDR (as gRPC does) can listen on it.
 Result<Listener> reserve_port(const cluster::Address& address);
 
 }  // namespace tfd::launch

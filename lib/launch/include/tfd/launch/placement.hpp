@@ -25,7 +25,7 @@ struct Placed {
 struct Placement {
   std::vector<Placed> served;
   std::vector<Placed>
-      reserved;  // chief and evaluator of this host with port 0: they get a free port, nobody serves them
+      reserved;  // chief and evaluator of this host with port 0: they get a free port, but aren't served
 };
 
 /// Returns `config.task` alone (bound to all interfaces if its address isn't local) or, without it, every worker and ps

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps the task processes of one host alive: starts one per task, waits until each says that it is ready, restarts
+// Keeps the task processes of one host alive: starts one per task, waits until each reports that it is ready, restarts
 // those that die, with back-off, on the same listening socket, and ends them all. It doesn't know what the processes
 // are: it is given a command line for each. Thread rule: lives on the thread that turns its EventLoop; callbacks run
 // there.
@@ -36,7 +36,7 @@ struct TaskCommand {
 };
 
 struct SupervisorOptions {
-  std::string program = {};  // what is executed; empty: argv[0], looked up in PATH
+  std::string program = {};  // executable; empty: argv[0], looked up in PATH
   Environment environment;
   Duration ready_timeout = std::chrono::seconds(30);  // of each start
   bool once = false;                                  // a task that ended by goodbye isn't started again

@@ -35,13 +35,13 @@ struct ChildOptions {
   bool new_group = true;                       // a process group of its own (so that Ctrl-C reaches only the parent)
   int death_signal = 9;                        // sent when the parent dies; 0: none
   int announce_fd = -1;                        // told its number, a pid_t, before the program runs; -pid: it won't run
-  std::string program = {};                    // what is executed, as it is, where argv[0] is to be only a name
+  std::string program = {};                    // path to execute, if argv[0] is only a name
 };
 
 struct ExitStatus {
   int code = 0;          // 0..255, or 128 + signal
   int signal = 0;        // 0: it exited by itself
-  bool is_known = true;  // false: the system doesn't say, as where somebody else has reaped it; the code is 71 then
+  bool is_known = true;  // false: unknown, for instance because other code reaped it; the code is 71 then
   static constexpr ExitStatus unknown() { return {71, 0, false}; }
   friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
 };
@@ -72,7 +72,7 @@ class Child {
   std::optional<ExitStatus> status_;
 };
 
-/// What a shell would report for an Error of Child::start: 127 not found, 126 not runnable, else 71.
+/// Exit code that a shell would report for an Error of Child::start: 127 not found, 126 not runnable, else 71.
 int exit_code_of_start_error(const Error& error);
 
 /// "died of signal 9 (killed)", "exited with 3", "ended, and its exit code is lost".

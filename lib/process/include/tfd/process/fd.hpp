@@ -35,8 +35,8 @@ Result<Pipe> make_pipe();
 /// True for a FIFO, a socket or a regular file, which a spec may come from. False for a terminal, /dev/null, a closed
 /// fd.
 bool is_data_source(int fd);
-/// Whether nobody will read what is written to `fd` any more: POLLERR on a pipe, POLLHUP on a socket. False for files
-/// and terminals. Never blocks.
+/// True if the reader of `fd` is gone: POLLERR on a pipe, POLLHUP on a socket. False for files and terminals. Never
+/// blocks.
 bool reader_is_gone(int fd);
 /// A pipe or a socket: something whose reader can go.
 bool has_reader(int fd);

@@ -21,8 +21,8 @@ class LineReader {
   using OnLine = std::function<void(std::string_view line)>;  // without its newline
   explicit LineReader(Fd fd);                                 // made non-blocking
   int fd() const { return fd_.get(); }
-  /// Reads what is there and never blocks. False at the end of file, after the last line, which needs no newline.
-  /// A line of more than 64 KiB comes in pieces.
+  /// Reads available data and never blocks. False at the end of file, after the last line, which needs no newline. A
+  /// line of more than 64 KiB comes in pieces.
   bool read(const OnLine& on_line);
 
  private:

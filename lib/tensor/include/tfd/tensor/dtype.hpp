@@ -16,7 +16,7 @@ enum class DType : std::uint8_t { kBool, kS8, kS16, kS32, kS64, kU8, kU16, kU32,
 /// "f32", "s64", "bool", …: tfd's own spelling.
 std::string_view dtype_name(DType dtype);
 /// Understands tfd's names, StableHLO's (i1, i32, ui8, f32), NumPy's and TensorFlow's (float32, int64, uint8, bfloat16,
-/// bool). kInvalidArgument names the nearest one, or says what stands for a complex value.
+/// bool). kInvalidArgument names the nearest one, or the representation of a complex value.
 Result<DType> parse_dtype(std::string_view name);
 /// Bytes of one element; bool is one byte.
 std::size_t dtype_size(DType dtype);

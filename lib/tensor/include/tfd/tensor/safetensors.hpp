@@ -26,7 +26,7 @@ struct SafetensorsFile {
 /// leave the file. The header is bounded (100 MiB) before memory is taken.
 Result<SafetensorsFile> load_safetensors(const std::string& path);
 
-/// A file that is open: its header was parsed once, its tensors are read as they are asked for.
+/// An open file: its header is parsed once, its tensors are read on demand.
 class SafetensorsReader {
  public:
   /// Errors as load_safetensors().
@@ -66,8 +66,8 @@ class SafetensorsFiles {
 Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream);
 /// Reads one tensor of the stream; bytes before it are skipped. kNotFound: none of that name.
 Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_view name);
-/// Atomic: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted when the
-/// disk is full; then nothing is left behind and an older file of that name is as it was.
+/// Writes atomically: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted
+/// when the disk is full; then no temporary file is left and an older file of that name is unchanged.
 Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file);
 
 }  // namespace tfd::tensor

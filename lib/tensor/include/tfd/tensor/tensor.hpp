@@ -3,8 +3,8 @@
 //
 // A dense, row-major tensor: dtype, shape and a shared, 64-byte aligned buffer. Copying a Tensor shares the buffer;
 // there are no strides and no views but whole leading rows (slice_rows). Thread rule: immutable once shared. Writing is
-// for the sole owner only (mutable_data), which is what lets a parameter server update in place when nobody is reading
-// or sending the old value.
+// for the sole owner only (mutable_data), which lets a parameter server update in place when the old value isn't being
+// read or sent.
 //
 //   Tensor t = Tensor::zeros(DType::kF32, {64, 10});
 //   t.mutable_as<float>()[0] = 1;        // asserts that t is the sole owner

@@ -119,12 +119,12 @@ struct EndpointOptions {
   /// Address to listen on; empty: none. "127.0.0.1:0", "[::1]:2222" or "ipc:///path".
   std::string bind = {};
   int listen_fd =
-      -1;  // a listening socket that somebody else bound (ZMQ_USE_FD); `bind` may say its address; closed at the end
+      -1;  // a listening socket bound elsewhere (ZMQ_USE_FD); `bind` may state its address; closed at the end
   /// The cluster's key. With it every connection is encrypted, and peers without the same key are refused, in both
   /// directions. The in-process twin trusts everybody.
   std::optional<CurveKey> key = {};
-  /// How often a silent peer is pinged (more seldom where there are thousands: about 300 pings a second leave at most),
-  /// and after how long without an answer it counts as silent. Silence is counted from an unanswered ping, after
+  /// Interval of pings to a silent peer (longer with thousands of peers: at most about 300 pings a second are sent),
+  /// and time without an answer after which it counts as silent. Silence is counted from an unanswered ping, after
   /// everything that has arrived was read, and not while this process itself didn't run.
   Duration heartbeat_interval = std::chrono::milliseconds(500);
   Duration heartbeat_timeout = std::chrono::seconds(2);
