@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd-serve's handling of the cluster's key: made on demand, passed to tasks by path, announced to clients. Thread
-// rule: plain functions.
+// tfd-serve's handling of the cluster's key: made on demand, passed to tasks by path, announced to clients.
+// Thread rule: plain functions.
 #include <optional>
 #include <string>
 

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The roles chief, worker, ps and evaluator. Source: tensorflow/python/distribute/multi_worker_util.py, 2.21. Thread
-// rule: pure functions.
+// The roles chief, worker, ps and evaluator. Source: tensorflow/python/distribute/multi_worker_util.py, 2.21.
+// Thread rule: pure functions.
 #include <optional>
 #include <string>
 

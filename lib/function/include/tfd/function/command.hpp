@@ -76,8 +76,8 @@ struct CommandPlace {
 /// of its stderr. After an error a filter is started afresh for the next call.
 std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, hlo::Signature signature);
 
-/// The output of a command as a stream; the command is run by a thread of this object's own. Its stdin is empty. Thread
-/// rule: lives on one thread at a time.
+/// The output of a command as a stream; the command is run by a thread of this object's own. Its stdin is empty.
+/// Thread rule: lives on one thread at a time.
 class CommandOutput {
  public:
   /// Starts nothing before the first read(). The timeout is ignored. `stop` stops the command, as the place's does.

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps lines of a module with others embedded (embed.hpp) to lines of their files, for a compiler's messages. Thread
-// rule: free function, plain value.
+// Maps lines of a module with others embedded (embed.hpp) to lines of their files, for a compiler's messages.
+// Thread rule: free function, plain value.
 #include <optional>
 #include <string_view>
 
