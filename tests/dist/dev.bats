@@ -4,6 +4,7 @@
 
 bats_require_minimum_version 1.5.0
 load common
+load ../cli/until
 
 setup() {
   unset TFD_SANITIZED TFD_TEST_COMMAND
@@ -65,6 +66,26 @@ dev() { run --separate-stderr timeout 60 "$SOURCE/dev" "$@"; }
   dev tidy
   [ "$status" = 0 ]
   [[ $stderr == "no C++ source differs from "*" (one)" ]]
+}
+
+@test "dev watch: runs a room's unit tests, and again when a source has changed" {
+  export TFD_SETUP_CACHE=$BATS_TEST_TMPDIR/cache
+  stand_in ninja 'echo "$*" >>"$BUILT"'
+  mkdir -p "$SOURCE"/{subprojects/pjrt,build-watch,lib,tests/unit,tests/kit}
+  touch "$SOURCE"/{subprojects/pjrt/unpack.py,lib/a.cpp}
+  cp "$SOURCE/build/build.ninja" "$SOURCE/build-watch"
+  cd "$SOURCE" || return 1
+  git init -q -b main .
+  timeout 60 ./dev watch program 'it is *' >out 2>err 3>&- &
+  local watching=$! wanted="-C $SOURCE/build-watch --quiet tests/unit/program/test-program"
+  until_true has_lines "$BUILT" 1
+  [ "$(cat "$BUILT")" = "$wanted" ]
+  echo 1 >lib/a.cpp
+  until_true has_lines "$BUILT" 2
+  kill "$watching"
+  wait "$watching" || true
+  [ "$(cat "$BUILT")" = "$wanted"$'\n'"$wanted" ]
+  [[ $(cat out) == "<--case><it is *><unit/program>"* ]]
 }
 
 @test "dev fmt --check: says what isn't formatted, and changes nothing" {

@@ -65,3 +65,51 @@ PYTHON
   done < <(cd "$TFD_SOURCE" && find . -name '*.md' -not -path './build*' -not -path './subprojects/*' -not -path './.git/*')
   no_faults
 }
+
+@test "headers, files and folders that documents name are there" {
+  python3 - "$TFD_SOURCE" <<'PYTHON'
+import glob, pathlib, re, sys
+root = pathlib.Path(sys.argv[1])
+missing = []
+for page in [*root.glob("*.md"), root / "tests/README.md", *root.glob("lib/**/README.md")]:
+    for name in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", page.read_text(), flags=re.S)):
+        if re.search(r"[A-Z…<>]", name) or " " in name:
+            continue  # a pattern such as tests/cli/t3…, or more than a path
+        if re.match(r"tfd/\w+/\w+\.h(pp)?$", name):
+            there = glob.glob(f"{root}/lib/*/include/{name}")
+        elif re.match(r"(lib|tests|tools|scripts|man|share|examples|completions)/[\w/*.-]+$", name):
+            there = glob.glob(f"{root}/{name}")
+        else:
+            continue
+        if not there:
+            missing.append(f"{page.relative_to(root)}: {name}")
+print("\n".join(missing))
+sys.exit(bool(missing))
+PYTHON
+}
+
+@test "each room's README says its job, and names the rooms that its meson.build does" {
+  python3 - "$TFD_SOURCE" <<'PYTHON'
+import pathlib, re, sys
+lib = pathlib.Path(sys.argv[1]) / "lib"
+rooms = re.search(r"foreach room : \[(.*?)\]", (lib.parent / "meson.build").read_text(), re.S)[1]
+rooms = re.findall(r"'(\w+)'", rooms)
+uses, wrong = {}, []
+for room in rooms:  # lowest first
+    names = set(re.findall(r"\b(\w+)_dep\b", (lib / room / "meson.build").read_text()))
+    direct = names & set(rooms) - {room}
+    uses[room] = direct.union(*(uses[other] for other in direct))
+    page = (lib / room / "README.md").read_text()
+    for line in ["Job: ", "May use: ", "Threads: "]:
+        if "\n" + line not in page:
+            wrong.append(f"lib/{room}/README.md: no line '{line}'")
+    stated = re.search(r"^May use: (.*?)(\.|$)", page, re.M)
+    stated = set(re.findall(r"\w+", stated[1])) & set(rooms) if stated else set()
+    if not direct <= stated:
+        wrong.append(f"lib/{room}/README.md: May use: {sorted(direct - stated)} is missing")
+    if not stated <= uses[room]:
+        wrong.append(f"lib/{room}/README.md: May use: {sorted(stated - uses[room])} isn't in its meson.build")
+print("\n".join(wrong))
+sys.exit(bool(wrong))
+PYTHON
+}
