@@ -160,7 +160,7 @@ struct ParsedHeader {
   SafetensorsHeader header;
   std::uint64_t data_offset = 0;
 };
-Result<ParsedHeader> read_header(const ByteStream& stream) {
+Result<ParsedHeader> read_safetensors_header(const ByteStream& stream) {
   std::uint64_t length = 0;
   if (stream.most_bytes < sizeof(length))
     return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", stream.name, stream.most_bytes);
@@ -185,7 +185,7 @@ struct Opened {
 
 Result<Opened> open_safetensors(const std::string& path) {
   InputFile file = TFD_TRY(InputFile::open(path));
-  ParsedHeader parsed = TFD_TRY(read_header(stream_of(file)));
+  ParsedHeader parsed = TFD_TRY(read_safetensors_header(stream_of(file)));
   return Opened{std::move(file), std::move(parsed.header), parsed.data_offset};
 }
 
@@ -268,11 +268,11 @@ Result<const SafetensorsReader*> SafetensorsFiles::open(const std::string& path)
 }
 
 Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream) {
-  return specs_of(TFD_TRY(read_header(stream)).header);
+  return specs_of(TFD_TRY(read_safetensors_header(stream)).header);
 }
 
 Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_view name) {
-  const ParsedHeader parsed = TFD_TRY(read_header(stream));
+  const ParsedHeader parsed = TFD_TRY(read_safetensors_header(stream));
   const auto found = std::ranges::find(parsed.header.entries, name, &Entry::name);
   if (found == parsed.header.entries.end()) return no_tensor(stream.name, name);
   TFD_TRY(drop(stream, found->begin));
