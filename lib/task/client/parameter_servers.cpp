@@ -8,7 +8,7 @@
 #include "server_operations.hpp"
 #include "tfd/task/gather.hpp"
 #include "tfd/task/message_limits.hpp"
-#include "tfd/task/sharded_state.hpp"
+#include "sharded_state.hpp"
 
 namespace tfd::task {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tfd/task/sharded_state.hpp"
+#include "sharded_state.hpp"
 
 #include <algorithm>
 #include <cstring>

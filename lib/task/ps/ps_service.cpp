@@ -5,7 +5,7 @@
 
 #include "tfd/step/compiled_program.hpp"
 #include "tfd/step/memory_need.hpp"
-#include "tfd/task/sharded_state.hpp"
+#include "client/sharded_state.hpp"
 
 namespace tfd::task {
 namespace {

@@ -4,7 +4,7 @@
 // which every replica has a copy.
 #include "small_cluster.hpp"
 #include "tfd/step/replica_copies.hpp"
-#include "tfd/task/sharded_state.hpp"
+#include "client/sharded_state.hpp"
 
 using namespace tfd;
 using namespace tfd::task;

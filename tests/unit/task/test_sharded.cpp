@@ -2,7 +2,7 @@
 //
 // Partitioned variables: several shards on several parameter servers, one tensor for functions.
 #include "small_cluster.hpp"
-#include "tfd/task/sharded_state.hpp"
+#include "client/sharded_state.hpp"
 
 using namespace tfd;
 using namespace tfd::task;
