@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tfd/program/program.hpp"
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/placement.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::coordinator {

@@ -131,7 +131,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint_ = owned_endpoint_.get();
   for (Worker& worker : workers_)
     worker.client =
-        std::make_unique<task::TaskClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address), worker.name);
+        std::make_unique<task::WorkerClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address), worker.name);
   const bool has_copies = std::ranges::find(program_.variables, variable::Synchronization::kOnRead,
                                             &program::VariableDef::synchronization) != program_.variables.end();
   if (has_copies && !options_.commands)

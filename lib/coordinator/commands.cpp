@@ -70,11 +70,11 @@ void Coordinator::end_sessions(Deadline deadline) {
     std::size_t left = 0;
   };
   const auto ends = std::make_shared<Ends>();  // with the callbacks
-  std::vector<task::TaskClient*> up;
+  std::vector<task::WorkerClient*> up;
   for (Worker& worker : workers_)
     if (endpoint_->state(worker.client->peer()) == transport::PeerState::kUp) up.push_back(worker.client.get());
   ends->left = up.size();
-  for (task::TaskClient* task : up)
+  for (task::WorkerClient* task : up)
     task->end_session(epoch_, deadline, [ends](const Result<void>&) {
       const std::scoped_lock lock(ends->mutex);
       if (--ends->left == 0) ends->changed.notify_all();

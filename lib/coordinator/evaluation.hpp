@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tfd/base/error.hpp"
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/worker_client.hpp"
 
 namespace tfd::coordinator {
 

@@ -14,7 +14,7 @@ constexpr std::uint64_t kSettleStep = 128;                 // numbers that end b
 
 void Coordinator::send_fences_and_drops() {
   std::vector<std::uint64_t> sequences;
-  std::vector<task::TaskClient*> workers;
+  std::vector<task::WorkerClient*> workers;
   ClosureTable::DropBelow below{};
   {
     const Lock lock(mutex_);
@@ -25,7 +25,7 @@ void Coordinator::send_fences_and_drops() {
         if (!worker.held().empty()) workers.push_back(worker.client.get());
     }
   }
-  for (task::TaskClient* worker : workers)
+  for (task::WorkerClient* worker : workers)
     worker->drop_waiting(epoch_, below.updates, below.others, Deadline::never(),
                          [](const Result<void>&) {});  // what it drops says so; one that is lost holds nothing
   for (const std::uint64_t sequence : sequences)

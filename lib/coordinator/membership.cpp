@@ -72,7 +72,7 @@ void Coordinator::connect_worker(Worker& worker, const std::string& address) {
   worker.has_left = false;
   worker.since = Clock::now();
   worker.reason = "not reached yet";
-  worker.client = std::make_unique<task::TaskClient>(*endpoint_, peer, worker.name);
+  worker.client = std::make_unique<task::WorkerClient>(*endpoint_, peer, worker.name);
 }
 
 MembershipChange Coordinator::change_workers(const std::map<std::string, std::string>& addresses) {

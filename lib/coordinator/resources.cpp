@@ -58,7 +58,7 @@ PerWorkerDataset Coordinator::add_iterators(const Lock&, const std::string& data
 // A worker that is making them has them by the time it is told. One that is away makes those that live when it returns.
 void Coordinator::drop_iterators(std::uint64_t number) {
   std::string id;
-  std::vector<task::TaskClient*> clients;
+  std::vector<task::WorkerClient*> clients;
   {
     const Lock lock(mutex_);
     const auto found = iterators_.find(number);
@@ -69,7 +69,7 @@ void Coordinator::drop_iterators(std::uint64_t number) {
     for (const Worker& worker : workers_)
       if (worker.has_program) clients.push_back(worker.client.get());
   }
-  for (task::TaskClient* client : clients)
+  for (task::WorkerClient* client : clients)
     client->drop_iterator(id, Deadline::never(), [](const Result<void>&) {});  // who is lost has lost it, too
 }
 
@@ -133,7 +133,7 @@ void Coordinator::refresh_values(const Lock& lock, std::size_t worker) {
 }
 
 Result<task::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std::string& variable, Deadline deadline) {
-  std::optional<task::TaskClient> client;
+  std::optional<task::WorkerClient> client;
   std::optional<Error> gone;
   {
     const Lock lock(mutex_);
@@ -158,7 +158,7 @@ Result<void> Coordinator::assign_on_workers(const std::string& variable, const t
   if (value.spec() != spec)
     return fail(Code::kInvalidArgument, "variable '{}' is {}, but the value is {}", variable, tensor::format_spec(spec),
                 tensor::format_spec(value.spec()));
-  std::vector<task::TaskClient> clients;
+  std::vector<task::WorkerClient> clients;
   {
     const Lock lock(mutex_);
     if (fatal_) return fail(*fatal_);

@@ -17,7 +17,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/coordinator/closure_queue.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/worker_client.hpp"
 
 namespace tfd::coordinator {
 
@@ -53,7 +53,7 @@ class Worker {
  public:
   std::string name;
   std::string address;
-  std::unique_ptr<task::TaskClient> client;
+  std::unique_ptr<task::WorkerClient> client;
   std::uint64_t generation = 0;  // grows with every loss: answers to what was asked before are ignored
   transport::Incarnation incarnation = 0;
   int replicas = 0;  // that it runs; 0: not known

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/worker_client.hpp"
 
 namespace tfd::coordinator {
 

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "server_operations.hpp"
+#include "sharded_state.hpp"
 #include "tfd/task/gather.hpp"
 #include "tfd/task/message_limits.hpp"
-#include "sharded_state.hpp"
 
 namespace tfd::task {
 
@@ -60,7 +60,7 @@ struct ParameterServers::Pending::State final : Operation {
 
   using Slots = std::vector<std::pair<std::size_t, std::size_t>>;  // (wanted, shard) of each tensor of an answer
   /// What `done`, which keeps this, is told when the answer is there.
-  TaskClient::Callback<std::vector<tensor::Tensor>> into(Slots slots, Done done) {
+  ServerClient::Callback<std::vector<tensor::Tensor>> into(Slots slots, Done done) {
     return [this, slots = std::move(slots), done = std::move(done)](Result<std::vector<tensor::Tensor>> answer) {
       if (!answer) return done(std::move(answer).error());
       for (std::size_t i = 0; i < slots.size(); ++i)
@@ -79,7 +79,7 @@ ParameterServers::ParameterServers(transport::Endpoint& endpoint, const Placemen
 
 ParameterServers::~ParameterServers() {
   if (policy_.leaves_peers) return;
-  for (const TaskClient& task : tasks_) endpoint_.remove_peer(task.peer());
+  for (const ServerClient& task : tasks_) endpoint_.remove_peer(task.peer());
 }
 
 Result<std::unique_ptr<ParameterServers>> ParameterServers::connect(const Placement& placement,
@@ -104,7 +104,7 @@ Result<std::unique_ptr<ParameterServers>> ParameterServers::connect(const Placem
 
 std::vector<transport::PeerId> ParameterServers::peers() const {
   std::vector<transport::PeerId> out;
-  for (const TaskClient& task : tasks_) out.push_back(task.peer());
+  for (const ServerClient& task : tasks_) out.push_back(task.peer());
   return out;
 }
 
@@ -124,7 +124,7 @@ Result<void> ParameterServers::begin(Deadline deadline, const std::function<bool
     TFD_TRY(wait_up(deadline));
     const auto begun = begin();
     if (begun) return {};
-    const auto task = std::ranges::find(tasks_, begun.error().task, &TaskClient::name);
+    const auto task = std::ranges::find(tasks_, begun.error().task, &ServerClient::name);
     const bool has_ended = begun.error().code == Code::kCancelled || begun.error().code == Code::kUnavailable;
     if (!has_ended || task == tasks_.end() || left == 0 || !may_wait(begun.error())) return begun;
     // It may still be there for a moment; where it stays, nothing is wrong with it. Looked at, for peers' events are
@@ -147,7 +147,7 @@ Result<void> ParameterServers::reach(Deadline deadline, const std::stop_token& s
 }
 
 void ParameterServers::set_epoch(std::uint64_t epoch) {
-  for (TaskClient& task : tasks_) task.set_epoch(epoch);
+  for (ServerClient& task : tasks_) task.set_epoch(epoch);
 }
 
 Result<const variable::PlacedVariable*> ParameterServers::find(const std::string& variable) const {
@@ -187,7 +187,7 @@ Result<void> ParameterServers::do_on(const std::vector<std::size_t>& servers, co
                                      const std::stop_token& stop) {
   const auto operation = std::make_shared<Operation>();  // with the callbacks
   for (const std::size_t i : servers)
-    operation->add(i, tasks_[i].name(), [&ask, i](TaskClient& task, Operation::Done done) {
+    operation->add(i, tasks_[i].name(), [&ask, i](ServerClient& task, Operation::Done done) {
       ask(task, i, [done = std::move(done)](Result<void> answer) {
         done(answer ? std::nullopt : std::optional(std::move(answer).error()));
       });
@@ -199,7 +199,7 @@ Result<void> ParameterServers::do_on(const std::vector<std::size_t>& servers, co
 template <class T, class Question>
 Result<std::vector<T>> ParameterServers::ask_all(const Question& question) {
   const auto answers = std::make_shared<std::vector<T>>(tasks_.size());  // with the callbacks
-  TFD_TRY(do_on(all(), [&](TaskClient& task, std::size_t i, TaskClient::Callback<void> done) {
+  TFD_TRY(do_on(all(), [&](ServerClient& task, std::size_t i, ServerClient::Callback<void> done) {
     question(task, i, [answers, i, done = std::move(done)](Result<T> answer) {
       if (!answer) return done(fail(std::move(answer).error()));
       (*answers)[i] = std::move(*answer);
@@ -217,7 +217,7 @@ Result<std::uint64_t> ParameterServers::claim(const Claim& claim, Deadline deadl
 
 Result<void> ParameterServers::load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline) {
   set_epoch(epoch);
-  return do_on(all(), [&](TaskClient& task, std::size_t, auto done) {
+  return do_on(all(), [&](ServerClient& task, std::size_t, auto done) {
     task.load_program(program, epoch, deadline, std::move(done));
   });
 }
@@ -230,7 +230,7 @@ CoordinationClient ParameterServers::coordination(CoordinationScope scope) {
         add != nullptr && std::ranges::any_of(add->deltas, [](const auto& one) { return one.second != 0; });
     const auto answer = std::make_shared<std::optional<CoordinationAnswer>>();  // with the callback
     bool is_asked = false;
-    const Ask ask = [&](TaskClient& task, std::size_t, const TaskClient::Callback<void>& done) {
+    const Ask ask = [&](ServerClient& task, std::size_t, const ServerClient::Callback<void>& done) {
       if (std::exchange(is_asked, true) && changes)
         return done(fail(Code::kAborted, "the connection broke meanwhile: it may have been counted or not"));
       task.coordinate(
@@ -250,13 +250,14 @@ CoordinationClient ParameterServers::coordination(CoordinationScope scope) {
 Result<std::vector<variable::SequenceHistory>> ParameterServers::adopt(const std::vector<std::uint64_t>& from,
                                                                        std::uint64_t epoch, Deadline deadline) {
   auto histories = TFD_TRY(ask_all<variable::SequenceHistory>(
-      [&](TaskClient& task, std::size_t i, auto done) { task.adopt(from[i], epoch, deadline, std::move(done)); }));
+      [&](ServerClient& task, std::size_t i, auto done) { task.adopt(from[i], epoch, deadline, std::move(done)); }));
   set_epoch(epoch);
   return histories;
 }
 
 Result<std::vector<TaskStatus>> ParameterServers::status(Deadline deadline) {
-  return ask_all<TaskStatus>([&](TaskClient& task, std::size_t, auto done) { task.status(deadline, std::move(done)); });
+  return ask_all<TaskStatus>(
+      [&](ServerClient& task, std::size_t, auto done) { task.status(deadline, std::move(done)); });
 }
 
 ParameterServers::Pending ParameterServers::start_read(const std::vector<std::string>& names, Deadline deadline) {
@@ -285,7 +286,7 @@ ParameterServers::Pending ParameterServers::start_read(const std::vector<std::st
     if (asked[ps].empty()) continue;
     state->add(ps, tasks_[ps].name(),
                [state, stored = std::move(asked[ps]), mine = std::move(slots[ps]), deadline](
-                   TaskClient& task, Operation::Done done) { task.read(stored, deadline, state->into(mine, done)); });
+                   ServerClient& task, Operation::Done done) { task.read(stored, deadline, state->into(mine, done)); });
   }
   state->start(tasks_);
   return pending;
@@ -335,7 +336,7 @@ ParameterServers::Pending ParameterServers::start_lookup(const std::vector<step:
     state->add(
         ps, tasks_[ps].name(),
         [state, rows = std::move(asked[ps]), mine = std::move(slots[ps]), deadline](
-            TaskClient& task, Operation::Done done) { task.read_rows(rows, deadline, state->into(mine, done)); });
+            ServerClient& task, Operation::Done done) { task.read_rows(rows, deadline, state->into(mine, done)); });
   }
   state->start(tasks_);
   return pending;
@@ -403,12 +404,12 @@ Result<void> ParameterServers::assign(const NamedState& values, Deadline deadlin
   for (std::size_t i = 0; i < cuts.size(); ++i)
     for (variable::Update& one : cuts[i]) parts[i].emplace_back(std::move(one.variable), std::move(one.value));
   return do_on(with_parts(parts),
-               [&](TaskClient& task, std::size_t i, auto done) { task.assign(parts[i], deadline, std::move(done)); });
+               [&](ServerClient& task, std::size_t i, auto done) { task.assign(parts[i], deadline, std::move(done)); });
 }
 
 Result<void> ParameterServers::assign_rows(const std::vector<variable::Update>& rows, Deadline deadline) {
   const Parts parts = TFD_TRY(cut(rows));
-  return do_on(with_parts(parts), [&](TaskClient& task, std::size_t i, auto done) {
+  return do_on(with_parts(parts), [&](ServerClient& task, std::size_t i, auto done) {
     task.assign_rows(parts[i], deadline, std::move(done));
   });
 }
@@ -417,24 +418,25 @@ Result<void> ParameterServers::assign_rows(const std::vector<variable::Update>& 
 Result<NamedState> ParameterServers::export_state(Deadline deadline) {
   TFD_TRY(make_due(std::nullopt, true, deadline, {}));
   auto parts = TFD_TRY(ask_all<NamedState>(
-      [&](TaskClient& task, std::size_t, auto done) { task.export_state(deadline, std::move(done)); }));
+      [&](ServerClient& task, std::size_t, auto done) { task.export_state(deadline, std::move(done)); }));
   return join_state(placement_, std::move(parts));
 }
 
 Result<void> ParameterServers::import_state(const NamedState& state, Deadline deadline) {
   const auto parts = TFD_TRY(cut_state(placement_, state));
-  return do_on(all(), [&](TaskClient& task, std::size_t i, auto done) {
+  return do_on(all(), [&](ServerClient& task, std::size_t i, auto done) {
     task.import_state(parts[i], deadline, std::move(done));
   });
 }
 
 Result<void> ParameterServers::use_averages(Deadline deadline) {
-  return do_on(all(), [&](TaskClient& task, std::size_t, auto done) { task.use_averages(deadline, std::move(done)); });
+  return do_on(all(),
+               [&](ServerClient& task, std::size_t, auto done) { task.use_averages(deadline, std::move(done)); });
 }
 
 Result<void> ParameterServers::shutdown(std::uint64_t epoch, Deadline deadline) {
   return do_on(all(),
-               [&](TaskClient& task, std::size_t, auto done) { task.shutdown(epoch, deadline, std::move(done)); });
+               [&](ServerClient& task, std::size_t, auto done) { task.shutdown(epoch, deadline, std::move(done)); });
 }
 
 }  // namespace tfd::task

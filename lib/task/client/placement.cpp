@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/placement.hpp"
 
 namespace tfd::task {
 

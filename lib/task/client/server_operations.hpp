@@ -26,7 +26,7 @@ std::vector<std::size_t> with_parts(const Parts& parts) {
 class ParameterServers::Operation : public Waits, public std::enable_shared_from_this<Operation> {
  public:
   using Done = std::function<void(std::optional<Error>)>;  // keeps the operation
-  using Question = std::function<void(TaskClient& task, Done done)>;
+  using Question = std::function<void(ServerClient& task, Done done)>;
   struct Failure {
     std::size_t server;
     Error error;
@@ -37,7 +37,7 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
   }
 
   /// Asks whoever hasn't answered, and nobody is waiting for.
-  void start(std::vector<TaskClient>& tasks) {
+  void start(std::vector<ServerClient>& tasks) {
     std::vector<Part*> asked;
     {
       const std::scoped_lock lock(mutex_);
@@ -123,7 +123,7 @@ class ParameterServers::Rejoin {
     if (attempt >= kAttempts) return fail(why);
     const auto up = wait_for_all(servers);
     for (std::size_t i = 0; i < servers.size(); ++i) {
-      const TaskClient& task = servers.task(i);
+      const ServerClient& task = servers.task(i);
       const bool is_same = servers.endpoint_.incarnation_of(task.peer()) == servers.incarnations_[i];
       if (servers.is_up(i) && is_same) continue;
       return fail(Error{Code::kUnavailable,

@@ -63,7 +63,7 @@ Result<void> ParameterServers::push(const Number& number, const Parts& parts, De
     answers->assign(tasks_.size(), {});
     TFD_TRY(do_on(
         left,
-        [&](TaskClient& task, std::size_t i, const TaskClient::Callback<void>& done) {
+        [&](ServerClient& task, std::size_t i, const ServerClient::Callback<void>& done) {
           const auto answered = [answers, i, done](Result<UpdateAnswer> answer) {
             if (!answer) return done(fail(std::move(answer).error()));
             (*answers)[i] = *answer;
@@ -90,7 +90,7 @@ Result<bool> ParameterServers::make_due(const std::optional<Names>& names, bool 
   const auto answers = std::make_shared<std::vector<Due>>(tasks_.size());  // with the callbacks
   TFD_TRY(do_on(
       names ? with_parts(*names) : all(),
-      [&](TaskClient& task, std::size_t i, const TaskClient::Callback<void>& done) {
+      [&](ServerClient& task, std::size_t i, const ServerClient::Callback<void>& done) {
         const auto answered = [answers, i, done](Result<Due> answer) {
           if (!answer) return done(fail(std::move(answer).error()));
           (*answers)[i] = std::move(*answer);
@@ -111,7 +111,7 @@ Result<bool> ParameterServers::make_due(const std::optional<Names>& names, bool 
   for (const variable::DueUpdate& one : normed.updates) made[servers.at(one.variable)].push_back(one);
   TFD_TRY(do_on(
       with_parts(made),
-      [&](TaskClient& task, std::size_t i, const TaskClient::Callback<void>& done) {
+      [&](ServerClient& task, std::size_t i, const ServerClient::Callback<void>& done) {
         task.make_due(made[i], deadline, done);
       },
       stop));

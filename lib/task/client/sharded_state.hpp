@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/placement.hpp"
 
 namespace tfd::task {
 

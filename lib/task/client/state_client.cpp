@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TaskClient's half of what moves states.
+// How a ServerClient moves the state of a parameter server, in parts.
 #include <algorithm>
 
 #include "messages/state_messages.hpp"
-#include "tfd/task/task_client.hpp"
+#include "reply.hpp"
+#include "tfd/task/server_client.hpp"
 
 namespace tfd::task {
 namespace {
@@ -13,18 +14,10 @@ using Values = std::vector<std::pair<std::string, tensor::Tensor>>;
 
 constexpr int kPartsAtOnce = 2;
 
-template <class T, class Decode>
-transport::ReplyCallback when_answered(TaskClient::Callback<T> done, Decode decode) {
-  return [done = std::move(done), decode = std::move(decode)](Result<transport::Message> answer) {
-    if (!answer) return done(fail(std::move(answer).error()));
-    done(decode(*answer));
-  };
-}
-
 /// Parts of a state on their way, a few at a time. All but the start runs on the endpoint's I/O thread.
 class Transfer : public std::enable_shared_from_this<Transfer> {
  public:
-  Transfer(TaskClient client, Deadline deadline, std::uint64_t part_bytes)
+  Transfer(ServerClient client, Deadline deadline, std::uint64_t part_bytes)
       : client_(std::move(client)), deadline_(deadline), part_bytes_(part_bytes) {}
   virtual ~Transfer() = default;
 
@@ -59,7 +52,7 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
     failed(std::move(error));
   }
 
-  TaskClient client_;
+  ServerClient client_;
   const Deadline deadline_;
   std::uint64_t id_ = 0;
 
@@ -72,7 +65,7 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
 
 class Download final : public Transfer {
  public:
-  Download(TaskClient client, Deadline deadline, std::uint64_t part_bytes, TaskClient::Callback<Values> done)
+  Download(ServerClient client, Deadline deadline, std::uint64_t part_bytes, ServerClient::Callback<Values> done)
       : Transfer(std::move(client), deadline, part_bytes), done_(std::move(done)) {}
 
   void start() {
@@ -116,14 +109,15 @@ class Download final : public Transfer {
   }
   void failed(Error error) override { done_(fail(std::move(error))); }
 
-  TaskClient::Callback<Values> done_;
+  ServerClient::Callback<Values> done_;
   std::vector<StateEntry> entries_;
   std::vector<tensor::Tensor> values_;
 };
 
 class Upload final : public Transfer {
  public:
-  Upload(TaskClient client, Deadline deadline, std::uint64_t part_bytes, Values values, TaskClient::Callback<void> done)
+  Upload(ServerClient client, Deadline deadline, std::uint64_t part_bytes, Values values,
+         ServerClient::Callback<void> done)
       : Transfer(std::move(client), deadline, part_bytes), values_(std::move(values)), done_(std::move(done)) {}
 
   void start() {
@@ -153,53 +147,46 @@ class Upload final : public Transfer {
   void failed(Error error) override { done_(fail(std::move(error))); }
 
   Values values_;
-  TaskClient::Callback<void> done_;
+  ServerClient::Callback<void> done_;
 };
 
 }  // namespace
 
-void TaskClient::begin_export(Deadline deadline, Callback<ExportedState> done) {
-  endpoint_.request(peer_, encode_state(StateKind::kBeginExport, epoch()), deadline,
-                    when_answered(std::move(done), decode_exported_state));
+void ServerClient::begin_export(Deadline deadline, Callback<ExportedState> done) {
+  endpoint().request(peer(), encode_state(StateKind::kBeginExport, epoch()), deadline,
+                     decoded(std::move(done), decode_exported_state));
 }
 
-void TaskClient::export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
-                             Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(
-      peer_, encode(ExportPart{id, positions}, epoch()), deadline,
-      [done = std::move(done), count = positions.size()](Result<transport::Message> answer) {
-        if (!answer) return done(fail(std::move(answer).error()));
-        if (answer->tensors.size() != count)
-          return done(fail(Code::kInternal, "asked for {} values, got {}", count, answer->tensors.size()));
-        done(std::move(answer->tensors));
-      });
+void ServerClient::export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
+                               Callback<std::vector<tensor::Tensor>> done) {
+  endpoint_.request(peer_, encode(ExportPart{id, positions}, epoch()), deadline,
+                    of_count(positions.size(), std::move(done)));
 }
 
-void TaskClient::begin_import(Deadline deadline, Callback<std::uint64_t> done) {
-  endpoint_.request(peer_, encode_state(StateKind::kBeginImport, epoch()), deadline,
-                    when_answered(std::move(done), decode_state_id));
+void ServerClient::begin_import(Deadline deadline, Callback<std::uint64_t> done) {
+  endpoint().request(peer(), encode_state(StateKind::kBeginImport, epoch()), deadline,
+                     decoded(std::move(done), decode_state_id));
 }
 
-void TaskClient::import_part(std::uint64_t id, const Values& values, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode(ImportPart{id, values}, epoch()), deadline,
-                    when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
+void ServerClient::import_part(std::uint64_t id, const Values& values, Deadline deadline, Callback<void> done) {
+  endpoint().request(peer(), encode(ImportPart{id, values}, epoch()), deadline, acknowledged(std::move(done)));
 }
 
-void TaskClient::commit_import(std::uint64_t id, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_state_id(StateKind::kCommitImport, id, epoch()), deadline,
-                    when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
+void ServerClient::commit_import(std::uint64_t id, Deadline deadline, Callback<void> done) {
+  endpoint().request(peer(), encode_state_id(StateKind::kCommitImport, id, epoch()), deadline,
+                     acknowledged(std::move(done)));
 }
 
-void TaskClient::end_state(std::uint64_t id, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_state_id(StateKind::kEndState, id, epoch()), deadline,
-                    when_answered(std::move(done), [](const transport::Message&) -> Result<void> { return {}; }));
+void ServerClient::end_state(std::uint64_t id, Deadline deadline, Callback<void> done) {
+  endpoint().request(peer(), encode_state_id(StateKind::kEndState, id, epoch()), deadline,
+                     acknowledged(std::move(done)));
 }
 
-void TaskClient::export_state(Deadline deadline, Callback<Values> done, std::uint64_t part_bytes) {
+void ServerClient::export_state(Deadline deadline, Callback<Values> done, std::uint64_t part_bytes) {
   std::make_shared<Download>(*this, deadline, part_bytes, std::move(done))->start();
 }
 
-void TaskClient::import_state(const Values& state, Deadline deadline, Callback<void> done, std::uint64_t part_bytes) {
+void ServerClient::import_state(const Values& state, Deadline deadline, Callback<void> done, std::uint64_t part_bytes) {
   std::make_shared<Upload>(*this, deadline, part_bytes, state, std::move(done))->start();
 }
 

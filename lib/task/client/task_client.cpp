@@ -4,30 +4,14 @@
 #include <algorithm>
 
 #include "concurrency_limit.hpp"
-#include "messages/command_messages.hpp"
 #include "messages/protocol.hpp"
+#include "reply.hpp"
 
 namespace tfd::task {
 namespace {
 
 constexpr std::size_t kReceiveAtOnce = 16;             // tasks that are sent the same program
 constexpr auto kStandstill = std::chrono::seconds(2);  // of one of them, after which one more is
-
-/// ConcurrencyLimit a callback for a value into one for the message that holds it.
-template <class T, class Decode>
-transport::ReplyCallback decoded(TaskClient::Callback<T> done, Decode decode) {
-  return [done = std::move(done), decode = std::move(decode)](Result<transport::Message> answer) {
-    if (!answer) return done(fail(std::move(answer).error()));
-    done(decode(*answer));
-  };
-}
-
-transport::ReplyCallback acknowledged(TaskClient::Callback<void> done) {
-  return [done = std::move(done)](Result<transport::Message> answer) {
-    if (!answer) return done(fail(std::move(answer).error()));
-    done({});
-  };
-}
 
 /// Ends the turn once nothing has moved for a while: who is frozen, or far away, is no reason for others to wait.
 void end_at_standstill(transport::Endpoint& endpoint, transport::PeerId peer, Clock::time_point moved,
@@ -41,21 +25,7 @@ void end_at_standstill(transport::Endpoint& endpoint, transport::PeerId peer, Cl
   });
 }
 
-/// One tensor for each that was asked for.
-transport::ReplyCallback of_count(std::size_t count, TaskClient::Callback<std::vector<tensor::Tensor>> done) {
-  return [done = std::move(done), count](Result<transport::Message> answer) {
-    if (!answer) return done(fail(std::move(answer).error()));
-    if (answer->tensors.size() != count)
-      return done(fail(Code::kInternal, "asked for {} variables, got {}", count, answer->tensors.size()));
-    done(std::move(answer->tensors));
-  };
-}
-
 }  // namespace
-
-void TaskClient::claim(const Claim& claim, Deadline deadline, Callback<std::uint64_t> done) {
-  endpoint_.request(peer_, encode(claim), deadline, decoded(std::move(done), decode_epoch));
-}
 
 void TaskClient::coordinate(const CoordinationRequest& request, Deadline deadline, Callback<CoordinationAnswer> done,
                             CoordinationScope scope) {
@@ -80,12 +50,6 @@ PackedProgram PackedProgram::pack(const program::Program& program, const Placeme
 void TaskClient::load_program(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
                               Callback<void> done) {
   load(program, epoch, deadline, {}, std::move(done), {});
-}
-
-void TaskClient::load_worker(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
-                             std::function<void(int replicas)> on_replicas, Callback<void> done,
-                             const WorkerOrders& orders) {
-  load(program, epoch, deadline, std::move(on_replicas), std::move(done), orders);
 }
 
 void TaskClient::load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
@@ -127,95 +91,10 @@ void TaskClient::bring(const PackedProgram& program, std::uint64_t epoch, Deadli
   });
 }
 
-void TaskClient::create_iterator(const std::string& id, const std::string& dataset, Deadline deadline,
-                                 Callback<void> done, std::uint64_t shuffle_stream) {
-  endpoint_.request(peer_, encode(CreateIterator{id, dataset, shuffle_stream, epoch()}), deadline,
-                    acknowledged(std::move(done)));
-}
-
-void TaskClient::drop_iterator(const std::string& id, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_names(Kind::kDropIterator, {id}, epoch()), deadline, acknowledged(std::move(done)));
-}
-
-void TaskClient::open_session(const CommandSession& session, Deadline deadline, Callback<int> done) {
-  endpoint_.request(peer_, encode(session), deadline, decoded(std::move(done), decode_slots));
-}
-
-void TaskClient::run_command(std::uint64_t epoch, const ShellCommand& command, Deadline deadline,
-                             Callback<CommandOutcome> done) {
-  endpoint_.request(peer_, encode(RunCommand{epoch, command}), deadline,
-                    decoded(std::move(done), decode_command_outcome));
-}
-
-void TaskClient::end_session(std::uint64_t epoch, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_end(epoch), deadline, acknowledged(std::move(done)));
-}
-
-void TaskClient::run(const step::FunctionCall& call, Deadline deadline, Callback<ClosureOutcome> done) {
-  endpoint_.request(peer_, encode(call), deadline, decoded(std::move(done), decode_outcome));
-}
-
-void TaskClient::drop_waiting(std::uint64_t epoch, std::uint64_t updates_below, std::uint64_t others_below,
-                              Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode(DropWaiting{epoch, updates_below, others_below}), deadline,
-                    acknowledged(std::move(done)));
-}
-
-void TaskClient::give_back(std::uint64_t epoch, std::uint64_t count, bool commands, Deadline deadline,
-                           Callback<void> done) {
-  endpoint_.request(peer_, commands ? encode_give_back(epoch, count) : encode(GiveBack{epoch, count}), deadline,
-                    acknowledged(std::move(done)));
-}
-
-void TaskClient::evaluate(const std::string& function, std::int64_t count, std::int64_t index,
-                          std::optional<std::int64_t> steps, std::uint64_t epoch, std::uint64_t seed, Deadline deadline,
-                          Callback<std::vector<step::Metric>> done) {
-  endpoint_.request(peer_, encode(Evaluate{function, count, index, steps, epoch, seed}), deadline,
-                    decoded(std::move(done), [](const transport::Message& answer) -> Result<std::vector<step::Metric>> {
-                      return TFD_TRY(decode_outcome(answer)).metrics;
-                    }));
-}
-
 void TaskClient::read(const std::vector<std::string>& variables, Deadline deadline,
                       Callback<std::vector<tensor::Tensor>> done) {
   endpoint_.request(peer_, encode_names(Kind::kRead, variables, epoch()), deadline,
                     of_count(variables.size(), std::move(done)));
-}
-
-void TaskClient::read_rows(const NamedTensors& rows, Deadline deadline, Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(peer_, encode_named(Kind::kReadRows, rows, epoch()), deadline,
-                    of_count(rows.size(), std::move(done)));
-}
-
-void TaskClient::update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
-                        Callback<UpdateAnswer> done, std::uint64_t client, bool is_alone) {
-  endpoint_.request(peer_, encode(UpdateRequest{epoch(), sequence, updates, client, false, is_alone}), deadline,
-                    decoded(std::move(done), decode_update_answer));
-}
-
-void TaskClient::find_due(const std::vector<std::string>& variables, Deadline deadline,
-                          Callback<std::vector<variable::DueUpdate>> done) {
-  endpoint_.request(peer_, encode_names(Kind::kDue, variables, epoch()), deadline,
-                    decoded(std::move(done), decode_due));
-}
-
-void TaskClient::make_due(const std::vector<variable::DueUpdate>& updates, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_due(Kind::kMakeDue, updates, epoch()), deadline, acknowledged(std::move(done)));
-}
-
-void TaskClient::fence(std::uint64_t epoch, std::uint64_t sequence, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode(UpdateRequest{epoch, sequence, {}, 0, true}), deadline,
-                    acknowledged(std::move(done)));
-}
-
-void TaskClient::settle(std::uint64_t epoch, std::uint64_t below, std::uint64_t unused, Deadline deadline,
-                        Callback<void> done) {
-  endpoint_.request(peer_, encode(Settle{epoch, below, unused}), deadline, acknowledged(std::move(done)));
-}
-
-void TaskClient::adopt(std::uint64_t from, std::uint64_t epoch, Deadline deadline,
-                       Callback<variable::SequenceHistory> done) {
-  endpoint_.request(peer_, encode(Adopt{epoch, from}), deadline, decoded(std::move(done), decode_history));
 }
 
 void TaskClient::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline,
@@ -225,15 +104,6 @@ void TaskClient::assign(const std::string& variable, const tensor::Tensor& value
 
 void TaskClient::assign(const NamedTensors& values, Deadline deadline, Callback<void> done) {
   endpoint_.request(peer_, encode_named(Kind::kAssign, values, epoch()), deadline, acknowledged(std::move(done)));
-}
-
-void TaskClient::assign_rows(const std::vector<variable::Update>& rows, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode(UpdateRequest{epoch(), 0, rows}, Kind::kAssignRows), deadline,
-                    acknowledged(std::move(done)));
-}
-
-void TaskClient::use_averages(Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_empty(Kind::kUseAverages, epoch()), deadline, acknowledged(std::move(done)));
 }
 
 void TaskClient::status(Deadline deadline, Callback<TaskStatus> done) {

@@ -4,7 +4,7 @@
 // The messages between coordinator, workers and parameter servers: kinds, and their bodies as wire_format.hpp has them.
 // Tensors travel beside the bodies, in the order in which these refer to them. Whose run a request is about, its epoch,
 // is in the frame's header (transport::Message::epoch): TaskServer looks at it before anything else.
-// Private to the room: callers use TaskClient. Thread rule: pure functions.
+// Private to the room: callers use TaskClient, WorkerClient and ServerClient. Thread rule: pure functions.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -13,7 +13,9 @@
 #include "tfd/program/program.hpp"
 #include "tfd/task/coordination.hpp"
 #include "tfd/task/epoch.hpp"
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/placement.hpp"
+#include "tfd/task/server_client.hpp"
+#include "tfd/task/worker_client.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/store.hpp"
 

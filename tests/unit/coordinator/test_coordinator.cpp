@@ -560,7 +560,7 @@ TEST_CASE(
   transport::EndpointOptions watching;
   watching.name = "watch";
   const auto endpoint = bed.factory()(std::move(watching)).value();
-  task::TaskClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
+  task::WorkerClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
   until([&] {
     const auto status = task::gather<task::TaskStatus>(1, [&](std::size_t, auto done) { worker.status(soon(), done); });
     return status[0] && status[0]->is_abandoned;

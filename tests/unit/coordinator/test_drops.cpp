@@ -143,7 +143,7 @@ TEST_CASE("sequence: functions that touch parameter servers in turn are applied 
   const auto endpoint = good(bed.factory()(std::move(asks)));
   const task::Placement placement = task::place_variables(make_program(), {{"ps:0", ""}, {"ps:1", ""}});
   const std::string name = "ps:" + std::to_string(placement.variables.at("v"));
-  task::TaskClient server(*endpoint, endpoint->add_peer(name, Bed::address(name)), name);
+  task::ServerClient server(*endpoint, endpoint->add_peer(name, Bed::address(name)), name);
   const auto ask = [&]<class T>(auto question) {
     auto answer = std::make_shared<std::promise<Result<T>>>();
     question([answer](Result<T> result) { answer->set_value(std::move(result)); });

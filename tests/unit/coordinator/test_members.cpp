@@ -124,7 +124,7 @@ TEST_CASE("members: a task says what it does and whom it waits for, however busy
   Bed bed(1);
   const auto status_of = [&](const std::string& task) {
     const auto endpoint = good(bed.factory()({.name = "status"}));
-    task::TaskClient client(*endpoint, endpoint->add_peer(task, Bed::address(task)), task);
+    task::WorkerClient client(*endpoint, endpoint->add_peer(task, Bed::address(task)), task);
     std::promise<Result<task::TaskStatus>> answer;
     client.status(soon(), [&](Result<task::TaskStatus> status) { answer.set_value(std::move(status)); });
     return good(answer.get_future().get());
@@ -159,7 +159,7 @@ TEST_CASE("members: a worker that waits for a parameter server names it") {
   bed.network->cut(Bed::address("ps:0"), true);  // shorter than its heartbeat's timeout, if need be
   const auto value = schedule(*coordinator, "add", {number(1)});
   const auto endpoint = good(bed.factory()({.name = "status"}));
-  task::TaskClient client(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
+  task::WorkerClient client(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
   std::string waits_for;
   until([&] {
     std::promise<Result<task::TaskStatus>> answer;
@@ -217,7 +217,7 @@ TEST_CASE("members: what a coordinator that is gone had evaluated ends with the 
   transport::EndpointOptions options;
   options.name = "looker";
   const auto endpoint = good(bed.factory()(std::move(options)));
-  task::TaskClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
+  task::WorkerClient worker(*endpoint, endpoint->add_peer("worker:0", Bed::address("worker:0")), "worker:0");
   until([&] {
     const auto answer = std::make_shared<std::promise<Result<task::TaskStatus>>>();
     worker.status(soon(), [answer](Result<task::TaskStatus> status) { answer->set_value(std::move(status)); });

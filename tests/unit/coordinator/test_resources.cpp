@@ -22,7 +22,7 @@ class AnswerLabel {
 
   /// "next" of the iterators with this id.
   Result<task::ClosureOutcome> next(const std::string& worker, const std::string& id) {
-    task::TaskClient client(*endpoint_, endpoint_->add_peer(worker, Bed::address(worker)), worker);
+    task::WorkerClient client(*endpoint_, endpoint_->add_peer(worker, Bed::address(worker)), worker);
     const auto status = ask<task::TaskStatus>([&](auto done) { client.status(soon(), std::move(done)); }).value();
     step::FunctionCall call{.epoch = status.epoch, .sequence = task::kWithoutUpdates, .function = "next"};
     call.args = {step::IteratorRef{id}};

@@ -42,9 +42,9 @@ class PsClient {
     task_.set_epoch(kPsEpoch);
   }
   transport::Endpoint& endpoint() { return *endpoint_; }
-  TaskClient& task() { return task_; }
+  ServerClient& task() { return task_; }
   template <class T>
-  Asked<T> ask(const std::function<void(Deadline, TaskClient::Callback<T>)>& question,
+  Asked<T> ask(const std::function<void(Deadline, ServerClient::Callback<T>)>& question,
                Deadline deadline = Deadline::after(30s)) {
     auto promise = std::make_shared<std::promise<Result<T>>>();
     auto future = promise->get_future();
@@ -71,7 +71,7 @@ class PsClient {
 
  private:
   std::unique_ptr<transport::Endpoint> endpoint_;
-  TaskClient task_;
+  ServerClient task_;
 };
 
 /// Answers of reads that don't leave: what a wire holds for a reader who doesn't take them.

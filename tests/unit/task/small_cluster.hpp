@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "fake_engine.hpp"
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/server_client.hpp"
 #include "tfd/task/task_server.hpp"
+#include "tfd/task/worker_client.hpp"
 
 namespace tfd::task::test {
 
@@ -54,6 +55,12 @@ inline program::Program parse(const Parts& parts) {
 
 class SmallCluster {
  private:
+  template <class Client>
+  Client of_run(const std::string& job, int index) {
+    auto out = client_on<Client>(*client_, job, index);
+    out.set_epoch(kEpoch);
+    return out;
+  }
   static std::size_t size_of(const transport::Message& message) {
     std::size_t bytes = message.meta.size();
     for (const Tensor& one : message.tensors) bytes += one.byte_size();
@@ -95,13 +102,12 @@ class SmallCluster {
     load("worker", 0);
   }
 
-  TaskClient task(const std::string& job, int index) {
-    TaskClient out = task_of(*client_, job, index);
-    out.set_epoch(kEpoch);
-    return out;
-  }
-  /// As another process sees it.
-  TaskClient task_of(transport::Endpoint& endpoint, const std::string& job, int index) const {
+  WorkerClient worker(int index = 0) { return of_run<WorkerClient>("worker", index); }
+  ServerClient server(int index = 0) { return of_run<ServerClient>("ps", index); }
+  TaskClient task(const std::string& job, int index) { return of_run<TaskClient>(job, index); }
+  /// A client for another process's endpoint; it speaks for no run.
+  template <class Client>
+  Client client_on(transport::Endpoint& endpoint, const std::string& job, int index) const {
     const std::string name = fmt::format("{}:{}", job, index);
     return {endpoint, endpoint.add_peer(name, address(job, index)), name};
   }
@@ -132,20 +138,20 @@ class SmallCluster {
                                          std::vector<step::ArgumentValue> args = {}) {
     step::FunctionCall call{.epoch = kEpoch, .sequence = next_++, .function = function, .args = std::move(args)};
     call.replicas = replicas;
-    return ask<ClosureOutcome>([&](Deadline deadline, auto done) { task("worker", 0).run(call, deadline, done); });
+    return ask<ClosureOutcome>([&](Deadline deadline, auto done) { worker().run(call, deadline, done); });
   }
   Result<ClosureOutcome> run(const std::string& function, std::vector<step::ArgumentValue> args = {},
                              std::int64_t step = 0) {
     step::FunctionCall call{.epoch = kEpoch, .sequence = next_++, .function = function, .args = std::move(args)};
     call.step = step;
-    return ask<ClosureOutcome>([&](Deadline deadline, auto done) { task("worker", 0).run(call, deadline, done); });
+    return ask<ClosureOutcome>([&](Deadline deadline, auto done) { worker().run(call, deadline, done); });
   }
   void stop_worker() { servers_.pop_back(); }
   /// Of all messages to and from parameter servers.
   std::size_t ps_bytes() const { return ps_bytes_; }
   /// What one parameter server has under a name.
   Result<Tensor> read(int ps, const std::string& name) {
-    auto values = ask<Tensors>([&](Deadline deadline, auto done) { task("ps", ps).read({name}, deadline, done); });
+    auto values = ask<Tensors>([&](Deadline deadline, auto done) { server(ps).read({name}, deadline, done); });
     if (!values) return fail(std::move(values).error());
     return (*values)[0];
   }

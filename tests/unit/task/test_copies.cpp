@@ -2,9 +2,9 @@
 //
 // State that functions read and assign: differences to what was read, and variables that are synchronized on read, of
 // which every replica has a copy.
+#include "client/sharded_state.hpp"
 #include "small_cluster.hpp"
 #include "tfd/step/replica_copies.hpp"
-#include "client/sharded_state.hpp"
 
 using namespace tfd;
 using namespace tfd::task;
@@ -83,7 +83,7 @@ TEST_CASE("copies: each replica reads and assigns its own, and who is outside se
     CHECK_FALSE(cluster.read(1, "c"));
     CHECK(cluster.placement.placed.at("after").ps == std::vector<int>{0});  // the copies count as one variable
     const auto metrics = cluster.ask<std::vector<step::Metric>>([&](Deadline deadline, auto done) {
-      cluster.task("worker", 0).evaluate("eval", 1, 0, std::nullopt, SmallCluster::kEpoch, 0, deadline, done);
+      cluster.worker().evaluate("eval", 1, 0, std::nullopt, SmallCluster::kEpoch, 0, deadline, done);
     });
     REQUIRE(metrics);
     CHECK(metrics->at(0).value == one.outside);
@@ -205,7 +205,7 @@ TEST_CASE("copies: a worker refuses variables that were made for another number 
   cluster.placement =
       place_variables(cluster.program, cluster.placement.ps, step::ReplicaCopies::make(cluster.program, 3).value());
   const auto loaded = cluster.ask<void>([&](Deadline deadline, auto done) {
-    cluster.task("worker", 0).load_program(PackedProgram::pack(cluster.program, cluster.placement), 8, deadline, done);
+    cluster.worker().load_program(PackedProgram::pack(cluster.program, cluster.placement), 8, deadline, done);
   });
   REQUIRE_FALSE(loaded);
   CHECK(loaded.error().message ==
@@ -246,7 +246,7 @@ TEST_CASE("difference: what others change meanwhile stays, of one replica and of
             const variable::Update update{variable::UpdateKind::kAssignAdd, stored_name(placed, i),
                                           cut_value(placed, all)[i]};
             const auto added = other->ask<UpdateAnswer>([&](Deadline deadline, auto done) {
-              other->task("ps", placed.ps[i]).update(other_sequence(), {update}, deadline, done);
+              other->server(placed.ps[i]).update(other_sequence(), {update}, deadline, done);
             });
             CHECK(added);
           }

@@ -35,7 +35,7 @@ Parts epochs_parts() {
 class AnswerLabel {
  public:
   AnswerLabel(SmallCluster& cluster, std::uint64_t epoch)
-      : cluster_(cluster), epoch_(epoch), ps_(cluster.task("ps", 0)), worker_(cluster.task("worker", 0)) {
+      : cluster_(cluster), epoch_(epoch), ps_(cluster.server()), worker_(cluster.worker()) {
     ps_.set_epoch(epoch);
     worker_.set_epoch(epoch);
   }
@@ -99,7 +99,8 @@ class AnswerLabel {
  private:
   SmallCluster& cluster_;
   std::uint64_t epoch_;
-  TaskClient ps_, worker_;
+  ServerClient ps_;
+  WorkerClient worker_;
 };
 
 }  // namespace
@@ -107,8 +108,7 @@ class AnswerLabel {
 TEST_CASE("epochs: who has an older one, or none, is refused, and changes nothing") {
   SmallCluster cluster(epochs_parts(), 1);
   const auto next = [&] { return cluster.run("next", {step::IteratorRef{"it"}}); };
-  REQUIRE(cluster.ask<void>(
-      [&](auto by, auto done) { cluster.task("worker", 0).create_iterator("it", "numbers", by, done); }));
+  REQUIRE(cluster.ask<void>([&](auto by, auto done) { cluster.worker().create_iterator("it", "numbers", by, done); }));
   REQUIRE(next());
   for (const std::uint64_t epoch : {SmallCluster::kEpoch - 1, std::uint64_t{0}})
     for (const auto& [what, code] : AnswerLabel(cluster, epoch).ask_all()) {
@@ -117,7 +117,7 @@ TEST_CASE("epochs: who has an older one, or none, is refused, and changes nothin
     }
   CHECK(cluster.goodbyes == 0);
   CHECK(floats(cluster.read(0, "t").value()) == std::vector<float>{0, 0, 0});
-  const auto own = cluster.ask<Tensors>([&](auto by, auto done) { cluster.task("worker", 0).read({"own"}, by, done); });
+  const auto own = cluster.ask<Tensors>([&](auto by, auto done) { cluster.worker().read({"own"}, by, done); });
   REQUIRE(own);
   CHECK(floats(own->front()) == std::vector<float>{0});
   const auto second = next();  // of the same iterator: it was neither dropped nor begun anew
@@ -129,8 +129,9 @@ TEST_CASE("epochs: who has an older one, or none, is refused, and changes nothin
 
 TEST_CASE("epochs: a newer one has to load its program first") {
   SmallCluster cluster(epochs_parts(), 1);
-  TaskClient ps = cluster.task("ps", 0), worker = cluster.task("worker", 0);
-  for (TaskClient* task : {&ps, &worker}) {
+  ServerClient ps = cluster.server();
+  WorkerClient worker = cluster.worker();
+  for (TaskClient* task : std::initializer_list<TaskClient*>{&ps, &worker}) {
     task->set_epoch(SmallCluster::kEpoch + 1);
     const auto read = cluster.ask<Tensors>([&](auto by, auto done) { task->read({"t"}, by, done); });
     REQUIRE_FALSE(read);
@@ -143,7 +144,8 @@ TEST_CASE("epochs: a worker doesn't leave its run for another reign that its fir
   SmallCluster cluster(epochs_parts(), 1);
   const std::uint64_t other = (std::uint64_t{5} << 32) | 1;
   const auto packed = PackedProgram::pack(cluster.program, cluster.placement);
-  TaskClient ps = cluster.task("ps", 0), worker = cluster.task("worker", 0);
+  ServerClient ps = cluster.server();
+  WorkerClient worker = cluster.worker();
   const auto load = [&](TaskClient& task) {
     return cluster.ask<void>([&](auto by, auto done) { task.load_program(packed, other, by, done); });
   };
@@ -164,7 +166,7 @@ TEST_CASE("epochs: a worker whose new program can't be loaded goes on with the o
   (*stated)["functions"] = "none";
   broken.stated = std::move(stated);
   const auto packed = PackedProgram::pack(broken, cluster.placement);
-  TaskClient worker = cluster.task("worker", 0);
+  WorkerClient worker = cluster.worker();
   CHECK_FALSE(
       cluster.ask<void>([&](auto by, auto done) { worker.load_program(packed, SmallCluster::kEpoch + 1, by, done); }));
   CHECK(cluster.run("grow"));

@@ -58,8 +58,8 @@ void push_and_die(SmallCluster& cluster, std::uint64_t sequence) {
                                                       {"b", Tensor::scalar(DType::kF32, 24.0F)}};
   for (int i = 0; i < 2; ++i) {
     const auto answer = cluster.ask<UpdateAnswer>([&](Deadline deadline, auto done) {
-      cluster.task("ps", i).update(
-          sequence, {{variable::UpdateKind::kGradient, gradients[i].first, gradients[i].second}}, deadline, done);
+      cluster.server(i).update(sequence, {{variable::UpdateKind::kGradient, gradients[i].first, gradients[i].second}},
+                               deadline, done);
     });
     REQUIRE(answer);
     CHECK(answer->is_new);
@@ -108,10 +108,10 @@ TEST_CASE("worker: an update that its worker died in is made by the same norm wh
     push_and_die(cluster, 1);
     variable::DueUpdate made{first == 0 ? "a" : "b", "", true, 1, 169};
     REQUIRE(cluster.ask<void>(
-        [&](Deadline deadline, auto done) { cluster.task("ps", first).make_due({made}, deadline, done); }));
+        [&](Deadline deadline, auto done) { cluster.server(first).make_due({made}, deadline, done); }));
     check_updated_once(cluster.run("step", times(2)));
     CHECK(cluster.ask<void>(
-        [&](Deadline deadline, auto done) { cluster.task("ps", first).make_due({made}, deadline, done); }));
+        [&](Deadline deadline, auto done) { cluster.server(first).make_due({made}, deadline, done); }));
     check_updated_once(cluster.run("step", times(0)));
   }
 }
@@ -131,13 +131,13 @@ TEST_CASE("worker: what is due is asked for and made by name") {
   SmallCluster cluster(clipped(kAccumulated), 1);
   const auto ask = [&](const std::vector<std::string>& names) {
     return cluster.ask<std::vector<variable::DueUpdate>>(
-        [&](Deadline deadline, auto done) { cluster.task("ps", 0).find_due(names, deadline, done); });
+        [&](Deadline deadline, auto done) { cluster.server().find_due(names, deadline, done); });
   };
   CHECK(ask({})->size() == 2);
   CHECK(ask({"b"})->size() == 1);
   CHECK(ask({"c"}).error().code == Code::kNotFound);
   const auto made = cluster.ask<void>([&](Deadline deadline, auto done) {
-    cluster.task("ps", 0).make_due({{"c", "", true, 1, 1}}, deadline, done);
+    cluster.server().make_due({{"c", "", true, 1, 1}}, deadline, done);
   });
   CHECK(made.error().code == Code::kNotFound);
 }

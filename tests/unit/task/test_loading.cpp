@@ -54,7 +54,7 @@ class Receivers {
     tasks_.clear();
   }
 
-  TaskClient task(int i) {
+  WorkerClient task(int i) {
     const std::string name = fmt::format("worker:{}", i);
     return {*client_, client_->add_peer(name, fmt::format("worker{}:1", i)), name};
   }
@@ -145,11 +145,10 @@ TEST_CASE("loading: many variables, whose names alone are more than a mebibyte")
   CHECK(floats(cluster.run("first").value().results[0])[0] == 1.0f);
   std::vector<std::string> names;
   for (const auto& [one, placed] : cluster.placement.placed) names.push_back(one);
-  const auto values =
-      cluster.ask<Tensors>([&](auto by, auto done) { cluster.task("ps", 0).read(names, by, done); }).value();
+  const auto values = cluster.ask<Tensors>([&](auto by, auto done) { cluster.server().read(names, by, done); }).value();
   CHECK(values.size() == kCount);
   const auto state = cluster.ask<std::vector<std::pair<std::string, Tensor>>>(
-      [&](auto by, auto done) { cluster.task("ps", 0).export_state(by, done); });
+      [&](auto by, auto done) { cluster.server().export_state(by, done); });
   REQUIRE(state);
   CHECK(state->size() >= kCount);
 }
@@ -219,7 +218,7 @@ TEST_CASE("loading: a worker that can't reach its parameter server is stopped at
   cluster.placement.ps[0].second = "nobody:1";
   const auto packed = PackedProgram::pack(cluster.program, cluster.placement);
   std::promise<Result<void>> loaded;
-  auto worker = cluster.task("worker", 0);
+  auto worker = cluster.worker();
   worker.load_program(packed, 8, Deadline::after(std::chrono::seconds(60)),
                       [&](Result<void> done) { loaded.set_value(std::move(done)); });
   until([&] {

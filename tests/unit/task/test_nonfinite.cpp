@@ -75,7 +75,7 @@ TEST_CASE("nonfinite: a step that is skipped updates nothing, halves the scale a
   CHECK(floats(after->results[0]) == std::vector<float>{-1, -2});
   CHECK(floats(after->results[1]) == std::vector<float>{1, 2});
   const auto iterations = cluster.ask<std::vector<std::pair<std::string, Tensor>>>(
-      [&](Deadline deadline, auto done) { cluster.task("ps", 0).export_state(deadline, done); });
+      [&](Deadline deadline, auto done) { cluster.server().export_state(deadline, done); });
   REQUIRE(iterations);
   for (const auto& [name, value] : *iterations)
     if (name == ".iterations") CHECK(value.as<std::int64_t>()[0] == 1);

@@ -53,7 +53,7 @@ double evaluate_part(const Parts& parts, const std::string& function, std::int64
                      std::uint64_t seed, int devices = 1) {
   SmallCluster cluster(parts, 1, devices);
   const auto metrics = cluster.ask<std::vector<step::Metric>>([&](Deadline deadline, auto done) {
-    cluster.task("worker", 0).evaluate(function, count, index, {}, SmallCluster::kEpoch, seed, deadline, done);
+    cluster.worker().evaluate(function, count, index, {}, SmallCluster::kEpoch, seed, deadline, done);
   });
   if (!metrics) FAIL(metrics.error().message);
   return sum_of(*metrics);
@@ -139,8 +139,8 @@ TEST_CASE("passes: the last step takes what is left, on fewer replicas") {
     step::FunctionCall call{.epoch = SmallCluster::kEpoch, .function = "step"};
     call.replicas = program::Replicas::kEach;
     call.most_elements = most;
-    const auto outcome = cluster.ask<ClosureOutcome>(
-        [&](Deadline deadline, auto done) { cluster.task("worker", 0).run(call, deadline, done); });
+    const auto outcome =
+        cluster.ask<ClosureOutcome>([&](Deadline deadline, auto done) { cluster.worker().run(call, deadline, done); });
     if (!outcome) FAIL(outcome.error().message);
     return sum_of(outcome->metrics);
   };

@@ -32,8 +32,7 @@ Result<ClosureOutcome> run_closure(SmallCluster& cluster, const std::string& fun
                                    std::uint32_t attempt) {
   step::FunctionCall call{.epoch = SmallCluster::kEpoch, .attempt = attempt, .function = function};
   call.closure = closure;
-  return cluster.ask<ClosureOutcome>(
-      [&](Deadline deadline, auto done) { cluster.task("worker", 0).run(call, deadline, done); });
+  return cluster.ask<ClosureOutcome>([&](Deadline deadline, auto done) { cluster.worker().run(call, deadline, done); });
 }
 
 }  // namespace

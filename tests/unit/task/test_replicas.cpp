@@ -125,7 +125,7 @@ TEST_CASE("replicas: an evaluation uses all devices, and each example counts onc
     SmallCluster cluster(parts(), 1, devices);
     const auto of = [&](std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps) {
       auto metrics = cluster.ask<std::vector<step::Metric>>([&](Deadline deadline, auto done) {
-        cluster.task("worker", 0).evaluate("eval", count, index, steps, SmallCluster::kEpoch, 1, deadline, done);
+        cluster.worker().evaluate("eval", count, index, steps, SmallCluster::kEpoch, 1, deadline, done);
       });
       if (!metrics) FAIL(metrics.error().message);
       step::MetricAccumulator sum;
@@ -144,14 +144,13 @@ TEST_CASE("replicas: a worker says how many it runs when it gets the program") {
   std::atomic<int> replicas{0};
   const auto loaded = cluster.ask<void>([&](Deadline deadline, auto done) {
     const auto on_replicas = [&](int count) { replicas = count; };
-    cluster.task("worker", 0)
-        .load_worker(PackedProgram::pack(cluster.program, cluster.placement), SmallCluster::kEpoch, deadline,
-                     on_replicas, done);
+    cluster.worker().load_worker(PackedProgram::pack(cluster.program, cluster.placement), SmallCluster::kEpoch,
+                                 deadline, on_replicas, done);
   });
   REQUIRE(loaded);
   CHECK(replicas == 5);
   const auto status =
-      cluster.ask<TaskStatus>([&](Deadline deadline, auto done) { cluster.task("worker", 0).status(deadline, done); });
+      cluster.ask<TaskStatus>([&](Deadline deadline, auto done) { cluster.worker().status(deadline, done); });
   CHECK(status->devices == std::vector<std::string>{"fake:0", "fake:1", "fake:2", "fake:3", "fake:4"});
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Partitioned variables: several shards on several parameter servers, one tensor for functions.
-#include "small_cluster.hpp"
 #include "client/sharded_state.hpp"
+#include "small_cluster.hpp"
 
 using namespace tfd;
 using namespace tfd::task;
@@ -109,7 +109,7 @@ TEST_CASE("shards: the state of all is one of whole variables, and cut anew for 
     std::vector<State> parts;
     for (int i = 0; i < count; ++i) {
       auto part =
-          cluster.ask<State>([&](Deadline deadline, auto done) { cluster.task("ps", i).export_state(deadline, done); });
+          cluster.ask<State>([&](Deadline deadline, auto done) { cluster.server(i).export_state(deadline, done); });
       REQUIRE(part);
       parts.push_back(std::move(*part));
     }
@@ -122,7 +122,7 @@ TEST_CASE("shards: the state of all is one of whole variables, and cut anew for 
     REQUIRE(parts);
     for (int i = 0; i < count; ++i)
       CHECK(cluster.ask<void>([&](Deadline deadline, auto done) {
-        cluster.task("ps", i).import_state((*parts)[static_cast<std::size_t>(i)], deadline, done);
+        cluster.server(i).import_state((*parts)[static_cast<std::size_t>(i)], deadline, done);
       }));
   };
   const auto state = export_all(three, 3);

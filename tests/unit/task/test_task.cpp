@@ -5,8 +5,9 @@
 #include <memory>
 
 #include "fake_engine.hpp"
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/server_client.hpp"
 #include "tfd/task/task_server.hpp"
+#include "tfd/task/worker_client.hpp"
 
 using namespace tfd;
 using namespace tfd::task;
@@ -109,8 +110,9 @@ struct Cluster {
     placement = place_variables(program, {{"ps:0", "ps0:1"}, {"ps:1", "ps1:1"}});
   }
 
-  TaskClient task(const std::string& name, const std::string& address) {
-    TaskClient out(*client, client->add_peer(name, address), name);
+  template <class Client = TaskClient>
+  Client task(const std::string& name, const std::string& address) {
+    Client out(*client, client->add_peer(name, address), name);
     out.set_epoch(epoch);
     return out;
   }
@@ -140,7 +142,7 @@ struct Cluster {
   }
   Result<ClosureOutcome> run(step::FunctionCall call) {
     return ask<ClosureOutcome>(
-        [&](Deadline deadline, auto done) { task("worker:0", "w0:1").run(call, deadline, done); });
+        [&](Deadline deadline, auto done) { task<WorkerClient>("worker:0", "w0:1").run(call, deadline, done); });
   }
   float read(const std::string& ps, const std::string& address, const std::string& name, std::size_t at = 0) {
     return ask<std::vector<Tensor>>(
@@ -199,7 +201,7 @@ TEST_CASE("runtime: iterators are the worker's own, and their end is OUT_OF_RANG
   Cluster cluster;
   cluster.load_all(7);
   const auto created = cluster.ask<void>([&](Deadline deadline, auto done) {
-    cluster.task("worker:0", "w0:1").create_iterator("it", "train", deadline, done);
+    cluster.task<WorkerClient>("worker:0", "w0:1").create_iterator("it", "train", deadline, done);
   });
   REQUIRE(created);
   for (std::int64_t i = 0; i < 3; ++i) {
@@ -219,7 +221,7 @@ TEST_CASE("runtime: a dataset is mapped by a function of the program") {
   Cluster cluster;
   cluster.load_all(7);
   REQUIRE(cluster.ask<void>([&](Deadline deadline, auto done) {
-    cluster.task("worker:0", "w0:1").create_iterator("it", "doubled", deadline, done);
+    cluster.task<WorkerClient>("worker:0", "w0:1").create_iterator("it", "doubled", deadline, done);
   }));
   for (std::int64_t i = 0; i < 3; ++i) {
     const auto outcome =
@@ -251,7 +253,8 @@ TEST_CASE("runtime: the parts of an evaluation make one exact pass") {
     step::MetricAccumulator all;
     for (std::int64_t index = 0; index < count; ++index) {
       const auto part = cluster.ask<std::vector<step::Metric>>([&](Deadline deadline, auto done) {
-        cluster.task("worker:0", "w0:1").evaluate("sum", count, index, std::nullopt, 7, 1, deadline, done);
+        cluster.task<WorkerClient>("worker:0", "w0:1")
+            .evaluate("sum", count, index, std::nullopt, 7, 1, deadline, done);
       });
       REQUIRE(part);
       all.add(*part);
@@ -267,11 +270,12 @@ TEST_CASE("runtime: state is exported and imported whole") {
   REQUIRE(cluster.run({.epoch = 7, .sequence = 0, .function = "step"}));
   using State = std::vector<std::pair<std::string, Tensor>>;
   const auto state = cluster.ask<State>(
-      [&](Deadline deadline, auto done) { cluster.task("ps:1", "ps1:1").export_state(deadline, done); });
+      [&](Deadline deadline, auto done) { cluster.task<ServerClient>("ps:1", "ps1:1").export_state(deadline, done); });
   REQUIRE(state);
   cluster.load_all(8);
-  CHECK(cluster.ask<void>(
-      [&](Deadline deadline, auto done) { cluster.task("ps:1", "ps1:1").import_state(*state, deadline, done); }));
+  CHECK(cluster.ask<void>([&](Deadline deadline, auto done) {
+    cluster.task<ServerClient>("ps:1", "ps1:1").import_state(*state, deadline, done);
+  }));
   CHECK(cluster.read("ps:1", "ps1:1", "b") == 1.0f);
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("hostile: a stranger's goodbye ends no task while who has its run is t
   SmallCluster cluster(hostile_parts(), 1, 1, with_and_without_key());
   const auto stranger = cluster.connect();
   const auto say_goodbye = [&](const char* job, std::uint64_t epoch) {
-    TaskClient task = cluster.task_of(*stranger, job, 0);
+    auto task = cluster.client_on<TaskClient>(*stranger, job, 0);
     return cluster.ask<void>([&](auto by, auto done) { task.shutdown(epoch, by, done); });
   };
   const std::uint64_t other = (std::uint64_t{5} << 32) | 1;

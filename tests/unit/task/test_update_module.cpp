@@ -57,7 +57,7 @@ TEST_CASE("optimizer of one's own: updates variables of every shape with its slo
   CHECK(floats(outcome->results[0]) == std::vector<float>{-4.5, -7.5});
   CHECK(floats(outcome->results[1]) == std::vector<float>{-11.5});
   const auto state = cluster.ask<std::vector<std::pair<std::string, Tensor>>>(
-      [&](Deadline deadline, auto done) { cluster.task("ps", 0).export_state(deadline, done); });
+      [&](Deadline deadline, auto done) { cluster.server().export_state(deadline, done); });
   REQUIRE(state);
   CHECK((*state)[1].first == "a/.optimizer/module/velocity");
   CHECK(floats((*state)[1].second) == std::vector<float>{0.75, 1.25});
@@ -159,7 +159,7 @@ TEST_CASE("optimizer of one's own: a parameter server answers and lives while it
     if (event.state == transport::PeerState::kLost) ++losses;
   };
   const auto endpoint = network->make_endpoint(std::move(client)).value();
-  TaskClient task(*endpoint, endpoint->add_peer("ps:0", "ps0:1"), "ps:0");
+  ServerClient task(*endpoint, endpoint->add_peer("ps:0", "ps0:1"), "ps:0");
   const Deadline deadline = Deadline::after(std::chrono::seconds(20));
   const auto load = [&](std::uint64_t epoch) {
     auto loaded = std::make_shared<std::promise<Result<void>>>();

@@ -20,7 +20,8 @@
 #include <vector>
 
 #include "tfd/step/row_lookup.hpp"
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/placement.hpp"
+#include "tfd/task/server_client.hpp"
 #include "tfd/task/task_server.hpp"
 
 namespace tfd::task {
@@ -64,8 +65,8 @@ class ParameterServers {
 
   std::size_t size() const { return tasks_.size(); }
   /// One of them, for requests that are its own, and for callers that must not block.
-  TaskClient& task(std::size_t server) { return tasks_[server]; }
-  const TaskClient& task(std::size_t server) const { return tasks_[server]; }
+  ServerClient& task(std::size_t server) { return tasks_[server]; }
+  const ServerClient& task(std::size_t server) const { return tasks_[server]; }
   transport::Endpoint& endpoint() { return endpoint_; }
   /// The process that wait_up() found.
   transport::Incarnation incarnation(std::size_t server) const { return incarnations_[server]; }
@@ -93,8 +94,8 @@ class ParameterServers {
   Result<std::uint64_t> claim(const Claim& claim, Deadline deadline);
   /// Makes the variables of the program, as a new epoch; older ones are fenced off.
   Result<void> load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline);
-  /// The run which each of them has, as the epoch `from[i]`, goes on as `epoch`: TaskClient::adopt(). Where one of them
-  /// can't, others may have done it.
+  /// The run which each of them has, as the epoch `from[i]`, goes on as `epoch`: ServerClient::adopt(). Where one of
+  /// them can't, others may have done it.
   Result<std::vector<variable::SequenceHistory>> adopt(const std::vector<std::uint64_t>& from, std::uint64_t epoch,
                                                        Deadline deadline);
   /// In the order of the placement.
@@ -147,7 +148,7 @@ class ParameterServers {
   class Operation;
   class Rejoin;
   using Parts = std::vector<std::vector<variable::Update>>;  // by parameter server
-  using Ask = std::function<void(TaskClient& task, std::size_t server, TaskClient::Callback<void> done)>;
+  using Ask = std::function<void(ServerClient& task, std::size_t server, ServerClient::Callback<void> done)>;
 
   std::vector<transport::PeerId> peers() const;
   Result<const variable::PlacedVariable*> find(const std::string& variable) const;
@@ -171,7 +172,7 @@ class ParameterServers {
   transport::Endpoint& endpoint_;
   ServerPolicy policy_;
   const Placement placement_;
-  std::vector<TaskClient> tasks_;
+  std::vector<ServerClient> tasks_;
   std::vector<transport::Incarnation> incarnations_;
   std::atomic<std::uint64_t> next_sequence_{0};
 };

@@ -1,0 +1,93 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The client of one parameter server; ParameterServers is that of all. Names of variables are those that the server
+// has: "table/part_1" is a shard.
+// Thread rule: thread-safe; callbacks run on the endpoint's I/O thread and must not block.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tfd/task/epoch.hpp"
+#include "tfd/task/task_client.hpp"
+#include "tfd/variable/store.hpp"
+
+namespace tfd::task {
+
+/// A parameter server's answer to the updates of a closure.
+struct UpdateAnswer {
+  bool is_new = false;   // applied; false: this sequence number had been
+  bool is_busy = false;  // not applied: an update is due and has to be made before (make_due())
+  bool is_due = false;   // an update of one of its variables is due
+};
+
+/// One entry of VariableStore::export_state(), without its value.
+struct StateEntry {
+  std::string name;
+  tensor::TensorSpec spec;
+};
+struct ExportedState {
+  std::uint64_t id = 0;  // of this export, on the connection that began it
+  std::vector<StateEntry> entries;
+};
+/// Bytes of a state that move in one message; a larger tensor moves alone.
+inline constexpr std::uint64_t kStatePartBytes = std::uint64_t{64} << 20;
+
+class ServerClient : public TaskClient {
+ public:
+  using TaskClient::TaskClient;
+
+  /// Asks parameter server 0 for an epoch. kPermissionDenied: another coordinator, which the message names, has the
+  /// cluster and answers.
+  void claim(const Claim& claim, Deadline deadline, Callback<std::uint64_t> done);
+  /// Moves the run of epoch `from` to `epoch`, with its variables and sequence numbers as they are; requests of `from`
+  /// are refused from now on. kFailedPrecondition: the server has another run, or is loading one.
+  void adopt(std::uint64_t from, std::uint64_t epoch, Deadline deadline, Callback<variable::SequenceHistory> done);
+
+  /// Reads rows of tables: (name, indices). kOutOfRange, kInvalidArgument.
+  void read_rows(const std::vector<std::pair<std::string, tensor::Tensor>>& rows, Deadline deadline,
+                 Callback<std::vector<tensor::Tensor>> done);
+  /// Assigns rows of tables: (name, indices, values). All of it, or nothing. kOutOfRange, kInvalidArgument.
+  void assign_rows(const std::vector<variable::Update>& rows, Deadline deadline, Callback<void> done);
+
+  /// Applies all updates of one closure to this server, at once. Every client counts its own sequence; 0 is the
+  /// coordinator and its workers. `is_alone`: all gradients of the closure are among these.
+  void update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
+              Callback<UpdateAnswer> done, std::uint64_t client = 0, bool is_alone = false);
+  /// Finds the updates that are due for variables that share a norm with others; without names, for all of those.
+  void find_due(const std::vector<std::string>& variables, Deadline deadline,
+                Callback<std::vector<variable::DueUpdate>> done);
+  /// Makes those of these updates that haven't been made since.
+  void make_due(const std::vector<variable::DueUpdate>& updates, Deadline deadline, Callback<void> done);
+  /// Fences a sequence number, of a closure that is cancelled or was tried before: its updates are dropped from now on.
+  void fence(std::uint64_t epoch, std::uint64_t sequence, Deadline deadline, Callback<void> done);
+  /// Forgets the sequence numbers below `below`: none will be sent any more, and what still comes is late. `unused` of
+  /// them have no updates.
+  void settle(std::uint64_t epoch, std::uint64_t below, std::uint64_t unused, Deadline deadline, Callback<void> done);
+  /// Replaces every variable by its average, at the end of a training: VariableStore::use_averages().
+  void use_averages(Deadline deadline, Callback<void> done);
+
+  /// Exports the state of one moment, however long it takes to get here: in parts of about `part_bytes`, two at a time.
+  /// kAborted: the server gave the export up.
+  void export_state(Deadline deadline, Callback<std::vector<std::pair<std::string, tensor::Tensor>>> done,
+                    std::uint64_t part_bytes = kStatePartBytes);
+  /// Imports a state in such parts; all of it becomes the state at once, or nothing does. Errors of
+  /// VariableStore::import_state(); kAborted: the server gave it up, or has another program by now.
+  void import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline,
+                    Callback<void> done, std::uint64_t part_bytes = kStatePartBytes);
+
+  // The steps of these two. What was begun ends with end_state(), with the connection, or when nobody asks for ten
+  // minutes.
+  void begin_export(Deadline deadline, Callback<ExportedState> done);
+  /// Gets the values at these positions of ExportedState::entries.
+  void export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
+                   Callback<std::vector<tensor::Tensor>> done);
+  void begin_import(Deadline deadline, Callback<std::uint64_t> done);
+  void import_part(std::uint64_t id, const std::vector<std::pair<std::string, tensor::Tensor>>& values,
+                   Deadline deadline, Callback<void> done);
+  void commit_import(std::uint64_t id, Deadline deadline, Callback<void> done);
+  void end_state(std::uint64_t id, Deadline deadline, Callback<void> done);
+};
+
+}  // namespace tfd::task
