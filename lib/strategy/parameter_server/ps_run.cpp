@@ -103,13 +103,13 @@ class PsRun {
 
   // Of an interrupted one only where all others left too: those who go on need the parameter servers.
   Result<void> finish(bool interrupted) {
-    if (!strategy_.is_chief()) return session_.leave();
+    if (!strategy_.is_chief()) return session_.group().leave();
     if (interrupted) {
       if (options_.keep_servers) return {};
-      const bool alone = TFD_TRY(session_.have_others_left(Deadline::after(options_.train.grace / 4)));
+      const bool alone = TFD_TRY(session_.group().have_others_left(Deadline::after(options_.train.grace / 4)));
       return alone ? session_.dismiss_servers() : Result<void>();
     }
-    TFD_TRY(session_.wait_for_others());
+    TFD_TRY(session_.group().wait_for_others());
     return options_.keep_servers ? Result<void>() : session_.dismiss_servers();
   }
 

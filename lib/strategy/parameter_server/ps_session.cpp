@@ -13,24 +13,15 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-using task::MemberState;
-
 constexpr const char* kTraining = "training";
 constexpr const char* kData = "data";
-constexpr const char* kStopped = "stopped";
-constexpr const char* kWorkers = "workers";
-constexpr const char* kChief = "chief";  // which process it is: who comes later puts another one
 
 constexpr Duration kLook = std::chrono::seconds(1);  // while the chief hasn't begun: at what else is missing
-constexpr Duration kWorkersLook = std::chrono::milliseconds(500);  // at what they do while the chief waits for them
 constexpr Duration kTalkAfter = std::chrono::seconds(2);
-constexpr Duration kGone = std::chrono::seconds(5);  // time enough to be started again
 constexpr Duration kAnswer = std::chrono::seconds(60);
 constexpr Duration kLoadTimeout = std::chrono::minutes(5);
 constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // who has the cluster is asked meanwhile
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-
-std::string updates_of(const std::string& worker) { return "updates/" + worker; }
 
 /// Of what this room, or the service, has put.
 template <class T>
@@ -70,6 +61,14 @@ Result<void> PsSession::connect() {
   servers_ = TFD_TRY(
       task::ParameterServers::connect(program_.placement, client_options(), Deadline::after(options_.connect_timeout)));
   host_ = make_remote_host(*servers_, program_.copies);
+  group_.emplace(servers_->endpoint(), servers_->task(0), servers_->coordination(),
+                 task::WorkerGroupOptions{.self = strategy_.task_name(),
+                                          .workers = strategy_.clients(),
+                                          .linger = options_.linger,
+                                          .log = options_.train.log,
+                                          .say = options_.train.say,
+                                          .is_stopping = [this] { return options_.train.interrupts->stopping(); },
+                                          .interruption = interrupted_.get_token()});
   return {};
 }
 
@@ -135,8 +134,7 @@ Result<bool> PsSession::find_running() {
 
 /// Whether what the parameter servers hold isn't at its end.
 Result<bool> PsSession::goes_on(const program::TrainDef& train) {
-  const auto stopped = TFD_TRY(run().get(kStopped, Deadline::after(kAnswer)));
-  if (stopped.version != 0) return false;
+  if (TFD_TRY(group_->read_stopped())) return false;
   return !train.steps || TFD_TRY(read_global_step()) < *train.steps;
 }
 
@@ -177,9 +175,7 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find, std::u
     };
     TFD_TRY(servers_->begin(Deadline::after(options_.connect_timeout), may_wait,
                             [&] { return begin_as_chief(may_adopt, find, restored); }));
-    const task::Claim self = task::make_claim();
-    chief_ = fmt::format("{} (process {})", self.host, self.pid);
-    TFD_TRY(run().put(kChief, chief_, Deadline::after(kAnswer)));
+    TFD_TRY(group_->become_chief());
     if (adopted_) return {};
   }
   if (restored)
@@ -191,14 +187,6 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find, std::u
   // Last of all: this is what the others wait for.
   TFD_TRY(run().put(kTraining, std::to_string(first_step_), Deadline::after(kAnswer)));
   return {};
-}
-
-Result<void> PsSession::check_chief() {
-  if (!servers_ || chief_.empty()) return {};
-  const auto now = TFD_TRY(run().get(kChief, Deadline::after(kAnswer)));
-  if (now.value == chief_) return {};
-  return fail(Code::kPermissionDenied, "another {} has taken the training over: the one on {}", strategy_.chief_name(),
-              now.value);
 }
 
 Result<void> PsSession::attach() {
@@ -264,7 +252,7 @@ data::Order PsSession::data_order() const {
     order.seeds = data::ShuffleSeeds{data_seed_, data_seed_};
     return order;
   }
-  const auto updates = static_cast<std::uint64_t>(own_updates_);
+  const auto updates = static_cast<std::uint64_t>(group_ ? group_->updates_before() : 0);
   const auto reader = updates > 0 ? static_cast<std::uint64_t>(strategy_.client_index()) : 0;
   order.stream = data::shuffle_stream(reader, first_step_, updates);
   if (servers_) order.seeds = data::ShuffleSeeds{servers_->epoch(), servers_->epoch()};
@@ -293,131 +281,12 @@ void PsSession::add_counters(std::vector<variable::Update>& updates) {
   count_update();
 }
 
-// On its way with the update; nothing depends on one that is lost.
-void PsSession::count_update() {
-  if (!servers_) return;
-  servers_->task(0).coordinate({task::AddCounters{{{updates_of(strategy_.task_name()), 1}}}}, Deadline::after(kAnswer),
-                               [](const Result<task::CoordinationAnswer>&) {});
-}
-
-/// Is a member from now on, also where it had left.
+/// Joins the training as it is, also after having left it.
 Result<void> PsSession::come_back() {
   const Deadline deadline = Deadline::after(kAnswer);
-  const std::string name = strategy_.task_name();
   first_step_ = to_number<std::int64_t>(TFD_TRY(run().get(kTraining, deadline)).value);
   data_seed_ = to_number<std::uint64_t>(TFD_TRY(run().get(kData, deadline)).value);
-  own_updates_ = TFD_TRY(run().read_counters({updates_of(name)}, deadline)).front();
-  const auto stopped = TFD_TRY(run().get(kStopped, deadline));
-  stopped_ = stopped.version != 0;
-  if (strategy_.is_chief()) return {};
-  TFD_TRY(run().join(kWorkers, name, deadline));
-  membership_ =
-      std::make_unique<task::Membership>(servers_->endpoint(), servers_->task(0), kWorkers, name, kStopped, stopped);
-  return {};
-}
-
-Result<void> PsSession::leave() {
-  membership_.reset();
-  const auto left = run().leave(kWorkers, strategy_.task_name(), Deadline::after(kAnswer));
-  if (!left && left.error().code == Code::kPermissionDenied) return {};  // nobody waits for it in another run
-  return left;
-}
-
-/// What the chief sees of one worker that it waits for.
-struct PsSession::Other {
-  std::string name;
-  std::int64_t updates = 0;
-  std::optional<MemberState> state = {};  // none: it never came
-  Clock::time_point worked_at = Clock::now();
-  Clock::time_point changed_at = worked_at;  // its state
-
-  bool has_left() const { return state == MemberState::kLeft; }
-  void look(std::int64_t updates_now, std::optional<MemberState> state_now) {
-    const auto now = Clock::now();
-    if (updates_now != updates || state_now != state) worked_at = now;
-    if (state_now != state) changed_at = now;
-    updates = updates_now;
-    state = state_now;
-  }
-};
-
-/// As soon as one comes or goes, or at the deadline.
-Result<void> PsSession::look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline) {
-  const auto stop = options_.train.interrupts->stopping() ? std::stop_token() : interrupted_.get_token();
-  const auto group = run().wait_for_members(kWorkers, version, deadline, stop);
-  if (!group && group.error().code == Code::kCancelled) return {};
-  if (!group) return fail(group.error());
-  version = group->version;
-  std::vector<std::string> counters;
-  for (const Other& other : others) counters.push_back(updates_of(other.name));
-  const auto updates = TFD_TRY(run().read_counters(counters, Deadline::after(kAnswer)));
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    const auto found = std::ranges::find(group->members, others[i].name, &task::GroupMember::name);
-    others[i].look(updates[i], found == group->members.end() ? std::nullopt : std::optional(found->state));
-  }
-  return {};
-}
-
-/// Why it isn't waited for any longer.
-std::optional<std::string> PsSession::given_up(const Other& other) const {
-  const auto now = Clock::now();
-  if (other.state == MemberState::kGone && now - other.changed_at >= kGone)
-    return fmt::format("{} is gone: it ended without a goodbye, and hasn't come back within {}", other.name,
-                       format_duration(kGone));
-  if (now - other.worked_at < options_.linger) return std::nullopt;
-  return fmt::format("{} {} {}", other.name, other.state ? "made no progress for" : "did not appear within",
-                     format_duration(options_.linger));
-}
-
-Result<void> PsSession::wait_for_others() {
-  std::vector<Other> others;
-  for (std::size_t i = 1; i < strategy_.clients().size(); ++i) others.push_back({strategy_.clients()[i]});
-  const Deadline talk = Deadline::after(kTalkAfter);
-  bool talked = false;
-  std::uint64_t version = 0;
-  TFD_TRY(look_at(others, version, Deadline::after(Duration::zero())));
-  for (;;) {
-    std::vector<std::string> missing, reasons;
-    for (const Other& other : others) {
-      if (other.has_left()) continue;
-      if (const auto reason = given_up(other))
-        reasons.push_back(*reason);
-      else
-        missing.push_back(other.name);
-    }
-    if (missing.empty() || options_.train.interrupts->stopping()) {
-      for (const std::string& reason : reasons) options_.train.log.warning("{}: ending without it", reason);
-      return {};
-    }
-    if (!talked && talk.expired()) say(fmt::format("waiting for {} to end", fmt::join(missing, ", ")));
-    talked = talked || talk.expired();
-    TFD_TRY(look_at(others, version, Deadline::after(kWorkersLook)));
-  }
-}
-
-Result<bool> PsSession::have_others_left(Deadline deadline) {
-  std::vector<Other> others;
-  for (std::size_t i = 1; i < strategy_.clients().size(); ++i) others.push_back({strategy_.clients()[i]});
-  const Deadline talk = Deadline::after(kTalkAfter);
-  bool talked = false;
-  std::uint64_t version = 0;
-  TFD_TRY(look_at(others, version, Deadline::after(Duration::zero())));
-  for (;;) {
-    std::vector<std::string> missing;
-    for (const Other& other : others)
-      if (!other.has_left()) missing.push_back(other.name);
-    if (missing.empty()) return true;
-    if (deadline.expired()) return false;
-    if (!talked && talk.expired()) say(fmt::format("waiting for {} to leave", fmt::join(missing, ", ")));
-    talked = talked || talk.expired();
-    TFD_TRY(look_at(others, version, Deadline::after(kWorkersLook).earlier_of(deadline)));
-  }
-}
-
-Result<void> PsSession::stop_all() {
-  stopped_ = true;
-  if (servers_) TFD_TRY(run().put(kStopped, "1", Deadline::after(kAnswer)));
-  return {};
+  return group_->join();
 }
 
 Result<void> PsSession::dismiss_servers() {

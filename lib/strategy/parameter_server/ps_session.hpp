@@ -5,7 +5,7 @@
 // that, everybody says when it has ended. As TensorFlow's SessionManager, but for a chief that comes back: what the
 // others go on training is adopted as it stands. What the workers agree on beside variables is in the coordination
 // service of the first parameter server, in the scope of the run: the key "training" (there once the variables are; the
-// first step), the key "data" (a seed), the key "stopped", the group "workers", and a counter of each worker's updates.
+// first step), the key "data" (a seed), and what WorkerGroup has there.
 // Private to the room. Thread rule: one thread, but interrupted().
 #include <functional>
 #include <memory>
@@ -18,6 +18,7 @@
 #include "tfd/step/replica_runner.hpp"
 #include "tfd/strategy/ps_training.hpp"
 #include "tfd/task/parameter_servers.hpp"
+#include "tfd/task/worker_group.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy {
@@ -35,8 +36,6 @@ class PsSession {
   Result<void> initialise(bool may_adopt, const FindState& find, std::uint64_t data_seed = 0);
   /// The others': until the chief has. kDeadlineExceeded says whom it waited for; kCancelled: interrupted.
   Result<void> attach();
-  /// The chief's, before it speaks for the training: kPermissionDenied where another one has come in its place.
-  Result<void> check_chief();
   /// Whether the chief found a training that goes on.
   bool adopted() const { return adopted_; }
 
@@ -55,21 +54,21 @@ class PsSession {
   Result<std::int64_t> read_global_step();
   /// What a step adds to its own updates, which are sent next: the global step.
   void add_counters(std::vector<variable::Update>& updates);
-  /// The same of what is no step: the chief sees that this worker does something.
-  void count_update();
-  /// Whether the chief has ended the training before its last step.
-  bool stopped() const { return stopped_ || (membership_ && membership_->watched().version != 0); }
 
-  /// Says that this worker pushes nothing more.
-  Result<void> leave();
-  /// The chief's: until all others have left, or an interruption. Not for one whose process is gone for kGone (whoever
-  /// is started again by then is waited for), nor for one that did nothing for `linger`, or never came.
-  /// Says whom it waits for, and who hasn't left.
-  Result<void> wait_for_others();
-  /// The interrupted chief's: whether all others have left by then, so that nobody needs the parameter servers.
-  Result<bool> have_others_left(Deadline deadline);
-  /// The chief's: all shall end, before the last step.
-  Result<void> stop_all();
+  /// The workers of a training in a cluster.
+  task::WorkerGroup& group() { return *group_; }
+  // WorkerGroup's, which may be called of a local training too.
+  Result<void> check_chief() { return group_ ? group_->check_chief() : Result<void>(); }
+  void count_update() {
+    if (group_) group_->count_update();
+  }
+  Result<void> stop_all() {
+    stopped_ = true;
+    return group_ ? group_->stop_all() : Result<void>();
+  }
+  /// True once the chief has ended the training before its last step.
+  bool stopped() const { return group_ ? group_->has_stopped() : stopped_; }
+
   Result<void> dismiss_servers();
 
  private:
@@ -82,9 +81,6 @@ class PsSession {
   Result<bool> goes_on(const program::TrainDef& train);
   Result<void> check_variables();
   void wait_for_chief(Deadline deadline);
-  struct Other;
-  Result<void> look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline);
-  std::optional<std::string> given_up(const Other& other) const;
   Result<void> come_back();
   task::CoordinationClient run() { return servers_->coordination(); }
 
@@ -93,17 +89,15 @@ class PsSession {
   const PsTrainingOptions& options_;
   std::unique_ptr<task::ParameterServers> servers_;  // none: local
   std::unique_ptr<VariableHost> host_;
-  std::unique_ptr<task::Membership> membership_;  // of one that isn't the chief, until it leaves
+  std::optional<task::WorkerGroup> group_;
   std::stop_source interrupted_;
   const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the runner
       std::make_shared<const function::CommandStop>();
   std::uint64_t seen_training_ = 0;  // the key's version when the chief was waited for
-  std::string chief_;                // this process, where it is the chief's
   bool adopted_ = false;
-  bool stopped_ = false;
-  std::int64_t first_step_ = 0;   // of the training that this worker belongs to
-  std::int64_t own_updates_ = 0;  // in it, before this worker came (back)
-  std::uint64_t data_seed_ = 0;   // of it
+  bool stopped_ = false;         // a local training
+  std::int64_t first_step_ = 0;  // of the training that this worker belongs to
+  std::uint64_t data_seed_ = 0;  // of it
 };
 
 }  // namespace tfd::strategy

@@ -236,13 +236,13 @@ Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted, const std
   leave_turns();
   TFD_TRY(session_.check_chief());
   if (interrupted && options_.keep_servers) return std::nullopt;
-  is_alone_ = TFD_TRY(session_.have_others_left(Deadline::after(kEndTogether)));
+  is_alone_ = TFD_TRY(session_.group().have_others_left(Deadline::after(kEndTogether)));
   if (!is_alone_) {
     TFD_TRY(save());
     if (interrupted)
-      is_alone_ = TFD_TRY(session_.have_others_left(Deadline::after(options_.train.grace / 4)));
+      is_alone_ = TFD_TRY(session_.group().have_others_left(Deadline::after(options_.train.grace / 4)));
     else
-      is_alone_ = TFD_TRY(session_.wait_for_others().map([] { return true; }));
+      is_alone_ = TFD_TRY(session_.group().wait_for_others().map([] { return true; }));
     if (!is_alone_) return std::nullopt;
   }
   return TFD_TRY(session_.read_global_step());
@@ -250,7 +250,7 @@ Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted, const std
 
 Result<void> PsDriver::end() {
   leave_turns();
-  if (!strategy_.is_chief()) return session_.leave();
+  if (!strategy_.is_chief()) return session_.group().leave();
   TFD_TRY(session_.check_chief());
   return is_alone_ && !options_.keep_servers ? session_.dismiss_servers() : Result<void>();
 }

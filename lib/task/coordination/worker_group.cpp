@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/task/worker_group.hpp"
+
+#include <algorithm>
+
+#include "tfd/base/units.hpp"
+#include "tfd/task/epoch.hpp"
+
+namespace tfd::task {
+namespace {
+
+constexpr const char* kStopped = "stopped";
+constexpr const char* kWorkers = "workers";
+constexpr const char* kChief = "chief";
+
+constexpr Duration kLook = std::chrono::milliseconds(500);  // between two looks at what the others do
+constexpr Duration kTalkAfter = std::chrono::seconds(2);
+constexpr Duration kGone = std::chrono::seconds(5);  // time enough to be started again
+constexpr Duration kAnswer = std::chrono::seconds(60);
+
+std::string updates_of(const std::string& worker) { return "updates/" + worker; }
+
+}  // namespace
+
+WorkerGroup::WorkerGroup(transport::Endpoint& endpoint, TaskClient service, CoordinationClient run,
+                         WorkerGroupOptions options)
+    : endpoint_(endpoint), service_(std::move(service)), run_(std::move(run)), options_(std::move(options)) {}
+
+Result<void> WorkerGroup::become_chief() {
+  const Claim self = make_claim();
+  process_ = fmt::format("{} (process {})", self.host, self.pid);
+  TFD_TRY(run_.put(kChief, process_, Deadline::after(kAnswer)));
+  return {};
+}
+
+Result<void> WorkerGroup::check_chief() const {
+  if (process_.empty()) return {};
+  const auto now = TFD_TRY(run_.get(kChief, Deadline::after(kAnswer)));
+  if (now.value == process_) return {};
+  return fail(Code::kPermissionDenied, "another {} has taken the training over: the one on {}", chief(), now.value);
+}
+
+Result<void> WorkerGroup::join() {
+  const Deadline deadline = Deadline::after(kAnswer);
+  updates_before_ = TFD_TRY(run_.read_counters({updates_of(options_.self)}, deadline)).front();
+  const auto stopped = TFD_TRY(run_.get(kStopped, deadline));
+  stopped_ = stopped.version != 0;
+  if (is_chief()) return {};
+  TFD_TRY(run_.join(kWorkers, options_.self, deadline));
+  membership_ = std::make_unique<Membership>(endpoint_, service_, kWorkers, options_.self, kStopped, stopped);
+  return {};
+}
+
+Result<void> WorkerGroup::leave() {
+  membership_.reset();
+  const auto left = run_.leave(kWorkers, options_.self, Deadline::after(kAnswer));
+  if (!left && left.error().code == Code::kPermissionDenied) return {};  // nobody waits for it in another run
+  return left;
+}
+
+// The request travels beside the update.
+void WorkerGroup::count_update() {
+  service_.coordinate({AddCounters{{{updates_of(options_.self), 1}}}}, Deadline::after(kAnswer),
+                      [](const Result<CoordinationAnswer>&) {});
+}
+
+Result<void> WorkerGroup::stop_all() {
+  stopped_ = true;
+  TFD_TRY(run_.put(kStopped, "1", Deadline::after(kAnswer)));
+  return {};
+}
+
+Result<bool> WorkerGroup::read_stopped() const {
+  return TFD_TRY(run_.get(kStopped, Deadline::after(kAnswer))).version != 0;
+}
+
+bool WorkerGroup::has_stopped() const { return stopped_ || (membership_ && membership_->watched().version != 0); }
+
+/// What the chief sees of one worker that it waits for.
+struct WorkerGroup::Other {
+  std::string name;
+  std::int64_t updates = 0;
+  std::optional<MemberState> state = {};  // none: it never came
+  Clock::time_point worked_at = Clock::now();
+  Clock::time_point changed_at = worked_at;  // its state
+
+  bool has_left() const { return state == MemberState::kLeft; }
+  void look(std::int64_t updates_now, std::optional<MemberState> state_now) {
+    const auto now = Clock::now();
+    if (updates_now != updates || state_now != state) worked_at = now;
+    if (state_now != state) changed_at = now;
+    updates = updates_now;
+    state = state_now;
+  }
+};
+
+/// Looks once a worker comes or goes, or at the deadline.
+Result<void> WorkerGroup::look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline) const {
+  const auto stop = is_stopping() ? std::stop_token() : options_.interruption;
+  const auto group = run_.wait_for_members(kWorkers, version, deadline, stop);
+  if (!group && group.error().code == Code::kCancelled) return {};
+  if (!group) return fail(group.error());
+  version = group->version;
+  std::vector<std::string> counters;
+  for (const Other& other : others) counters.push_back(updates_of(other.name));
+  const auto updates = TFD_TRY(run_.read_counters(counters, Deadline::after(kAnswer)));
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const auto found = std::ranges::find(group->members, others[i].name, &GroupMember::name);
+    others[i].look(updates[i], found == group->members.end() ? std::nullopt : std::optional(found->state));
+  }
+  return {};
+}
+
+/// Reason why a worker isn't waited for any longer; nullopt while it is.
+std::optional<std::string> WorkerGroup::why_given_up(const Other& other) const {
+  const auto now = Clock::now();
+  if (other.state == MemberState::kGone && now - other.changed_at >= kGone)
+    return fmt::format("{} is gone: it ended without a goodbye, and hasn't come back within {}", other.name,
+                       format_duration(kGone));
+  if (now - other.worked_at < options_.linger) return std::nullopt;
+  return fmt::format("{} {} {}", other.name, other.state ? "made no progress for" : "did not appear within",
+                     format_duration(options_.linger));
+}
+
+Result<bool> WorkerGroup::wait(const Wait& how) {
+  std::vector<Other> others;
+  for (std::size_t i = 1; i < options_.workers.size(); ++i) others.push_back({options_.workers[i]});
+  const Deadline talk = Deadline::after(kTalkAfter);
+  bool talked = false;
+  std::uint64_t version = 0;
+  TFD_TRY(look_at(others, version, Deadline::after(Duration::zero())));
+  for (;;) {
+    std::vector<std::string> missing, reasons;
+    for (const Other& other : others) {
+      if (other.has_left()) continue;
+      if (const auto reason = how.gives_up ? why_given_up(other) : std::nullopt)
+        reasons.push_back(*reason);
+      else
+        missing.push_back(other.name);
+    }
+    if (missing.empty() || (how.gives_up && is_stopping())) {
+      for (const std::string& reason : reasons) options_.log.warning("{}: ending without it", reason);
+      return true;
+    }
+    if (how.deadline.expired()) return false;
+    if (!talked && talk.expired() && options_.say)
+      options_.say(fmt::format("waiting for {} {}", fmt::join(missing, ", "), how.what));
+    talked = talked || talk.expired();
+    TFD_TRY(look_at(others, version, Deadline::after(kLook).earlier_of(how.deadline)));
+  }
+}
+
+Result<void> WorkerGroup::wait_for_others() {
+  TFD_TRY(wait({Deadline::never(), true, "to end"}));
+  return {};
+}
+
+Result<bool> WorkerGroup::have_others_left(Deadline deadline) { return wait({deadline, false, "to leave"}); }
+
+}  // namespace tfd::task

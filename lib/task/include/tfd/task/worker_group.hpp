@@ -1,0 +1,97 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The workers of one run, as one of them sees them: which process is the chief, who has joined, left or died, and that
+// all shall stop. The state is in the coordination service, in the scope of the run: the key "chief" (a process), the
+// key "stopped", the group "workers" and a counter of each worker's updates.
+// Thread rule: one thread; what is watched is heard on the endpoint's I/O thread.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/base/log.hpp"
+#include "tfd/task/coordination.hpp"
+#include "tfd/task/task_client.hpp"
+
+namespace tfd::task {
+
+struct WorkerGroupOptions {
+  std::string self;                  // this worker: "worker:1"
+  std::vector<std::string> workers;  // all of them, the chief first
+  /// How long the chief waits at the end for a worker that does nothing, or never came.
+  Duration linger = std::chrono::seconds(10);
+  Log log = {};
+  std::function<void(const std::string& line)> say = {};  // progress of a long wait, for people
+  std::function<bool()> is_stopping = {};                 // true once this process is to stop
+  std::stop_token interruption = {};                      // ends waits
+};
+
+class WorkerGroup {
+ public:
+  /// `service` is the task that coordinates the run, `run` asks it. Both speak for the epoch of the run, whichever it
+  /// is at the time.
+  WorkerGroup(transport::Endpoint& endpoint, TaskClient service, CoordinationClient run, WorkerGroupOptions options);
+
+  const std::string& chief() const { return options_.workers.front(); }
+  bool is_chief() const { return options_.self == chief(); }
+  /// Makes this process the chief of the run, in place of any other one.
+  Result<void> become_chief();
+  /// Checks, before the chief speaks for the run, that it still is the chief: kPermissionDenied names the process that
+  /// has come in its place.
+  Result<void> check_chief() const;
+
+  /// Joins the run, also after having left it: reads whether it was stopped and how many updates this worker has made.
+  /// The chief doesn't become a member: nobody waits for it.
+  Result<void> join();
+  /// Says that this worker does nothing more. A run that is gone meanwhile is no error.
+  Result<void> leave();
+
+  /// Counts an update of this worker, so that the chief sees that it does something. Nothing depends on one that is
+  /// lost.
+  void count_update();
+  /// Updates of this worker before join().
+  std::int64_t updates_before() const { return updates_before_; }
+
+  /// Tells all workers to stop, before the last step.
+  Result<void> stop_all();
+  /// True once the chief has told them so, as far as this worker has heard.
+  bool has_stopped() const;
+  /// Asks the service whether the run was stopped.
+  Result<bool> read_stopped() const;
+
+  /// Waits until all other workers have left, or this one is to stop. It gives up on a worker whose process has been
+  /// gone for 5 s (whoever is started again by then is waited for), and on one that did nothing for `linger` or never
+  /// came; the log names it. A long wait says for whom.
+  Result<void> wait_for_others();
+  /// Waits until all other workers have left; false at the deadline.
+  Result<bool> have_others_left(Deadline deadline);
+
+ private:
+  struct Other;
+  struct Wait {
+    Deadline deadline;
+    bool gives_up;     // on workers, and when this one is to stop
+    const char* what;  // that they do: "to end"
+  };
+  Result<bool> wait(const Wait& how);
+  Result<void> look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline) const;
+  std::optional<std::string> why_given_up(const Other& other) const;
+  bool is_stopping() const { return options_.is_stopping && options_.is_stopping(); }
+
+  transport::Endpoint& endpoint_;
+  TaskClient service_;
+  CoordinationClient run_;
+  const WorkerGroupOptions options_;
+  std::unique_ptr<Membership> membership_;  // of a worker that isn't the chief, until it leaves
+  std::string process_;                     // this one, once it is the chief's
+  std::int64_t updates_before_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace tfd::task
