@@ -7,6 +7,7 @@
 #include "coordination/coordination_state.hpp"
 #include "small_cluster.hpp"
 #include "tfd/task/parameter_servers.hpp"
+#include "tfd/task/worker_group.hpp"
 
 namespace tfd::task::test {
 namespace {
@@ -445,6 +446,87 @@ TEST_CASE("coordination: a membership lasts over connections, and hears of what 
   membership.reset();
   REQUIRE(worker->coordination().leave("workers", "worker:1", bed.soon()));
   CHECK(members_of(run.wait_for_members("workers", group.version, bed.soon()).value()) == "worker:1- ");
+}
+
+/// The groups of a chief and two workers, which have loaded a program.
+class GroupBed : public CoordinationBed {
+ public:
+  GroupBed() { REQUIRE(clients_[0]->load(packed_, 7, soon())); }
+  WorkerGroup group(std::size_t worker, Duration linger = 20s) {
+    ParameterServers& client = *clients_[worker];
+    client.set_epoch(7);
+    WorkerGroupOptions options{.self = names_[worker], .workers = names_, .linger = linger};
+    options.log = Log("task", [this](LogLevel, std::string_view, std::string_view line) { said.append(line) += "\n"; });
+    return {client.endpoint(), client.task(0), client.coordination(), std::move(options)};
+  }
+  CoordinationClient run() { return clients_[0]->coordination(); }
+  std::string said;
+
+ private:
+  const std::vector<std::string> names_{"chief:0", "worker:0", "worker:1"};
+  const PackedProgram packed_ = place_one_variable();
+  std::vector<std::unique_ptr<ParameterServers>> clients_ = make_clients();
+  std::vector<std::unique_ptr<ParameterServers>> make_clients() {
+    std::vector<std::unique_ptr<ParameterServers>> out;
+    for (const std::string& name : names_) out.push_back(client(name));
+    return out;
+  }
+};
+
+TEST_CASE("worker group: the others have left once each has said so") {
+  GroupBed bed;
+  auto chief = bed.group(0), first = bed.group(1), second = bed.group(2);
+  CHECK(chief.is_chief());
+  CHECK(first.chief() == "chief:0");
+  for (WorkerGroup* one : {&chief, &first, &second}) REQUIRE(one->join());
+  CHECK_FALSE(chief.have_others_left(Deadline::after(0s)).value());
+  REQUIRE(first.leave());
+  CHECK_FALSE(chief.have_others_left(Deadline::after(0s)).value());
+  REQUIRE(second.leave());
+  CHECK(chief.have_others_left(bed.soon()).value());
+  REQUIRE(chief.wait_for_others());
+  CHECK(bed.said.empty());
+}
+
+TEST_CASE("worker group: one that never came is given up, and named") {
+  GroupBed bed;
+  auto chief = bed.group(0, 100ms), first = bed.group(1);
+  for (WorkerGroup* one : {&chief, &first}) REQUIRE(one->join());
+  REQUIRE(first.leave());
+  REQUIRE(chief.wait_for_others());
+  CHECK(bed.said == "worker:1 did not appear within 100ms: ending without it\n");
+}
+
+TEST_CASE("worker group: all hear that they are to stop, and who comes later too; updates count over lives") {
+  GroupBed bed;
+  auto chief = bed.group(0), first = bed.group(1);
+  for (WorkerGroup* one : {&chief, &first}) REQUIRE(one->join());
+  CHECK_FALSE(first.has_stopped());
+  CHECK(first.updates_before() == 0);
+  first.count_update();
+  REQUIRE(chief.stop_all());
+  CHECK(chief.has_stopped());
+  const Deadline deadline = bed.soon();
+  while (!first.has_stopped() && !deadline.expired()) std::this_thread::yield();
+  CHECK(first.has_stopped());
+  CHECK(first.read_stopped().value());
+  auto again = bed.group(1);
+  REQUIRE(again.join());
+  CHECK(again.has_stopped());
+  CHECK(again.updates_before() == 1);
+}
+
+TEST_CASE("worker group: the chief is the process that said so last") {
+  GroupBed bed;
+  auto chief = bed.group(0);
+  REQUIRE(chief.check_chief());  // nobody has said so
+  REQUIRE(chief.become_chief());
+  REQUIRE(chief.check_chief());
+  REQUIRE(bed.run().put("chief", "elsewhere (process 1)", bed.soon()));
+  const auto checked = chief.check_chief();
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().code == Code::kPermissionDenied);
+  CHECK(checked.error().message == "another chief:0 has taken the training over: the one on elsewhere (process 1)");
 }
 
 }  // namespace
