@@ -52,7 +52,7 @@ void push(ClusterCoordinator& coordinator, float first) {
 }
 
 TrainSummary train_well(Bed& bed, const program::Program& program) {
-  auto summary = train(
+  auto summary = coordinator::train(
       program,
       [&](CoordinatorOptions with) { return ClusterCoordinator::connect(program, bed.config(), std::move(with)); },
       bed.options(), {});

@@ -83,7 +83,7 @@ TEST_CASE("replicas: a training's steps are run by all replicas of a worker") {
     auto coordinator = ClusterCoordinator::connect(program, config, std::move(with));
     return coordinator;
   };
-  const auto summary = train(program, connect, bed.options(), options);
+  const auto summary = coordinator::train(program, connect, bed.options(), options);
   if (!summary) FAIL(summary.error().message);
   CHECK(summary->step == 5);  // ten elements, two a step
   CHECK(events.find(R"("workers":1,"replicas":2)") != std::string::npos);

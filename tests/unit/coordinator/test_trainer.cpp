@@ -42,7 +42,7 @@ struct Training {
   }
 
   Result<TrainSummary> run() {
-    return train(
+    return coordinator::train(
         program,
         [this](CoordinatorOptions with) { return ClusterCoordinator::connect(program, bed.config(), std::move(with)); },
         bed.options(), options);
