@@ -43,8 +43,9 @@ struct Codec {
 
 template <auto decode, class Kinds>
 constexpr Codec codec(Kinds kind) {
-  return {static_cast<std::uint16_t>(kind),
-          [](const Message& message) { check(message, decode, [](const auto& value) { return encode(value); }); }};
+  return {static_cast<std::uint16_t>(kind), [](const Message& message) {
+            check(message, decode, [](const auto& value) { return task::encode(value); });
+          }};
 }
 
 constexpr std::array kCodecs{
