@@ -159,8 +159,8 @@ void ServerClient::begin_export(Deadline deadline, Callback<ExportedState> done)
 
 void ServerClient::export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
                                Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(peer_, encode(ExportPart{id, positions}, epoch()), deadline,
-                    of_count(positions.size(), std::move(done)));
+  endpoint().request(peer(), encode(ExportPart{id, positions}, epoch()), deadline,
+                     of_count(positions.size(), std::move(done)));
 }
 
 void ServerClient::begin_import(Deadline deadline, Callback<std::uint64_t> done) {
