@@ -59,7 +59,7 @@ void SplitProvider::settle(task::ParameterServers& servers, std::int64_t below) 
   if (below - settled_ < kSettleStep) return;
   settled_ = below;
   for (std::size_t i = 1; i < servers.size(); ++i) {
-    task::TaskClient& task = servers.task(i);
+    task::ServerClient& task = servers.task(i);
     task.settle(task.epoch(), static_cast<std::uint64_t>(below), 0, Deadline::after(kAnswer),
                 [](const Result<void>&) {});
   }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "fake_engine.hpp"
+#include "tfd/task/placement.hpp"
 #include "tfd/task/server_client.hpp"
 #include "tfd/task/task_server.hpp"
 #include "tfd/task/worker_client.hpp"

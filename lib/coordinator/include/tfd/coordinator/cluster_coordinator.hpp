@@ -27,6 +27,7 @@
 #include "tfd/coordinator/closure_queue.hpp"
 #include "tfd/coordinator/failures.hpp"
 #include "tfd/program/program.hpp"
+#include "tfd/task/placement.hpp"
 #include "tfd/task/task_server.hpp"
 #include "tfd/task/worker_client.hpp"
 #include "tfd/train/train_loop.hpp"
