@@ -89,7 +89,7 @@ class ClosureTable {
   void abandon(const Error& error);
 
   // What an error makes due at tasks.
-  bool is_aftermath_due() const { return !unsent_fences_.empty() || drop_is_due_; }
+  bool has_fences_or_drops() const { return !unsent_fences_.empty() || drop_is_due_; }
   /// Sequence numbers that no parameter server may apply any more; each of them acknowledges each.
   std::vector<std::uint64_t> take_fences() { return std::exchange(unsent_fences_, {}); }
   void fence_acknowledged() { --fences_; }

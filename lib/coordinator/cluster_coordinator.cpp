@@ -45,27 +45,27 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
     : program_(program),
       options_(std::move(options)),
       epoch_(options_.commands ? transport::make_incarnation() : task::make_first_epoch()),
-      board_(std::make_shared<CoordinatorLink>()),
+      link_(std::make_shared<CoordinatorLink>()),
       closures_(options_.queue_capacity, options_.keep_going) {
-  board_->describe = [this] { return describe(Lock(mutex_)); };
-  board_->read = [this](std::size_t worker, const std::string& variable, Deadline deadline) {
+  link_->describe = [this] { return describe(Lock(mutex_)); };
+  link_->read = [this](std::size_t worker, const std::string& variable, Deadline deadline) {
     return read_on(worker, variable, deadline);
   };
-  board_->drop = [this](std::uint64_t number) { endpoint_->post([this, number] { drop_iterators(number); }); };
+  link_->drop = [this](std::uint64_t number) { endpoint_->post([this, number] { drop_iterators(number); }); };
 }
 
 Coordinator::~Coordinator() {
   {
-    const std::scoped_lock lock(board_->describe_mutex);
-    board_->describe = {};
+    const std::scoped_lock lock(link_->describe_mutex);
+    link_->describe = {};
   }
   {
-    const std::scoped_lock lock(board_->read_mutex);
-    board_->read = {};
+    const std::scoped_lock lock(link_->read_mutex);
+    link_->read = {};
   }
   {
-    const std::scoped_lock lock(board_->drop_mutex);
-    board_->drop = {};
+    const std::scoped_lock lock(link_->drop_mutex);
+    link_->drop = {};
   }
   bool goodbye = !options_.keep_servers && !options_.commands;
   {
@@ -319,7 +319,7 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   TFD_TRY(raise(lock));
   closures_.add(closure);
   if (!call.step) closure->call.closure = closure->id;
-  closure->value = std::make_shared<RemoteValue::Shared>(closure->id, board_);
+  closure->value = std::make_shared<RemoteValue::Shared>(closure->id, link_);
   post_dispatch(lock);
   return RemoteValue(closure->value);
 }

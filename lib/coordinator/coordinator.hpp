@@ -110,7 +110,7 @@ class Coordinator final : public ClusterCoordinator {
   void post_dispatch(const Lock& lock);
   void dispatch();
   std::vector<Dispatched> take_closures();
-  void hand_out(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken);
+  void assign_closures(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken);
   void send(const Dispatched& one);
   void on_reply(const Dispatched& one, Result<task::ClosureOutcome> outcome);
   void on_finished(const Dispatched& one, Result<task::ClosureOutcome> outcome);
@@ -218,8 +218,8 @@ class Coordinator final : public ClusterCoordinator {
 
   const program::Program program_;
   const CoordinatorOptions options_;
-  std::uint64_t epoch_ = 0;                       // before a request carries it
-  const std::shared_ptr<CoordinatorLink> board_;  // with the values
+  std::uint64_t epoch_ = 0;                      // before a request carries it
+  const std::shared_ptr<CoordinatorLink> link_;  // with the values
   cluster::ClusterConfig config_;
   task::Placement placement_;
   task::PackedProgram packed_;                   // of both

@@ -41,15 +41,15 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
   if (fatal_ || (options_.commands && closing_)) return taken;
   const bool was_full = closures_.full();
   // First to whoever has nothing to do: what is sent behind another closure waits for that one, however long it takes.
-  hand_out(lock, WorkerPool::Share::kWhatRuns, taken);
-  hand_out(lock, WorkerPool::Share::kWindow, taken);
+  assign_closures(lock, WorkerPool::Share::kWhatRuns, taken);
+  assign_closures(lock, WorkerPool::Share::kWindow, taken);
   if (was_full && !closures_.full()) room_.notify_all();
   return taken;
 }
 
 // In turn to the workers that hold less than their share. What runs alone waits for one that holds nothing, and what is
 // queued behind it waits, too.
-void Coordinator::hand_out(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken) {
+void Coordinator::assign_closures(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken) {
   while (const Closure* next = closures_.next()) {
     const auto index = workers_.take_turn(share, next->runs_alone);
     if (!index) return;
@@ -152,7 +152,7 @@ void Coordinator::fenced_off(const Error& error) {
 }
 
 void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
-  bool has_aftermath = false;
+  bool must_tell_tasks = false;
   {
     const Lock lock(mutex_);
     const Worker& worker = workers_[one.worker];
@@ -169,9 +169,9 @@ void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome
       closures_.fail(one.closure, std::move(error));
     }
     announce_idle(lock);
-    has_aftermath = closures_.is_aftermath_due();
+    must_tell_tasks = closures_.has_fences_or_drops();
   }
-  if (has_aftermath) send_fences_and_drops();
+  if (must_tell_tasks) send_fences_and_drops();
   if (options_.on_ran)
     options_.on_ran({workers_[one.worker].name, one.closure->call.function, one.closure->id, one.sent, Clock::now()});
   call_back({one.closure});

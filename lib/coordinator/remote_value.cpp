@@ -8,9 +8,9 @@ namespace tfd::coordinator {
 void RemoteValue::Shared::publish(ClosureState value) {
   state.store(value);
   // A fetch counts itself before it looks at the state, so either it sees this one or it is seen here.
-  if (board->waiting.load() == 0) return;
-  const std::scoped_lock lock(board->mutex);
-  board->changed.notify_all();
+  if (link->waiting.load() == 0) return;
+  const std::scoped_lock lock(link->mutex);
+  link->changed.notify_all();
 }
 
 void RemoteValue::Shared::set_outcome(task::ClosureOutcome value) {
@@ -48,23 +48,23 @@ std::optional<ClosureId> RemoteValue::cause() const {
 
 // A variable changes, so its value isn't kept.
 Result<task::ClosureOutcome> RemoteValue::read_again(Deadline deadline) const {
-  CoordinatorLink& board = *shared_->board;
-  const std::shared_lock lock(board.read_mutex);
-  if (!board.read) return fail(Code::kCancelled, "the coordinator has ended");
-  return board.read(shared_->place->worker, shared_->place->variable, deadline);
+  CoordinatorLink& link = *shared_->link;
+  const std::shared_lock lock(link.read_mutex);
+  if (!link.read) return fail(Code::kCancelled, "the coordinator has ended");
+  return link.read(shared_->place->worker, shared_->place->variable, deadline);
 }
 
 Result<task::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
   const auto there = [this] { return state() != ClosureState::kNotReady; };
-  CoordinatorLink& board = *shared_->board;
+  CoordinatorLink& link = *shared_->link;
   if (!there()) {
-    std::unique_lock lock(board.mutex);
-    ++board.waiting;
+    std::unique_lock lock(link.mutex);
+    ++link.waiting;
     if (deadline.is_never())
-      board.changed.wait(lock, there);
+      link.changed.wait(lock, there);
     else
-      board.changed.wait_until(lock, deadline.when(), there);
-    --board.waiting;
+      link.changed.wait_until(lock, deadline.when(), there);
+    --link.waiting;
   }
   switch (state()) {
     case ClosureState::kReady:
@@ -78,9 +78,9 @@ Result<task::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
     case ClosureState::kNotReady:
       break;
   }
-  const std::scoped_lock lock(board.describe_mutex);
+  const std::scoped_lock lock(link.describe_mutex);
   return fail(Code::kDeadlineExceeded, "closure {} is not ready: waiting for {}", id(),
-              board.describe ? board.describe() : "a coordinator that has ended");
+              link.describe ? link.describe() : "a coordinator that has ended");
 }
 
 Result<std::vector<task::ClosureOutcome>> fetch(const std::vector<RemoteValue>& values, Deadline deadline) {

@@ -38,8 +38,8 @@ struct OnWorker {
 };
 
 struct RemoteValue::Shared {
-  Shared(ClosureId closure, std::shared_ptr<CoordinatorLink> fetch_board)
-      : id(closure), board(std::move(fetch_board)) {}
+  Shared(ClosureId closure, std::shared_ptr<CoordinatorLink> coordinator_link)
+      : id(closure), link(std::move(coordinator_link)) {}
 
   void set_outcome(task::ClosureOutcome value);
   void set_error(Error value);
@@ -48,7 +48,7 @@ struct RemoteValue::Shared {
   void become(ClosureState now) { publish(now); }
 
   const ClosureId id;
-  const std::shared_ptr<CoordinatorLink> board;  // with the coordinator and its other values
+  const std::shared_ptr<CoordinatorLink> link;  // with the coordinator and its other values
   std::atomic<ClosureState> state{ClosureState::kNotReady};
   std::atomic<bool> fetched = false;  // the first value that is fetched stays the value, also when it is made anew
   task::ClosureOutcome outcome;

@@ -17,16 +17,16 @@ using SharedRemote = std::shared_ptr<RemoteValue::Shared>;  // with the callers 
 class IteratorsHold {
  public:
   IteratorsHold(std::shared_ptr<CoordinatorLink> board, std::uint64_t number)
-      : board_(std::move(board)), number_(number) {}
+      : link_(std::move(board)), number_(number) {}
   IteratorsHold(const IteratorsHold&) = delete;
   IteratorsHold& operator=(const IteratorsHold&) = delete;
   ~IteratorsHold() {
-    const std::scoped_lock lock(board_->drop_mutex);
-    if (board_->drop) board_->drop(number_);
+    const std::scoped_lock lock(link_->drop_mutex);
+    if (link_->drop) link_->drop(number_);
   }
 
  private:
-  const std::shared_ptr<CoordinatorLink> board_;  // with the coordinator, which this may outlive
+  const std::shared_ptr<CoordinatorLink> link_;  // with the coordinator, which this may outlive
   const std::uint64_t number_;
 };
 
@@ -48,7 +48,7 @@ bool Coordinator::is_own_variable(const std::string& name) const {
 PerWorkerDataset Coordinator::add_iterators(const Lock&, const std::string& dataset) {
   const std::uint64_t number = next_iterators_++;
   PerWorkerDataset made{fmt::format("{}#{}.{}", dataset, epoch_, number),
-                        std::make_shared<const IteratorsHold>(board_, number)};
+                        std::make_shared<const IteratorsHold>(link_, number)};
   iterators_.emplace(number, IteratorDef{made.id, dataset, made.hold});
   for (std::size_t i = 0; i < workers_.size(); ++i)
     if (workers_[i].has_program) closures_.put_for(i, number);  // others get them all with the program
@@ -108,7 +108,7 @@ Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::strin
                 printable(name));
   auto& values = values_on_workers_[name];
   for (std::size_t i = values.size(); i < workers_.size(); ++i) {
-    values.push_back(std::make_shared<RemoteValue::Shared>(ClosureId{0}, board_));
+    values.push_back(std::make_shared<RemoteValue::Shared>(ClosureId{0}, link_));
     values.back()->place = std::make_unique<OnWorker>(OnWorker{i, is_variable ? name : std::string()});
     values.back()->error = aborted(workers_[i], name);  // once, before anybody sees it
     if (is_there(lock, name, i))

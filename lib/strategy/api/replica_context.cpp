@@ -21,7 +21,7 @@ Result<std::vector<Tensor>> ReplicaContext::meet(std::string_view what, std::vec
   if (current_replica() != this)
     return fail(Code::kFailedPrecondition, "{} of replica {} is only called by that replica, while it runs: not {}",
                 what, replica_, current_replica() == nullptr ? "outside of replicas" : "by another one");
-  return meeting_.meet(replica_, what, std::move(values), [&](const std::vector<DistributedValue>& all) {
+  return rendezvous_.meet(replica_, what, std::move(values), [&](const std::vector<DistributedValue>& all) {
     const ContextGuard outside({&strategy_, nullptr});
     return merge(strategy_, all);
   });

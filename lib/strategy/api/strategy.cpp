@@ -209,12 +209,12 @@ Result<std::vector<DistributedValue>> Strategy::run(const ReplicaFunction& funct
   const Running running(is_running_);
   const auto own_args = TFD_TRY(components_of(args));
   std::vector<std::optional<ReplicaResult>> results(replicas_);
-  Rendezvous meeting(replicas_);
+  Rendezvous rendezvous(replicas_);
   threads_->run(replicas_, [&](std::size_t replica) {
-    ReplicaContext context(*this, meeting, replica, replicas_);
+    ReplicaContext context(*this, rendezvous, replica, replicas_);
     const ContextGuard here({this, &context});
     results[replica].emplace(function(context, own_args[replica]));
-    meeting.leave(replica, !results[replica]->has_value());
+    rendezvous.leave(replica, !results[replica]->has_value());
   });
   return regroup(TFD_TRY(results_of(std::move(results))), replicas_);
 }

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <thread>
 
-#include "server_operations.hpp"
+#include "server_operation.hpp"
 #include "sharded_state.hpp"
 #include "tfd/task/gather.hpp"
 #include "tfd/task/message_limits.hpp"

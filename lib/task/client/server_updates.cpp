@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <condition_variable>
 
-#include "server_operations.hpp"
+#include "server_operation.hpp"
 
 namespace tfd::task {
 namespace {

@@ -32,9 +32,9 @@ std::uint64_t make_first_epoch() {
   return (std::uniform_int_distribution<std::uint64_t>(1, kMostReign)(random) << kReignShift) | 1;
 }
 
-bool is_same_reign(std::uint64_t one, std::uint64_t other) { return one >> kReignShift == other >> kReignShift; }
+bool has_same_issuer(std::uint64_t one, std::uint64_t other) { return one >> kReignShift == other >> kReignShift; }
 
-bool is_older(std::uint64_t epoch, std::uint64_t than) { return is_same_reign(epoch, than) && epoch < than; }
+bool is_older(std::uint64_t epoch, std::uint64_t than) { return has_same_issuer(epoch, than) && epoch < than; }
 
 Claim make_claim() { return {.host = host_name(), .pid = ::getpid()}; }
 

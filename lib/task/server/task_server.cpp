@@ -21,7 +21,7 @@
 namespace tfd::task {
 namespace {
 
-constexpr Duration kReignAnswer = std::chrono::seconds(5);
+constexpr Duration kIssuerAnswer = std::chrono::seconds(5);
 
 /// Resident memory of this process; 0 where the system doesn't say.
 std::uint64_t resident_bytes() {
@@ -230,16 +230,16 @@ class Server final : public TaskServer {
   // server was started anew meanwhile. It is asked before a worker leaves a run for one of another reign.
   void begin_load(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     const std::optional<transport::Message> program = brought_ ? std::optional(brought_->program) : std::nullopt;
-    const bool changes_reigns = worker_ && newest() != 0 && !is_same_reign(request.epoch, newest()) && program &&
+    const bool changes_issuer = worker_ && newest() != 0 && !has_same_issuer(request.epoch, newest()) && program &&
                                 program->epoch == request.epoch;
-    const auto decoded = changes_reigns ? decode_program(*program) : fail(Code::kNotFound, "no program");
+    const auto decoded = changes_issuer ? decode_program(*program) : fail(Code::kNotFound, "no program");
     if (!decoded || decoded->placement.ps.empty()) return load(caller, std::move(request), std::move(responder));
     const auto& [ps, address] = decoded->placement.ps.front();
     const auto peer = endpoint_->add_peer(fmt::format("{} for epoch {}", ps, request.epoch), address);
     const auto kept = std::make_shared<transport::Responder>(std::move(responder));  // with the callback
     TaskClient(*endpoint_, peer, ps)
-        .status(Deadline::after(kReignAnswer), [this, caller, request = std::move(request), kept, peer,
-                                                name = ps](const Result<TaskStatus>& status) mutable {
+        .status(Deadline::after(kIssuerAnswer), [this, caller, request = std::move(request), kept, peer,
+                                                 name = ps](const Result<TaskStatus>& status) mutable {
           endpoint_->remove_peer(peer);
           if (status && status->epoch != request.epoch)
             return kept->reply(fail(Code::kPermissionDenied,

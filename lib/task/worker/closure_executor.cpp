@@ -168,15 +168,15 @@ bool ClosureExecutor::is_dynamic(const std::string& dataset) const {
 // The elements of a training's step are those of its number, whoever makes it and however often: of datasets that are
 // handed out. All workers have as many replicas then. Of those that each worker has for itself, it goes on behind the
 // steps that it had made when the training was saved.
-Result<void> ClosureExecutor::hand_out(const program::FunctionDef& def, const step::FunctionCall& call) {
+Result<void> ClosureExecutor::position_iterators(const program::FunctionDef& def, const step::FunctionCall& call) {
   if (call.closure) return {};
   const std::int64_t each = call.replicas == program::Replicas::kEach ? replicas_ : 1;
   for (const std::string& id : TFD_TRY(step::iterators_of(def, call))) {
     if (!id.starts_with(kOwnIterator)) continue;
-    const bool is_handed_out = is_dynamic(id.substr(kOwnIterator.size()));
-    if (!is_handed_out && iterators_.contains(id)) continue;
+    const bool is_shared = is_dynamic(id.substr(kOwnIterator.size()));
+    if (!is_shared && iterators_.contains(id)) continue;
     const auto find = [this](const std::string& own) { return find_iterator(own); };
-    TFD_TRY(step::go_to(iterators_, find, id, (is_handed_out ? call.step : orders_.steps_taken) * each));
+    TFD_TRY(step::go_to(iterators_, find, id, (is_shared ? call.step : orders_.steps_taken) * each));
   }
   return {};
 }
@@ -247,7 +247,7 @@ Result<ClosureOutcome> ClosureExecutor::run(const step::FunctionCall& call, cons
   const auto find = [this](const std::string& id) { return find_iterator(id); };
   std::vector<step::ReplicaShare> shares;
   const auto take = [&]() -> Result<void> {
-    TFD_TRY(hand_out(def, call));
+    TFD_TRY(position_iterators(def, call));
     shares = TFD_TRY(steps_->take(def, call, find));
     return {};
   };

@@ -48,7 +48,7 @@ class ClosureExecutor {
   Result<step::ReplicaCopies> make_copies(const program::Program& program, const Placement& placement) const;
   Result<void> create_iterator(const CreateIterator& create);
   Result<step::WorkerIterator*> find_iterator(const std::string& id);
-  Result<void> hand_out(const program::FunctionDef& def, const step::FunctionCall& call);
+  Result<void> position_iterators(const program::FunctionDef& def, const step::FunctionCall& call);
   bool is_dynamic(const std::string& dataset) const;
   bool is_own(std::string_view variable) const;
   /// Takes those of the worker's own out of the names.

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a replica knows while Strategy::run() runs it, and how it meets the others. Whatever is a meeting must be called
-// by every replica, in the same order: one that returns, or calls something else, while others wait makes it an error
-// of all (kFailedPrecondition), as does one that fails (kAborted, and run() gives the error that it failed with).
+// What a replica knows while Strategy::run() runs it, and how it meets the others. Whatever is a rendezvous must be
+// called by every replica, in the same order: one that returns, or calls something else, while others wait makes it an
+// error of all (kFailedPrecondition), as does one that fails (kAborted, and run() gives the error that it failed with).
 // Thread rule: of its replica's thread. Source: tf.distribute.ReplicaContext, distribute_lib.py, 2.21.
 #include <functional>
 #include <string_view>
@@ -22,8 +22,8 @@ using MergeFunction =
 
 class ReplicaContext {
  public:
-  ReplicaContext(Strategy& strategy, Rendezvous& meeting, std::size_t replica, std::size_t replicas)
-      : strategy_(strategy), meeting_(meeting), replica_(replica), replicas_(replicas) {}
+  ReplicaContext(Strategy& strategy, Rendezvous& rendezvous, std::size_t replica, std::size_t replicas)
+      : strategy_(strategy), rendezvous_(rendezvous), replica_(replica), replicas_(replicas) {}
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
 
@@ -43,7 +43,7 @@ class ReplicaContext {
                                            const MergeFunction& merge);
 
   Strategy& strategy_;
-  Rendezvous& meeting_;
+  Rendezvous& rendezvous_;
   const std::size_t replica_;
   const std::size_t replicas_;
 };

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Epochs: the fencing tokens of a cluster. Every run has one, each of its requests carries it, and a task refuses what
-// is of another run than its own. Parameter server 0 hands them out, one after the other; no clock decides who is
-// newer. The upper half of an epoch is its reign: which process of parameter server 0 counts, drawn at random when it
-// starts, so that a restarted one needn't know how far its predecessor had come.
+// Epochs: the fencing tokens of a cluster. Every run has one, each of its requests carries it, and a task refuses
+// requests of another run than its own. Parameter server 0 issues them, one after the other; no clock decides which is
+// newer. An epoch is (issuer id, counter): the issuer id, in the upper half, is random per process of parameter server
+// 0, so that a restarted one needn't know how far its predecessor had come.
 // Source: fencing tokens as in M. Kleppmann, "How to do distributed locking".
 // Thread rule: pure functions.
 #include <cstdint>
@@ -12,26 +12,28 @@
 
 namespace tfd::task {
 
-/// An epoch of its own reign: of a process that hands them out, or of a run without parameter servers.
+/// Makes an epoch with a new issuer id: the first one of a process that issues them, or that of a run without parameter
+/// servers.
 std::uint64_t make_first_epoch();
 
-/// Of two epochs of one reign the smaller one. Of different reigns neither is: whoever comes is the newer.
+/// True if both epochs have one issuer and the first one is smaller. Of two issuers neither is older: whichever comes
+/// is the newer.
 bool is_older(std::uint64_t epoch, std::uint64_t than);
-bool is_same_reign(std::uint64_t one, std::uint64_t other);
+bool has_same_issuer(std::uint64_t one, std::uint64_t other);
 
-/// Who asks for an epoch, and how.
+/// A request for an epoch.
 struct Claim {
-  std::string host;
+  std::string host;  // of the process that asks
   std::int64_t pid = 0;
-  /// Also where another coordinator has the cluster and answers: it is fenced off.
+  /// Takes the cluster also from a coordinator that has it and answers: that one is fenced.
   bool take_over = false;
-  /// Whose run is there already, and is to go on: that run's epoch, in place of a new one.
+  /// Continues the run that is there: asks for that run's epoch in place of a new one.
   bool adopt = false;
-  /// Of one that has this epoch and comes over a new connection: it keeps it, unless a newer one was handed out.
+  /// An epoch that this process holds; it keeps it over a new connection, unless a newer one was issued.
   std::uint64_t held = 0;
 };
 
-/// Of this process.
+/// Makes a claim of this process.
 Claim make_claim();
 
 }  // namespace tfd::task

@@ -1,0 +1,90 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A question to several parameter servers at once, and the wait for those that were cut off. Private to the room.
+// Thread rule: thread-safe; answers come on the I/O thread.
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
+#include "activity.hpp"
+#include "tfd/task/parameter_servers.hpp"
+
+namespace tfd::task {
+
+/// Positions of the parts that aren't empty.
+template <class Parts>
+std::vector<std::size_t> with_parts(const Parts& parts) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i].empty()) out.push_back(i);
+  return out;
+}
+
+/// A question to some parameter servers until all have answered. Those that failed can be asked again.
+class ParameterServers::Operation : public Waits, public std::enable_shared_from_this<Operation> {
+ public:
+  using Done = std::function<void(std::optional<Error>)>;  // keeps the operation
+  using Question = std::function<void(ServerClient& task, Done done)>;
+  struct Failure {
+    std::size_t server;
+    Error error;
+  };
+
+  void add(std::size_t server, const std::string& name, Question question) {
+    parts_.push_back({server, name, std::move(question)});
+  }
+
+  /// Asks those that haven't answered and aren't being asked.
+  void start(std::vector<ServerClient>& tasks);
+
+  /// Waits for all answers, or for the first failure. Each request ends by its own deadline.
+  Result<void> wait(const std::stop_token& stop, bool for_all);
+
+  /// Takes the failures; start() asks those servers again.
+  std::vector<Failure> take_failures();
+
+  std::vector<std::string> missing() const override;
+
+ private:
+  enum class PartState : std::uint8_t { kToAsk, kAsked, kAnswered };
+  struct Part {
+    std::size_t server;
+    std::string name;
+    Question question;
+    PartState state = PartState::kToAsk;
+    std::optional<Error> error = {};
+  };
+
+  bool has(PartState state) const { return std::ranges::find(parts_, state, &Part::state) != parts_.end(); }
+
+  void answered(Part& part, std::optional<Error>& error);
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any done_;
+  std::vector<Part> parts_;  // complete before the first start()
+  std::optional<Error> first_failure_;
+};
+
+/// Waits for parameter servers that were cut off, as long as nothing says that their processes have ended.
+class ParameterServers::Rejoin {
+ public:
+  explicit Rejoin(Duration patience) : patience_(patience) {}
+
+  /// Notes which processes have ended. On the I/O thread.
+  void look(const transport::PeerEvent& event);
+
+  Result<void> wait(ParameterServers& servers, const Error& why, int attempt) const;
+
+ private:
+  static constexpr int kAttempts = 5;
+
+  Result<void> wait_for_all(const ParameterServers& servers) const;
+
+  const Duration patience_;
+  mutable std::mutex mutex_;
+  std::set<std::string> gone_;  // those whose process has ended: filled on the I/O thread
+};
+
+}  // namespace tfd::task
