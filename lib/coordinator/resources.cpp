@@ -16,8 +16,8 @@ using SharedRemote = std::shared_ptr<RemoteValue::Shared>;  // with the callers 
 /// Says that nobody can use the iterators any more, wherever the last one is gone: also under the coordinator's lock.
 class IteratorsHold {
  public:
-  IteratorsHold(std::shared_ptr<CoordinatorLink> board, std::uint64_t number)
-      : link_(std::move(board)), number_(number) {}
+  IteratorsHold(std::shared_ptr<CoordinatorLink> link, std::uint64_t number)
+      : link_(std::move(link)), number_(number) {}
   IteratorsHold(const IteratorsHold&) = delete;
   IteratorsHold& operator=(const IteratorsHold&) = delete;
   ~IteratorsHold() {
