@@ -9,9 +9,9 @@
 namespace tfd::step {
 namespace {
 
-/// Says at the 1st, the 10th, the 100th element, … how many were left out. Thread-safe.
+/// Logs at the 1st, the 10th, the 100th skipped element, … how many were skipped. Thread-safe.
 std::function<void(const Error&)> report_skipped(Log log, std::string dataset) {
-  // shared: by the copies of the function
+  // shared by copies of the function
   auto count = std::make_shared<std::atomic<std::int64_t>>(0);
   return [log = std::move(log), dataset = std::move(dataset), count](const Error& error) {
     const std::int64_t now = ++*count;
@@ -65,7 +65,7 @@ Result<const OnDevices*> Variants::get(std::size_t variant) {
 
 Result<function::Function*> CompiledFunction::choose(const std::vector<tensor::TensorSpec>& arguments,
                                                      int device) const {
-  std::size_t variant = 0;  // of only one, call() checks the arguments and says what doesn't fit
+  std::size_t variant = 0;  // with only one, call() checks the arguments and reports what doesn't fit
   if (def->modules.size() > 1) variant = TFD_TRY(program::choose_module(*def, arguments));
   return on_device(variant, device);
 }
@@ -75,7 +75,7 @@ Result<std::unique_ptr<CompiledProgram>> CompiledProgram::make(program::Program 
                                                                const Environment& command_environment,
                                                                std::shared_ptr<const function::CommandStop> stop) {
   const function::CommandPlace place{directory, command_environment, nullptr, std::move(stop)};
-  const auto maker = std::make_shared<FunctionMaker>(engine, place);  // shared: by the functions
+  const auto maker = std::make_shared<FunctionMaker>(engine, place);  // shared by the functions
   std::unique_ptr<CompiledProgram> out(new CompiledProgram(std::move(program), std::move(directory)));
   out->commands_ = std::make_shared<const function::CommandPlace>(place);
   for (const program::VariableDef& variable : out->program_.variables)

@@ -39,7 +39,7 @@ Result<Tensor> scalar_of(double number, DType dtype) {
   }
 }
 
-/// Exact, and an error where the module's argument is too narrow for it.
+/// The step as a scalar, exact; an error if the module's argument is too narrow for it.
 Result<Tensor> step_scalar(std::int64_t step, DType dtype) {
   const bool fits = (dtype != DType::kS32 || std::in_range<std::int32_t>(step)) &&
                     (dtype != DType::kU32 || std::in_range<std::uint32_t>(step));
@@ -77,7 +77,7 @@ Tensor with_last_row_repeated(const Tensor& value, std::int64_t rows) {
   return out;
 }
 
-/// The rows of a mask behind its own are 0.
+/// Pads a field's rows; padding of a mask is 0.
 Tensor padded_field(const data::FieldSpec& spec, const Tensor& value, std::int64_t rows) {
   if (!spec.is_mask) return with_last_row_repeated(value, rows);
   tensor::Shape shape = value.shape();
@@ -87,7 +87,7 @@ Tensor padded_field(const data::FieldSpec& spec, const Tensor& value, std::int64
   return out;
 }
 
-/// A replica's own copy, where it has one.
+/// Value of a variable: the replica's own copy, if it has one.
 const Tensor& value_of(const std::string& variable, const CallContext& context) {
   if (context.copies == nullptr || !context.copies->has(variable)) return context.variables->at(variable);
   return context.variables->at(context.copies->copy_name(variable, context.device));
@@ -114,10 +114,11 @@ Result<Tensor> bind_lookup(const program::InputBinding& input, std::size_t numbe
   shape.insert(shape.end(), table->second.shape().begin() + 1, table->second.shape().end());
   const auto rows = variable::gather_rows(table->second, flat_indices(ids));
   if (rows) return rows->reshaped(std::move(shape));
-  return fail(Code::kInvalidArgument, "'{}': {}", input.lookup, rows.error().message);  // not the end of the data
+  return fail(Code::kInvalidArgument, "'{}': {}", input.lookup,
+              rows.error().message);  // not kOutOfRange, which means the end of the data
 }
 
-/// The same for the same step, wherever and however often it is run.
+/// Random numbers of an input: the same for the same step, wherever and however often it is run.
 Result<Tensor> bind_random(const program::InputBinding& input, const program::Program& program,
                            const CallContext& context, const tensor::TensorSpec& spec) {
   const FunctionCall& call = *context.call;
@@ -139,7 +140,7 @@ Result<Tensor> bind_input(const program::InputBinding& input, const program::Pro
   return bind_source(input, context, spec.dtype);
 }
 
-/// The module that takes what is neither a variable nor random.
+/// Finds the module by the inputs that are neither variables nor random.
 Result<std::optional<std::size_t>> find_module(const program::FunctionDef& def,
                                                const std::vector<tensor::TensorSpec>& specs) {
   return def.modules.find([&](std::size_t i) {
@@ -176,7 +177,7 @@ Result<Tensor> bind_source(const program::InputBinding& input, const CallContext
 
 namespace {
 
-/// Rows that are data, where a mask says which of them are.
+/// Number of rows that are data; padding that a mask marks isn't counted.
 double examples_of(const data::ElementSpec& spec, const data::Element& element) {
   if (element.empty() || element[0].shape().empty()) return 1;
   for (std::size_t i = 0; i < spec.size(); ++i) {
@@ -266,7 +267,7 @@ Result<std::vector<std::string>> iterators_of(const program::FunctionDef& functi
 
 namespace {
 
-/// The iterator that an input takes a field of; empty where there is none.
+/// Id of the iterator of which an input takes a field; empty if there is none.
 std::string iterator_of(const program::InputBinding& input, const FunctionCall& call) {
   if (input.kind == InputKind::kDataset) return own_iterator_id(input.name);
   if (input.kind != InputKind::kArg && input.kind != InputKind::kKwarg) return {};
@@ -353,17 +354,17 @@ Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallCont
   const auto found = TFD_TRY(find_module(def, out.specs), def.name);
   out.module = found.value_or(0);
   const auto& arguments = (found ? def.modules.called(*found) : def.modules.front()).signature.arguments;
-  // Last, for their shape may be that of the batch.
+  // Random inputs come last, since their shape may depend on the batch size.
   for (const std::size_t i : function.other_inputs)
     if (is_random(i)) TFD_TRY(bind(i, arguments[i].spec));
   if (def.kind != program::FunctionKind::kModule) return out;
   const auto fits = [&](std::size_t i) { return arguments[i].spec == out.specs[i]; };
-  if (!with_variables) {  // which the program was checked for
+  if (!with_variables) {  // checked with the program
     if (found && std::ranges::all_of(function.other_inputs, fits)) return out;
     for (std::size_t i = 0; i < def.inputs.size(); ++i)
       if (def.inputs[i].kind == InputKind::kVariable) out.specs[i] = first[i].spec;
   }
-  // Of only one it says what doesn't fit as for several.
+  // choose_module() also reports what doesn't fit if there is only one module.
   out.module = TFD_TRY(program::choose_module(def, out.specs));
   return out;
 }

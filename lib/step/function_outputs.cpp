@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function's results become: the call's value, metrics, updates of variables and of their rows.
+// Binds a function's results: the call's value, metrics, updates of variables and of their rows.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -39,7 +39,7 @@ variable::UpdateKind update_kind(const program::OutputBinding& output) {
   }
 }
 
-/// The rows of both, one after the other.
+/// Concatenates the rows of both.
 Tensor concatenate(const Tensor& a, const Tensor& b) {
   tensor::Shape shape = a.shape();
   shape[0] += b.shape()[0];
@@ -50,7 +50,7 @@ Tensor concatenate(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-/// Several gradients of one table's rows are one: its optimizer counts one update.
+/// Merges gradients of rows of one table into one, so that its optimizer counts one update.
 void add_rows(std::vector<variable::Update>& updates, variable::Update update) {
   for (variable::Update& other : updates) {
     if (other.variable != update.variable) continue;
@@ -61,7 +61,7 @@ void add_rows(std::vector<variable::Update>& updates, variable::Update update) {
   updates.push_back(std::move(update));
 }
 
-/// The values are results[i]; their numbers come from where the lookup's did, or are a result beside it.
+/// Makes an update of rows: values are results[i]; ids come from the lookup's source, or from another result.
 Result<variable::Update> bind_rows(const program::FunctionDef& def, std::size_t i, const std::vector<Tensor>& results,
                                    const CallContext& context) {
   const program::OutputBinding& output = def.outputs[i];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Source: keras.optimizers.LossScaleOptimizer, 3.15; tf.debugging.check_numerics for the error. It skips the gradients
-// of a step that aren't finite; here such a step updates nothing at all, for what else it would assign is as little to
-// be trusted.
+// Source: keras.optimizers.LossScaleOptimizer, 3.15; tf.debugging.check_numerics for the error. Keras skips a step's
+// gradients that aren't finite; here such a step updates nothing at all, since its assignments can't be trusted either.
 #include "gradients.hpp"
 
 #include <algorithm>

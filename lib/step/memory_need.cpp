@@ -21,7 +21,7 @@ class Adder {
         if (output.kind == program::OutputKind::kGradient) with_gradient_.insert(output.name);
   }
 
-  /// So many elements of the variable: all, or those of a shard.
+  /// Adds elements of a variable: all, or a shard's.
   void add(MemoryNeed& need, const program::VariableDef& variable, std::int64_t elements) const {
     const auto count = static_cast<std::uint64_t>(elements);
     const std::uint64_t value = count * tensor::dtype_size(variable.spec.dtype);
@@ -39,7 +39,7 @@ class Adder {
     need.largest_size = value + slots;
   }
 
-  /// What of it is on the parameter server at that position, if it is the program's.
+  /// Adds the variable's shards on the parameter server at that position, if it is the program's.
   void add(MemoryNeed& need, const variable::PlacedVariable& placed, int position) const {
     const program::VariableDef* variable = program_.find_variable(original_name(placed.name));
     if (variable == nullptr) return;
@@ -101,7 +101,7 @@ MemoryNeed need_of_server(const program::Program& program,
 std::vector<MemoryNeed> needs_of_servers(const program::Program& program, int count) {
   std::vector<MemoryNeed> needs(static_cast<std::size_t>(count));
   if (count == 0) return needs;
-  // Can't fail: the program was checked.
+  // It can't fail: the program was checked.
   const auto all = variable::place_variables(program::variables_to_place(program), count).value();
   const Adder adder(program);
   for (const variable::PlacedVariable& placed : all)

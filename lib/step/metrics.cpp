@@ -20,7 +20,7 @@ void MetricAccumulator::add(const std::vector<Metric>& metrics) {
         sum->denominator += metric.value;
         break;
       case program::Part::kWhole:
-        if (metric.weight == 0) break;  // a mean of no examples is NaN, and counts for nothing
+        if (metric.weight == 0) break;  // a mean of no examples is NaN, and is ignored
         sum->numerator += metric.reduce == program::Reduce::kMean ? metric.value * metric.weight : metric.value;
         sum->denominator += metric.weight;
         break;

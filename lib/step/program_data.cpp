@@ -19,7 +19,7 @@ std::set<std::string> functions_of(const data::Plan& plan) {
   return names;
 }
 
-/// What calls the functions, and the dataset, whose maps refer to it.
+/// The program that calls the functions, and the dataset, whose maps refer to it.
 struct OpenDataset {
   std::unique_ptr<CompiledProgram> program;
   std::shared_ptr<const data::Dataset> dataset;

@@ -15,10 +15,10 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr std::size_t kTile = 512;  // numbers that are added up at a time: they stay in the first cache
+constexpr std::size_t kTile = 512;  // elements summed at a time, so that they stay in the L1 cache
 
-/// Calls visit(T(), read, write): how floating-point elements are stored, and how they are read and written as numbers;
-/// those of f16 and bf16 as float. Nothing for integers and bool.
+/// Calls visit(T(), read, write) with the storage type of floating-point elements and their conversions; f16 and bf16
+/// are converted to float. Does nothing for integers and bool.
 template <class Visit>
 void as_numbers(DType dtype, Visit visit) {
   switch (dtype) {
@@ -50,7 +50,7 @@ Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& we
       std::fill_n(sum, count, 0.0);
       for (std::size_t replica = 0; replica < values.size(); ++replica) {
         const double weight = weights[replica];
-        if (weight == 0) continue;  // a mean of no examples is NaN, and counts for nothing
+        if (weight == 0) continue;  // a mean of no examples is NaN, and is ignored
         const T* const from = values[replica].template as<T>().data() + first;
 #pragma omp simd
         for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<double>(read(from[i])) * weight;
@@ -62,7 +62,7 @@ Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& we
   return out;
 }
 
-/// As if all examples had been one batch. Equal weights: TensorFlow's mean, the sum divided.
+/// The mean as if all examples had been one batch. With equal weights it is TensorFlow's mean: the sum, divided.
 Result<Tensor> mean_by_examples(const std::vector<Tensor>& values, const std::vector<double>& weights) {
   const bool equal = std::ranges::all_of(weights, [&](double weight) { return weight == weights.front(); });
   if (equal) return variable::aggregate_gradients(variable::Aggregation::kMean, values);
@@ -77,7 +77,7 @@ Result<Tensor> mean_by_examples(const std::vector<Tensor>& values, const std::ve
               tensor::dtype_name(values.front().dtype()));
 }
 
-/// All rows, one replica's after the other's: the same row of several adds up where it is applied.
+/// Concatenates the replicas' rows: equal rows of several are summed when they are applied.
 Result<variable::Update> concatenate_rows(const std::vector<variable::Update>& updates,
                                           const std::vector<double>& weights) {
   variable::Update out = updates.front();
@@ -128,7 +128,7 @@ Result<Tensor> reduce_values(const UpdateRule& rule, bool is_gradient, const std
   return reduce_gradients(rule.reduce, values, examples);
 }
 
-/// One update of all replicas' i-th ones.
+/// Reduces the replicas' i-th updates to one.
 Result<variable::Update> reduce_update(const UpdateRule& rule, std::vector<std::vector<variable::Update>>& updates,
                                        std::size_t i, const std::vector<double>& examples) {
   variable::Update update = std::move(updates.front()[i]);

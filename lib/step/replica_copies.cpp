@@ -146,7 +146,7 @@ Result<std::vector<variable::Update>> ReplicaCopies::update_across(std::vector<v
 Result<ReplicaCopies::State> ReplicaCopies::gather(State state) const {
   if (empty()) return state;
   State out;
-  std::map<std::string, std::size_t> counters;  // by the name that they have in a checkpoint
+  std::map<std::string, std::size_t> counters;  // by their name in a checkpoint
   std::map<std::string, Tensor> copies;
   for (auto& [name, value] : state) {
     const std::string variable(original_name(name));
@@ -160,7 +160,7 @@ Result<ReplicaCopies::State> ReplicaCopies::gather(State state) const {
       copies.emplace(std::move(name), std::move(value));
       continue;
     }
-    // An optimizer updates none of them, so there are only counters.
+    // Optimizers don't update them, so there are only counters.
     const auto [known, fresh] = counters.emplace(variable + name.substr(mark), out.size());
     if (fresh)
       out.emplace_back(known->first, std::move(value));
@@ -179,7 +179,7 @@ Result<ReplicaCopies::State> ReplicaCopies::gather(State state) const {
 
 Result<ReplicaCopies::State> ReplicaCopies::spread(const State& state) const {
   if (empty()) return state;
-  for (const auto& kept : kinds_) {  // of copies that it has no value of, a store would keep what is there
+  for (const auto& kept : kinds_) {  // a store would keep the present value of copies that aren't given
     const std::string& variable = kept.first;
     const bool is_there =
         std::any_of(state.begin(), state.end(), [&](const auto& one) { return one.first == variable; });

@@ -13,12 +13,12 @@
 namespace tfd::step {
 namespace {
 
-/// Rows that a share has, and those that it was given for a module.
+/// A share's number of rows, before and after padding for a module.
 struct Padding {
   std::int64_t rows = 0, padded = 0;
 };
 
-/// The rows that each module takes, by its first argument that comes with the data.
+/// Batch sizes of the modules, from their first argument bound to data.
 std::set<std::int64_t> batch_sizes_of(const program::FunctionDef& def) {
   if (const auto* any = def.modules.any_size()) return {any->size()};
   std::set<std::int64_t> sizes;
@@ -35,9 +35,8 @@ std::set<std::int64_t> batch_sizes_of(const program::FunctionDef& def) {
   return sizes;
 }
 
-/// Rows of a share that a module takes at once: as many of them as the largest, and at the end the smallest that takes
-/// what is left, with the last row repeated. Of a template the largest is the size that it was written for, and fewer
-/// rows are a size of their own.
+/// Rows of a share for one call: batches of the largest module, then the smallest that holds the rest, padded with the
+/// last row. A template's largest size is the one it was written for; the rest is expanded to its own size.
 struct Piece {
   ReplicaShare share;
   Padding padding;
@@ -81,7 +80,7 @@ class Runner final : public ReplicaRunner {
   Result<StepOutcome> step(const std::string& name, const VariableValues& variables, std::int64_t step,
                            int most_elements) override {
     const FunctionCall call = call_of_step(name, step, most_elements);
-    auto done = TFD_TRY(run_call(call, variables));  // nobody looks at the results of a step
+    auto done = TFD_TRY(run_call(call, variables));  // a step's results are unused
     return StepOutcome{std::move(done.updates), std::move(done.metrics)};
   }
 
@@ -166,7 +165,7 @@ class Runner final : public ReplicaRunner {
     return std::move(*shares);
   }
 
-  /// The first pieces of all shares at the same time, then the second ones, …
+  /// Runs the first pieces of all shares concurrently, then the second ones, …
   Result<RunOutcome> run_in_pieces(const CompiledFunction& function, const FunctionCall& call,
                                    const std::vector<ReplicaShare>& shares, const VariableValues& variables) {
     std::vector<std::vector<Piece>> pieces;
@@ -177,7 +176,7 @@ class Runner final : public ReplicaRunner {
     }
     std::vector<std::vector<std::vector<tensor::Tensor>>> results(pieces.size());  // by share and piece
     for (std::size_t i = 0; i < most; ++i) {
-      std::vector<ReplicaShare> at_once;  // of the first shares: those have as many rows as the later ones, or more
+      std::vector<ReplicaShare> at_once;  // pieces of the first shares, which have at least as many rows as later ones
       for (auto& of_share : pieces)
         if (i < of_share.size()) at_once.push_back(std::move(of_share[i].share));
       auto done = TFD_TRY(steps_.run(function, call, std::move(at_once), variables));
@@ -212,7 +211,8 @@ class Runner final : public ReplicaRunner {
     return steps_.run(*function, call, std::move(shares), variables);
   }
 
-  /// Of a step whose data were stopped nothing is taken: it begins again with the same.
+  /// Takes the shares of a step. If its data were stopped nothing is taken: the step is repeated with the same
+  /// elements.
   Result<std::vector<ReplicaShare>> take(const CompiledFunction& function, const FunctionCall& call) {
     auto before = taken();
     auto shares = steps_.take(*function.def, call, [this](const std::string& id) { return find_iterator(id); });
@@ -223,7 +223,7 @@ class Runner final : public ReplicaRunner {
     return shares;
   }
 
-  /// Elements of each dataset; where the training was continued, those before it too.
+  /// Elements taken of each dataset, including those before the training was continued.
   std::map<std::string, std::int64_t> taken() const {
     auto out = taken_;
     for (const auto& [id, iterator] : iterators_) out[iterator.dataset] = iterator.elements;
@@ -240,7 +240,8 @@ class Runner final : public ReplicaRunner {
     return &iterators_.emplace(id, std::move(iterator)).first->second;
   }
 
-  /// Of a dataset's pipeline; empty where there is none of that name. Who makes steps ahead asks for it in each.
+  /// Digest of a dataset's pipeline; empty if there is none of that name. Memoized: callers that prefetch ask in every
+  /// step.
   const std::string& digest_of(const std::string& dataset) const {
     const auto [digest, is_new] = digests_.try_emplace(dataset);
     const auto& datasets = program_->program().datasets;
@@ -255,7 +256,7 @@ class Runner final : public ReplicaRunner {
   const data::Shard part_;
   const int replicas_;
   data::Order order_;                                   // of the data of steps
-  mutable std::map<std::string, std::string> digests_;  // those that were asked for
+  mutable std::map<std::string, std::string> digests_;  // memoized digests
   std::int64_t runs_ = 0;
   StepRunner steps_;
   std::map<std::string, std::int64_t> taken_;        // elements of datasets, before the iterators were opened
@@ -267,7 +268,7 @@ class Runner final : public ReplicaRunner {
 Result<std::unique_ptr<ReplicaRunner>> ReplicaRunner::make(const program::Program& program,
                                                            const ReplicaOptions& options) {
   auto copies = TFD_TRY(ReplicaCopies::make(program, options.replicas));
-  std::shared_ptr<function::Engine> engine;  // with the functions it compiles
+  std::shared_ptr<function::Engine> engine;  // shared with the functions it compiled
   if (program.has_kind(program::FunctionKind::kModule)) {
     if (!options.make_engine) return fail(Code::kFailedPrecondition, "no engine for functions");
     engine = TFD_TRY(options.make_engine());

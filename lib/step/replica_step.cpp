@@ -12,7 +12,7 @@ namespace {
 
 using tensor::Tensor;
 
-/// [replicas, …]. kInvalidArgument where they differ: a result is one tensor.
+/// Stacks to [replicas, …]. kInvalidArgument if specs differ: a result is one tensor.
 Result<Tensor> stack(const std::vector<Tensor>& parts) {
   for (const Tensor& part : parts)
     if (part.spec() != parts.front().spec())

@@ -9,7 +9,7 @@
 namespace tfd::step {
 namespace {
 
-constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();  // in place of what is left
+constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();  // in place of left_: threads must end
 
 constexpr Duration kLookOut = std::chrono::microseconds(100);
 
@@ -21,7 +21,7 @@ void pause_cpu() {
 #endif
 }
 
-/// Until the number isn't that one any more: first by looking.
+/// Waits until the number has changed; spins first.
 void wait_for_change(const std::atomic<std::uint32_t>& number, std::uint32_t from, bool looks_out) {
   if (looks_out) {
     const auto end = Clock::now() + kLookOut;
@@ -45,9 +45,9 @@ ReplicaThreads::~ReplicaThreads() {
   left_.notify_all();
 }
 
-// Nothing here needs to know which step it is: who takes one of what is left has the work of that step until it is
-// done, for run() waits for that. Sequentially consistent throughout, as wait() and notify() need it between the number
-// and whether somebody sleeps.
+// Threads needn't know the step: taking an item of left_ guarantees that its work_ is valid until the item is done,
+// since run() waits for that. Sequentially consistent throughout, as wait() and notify() require between the number and
+// the count of sleepers.
 void ReplicaThreads::help() {
   for (std::uint32_t left = left_; left != 0 && left != kEnd;) {
     if (!left_.compare_exchange_weak(left, left - 1)) continue;

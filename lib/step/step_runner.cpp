@@ -36,7 +36,7 @@ Result<std::vector<ReplicaShare>> StepRunner::take(const program::FunctionDef& f
   return take_shares(ids, find, options_.replicas, call.replicas, call.most_elements);
 }
 
-// The rows of all shares at once. Tables that are all among the variables need nobody else.
+// Looks up the rows of all shares at once. No request is needed if all tables are among the variables.
 Result<void> StepRunner::look_up(const program::FunctionDef& function, CallContext& context,
                                  std::vector<ReplicaShare>& shares) const {
   const auto is_elsewhere = [&](const program::InputBinding& input) {
@@ -44,7 +44,7 @@ Result<void> StepRunner::look_up(const program::FunctionDef& function, CallConte
   };
   if (std::ranges::none_of(function.inputs, is_elsewhere)) return {};
   if (!options_.look_up) return fail(Code::kFailedPrecondition, "no tables to look rows up in");
-  std::vector<RowLookup> lookups;  // of one share after the other
+  std::vector<RowLookup> lookups;  // share by share
   for (const ReplicaShare& share : shares) {
     context.elements = &share.elements;
     auto own = TFD_TRY(lookups_of(function, context));
@@ -136,7 +136,7 @@ Result<std::vector<Metric>> StepRunner::evaluate(const std::string& name, const 
   const FindIterator find = [&](const std::string& id) -> Result<WorkerIterator*> { return &iterators.at(id); };
   VariableValues own = variables;
   TFD_TRY(copies_.aggregate(own), name);
-  for (auto& [variable, value] : own) value = function::resident(std::move(value));  // all batches take the same
+  for (auto& [variable, value] : own) value = function::resident(std::move(value));  // the same for all batches
   CallContext context{&call, nullptr, &own, learning_rate_of(call.step)};
   MetricAccumulator metrics;
   const std::size_t most = ids.empty() ? 1 : static_cast<std::size_t>(options_.replicas);

@@ -12,7 +12,7 @@
 namespace tfd::train {
 namespace {
 
-constexpr std::size_t kProbeBytes = 4096;  // a full disk still makes empty files
+constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
 
 }  // namespace
 
@@ -22,7 +22,7 @@ CheckpointManager::CheckpointManager(const program::TrainDef& train, bool writes
 Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const program::Program& program) {
   if (!train_.checkpoint || options_.start_over) return std::nullopt;
   const std::string& directory = train_.checkpoint->directory;
-  std::error_code error;  // what isn't a directory has none, and probe() says so
+  std::error_code error;  // a path that isn't a directory has none; probe() reports it
   if (!std::filesystem::is_directory(directory, error)) return std::nullopt;
   index_ = TFD_TRY(variable::read_checkpoint_index(directory));
   if (!index_.broken.empty()) options_.log.warning("{}: using what the checkpoints themselves say", index_.broken);
@@ -51,7 +51,7 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
   return found;
 }
 
-// As a file of weights gives them: what an optimizer has kept is of the training that wrote it.
+// Takes variables only, like a file of weights: optimizer state belongs to the training that wrote it.
 Result<std::optional<variable::Checkpoint>> CheckpointManager::find_initial(const program::Program& program) {
   if (options_.checkpoint.empty()) return std::nullopt;
   auto initial = TFD_TRY(load_weights(program, options_.checkpoint, options_.log));
@@ -97,7 +97,7 @@ Result<void> CheckpointManager::begin() {
   if (options_.start_over) return start_over();
   run();
   const auto is_latest = [this](const auto& one) { return one.second == path_; };
-  auto& own = index_.checkpoints;  // what was passed over isn't gone back to
+  auto& own = index_.checkpoints;  // unreadable checkpoints aren't tried again
   own.erase(std::ranges::find_if(own, is_latest) == own.end() ? own.begin() : std::ranges::find_if(own, is_latest) + 1,
             own.end());
   TFD_TRY(variable::write_checkpoint_index(directory, index_));
@@ -105,7 +105,8 @@ Result<void> CheckpointManager::begin() {
   return {};
 }
 
-// The new index comes first: from then on nothing that is there is this run's, wherever the moving ends.
+// The new index is written first: from then on no existing checkpoint belongs to this run, even if moving is
+// interrupted.
 Result<void> CheckpointManager::start_over() {
   namespace fs = std::filesystem;
   const fs::path directory = train_.checkpoint->directory;
@@ -148,7 +149,7 @@ Deadline CheckpointManager::next_time() const {
 void CheckpointManager::begin_saving(variable::Checkpoint checkpoint) {
   saved_at_ = Clock::now();
   saving_step_ = checkpoint.step;
-  // Moved out of the function: that lives on with the future.
+  // Moved out of the closure, which lives as long as the future.
   written_ = std::async(std::launch::async, [this, held = std::move(checkpoint)]() mutable {
     const variable::Checkpoint own = std::move(held);
     return variable::save_checkpoint(train_.checkpoint->directory, own, train_.checkpoint->keep);

@@ -149,7 +149,7 @@ void StopRecord::forget() {
   states_.clear();
   std::error_code ignored;
   std::filesystem::remove(path(), ignored);
-  remove_states();  // a later run may have a best evaluation at the same step
+  remove_states();  // a later run may have its best evaluation at the same step
 }
 
 Result<void> StopRecord::add(StopState state) {
@@ -166,7 +166,7 @@ Result<void> StopRecord::add(StopState state) {
   return {};
 }
 
-// A run may go on from any checkpoint: how things stood then. And from the next one: how they stand now.
+// States are kept for every checkpoint from which a run may continue, and for the next one.
 void StopRecord::forget_unneeded() {
   const auto checkpoints = variable::list_checkpoints(directory_);
   if (!checkpoints) return;
@@ -225,7 +225,8 @@ bool Best::observe(const Metrics& metrics) {
 BestExporter::BestExporter(const program::CheckpointDef& checkpoint)
     : directory_(checkpoint.directory + "/best"), by_(*checkpoint.keep_best), best_(by_) {}
 
-// That of this run and by the same metric, where its checkpoint is there. An older tfd's doesn't say whose it is.
+// Restores the best of this run by the same metric, if its checkpoint exists. Records of an older tfd don't name the
+// run.
 void BestExporter::go_on(const std::string& run) {
   best_ = Best(by_);
   const auto record = load_record(directory_ + ".json");

@@ -40,7 +40,7 @@ Result<void> EarlyStopping::observe(std::int64_t step, const Metrics& metrics, c
     best_is_saved_ = false;
   }
   if (!record_) return {};
-  // Its state first: a record never names one that isn't there. One that couldn't be written is tried again.
+  // The state is written before the record, which never names a missing one. A failed write is retried.
   auto written = best_state_ && !best_is_saved_ ? record_->save_best(*best_state_) : Result<void>();
   best_is_saved_ = best_is_saved_ || (best_state_ && written);
   StopState now{.step = step, .since = best_->since(), .best = best_->value()};

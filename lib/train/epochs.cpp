@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every worker of a coordinator has all the data, shuffled its own way, an asynchronous one its part of it; which of
-// them will be there isn't known. So the elements are counted here, the dataset is repeated for ever, and there are as
-// many steps as the epochs have elements (what the ClusterCoordinator page recommends).
+// A coordinator's workers each have all the data, in their own order, asynchronous workers a part of it; how many
+// workers there will be isn't known. So elements are counted here, the dataset is repeated for ever, and the number of
+// steps follows from the elements of all epochs (as the ClusterCoordinator page recommends).
 #include <algorithm>
 
 #include "tfd/function/command.hpp"
@@ -12,7 +12,7 @@
 namespace tfd::train {
 namespace {
 
-/// Elements of the right shape: maps change what elements hold, not how many there are.
+/// A stand-in for maps, which change the content of elements, not their number.
 Result<data::MapFunction> stand_in(const program::Program& program, const std::string& name,
                                    const std::vector<std::string>& fields) {
   const program::FunctionDef* function = program.find_function(name);
@@ -36,7 +36,7 @@ Result<std::int64_t> count_elements(const data::Dataset& dataset) {
   return count;
 }
 
-/// With the functions themselves where they decide how many there are, else without calling them.
+/// Counts elements; functions are called only if they affect the number.
 Result<std::int64_t> count_elements(const program::Program& program, const std::string& name,
                                     const EpochsOptions& options) {
   const auto plan = program.datasets.find(name);
@@ -49,7 +49,7 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
                                                        .command_environment = options.command_environment})));
   }
   data::DatasetContext context;
-  context.directory = options.data_root;  // else as the program says
+  context.directory = options.data_root;  // else as stated in the program
   if (options.make_engine)
     context.commands = std::make_shared<const function::CommandPlace>(function::CommandPlace{
         options.data_root.empty() ? program.directory : options.data_root, options.command_environment});

@@ -60,7 +60,7 @@ Result<void> make_directory(const std::string& path) {
 struct EventFiles::File {
   std::string path;
   int fd = -1;
-  off_t size = 0;  // behind the last whole record
+  off_t size = 0;  // end of the last complete record
 
   ~File() {
     if (fd >= 0) ::close(fd);
@@ -73,7 +73,7 @@ struct EventFiles::File {
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
         const int why = errno;
-        [[maybe_unused]] const int cut = ::ftruncate(fd, size);  // or the next record is written over it
+        [[maybe_unused]] const int cut = ::ftruncate(fd, size);  // else the next record would follow a partial one
         return fail_errno(why, "cannot write " + printable(path));
       }
       done += static_cast<std::size_t>(n);
@@ -96,7 +96,7 @@ Result<EventFiles::File*> EventFiles::file_of(const std::string& run) {
   const std::string folder = directory_ + "/" + run;
   TFD_TRY(make_directory(folder));
   auto file = std::make_unique<File>();
-  // Of a run that goes on in the same second another file: TensorBoard reads all of a folder.
+  // A run that continues within the same second gets another file: TensorBoard reads all files of a folder.
   file->path = fmt::format("{}/events.out.tfevents.{}.{}.{}", folder, static_cast<std::int64_t>(wall_time()),
                            host_name(), ::getpid());
   file->fd = ::open(file->path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

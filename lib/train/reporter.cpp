@@ -41,7 +41,7 @@ void Reporter::say(const std::string& line) const {
   if (options_.say) options_.say(line);
 }
 
-// Once: what follows from it would only say the same.
+// Warns once: later ones usually follow from the first.
 void Reporter::look_at(const std::string& metric, double value, std::int64_t step, std::string_view where) {
   if (!warns_of_nonfinite_ || nonfinite_ || std::isfinite(value)) return;
   nonfinite_.emplace(metric, step);

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a training says as JSON lines: start, step, eval, checkpoint, end (tfd-coordinate(1), OUTPUT), and the metrics
-// of the steps between two of its lines. Private to the room. Thread rule: the training's thread.
+// Writes a training's JSON lines: start, step, eval, checkpoint, end (tfd-coordinate(1), OUTPUT), and accumulates
+// metrics between two lines. Private to the room. Thread rule: the training's thread.
 #include <optional>
 #include <string>
 
@@ -16,29 +16,29 @@ namespace tfd::train {
 
 class Reporter {
  public:
-  /// `task`: who says it, and how many of the updates were its own, where several do; empty: neither is said. `options`
-  /// must outlive it.
+  /// `task` is named in the lines, with the number of its own updates, if several tasks write; empty: neither is
+  /// written. `options` must outlive it.
   explicit Reporter(const TrainOptions& options, std::string task = {}) : options_(options), task_(std::move(task)) {}
 
   JsonLine event(std::string_view name) const;
   Result<void> emit(JsonLine line) const;
 
-  /// From here on: time, and the global step.
+  /// Starts the clock, at this global step.
   void begin(std::int64_t step);
-  /// The global step was set back to this one.
+  /// Sets the global step back.
   void rewind(std::int64_t step) { reported_step_ = step; }
-  /// Steps of this task's own.
+  /// Counts steps of this task.
   void count(const StepCount& steps);
-  /// Whether the first metric that isn't finite is a warning, and in the `end` event; not where the program says what
-  /// becomes of such steps.
+  /// Makes the first metric that isn't finite a warning, and a part of the `end` event, unless the program states how
+  /// to handle such steps.
   void warn_of_nonfinite(const program::Program& program);
-  /// A line for people.
+  /// Writes a line for people.
   void say(const std::string& line) const;
   Result<void> step(std::int64_t step);
   Result<void> evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun);
   Result<void> saved(std::int64_t step, const std::string& path, bool best = false) const;
   void progress(std::int64_t step, std::optional<std::int64_t> steps) const;
-  /// The metrics of the end are these, of an earlier evaluation.
+  /// Sets the final metrics to those of an earlier evaluation.
   void restore_evaluation(Metrics metrics) { evaluation_ = std::move(metrics); }
 
   Result<void> worker(const WorkerEvent& news, std::int64_t step) const;
@@ -51,11 +51,11 @@ class Reporter {
   };
   Result<void> end(const End& end) const;
 
-  /// Whether all of this task's own steps are in a `step` event.
+  /// True if all of this task's steps were reported in a `step` event.
   bool all_reported() const { return own_ == reported_own_; }
   std::int64_t reported_step() const { return reported_step_; }
   const Metrics& evaluation() const { return evaluation_; }
-  /// The last training metrics, and over them the last evaluation's.
+  /// The last training metrics, overridden by the last evaluation's.
   Metrics metrics() const;
   Duration elapsed() const { return Clock::now() - started_; }
 

@@ -23,7 +23,7 @@ std::string name_of_lane(std::size_t lane) { return lane == 0 ? "training" : fmt
 }  // namespace
 
 Result<std::unique_ptr<Trace>> Trace::open(const std::string& path) {
-  // Not to be caught waiting for a FIFO's reader.
+  // O_NONBLOCK: opening a FIFO would wait for its reader.
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
   if (fd < 0) return fail_errno(errno, "cannot write " + printable(path));
   struct stat status {};
@@ -69,7 +69,7 @@ void Trace::add(std::string_view name, int lane, std::int64_t step, Clock::time_
   if (text_.size() >= kFlushAt) flush();
 }
 
-// What can't be written, and all behind it, is left out: a timeline isn't worth a training.
+// After a failed write the rest is dropped: a timeline must not end a training.
 void Trace::flush() {
   for (std::size_t done = 0; done < text_.size() && !is_broken_;) {
     const ssize_t n = ::write(fd_, text_.data() + done, text_.size() - done);

@@ -24,7 +24,7 @@ std::uint64_t TrainStart::data_seed() const {
 
 namespace {
 
-constexpr Duration kLongWait = std::chrono::seconds(1);  // for a disk, before it is said
+constexpr Duration kLongWait = std::chrono::seconds(1);  // time to wait for a disk before it is reported
 
 class TrainLoop final : public StepControl {
  public:
@@ -58,11 +58,11 @@ class TrainLoop final : public StepControl {
     return checkpoints_.ended() || (!adopted_ && train_.steps && first_step_ >= *train_.steps);
   }
   Deadline time_limit() const;
-  /// The next multiple; never where there is none.
+  /// The next multiple of `every`; never if that is 0.
   static std::int64_t after(std::int64_t step, std::int64_t every) {
     return every > 0 ? (step / every + 1) * every : std::numeric_limits<std::int64_t>::max();
   }
-  /// Whether a multiple of `every` was passed since that step: others step too, so it may be none of this task's own.
+  /// True if a multiple of `every` was passed since that step, possibly by another task's step.
   bool passed(std::int64_t every, std::int64_t since) const { return every > 0 && step_ / every > since / every; }
 
   Result<void> find_beginning();
@@ -91,7 +91,7 @@ class TrainLoop final : public StepControl {
   Error explain(Error error) const;
 
   const program::Program& program_;
-  program::TrainDef train_;                   // its steps may become fewer
+  program::TrainDef train_;                   // its steps may be reduced
   std::optional<std::int64_t> stated_steps_;  // what they were then
   StepDriver& driver_;
   const TrainRole role_;
@@ -103,19 +103,19 @@ class TrainLoop final : public StepControl {
   const std::int64_t save_every_;  // 0: not by steps
   const std::int64_t evaluate_every_;
 
-  std::optional<variable::Checkpoint> restored_;  // what it goes on from, while it begins
-  std::optional<variable::Checkpoint> initial_;   // what --checkpoint names, where there is nothing to go on from
+  std::optional<variable::Checkpoint> restored_;  // the checkpoint to continue from, until it has begun
+  std::optional<variable::Checkpoint> initial_;   // --checkpoint, if there is none to continue from
   bool has_begun_ = false;
-  bool adopted_ = false;  // nothing has saved yet where it begins
+  bool adopted_ = false;  // no checkpoint exists of the step where it begins
   std::int64_t first_step_ = 0;
-  std::int64_t step_ = 0;   // the global one, as last told
-  std::int64_t until_ = 0;  // of the advance that is under way
+  std::int64_t step_ = 0;   // the global step, as last reported
+  std::int64_t until_ = 0;  // end of the current advance
   bool checkpoint_asked_ = false;
   bool data_ended_ = false;
   bool stopped_ = false;
-  std::int64_t saved_from_ = 0;  // the next checkpoint, and the next evaluation, are due at multiples after these steps
+  std::int64_t saved_from_ = 0;  // the next checkpoint and evaluation are due at multiples after these
   std::int64_t evaluated_from_ = 0;
-  std::optional<std::int64_t> evaluated_step_;  // of the last evaluation, while the variables are what it was of
+  std::optional<std::int64_t> evaluated_step_;  // step of the last evaluation, while the variables are unchanged
   std::optional<std::int64_t> restored_step_;
   Clock::time_point started_{};
 };
@@ -132,7 +132,7 @@ LoopRequest TrainLoop::ask() {
   if (options_.interrupts->take_checkpoint()) {
     if (!train_.checkpoint)
       options_.log.warning("asked for a checkpoint, but the program has no train.checkpoint");
-    else if (!role_.saves())  // as srun asks all tasks of a step
+    else if (!role_.saves())  // srun signals all tasks of a step
       options_.log.info("asked for a checkpoint: only {} saves them", role_.chief);
     checkpoint_asked_ = checkpoint_asked_ || checkpoints_.are_saved();
   }
@@ -141,7 +141,7 @@ LoopRequest TrainLoop::ask() {
 }
 
 Deadline TrainLoop::next_look() const {
-  const bool is_fresh = step_ == saved_from_;  // however short the time is, steps are made between two checkpoints
+  const bool is_fresh = step_ == saved_from_;  // steps are made between two checkpoints, however short the interval
   return checkpoint_asked_ || is_fresh ? time_limit() : time_limit().earlier_of(checkpoints_.next_time());
 }
 
@@ -149,7 +149,7 @@ Result<void> TrainLoop::count(const StepCount& steps) {
   step_ = steps.step;
   TFD_TRY(tell_saved());
   report_.count(steps);
-  if (step_ < report_.reported_step()) report_.rewind(step_);  // the chief has begun anew
+  if (step_ < report_.reported_step()) report_.rewind(step_);  // the chief was restarted and began anew
   if (passed(train_.log_every, report_.reported_step())) TFD_TRY(report_.step(step_));
   report_.progress(step_, train_.steps);
   return {};
@@ -159,7 +159,7 @@ Result<void> TrainLoop::count(const StepCount& steps) {
 
 Result<TrainSummary> TrainLoop::run() {
   TFD_TRY(find_beginning());
-  // Where nothing is left to train, the variables are still needed for the metrics that the end states.
+  // Even if nothing is left to train, the variables may be needed for the final metrics.
   if (nothing_left() && !evaluates() && !role_.has_others) {
     say_nothing_left();
     TFD_TRY(report_.end({.reason = "nothing_left", .step = step_}));
@@ -221,7 +221,7 @@ Result<std::string> TrainLoop::train() {
 }
 
 Result<void> TrainLoop::begin() {
-  const bool is_known = nothing_left() && !role_.has_others;  // who may train something else already
+  const bool is_known = nothing_left() && !role_.has_others;  // others may train something else already
   if (is_known) say_nothing_left();
   auto& from = restored_ ? restored_ : initial_;
   const bool may_go_on = !is_known && train_.checkpoint && train_.checkpoint->resume;
@@ -250,7 +250,7 @@ Result<void> TrainLoop::begin() {
   return {};
 }
 
-// What an earlier run has seen counts; it may have ended between a checkpoint and the evaluation that was due then.
+// Evaluations of an earlier run count; it may have ended between a checkpoint and the evaluation due then.
 Result<void> TrainLoop::go_on_judging(bool goes_on) {
   saved_from_ = evaluated_from_ = first_step_;
   if (!evaluates()) return {};
@@ -281,7 +281,7 @@ Result<void> TrainLoop::say_start(bool joined) const {
 
 // ---- the steps
 
-// Why it ends.
+// Runs steps and returns the reason for the end.
 Result<std::string> TrainLoop::run_steps() {
   report_.progress(step_, train_.steps);
   for (;;) {
@@ -291,7 +291,7 @@ Result<std::string> TrainLoop::run_steps() {
                        after(step_, evaluate_every_)});
     auto made = driver_.advance(*this);
     if (!made) {
-      static_cast<void>(await_saved());  // the error, which counts more than whether this can be said, names the newest
+      static_cast<void>(await_saved());  // ignored: the error matters more, and names the newest checkpoint
       return fail(say_what_is_left(std::move(made).error()));
     }
     const AdvanceResult advanced = std::move(*made);
@@ -301,7 +301,7 @@ Result<std::string> TrainLoop::run_steps() {
   }
 }
 
-/// An error of the devices names the newest checkpoint; one of what somebody wrote says all there is to say.
+/// Adds the newest checkpoint to an error of the devices; a user's error needs no addition.
 Error TrainLoop::say_what_is_left(Error error) const {
   const bool is_of_devices = error.code == Code::kResourceExhausted || error.code == Code::kInternal;
   if (is_of_devices && checkpoints_.are_saved()) error.message += fmt::format("; {}", checkpoints_.describe());
@@ -317,7 +317,8 @@ std::optional<std::string> TrainLoop::reason_to_end() const {
   return std::nullopt;
 }
 
-// An error where steps were promised: nothing that was trained is lost, and nobody waits for this task.
+// An error if steps were stated, after the last checkpoint was saved, or the others were told not to wait for this
+// task.
 Result<void> TrainLoop::end_of_data(const Error& error) {
   data_ended_ = true;
   if (!train_.steps) return {};
@@ -325,7 +326,7 @@ Result<void> TrainLoop::end_of_data(const Error& error) {
   return fail(error);
 }
 
-// Checkpoints before evaluations: they are worth more.
+// Checkpoints come before evaluations, since they are worth more.
 Result<void> TrainLoop::at_boundary() {
   const bool asked = std::exchange(checkpoint_asked_, false);
   TFD_TRY(tell_saved());
@@ -335,7 +336,7 @@ Result<void> TrainLoop::at_boundary() {
   return {};
 }
 
-// Where others go on meanwhile, what may be kept is what is evaluated.
+// If others continue meanwhile, the state that may be kept is the evaluated one.
 Result<void> TrainLoop::evaluate() {
   const auto begun = Clock::now();
   std::optional<variable::Checkpoint> of;
@@ -356,8 +357,7 @@ Result<void> TrainLoop::evaluate() {
 
 Result<void> TrainLoop::judge(std::int64_t step, const TakeState& take) {
   const Metrics& metrics = report_.evaluation();
-  if (best_ || train_.stop)
-    TFD_TRY(await_saved());  // what is kept of evaluations goes by the checkpoints that are there
+  if (best_ || train_.stop) TFD_TRY(await_saved());  // records of evaluations refer to existing checkpoints
   if (best_)
     if (const auto path = TFD_TRY(best_->observe(step, metrics, take, options_.log)))
       TFD_TRY(report_.saved(step, *path, true));
@@ -374,8 +374,8 @@ Result<variable::Checkpoint> TrainLoop::take_checkpoint() {
   return checkpoint;
 }
 
-// It is written while training goes on; one at a time, so that no more than one state is held beside the variables.
-// One that can't be written is said, and that is all.
+// Writes a checkpoint while training continues; one at a time, so that at most one additional state is in memory. A
+// failed write is only reported.
 Result<void> TrainLoop::save() {
   if (!checkpoints_.are_saved()) return {};
   TFD_TRY(await_saved());
@@ -385,13 +385,13 @@ Result<void> TrainLoop::save() {
   return {};
 }
 
-/// Tells of a checkpoint that has been written meanwhile.
+/// Reports a checkpoint that has been written meanwhile.
 Result<void> TrainLoop::tell_saved() {
   const bool is_over = checkpoints_.saving_step() && checkpoints_.is_saved_within(Duration::zero());
   return is_over ? await_saved() : Result<void>();
 }
 
-/// None is being written any more.
+/// Waits until no checkpoint is being written.
 Result<void> TrainLoop::await_saved() {
   const auto step = checkpoints_.saving_step();
   if (!step) return {};
@@ -400,7 +400,7 @@ Result<void> TrainLoop::await_saved() {
   return checkpoints_.finish_saving() ? report_.saved(checkpoints_.step(), checkpoints_.path()) : Result<void>();
 }
 
-// Of this step or a later one, where it isn't there: one that can't be written is an error.
+// Saves a last checkpoint, unless this step's exists: a failed write is an error.
 Result<void> TrainLoop::save_last() {
   if (nothing_left() || !checkpoints_.are_saved()) return {};
   TFD_TRY(await_saved());
@@ -430,7 +430,7 @@ Result<void> TrainLoop::finish(const std::string& reason) {
   return driver_.end();
 }
 
-// What was saved while others were at their last steps may have a part of one, also where it is of the same step.
+// A checkpoint saved during the others' last steps may contain a part of one, even if its step is the same.
 Result<void> TrainLoop::settle(bool interrupted) {
   bool has_saved = false;
   const auto settled = TFD_TRY(driver_.settle(interrupted, [&] {
@@ -443,14 +443,14 @@ Result<void> TrainLoop::settle(bool interrupted) {
   return {};
 }
 
-// As Keras' fit() does at its end. What a signal or max_time ended is to go on later as if it had not been ended, and
-// the best evaluation was one of the values themselves.
+// Uses averages at the end, as Keras' fit() does; not if a signal or max_time ended the training, which must be able to
+// continue unchanged, nor if the best evaluation's values are restored.
 Result<void> TrainLoop::use_averages(const std::string& reason) {
   const bool goes_on = reason == "interrupted" || reason == "max_time";
   if (goes_on || early_stopping_.best_step() || !program_.rules || !program_.rules->has_averages()) return {};
   TFD_TRY(driver_.use_averages());
   if (step_ == first_step_) return {};
-  checkpoints_.invalidate();  // those were of other values
+  checkpoints_.invalidate();  // they have other values
   evaluated_step_.reset();
   return {};
 }
@@ -468,7 +468,7 @@ Result<void> TrainLoop::restore_best() {
   return await_saved();
 }
 
-/// What somebody must know who reads only this line.
+/// Adds the next thing to do to an error, for readers of this line only.
 Error TrainLoop::explain(Error error) const {
   const bool is_lost = error.code == Code::kUnavailable && !error.task.empty();
   const bool is_late = error.code == Code::kDeadlineExceeded && has_begun_ && is_stopping();

@@ -38,7 +38,7 @@ void Interrupts::on_ask(std::function<void()> action) {
   action_ = std::move(action);
 }
 
-// Under the lock, so that after on_ask({}) nothing is called any more.
+// Under the lock, so that nothing is called after on_ask({}).
 void Interrupts::asked() {
   const std::scoped_lock lock(action_mutex_);
   if (action_) action_();

@@ -33,13 +33,13 @@ struct FunctionCall {
   std::string function;
   std::vector<ArgumentValue> args;
   std::vector<std::pair<std::string, ArgumentValue>> kwargs;
-  std::int64_t step = 0;  // what an input bound to "step" gets
-  /// Of the worker. The outcome of several has every result stacked ([replicas, …]), the metrics of all of them and one
-  /// update of each variable.
+  std::int64_t step = 0;  // value of an input bound to "step"
+  /// Replicas of the worker that run it. With several, results are stacked ([replicas, …]), metrics combined, and each
+  /// variable gets one update.
   program::Replicas replicas = program::Replicas::kOne;
-  /// Of replicas that take an element each: those beyond so many have none in this call. 0: all take one.
+  /// Number of replicas that take an element in this call, if each takes its own. 0: all.
   int most_elements = 0;
-  /// Whose random numbers an input bound to "rng" gets: this closure's; absent: those of the step.
+  /// Closure whose random numbers an input bound to "rng" gets; absent: the step's.
   std::optional<std::uint64_t> closure = {};
 };
 
@@ -48,21 +48,21 @@ struct Metric {
   program::Reduce reduce = program::Reduce::kMean;
   program::Part part = program::Part::kWhole;
   double value = 0;
-  double weight = 1;  // examples that a mean stands for
+  double weight = 1;  // number of examples of a mean
 };
 
-/// What a call of a function gives.
+/// Outcome of a function call.
 struct CallOutcome {
-  std::vector<tensor::Tensor> results;  // by result index, then the `returns` of the function
+  std::vector<tensor::Tensor> results;  // by result index, then the function's `returns`
   std::vector<Metric> metrics;
 };
 
-/// Metrics of many calls put together: means weighted by examples, sums added, ratios numerator / denominator.
+/// Accumulates metrics of many calls: means weighted by examples, sums added, ratios as numerator / denominator.
 class MetricAccumulator {
  public:
   void add(const std::vector<Metric>& metrics);
   std::vector<std::pair<std::string, double>> values() const;  // in order of first appearance
-  /// What was added, as few metrics as possible: add()ed elsewhere they count the same.
+  /// The accumulated metrics in compact form: adding them elsewhere has the same effect.
   std::vector<Metric> parts() const;
   bool empty() const { return sums_.empty(); }
   void clear() { sums_.clear(); }

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiles, beside the first steps of a training, what later ones and evaluations will call: the first step waits for
-// nothing but its own module, and what can't be compiled is known soon after it. Thread rule: one thread calls.
+// Compiles modules of later steps and evaluations during the first steps of a training: the first step waits for its
+// own module only, and compile errors are known soon after. Thread rule: one thread calls.
 #include <atomic>
 #include <functional>
 #include <future>
@@ -12,7 +12,7 @@
 
 namespace tfd::step {
 
-/// Compiles one module, unless that was done meanwhile. Thread-safe beside whoever calls it.
+/// Compiles one module, unless that was done meanwhile. May run concurrently with calls of it.
 using CompileOne = std::function<Result<void>()>;
 
 class CompileAhead {
@@ -22,12 +22,13 @@ class CompileAhead {
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
 
-  /// One after another, on a thread of its own. What they use outlives this, or end() comes before.
+  /// Starts compiling one after another, on a thread of its own. What they use outlives this object, or end() is called
+  /// first.
   void begin(std::vector<CompileOne> work);
   bool has_begun() const { return has_begun_; }
-  /// The error of the first one that failed, once.
+  /// Returns the first error, once.
   Result<void> check();
-  /// Waits for the one that is being compiled; the others are left.
+  /// Waits for the module being compiled and drops the others.
   void end();
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program as a task holds it: parsed from what the coordinator sent, and on a worker with its functions compiled.
-// Thread rule: immutable once made; compiled functions are thread-safe.
+// A task's program: parsed from the coordinator's message, on a worker with compiled functions. Thread rule: immutable
+// once made; compiled functions are thread-safe.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,10 +21,10 @@
 
 namespace tfd::step {
 
-/// One for all devices, or one for each.
+/// A function for all devices, or one for each.
 using OnDevices = std::vector<std::shared_ptr<function::Function>>;
 
-/// What is called of a function (program::Modules::called()), each compiled when it is first asked for. Thread-safe.
+/// The callable modules of a function (program::Modules::called()), each compiled on first use. Thread-safe.
 class Variants {
  public:
   using Compile = std::function<Result<OnDevices>(const hlo::Module&)>;
@@ -47,12 +47,11 @@ struct CompiledFunction {
   const program::FunctionDef* def = nullptr;   // the program's
   std::shared_ptr<Variants> variants;          // shared: by copies
   const program::Program* program = nullptr;   // that it belongs to
-  std::vector<std::string> variables_read;     // as the definition says
-  std::vector<UpdateRule> updates;             // one for each that it makes
-  std::vector<std::size_t> other_inputs = {};  // positions of those that are no variables
+  std::vector<std::string> variables_read;     // from the definition
+  std::vector<UpdateRule> updates;             // one for each of its updates
+  std::vector<std::size_t> other_inputs = {};  // positions of inputs that aren't variables
 
-  /// The variant that takes arguments of these shapes, on this device. kInvalidArgument names the batch size that is
-  /// missing.
+  /// Chooses the variant for arguments of these shapes, on this device. kInvalidArgument names the missing batch size.
   Result<function::Function*> choose(const std::vector<tensor::TensorSpec>& arguments, int device = 0) const;
   Result<function::Function*> on_device(std::size_t variant, int device) const {
     const OnDevices* const all = TFD_TRY(variants->get(variant));
@@ -62,7 +61,7 @@ struct CompiledFunction {
 
 class CompiledProgram {
  public:
-  /// `directory` is where relative data paths start, and where commands run; `stop` is shared with whoever stops these.
+  /// Relative data paths start in `directory`, where commands run; `stop` is shared with the caller that stops these.
   /// Modules are compiled when they are first called.
   static Result<std::unique_ptr<CompiledProgram>> make(program::Program program, std::string directory,
                                                        const std::shared_ptr<function::Engine>& engine,
@@ -72,25 +71,25 @@ class CompiledProgram {
   CompiledProgram& operator=(const CompiledProgram&) = delete;
 
   const program::Program& program() const { return program_; }
-  /// What isn't compiled yet: of a template the modules for the sizes that the program's data are known to have. Each
-  /// goes on living with this. `besides`: a function that somebody else runs.
+  /// Modules that aren't compiled yet; for a template, those of the batch sizes that the program's data are known to
+  /// have. Valid during this object's lifetime. `besides`: a function that the caller runs itself.
   std::vector<CompileOne> left_to_compile(std::string_view besides = {}) const;
-  /// All of that, now.
+  /// Compiles all of them now.
   Result<void> compile() const;
   /// kNotFound names it.
   Result<const CompiledFunction*> find_function(const std::string& name) const;
   bool is_per_worker(std::string_view variable) const { return per_worker_.contains(variable); }
-  /// Instead of `stop`, of the commands that print data: those that functions are go on.
+  /// Replaces `stop` for commands that print data; commands that are functions keep `stop`.
   void stop_data_with(std::shared_ptr<const function::CommandStop> stop);
-  /// Where it is said what datasets leave out because of errors: at the 1st, the 10th, the 100th element, ….
+  /// Sets the log of elements that datasets skip because of errors: at the 1st, the 10th, the 100th, ….
   void set_log(Log log) { log_ = std::move(log); }
-  /// Instead: what is called with each of those errors.
+  /// Replaces the log: called with each of those errors.
   void set_skipped(std::function<void(const Error&)> skipped) { skipped_ = std::move(skipped); }
-  /// Opened once and shared, or what is the part's of it; its maps call this program's functions. `ahead` is
-  /// data::DatasetContext's, the same in all calls.
+  /// Returns a dataset, opened once and shared, or the part's share of it; its maps call this program's functions.
+  /// `ahead` is data::DatasetContext's, the same in all calls.
   Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name, const data::Shard& part,
                                                             int ahead);
-  /// Of another plan over the dataset's sources and functions.
+  /// Makes a dataset from a rewritten plan of the same sources and functions.
   Result<std::shared_ptr<const data::Dataset>> make_dataset(const std::string& name, const data::Plan& plan, int ahead);
 
  private:
@@ -108,7 +107,7 @@ class CompiledProgram {
   data::SharedSources sources_;
   Log log_;
   std::function<void(const Error&)> skipped_;
-  std::shared_ptr<const function::CommandPlace> commands_;  // shared: with the datasets
+  std::shared_ptr<const function::CommandPlace> commands_;  // shared with the datasets
 };
 
 }  // namespace tfd::step

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the data of a training stand: which order they are in, and how many elements have been taken. Checkpoints of
-// strategies whose steps are one after the other have it. Thread rule: plain values, pure functions.
+// Position of a training in its data: their order, and the number of elements taken. Stored in checkpoints of
+// strategies whose steps are sequential. Thread rule: plain values, pure functions.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,15 +15,15 @@ namespace tfd::step {
 
 struct DataPosition {
   struct Dataset {
-    std::string pipeline;       // a digest of what it is
+    std::string pipeline;       // digest of the pipeline
     std::int64_t elements = 0;  // that steps have taken
     friend bool operator==(const Dataset&, const Dataset&) = default;
   };
   data::Order order;
-  std::map<std::string, Dataset> datasets;  // that steps have taken elements of
+  std::map<std::string, Dataset> datasets;  // datasets of which steps have taken elements
 };
 
-/// As JSON, in one line.
+/// Formats a position as JSON, in one line.
 std::string format_data_position(const DataPosition& position);
 /// kInvalidArgument.
 Result<DataPosition> parse_data_position(std::string_view text);

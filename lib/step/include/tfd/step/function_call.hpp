@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one function of a program once: binds its inputs (closure_runner.cpp), calls the module, binds its outputs
-// (closure_outputs.cpp). Private to the room. Thread rule: free functions on their arguments.
+// Runs one function of a program once: binds its inputs (function_call.cpp), calls the module, binds its outputs
+// (function_outputs.cpp). Private to the room. Thread rule: free functions on their arguments.
 #include <map>
 #include <memory>
 #include <span>
@@ -17,7 +17,7 @@
 
 namespace tfd::step {
 
-/// An iterator of this worker and what its elements look like.
+/// An iterator of this worker and the spec of its elements.
 struct WorkerIterator {
   std::string dataset;
   data::ElementSpec spec;
@@ -25,36 +25,37 @@ struct WorkerIterator {
   std::int64_t elements = 0;  // that were taken
 };
 
-/// What a function's results become.
+/// A function's results after binding.
 struct BoundOutputs {
   CallOutcome outcome;
   std::vector<variable::Update> updates;
 };
 
-/// The elements that one call takes: one per iterator, however many inputs use its fields.
+/// The elements of one call: one per iterator, however many inputs use its fields.
 class ElementTable {
  public:
   void put(const std::string& iterator, const data::ElementSpec& spec, data::Element element);
   bool has(const std::string& iterator) const { return elements_.contains(iterator); }
   /// kInvalidArgument: no such field, or none named where there are several.
   Result<tensor::Tensor> field(const std::string& iterator, const std::optional<std::string>& name) const;
-  /// Rows of the first field of the first element, without those that only fill up a batch: what a mean is weighted by.
-  /// 1 where there is none.
+  /// Number of rows of the first field of the first element, without padding: the weight of means. 1 if there is no
+  /// element.
   double examples() const { return examples_; }
-  /// Of every field, which are examples then. kInvalidArgument: a scalar, or fields of different ones.
+  /// Number of rows of every field, one per example. kInvalidArgument: a scalar, or fields with different numbers of
+  /// rows.
   Result<std::int64_t> row_count() const;
-  /// Batches of nothing, as a step is filled up with.
+  /// True if the batches are empty, as those that complete a step.
   bool has_no_rows() const { return examples_ == 0 && row_count() == 0; }
-  /// So many rows of each field; behind them the last one again, until there are `padded`. A mask says which are data.
+  /// Takes `count` rows of each field, padded to `padded` with copies of the last one. A mask marks the data.
   ElementTable rows(std::int64_t first, std::int64_t count, std::int64_t padded) const;
-  /// The rows of an iterator's element, whose mask is the field of that name.
+  /// Rows of an iterator's element whose mask is the field of that name.
   struct Masked {
     std::string mask;
     std::int64_t rows = 0;
   };
-  /// nullopt: it has none.
+  /// Rows and mask of an iterator's element; nullopt if it has no mask.
   std::optional<Masked> masked(const std::string& iterator) const;
-  /// That element with so many rows; those behind its own are no data.
+  /// Pads that element to `padded` rows; padding isn't data.
   void pad(const std::string& iterator, std::int64_t padded);
 
  private:
@@ -71,18 +72,17 @@ struct CallContext {
   int replica_id = 0;
   int num_replicas = 1;
   int device = 0;                                     // of this process
-  const std::vector<tensor::Tensor>* rows = nullptr;  // of lookups_of(), in its order; null: from `variables`
-  std::int64_t batch = 0;                             // of an evaluation: which of the pass
-  std::uint32_t first_replica = 0;        // of this process among those that draw random numbers of the same step
-  const ReplicaCopies* copies = nullptr;  // of replicas, each of which has its own; null: outside of them
+  const std::vector<tensor::Tensor>* rows = nullptr;  // rows of lookups_of(), in its order; null: in `variables`
+  std::int64_t batch = 0;                             // in an evaluation: index of the batch within the pass
+  std::uint32_t first_replica = 0;        // this process's first replica among those sharing a step's random stream
+  const ReplicaCopies* copies = nullptr;  // in a replica: each has its own copies; null outside of replicas
   bool results_stay = false;              // on the device
 };
 
-/// The iterators that a call of `function` takes an element from: ids, each once. The program's own datasets are
-/// "dataset:NAME"; others come as arguments.
+/// Ids of the iterators that a call of `function` takes an element from, each once. The program's own datasets are
+/// "dataset:NAME"; others are arguments.
 Result<std::vector<std::string>> iterators_of(const program::FunctionDef& function, const FunctionCall& call);
-/// The one of this id among `iterators`, which `find` makes, goes on at that element: where it has been beyond it, from
-/// the beginning.
+/// Moves the iterator of this id, which `find` makes, to that element; if it is past it, it is restarted.
 template <class Iterators, class Find>
 Result<void> go_to(Iterators& iterators, const Find& find, const std::string& id, std::int64_t element) {
   if (const auto there = iterators.find(id); there != iterators.end() && there->second.elements > element)
@@ -94,39 +94,40 @@ Result<void> go_to(Iterators& iterators, const Find& find, const std::string& id
 }
 std::string own_iterator_id(const std::string& dataset);
 
-/// Fills elements with a mask, which the function takes, up to the fewest rows that one of its modules takes, where
-/// none takes as many as they have. Where none takes more either they stay as they are, and bind_inputs() says so.
+/// Pads elements with a mask, if the function takes the mask, to the smallest batch size of its modules that holds
+/// them. If none does they stay unchanged, and bind_inputs() reports it.
 void fill_up(const program::FunctionDef& function, const FunctionCall& call, ElementTable& elements);
 
-/// What the function looks up in this call, in the order of its inputs.
+/// Row lookups of this call, in the order of the function's inputs.
 Result<std::vector<RowLookup>> lookups_of(const program::FunctionDef& function, const CallContext& context);
 
-/// Of what the outputs assign as a difference: it adds what has changed since `read`, which has the copies by their
+/// Turns assignments applied as a difference into additions of the change since `read`, which has copies under their
 /// names.
 Result<void> take_differences(const program::FunctionDef& function, const VariableValues& read,
                               std::vector<variable::Update>& updates);
 
-/// What the inputs of a call are, in their order, and which of the function's modules takes them.
+/// Values of a call's inputs, in their order, and the module of the function that takes them.
 struct BoundInputs {
   std::vector<tensor::Tensor> values;
   std::vector<tensor::TensorSpec> specs;
   std::size_t module = 0;
 };
-/// Without `with_variables` variables have no value, only the spec that the program states.
+/// Binds inputs. Without `with_variables` variables have no value, only their stated spec.
 Result<BoundInputs> bind_inputs(const CompiledFunction& function, const CallContext& context, bool with_variables);
 
-/// Binds, calls, binds.
+/// Binds the inputs, calls the module, binds the outputs.
 Result<BoundOutputs> run_function(const CompiledFunction& function, const CallContext& context);
 
-// Its parts, for each other.
-/// What an input gets from variables, elements and the call; a number in this dtype.
+// Shared by the files of this part:
+/// Value of an input from variables, elements and the call; numbers get this dtype.
 Result<tensor::Tensor> bind_source(const program::InputBinding& input, const CallContext& context, tensor::DType dtype);
-/// Rank 1, s64.
+/// Flattens row ids to rank 1, s64.
 tensor::Tensor flat_indices(const tensor::Tensor& indices);
-/// What scalars, one for each metric among the outputs, say of so many examples. kInvalidArgument: one isn't a scalar.
+/// Metrics from scalars, one for each metric among the outputs, weighted by `examples`. kInvalidArgument: one isn't a
+/// scalar.
 Result<std::vector<Metric>> bind_metrics(const program::FunctionDef& def, std::span<const tensor::Tensor> values,
                                          double examples);
-/// kInvalidArgument: a metric that is no scalar.
+/// Binds the results of one call. kInvalidArgument: a metric that isn't a scalar.
 Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<tensor::Tensor> results,
                                   const CallContext& context);
 

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much memory a program's variables take, with their slots, and whether a task has it. It is asked before memory is
-// taken: the system grants what it doesn't have, and kills whoever uses it. Thread rule: plain values.
+// Memory that a program's variables and their slots need, and whether a task has it. Checked before allocation, since
+// the system overcommits and kills processes that use the memory. Thread rule: plain values.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,25 +18,25 @@ namespace tfd::step {
 struct MemoryNeed {
   std::size_t variables = 0;  // or shards of them
   std::uint64_t values = 0;   // bytes
-  std::uint64_t slots = 0;    // bytes that the optimizer keeps beside the values
-  std::uint64_t passing = 0;  // bytes of the host's memory through which they come
-  std::string largest;        // the variable that takes most, with its slots
+  std::uint64_t slots = 0;    // bytes of the optimizer's slots
+  std::uint64_t passing = 0;  // bytes of host memory for transferring them
+  std::string largest;        // the variable that needs most, with its slots
   std::uint64_t largest_size = 0;
 
   std::uint64_t total() const { return values + slots + passing; }
 };
 
-/// Of all variables in one process.
+/// Memory needed by all variables in one process.
 MemoryNeed need_of(const program::Program& program);
-/// What all variables need on so many replicas, whose memory is the host's, at the most: when the last value or slot is
-/// on its way to them.
+/// Peak memory needed by all variables on replicas that share the host's memory: when the last value or slot is being
+/// transferred.
 MemoryNeed need_of_replicas(const program::Program& program, int replicas);
-/// Of the variables that every worker has one of.
+/// Memory needed by the variables with `per_worker`.
 MemoryNeed need_of_worker(const program::Program& program);
-/// Of what is on the parameter server at that position, of variables that are placed so.
+/// Memory needed by the variables placed on the parameter server at that position.
 MemoryNeed need_of_server(const program::Program& program,
                           const std::map<std::string, variable::PlacedVariable>& placed, int position);
-/// Of each of so many parameter servers, of which there may be none.
+/// Memory needed by each of `count` parameter servers; there may be none.
 std::vector<MemoryNeed> needs_of_servers(const program::Program& program, int count);
 
 /// kResourceExhausted: "variable 'v' needs 80 TB on ps:0, where 14 GB are free". `where`: "on ps:0", "here".

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The replicas of this process: a program's functions compiled here, run once per replica on elements of their own, and
-// what the replicas want of the variables reduced to one list of updates. Where the variables are is the caller's.
-// Thread rule: one thread calls; replicas run on threads of their own, and elements are made on others.
+// Runs the replicas of this process: compiles a program's functions, runs them once per replica on its own elements,
+// and reduces the replicas' updates to one list. The placement of variables is the caller's business. Thread rule: one
+// thread calls; replicas run on threads of their own, and elements are made on others.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,7 +29,7 @@
 
 namespace tfd::step {
 
-/// Which part of the data is read here. Source: tf.distribute.InputContext.
+/// The part of the data read here. Source: tf.distribute.InputContext.
 struct InputPart {
   std::int64_t pipelines = 1;
   std::int64_t id = 0;
@@ -38,20 +38,20 @@ struct InputPart {
 struct ReplicaOptions {
   int replicas = 1;
   InputPart input;
-  bool has_all_data = false;  // not only its part of them: go_to() says where it goes on
-  /// Of all data but those of evaluations. Parts of several processes are parts of one whole only where it has seeds,
-  /// the same for all.
+  bool has_all_data = false;  // not only its part: go_to() sets the position
+  /// Order of all data but evaluations'. Parts of several processes complement each other only if it has seeds, the
+  /// same for all.
   data::Order order = {};
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   Environment command_environment = {};
-  /// Shared with who stops the commands that print data: a step or an evaluation that waits for them is kCancelled
-  /// then, and what such a step has taken doesn't count.
+  /// Stop signal for commands that print data, shared with the caller: a step or an evaluation that waits for them
+  /// fails with kCancelled, and elements that such a step took don't count.
   std::shared_ptr<const function::CommandStop> stop_data = {};
-  LookUpRows look_up = {};     // of tables that aren't among the variables of a call
-  RunAtOnce run_at_once = {};  // what the replicas run on; empty: threads of its own
-  bool results_stay = false;   // on the devices, until somebody reads them (resident.hpp)
-  Log log = {};                // of elements that datasets leave out
+  LookUpRows look_up = {};     // for tables that aren't among a call's variables
+  RunAtOnce run_at_once = {};  // runs the replicas; empty: threads of its own
+  bool results_stay = false;   // results stay on the devices until they are read (resident.hpp)
+  Log log = {};                // log of elements that datasets skip because of errors
 };
 
 struct StepOutcome {
@@ -59,34 +59,34 @@ struct StepOutcome {
   std::vector<Metric> metrics;            // of all replicas
 };
 
-/// What replicas get of the data: an element each, of those that have any.
+/// The replicas' elements: one for each replica that has data.
 struct ReplicaElements {
   data::ElementSpec spec;
   std::vector<data::Element> of;
 };
-/// What a function is called with, beside variables. Of all elements there are as many.
+/// Arguments of a function besides variables. All have the same number of elements.
 struct ReplicaArguments {
   std::vector<ArgumentValue> args = {};  // a tensor is the same for all, an iterator one of `elements`
   std::vector<std::pair<std::string, ArgumentValue>> kwargs = {};
   std::map<std::string, ReplicaElements> elements = {};  // by the iterator's id
-  std::map<std::string, ReplicaElements> datasets = {};  // those that the function reads itself, by name
+  std::map<std::string, ReplicaElements> datasets = {};  // datasets that the function itself reads, by name
 };
 struct RunOutcome {
   std::vector<std::vector<tensor::Tensor>> results;  // of each replica that had data, by result index
   std::vector<variable::Update> updates;             // as of a step
 };
 
-/// One gradient of those of the replicas, in their order: the sum, or the mean weighted by the examples of each. f16
-/// and bf16 are rounded once. kInvalidArgument: they differ in their specs; integers.
+/// Reduces the replicas' gradients, in their order: the sum, or the mean weighted by each one's examples. f16 and bf16
+/// are rounded once. kInvalidArgument: different specs; integers.
 Result<tensor::Tensor> reduce_gradients(program::Reduce reduce, const std::vector<tensor::Tensor>& values,
                                         const std::vector<double>& examples);
 
-/// What the replicas of a step take beside variables, for who runs the function itself.
+/// Inputs of a step's replicas besides variables, for a caller that runs the function itself.
 struct StepInputs {
   struct Replica {
-    std::vector<tensor::Tensor> values;  // by input of the function; a variable or a loss scale has none
-    std::size_t module = 0;              // the one of the function that takes them
-    double examples = 1;                 // what a mean is weighted by
+    std::vector<tensor::Tensor> values;  // by input of the function; empty for variables and loss scales
+    std::size_t module = 0;              // the function's module that takes them
+    double examples = 1;                 // weight in means
   };
   std::vector<Replica> replicas;  // those that have data
 };
@@ -94,47 +94,47 @@ struct StepInputs {
 class ReplicaRunner {
  public:
   virtual ~ReplicaRunner() = default;
-  /// Functions are compiled when they are first called. Errors of ReplicaCopies::make(). kInvalidArgument where an
-  /// assignment of several replicas has no aggregation.
+  /// Makes a runner; functions are compiled when they are first called. Errors of ReplicaCopies::make().
+  /// kInvalidArgument if an assignment of several replicas has no aggregation.
   static Result<std::unique_ptr<ReplicaRunner>> make(const program::Program& program, const ReplicaOptions& options);
 
-  /// The function once per replica, each on the next element of every dataset it uses: a step takes as many elements as
-  /// there are replicas, or `most_elements` where that isn't 0, or what is left, on as many replicas; where
-  /// train.replicas says "split", each is on its share of the rows of one. kOutOfRange at the end of the data.
-  /// Gradients: the mean weighted by the examples of each replica, or the sum, as the program's binding says; assigned
+  /// Runs the function once per replica, each on the next element of every dataset it uses: a step takes as many
+  /// elements as there are replicas, or `most_elements` unless that is 0, or what is left, on as many replicas; if
+  /// train.replicas is "split", each runs on its share of one element's rows. kOutOfRange at the end of the data.
+  /// Gradients: the mean weighted by each replica's examples, or the sum, according to the program's binding; assigned
   /// values: by the variable's aggregation.
   virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step,
                                    int most_elements = 0) = 0;
-  /// The same up to the call of the function, which somebody else runs. Lookups are variables too:
-  /// functions with those can't be run so.
+  /// The same up to the call of the function, which the caller makes. Not for functions with lookups, which depend on
+  /// variables.
   virtual Result<StepInputs> take_inputs(const std::string& function, std::int64_t step, int most_elements = 0) = 0;
-  /// Functions that aren't compiled yet, but for one that somebody else runs; as long as this lives.
+  /// Functions that aren't compiled yet, except one that the caller runs itself; valid during this object's lifetime.
   virtual std::vector<CompileOne> left_to_compile(std::string_view besides = {}) const = 0;
-  /// What the scalars of a replica, one for each metric of the function, say of its examples. kInvalidArgument: one
-  /// isn't a scalar.
+  /// Metrics from a replica's scalars, one for each metric of the function, weighted by its examples. kInvalidArgument:
+  /// one isn't a scalar.
   virtual Result<std::vector<Metric>> metrics_of(const std::string& function, std::span<const tensor::Tensor> values,
                                                  double examples) const = 0;
-  /// The data of steps begin again, in this order.
+  /// Restarts the data of steps, in this order.
   virtual void begin_data(const data::Order& order) = 0;
-  /// The next step of the function takes the elements that step `step` takes where one process makes all of them.
+  /// Moves to the elements that step `step` takes if one process makes all steps; the next step takes them.
   virtual Result<void> go_to(const std::string& function, std::int64_t step) = 0;
-  /// Where they stand, behind those that steps have taken.
+  /// Position of the data after the elements that steps have taken.
   virtual DataPosition data_position() const = 0;
-  /// They go on from there. false where one of the datasets is another one now: then nothing has changed.
+  /// Continues from a position. False, without any change, if one of the datasets has changed.
   virtual bool continue_data(const DataPosition& position) = 0;
-  /// This process's part of a dataset of the program, as many elements of which are made ahead as there are replicas.
+  /// This process's part of a dataset of the program, which prefetches as many elements as there are replicas.
   virtual Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name) = 0;
-  /// Of another plan over the same sources and functions.
+  /// Makes a dataset from a rewritten plan of the same sources and functions.
   virtual Result<std::shared_ptr<const data::Dataset>> make_dataset(const std::string& name,
                                                                     const data::Plan& plan) = 0;
-  /// The function once per replica, each on its elements; where there are none at all, on every replica. `in_rows`: the
-  /// function gives rows for rows, so that an element that is too large for a module is taken in pieces, and one that
-  /// is too small is padded with its last row; results are those of the pieces, in the order of their rows, without
-  /// padding. It updates nothing then. kInvalidArgument: more elements than replicas, or not as many of each.
+  /// Runs the function once per replica, each on its elements; if there are none at all, on every replica. `in_rows`:
+  /// the function maps rows to rows, so an element that is too large for a module is processed in pieces, and one that
+  /// is too small is padded with its last row; results are the pieces', in the order of their rows, without padding. It
+  /// updates nothing then. kInvalidArgument: more elements than replicas, or different numbers of them.
   virtual Result<RunOutcome> run(const std::string& function, const ReplicaArguments& arguments,
                                  const VariableValues& variables, bool in_rows = false) = 0;
-  /// One full pass of the function's dataset, or `steps` batches: nothing is sharded, and each device takes a batch at
-  /// a time. kCancelled where `stop` says so between batches.
+  /// Evaluates one full pass over the function's dataset, or `steps` batches: nothing is sharded, and each device takes
+  /// a batch at a time. kCancelled if `stop` says so between batches.
   virtual Result<std::vector<Metric>> evaluate(const std::string& function, const VariableValues& variables,
                                                std::optional<std::int64_t> steps,
                                                const std::function<bool()>& stop) = 0;

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of tables by their numbers, wherever the tables are. Thread rule: plain values.
+// Lookups of rows of tables by their ids, wherever the tables are. Thread rule: plain values.
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace tfd::step {
 
-/// For indices of any shape (s32 or s64): that shape and the row's.
+/// A lookup of indices of any shape (s32 or s64); the result has that shape followed by a row's.
 struct RowLookup {
   std::string table;
   tensor::Tensor indices;
 };
-/// In the order of the lookups; kInvalidArgument names an index that is no row.
+/// Returns rows in the order of the lookups; kInvalidArgument names an index out of range.
 using LookUpRows = std::function<Result<std::vector<tensor::Tensor>>(const std::vector<RowLookup>&)>;
 
 }  // namespace tfd::step

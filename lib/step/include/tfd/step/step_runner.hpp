@@ -1,11 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker and tfd-run do with one step, once: a function of the program on the data that it takes and on values
-// of the variables that it reads, alone or on every replica of this process; and one part of an evaluation. Where
-// variables are, and what becomes of their updates, is the caller's. Private to the room.
-// Thread rule: one thread calls; replicas run on threads of their own, and so are elements made
-// (DatasetContext::ahead).
+// Runs one step for a worker or tfd-run: a function of the program on its data and on values of the variables that it
+// reads, once or on every replica of this process; and one part of an evaluation. The placement of variables, and
+// applying their updates, are the caller's business. Private to the room. Thread rule: one thread calls; replicas run
+// on threads of their own, and so are elements made (DatasetContext::ahead).
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,19 +20,19 @@ namespace tfd::step {
 
 struct StepOptions {
   int replicas = 1;                 // of this process
-  std::uint32_t first_replica = 0;  // of this process among those that draw random numbers of the same step
-  LookUpRows look_up = {};          // of tables that aren't among the variables of a call
-  bool is_alone = false;            // as ReplicaThreads has it
-  RunAtOnce run_at_once = {};       // what the replicas run on; empty: threads of its own
-  bool results_stay = false;        // on the devices, until somebody reads them
+  std::uint32_t first_replica = 0;  // this process's first replica among those sharing a step's random stream
+  LookUpRows look_up = {};          // for tables that aren't among a call's variables
+  bool is_alone = false;            // as in ReplicaThreads
+  RunAtOnce run_at_once = {};       // runs the replicas; empty: threads of its own
+  bool results_stay = false;        // results stay on the devices until they are read
 };
 
-/// What a step has done; nothing is applied yet.
+/// Result of a step; no update is applied yet.
 struct StepResult {
   std::vector<std::vector<tensor::Tensor>> results;  // of each replica that had data, by result index
   std::vector<Metric> metrics;                       // of all replicas
   std::vector<variable::Update> updates;  // one per variable and output, reduced and (prepare_gradients()) clipped
-  bool is_skipped = false;                // it had updates, but gradients that aren't finite, which the optimizer skips
+  bool is_skipped = false;                // its gradients aren't finite, so the optimizer skips its updates
 };
 
 class StepRunner {
@@ -43,24 +42,24 @@ class StepRunner {
 
   const ReplicaCopies& copies() const { return copies_; }
 
-  /// An iterator of the program's dataset, whose next elements are made while a step is run: as many as its replicas
-  /// take. Source: experimental_distribute_dataset's prefetch.
+  /// Opens an iterator of the program's dataset, which prefetches as many elements as the replicas take, while a step
+  /// runs. Source: experimental_distribute_dataset's prefetch.
   Result<WorkerIterator> open(const std::string& dataset, const data::Shard& part, const data::Order& order);
 
-  /// What each replica of the call works on (see take_shares()): the iterators go on. kOutOfRange at the end of the
-  /// data.
+  /// Takes the shares of the call's replicas (see take_shares()), which advances the iterators. kOutOfRange at the end
+  /// of the data.
   Result<std::vector<ReplicaShare>> take(const program::FunctionDef& function, const FunctionCall& call,
                                          const FindIterator& find) const;
-  /// What the inputs of each share are beside variables: run() up to the calls.
+  /// Binds each share's inputs other than variables: run() up to the calls.
   Result<StepInputs> bind(const CompiledFunction& function, const FunctionCall& call,
                           std::vector<ReplicaShare> shares) const;
-  /// The function on these shares. `variables` are what it reads, each of the copies of those that have any; a call
-  /// that runs once sees their one value. Random numbers are those of the call's step, or closure, and of the replica.
+  /// Runs the function on these shares. `variables` are what it reads, including all copies; a call that runs once sees
+  /// the aggregated value. Random numbers depend on the call's step, or closure, and on the replica.
   Result<StepResult> run(const CompiledFunction& function, const FunctionCall& call, std::vector<ReplicaShare> shares,
                          const VariableValues& variables);
-  /// The batches of one part of a pass over the function's dataset, or over its first `steps` batches; every device
-  /// takes one at a time. A function without a dataset is run once, for the first part. kCancelled where `is_stopped`
-  /// says so between batches.
+  /// Evaluates one part of a pass over the function's dataset, or over its first `steps` batches; every device takes
+  /// one batch at a time. A function without a dataset is run once, for the first part. kCancelled if `is_stopped` says
+  /// so between batches.
   Result<std::vector<Metric>> evaluate(const std::string& function, const data::Shard& part,
                                        std::optional<std::int64_t> steps, const data::Order& order,
                                        const VariableValues& variables, const std::function<bool()>& is_stopped);
@@ -69,7 +68,7 @@ class StepRunner {
   double learning_rate_of(std::int64_t step) const;
   Result<void> look_up(const program::FunctionDef& function, CallContext& context,
                        std::vector<ReplicaShare>& shares) const;
-  /// The variables with the one value of each that has copies, which `own` then keeps.
+  /// The variables with the aggregated values of those that have copies, stored in `own`.
   Result<const VariableValues*> outside_of_replicas(const VariableValues& variables, VariableValues& own) const;
 
   CompiledProgram& program_;

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run keeps beside its checkpoints, in small JSON files: that it is over ("end.json"), what early stopping has
-// seen ("stop.json", the states of the best evaluations in "stop"), and which evaluation was the best ("best.json", its
-// state in "best"). A file that is missing, or isn't what it should be, says nothing. Private to the room.
-// Thread rule: one thread; one process writes.
+// Records that a run keeps beside its checkpoints, in small JSON files: its end ("end.json"), early stopping
+// ("stop.json", the states of the best evaluations in "stop"), and the best evaluation ("best.json", its state in
+// "best"). A missing or malformed file counts as no record. Private to the room. Thread rule: one thread; one process
+// writes.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -20,54 +20,53 @@
 
 namespace tfd::train {
 
-/// The names of all of it in the directory of the checkpoints.
+/// Names of all these files in the checkpoint directory.
 inline constexpr std::array<std::string_view, 5> kCheckpointNotes{"end.json", "best.json", "stop.json", "best", "stop"};
 
-/// That a training is over: the same command started again has nothing left to do, and evaluators don't wait for a step
-/// that never comes. A training that a signal ended isn't over; one that max_time ended is, but goes on when it is
-/// started again.
+/// Record of a training's end: the same command has nothing left to do, and evaluators stop waiting for further steps.
+/// A training that a signal ended has none; one that max_time ended has, but continues when it is started again.
 struct RunEnd {
   std::string reason;     // "done", "stopped", "end_of_data", "max_time"
-  std::int64_t step = 0;  // the last one, of which there is a checkpoint
-  std::string rule;       // of train.stop, or how many steps were stated where it took fewer: another one may go on
-  std::string time;       // when it was written: to tell one run from another
-  std::string run = {};   // whose it is; empty: an older tfd's
+  std::int64_t step = 0;  // the last step, of which there is a checkpoint
+  std::string rule;       // of train.stop, or the stated steps if fewer sufficed: another rule lets training continue
+  std::string time;       // time of writing, which tells runs apart
+  std::string run = {};   // id of the run; empty: written by an older tfd
 };
 
-/// What `reason` means for a program with this train block.
+/// Makes the record for `reason` and this train block.
 RunEnd make_run_end(const program::TrainDef& train, const std::string& reason, std::int64_t step);
-/// The rule where `stated` steps of epochs were fewer, for several replicas share an epoch.
+/// The rule if `stated` steps of epochs took fewer, since several replicas share an epoch.
 std::string rule_of_epochs(std::int64_t stated);
-/// Whether a training by this block that has come to that step has nothing left to do.
+/// True if a training by this block is complete at that step.
 bool is_over(const RunEnd& end, const program::TrainDef& train);
-/// Atomically; the directory is there, for there are checkpoints in it.
+/// Writes the record atomically; the directory exists, since it has checkpoints.
 Result<void> save_run_end(const std::string& directory, const RunEnd& end);
 std::optional<RunEnd> find_run_end(const std::string& directory);
-/// When training goes on.
+/// Removes the record when training continues.
 void remove_run_end(const std::string& directory);
 
-/// How early stopping stands after one evaluation.
+/// State of early stopping after one evaluation.
 struct StopState {
   std::int64_t step = 0;            // of the evaluation
-  std::int64_t since = 0;           // evaluations without a better one
-  std::optional<double> best = {};  // none yet: all were NaN
+  std::int64_t since = 0;           // evaluations since the best one
+  std::optional<double> best = {};  // absent: all were NaN so far
   std::optional<std::int64_t> best_step = {};
   Metrics best_metrics = {};
 };
 
-/// How early stopping stood at every checkpoint that a run may go on from.
+/// States of early stopping for every checkpoint from which a run may continue.
 class StopRecord {
  public:
-  /// Of train.stop and train.checkpoint, which are both there.
+  /// Opens the record of `train`, which has train.stop and train.checkpoint.
   explicit StopRecord(const program::TrainDef& train);
 
-  /// How things stood at that step by the same rule; later ones are forgotten. nullopt: nothing is known.
+  /// Finds the state at that step by the same rule and forgets later ones. nullopt: there is none.
   std::optional<StopState> find(std::int64_t step);
   void forget();
-  /// Atomically, in place of those that no checkpoint could go on with any more.
+  /// Adds a state atomically, and removes those that no checkpoint needs any more.
   Result<void> add(StopState state);
 
-  /// Of the best evaluation: before the state that names its step is added.
+  /// Saves the variables of the best evaluation, before the state that names its step is added.
   Result<void> save_best(const variable::Checkpoint& best) const;
   bool has_best(std::int64_t step) const;
   Result<variable::Checkpoint> load_best(std::int64_t step) const;
@@ -79,18 +78,18 @@ class StopRecord {
   void remove_states() const;
 
   std::string directory_;
-  std::string rule_;               // patience apart, by which nothing that was seen becomes another
+  std::string rule_;               // without patience, which doesn't affect recorded states
   std::vector<StopState> states_;  // by step
 };
 
-/// Which evaluation is the best so far, and for how many there was no better one. Plain value.
+/// Tracks the best evaluation, and the number of evaluations since. Plain value.
 class Best {
  public:
   explicit Best(program::BestDef by, double min_delta = 0) : by_(std::move(by)), min_delta_(min_delta) {}
 
-  /// Whether this one is the best; NaN never is, and one without the metric isn't looked at.
+  /// Returns true if this one is the best so far; NaN never is, and evaluations without the metric are ignored.
   bool observe(const Metrics& metrics);
-  /// That it has been told of an earlier run.
+  /// Restores the state of an earlier run.
   void restore(std::optional<double> value, std::int64_t since) {
     value_ = value;
     since_ = since;
@@ -105,18 +104,18 @@ class Best {
   std::int64_t since_ = 0;
 };
 
-/// The state that was evaluated, where it is wanted.
+/// Returns the evaluated state; called only if it is needed.
 using TakeState = std::function<Result<variable::Checkpoint>()>;
 
-/// train.checkpoint.keep_best: one more checkpoint, of the best evaluation so far. A training that goes on knows what
-/// the best was, and doesn't take a worse one for better.
+/// train.checkpoint.keep_best: keeps one more checkpoint, of the best evaluation so far. A continued training restores
+/// the best value, so that a worse one doesn't replace it.
 class BestExporter {
  public:
-  /// Of train.checkpoint, whose keep_best is there. Knows of none yet.
+  /// Makes an exporter for train.checkpoint, which has keep_best; without a best yet.
   explicit BestExporter(const program::CheckpointDef& checkpoint);
-  /// This run's training goes on: its best is known, as far as it is on disk.
+  /// Continues this run with its best evaluation from disk, if there is one.
   void go_on(const std::string& run);
-  /// The path, where this evaluation is the best one. Errors are those of `take`: what can't be written is logged.
+  /// Returns the checkpoint's path if this evaluation is the best. Errors of `take`; failed writes are logged.
   Result<std::optional<std::string>> observe(std::int64_t step, const Metrics& metrics, const TakeState& take,
                                              const Log& log);
 

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Epochs as steps, for strategies that count only those: an epoch is one pass in all over the data, whoever makes it.
-// Thread rule: pure function; it may read the data once.
+// Converts epochs to steps, for strategies that count steps only: an epoch is one pass over the data by all workers
+// together. Thread rule: pure function; it may read the data once.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,25 +16,25 @@ namespace tfd::train {
 
 struct EpochsOptions {
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
-  int elements_per_step = 1;   // as many as there are replicas
-  /// Where filters and maps decide how many elements there are: without it those can't be counted here.
+  int elements_per_step = 1;   // the number of replicas
+  /// Needed if filters and maps determine the number of elements: without it those can't be counted here.
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
-  Environment command_environment = {};  // of functions that are commands
+  Environment command_environment = {};  // environment of functions that are commands
 };
 
 struct StepsOfEpochs {
   program::Program program;
-  std::int64_t elements = 0;  // of all epochs; 0: the program states none
+  std::int64_t elements = 0;  // elements of all epochs; 0: the program states none
 };
 
-/// A program whose train block states epochs, as one that states steps: epochs times the elements of its dataset, which
-/// then repeats, over the elements of a step, rounded up. Other programs as they are. The data's error where the
+/// Converts a train block with epochs to one with steps: epochs times the elements of its dataset, which then repeats,
+/// divided by the elements of a step, rounded up. Other programs are returned unchanged. The data's error if the
 /// elements can't be counted here.
 Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOptions& options = {});
 
-/// Steps that so many elements make, where each of `replicas` takes one a step: the last may have fewer.
+/// Number of steps for these elements if each of `replicas` takes one per step: the last step may have fewer.
 std::int64_t steps_over(std::int64_t elements, int replicas);
-/// How many of the replicas have an element in that step (from 0): all but in the last, which takes what is left.
+/// Number of replicas with an element in that step (from 0): all, except in the last step.
 int elements_of_step(std::int64_t step, std::int64_t elements, int replicas);
 
 }  // namespace tfd::train

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Metrics as TensorBoard reads them: files of tf.Event records, a folder for each run ("train", "eval").
-// Thread rule: one thread.
+// Writes metrics for TensorBoard: files of tf.Event records, a folder for each run ("train", "eval"). Thread rule: one
+// thread.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,12 +15,12 @@ namespace tfd::train {
 
 class EventFiles {
  public:
-  /// Makes the directory, and those above it. kNotFound, kPermissionDenied, kResourceExhausted.
+  /// Opens the directory, making it and its parents. kNotFound, kPermissionDenied, kResourceExhausted.
   static Result<std::unique_ptr<EventFiles>> open(std::string directory);
   ~EventFiles();
 
-  /// A scalar for each metric, in DIRECTORY/RUN/events.out.tfevents.…: readable at once. What couldn't be written is
-  /// left out, and the file goes on behind its last whole record. Errors as open().
+  /// Adds a scalar for each metric to DIRECTORY/RUN/events.out.tfevents.…, readable at once. A failed record is left
+  /// out, and the file continues after its last complete one. Errors as open().
   Result<void> add(const std::string& run, std::int64_t step, const Metrics& metrics);
 
  private:

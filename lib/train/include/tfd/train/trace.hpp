@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A timeline of a training: who did what when, as a file that Perfetto and chrome://tracing open.
-// Source: the JSON array format of "Trace Event Format". Thread rule: thread-safe.
+// A timeline of a training, as a file for Perfetto and chrome://tracing. Source: the JSON array format of "Trace Event
+// Format". Thread rule: thread-safe.
 //
 //   const auto trace = TFD_TRY(Trace::open("trace.json"));
 //   const Trace::Span span(trace.get(), "compute", Trace::lane_of(replica), step);   // until it goes
@@ -20,20 +20,20 @@ namespace tfd::train {
 
 class Trace {
  public:
-  /// Over a file that is there. Errors as open(2)'s; kInvalidArgument: no regular file.
+  /// Opens the file, overwriting an existing one. Errors as open(2)'s; kInvalidArgument: not a regular file.
   static Result<std::unique_ptr<Trace>> open(const std::string& path);
-  /// Writes what is left. Also without that the file can be opened: its last span may be missing.
+  /// Writes the rest. Without that the file can still be opened, but its last span may be missing.
   ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// Lanes of the timeline: the training's thread is 0, then come replicas, or whoever has a name.
+  /// Lanes of the timeline: the training's thread is 0, then come replicas, or named lanes.
   static int lane_of(std::size_t replica) { return static_cast<int>(replica) + 1; }
   int lane_of(const std::string& name);
 
   class Span {
    public:
-    /// Nothing where there is no trace.
+    /// Does nothing if there is no trace.
     Span(Trace* trace, const char* name, int lane, std::int64_t step)
         : trace_(trace),
           name_(name),
@@ -54,7 +54,7 @@ class Trace {
     Clock::time_point begun_;
   };
 
-  /// What somebody else did.
+  /// Adds a span that was measured elsewhere.
   void add(std::string_view name, int lane, std::int64_t step, Clock::time_point begun, Clock::time_point ended);
 
  private:
@@ -67,7 +67,7 @@ class Trace {
   std::mutex mutex_;  // guards what follows
   std::string text_;
   std::vector<std::string> lanes_;  // their names
-  bool is_broken_ = false;          // it couldn't be written
+  bool is_broken_ = false;          // a write failed
 };
 
 }  // namespace tfd::train

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The training loop of all strategies: from which checkpoint it goes on, when it logs, saves and evaluates, why it
-// ends, and what it says of that. How steps are made, and where the variables are, is a StepDriver's. A driver says of
-// itself what it can't do (TrainRole); what it doesn't say works the same for all of them. Thread rule:
-// run_train_loop() blocks its thread, which alone calls the driver; wake() is for any thread.
+// The training loop of all strategies: decides which checkpoint to continue from, when to log, save and evaluate, and
+// when to end, and reports it. Making steps, and placing variables, is a StepDriver's job. A driver states what differs
+// for it (TrainRole); everything else is the same for all of them. Thread rule: run_train_loop() blocks its thread,
+// which alone calls the driver; wake() is for any thread.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -20,76 +20,75 @@
 
 namespace tfd::train {
 
-/// Which part of a training is this process's.
+/// This process's part of a training.
 struct TrainRole {
-  /// Who prints the events, where several do: then they also say how many updates were its own.
+  /// Task named in the events, if several tasks print them; they also state the number of its own updates then.
   std::string task = {};
-  /// The task that saves and ends the training, where it isn't this one. This one then neither saves nor looks for
-  /// checkpoints.
+  /// The task that saves and ends the training, if it isn't this one, which then neither saves nor reads checkpoints.
   std::string chief = {};
-  bool evaluates = true;   // where there is a train.evaluate
-  bool keeps_best = true;  // train.checkpoint.keep_best is its business, and not an evaluator's
-  /// Others train the same variables, and go on while this one saves or evaluates: it comes back from an advance beyond
-  /// a boundary, not at it. They wait for begin(), and at the end settle() waits for them.
+  bool evaluates = true;   // evaluates, if there is a train.evaluate
+  bool keeps_best = true;  // handles train.checkpoint.keep_best, rather than an evaluator
+  /// True if other workers train the same variables, and continue while this one saves or evaluates: an advance returns
+  /// past a boundary, not at it. They wait for begin(), and at the end settle() waits for them.
   bool has_others = false;
 
   bool saves() const { return chief.empty(); }
 };
 
-/// Steps in a row of this process's own, and where they have brought the training.
+/// Consecutive steps of this process, and the step that the training reached.
 struct StepCount {
   std::int64_t step = 0;                   // the global one
   std::int64_t count = 1;                  // of own ones
-  std::vector<step::Metric> metrics = {};  // of these; of several steps as MetricAccumulator::parts() has them
+  std::vector<step::Metric> metrics = {};  // of these steps, combined as in MetricAccumulator::parts()
 };
 
-/// A worker of a coordinator is lost, or back.
+/// A coordinator's worker was lost, or has returned.
 struct WorkerEvent {
   std::string task;
   bool lost = false;
   std::string reason = {};
 };
 
-/// What somebody wants of steps that are being made. kPause: to see the variables of a step at which nothing is under
-/// way; what was begun is finished, nothing is begun. kEnd: that it ends; what can be taken back is. kInterrupt: the
-/// same, within TrainOptions::grace.
+/// The loop's request while steps are being made. kPause: return once no step is in flight, finishing started ones and
+/// starting none, so that the variables can be read. kEnd: end, taking steps back where possible. kInterrupt: the same,
+/// within TrainOptions::grace.
 enum class LoopRequest { kContinue, kPause, kStop, kInterrupt };
 
-/// The loop, as a driver sees it while it advances.
+/// The loop's interface for a driver that advances.
 class StepControl {
  public:
   virtual ~StepControl() = default;
-  /// The step to come back at, with nothing under way.
+  /// The step at which to return, with no step in flight.
   virtual std::int64_t until() const = 0;
-  /// The next step whose metrics are printed: who counts several steps at once stops counting there, or before.
+  /// The next step whose metrics are printed: several steps that are counted at once must not go beyond it.
   virtual std::int64_t next_log() const = 0;
-  /// To be looked at between steps, after every wake(), and at next_look() at the latest.
+  /// The present request; polled between steps, after every wake(), and at next_look() at the latest.
   virtual LoopRequest ask() = 0;
   virtual Deadline next_look() const = 0;
-  /// In the order of the steps. Errors are those of the sinks, and end the training.
+  /// Counts steps, in their order. Errors are those of the sinks, and end the training.
   virtual Result<void> count(const StepCount& steps) = 0;
   virtual Result<void> worker_changed(const WorkerEvent& news) = 0;
 };
 
-/// What a training begins with.
+/// Start of a training.
 struct TrainStart {
-  variable::Checkpoint* state = nullptr;  // none: the initial values; its tensors may be taken out
+  variable::Checkpoint* state = nullptr;  // null: initial values; its tensors may be moved out
   std::int64_t step = 0;
-  bool is_over = false;  // an earlier run was: nothing will be trained
-  std::string run = {};  // the id of its checkpoints; empty: none will be saved, or it isn't to be continued
+  bool is_over = false;  // an earlier run is complete: nothing will be trained
+  std::string run = {};  // the run's id in its checkpoints; empty: none are saved, or it can't be continued
 
-  /// Of shuffles that state none, in data of which workers have one order: the same where the run goes on.
+  /// Seed of shuffles that state none, for data that have one order on all workers: the same when the run continues.
   std::uint64_t data_seed() const;
 };
 
 struct StartResult {
   std::int64_t step = 0;
-  bool joined = false;                     // what others train already, in place of the TrainStart
-  bool adopted = false;                    // the same run, further than the TrainStart: nobody trains it any more
-  std::optional<std::int64_t> steps = {};  // how many train.steps stand for, where an epoch takes fewer than stated
+  bool joined = false;                     // joined a training in progress, ignoring the TrainStart
+  bool adopted = false;                    // continues the same run, past the TrainStart; others no longer train it
+  std::optional<std::int64_t> steps = {};  // actual number of train.steps, if an epoch takes fewer than stated
 };
 
-/// Why an advance came back, beside that it was asked to.
+/// Reasons why an advance returned, other than a request.
 struct AdvanceResult {
   std::int64_t step = 0;                  // the global one
   std::optional<Error> end_of_data = {};  // kOutOfRange
@@ -101,53 +100,52 @@ struct EvaluationResult {
   Metrics metrics;
 };
 
-/// Makes the steps of one training. The loop calls begin() once and nothing before it but role(), then the others in
-/// any order; between two calls no step is under way.
+/// Makes the steps of one training. The loop calls role(), begin() once, then the others in any order; between two
+/// calls no step is in flight.
 class StepDriver {
  public:
   virtual ~StepDriver() = default;
   virtual TrainRole role() const = 0;
 
-  /// Connects, compiles, and makes the variables what they are to be.
+  /// Connects, compiles, and sets the variables.
   virtual Result<StartResult> begin(const TrainStart& from) = 0;
-  /// Workers, replicas and devices, in the `start` event.
+  /// Adds workers, replicas and devices to the `start` event.
   virtual void describe(JsonLine& start) const = 0;
 
-  /// Makes steps until StepControl::until(), the end of the data, or until ask() wants it to come back, without coming
-  /// back in between: what it has counted by then is what the variables have.
+  /// Makes steps until StepControl::until(), the end of the data, or a request of ask(), without returning in between:
+  /// the steps counted by then are exactly those in the variables.
   virtual Result<AdvanceResult> advance(StepControl& control) = 0;
-  /// Any thread, from before begin() on: ask() may answer something else by now; waits for others, and an evaluation,
-  /// are to end where the training is interrupted.
+  /// Called by any thread, even before begin(): ask() may have changed; waits for others, and an evaluation, must end
+  /// if the training is interrupted.
   virtual void wake() = 0;
-  /// What happened and wasn't told by an advance.
+  /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
 
-  /// By train.evaluate, of this state, or of the variables as they are. kCancelled: interrupted meanwhile.
+  /// Evaluates by train.evaluate, with this state, or the current variables. kCancelled: interrupted meanwhile.
   virtual Result<EvaluationResult> evaluate(const variable::Checkpoint* of) = 0;
-  /// The variables as checkpoints have them, with their step.
+  /// Exports the variables in checkpoint form, with their step.
   virtual Result<variable::Checkpoint> export_state() = 0;
-  /// The variables become these; the step stays.
+  /// Sets the variables; the step is unchanged.
   virtual Result<void> import_state(const variable::Checkpoint& state) = 0;
-  /// At the end: every variable becomes its average.
+  /// Replaces every variable by its average, at the end.
   virtual Result<void> use_averages() = 0;
 
-  /// The others are to end, before the last step.
+  /// Tells the others to end, before the last step.
   virtual Result<void> stop_others() { return {}; }
-  /// At the end of whoever has others and saves: waits for them, of an interrupted training only while there is time.
-  /// Where that isn't over at once, it calls `save` before, whatever becomes of the waiting. The step at which nobody
-  /// changes the variables any more; nullopt: others go on.
+  /// Called at the end by a task that has others and saves: waits for them, if interrupted only as long as there is
+  /// time. If they haven't finished already, it calls `save` first, in case the wait fails. Returns the step at which
+  /// no worker changes the variables any more; nullopt: others continue.
   virtual Result<std::optional<std::int64_t>> settle([[maybe_unused]] bool interrupted,
                                                      [[maybe_unused]] const std::function<Result<void>()>& save) {
     return std::nullopt;
   }
-  /// Nothing follows: whoever waits for this task, or serves for it, is told.
+  /// Called last: notifies tasks that wait for this one, or serve it.
   virtual Result<void> end() { return {}; }
 };
 
-/// Trains by program.train, which must be there, and whose TrainOptions::interrupts are. Errors: those of the driver,
-/// with what is to be done next; kOutOfRange where the data end before the steps that were promised; those of reading
-/// or writing checkpoints. Events begin once the driver has begun; the last one is `end`. `options` and `driver`
-/// outlive it.
+/// Trains by program.train; it and TrainOptions::interrupts must be set. Errors: the driver's, with the next thing to
+/// do; kOutOfRange if the data end before the stated steps; those of reading or writing checkpoints. Events begin once
+/// the driver has begun; the last one is `end`. `options` and `driver` outlive it.
 Result<TrainSummary> run_train_loop(const program::Program& program, StepDriver& driver, const TrainOptions& options);
 
 }  // namespace tfd::train
