@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a task's executor is doing right now, for whoever asks how it is: read while it is busy, or waits.
-// Thread rule: thread-safe; begin(), end() and Waiting by the executor, fill() by anybody.
+// What a task's executor is doing right now, for status requests: readable while it is busy or waits. Thread rule:
+// thread-safe; begin(), end() and Waiting by the executor, fill() by anybody.
 //
 //   activity.begin("worker_fn");
 //   { const Activity::Waiting waiting(&activity, group);  group->wait(stop); }
@@ -18,26 +18,26 @@
 
 namespace tfd::task {
 
-/// Tasks that somebody waits for.
+/// A wait for other tasks.
 class Waits {
  public:
   virtual ~Waits() = default;
-  /// Those that haven't answered yet.
+  /// Names of the tasks that haven't answered yet.
   virtual std::vector<std::string> missing() const = 0;
 };
 
 class Activity {
  public:
-  /// The function it runs, or "(the program)" and so on where it is something else.
+  /// Begins work on `what`: the function's name, or "(the program)" and the like.
   void begin(std::string_view what);
   void end();
-  /// Of an engine, once there is one.
+  /// Sets the names of the engine's devices, once there is an engine.
   void set_devices(std::vector<std::string> devices);
   void set_program(std::string_view path);
-  /// doing, doing_ms, idle_ms, waits_for, devices, program.
+  /// Fills in doing, doing_ms, idle_ms, waits_for, devices, program.
   void fill(TaskStatus& status) const;
 
-  /// From here to the end of the scope it waits for these.
+  /// Marks the executor as waiting for these tasks, until the end of the scope.
   class Waiting {
    public:
     Waiting(Activity* activity, std::shared_ptr<const Waits> whom);  // activity may be null
@@ -53,8 +53,8 @@ class Activity {
   mutable std::mutex mutex_;
   bool busy_ = false;
   std::string doing_;
-  Clock::time_point since_ = Clock::now();  // of what it does, or of having nothing to do
-  std::shared_ptr<const Waits> waits_;      // with the executor that waits
+  Clock::time_point since_ = Clock::now();  // start of the present work, or of being idle
+  std::shared_ptr<const Waits> waits_;      // shared with the waiting executor
   std::vector<std::string> devices_;
   std::string program_;
 };

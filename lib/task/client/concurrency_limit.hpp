@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// So many at a time; the others in the order they came. Thread rule: thread-safe; what waits begins on the thread that
-// ends a turn.
+// Limits concurrency to N; the rest start in FIFO order. Thread rule: thread-safe; waiting work starts on the thread
+// that ends a turn.
 #include <atomic>
 #include <cstddef>
 #include <deque>
@@ -15,7 +15,7 @@ namespace tfd::task {
 
 class ConcurrencyLimit : public std::enable_shared_from_this<ConcurrencyLimit> {
  public:
-  /// Ends once: by end(), or with the last pointer to it.
+  /// A turn, which ends once: by end(), or with its last pointer.
   class Turn {
    public:
     explicit Turn(std::shared_ptr<ConcurrencyLimit> turns) : turns_(std::move(turns)) {}
@@ -27,7 +27,7 @@ class ConcurrencyLimit : public std::enable_shared_from_this<ConcurrencyLimit> {
     }
 
    private:
-    std::shared_ptr<ConcurrencyLimit> turns_;  // with everybody else who has a turn
+    std::shared_ptr<ConcurrencyLimit> turns_;  // shared with all other turns
     std::atomic<bool> has_ended_{false};
   };
   using Begin = std::function<void(std::shared_ptr<Turn>)>;

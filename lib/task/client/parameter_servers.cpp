@@ -12,11 +12,11 @@
 
 namespace tfd::task {
 
-/// One tensor on its way, in parts.
+/// One tensor in transfer, in parts.
 struct WantedTensor {
   const variable::PlacedVariable* placed = nullptr;
-  std::vector<tensor::Tensor> parts;  // by shard; each is written by one callback, and read when all are there
-  // Of a lookup:
+  std::vector<tensor::Tensor> parts;  // by shard; each is written by one callback, and read when all have arrived
+  // Fields of a lookup:
   bool is_lookup = false;
   tensor::Shape indices_shape;
   std::vector<std::int64_t> positions;  // in the unique rows
@@ -27,11 +27,11 @@ struct WantedTensor {
 
 namespace {
 
-constexpr int kMostSuccessors = 3;                       // one that dies of what it is given isn't given it for ever
-constexpr Duration kStopping = std::chrono::seconds(3);  // from where a task says that it is stopping
+constexpr int kMostSuccessors = 3;                       // limit for servers that crash on the request
+constexpr Duration kStopping = std::chrono::seconds(3);  // time for a task that reports that it is stopping
 constexpr auto kSuccessorLook = std::chrono::milliseconds(20);
 
-/// "no row 12: there are 10" says which table. Not kOutOfRange, which is the end of the data.
+/// Adds the table to "no row 12: there are 10". Not kOutOfRange, which means the end of the data.
 Error bad_rows(Error error, const std::string& table) {
   error.code = Code::kInvalidArgument;
   return std::move(error).within(fmt::format("'{}'", table));
@@ -46,7 +46,7 @@ Result<tensor::Tensor> WantedTensor::assemble() && {
   if (there == parts.end()) return fail(Code::kInternal, "no rows of '{}'", placed->name);
   tensor::Shape none = placed->sharding.shape();
   none[0] = 0;
-  for (tensor::Tensor& part : parts)  // the shards that weren't asked
+  for (tensor::Tensor& part : parts)  // shards that weren't requested
     if (!part.has_value()) part = tensor::Tensor::uninitialized(there->dtype(), none);
   const auto unique = TFD_TRY(placed->sharding.join(shares, parts), placed->name);
   tensor::Shape shape = indices_shape;
@@ -56,10 +56,10 @@ Result<tensor::Tensor> WantedTensor::assemble() && {
 
 struct ParameterServers::Pending::State final : Operation {
   std::vector<WantedTensor> wanted;
-  std::optional<Error> refused;  // it couldn't even be asked
+  std::optional<Error> refused;  // the request couldn't be made
 
-  using Slots = std::vector<std::pair<std::size_t, std::size_t>>;  // (wanted, shard) of each tensor of an answer
-  /// What `done`, which keeps this, is told when the answer is there.
+  using Slots = std::vector<std::pair<std::size_t, std::size_t>>;  // (wanted, shard) of each tensor in an answer
+  /// Callback that stores an answer's tensors, then calls `done`, which keeps this object alive.
   ServerClient::Callback<std::vector<tensor::Tensor>> into(Slots slots, Done done) {
     return [this, slots = std::move(slots), done = std::move(done)](Result<std::vector<tensor::Tensor>> answer) {
       if (!answer) return done(std::move(answer).error());
@@ -85,7 +85,7 @@ ParameterServers::~ParameterServers() {
 Result<std::unique_ptr<ParameterServers>> ParameterServers::connect(const Placement& placement,
                                                                     ParameterServersOptions options,
                                                                     Deadline deadline) {
-  const auto rejoin = std::make_shared<Rejoin>(options.rejoin);  // with the endpoint's thread
+  const auto rejoin = std::make_shared<Rejoin>(options.rejoin);  // shared with the endpoint's thread
   transport::EndpointOptions endpoint;
   endpoint.name = options.name;
   endpoint.log = options.log.for_room("transport");
@@ -127,8 +127,8 @@ Result<void> ParameterServers::begin(Deadline deadline, const std::function<bool
     const auto task = std::ranges::find(tasks_, begun.error().task, &ServerClient::name);
     const bool has_ended = begun.error().code == Code::kCancelled || begun.error().code == Code::kUnavailable;
     if (!has_ended || task == tasks_.end() || left == 0 || !may_wait(begun.error())) return begun;
-    // It may still be there for a moment; where it stays, nothing is wrong with it. Looked at, for peers' events are
-    // the endpoint's owner's.
+    // It may still be up for a moment; if it stays up, nothing is wrong with it. Its state is polled, since peer events
+    // go to the endpoint's owner.
     const auto position = static_cast<std::size_t>(task - tasks_.begin());
     const Deadline end = Deadline::after(kStopping).earlier_of(deadline);
     while (is_up(position) && endpoint_.incarnation_of(task->peer()) == incarnations_[position] && !end.expired())
@@ -169,7 +169,7 @@ Result<void> ParameterServers::finish(const std::shared_ptr<Operation>& operatio
     TFD_TRY(operation->wait(stop, policy_.on_cut != nullptr));
     const auto failures = operation->take_failures();
     if (failures.empty()) return {};
-    const auto is_cut = [this](const Operation::Failure& failure) {  // what a successor answers is no answer
+    const auto is_cut = [this](const Operation::Failure& failure) {  // a successor's answer doesn't count
       const auto now = endpoint_.incarnation_of(tasks_[failure.server].peer());
       return failure.error.code == Code::kUnavailable || now != incarnations_[failure.server];
     };
@@ -316,7 +316,7 @@ ParameterServers::Pending ParameterServers::start_lookup(const std::vector<step:
     wanted.shares = std::move(shares);
     wanted.parts.resize(wanted.shares.size());
     for (std::size_t shard = 0; shard < wanted.parts.size(); ++shard) {
-      const bool of_nothing = wanted.positions.empty() && shard == 0;  // its dtype is still needed
+      const bool of_nothing = wanted.positions.empty() && shard == 0;  // needed for its dtype
       if (wanted.shares[shard].positions.empty() && !of_nothing) continue;
       const auto ps = static_cast<std::size_t>(wanted.placed->ps[shard]);
       asked[ps].emplace_back(stored_name(*wanted.placed, shard), wanted.shares[shard].indices);
@@ -344,7 +344,7 @@ ParameterServers::Pending ParameterServers::start_lookup(const std::vector<step:
 
 Result<std::vector<tensor::Tensor>> ParameterServers::Pending::wait(const std::stop_token& stop) {
   if (state_->refused) return fail(*state_->refused);
-  const auto in_context = [this](Error error) {  // a policy's errors say enough
+  const auto in_context = [this](Error error) {  // a policy's errors have enough context
     return servers_->policy_.on_cut ? error : std::move(error).within("reading variables");
   };
   TFD_TRY(servers_->finish(state_, stop).map_error(in_context));
@@ -414,7 +414,7 @@ Result<void> ParameterServers::assign_rows(const std::vector<variable::Update>& 
   });
 }
 
-// What is due is made before: who would have made it may be gone.
+// Due updates are made first: the client that should have made them may be gone.
 Result<NamedState> ParameterServers::export_state(Deadline deadline) {
   TFD_TRY(make_due(std::nullopt, true, deadline, {}));
   auto parts = TFD_TRY(ask_all<NamedState>(

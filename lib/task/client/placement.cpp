@@ -7,7 +7,7 @@ Placement place_variables(const program::Program& program, std::vector<std::pair
                           const step::ReplicaCopies& copies) {
   Placement out{std::move(ps), {}, {}};
   if (out.ps.empty()) return out;
-  // Can't fail: the program was checked.
+  // It can't fail: the program was checked.
   auto placed =
       variable::place_variables(program::variables_to_place(program), static_cast<int>(out.ps.size())).value();
   for (variable::PlacedVariable& variable : placed) {

@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients of tasks do with the message that answers a request. Private to the room. Thread rule: pure functions.
+// Callbacks of the tasks' clients for the messages that answer requests. Private to the room. Thread rule: pure
+// functions.
 #include <utility>
 #include <vector>
 

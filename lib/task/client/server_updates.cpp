@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates of one closure on all parameter servers. Mostly one message to each. Where gradients are accumulated and
-// clipped by a norm that lies on several of them (one of all variables, or of a variable that is partitioned), each
-// adds them up by itself, and when it has all of an update it keeps that back: the update is due. Whoever finds, behind
-// a push of its own, that all of one norm are due asks each for its sum of squares, and tells all of them the whole of
-// it.
+// Updates of one closure on all parameter servers, mostly one message to each. If gradients are accumulated and clipped
+// by a norm that spans several servers (of all variables, or of a partitioned one), each server accumulates its own,
+// and holds a complete update back: the update is due. A client that finds, after a push, that all parts of a norm are
+// due asks each server for its sum of squares, and sends all of them the total.
 //
-// Which worker does that doesn't matter: a push is answered before it asks, so the one whose push completes the last
-// parameter server finds all of them due, and what two of them tell is the same. One that dies in between, at whichever
-// message, leaves what the next one finds: an update that is due, and of one that was made already what it was clipped
-// by. Until it is made, no further gradient is taken: who brings one makes the update first, or waits for those whose
-// gradients are on their way.
+// Any worker may do that: a push is answered before the client asks, so the one whose push completes the last parameter
+// server finds all of them due, and two clients send the same total. A client that dies in between, at any message,
+// leaves a state that the next one can complete: an update that is due, or, if some servers made it already, the norm
+// they clipped by. Until it is made, no further gradient is taken: a client that has one makes the update first, or
+// waits for those whose gradients are in flight.
 #include <algorithm>
 #include <condition_variable>
 
@@ -20,7 +19,7 @@ namespace tfd::task {
 namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(5);
-/// Gradients that haven't come by then aren't on their way: their closures failed, or their workers are gone.
+/// Time to wait for others' gradients; later ones won't come: their closures failed, or their workers are gone.
 constexpr Duration kPatience = std::chrono::seconds(10);
 
 bool has_gradients(const std::vector<variable::Update>& updates) {

@@ -12,7 +12,7 @@ namespace {
 using tensor::Tensor;
 using variable::PlacedVariable;
 
-// Of VariableStore::export_state.
+// Names in VariableStore::export_state().
 constexpr std::string_view kIterations = ".iterations";
 constexpr std::string_view kSlotMark = "/.optimizer/";
 
@@ -24,7 +24,7 @@ const Tensor& larger(const Tensor& a, const Tensor& b) {
 
 bool is_count(const Tensor& value) { return value.spec() == tensor::TensorSpec{tensor::DType::kS64, {}}; }
 
-/// One entry of the whole state, of which shards come one by one.
+/// One entry of the whole state, assembled from shards.
 struct Entry {
   std::string name;
   const PlacedVariable* placed = nullptr;  // null: it is whole
@@ -75,7 +75,7 @@ class Joiner {
         out.emplace_back(std::move(entry.name), std::move(entry.parts[0]));
       else if (entry.is_complete())
         out.emplace_back(std::move(entry.name), TFD_TRY(join_value(*entry.placed, entry.parts)));
-      entry.parts.clear();  // one variable is there twice, not the whole state
+      entry.parts.clear();  // so that only one variable exists twice, not the whole state
     }
     return out;
   }

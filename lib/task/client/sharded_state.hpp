@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variables that are cut into shards, as everybody but the parameter servers sees them: whole. Checkpoints hold whole
-// variables and slots too, so another number of parameter servers, or another partitioner, reads them.
+// Converts between sharded variables on parameter servers and whole ones everywhere else. Checkpoints hold whole
+// variables and slots, too, so that another number of parameter servers, or another partitioner, can read them.
 // Thread rule: pure functions.
 #include <string>
 #include <utility>
@@ -14,18 +14,18 @@ namespace tfd::task {
 
 using State = std::vector<std::pair<std::string, tensor::Tensor>>;  // as VariableStore::export_state
 
-/// What a parameter server calls a shard: "table/part_1", or, of a variable in one piece, its name.
+/// Name of a shard on a parameter server: "table/part_1", or the variable's name if it isn't sharded.
 std::string stored_name(const variable::PlacedVariable& placed, std::size_t shard);
 
-/// The shards of a whole value; they share its buffer. The shape must be the variable's.
+/// Splits a whole value into shards, which share its buffer. The shape must be the variable's.
 std::vector<tensor::Tensor> cut_value(const variable::PlacedVariable& placed, const tensor::Tensor& value);
-/// Into one buffer. kInternal: parts that are not its shards.
+/// Joins shards into one buffer. kInternal: parts that aren't its shards.
 Result<tensor::Tensor> join_value(const variable::PlacedVariable& placed, const std::vector<tensor::Tensor>& parts);
 
-/// The states of all parameter servers as one. Of counters the largest, for a parameter server counts what it applied.
-/// A slot that only some shards have (the very first update reached only those) is left out.
+/// Joins the states of all parameter servers. Counters become the largest, since each server counts what it applied. A
+/// slot that only some shards have (the very first update reached only those) is left out.
 Result<State> join_state(const Placement& placement, std::vector<State> parts);
-/// For each parameter server its own; names that the placement doesn't know are left out. kInvalidArgument: a value of
+/// Splits a state by parameter server; names unknown to the placement are left out. kInvalidArgument: a value of
 /// another shape.
 Result<std::vector<State>> cut_state(const Placement& placement, const State& state);
 

@@ -14,7 +14,7 @@ using Values = std::vector<std::pair<std::string, tensor::Tensor>>;
 
 constexpr int kPartsAtOnce = 2;
 
-/// Parts of a state on their way, a few at a time. All but the start runs on the endpoint's I/O thread.
+/// Transfers parts of a state, a few at a time. Everything but the start runs on the endpoint's I/O thread.
 class Transfer : public std::enable_shared_from_this<Transfer> {
  public:
   Transfer(ServerClient client, Deadline deadline, std::uint64_t part_bytes)
@@ -24,7 +24,7 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
  protected:
   virtual std::size_t count() const = 0;
   virtual std::uint64_t value_bytes(std::size_t entry) const = 0;
-  /// Entries [first, end).
+  /// Sends entries [first, end).
   virtual void send(std::size_t first, std::size_t end) = 0;
   virtual void finish() = 0;
   virtual void failed(Error error) = 0;
@@ -139,7 +139,7 @@ class Upload final : public Transfer {
       arrived();
     });
   }
-  // Once all parts are there: what is small would overtake them.
+  // Called once all parts have arrived: a small message would overtake them.
   void finish() override {
     client_.commit_import(id_, deadline_,
                           [this, self = shared_from_this()](Result<void> done) { done_(std::move(done)); });

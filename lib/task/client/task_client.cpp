@@ -10,10 +10,10 @@
 namespace tfd::task {
 namespace {
 
-constexpr std::size_t kReceiveAtOnce = 16;             // tasks that are sent the same program
-constexpr auto kStandstill = std::chrono::seconds(2);  // of one of them, after which one more is
+constexpr std::size_t kReceiveAtOnce = 16;             // tasks that receive the same program at a time
+constexpr auto kStandstill = std::chrono::seconds(2);  // of one of them, after which another one starts
 
-/// Ends the turn once nothing has moved for a while: who is frozen, or far away, is no reason for others to wait.
+/// Ends the turn once nothing has moved for a while, so that a suspended or distant task doesn't block others.
 void end_at_standstill(transport::Endpoint& endpoint, transport::PeerId peer, Clock::time_point moved,
                        std::weak_ptr<ConcurrencyLimit::Turn> turn) {
   const Clock::time_point when = std::max(moved, endpoint.moved(peer)) + kStandstill;
@@ -58,7 +58,7 @@ void TaskClient::load(const PackedProgram& program, std::uint64_t epoch, Deadlin
   auto begin = [self = *this, epoch, deadline, done, orders] {
     self.endpoint_.request(self.peer_, encode_load(epoch, orders), deadline, acknowledged(done));
   };
-  // First who it is: a spec may be wrong about where a task is, and what follows would be told to another one.
+  // Check the task's identity first: if the spec has a wrong address, the program would go to another task.
   status(deadline, [self = *this, program, epoch, deadline, on_replicas = std::move(on_replicas),
                     done = std::move(done), begin = std::move(begin)](Result<TaskStatus> status) mutable {
     if (!status) return done(fail(std::move(status).error()));
@@ -70,7 +70,7 @@ void TaskClient::load(const PackedProgram& program, std::uint64_t epoch, Deadlin
                                          answers, self.name_),
                              self.name_}));
     if (on_replicas) on_replicas(status->replicas);
-    if (status->epoch == epoch) return begin();  // it has it: only the connection was lost
+    if (status->epoch == epoch) return begin();  // already loaded: only the connection was lost
     self.bring(program, epoch, deadline, std::move(begin), std::move(done));
   });
 }

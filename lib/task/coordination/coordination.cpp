@@ -13,8 +13,8 @@
 namespace tfd::task {
 namespace {
 
-constexpr Duration kLongestWait = std::chrono::seconds(10);  // of one request: who is gone is noticed by then
-constexpr Duration kAnswer = std::chrono::seconds(60);       // on top of it: the service may be frozen for a while
+constexpr Duration kLongestWait = std::chrono::seconds(10);  // of one request, so that a lost service is noticed
+constexpr Duration kAnswer = std::chrono::seconds(60);       // in addition: the service may be suspended for a while
 constexpr Duration kRetry = std::chrono::milliseconds(200);
 
 std::uint32_t wait_until(Deadline deadline) {
@@ -111,7 +111,8 @@ Result<void> CoordinationClient::pass_barrier(const std::string& barrier, const 
   const auto begun = Clock::now();
   auto state = wait<BarrierState>({use}, deadline, stop, is_passed);
   if (state && is_passed(*state)) return {};
-  // Others must not pass with one that has given up; it may have been passed just now.
+  // A participant that gave up is withdrawn, so that others don't pass with it; the barrier may have been passed just
+  // now.
   use.act = BarrierAct::kWithdraw;
   const auto withdrawn = ask<BarrierState>({use}, Deadline::after(kAnswer));
   if (withdrawn && is_passed(*withdrawn)) return {};
@@ -122,7 +123,7 @@ Result<void> CoordinationClient::pass_barrier(const std::string& barrier, const 
               printable(fmt::format("{}", fmt::join(missing, ", "))), barrier);
 }
 
-/// Joins, waits for what is watched, and begins again, on the endpoint's I/O thread.
+/// Joins, waits for changes of the watched key, and repeats, on the endpoint's I/O thread.
 class Membership::Loop : public std::enable_shared_from_this<Loop> {
  public:
   Loop(transport::Endpoint& endpoint, TaskClient server, JoinGroup join, GetKey watch, KeyState known)
@@ -135,7 +136,7 @@ class Membership::Loop : public std::enable_shared_from_this<Loop> {
 
   void go_on() {
     {
-      const std::scoped_lock lock(mutex_);  // after end(), and what its caller says then, comes no join
+      const std::scoped_lock lock(mutex_);  // no join is sent after end() and its caller's next requests
       if (is_over_ || server_.epoch() != epoch_) return;
       watch_.after = known_.version;
       server_.coordinate({join_}, Deadline::after(kAnswer), [](const Result<CoordinationAnswer>&) {});

@@ -6,7 +6,7 @@
 namespace tfd::task {
 namespace {
 
-constexpr std::uint32_t kLongestWaitMs = 60'000;  // who wants to wait longer asks again
+constexpr std::uint32_t kLongestWaitMs = 60'000;  // clients that wait longer ask again
 
 }  // namespace
 
@@ -49,8 +49,8 @@ void CoordinationService::forget(std::map<Ticket, Waiting>::iterator waiting) {
   unanswered_.erase(waiting);
 }
 
-// Most waits are answered long before they end, and a timer can't be taken back: there is one for the earliest end, not
-// one for each wait.
+// Most waits are answered long before they time out, and a timer can't be cancelled: there is one for the earliest
+// timeout, not one for each wait.
 void CoordinationService::wake_for_next() {
   if (ends_.empty()) return;
   const Clock::time_point next = ends_.begin()->first;

@@ -1,10 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Serves the coordination of a cluster (tfd/task/coordination.hpp) in a task: what CoordinationState and EpochClaims
-// decide, with responders, timers and pings. Requests without an epoch are about the process, the others about the run
-// that the task has; TaskServer has looked at their epochs.
-// Thread rule: lives on the endpoint's I/O thread.
+// Serves the coordination service (tfd/task/coordination.hpp) in a task: carries out the decisions of CoordinationState
+// and EpochClaims with responders, timers and pings. Requests without an epoch are about the process, others about the
+// task's run; TaskServer has checked their epochs. Thread rule: lives on the endpoint's I/O thread.
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,22 +20,23 @@ class CoordinationService {
  public:
   using Ping = std::function<void(std::uint64_t connection, std::function<void(bool answers)>)>;
   using PostAt = std::function<void(Clock::time_point, std::function<void()>)>;
-  /// `name` is the task's; `is_applied` as CoordinationState has it.
+  /// `name` is the task's; `is_applied` as in CoordinationState.
   CoordinationService(std::string name, Ping ping, PostAt post_at, IsApplied is_applied);
 
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
-  /// Answered with an epoch; kPermissionDenied says who has the cluster. `loaded` as EpochClaims has it.
+  /// Handles a claim: answers with an epoch; kPermissionDenied names the holder of the cluster. `loaded` as in
+  /// EpochClaims.
   void claim(const transport::Caller& caller, Claim claim, std::uint64_t loaded, transport::Responder responder,
              std::optional<std::uint64_t> answered = {});
-  /// The connection of who has the cluster.
+  /// Connection of the cluster's holder.
   std::optional<std::uint64_t> holder() const { return epochs_.holder(); }
   void caller_gone(const transport::Caller& caller);
-  /// The task has the run of this epoch: where it is another one, all that was of the former has ended.
+  /// Sets the epoch of the task's run; if it is another one, the former's scope ends.
   void run_is(std::uint64_t epoch);
 
  private:
   using Ticket = CoordinationState::Ticket;
-  /// A request that isn't answered yet.
+  /// A pending request.
   struct Waiting {
     std::uint64_t connection = 0;
     transport::Responder responder;

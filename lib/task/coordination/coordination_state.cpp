@@ -14,7 +14,7 @@ namespace tfd::task {
 namespace {
 
 constexpr int kReignShift = 32;
-constexpr std::uint64_t kMostReign = (std::uint64_t{1} << 20) - 1;  // an epoch is exact as a JSON number
+constexpr std::uint64_t kMostReign = (std::uint64_t{1} << 20) - 1;  // so that an epoch is exact as a JSON number
 
 Result<void> check_name(const std::string& name) {
   if (!name.empty() && name.size() <= kMostNameBytes) return {};
@@ -42,7 +42,7 @@ CoordinationState::Replies CoordinationState::apply(Connection connection, Ticke
                                                     const CoordinationRequest& request) {
   Replies replies;
   auto decision = decide(connection, request, replies);
-  if (decision && !*decision) {  // nothing newer is there
+  if (decision && !*decision) {  // there is nothing newer
     const Subject subject = subject_of(request);
     const auto waits = request.wait_ms > 0 ? wait(connection, ticket, subject) : Result<void>();
     if (request.wait_ms > 0 && waits) return replies;
@@ -133,7 +133,7 @@ CoordinationState::Decision CoordinationState::add(const AddCounters& add) {
   for (const auto& [name, delta] : add.deltas) {
     const auto found = counters_.find(name);
     auto value = static_cast<std::uint64_t>(found == counters_.end() ? 0 : found->second);
-    value += static_cast<std::uint64_t>(delta);  // wraps, as anybody's numbers may
+    value += static_cast<std::uint64_t>(delta);  // wraps on overflow: the numbers are a client's
     if (delta != 0) counters_[name] = static_cast<std::int64_t>(value);
     out.values.push_back(static_cast<std::int64_t>(value));
   }
@@ -241,7 +241,7 @@ CoordinationState::Decision CoordinationState::take(Connection connection, const
 
 CoordinationAnswer CoordinationState::stand(const Subject& subject) const {
   const auto& [kind, name] = subject;
-  if (kind == SubjectKind::kNumbers) {  // who waits for some asks again
+  if (kind == SubjectKind::kNumbers) {  // waiting clients ask again
     const auto found = queues_.find(name);
     return NumbersState{.held_by = found == queues_.end() ? std::vector<std::string>() : found->second.holders()};
   }
@@ -285,7 +285,7 @@ void CoordinationState::forget(Ticket ticket) {
   if (waiters->second.empty()) waiters_.erase(waiters);
 }
 
-/// Whoever waits for it has something newer now: for all of a subject wait for more than what there was.
+/// Answers all that wait for the subject: each waits for a newer version than there was.
 void CoordinationState::changed(const Subject& subject, Replies& replies) {
   const auto found = waiters_.find(subject);
   if (found == waiters_.end()) return;

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the coordination service knows, as pure state machines: no clock, lock or socket. CoordinationState is one scope
-// of it; EpochClaims says who has the cluster. CoordinationService carries out what they decide.
-// Thread rule: thread-compatible.
+// State of the coordination service, as pure state machines: no clock, lock or socket. CoordinationState is one scope;
+// EpochClaims decides who holds the cluster. CoordinationService carries out their decisions. Thread rule:
+// thread-compatible.
 #include <map>
 #include <optional>
 #include <set>
@@ -18,18 +18,18 @@
 
 namespace tfd::task {
 
-// What callers may have a task keep: more is kResourceExhausted.
+// Limits on what clients may store in a task; beyond them kResourceExhausted.
 inline constexpr std::size_t kMostNameBytes = 256;
 inline constexpr std::size_t kMostValueBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kMostKeptBytes = std::size_t{16} << 20;  // values of all keys
-inline constexpr std::size_t kMostNames = 65536;                      // of keys; of counters; of members and arrivals
+inline constexpr std::size_t kMostNames = 65536;                      // each of keys; counters; members and arrivals
 inline constexpr std::size_t kMostWaiting = 65536;
 inline constexpr std::size_t kMostWaitingOfOne = 64;  // of one connection
 
 class CoordinationState {
  public:
   using Connection = std::uint64_t;
-  using Ticket = std::uint64_t;  // of a request; never used again
+  using Ticket = std::uint64_t;  // identifies a request; never reused
   struct Reply {
     Ticket ticket;
     Result<CoordinationAnswer> answer;
@@ -38,16 +38,17 @@ class CoordinationState {
   explicit CoordinationState(IsApplied is_applied = [](std::int64_t) { return false; })
       : is_applied_(std::move(is_applied)) {}
 
-  /// To this request, or to those that waited for what it does. No reply to it: it waits.
+  /// Applies a request and returns the replies to it and to requests that waited for its effect. Without a reply the
+  /// request waits.
   Replies apply(Connection connection, Ticket ticket, const CoordinationRequest& request);
-  /// As things stand.
+  /// Replies with the present state to a request whose wait is over.
   Replies wait_over(Ticket ticket);
-  /// Its requests wait no longer, and get no reply; its members are gone, its arrivals undone.
+  /// Drops the connection's waiting requests without a reply, marks its members as gone and withdraws its arrivals.
   Replies connection_gone(Connection connection);
-  /// To all that wait.
+  /// Ends all waiting requests with `why`.
   Replies end(const Error& why);
 
-  /// A key of the service's own.
+  /// Sets a key of the service's own.
   Replies put_own(const std::string& key, std::string value);
 
  private:
@@ -71,10 +72,10 @@ class CoordinationState {
     Subject subject;
   };
 
-  static Subject subject_of(const CoordinationRequest& request);  // of those that may wait
+  static Subject subject_of(const CoordinationRequest& request);  // for requests that may wait
   using Decision = Result<std::optional<CoordinationAnswer>>;     // none: it waits
   Decision decide(Connection connection, const CoordinationRequest& request, Replies& replies);
-  /// How it stands, if that is newer.
+  /// The subject's state, if it is newer.
   template <class State>
   Decision look(const Subject& subject, const std::optional<std::uint64_t>& after) const;
   Decision put(const PutKey& put, Replies& replies);
@@ -99,14 +100,14 @@ class CoordinationState {
   std::map<std::string, Barrier> barriers_;
   IsApplied is_applied_;
   std::map<std::string, StepLeases> queues_;
-  std::size_t names_ = 0;  // of members, barriers, participants and queues
+  std::size_t names_ = 0;  // count of names of members, barriers, participants and queues
   std::map<Ticket, Waiting> waiting_;
   std::map<Subject, std::set<Ticket>> waiters_;
   std::map<Connection, std::size_t> waiting_of_;
 };
 
-/// What hands out the epochs of a cluster: one holder at a time. A second claim is refused while the first holder
-/// answers a ping, sent then and there; one that is dead, or frozen, is succeeded.
+/// Issues the epochs of a cluster, to one holder at a time. A second claim is refused while the present holder answers
+/// a ping, sent at the claim; a dead or suspended holder is succeeded.
 class EpochClaims {
  public:
   explicit EpochClaims(std::string name) : name_(std::move(name)), next_(make_first_epoch()) {}
@@ -115,18 +116,18 @@ class EpochClaims {
     std::uint64_t connection = 0;
     std::string name;
   };
-  /// Whether the process at the other end of this connection answers: pinged() is to be told, and then asked again.
+  /// Asks for a ping of this connection's process: its result is passed to pinged(), then the claim is repeated.
   struct Ping {
     std::uint64_t connection = 0;
   };
-  using Decision = std::variant<std::uint64_t, Error, Ping>;  // an epoch; kPermissionDenied says who has the cluster
-  /// `loaded` is the epoch of the run that is there, 0: none. `answered` is a connection that has answered a ping for
-  /// this claim.
+  using Decision = std::variant<std::uint64_t, Error, Ping>;  // an epoch; kPermissionDenied names the holder
+  /// `loaded` is the epoch of the task's run, 0 if none. `answered` is a connection that answered a ping for this
+  /// claim.
   Decision claim(const Caller& caller, const Claim& claim, std::uint64_t loaded, Clock::time_point now,
                  std::optional<std::uint64_t> answered = {});
-  /// The connection of who has the cluster.
+  /// Connection of the cluster's holder.
   std::optional<std::uint64_t> holder() const { return holder_ ? std::optional(holder_->connection) : std::nullopt; }
-  /// The holder of that connection doesn't answer.
+  /// Reports that the holder with that connection doesn't answer.
   void is_silent(std::uint64_t connection);
 
  private:

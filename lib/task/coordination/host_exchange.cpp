@@ -11,12 +11,12 @@
 namespace tfd::task {
 namespace {
 
-constexpr std::chrono::seconds kAnswers{60};          // for a service that is there
-constexpr std::size_t kPart = std::size_t{60} << 10;  // bytes of a value, of which the service takes 64 KiB
+constexpr std::chrono::seconds kAnswers{60};          // timeout for a connected service
+constexpr std::size_t kPart = std::size_t{60} << 10;  // bytes of a value; the service's limit is 64 KiB
 constexpr std::int64_t kMostPieces = 1 << 20;
 
-// What is larger than the service's values are goes in parts: "KEY#1", "KEY#2", …, and then KEY itself, whose value is
-// "2:" for that many, and the first part.
+// Values above the service's limit are stored in parts: "KEY#1", "KEY#2", …, then KEY itself, whose value is the number
+// of these, "2:", and the first part.
 class CoordinatedExchange final : public function::HostExchange {
  public:
   CoordinatedExchange(CoordinationClient client, std::string prefix)

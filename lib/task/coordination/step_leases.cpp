@@ -10,7 +10,7 @@ NumbersState StepLeases::take(Connection connection, const TakeNumbers& take, co
   if (take.end) end_ = std::min(end_, *take.end);
   if (const auto own = held_.extract(take.client)) give_back(own.mapped(), is_applied);
   returned_.erase(returned_.lower_bound(end_), returned_.end());
-  // Fewer towards the end, that all come to theirs together. Source: Polychronopoulos and Kuck, Guided
+  // Leases get smaller towards the end, so that all finish together. Source: Polychronopoulos and Kuck, Guided
   // Self-Scheduling, 1987.
   std::int64_t most = take.most;
   if (end_ < kMostNumber) {
@@ -30,7 +30,7 @@ NumbersState StepLeases::take(Connection connection, const TakeNumbers& take, co
   if (out.count > 0)
     held_[take.client] = {connection, take.name, out.first, out.count, take.has_all};
   else
-    std::erase_if(held_, [&](const auto& one) {  // who does something else after its last one
+    std::erase_if(held_, [&](const auto& one) {  // clients that did something else after their last lease
       for (std::int64_t i = 0, number = one.second.first; i < one.second.count; ++i, ++number)
         if (number < end_ && !is_applied(number)) return false;
       return true;
@@ -44,7 +44,7 @@ bool StepLeases::connection_gone(Connection connection, const IsApplied& is_appl
   const auto gone = std::erase_if(held_, [&](const auto& one) {
     const Held& held = one.second;
     if (held.connection != connection) return false;
-    // What this task has had of its last updates, others may not have had.
+    // Updates that this task applied last may be missing on other parameter servers.
     give_back(
         held, held.has_all ? is_applied : [](std::int64_t) { return false; });
     return true;

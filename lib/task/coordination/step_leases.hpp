@@ -1,9 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers from 0 on that are handed out to clients, such as those of steps: each to one of them, until it takes others
-// or is gone. Then what it hasn't done comes back. Private to the room. Thread rule: thread-compatible; a pure state
-// machine.
+// Leases numbers from 0 on to clients, such as step numbers: each to one of them, until it takes others or is gone.
+// Then unused ones are returned. Private to the room. Thread rule: thread-compatible; a pure state machine.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,20 +15,20 @@
 namespace tfd::task {
 
 inline constexpr std::int64_t kMostNumber = std::int64_t{1} << 62;
-/// That are taken at once.
+/// Numbers in one lease, at most.
 inline constexpr std::uint32_t kMostNumbers = 4096;
 
-/// Whether this task has had the update that is made of a number.
+/// True if this task has applied the update with this number.
 using IsApplied = std::function<bool(std::int64_t number)>;
 
 class StepLeases {
  public:
   using Connection = std::uint64_t;
   NumbersState take(Connection connection, const TakeNumbers& take, const IsApplied& is_applied);
-  /// Whether there is news.
+  /// Returns the connection's leases; true if waiting clients have news.
   bool connection_gone(Connection connection, const IsApplied& is_applied);
   std::vector<std::string> holders() const;
-  /// Whether take() would give some, or say that it is over.
+  /// True if take() would return numbers, or that the queue is finished.
   bool has_news() const { return !returned_.empty() || held_.empty(); }
 
  private:
@@ -38,7 +37,7 @@ class StepLeases {
     std::string name = {};
     std::int64_t first = 0;
     std::uint32_t count = 0;
-    bool has_all = false;  // this task, of its updates
+    bool has_all = false;  // this task gets every part of its updates
   };
   void give_back(const Held& held, const IsApplied& is_done);
   std::int64_t settled() const;

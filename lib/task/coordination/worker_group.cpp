@@ -15,7 +15,7 @@ constexpr const char* kChief = "chief";
 
 constexpr Duration kLook = std::chrono::milliseconds(500);  // between two looks at what the others do
 constexpr Duration kTalkAfter = std::chrono::seconds(2);
-constexpr Duration kGone = std::chrono::seconds(5);  // time enough to be started again
+constexpr Duration kGone = std::chrono::seconds(5);  // time for a restart
 constexpr Duration kAnswer = std::chrono::seconds(60);
 
 std::string updates_of(const std::string& worker) { return "updates/" + worker; }
@@ -54,7 +54,7 @@ Result<void> WorkerGroup::join() {
 Result<void> WorkerGroup::leave() {
   membership_.reset();
   const auto left = run_.leave(kWorkers, options_.self, Deadline::after(kAnswer));
-  if (!left && left.error().code == Code::kPermissionDenied) return {};  // nobody waits for it in another run
+  if (!left && left.error().code == Code::kPermissionDenied) return {};  // in another run nobody waits for it
   return left;
 }
 
@@ -76,7 +76,7 @@ Result<bool> WorkerGroup::read_stopped() const {
 
 bool WorkerGroup::has_stopped() const { return stopped_ || (membership_ && membership_->watched().version != 0); }
 
-/// What the chief sees of one worker that it waits for.
+/// The chief's view of a worker that it waits for.
 struct WorkerGroup::Other {
   std::string name;
   std::int64_t updates = 0;

@@ -8,7 +8,7 @@ namespace {
 
 using transport::Message;
 
-constexpr Duration kMostTimeout = std::chrono::hours(100 * 365 * 24);  // later than any clock says
+constexpr Duration kMostTimeout = std::chrono::hours(100 * 365 * 24);  // later than any real time
 
 }  // namespace
 

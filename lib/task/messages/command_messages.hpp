@@ -9,10 +9,10 @@
 namespace tfd::task {
 
 enum class CommandKind : std::uint16_t {
-  kSession = 64,  // opens or renews; answered with the slots
+  kSession = 64,  // opens or renews a session; answered with its slots
   kRun = 65,
-  kEnd = 66,       // kills what runs and forgets the session; answered when nothing runs any more
-  kGiveBack = 67,  // some of what waits; the answer to those, too
+  kEnd = 66,       // kills running commands and forgets the session; answered when none runs
+  kGiveBack = 67,  // returns some waiting commands; also the answer to those
 };
 bool is_command_kind(std::uint16_t kind);
 

@@ -60,7 +60,7 @@ step::ArgumentValue take_argument(Reader& in) {
   }
 }
 
-// Placement::variables isn't sent: who has `placed` needs none.
+// Placement::variables isn't sent: it follows from `placed`.
 tensor::Tensor encode_placement(const Placement& placement) {
   Writer out;
   out.count(placement.ps.size());

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages between coordinator, workers and parameter servers: kinds, and their bodies as wire_format.hpp has them.
-// Tensors travel beside the bodies, in the order in which these refer to them. Whose run a request is about, its epoch,
-// is in the frame's header (transport::Message::epoch): TaskServer looks at it before anything else.
-// Private to the room: callers use TaskClient, WorkerClient and ServerClient. Thread rule: pure functions.
+// The messages between coordinator, workers and parameter servers: kinds, and bodies in the layout of wire_format.hpp.
+// Tensors are sent beside the bodies, in the order in which these refer to them. The epoch of a request's run is in the
+// frame's header (transport::Message::epoch): TaskServer checks it first. Private to the room: callers use TaskClient,
+// WorkerClient and ServerClient. Thread rule: pure functions.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -22,7 +22,7 @@
 namespace tfd::task {
 
 enum class Kind : std::uint16_t {
-  kLoadProgram = 1,  // the one that was brought
+  kLoadProgram = 1,  // the program of kBringProgram
   kCreateIterator = 2,
   kDropIterator = 3,
   kRun = 4,
@@ -34,16 +34,16 @@ enum class Kind : std::uint16_t {
   kShutdown = 12,
   kReadRows = 13,      // names and indices; answered with the rows
   kUseAverages = 14,   // at the end of training
-  kDrop = 15,          // of a worker: what it hasn't begun; the answer to those, too
-  kSettle = 16,        // of a parameter server: sequence numbers that are over
+  kDrop = 15,          // to a worker: drops calls that haven't started; also the answer to those
+  kSettle = 16,        // to a parameter server: settles sequence numbers
   kAssignRows = 17,    // an UpdateRequest outside of any closure
-  kGiveBack = 18,      // of a worker: some of what it hasn't begun; the answer to those is kDrop's
-  kBringProgram = 19,  // answered when it is there, before anything is done with it
-  kClaim = 20,         // of a parameter server: an epoch
+  kGiveBack = 18,      // to a worker: takes back calls that haven't started; these are answered with kDrop
+  kBringProgram = 19,  // answered when the program has arrived, before it is loaded
+  kClaim = 20,         // to a parameter server: claims an epoch
   kCoordinate = 21,    // coordination.hpp
-  kAdopt = 22,         // of a parameter server: its run goes on as another epoch; answered with its history
-  kDue = 23,           // variables, none: all; answered with those that share norms
-  kMakeDue = 24,       // updates that are due, with what they are clipped by
+  kAdopt = 22,         // to a parameter server: moves its run to another epoch; answered with its history
+  kDue = 23,           // variables (none: all); answered with those that share norms
+  kMakeDue = 24,       // makes due updates, with the norms to clip by
 };                     // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
@@ -68,7 +68,7 @@ struct Evaluate {
   std::int64_t index = 0;
   std::optional<std::int64_t> steps;
   std::uint64_t epoch = 0;
-  std::uint64_t seed = 0;  // of shuffles that state none: all parts are cut from one order
+  std::uint64_t seed = 0;  // seed of shuffles that state none: all parts come from one order
 };
 struct DropWaiting {
   std::uint64_t epoch = 0;
@@ -80,12 +80,12 @@ struct DropWaiting {
 };
 struct GiveBack {
   std::uint64_t epoch = 0;
-  std::uint64_t count = 0;  // at most; those that came last
+  std::uint64_t count = 0;  // limit; the latest ones are taken
 };
 struct Settle {
   std::uint64_t epoch = 0;
   std::uint64_t below = 0;
-  std::uint64_t unused = 0;  // of the numbers below, those that came to nothing
+  std::uint64_t unused = 0;  // number of void sequence numbers below
 };
 struct Adopt {
   std::uint64_t epoch = 0;  // the new one
@@ -95,17 +95,17 @@ struct UpdateRequest {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
   std::vector<variable::Update> updates;
-  std::uint64_t client = 0;  // whose sequence numbers these are; 0: the coordinator's
-  bool is_fence = false;     // the number comes to nothing: an update of it that is still on its way is dropped
-  bool is_alone = false;     // all gradients of its closure are here: updates that become due are made
+  std::uint64_t client = 0;  // owner of the sequence number; 0: the coordinator
+  bool is_fence = false;     // fences the number: a late update of it is dropped
+  bool is_alone = false;     // all gradients of its closure are here: due updates are made at once
 };
 
-// decode_x() returns kInvalidArgument for a message that isn't one: a peer of another make, never a reason to crash.
-/// The one of kBringProgram: all of it but path, directory and names are tensors, which the copies of a message share.
+// decode_x() returns kInvalidArgument for a malformed message: peers aren't trusted.
+/// Message kBringProgram: everything but path, directory and names is in tensors, which copies of a message share.
 transport::Message encode_program(const program::Program& program, const Placement& placement);
 transport::Message encode(const LoadProgram& load);
 Result<LoadProgram> decode_program(const transport::Message& message);
-/// The program of the message: modules come from the message, data files are not looked at.
+/// Parses the message's program: modules come from the message, data files aren't read.
 Result<program::Program> parse_loaded(const LoadProgram& load);
 transport::Message encode_load(std::uint64_t epoch, const WorkerOrders& orders);
 Result<WorkerOrders> decode_load(const transport::Message& message);
@@ -125,15 +125,15 @@ transport::Message encode(const Settle& settle);
 Result<Settle> decode_settle(const transport::Message& message);
 transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
 Result<UpdateRequest> decode_update(const transport::Message& message);
-/// The answer to one that is no fence.
+/// The answer to an update.
 transport::Message encode(const UpdateAnswer& answer);
 Result<UpdateAnswer> decode_update_answer(const transport::Message& message);
-/// An answer of kDue, or kMakeDue.
+/// An answer to kDue, or kMakeDue.
 transport::Message encode_due(Kind kind, const std::vector<variable::DueUpdate>& updates, std::uint64_t epoch = 0);
 Result<std::vector<variable::DueUpdate>> decode_due(const transport::Message& message);
 transport::Message encode(const Adopt& adopt);
 Result<Adopt> decode_adopt(const transport::Message& message);
-/// The answer to that.
+/// The answer to kAdopt.
 transport::Message encode_history(const variable::SequenceHistory& history);
 Result<variable::SequenceHistory> decode_history(const transport::Message& message);
 transport::Message encode(const Claim& claim);

@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages by which a state moves in parts. Beside those of protocol.hpp, in the same layout (wire_format.hpp):
+// The messages that transfer a state in parts. In addition to those of protocol.hpp, in the same layout
+// (wire_format.hpp):
 //
 //   kBeginExport   nothing -> id; names, dtypes and shapes of what there is
 //   kExportPart    id, positions in what kBeginExport listed -> a tensor for each
@@ -41,8 +42,8 @@ struct ImportPart {
 };
 inline constexpr std::size_t kMostPartTensors = 4096;
 
-// decode_x() returns kInvalidArgument for a message that isn't one.
-/// kBeginExport and kBeginImport when they are asked, and an answer that says nothing.
+// decode_x() returns kInvalidArgument for a malformed message.
+/// The requests kBeginExport and kBeginImport, and an empty answer.
 transport::Message encode_state(StateKind kind, std::uint64_t epoch = 0);
 /// kEndState, kCommitImport, and kBeginImport's answer.
 transport::Message encode_state_id(StateKind kind, std::uint64_t id, std::uint64_t epoch = 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates of parameter servers, and what becomes of their sequence numbers.
+// Messages of updates, and of fencing and settling their sequence numbers.
 #include "protocol.hpp"
 #include "wire_format.hpp"
 

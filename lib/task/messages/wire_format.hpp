@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bodies of messages: fixed layouts, little-endian. Numbers as they are, enums and flags as a byte, texts and lists
-// behind their count (u32). A body lies in the message's metadata behind a zero byte; a large one is a u8 tensor in
-// front of the others, and the metadata is a one. Inside the room only; what reads is given anybody's bytes.
-// Thread rule: plain values.
+// Encoding of message bodies: fixed layouts, little-endian. Numbers are raw, enums and flags a byte, strings and lists
+// prefixed by their count (u32). A body is in the message's metadata after a zero byte; a large one is a u8 tensor in
+// front of the others, and the metadata is a one byte. Inside the room only; readers get untrusted bytes. Thread rule:
+// plain values.
 //
 //   Writer out;
 //   out.put(settle.below);
@@ -31,8 +31,8 @@
 
 namespace tfd::task {
 
-inline constexpr std::size_t kMostInMetadata = 256 * 1024;       // a transport takes 1 MiB
-inline constexpr std::size_t kMostBody = std::size_t{64} << 20;  // names become larger when they are read
+inline constexpr std::size_t kMostInMetadata = 256 * 1024;       // the transport's limit is 1 MiB
+inline constexpr std::size_t kMostBody = std::size_t{64} << 20;  // decoded names need more memory
 inline constexpr std::size_t kLeastText = 4;                     // an empty one
 inline constexpr std::string_view kBodyBehind{"\0", 1}, kBodyInTensor{"\1", 1};
 
@@ -46,7 +46,7 @@ inline bool is_bytes(const tensor::Tensor& tensor) {
   return tensor.has_value() && tensor.dtype() == tensor::DType::kU8 && tensor.shape().size() == 1;
 }
 
-/// Of a bytes_tensor(). Borrowed.
+/// Text of a bytes_tensor(), borrowed.
 inline std::string_view text_of(const tensor::Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data()), tensor.byte_size()};
 }
@@ -66,7 +66,7 @@ class Writer {
     count(text.size());
     bytes_.append(text);
   }
-  /// Of what follows.
+  /// Writes the count of what follows.
   void count(std::size_t count) { put(static_cast<std::uint32_t>(count)); }
 
   const std::string& bytes() const { return bytes_; }
@@ -80,7 +80,7 @@ transport::Message make_message(Kind kind, const Writer& body, std::vector<tenso
                                 std::uint64_t epoch = 0) {
   transport::Message out{static_cast<std::uint16_t>(kind), {}, std::move(tensors), epoch};
   if (body.bytes().size() > kMostInMetadata) {
-    out.meta.push_back(kBodyInTensor.front());  // not an assignment: GCC 12 warns of what it inlines
+    out.meta.push_back(kBodyInTensor.front());  // not an assignment: GCC 12 warns about the inlined code
     out.tensors.insert(out.tensors.begin(), bytes_tensor(body.bytes()));
   } else if (!body.bytes().empty()) {
     out.meta.reserve(1 + body.bytes().size());
@@ -89,7 +89,7 @@ transport::Message make_message(Kind kind, const Writer& body, std::vector<tenso
   return out;
 }
 
-/// Takes one thing after the other; what isn't there, or isn't such a thing, is zero or empty, and end() says so.
+/// Reads values in sequence; missing or malformed ones are zero or empty, and end() reports it.
 class Reader {
  public:
   explicit Reader(std::string_view body) : rest_(body) {}
@@ -126,7 +126,7 @@ class Reader {
     return static_cast<E>(number_up_to(static_cast<std::uint8_t>(last)));
   }
   std::string text() { return std::string(take(number<std::uint32_t>())); }
-  /// How many things follow; each takes at least `least` bytes, so there can't be more than fit into what is left.
+  /// Reads a count of items of at least `least` bytes each, bounded by the bytes that are left.
   std::size_t count(std::size_t least) {
     const auto count = number<std::uint32_t>();
     require(count <= rest_.size() / least);
@@ -141,10 +141,10 @@ class Reader {
   }
   std::size_t tensors_left() const { return tensors_.size(); }
 
-  /// What must hold of what was read.
+  /// Requires a condition on values that were read.
   void require(bool holds) { is_good_ = is_good_ && holds; }
   bool is_good() const { return is_good_; }
-  /// kInvalidArgument unless everything was there, and nothing else is.
+  /// Ends reading. kInvalidArgument unless everything was present, and nothing is left over.
   Result<void> end(std::string_view what) const {
     if (is_good_ && rest_.empty() && tensors_.empty()) return {};
     return fail(Code::kInvalidArgument, "malformed {} message", what);

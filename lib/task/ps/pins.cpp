@@ -27,7 +27,7 @@ void PinWatch::close() {
   released_ = nullptr;
 }
 
-// Under the lock, so that nothing is told after close().
+// Under the lock, so that nothing is called after close().
 void PinWatch::released() {
   const std::scoped_lock lock(mutex_);
   if (std::exchange(is_armed_, false) && released_) released_();

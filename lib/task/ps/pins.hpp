@@ -1,10 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which versions of a variable are kept alive by answers that are still being sent. An update of a value that somebody
-// holds goes into a new buffer, so each slow reader could keep a copy of the model: here it is counted how many there
-// are, and told when one is let go.
-// Thread rule: a Pin ends on any thread (the wire's, mostly); Versions lives on the endpoint's I/O thread.
+// Counts the versions of a variable that are kept alive by answers still being sent. An update of a value in use goes
+// into a new buffer, so each slow reader could keep a copy of the model: this counts them and notifies when one is
+// released. Thread rule: a Pin ends on any thread (the wire's, mostly); Versions lives on the endpoint's I/O thread.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,14 +14,14 @@
 
 namespace tfd::task {
 
-/// Who wants to know that a pin was let go.
+/// Observer of released pins.
 class PinWatch {
  public:
   /// `released` is called from any thread, once after each arm().
   explicit PinWatch(std::function<void()> released) : released_(std::move(released)) {}
-  /// Before one looks for what is held: what is let go from now on is told.
+  /// Arms the notification; called before checking which pins are held.
   void arm();
-  /// Nothing is told any more.
+  /// Stops notifications.
   void close();
   void released();
 
@@ -41,19 +40,19 @@ class Pin {
   ~Pin() { watch_->released(); }
 
  private:
-  std::shared_ptr<PinWatch> watch_;  // which may outlive the service
+  std::shared_ptr<PinWatch> watch_;  // the pin may outlive the service
 };
 
-/// The same value; while a Tensor with its buffer exists, the pin does. Null: nothing is pinned.
+/// Returns the same value; the pin lasts as long as any Tensor with its buffer. Null pin: nothing is pinned.
 tensor::Tensor pinned(tensor::Tensor value, std::shared_ptr<Pin> pin);
 
-/// Of one variable. Versions are counted as requests are admitted, so a version may still have to be made.
+/// Versions of one variable, counted as requests are admitted, so that a version may not exist yet.
 class Versions {
  public:
   void changed() { ++current_; }
-  /// The pin of the current version, if somebody has it.
+  /// The pin of the current version, if it is held.
   std::shared_ptr<Pin> find() const;
-  /// How many are held, the current one among them.
+  /// Number of versions held, including the current one.
   std::size_t held();
   std::shared_ptr<Pin> pin(const std::shared_ptr<PinWatch>& watch);
 

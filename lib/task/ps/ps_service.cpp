@@ -3,19 +3,19 @@
 
 #include <new>
 
+#include "client/sharded_state.hpp"
 #include "tfd/step/compiled_program.hpp"
 #include "tfd/step/memory_need.hpp"
-#include "client/sharded_state.hpp"
 
 namespace tfd::task {
 namespace {
 
-/// A read that has waited so long gets a version of its own: who neither takes his answer nor ends may cost memory, but
-/// doesn't stop everybody else.
+/// Time after which a waiting read gets a version of its own: a client that neither reads its answer nor disconnects
+/// may cost memory, but doesn't block others.
 constexpr Duration kPatience = std::chrono::seconds(15);
 constexpr Duration kStateIdle = std::chrono::minutes(10);
 
-/// A variable, or all its copies, which lie in the same places.
+/// Placements of a variable, or of all its copies, which are placed alike.
 std::vector<const variable::PlacedVariable*> placed_of(const Placement& placement, const std::string& variable) {
   std::vector<const variable::PlacedVariable*> out;
   for (auto at = placement.placed.lower_bound(variable);
@@ -90,7 +90,7 @@ void PsService::load_program(LoadProgram load, transport::Responder responder) {
         fail(Code::kInvalidArgument, "{} is not among the parameter servers of this program", name_));
   newest_ = load.epoch;
   if (loading_++ == 0) loading_since_ = Clock::now();
-  auto loading = std::make_shared<Loading>();  // with the thread, then with the action that it posts
+  auto loading = std::make_shared<Loading>();  // shared with the thread, then with the action that it posts
   loading->load = std::move(load);
   loading->position = position;
   loading->responder = std::make_shared<transport::Responder>(std::move(responder));
@@ -118,7 +118,7 @@ void PsService::stop() {
 
 // The loading thread.
 void PsService::run_loads() {
-  std::uint64_t made = 0;  // several workers without a coordinator bring the same one
+  std::uint64_t made = 0;  // several workers without a coordinator send the same program
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !loads_.empty(); });
@@ -167,7 +167,7 @@ void PsService::adopt(const transport::Message& request, transport::Responder re
   responder.reply(adopt(request));
 }
 
-// What was admitted is done, whoever goes on.
+// Admitted requests are completed, whichever run follows.
 Result<transport::Message> PsService::adopt(const transport::Message& request) {
   const Adopt adopt = TFD_TRY(decode_adopt(request));
   if (loading_ > 0 || epoch_ == 0 || (epoch_ != adopt.from && epoch_ != adopt.epoch))
@@ -229,7 +229,7 @@ void PsService::read(const transport::Caller& caller, const transport::Message& 
   post_at_(read.deadline.earlier_of(Deadline::at(read.since + kPatience)).when(), [this] { look_at_waiting(); });
   waiting_.push_back(std::move(read));
   watch_->arm();
-  look_at_waiting();  // what was let go before that told nobody
+  look_at_waiting();  // pins released before arm() weren't notified
 }
 
 bool PsService::try_read(WaitingRead& read, const std::vector<bool>* claims) {
@@ -267,7 +267,8 @@ bool PsService::try_read(WaitingRead& read, const std::vector<bool>* claims) {
   return true;
 }
 
-// In order; who comes later and would need a further version of what somebody waits for waits behind him.
+// Admits waiting reads in FIFO order; a later one that needs a further version of a variable that an earlier one waits
+// for keeps waiting, too.
 void PsService::look_at_waiting() {
   if (waiting_.empty()) return;
   watch_->arm();
@@ -314,7 +315,7 @@ Result<void> PsService::read_rows(const transport::Message& request, transport::
     answer.tensors = std::move(*rows);
     return answer;
   };
-  // Rows are copied, and a request of a hundred bytes may ask for any number of them.
+  // Rows are copied, and a small request may ask for any number of them.
   const auto kept = std::make_shared<VariableQueues::Request>(std::move(asked));  // with the connection
   kept->responder.when_room(bytes, [served = served_, kept] { served->start(std::move(*kept)); });
   return {};

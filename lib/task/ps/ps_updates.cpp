@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What changes a parameter server's variables: updates of closures, assignments, updates that wait for the norm of
+// Changes of a parameter server's variables: closures' updates, assignments, and updates that wait for the norm of
 // variables elsewhere.
 #include "ps_service.hpp"
 
 namespace tfd::task {
 
-// An update may copy what somebody else holds, so it counts as large as the variable.
+// An update may copy a value that is in use, so it counts as large as the variable.
 bool PsService::is_small(const std::vector<std::size_t>& targets, const std::vector<variable::Update>& updates) const {
   std::size_t bytes = 0;
   for (const std::size_t target : targets) bytes += served_->store().value_bytes(target);
@@ -21,9 +21,9 @@ namespace {
 
 using Served = std::shared_ptr<VariableQueues>;
 using Done = std::function<Result<transport::Message>(const Error* error)>;
-using DueUpdates = std::shared_ptr<std::vector<variable::DueUpdate>>;  // with functions on other threads
+using DueUpdates = std::shared_ptr<std::vector<variable::DueUpdate>>;  // shared with functions on other threads
 
-/// The answer where nothing failed.
+/// Callback that sends this answer if nothing failed.
 Done answered(transport::Message answer) {
   return [answer = std::move(answer)](const Error* error) -> Result<transport::Message> {
     if (error != nullptr) return fail(Error(*error));
@@ -31,7 +31,7 @@ Done answered(transport::Message answer) {
   };
 }
 
-/// Of variables that are there: those that are due are made, the others were; then it is answered.
+/// Makes those of these updates that are still due (the others were made before), then answers. The variables exist.
 void start_due(const Served& served, const std::vector<variable::DueUpdate>& updates, transport::Message answer,
                transport::Responder responder) {
   VariableQueues::Request change{.changes = true, .done = {}, .responder = std::move(responder)};
@@ -125,7 +125,7 @@ Result<void> PsService::update(const transport::Message& request, transport::Res
         if (of_due[i] == targets[part]) (*due)[i].square_sum = served->store().due_square_sum(targets[part]);
       return {};
     };
-  // One that was admitted before is answered behind it, as it was.
+  // A repeated update is answered after the first one, with its result.
   change.done = [served = served_, client = update.client, sequence = update.sequence,
                  answer](const Error* error) -> Result<transport::Message> {
     if (error != nullptr) served->failed().add(client, sequence, *error);
@@ -136,7 +136,7 @@ Result<void> PsService::update(const transport::Message& request, transport::Res
     change.then = [this, served = served_, due, done = change.done](const Error* error, transport::Responder to) {
       auto message = done(error);
       if (!message) return to.reply(std::move(message));
-      const auto later = std::make_shared<transport::Responder>(std::move(to));  // with the action that is posted
+      const auto later = std::make_shared<transport::Responder>(std::move(to));  // shared with the posted action
       post_([served, due, message = std::move(*message), later] {
         start_due(served, variable::join_norms(*due).updates, message, std::move(*later));
       });
@@ -160,7 +160,7 @@ Result<void> PsService::assign_rows(const transport::Message& request, transport
   return change(Kind::kAssignRows, std::move(rows.updates), responder);
 }
 
-/// Outside of any closure.
+/// Changes variables outside of closures.
 Result<void> PsService::change(Kind kind, std::vector<variable::Update> updates, transport::Responder& responder) {
   std::vector<std::size_t> targets;
   for (const variable::Update& update : updates) {

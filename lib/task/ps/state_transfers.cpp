@@ -6,11 +6,11 @@
 namespace tfd::task {
 namespace {
 
-/// What an import may bring, of variables of so many bytes: no optimizer has that many slots.
+/// Size limit of an import for variables of `values` bytes: no optimizer has that many slots.
 constexpr std::uint64_t most_import_bytes(std::uint64_t values) { return 32 * values + (std::uint64_t{64} << 20); }
 constexpr std::size_t most_import_entries(std::size_t variables) { return 64 * variables + 4096; }
 
-/// Its own, of the connection that asks: nobody else's.
+/// Finds a transfer of the asking connection.
 template <class Transfers>
 auto* find_transfer(Transfers& transfers, std::uint64_t id, std::uint64_t connection) {
   const auto found = transfers.find(id);

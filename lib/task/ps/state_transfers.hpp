@@ -1,10 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// States on their way from and to a parameter server, in parts. What is exported is the state of the moment when it was
-// begun: a snapshot that shares the variables' buffers until these are updated. What is imported is kept beside them
-// until all is there. Both end with the connection of who began them, or when nobody asks for long.
-// Thread rule: lives on the endpoint's I/O thread.
+// Transfers of states from and to a parameter server, in parts. An export is a snapshot from when it began, which
+// shares the variables' buffers until these are updated. An import is buffered until it is complete. Both end with the
+// connection that began them, or after a long time without requests. Thread rule: lives on the endpoint's I/O thread.
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -20,11 +19,11 @@ namespace tfd::task {
 class StateTransfers {
  public:
   using Served = std::shared_ptr<VariableQueues>;
-  /// A message of a StateKind, about the variables that are served now.
+  /// Handles a message of a StateKind, about the variables that are served now.
   void handle(const Served& served, const transport::Caller& caller, const transport::Message& request,
               transport::Responder responder);
   void caller_gone(std::uint64_t connection);
-  /// Ends those that nobody has asked about since; true if others are left.
+  /// Ends transfers without a request since then; true if others are left.
   bool drop_unused(Clock::time_point since);
   bool empty() const { return exports_.empty() && imports_.empty(); }
 
@@ -41,7 +40,7 @@ class StateTransfers {
   struct Export {
     std::uint64_t connection = 0;
     Clock::time_point used;
-    std::shared_ptr<Snapshot> snapshot;  // with the request that fills it
+    std::shared_ptr<Snapshot> snapshot;  // shared with the request that fills it
   };
   struct Import {
     std::uint64_t connection = 0;

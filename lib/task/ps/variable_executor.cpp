@@ -12,7 +12,7 @@ class VariableExecutor::Queue {
     std::size_t part = 0;
   };
   std::deque<Waiting> waiting;
-  bool is_taken = false;  // it is among the ready ones, or a thread is at it
+  bool is_taken = false;  // it is in ready_, or a thread works on it
 };
 
 int VariableExecutor::default_threads() {
@@ -33,7 +33,7 @@ void VariableExecutor::add(std::vector<Entry> entries) {
   const bool is_one = entries.size() == 1;
   {
     const std::scoped_lock lock(mutex_);
-    if (stopping_) return;  // `entries` end after the lock
+    if (stopping_) return;  // `entries` are destroyed after the lock
     unfinished_.fetch_add(entries.size(), std::memory_order_relaxed);
     for (Entry& entry : entries) {
       Queue& queue = *entry.queue;

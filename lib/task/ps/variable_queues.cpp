@@ -8,8 +8,8 @@
 namespace tfd::task {
 namespace {
 
-constexpr std::size_t kMostVersions = 2;   // besides the current one: what answers keep alive of a variable
-constexpr std::size_t kPinnedFrom = 4096;  // bytes; what is smaller is copied into the answer's frame, mostly
+constexpr std::size_t kMostVersions = 2;   // versions besides the current one that answers may keep alive
+constexpr std::size_t kPinnedFrom = 4096;  // bytes; smaller values are mostly copied into the answer's frame
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::optional<Error> FailedUpdates::find(std::uint64_t client, std::uint64_t seq
   return found == errors_.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// One request on its way through its variables' queues.
+/// One request in its variables' queues.
 class VariableQueues::Job final : public VariableExecutor::Task {
  public:
   Job(std::shared_ptr<VariableQueues> variables, Request request)
@@ -54,7 +54,7 @@ class VariableQueues::Job final : public VariableExecutor::Task {
   }
 
  private:
-  std::shared_ptr<VariableQueues> variables_;  // of a program that may have been replaced by now
+  std::shared_ptr<VariableQueues> variables_;  // their program may have been replaced by now
   Request request_;
   std::atomic<std::size_t> left_;
   std::mutex mutex_;

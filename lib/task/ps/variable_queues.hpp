@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The variables of one program on its parameter server. A request takes its place at each of its variables when it
-// comes, and is done there in its turn: so every request sees what those before it did and nothing of those after it,
-// as if they were done one after another, while a large update holds up only who wants the same variables.
-// Thread rule: its functions are called on the endpoint's I/O thread; what is done at variables runs on an executor's.
+// The variables of one program on its parameter server. A request is queued at each of its variables when it arrives,
+// and runs there in FIFO order: requests are serializable in the order of arrival, while a large update delays only
+// requests for the same variables. Thread rule: its functions are called on the endpoint's I/O thread; work on
+// variables runs on an executor's threads.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,7 +22,7 @@
 
 namespace tfd::task {
 
-/// The updates of one's own optimizer that failed: who sends one again hears the same.
+/// Failed updates of a user-defined optimizer: a repeated request gets the same error.
 class FailedUpdates {
  public:
   void add(std::uint64_t client, std::uint64_t sequence, const Error& error);
@@ -34,7 +34,7 @@ class FailedUpdates {
   std::map<std::pair<std::uint64_t, std::uint64_t>, Error> errors_;
 };
 
-/// Up to so many bytes are read, changed or copied on the I/O thread: handing them over would take as long.
+/// Requests of up to this many bytes run on the I/O thread: a handover would take as long.
 inline constexpr std::size_t kSmallBytes = 32 * 1024;
 
 class VariableQueues : public std::enable_shared_from_this<VariableQueues> {
@@ -42,19 +42,19 @@ class VariableQueues : public std::enable_shared_from_this<VariableQueues> {
   VariableQueues(variable::VariableStore store, VariableExecutor& executor);
 
   struct Request {
-    std::vector<std::size_t> targets;  // variables; one may be named twice
-    bool is_small = false;             // quick enough for the I/O thread, where nothing is before it
-    bool changes = false;              // makes new versions
-    std::function<Result<void>(std::size_t part)> at = {};  // at targets[part]; null: it only waits
-    /// When all is done, on whichever thread was last; the error is that of the first part that failed.
+    std::vector<std::size_t> targets;                       // indices of variables; may repeat
+    bool is_small = false;                                  // fast enough for the I/O thread, if its queues are empty
+    bool changes = false;                                   // makes new versions
+    std::function<Result<void>(std::size_t part)> at = {};  // work at targets[part]; null: it only waits its turn
+    /// Called when all parts are done, on the last part's thread; the error is the first failed part's.
     std::function<Result<transport::Message>(const Error* error)> done;
     transport::Responder responder;
-    /// Instead of `done`: who answers later.
+    /// Replaces `done` for requests that are answered later.
     std::function<void(const Error* error, transport::Responder responder)> then = {};
   };
   void start(Request request);
 
-  /// The pins that a read of these variables needs; nullopt where it would keep one version too many alive. `claims`
+  /// Pins the versions that a read of these variables needs; nullopt if it would keep too many alive. `claims`
   /// (variables for which others wait already) may be null.
   std::optional<std::vector<std::shared_ptr<Pin>>> pin(const std::vector<std::size_t>& targets,
                                                        const std::vector<bool>* claims, bool is_patient,
@@ -69,7 +69,7 @@ class VariableQueues : public std::enable_shared_from_this<VariableQueues> {
 
   variable::VariableStore store_;
   VariableExecutor& executor_;
-  std::vector<std::shared_ptr<VariableExecutor::Queue>> queues_;  // with the executor while they have something
+  std::vector<std::shared_ptr<VariableExecutor::Queue>> queues_;  // shared with the executor while they aren't empty
   std::vector<Versions> versions_;
   FailedUpdates failed_;
 };

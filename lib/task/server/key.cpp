@@ -16,7 +16,7 @@
 namespace tfd::task {
 namespace {
 
-constexpr std::string_view kMark = "tfd-key-";  // what a key file begins with, then its version
+constexpr std::string_view kMark = "tfd-key-";  // a key file begins with this and its version
 constexpr std::string_view kVersion = "2";
 constexpr std::string_view kPublic = "public ", kSecret = "secret ";
 constexpr std::string_view kNone = "none";
@@ -38,7 +38,7 @@ Result<void> write_key(int fd, const std::string& path, const transport::CurveKe
   return fail_errno(code, fmt::format("cannot write the key file {}", printable(path)));
 }
 
-/// Who else may read it, or change it.
+/// Refuses a file that others may read or change.
 Result<void> check_mode(int fd, const struct stat& info, const std::string& shown) {
   if ((info.st_mode & 0077) == 0) return {};
   const bool by_all = (info.st_mode & 0007) != 0;
@@ -52,7 +52,7 @@ Result<void> check_mode(int fd, const struct stat& info, const std::string& show
               shown);
 }
 
-/// The value of a line "NAME VALUE"; takes the line off.
+/// Takes a line "NAME VALUE" and returns its value.
 std::string_view take_line(std::string_view& text, std::string_view name) {
   const std::size_t end = text.find('\n');
   std::string_view line = text.substr(0, end);
@@ -158,7 +158,7 @@ EndpointFactory endpoints_under(const std::optional<FoundKey>& found) {
 Result<RunKey> RunKey::make(const Environment& env) {
   const auto key = TFD_TRY(transport::make_curve_key());
   std::string path = key_directory(env) + "/tfd-key-XXXXXX";
-  const process::Fd file(::mkostemp(path.data(), O_CLOEXEC));  // mode 0600, and nobody's before
+  const process::Fd file(::mkostemp(path.data(), O_CLOEXEC));  // mode 0600, newly created
   if (!file) return fail_errno(errno, fmt::format("cannot create a key file in {}", key_directory(env)));
   TFD_TRY(write_key(file.get(), path, key));
   return RunKey(path);

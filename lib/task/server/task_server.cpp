@@ -31,17 +31,17 @@ std::uint64_t resident_bytes() {
   return file ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/// What the epoch of a request, in the frame's header, has to be.
+/// Rule for the epoch in the header of a request's frame.
 enum class EpochRule {
   kNotNeeded,
-  kBegins,   // not older than the run that is there
-  kGoodbye,  // the same; any other that isn't older, or none, where nobody who has the run is there any more
-  kRun,      // that of the run that is there
-  kScoped,   // the same, or none: about the process
+  kBegins,   // not older than the task's run
+  kGoodbye,  // the same; also another that isn't older, or none, if the run's holders are gone
+  kRun,      // the epoch of the task's run
+  kScoped,   // the same, or 0: about the process
   kSession,  // any: CommandRunner has its sessions by epoch
 };
 
-/// A kind that isn't named here is one of a run.
+/// Kinds that aren't named here need the run's epoch.
 EpochRule epoch_rule_of(std::uint16_t kind) {
   if (is_command_kind(kind)) return EpochRule::kSession;
   switch (static_cast<Kind>(kind)) {
@@ -80,7 +80,7 @@ class Server final : public TaskServer {
   ~Server() override {
     ps_.stop();
     if (commands_) commands_->stop();
-    if (worker_) worker_->stop();  // answers what is queued through the endpoint, which must still be there
+    if (worker_) worker_->stop();  // answers queued requests through the endpoint, which must still exist
     endpoint_.reset();             // after this no handler runs
   }
 
@@ -124,15 +124,15 @@ class Server final : public TaskServer {
  private:
   struct Brought {
     transport::Message program;
-    std::uint64_t connection = 0;  // of who brought it: gone with him
+    std::uint64_t connection = 0;  // connection that sent it: dropped with it
   };
-  /// Who has brought or loaded a run, or adopted it: its coordinator, or the workers of a run that has none.
+  /// A client that sent, loaded or adopted the run: its coordinator, or a worker of a run without one.
   struct Holder {
     std::uint64_t connection = 0;  // the newest
     std::uint64_t epoch = 0;
   };
 
-  // On the I/O thread.
+  // Called on the I/O thread.
   void handle(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     if (!ready_) {
       if (static_cast<Kind>(request.kind) == Kind::kStatus) return responder.reply(encode(starting_status()));
@@ -167,8 +167,8 @@ class Server final : public TaskServer {
     ps_.handle(caller, request, std::move(responder));
   }
 
-  /// The one place where epochs of requests are compared with this task's. A worker compares again what it begins to
-  /// do, for by then the program that it was asked to load may not have been loaded.
+  /// The one place where epochs of requests are compared with this task's. A worker checks again when it starts a
+  /// request, since loading its program may have failed by then.
   Result<void> check_epoch(const transport::Message& request) const {
     const std::uint64_t asked = request.epoch;
     const bool is_newer = brought_ && !is_older(brought_->program.epoch, newest());
@@ -194,7 +194,7 @@ class Server final : public TaskServer {
     }
     const std::uint64_t own = own_epoch();
     if (asked == own && own != 0) return {};
-    // Who asks a task that has been started anew is told what it is told of one that is gone.
+    // A restarted task answers like one that is gone.
     if (own == 0 && asked != 0) return fail(Code::kUnavailable, "{} has no program", ps_name());
     return fail(Code::kPermissionDenied, "{} belongs to another run (epoch {}, the request has {})", ps_name(), own,
                 asked);
@@ -226,8 +226,9 @@ class Server final : public TaskServer {
     });
   }
 
-  // Of two reigns neither is older: one that was frozen may think that it still has the cluster, whose first parameter
-  // server was started anew meanwhile. It is asked before a worker leaves a run for one of another reign.
+  // Epochs of two issuers aren't ordered: a coordinator that was suspended may still believe that it holds the cluster,
+  // whose first parameter server was restarted meanwhile. The present holder is pinged before a worker leaves a run for
+  // one of another issuer.
   void begin_load(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     const std::optional<transport::Message> program = brought_ ? std::optional(brought_->program) : std::nullopt;
     const bool changes_issuer = worker_ && newest() != 0 && !has_same_issuer(request.epoch, newest()) && program &&
@@ -254,7 +255,7 @@ class Server final : public TaskServer {
         });
   }
 
-  // What was brought is kept until the task has loaded it: others may ask for the same, and so may the next attempt.
+  // The program that was sent is kept until it is loaded: other clients, or the next attempt, may ask for the same.
   void load(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     if (auto decoded = decode_load(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
     const bool is_there = request.epoch == loaded();
@@ -269,9 +270,9 @@ class Server final : public TaskServer {
     ps_.load_program(std::move(*load), std::move(responder));
   }
 
-  /// The epoch of whoever asked for it last, also while that is still being loaded.
+  /// Epoch of the latest load request, also while it is being loaded.
   std::uint64_t newest() const { return worker_ ? worker_->newest() : ps_.newest(); }
-  /// What requests about a run have to have.
+  /// Epoch required of requests about a run.
   std::uint64_t own_epoch() const { return worker_ ? worker_->newest() : ps_.epoch(); }
   std::uint64_t loaded() const { return worker_ ? worker_->epoch() : ps_.epoch(); }
 
@@ -312,7 +313,7 @@ class Server final : public TaskServer {
     if (options_.on_shutdown) options_.on_shutdown();
   }
 
-  /// What is known before there is anything to serve with: no incarnation yet.
+  /// Status before the server has started: no incarnation yet.
   TaskStatus starting_status() const {
     TaskStatus out;
     out.task = options_.task;
@@ -346,7 +347,7 @@ class Server final : public TaskServer {
   Clock::time_point started_;
   PsService ps_;
   CoordinationService coordination_;
-  std::optional<Brought> brought_;  // the I/O thread's, as what follows
+  std::optional<Brought> brought_;  // used by the I/O thread only, like what follows
   std::map<transport::Incarnation, Holder> holders_ = {};
   std::atomic<bool> ready_{false};  // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;

@@ -9,21 +9,21 @@
 namespace tfd::task {
 namespace {
 
-// How long a closure waits for its parameter servers while no byte moves. A dead one is noticed much earlier. One that
-// is frozen is waited for: the coordinator, which hears of it too, decides for how long.
+// Time that a closure waits for its parameter servers while no byte moves. A dead one is noticed much earlier; a
+// suspended one is waited for, as long as the coordinator, which sees it too, decides.
 constexpr auto kPsTimeout = std::chrono::seconds(60);
 constexpr auto kReach = std::chrono::seconds(5);
 constexpr auto kPsPatience = std::chrono::minutes(5);
-constexpr std::string_view kOwnIterator = "dataset:";  // of the program's own datasets: see own_iterator_id()
+constexpr std::string_view kOwnIterator = "dataset:";  // prefix for the program's own datasets: see own_iterator_id()
 
 Result<void> check_native(const TaskServerOptions& options) {
-  if (options.native.allowed) return {};  // and the cluster has a key, which whoever asks has too
+  if (options.native.allowed) return {};  // and the cluster has a key, which the caller has proved to have
   return fail(Code::kPermissionDenied,
               "{} does not run plug-ins or commands: its server was started without --allow-native",
               cluster::format_task(options.task));
 }
 
-/// "cpu"; of several "cpu:0", "cpu:1".
+/// "cpu" for a single device; "cpu:0", "cpu:1" for several.
 std::vector<std::string> device_names(const function::Engine& engine) {
   if (engine.device_count() == 1) return {engine.plugin().platform};
   std::vector<std::string> names;
@@ -41,7 +41,7 @@ ClosureExecutor::ClosureExecutor(transport::Endpoint& endpoint, const TaskServer
       replicas_(options.devices) {}
 
 void ClosureExecutor::end() {
-  stop_commands_->request();  // of elements that are made ahead
+  stop_commands_->request();  // commands of elements that are prefetched
   iterators_.clear();
   variables_.reset();
 }
@@ -57,11 +57,11 @@ Result<transport::Message> ClosureExecutor::load(const transport::Message& reque
   if (request.epoch != epoch_) {
     if (!program) return fail(Code::kUnavailable, "this worker was not brought the program");
     TFD_TRY(replace_program(TFD_TRY(decode_program(*program))));
-  } else {  // heard again: who asks makes those anew that somebody can still use
+  } else {  // a repeated request: the caller recreates the iterators that are still in use
     const bool begins_anew = orders.shuffle_stream != orders_.shuffle_stream;
     std::erase_if(iterators_, [&](const auto& one) { return begins_anew || !one.first.starts_with(kOwnIterator); });
   }
-  TFD_TRY(variables_->reach(Deadline::after(kReach), stop));  // one that can't would only hold closures up
+  TFD_TRY(variables_->reach(Deadline::after(kReach), stop));  // a worker that can't reach them only delays closures
   orders_ = orders;
   return encode_empty(Kind::kLoadProgram);
 }
@@ -83,8 +83,8 @@ Result<void> ClosureExecutor::replace_program(const LoadProgram& load) {
   made->set_log(options_.log.for_room("data"));
   auto copies = TFD_TRY(make_copies(made->program(), load.placement));
   auto own = TFD_TRY(make_own_store(made->program(), copies));
-  // From here on nothing can fail: all is new, or nothing.
-  iterators_.clear();  // before the program whose functions their maps call
+  // Nothing can fail from here on, so that the program is replaced atomically.
+  iterators_.clear();  // before the program, whose functions their maps call
   variables_.reset();
   program_ = std::move(made);
   steps_.emplace(
@@ -101,7 +101,7 @@ Result<void> ClosureExecutor::replace_program(const LoadProgram& load) {
   return {};
 }
 
-// The parameter servers' are as many as the coordinator took to be right.
+// The parameter servers made as many copies as the coordinator expects of every worker.
 Result<step::ReplicaCopies> ClosureExecutor::make_copies(const program::Program& program,
                                                          const Placement& placement) const {
   auto copies = TFD_TRY(step::ReplicaCopies::make(program, replicas_));
@@ -165,9 +165,9 @@ bool ClosureExecutor::is_dynamic(const std::string& dataset) const {
   return found != datasets.end() && data::is_dynamic(found->second);
 }
 
-// The elements of a training's step are those of its number, whoever makes it and however often: of datasets that are
-// handed out. All workers have as many replicas then. Of those that each worker has for itself, it goes on behind the
-// steps that it had made when the training was saved.
+// With dynamic sharding, a step's elements are determined by its number, whichever worker runs it and however often;
+// all workers have the same number of replicas then. Datasets of each worker's own continue after the steps that it had
+// made when the training was saved.
 Result<void> ClosureExecutor::position_iterators(const program::FunctionDef& def, const step::FunctionCall& call) {
   if (call.closure) return {};
   const std::int64_t each = call.replicas == program::Replicas::kEach ? replicas_ : 1;
@@ -224,9 +224,9 @@ Result<std::vector<tensor::Tensor>> ClosureExecutor::look_up(const std::vector<s
   return variables_->start_lookup(lookups, Deadline::after(kPsTimeout)).wait(stop_);
 }
 
-// First those of parameter servers, which may fail and be tried again elsewhere: the worker's own are of closures that
-// it finished. Of a step that was skipped parameter servers get its number: they needn't remember a hole in the
-// numbers.
+// Applies updates on parameter servers first, since these may fail and be retried elsewhere; the worker's own variables
+// are updated only by closures that it finished. For a skipped step, parameter servers still get its sequence number,
+// so that they needn't remember a gap.
 Result<void> ClosureExecutor::apply_updates(const step::FunctionCall& call, std::vector<variable::Update> updates,
                                             bool is_skipped) {
   const auto own = std::stable_partition(updates.begin(), updates.end(),
@@ -268,7 +268,7 @@ Result<ClosureOutcome> ClosureExecutor::run(const step::FunctionCall& call, cons
   return outcome;
 }
 
-// One order for all parts, wherever and however often they are run: the epoch is the same on all workers.
+// All parts use one order, wherever and however often they are run: the epoch is the same on all workers.
 Result<std::vector<step::Metric>> ClosureExecutor::evaluate(const Evaluate& part) {
   activity_.begin(part.function);
   const step::CompiledFunction* function = TFD_TRY(program_->find_function(part.function));

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The running half of a worker: the program that it holds with its functions compiled, iterators, the worker's own
-// variables, and those of parameter servers as it sees them. WorkerService says what is run when, and for whom.
-// Thread rule: one thread, the worker's executor; what is marked so may be called from any.
+// The executing half of a worker: its program with compiled functions, iterators, its own variables, and its view of
+// those on parameter servers. WorkerService decides what is run when, and for whom. Thread rule: one thread, the
+// worker's executor; what is marked so may be called from any.
 #include <atomic>
 #include <map>
 #include <memory>
@@ -24,23 +24,23 @@ class ClosureExecutor {
  public:
   ClosureExecutor(transport::Endpoint& endpoint, const TaskServerOptions& options, Activity& activity);
 
-  /// The epoch of the program that is loaded; 0: none. From any thread.
+  /// Epoch of the loaded program; 0 if none is loaded. From any thread.
   std::uint64_t epoch() const { return epoch_; }
-  /// Of the program's commands: they end while it is requested. From any thread.
+  /// Stop signal of the program's commands, which end while it is requested. From any thread.
   const function::CommandStop& commands() const { return *stop_commands_; }
 
-  /// Loads the program that was brought, unless it is there: then only iterators are ended that somebody made by name.
-  /// Whatever fails leaves the program that was there before.
+  /// Loads the program that was sent, unless it is loaded already: then only iterators created by name are dropped. A
+  /// failure leaves the previous program in place.
   Result<transport::Message> load(const transport::Message& request, const std::optional<transport::Message>& program,
                                   const std::stop_token& stop);
-  /// Whatever else a worker is asked about its program but kRun. `stop`: nobody waits for the answer any more.
+  /// Answers requests about the program other than kRun. `stop`: nobody waits for the answer any more.
   Result<transport::Message> answer(const transport::Message& request, const std::stop_token& stop);
   Result<ClosureOutcome> run(const step::FunctionCall& call, const std::stop_token& stop);
 
-  /// After commands were stopped: an iterator whose map was stopped on its way keeps that as its end, so it is made
-  /// anew for who comes next.
+  /// After commands were stopped: drops iterators whose map was interrupted, since they would stay ended, so that they
+  /// are recreated for the next caller.
   void forget_stopped();
-  /// Ends what uses the endpoint, and elements that are being made.
+  /// Ends users of the endpoint, and prefetching.
   void end();
 
  private:
@@ -51,13 +51,13 @@ class ClosureExecutor {
   Result<void> position_iterators(const program::FunctionDef& def, const step::FunctionCall& call);
   bool is_dynamic(const std::string& dataset) const;
   bool is_own(std::string_view variable) const;
-  /// Takes those of the worker's own out of the names.
+  /// Reads the worker's own variables and removes them from `names`.
   Result<step::VariableValues> read_own(std::vector<std::string>& names) const;
-  /// What the call reads, of what its arguments name too. kNotFound.
+  /// Variables that the call reads, including those that its arguments name. kNotFound.
   Result<std::vector<std::string>> variables_of(const step::CompiledFunction& function,
                                                 const step::FunctionCall& call) const;
-  /// Copies where a variable has any; one snapshot of each parameter server's. `meanwhile` is called once the request
-  /// is on its way.
+  /// Reads variables, as their copies if they have any; one snapshot per parameter server. `meanwhile` is called once
+  /// the requests are sent.
   Result<step::VariableValues> read_variables(std::vector<std::string> names,
                                               const std::function<Result<void>()>& meanwhile);
   Result<std::vector<tensor::Tensor>> look_up(const std::vector<step::RowLookup>& lookups);
@@ -79,7 +79,7 @@ class ClosureExecutor {
   std::optional<step::StepRunner> steps_;
   std::unique_ptr<ParameterServers> variables_;
   std::map<std::string, step::WorkerIterator, std::less<>> iterators_;
-  WorkerOrders orders_;          // of iterators of the program's own datasets that are made from now on
+  WorkerOrders orders_;          // for iterators of the program's own datasets created from now on
   variable::VariableStore own_;  // of variables with per_worker
   std::uint64_t own_updates_ = 0;
 };

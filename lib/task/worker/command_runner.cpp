@@ -19,7 +19,7 @@
 namespace tfd::task {
 namespace {
 
-constexpr std::size_t kMostOutput = std::size_t{256} << 20;  // of one stream of one command
+constexpr std::size_t kMostOutput = std::size_t{256} << 20;  // bytes of one stream of one command
 constexpr Duration kGrace = std::chrono::seconds(1);         // from SIGTERM to SIGKILL
 constexpr Duration kLeaseCheck = std::chrono::seconds(1);
 constexpr int kMostSlots = 4096;
@@ -34,7 +34,7 @@ std::int64_t microseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
 }
 
-/// What tfd-serve gave this worker of its host's processors.
+/// The worker's share of its host's processors, as set by tfd-serve.
 int own_share(const Environment& environment) {
   const std::string text = environment.get("PJRT_NPROC");
   int share = 0;
@@ -43,7 +43,7 @@ int own_share(const Environment& environment) {
   return usable_cpus();
 }
 
-/// Linux takes no argument of 128 KiB, and the command line is one of sh's.
+/// Text of a start error: Linux limits an argument to 128 KiB, and the command line is one argument of sh.
 std::string start_error_text(const Error& error, const std::string& command) {
   constexpr std::size_t kTooLong = std::size_t{128} << 10;
   if (command.size() < kTooLong) return error.message;
@@ -320,7 +320,7 @@ void CommandRunner::finish(JobId id) {
   const auto found = jobs_.find(id);
   const std::unique_ptr<Job> job = std::move(found->second);
   jobs_.erase(found);
-  // What it left behind: before it is reaped, for then the number is nobody else's.
+  // Kill leftovers of the group before the leader is reaped: until then the number can't be reused.
   ::kill(-job->child.pid(), SIGKILL);
   guard_->remove(job->child.pid());
   loop_.forget(job->child.pidfd());

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs shell commands for whoever opened a session: so many at a time, each in a process group of
-// its own, its output taken whole. Never touches programs, variables or the PJRT plug-in.
-// Thread rule: submit() on the I/O thread, stop() anywhere but there; everything else on a thread of its own, which is
-// started with the first session and lives as long as the commands (process/child.hpp).
+// Runs shell commands for sessions: a limited number at a time, each in a process group of its own, its output
+// collected whole. Never touches programs, variables or the PJRT plug-in. Thread rule: submit() on the I/O thread,
+// stop() anywhere but there; everything else on a thread of its own, which is started with the first session and lives
+// as long as the commands (process/child.hpp).
 #include <atomic>
 #include <deque>
 #include <map>
@@ -29,9 +29,9 @@ class CommandRunner {
  public:
   explicit CommandRunner(const TaskServerOptions& options);
   ~CommandRunner() { stop(); }
-  /// A message of a CommandKind.
+  /// Handles a message of a CommandKind.
   void submit(transport::Message request, transport::Responder responder);
-  /// Ends all commands; they and what comes later are answered with kCancelled, for others to run.
+  /// Ends all commands; they and later ones are answered with kCancelled, so that they are run elsewhere.
   void stop();
 
   std::uint64_t done() const { return done_; }
@@ -90,7 +90,7 @@ class CommandRunner {
   std::string host_;
 
   std::mutex mutex_;
-  std::deque<std::pair<transport::Message, transport::Responder>> requests_;  // guarded, as the two behind it
+  std::deque<std::pair<transport::Message, transport::Responder>> requests_;  // guarded, like the two that follow
   bool stopping_ = false;
   bool started_ = false;
   std::atomic<std::uint64_t> done_{0}, unfinished_{0};

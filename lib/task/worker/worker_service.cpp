@@ -31,7 +31,7 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
       return responder.reply(fail(Code::kCancelled, "this task is stopping"));
     }
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) {
-      if (request.epoch != newest_) {  // none is older: TaskServer has looked
+      if (request.epoch != newest_) {  // none is older: TaskServer has checked
         newest_ = request.epoch;
         ended = abandon(lock, [&](std::uint64_t connection) { return connection != caller.connection; });
       }
@@ -46,7 +46,7 @@ void WorkerService::drop(const DropWaiting& drop) {
   std::deque<Job> dropped;
   {
     const std::unique_lock lock(mutex_);
-    drop_ = drop;  // for what comes later: a large closure may still be on its way
+    drop_ = drop;  // for later arrivals: a large closure may still be in transfer
     dropped = take_calls(lock, jobs_.size(), [&](const step::FunctionCall& call) { return drop.includes(call); });
   }
   for (Job& job : dropped) job.responder.reply(encode_empty(Kind::kDrop));
@@ -62,7 +62,7 @@ void WorkerService::give_back(const GiveBack& give_back) {
   for (Job& job : given) job.responder.reply(encode_empty(Kind::kDrop));
 }
 
-// At most so many, those that came last; the order stays.
+// Takes at most `count` calls, the latest ones, in their order.
 std::deque<WorkerService::Job> WorkerService::take_calls(
     const std::unique_lock<std::mutex>&, std::size_t most,
     const std::function<bool(const step::FunctionCall&)>& is_meant) {
@@ -95,7 +95,7 @@ std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std
     job_stop_.request_stop();
     executor_.commands().request();
   }
-  if (!running_ && served_ && is_theirs(*served_)) {  // kept filters: nobody is there to call them
+  if (!running_ && served_ && is_theirs(*served_)) {  // stops kept filters: their caller is gone
     served_.reset();
     has_stopped_ = true;
     executor_.commands().request();
@@ -144,21 +144,21 @@ void WorkerService::execute(std::stop_token stop) {
     const DropWaiting dropping = drop_;
     lock.unlock();
     auto reply = answer(*job, dropping, job_stop);
-    activity_.end();  // before the answer, so that who has it doesn't see it still at work
+    activity_.end();  // before the answer, so that its receiver doesn't see it still at work
     if (!reply && is_abandoned())
       reply = fail(fenced_off());
     else if (!reply && reply.error().code == Code::kCancelled && stop.stop_requested())
       reply = fail(Code::kCancelled, "this task is stopping");
     job->responder.reply(std::move(reply));
-    job.reset();  // gives its tensors back before the next wait
+    job.reset();  // releases its tensors before the next wait
     lock.lock();
     running_.reset();
     has_stopped_ = std::exchange(is_abandoned_, false) || has_stopped_;
   }
 }
 
-// Its epoch was the newest when the request came, behind the load of that program; which may have failed, or another
-// one may be there by now.
+// The request's epoch was the newest when it was queued after its program's load; that may have failed, or another
+// program may be loaded by now.
 Result<void> WorkerService::check_epoch(const transport::Message& request) const {
   const bool is_load = static_cast<Kind>(request.kind) == Kind::kLoadProgram;
   if (is_load ? !is_older(request.epoch, epoch()) : request.epoch == epoch() && epoch() != 0) return {};
@@ -180,14 +180,14 @@ Result<transport::Message> WorkerService::answer(const Job& job, const DropWaiti
   return encode(outcome);
 }
 
-// Of a program that couldn't be loaded, what was there before stays.
+// Finishes a load; if it failed, the previous program stays.
 Result<transport::Message> WorkerService::finish_load(std::uint64_t epoch, Result<transport::Message> loaded) {
   const std::scoped_lock lock(mutex_);
   if (!loaded && newest_ == epoch) newest_ = executor_.epoch();
   const bool has_newer = std::ranges::any_of(jobs_, [&](const Job& job) {
     return static_cast<Kind>(job.request.kind) == Kind::kLoadProgram && job.request.epoch == newest_;
   });
-  if (loaded && !has_newer) newest_ = epoch;  // another attempt at it had failed
+  if (loaded && !has_newer) newest_ = epoch;  // an earlier attempt at it had failed
   return loaded;
 }
 

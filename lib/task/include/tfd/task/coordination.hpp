@@ -1,11 +1,11 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The coordination service: what the tasks of a cluster agree on beside variables. Every task serves it; the one that
-// is asked is the first parameter server, or the chief where there is none. It has keys with versions, counters,
-// groups whose members are there as long as their connections, and barriers. All of that lives in a scope, and ends
-// with it: of a run (its epoch), or of the process of the task that serves it. Thread rule: CoordinationClient blocks
-// its caller; Membership is thread-safe; the others are plain values.
+// The coordination service: what the tasks of a cluster agree on besides variables. Every task serves it; clients use
+// the first parameter server, or the chief if there is none. It has versioned keys, counters, groups whose membership
+// lasts as long as the member's connection, and barriers. All of these live and end with a scope: a run (its epoch), or
+// the process of the task that serves it. Thread rule: CoordinationClient blocks its caller; Membership is thread-safe;
+// the others are plain values.
 //
 //   const CoordinationClient run = servers.coordination();
 //   TFD_TRY(run.pass_barrier("start", "worker:1", {"worker:0", "worker:1"}, Deadline::after(30s)));
@@ -30,31 +30,31 @@ namespace tfd::task {
 
 class TaskClient;
 
-/// A key that the service itself keeps, in the scope of the process: the epoch of the run that the task has. Names that
-/// begin with a dot can't be put.
+/// A key of the service itself, in the process's scope: the epoch of the task's run. Names that begin with a dot can't
+/// be put.
 inline constexpr const char* kEpochKey = ".epoch";
 
-/// Where something lives: in the run that the task has, or in the task's process.
+/// Lifetime: the task's run, or the task's process.
 enum class CoordinationScope : std::uint8_t { kRun, kProcess };
 
-// Requests. One with `after` is answered when there is something newer than that version, or when its wait is over.
+// Requests. One with `after` is answered when there is a newer version, or when its wait times out.
 
-/// Version 0: nobody has put it.
+/// Reads a key. Version 0: it was never put.
 struct GetKey {
   std::string key;
   std::optional<std::uint64_t> after;
 };
-/// With `expected` only if that is its version: kFailedPrecondition says which it has.
+/// Writes a key; with `expected` only if that is its version: kFailedPrecondition states the actual one.
 struct PutKey {
   std::string key;
   std::string value;
   std::optional<std::uint64_t> expected;
 };
-/// All at once; 0 reads. Counters begin with 0.
+/// Adds to counters atomically; adding 0 reads. Counters begin with 0.
 struct AddCounters {
   std::vector<std::pair<std::string, std::int64_t>> deltas;
 };
-/// As a member, until it leaves or its connection ends. The newest connection of a name has it.
+/// Joins as a member, until it leaves or its connection ends. A name belongs to its newest connection.
 struct JoinGroup {
   std::string group;
   std::string member;
@@ -68,32 +68,32 @@ struct ReadGroup {
   std::optional<std::uint64_t> after;
 };
 enum class BarrierAct : std::uint8_t { kLook, kArrive, kWithdraw };
-/// A barrier is passed again and again: by all its participants after round 0, 1, …
+/// A reusable barrier: all its participants pass it together, in round 0, 1, …
 struct UseBarrier {
   std::string barrier;
   BarrierAct act = BarrierAct::kLook;
-  std::string participant;                // this one; of a look nobody
+  std::string participant;                // the caller; empty to look only
   std::vector<std::string> participants;  // all of them, the same from each
-  std::uint64_t after = 0;                // rounds that are over for this one
+  std::uint64_t after = 0;                // rounds that the caller has passed
 };
 
-/// Up to `most` numbers of a queue, which counts from 0, one after the other. A client makes an update of each, under
-/// it as the sequence number, and takes others when all parameter servers have had those. What it hasn't done by then
-/// is given to others. So is what it has when its connection ends, and all of that where there are several parameter
-/// servers: whoever makes the same update again, each of them applies it once.
+/// Leases up to `most` consecutive numbers of a queue, which counts from 0. A client makes an update for each, with it
+/// as the sequence number, and takes more when all parameter servers have applied those. Numbers that it didn't use are
+/// leased to others, as are its numbers when its connection ends (with several parameter servers all of them: an update
+/// that is repeated is applied once by each).
 struct TakeNumbers {
   std::string queue;
   std::uint64_t client = 0;         // which process it is
-  std::string name;                 // for those that wait for it
-  std::optional<std::int64_t> end;  // from here on there are none; the least that anybody has said
-  std::uint32_t most = 1;           // to 4096; 0 gives back what it has
-  std::uint32_t sharers = 1;        // how many take of them: towards the end, each takes less
-  bool has_all = false;             // this task gets all of each update
+  std::string name;                 // for those that wait for its numbers
+  std::optional<std::int64_t> end;  // end of the numbers: the least that any client has stated
+  std::uint32_t most = 1;           // at most 4096; 0 returns its leases
+  std::uint32_t sharers = 1;        // number of clients: towards the end, each gets fewer
+  bool has_all = false;             // this task gets every part of each update
 };
 
 struct CoordinationRequest {
   std::variant<GetKey, PutKey, AddCounters, JoinGroup, LeaveGroup, ReadGroup, UseBarrier, TakeNumbers> what;
-  std::uint32_t wait_ms = 0;  // for what isn't there yet; after it the answer says how things stand
+  std::uint32_t wait_ms = 0;  // timeout of the wait; then the answer is the present state
 };
 
 // Answers.
@@ -103,39 +103,39 @@ struct KeyState {
   std::string value;
   std::uint64_t version = 0;
 };
-/// After the additions, in their order.
+/// Values after the additions, in their order.
 struct CounterValues {
   std::vector<std::int64_t> values;
 };
 enum class MemberState : std::uint8_t {
   kHere,
   kLeft,  // said so
-  kGone,  // its connection ended, as that of a process that was killed; it may come back
+  kGone,  // its connection ended, as after a kill; it may come back
 };
 struct GroupMember {
   std::string name;
   MemberState state = MemberState::kHere;
 };
-/// Of the members that ever joined, by name. The answer to JoinGroup and LeaveGroup has none.
+/// State of a group: every member that ever joined, by name. The answer to JoinGroup and LeaveGroup has none.
 struct GroupState {
   std::uint64_t version = 0;
   std::vector<GroupMember> members;
 };
 struct BarrierState {
   std::uint64_t rounds = 0;          // that have been passed
-  std::vector<std::string> missing;  // participants that haven't arrived for the next one
+  std::vector<std::string> missing;  // participants that haven't arrived for the next round
 };
 struct NumbersState {
   std::int64_t first = 0;
   std::uint32_t count = 0;
-  std::int64_t settled = 0;               // all below are over, on all parameter servers
-  bool is_over = false;                   // there are none any more; else others have some that may come back
-  std::vector<std::string> held_by = {};  // where there are none: who has them
+  std::int64_t settled = 0;               // numbers below this are settled on all parameter servers
+  bool is_over = false;                   // the queue is finished; else others hold leases that may be returned
+  std::vector<std::string> held_by = {};  // the lease holders, if no number is free
 };
 using CoordinationAnswer = std::variant<KeyState, CounterValues, GroupState, BarrierState, NumbersState>;
 
-/// Blocks. Where something is waited for, the deadline is the wait's: the service may take a moment to answer then.
-/// kUnavailable, kDeadlineExceeded: it can't be reached, or doesn't answer; kPermissionDenied: it has another run by
+/// Blocks. In waits the deadline is the wait's; the service's answer may come a moment later. kUnavailable,
+/// kDeadlineExceeded: the service can't be reached, or doesn't answer; kPermissionDenied: its task has another run by
 /// now.
 class CoordinationClient {
  public:
@@ -144,26 +144,26 @@ class CoordinationClient {
   explicit CoordinationClient(Ask ask) : ask_(std::move(ask)) {}
 
   Result<KeyState> get(const std::string& key, Deadline deadline) const;
-  /// Until it is newer, or as it stands at the deadline. kCancelled: `stop` was asked for.
+  /// Waits until the key is newer than `after`; returns its state at the deadline. kCancelled: `stop` was requested.
   Result<KeyState> wait_for_key(const std::string& key, std::uint64_t after, Deadline deadline,
                                 const std::stop_token& stop = {}) const;
-  /// The new version. kFailedPrecondition: it has another version than `expected`.
+  /// Writes a key and returns its new version. kFailedPrecondition: its version isn't `expected`.
   Result<std::uint64_t> put(const std::string& key, const std::string& value, Deadline deadline,
                             std::optional<std::uint64_t> expected = {}) const;
-  /// kAborted, kUnavailable: the additions may have been made or not.
+  /// Adds to counters. kAborted, kUnavailable: the additions may or may not have been made.
   Result<std::vector<std::int64_t>> add(std::vector<std::pair<std::string, std::int64_t>> deltas,
                                         Deadline deadline) const;
   Result<std::vector<std::int64_t>> read_counters(const std::vector<std::string>& names, Deadline deadline) const;
   Result<void> join(const std::string& group, const std::string& member, Deadline deadline) const;
   Result<void> leave(const std::string& group, const std::string& member, Deadline deadline) const;
   Result<GroupState> members(const std::string& group, Deadline deadline) const;
-  /// As wait_for_key().
+  /// Waits for a change in a group, as wait_for_key().
   Result<GroupState> wait_for_members(const std::string& group, std::uint64_t after, Deadline deadline,
                                       const std::stop_token& stop = {}) const;
-  /// Until there are some, or it is over, or as it stands at the deadline.
+  /// Waits until there are numbers, or the queue is finished; returns its state at the deadline.
   Result<NumbersState> take_numbers(const TakeNumbers& take, Deadline deadline, const std::stop_token& stop = {}) const;
-  /// Until all participants have arrived. kDeadlineExceeded names those that haven't; nobody passes with one that gave
-  /// up.
+  /// Waits until all participants have arrived. kDeadlineExceeded names those that haven't; nobody passes with a
+  /// participant that gave up.
   Result<void> pass_barrier(const std::string& barrier, const std::string& participant,
                             const std::vector<std::string>& participants, Deadline deadline,
                             const std::stop_token& stop = {}) const;
@@ -178,8 +178,8 @@ class CoordinationClient {
   Ask ask_;
 };
 
-/// Membership in a group of the run, over whatever connection there is, until this object ends or the run does; it
-/// doesn't leave. Beside it one key is watched.
+/// Membership in a group of the run, renewed on reconnection, until this object or the run ends; it doesn't leave. It
+/// also watches one key.
 class Membership {
  public:
   Membership(transport::Endpoint& endpoint, const TaskClient& server, std::string group, std::string member,
@@ -187,12 +187,12 @@ class Membership {
   ~Membership();
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
-  /// The watched key, as last heard.
+  /// Latest known state of the watched key.
   KeyState watched() const;
 
  private:
   class Loop;
-  std::shared_ptr<Loop> loop_;  // with the requests that are under way
+  std::shared_ptr<Loop> loop_;  // shared with requests in flight
 };
 
 }  // namespace tfd::task

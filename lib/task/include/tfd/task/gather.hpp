@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several tasks asked at once, and all their answers waited for.
-// Thread rule: blocks its thread; the answers come on the endpoint's I/O thread.
+// Sends requests to several tasks at once and waits for all answers. Thread rule: blocks its thread; the answers come
+// on the endpoint's I/O thread.
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace tfd::task {
 
-/// question(i, done) for every i below `count`; every question's done(answer) must be called once.
+/// Calls question(i, done) for every i below `count`; every done(answer) must be called once.
 template <class T, class Ask>
 std::vector<Result<T>> gather(std::size_t count, const Ask& question) {
   struct Gathered {

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the hosts of one system of devices tell each other, kept by the coordination service. Thread rule: thread-safe,
-// if the client's task is.
+// Key-value exchange between the hosts of one system of devices, stored in the coordination service. Thread rule:
+// thread-safe, if the client's task is.
 #include <memory>
 #include <string>
 
@@ -11,8 +11,8 @@
 
 namespace tfd::task {
 
-/// Keys are the service's, in the client's scope, behind the prefix: one for each system, or their keys collide. A
-/// service that can't be reached is kUnavailable, to the plug-in too.
+/// Makes an exchange whose keys are the service's, in the client's scope, with this prefix, which must differ between
+/// systems. If the service can't be reached it fails with kUnavailable, also for the plug-in.
 std::shared_ptr<function::HostExchange> make_host_exchange(CoordinationClient client, std::string prefix);
 
 }  // namespace tfd::task

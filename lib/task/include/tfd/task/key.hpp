@@ -1,9 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the key of a cluster is: a file that nobody else can read, the same for all servers and clients. What it is and
-// does is transport's (tfd/transport/curve_key.hpp); the key itself never travels, is never an argument and is never
-// printed, its path may be.
+// The file of a cluster's key, readable by its owner only, the same for all servers and clients. The key itself is
+// transport's (tfd/transport/curve_key.hpp); it is never sent, passed as an argument or printed, but its path may be.
 // Thread rule: plain values; a RunKey belongs to one process, not to its forks.
 #include <optional>
 #include <string>
@@ -17,15 +16,15 @@
 
 namespace tfd::task {
 
-/// The lines of a key file.
+/// Formats the lines of a key file.
 std::string key_to_text(const transport::CurveKey& key);
-/// kInvalidArgument: cut off, not a key file, or of another version.
+/// Parses a key file. kInvalidArgument: truncated, not a key file, or of another version.
 Result<transport::CurveKey> key_from_text(std::string_view text);
 
-/// kPermissionDenied for a file that others can read or change. Its group may read it on a read-only mount, as
-/// Kubernetes mounts a Secret. kNotFound; kInvalidArgument for one that holds no key.
+/// Loads a key. kPermissionDenied for a file that others can read or change; its group may read it on a read-only
+/// mount, as Kubernetes mounts a Secret. kNotFound; kInvalidArgument for a file without a key.
 Result<transport::CurveKey> load_key(const std::string& path);
-/// A new file of mode 0600. kAlreadyExists where there is anything: a key is never overwritten.
+/// Writes a new file of mode 0600. kAlreadyExists if the path exists: a key is never overwritten.
 Result<void> save_new_key(const std::string& path, const transport::CurveKey& key);
 
 /// "$XDG_CONFIG_HOME/tfd/key", else "$HOME/.config/tfd/key"; empty where neither is known.
@@ -36,22 +35,22 @@ Result<void> make_key_directory(const std::string& key_path);
 struct FoundKey {
   std::string path;  // absolute, so that other processes can be told
   transport::CurveKey key;
-  bool is_default = false;  // at the default path, where everybody looks
+  bool is_default = false;  // at the default path, where clients look
 };
-/// Where the key is: `asked` (--key-file), else TFD_KEY_FILE, else the spec's "key_file", else the default path if
-/// there is a file. "none" as one of the first three: no key, whatever else there is.
+/// Finds the key: `asked` (--key-file), else TFD_KEY_FILE, else the spec's "key_file", else the default path if there
+/// is a file. "none" as one of the first three: no key, whatever else there is.
 Result<std::optional<FoundKey>> find_key(const std::string& asked, const cluster::ClusterConfig& config,
                                          const Environment& env);
-/// Whether `asked` or TFD_KEY_FILE says "none".
+/// True if `asked` or TFD_KEY_FILE is "none".
 bool is_key_declined(const std::string& asked, const Environment& env);
 
-/// Endpoints under that key; plain ones where there is none.
+/// A factory of endpoints with that key; of unencrypted ones without a key.
 EndpointFactory endpoints_under(const std::optional<FoundKey>& found);
 
-/// A key for one run, in a file that goes with it.
+/// A key for one run, in a file that is removed with this object.
 class RunKey {
  public:
-  /// In XDG_RUNTIME_DIR, else TMPDIR, else /tmp.
+  /// Makes a key in XDG_RUNTIME_DIR, else TMPDIR, else /tmp.
   static Result<RunKey> make(const Environment& env);
   RunKey(RunKey&& other) noexcept;
   RunKey& operator=(RunKey&&) = delete;

@@ -1,14 +1,14 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How large the messages of tasks may be. States move in parts and closures ask for what they need, but a tensor is
-// never cut: who has one of 20 GB must be able to send it. Thread rule: a function without state.
+// Size limit of tasks' messages. States are transferred in parts and closures ask only for what they need, but a tensor
+// is never split: one of 20 GB must fit into a message. Thread rule: a function without state.
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {
 
-/// Half of this machine's memory, where that is more than the transport takes by itself: a value that is replaced is
-/// there twice for a moment.
+/// Raises the limit to half of this machine's memory, if that is more than the transport's default: a value that is
+/// being replaced exists twice for a moment.
 void allow_large_messages(transport::EndpointOptions& options);
 
 }  // namespace tfd::task

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program and the placement of a run as TaskClient sends them: encoded once, whoever gets them; all requests share
-// the bytes. Few tasks receive it at a time, so that the first of thousands begin to compile while the network is still
-// busy with others. Thread rule: immutable, and thread-safe.
+// A run's program and placement, encoded once for TaskClient; all requests share the bytes. Few tasks receive it at a
+// time, so that the first of thousands compile while it is still being sent to others. Thread rule: immutable, and
+// thread-safe.
 #include <memory>
 
 #include "tfd/program/program.hpp"
@@ -14,7 +14,7 @@ struct Placement;
 
 class PackedProgram {
  public:
-  PackedProgram() = default;  // nothing, until another one is assigned
+  PackedProgram() = default;  // empty, until another one is assigned
   static PackedProgram pack(const program::Program& program, const Placement& placement);
 
  private:

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The client of all parameter servers: each variable is one tensor, whatever shards it is in. One operation is at most
-// one message to each parameter server, and all of them are asked at once. What a lost connection means is the owner's
-// policy: a worker of a coordinator reports it, a coordinator and a worker that trains by itself wait and ask again.
-// Thread rule: thread-safe; operations block their caller, and replies arrive on the endpoint's I/O thread.
+// Client of all parameter servers: each variable is one tensor, however it is sharded. An operation is at most one
+// message to each parameter server, sent concurrently. A lost connection is handled by the owner's policy: a
+// coordinator's worker reports it, a coordinator and a worker that trains by itself wait and retry. Thread rule:
+// thread-safe; operations block their caller, and replies arrive on the endpoint's I/O thread.
 //
 //   ParameterServers servers(endpoint, placement, {.peer = {.patience = 30s}});
 //   servers.set_epoch(epoch);
@@ -29,23 +29,23 @@ namespace tfd::task {
 using NamedState = std::vector<std::pair<std::string, tensor::Tensor>>;
 class Activity;
 
-/// How an owner of ParameterServers treats them.
+/// The owner's policy for its parameter servers.
 struct ServerPolicy {
   transport::PeerOptions peer = {};
-  /// Told whom an operation waits for.
+  /// Records the tasks that an operation waits for.
   Activity* activity = nullptr;
-  /// Called on the caller's thread when these (positions) couldn't be asked, or are other processes than wait_up()
-  /// found; `attempt` counts from 0. Ok: ask them again. Without it the first failure ends an operation at once.
+  /// Called on the caller's thread when requests to these servers (positions) failed, or they aren't the processes that
+  /// wait_up() found; `attempt` counts from 0. Ok: retry. Without it the first failure ends an operation.
   std::function<Result<void>(const std::vector<std::size_t>& servers, const Error& why, int attempt)> on_cut = {};
-  /// The endpoint may end first, so the peers are left to it.
+  /// If true, the endpoint may be destroyed first, so peers aren't removed.
   bool leaves_peers = false;
 };
 
-/// Of ParameterServers::connect().
+/// Options of ParameterServers::connect().
 struct ParameterServersOptions {
-  std::string name;  // of this client, "worker:1"
+  std::string name;  // this client's name, "worker:1"
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
-  /// How long one may be silent, or its connection broken, while nothing says that its process has ended.
+  /// Time that a parameter server may be silent or disconnected, unless its process is known to have ended.
   Duration rejoin = std::chrono::seconds(30);
   Log log = {};
 };
@@ -57,91 +57,90 @@ class ParameterServers {
   ParameterServers(const ParameterServers&) = delete;
   ParameterServers& operator=(const ParameterServers&) = delete;
 
-  /// With an endpoint of its own, connected to every one of the placement; kDeadlineExceeded names those that aren't
-  /// there. An operation that was cut off is done again while the parameter server is the same process; updates are
-  /// applied once all the same. kUnavailable: it is gone, or another process by now.
+  /// Connects to every parameter server of the placement with an endpoint of its own; kDeadlineExceeded names missing
+  /// ones. Interrupted operations are retried while the parameter server is the same process; updates are still applied
+  /// once. kUnavailable: it is gone, or another process by now.
   static Result<std::unique_ptr<ParameterServers>> connect(const Placement& placement, ParameterServersOptions options,
                                                            Deadline deadline);
 
   std::size_t size() const { return tasks_.size(); }
-  /// One of them, for requests that are its own, and for callers that must not block.
+  /// Client of one parameter server, for requests to it alone, and for callers that must not block.
   ServerClient& task(std::size_t server) { return tasks_[server]; }
   const ServerClient& task(std::size_t server) const { return tasks_[server]; }
   transport::Endpoint& endpoint() { return endpoint_; }
-  /// The process that wait_up() found.
+  /// Incarnation that wait_up() found.
   transport::Incarnation incarnation(std::size_t server) const { return incarnations_[server]; }
   bool is_up(std::size_t server) const;
 
-  /// Until all are up; errors of Endpoint::wait_up().
+  /// Blocks until all are up; errors of Endpoint::wait_up().
   Result<void> wait_up(Deadline deadline);
-  /// Waits until all are up, and begins a run. Where one of them is of the run before, and just stopping, `begin` is
-  /// called again when its successor is there, a few times; `may_wait` is asked before, and told why.
+  /// Waits until all are up, and begins a run. If one still belongs to the previous run and is stopping, `begin` is
+  /// called again, a few times, when its successor is up; `may_wait` decides that, given the error.
   Result<void> begin(Deadline deadline, const std::function<bool(const Error& why)>& may_wait,
                      const std::function<Result<void>()>& begin);
-  /// kUnavailable where one can't be reached by then, its task set to the first one: says why. kCancelled when `stop`
-  /// is asked for.
+  /// Waits until all can be reached. kUnavailable names the first that can't by the deadline, and why. kCancelled if
+  /// `stop` is requested.
   Result<void> reach(Deadline deadline, const std::stop_token& stop = {}) const;
-  /// Of the run that is theirs: load() sets it, too. All but status() is refused while it is another one.
+  /// Sets the epoch of the servers' run, as load() does. All requests but status() are refused if it is another one.
   void set_epoch(std::uint64_t epoch);
   std::uint64_t epoch() const { return tasks_.front().epoch(); }
 
-  /// The coordination service, which the first one serves.
+  /// Client of the coordination service of the first parameter server.
   CoordinationClient coordination(CoordinationScope scope = CoordinationScope::kRun);
 
-  // Errors have Error::task set to the parameter server, and are the first in the order of the placement.
+  // Errors have Error::task set to the parameter server, the first in the placement's order.
 
-  /// An epoch, of the first one. kPermissionDenied says who has the cluster, and answers.
+  /// Claims an epoch from the first parameter server. kPermissionDenied names a holder that still answers.
   Result<std::uint64_t> claim(const Claim& claim, Deadline deadline);
-  /// Makes the variables of the program, as a new epoch; older ones are fenced off.
+  /// Creates the program's variables under a new epoch; older epochs are fenced off.
   Result<void> load(const PackedProgram& program, std::uint64_t epoch, Deadline deadline);
-  /// The run which each of them has, as the epoch `from[i]`, goes on as `epoch`: ServerClient::adopt(). Where one of
-  /// them can't, others may have done it.
+  /// Moves each server's run from epoch `from[i]` to `epoch`: ServerClient::adopt(). If one fails, others may have done
+  /// it.
   Result<std::vector<variable::SequenceHistory>> adopt(const std::vector<std::uint64_t>& from, std::uint64_t epoch,
                                                        Deadline deadline);
-  /// In the order of the placement.
+  /// Status of each, in the placement's order.
   Result<std::vector<TaskStatus>> status(Deadline deadline);
 
-  /// A read that is under way: do something else, then wait(). It ends before its ParameterServers.
+  /// A read in flight: do something else, then wait(). Must not outlive its ParameterServers.
   class Pending {
    public:
-    /// In the order of the names or lookups. kCancelled when `stop` is asked for; kUnavailable with Error::task =
-    /// "ps:1" when that parameter server is gone; kDeadlineExceeded names the ones that haven't answered.
+    /// Returns the values in the order of the names or lookups. kCancelled if `stop` is requested; kUnavailable with
+    /// Error::task = "ps:1" if that parameter server is gone; kDeadlineExceeded names those that haven't answered.
     Result<std::vector<tensor::Tensor>> wait(const std::stop_token& stop = {});
 
    private:
     friend class ParameterServers;
     struct State;
     ParameterServers* servers_ = nullptr;
-    std::shared_ptr<State> state_;  // with the callbacks, which may come after wait() gave up
+    std::shared_ptr<State> state_;  // shared with the callbacks, which may come after wait() gave up
   };
   Pending start_read(const std::vector<std::string>& names, Deadline deadline);
-  /// Only these rows move, each once for a lookup however often it is named. kInvalidArgument names an index that is no
-  /// row.
+  /// Looks up rows; only these are transferred, each once per lookup however often it is named. kInvalidArgument names
+  /// an index out of range.
   Pending start_lookup(const std::vector<step::RowLookup>& lookups, Deadline deadline);
   Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names, Deadline deadline);
   Result<std::vector<tensor::Tensor>> look_up(const std::vector<step::RowLookup>& lookups, Deadline deadline);
 
-  /// All updates of one closure, of rows too; those of partitioned variables are cut up. A gradient of rows goes to
-  /// every shard, so that all of them count the same updates; no updates at all are one without parts for every
-  /// parameter server, so that none waits for its number. kInvalidArgument names an index that is no row. Done when
-  /// every parameter server has applied (or had applied) its part; all or nothing on each. Where gradients are
-  /// accumulated and clipped by a norm that lies on several of them, who completes an update makes it by two further
-  /// messages to each. kPermissionDenied: it has
-  /// another epoch by now. `client` is whose sequence number it is; 0: the coordinator's.
+  /// Applies all updates of one closure, including rows; those of partitioned variables are split. A gradient of rows
+  /// goes to every shard, so that all count the same updates; an empty list of updates goes to every parameter server,
+  /// so that none waits for its number. kInvalidArgument names an index out of range. Returns when every parameter
+  /// server has applied its part, now or before; atomic on each. If gradients are accumulated and clipped by a norm
+  /// over several servers, the client that completes an update makes it by two further messages to each.
+  /// kPermissionDenied: a server has another epoch by now. `client` owns the sequence number; 0: the coordinator.
   Result<void> update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
                       const std::stop_token& stop = {}, std::uint64_t client = 0);
-  /// The same under this client's own next number.
+  /// The same under this client's own next sequence number.
   Result<void> update_next(const std::vector<variable::Update>& updates, Deadline deadline);
-  /// Values of whole variables.
+  /// Assigns whole variables.
   Result<void> assign(const NamedState& values, Deadline deadline);
-  /// Rows of variables (UpdateKind::kAssignRows). As assign(), this counts as no update.
+  /// Assigns rows of variables (UpdateKind::kAssignRows). As with assign(), the optimizer counts no update.
   Result<void> assign_rows(const std::vector<variable::Update>& rows, Deadline deadline);
-  /// Of several ".iterations" the largest.
+  /// Exports the whole state; ".iterations" is the largest of the servers'.
   Result<NamedState> export_state(Deadline deadline);
   Result<void> import_state(const NamedState& state, Deadline deadline);
-  /// At the end of training: every value becomes its average, where the optimizer keeps one.
+  /// Replaces every value by its average, if the optimizer keeps one; called at the end of training.
   Result<void> use_averages(Deadline deadline);
-  /// Tells them to stop, unless they belong to a newer epoch.
+  /// Shuts them down, unless they belong to a newer epoch.
   Result<void> shutdown(std::uint64_t epoch, Deadline deadline);
 
  private:
@@ -159,8 +158,8 @@ class ParameterServers {
   };
   Result<void> push(const Number& number, const Parts& parts, Deadline deadline, const std::stop_token& stop);
   using Names = std::vector<std::vector<std::string>>;  // by parameter server
-  /// Makes the updates of these variables, or of all, that are due. False where some of them wait for gradients of
-  /// others; without `waits` these are made, too.
+  /// Makes the due updates of these variables, or of all. False if some wait for gradients of others; without `waits`
+  /// these are made, too.
   Result<bool> make_due(const std::optional<Names>& names, bool waits, Deadline deadline, const std::stop_token& stop);
   std::vector<std::size_t> all() const;
   Result<void> finish(const std::shared_ptr<Operation>& operation, const std::stop_token& stop = {});

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which parameter server holds which variable. Thread rule: plain values.
+// Placement of variables on parameter servers. Thread rule: plain values.
 #include <map>
 #include <string>
 #include <utility>
@@ -19,8 +19,8 @@ struct Placement {
   std::map<std::string, int> variables;                    // name -> position in `ps` of its first shard
   std::map<std::string, variable::PlacedVariable> placed;  // all shards of each variable
 };
-/// Places shards round-robin in creation order; a colocated variable lies beside the other one. All copies of a
-/// variable lie where the variable would.
+/// Places shards round-robin in creation order; a colocated variable is placed with the other one, all copies of a
+/// variable where it would be.
 Placement place_variables(const program::Program& program, std::vector<std::pair<std::string, std::string>> ps,
                           const step::ReplicaCopies& copies = {});
 

@@ -18,7 +18,7 @@ namespace tfd::task {
 /// A parameter server's answer to the updates of a closure.
 struct UpdateAnswer {
   bool is_new = false;   // applied; false: this sequence number had been
-  bool is_busy = false;  // not applied: an update is due and has to be made before (make_due())
+  bool is_busy = false;  // not applied: a due update must be made first (make_due())
   bool is_due = false;   // an update of one of its variables is due
 };
 
@@ -28,7 +28,7 @@ struct StateEntry {
   tensor::TensorSpec spec;
 };
 struct ExportedState {
-  std::uint64_t id = 0;  // of this export, on the connection that began it
+  std::uint64_t id = 0;  // identifies the export on its connection
   std::vector<StateEntry> entries;
 };
 /// Bytes of a state that move in one message; a larger tensor moves alone.
@@ -77,8 +77,8 @@ class ServerClient : public TaskClient {
   void import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline,
                     Callback<void> done, std::uint64_t part_bytes = kStatePartBytes);
 
-  // The steps of these two. What was begun ends with end_state(), with the connection, or when nobody asks for ten
-  // minutes.
+  // The single requests of these two. A transfer ends with end_state(), with the connection, or after ten minutes
+  // without a request.
   void begin_export(Deadline deadline, Callback<ExportedState> done);
   /// Gets the values at these positions of ExportedState::entries.
   void export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,

@@ -40,7 +40,7 @@ struct TaskStatus {
   std::vector<std::string> devices = {};  // a worker's, once it has loaded its plug-in
   std::string program = {};               // path of the loaded program
   int replicas = 1;                       // number that a worker runs
-  std::int64_t idle_ms = 0;               // time since it did something of its program; 0 while it does
+  std::int64_t idle_ms = 0;               // time time since it last worked on its program; 0 while it does
   bool is_abandoned = false;              // it works for a coordinator that is gone, or fenced
 };
 
@@ -68,10 +68,10 @@ class TaskClient {
   void set_epoch(std::uint64_t epoch) { *epoch_ = epoch; }
   std::uint64_t epoch() const { return *epoch_; }
 
-  /// Sends the program, unless the task has that of this epoch already. A worker compiles its functions and connects to
-  /// the parameter servers; a parameter server makes its variables, with their initial values.
-  /// kPermissionDenied: the task has seen a newer epoch, so that a newer coordinator is there. kFailedPrecondition:
-  /// another task than name() answers at its address.
+  /// Sends the program, unless the task has it under this epoch already. A worker compiles its functions and connects
+  /// to the parameter servers; a parameter server creates its variables with their initial values. kPermissionDenied:
+  /// the task has seen a newer epoch, so there is a newer coordinator. kFailedPrecondition: another task than name()
+  /// answers at its address.
   void load_program(const PackedProgram& program, std::uint64_t epoch, Deadline deadline, Callback<void> done);
 
   /// Reads variables: a parameter server's, by the names that it has ("table/part_1" is a shard), or a worker's own.
@@ -87,8 +87,8 @@ class TaskClient {
                   CoordinationScope scope = CoordinationScope::kRun);
   /// Asks for the task's status. It answers anybody at once, however busy it is, and changes nothing.
   void status(Deadline deadline, Callback<TaskStatus> done);
-  /// Ends the task: it answers, then exits 0. kPermissionDenied, and it goes on, where it has another run than that of
-  /// this epoch (0: none) whose coordinator still answers, or a newer one.
+  /// Ends the task: it answers, then exits 0. kPermissionDenied, and the task continues, if it has a run other than
+  /// this epoch's (0: none) whose coordinator still answers, or a newer one.
   void shutdown(std::uint64_t epoch, Deadline deadline, Callback<void> done);
 
  protected:

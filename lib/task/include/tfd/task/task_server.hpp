@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The standard server of a task: a worker runs functions, a parameter server holds variables. The PJRT plug-in is
-// loaded with the first program that has functions. Thread rule: the parameter server decides on the endpoint's I/O
-// thread what is done with its variables, and a few threads do it; a worker runs closures on one executor thread, in
-// the order they came.
+// loaded with the first program that has functions. Thread rule: the parameter server schedules work on its variables
+// on the endpoint's I/O thread, and a few threads do it; a worker runs closures on one executor thread, in FIFO order.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,7 +20,7 @@ namespace tfd::task {
 
 using EndpointFactory = std::function<Result<std::unique_ptr<transport::Endpoint>>(transport::EndpointOptions)>;
 
-/// Plug-ins and commands: for a worker that may run what it is given, by those who have the cluster's key.
+/// Plug-ins and commands, on a worker that may run native code from clients with the cluster's key.
 struct NativeOptions {
   bool allowed = false;
   Environment environment = {};  // of commands
@@ -30,18 +29,18 @@ struct NativeOptions {
 struct TaskServerOptions {
   cluster::TaskId task;
   std::string bind;            // "127.0.0.1:0"
-  int listen_fd = -1;          // already listening: handed over by the supervisor
+  int listen_fd = -1;          // a listening socket, passed by the supervisor
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
-  /// Of a worker: how many devices its engine has, each of which runs a replica of a training step.
+  /// A worker's number of devices, each of which runs a replica of a training step.
   int devices = 1;
-  /// Of a parameter server: how many threads apply updates; 0: as many as it has cores, at most four.
+  /// A parameter server's number of threads that apply updates; 0: one per core, at most four.
   int apply_threads = 0;
   /// Called once, when a program with functions arrives.
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
-  /// A coordinator said goodbye; called on the I/O thread, after the answer was sent.
+  /// Called on the I/O thread after a coordinator shut the task down, once the answer was sent.
   std::function<void()> on_shutdown = {};
-  /// Of the cluster: whoever doesn't have it gets no connection.
+  /// The cluster's key: clients without it can't connect.
   std::optional<transport::CurveKey> key = {};
   NativeOptions native = {};
   Log log = {};
@@ -54,7 +53,7 @@ class TaskServer {
   virtual transport::Incarnation incarnation() const = 0;
 };
 
-/// kFailedPrecondition: native without a key.
+/// Starts the server. kFailedPrecondition: native code without a key.
 Result<std::unique_ptr<TaskServer>> start_task_server(TaskServerOptions options);
 
 }  // namespace tfd::task

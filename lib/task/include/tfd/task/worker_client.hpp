@@ -23,15 +23,15 @@ inline constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
 /// A worker's answer to a call.
 struct ClosureOutcome : step::CallOutcome {
   std::shared_ptr<const CommandOutcome> command = {};  // a shell command's, which has nothing else; immutable
-  bool dropped = false;  // drop_waiting() or give_back() came before it was begun: there is nothing else
+  bool dropped = false;  // dropped by drop_waiting() or give_back() before it started; other fields are unset
 };
 
 class WorkerClient : public TaskClient {
  public:
   using TaskClient::TaskClient;
 
-  /// Sends the program as load_program() does. `on_replicas` is told at once how many replicas the worker runs, one on
-  /// each of its devices; compiling takes longer. `orders` hold for iterators that the worker makes from now on.
+  /// Sends the program as load_program() does. `on_replicas` is called early with the worker's number of replicas, one
+  /// per device, since compiling takes longer. `orders` are for iterators that the worker creates from now on.
   void load_worker(const PackedProgram& program, std::uint64_t epoch, Deadline deadline,
                    std::function<void(int replicas)> on_replicas, Callback<void> done, const WorkerOrders& orders = {});
 
@@ -56,8 +56,8 @@ class WorkerClient : public TaskClient {
   void evaluate(const std::string& function, std::int64_t count, std::int64_t index, std::optional<std::int64_t> steps,
                 std::uint64_t epoch, std::uint64_t seed, Deadline deadline, Callback<std::vector<step::Metric>> done);
 
-  /// Opens a session of shell commands, or renews it, and says how many commands the worker runs at a time.
-  /// kPermissionDenied: the worker doesn't allow any.
+  /// Opens a session of shell commands, or renews it; answered with the number of commands that the worker runs at a
+  /// time. kPermissionDenied: the worker doesn't allow any.
   void open_session(const CommandSession& session, Deadline deadline, Callback<int> done);
   /// Runs a shell command. kCancelled: the worker has ended the session, or doesn't know it.
   void run_command(std::uint64_t epoch, const ShellCommand& command, Deadline deadline, Callback<CommandOutcome> done);

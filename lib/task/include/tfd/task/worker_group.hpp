@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The workers of one run, as one of them sees them: which process is the chief, who has joined, left or died, and that
-// all shall stop. The state is in the coordination service, in the scope of the run: the key "chief" (a process), the
-// key "stopped", the group "workers" and a counter of each worker's updates.
-// Thread rule: one thread; what is watched is heard on the endpoint's I/O thread.
+// The workers of one run, from the view of one of them: the chief's process, the members that joined, left or died, and
+// a request to stop. The state is in the coordination service, in the run's scope: the key "chief" (a process), the key
+// "stopped", the group "workers" and a counter of each worker's updates. Thread rule: one thread; watched keys are
+// updated on the endpoint's I/O thread.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,10 +46,10 @@ class WorkerGroup {
   /// has come in its place.
   Result<void> check_chief() const;
 
-  /// Joins the run, also after having left it: reads whether it was stopped and how many updates this worker has made.
-  /// The chief doesn't become a member: nobody waits for it.
+  /// Joins the run, also after leaving it: reads whether it was stopped and how many updates this worker has made. The
+  /// chief doesn't become a member, since no worker waits for it.
   Result<void> join();
-  /// Says that this worker does nothing more. A run that is gone meanwhile is no error.
+  /// Announces that this worker is done. A run that is gone meanwhile is no error.
   Result<void> leave();
 
   /// Counts an update of this worker, so that the chief sees that it does something. Nothing depends on one that is
@@ -66,8 +66,8 @@ class WorkerGroup {
   Result<bool> read_stopped() const;
 
   /// Waits until all other workers have left, or this one is to stop. It gives up on a worker whose process has been
-  /// gone for 5 s (whoever is started again by then is waited for), and on one that did nothing for `linger` or never
-  /// came; the log names it. A long wait says for whom.
+  /// gone for 5 s (one restarted by then is waited for), and on one that was idle for `linger` or never joined; the log
+  /// names it, and those that a long wait is for.
   Result<void> wait_for_others();
   /// Waits until all other workers have left; false at the deadline.
   Result<bool> have_others_left(Deadline deadline);
