@@ -48,7 +48,7 @@ Result<Tensor> DistributedVariable::read_on(std::size_t replica) const {
   const std::vector<std::string> entry{entries_[is_shared() ? 0 : replica]};
   const std::scoped_lock lock(strategy_.variables_mutex_);
   const auto values = TFD_TRY(host_.read(entry), fmt::format("variable '{}'", name_));
-  // A tensor of its own: what is one object on all replicas seems to have been made outside of them.
+  // An object of its own: one object on all replicas would count as made outside of them.
   return function::alias_of(values.front());
 }
 
@@ -75,7 +75,7 @@ Result<void> DistributedVariable::write_own(std::size_t replica, WriteOp op, con
                 strategy_.num_replicas_in_sync());
   const std::vector<std::string> entry{entries_[replica]};
   const std::scoped_lock lock(strategy_.variables_mutex_);
-  // By itself it is a variable that each replica writes for itself.
+  // Its own copy behaves as a variable that each replica writes separately.
   ReplicatedVariable own({kind_.synchronization, Aggregation::kNone, kind_.trainable}, TFD_TRY(host_.read(entry)));
   TFD_TRY(own.write(op, std::vector<Tensor>{value}));
   return host_.assign(entry.front(), own.copies().front());

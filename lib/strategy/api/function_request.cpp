@@ -14,7 +14,7 @@ namespace {
 
 using tensor::Tensor;
 
-/// Of one result its value, of several a list of them.
+/// JSON of the results: a single value, or a list of several.
 std::string results_json(const std::vector<tensor::Tensor>& results) {
   std::string out;
   for (const tensor::Tensor& one : results) {
@@ -44,7 +44,7 @@ Result<std::optional<variable::Checkpoint>> latest_of(const program::Program& pr
   return found;
 }
 
-/// One row per example of data that end, and nothing else.
+/// Predictions have one row per example, of finite data.
 Result<void> check_prediction(const program::Program& program, const RunRequest& request) {
   const program::FunctionDef& function = *program.find_function(request.function);
   const auto refuse = [&](std::string_view why) {

@@ -45,7 +45,7 @@ class FunctionRun {
     return summary;
   }
 
-  /// false at the end of the data.
+  /// Advances to the next element; false at the end of the data.
   Result<bool> next(DistributedIterator* elements) {
     std::optional<DistributedElement> element;
     if (elements != nullptr) {
@@ -53,14 +53,14 @@ class FunctionRun {
       if (!element) return false;
     }
     const auto done = one(element ? &*element : nullptr);
-    if (!done && done.error().code == Code::kOutOfRange) return false;  // of a dataset that it reads itself
+    if (!done && done.error().code == Code::kOutOfRange) return false;  // the end of a dataset that it reads itself
     TFD_TRY(done);
     return true;
   }
 
   std::string where() const { return "dataset '" + request_.dataset + "'"; }
 
-  /// nullopt: it takes no arguments.
+  /// Opens the dataset of its arguments; nullopt if it takes none.
   Result<std::optional<DistributedIterator>> open() {
     if (!takes_arguments(function_)) return std::nullopt;
     const auto dataset = TFD_TRY(loaded_.distribute(request_.dataset), where());
@@ -74,7 +74,7 @@ class FunctionRun {
     }
     std::vector<Argument> args;
     std::vector<std::pair<std::string, Argument>> kwargs;
-    if (element != nullptr) {  // for everything that it takes
+    if (element != nullptr) {  // passed to all arguments
       args.assign(static_cast<std::size_t>(function_.arg_count), *element);
       for (const std::string& name : function_.kwargs) kwargs.emplace_back(name, *element);
     }
@@ -93,7 +93,7 @@ class FunctionRun {
   const train::TrainOptions& options_;
 };
 
-/// What runs where; of functions without a module nobody asks a plug-in for its devices.
+/// Logs the devices; functions without a module need no plug-in, so none is asked.
 Result<void> log_devices(const program::Program& program, Strategy& strategy, const Log& log) {
   if (!program.has_kind(program::FunctionKind::kModule)) return {};
   const auto workers = TFD_TRY(strategy.worker_devices()), variables = TFD_TRY(strategy.parameter_devices());

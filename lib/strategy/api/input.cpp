@@ -11,7 +11,7 @@ namespace {
 
 using tensor::Tensor;
 
-/// A share's first dimension varies.
+/// Spec of a share, whose first dimension varies.
 data::ElementSpec spec_of_share(data::ElementSpec spec) {
   for (data::FieldSpec& field : spec)
     if (!field.shape.empty()) field.shape[0] = -1;
@@ -55,7 +55,7 @@ Result<std::optional<DistributedElement>> DistributedIterator::next() {
   return out;
 }
 
-/// Empty at the end; fewer than there are replicas where there are fewer rows.
+/// Splits the next element's rows; empty at the end; fewer shares than replicas if there are fewer rows.
 Result<std::vector<data::Element>> DistributedIterator::share() {
   auto element = TFD_TRY(iterators_.front()->next());
   if (!element) return std::vector<data::Element>{};
@@ -63,7 +63,8 @@ Result<std::vector<data::Element>> DistributedIterator::share() {
   return data::split_rows(*element, steps_.replicas);
 }
 
-/// Empty at the end. A replica whose data have ended, where those of others haven't, has an element without fields.
+/// Takes an element per replica; empty at the end. A replica whose data have ended before the others' gets an element
+/// without fields.
 Result<std::vector<data::Element>> DistributedIterator::take_each() {
   const auto replicas = static_cast<std::size_t>(steps_.replicas);
   const std::size_t each = replicas / iterators_.size();
@@ -81,7 +82,7 @@ Result<std::vector<data::Element>> DistributedIterator::take_each() {
   return out;
 }
 
-/// Replicas without data get no rows of the same kind.
+/// Gives replicas without data an element of the same spec without rows.
 Result<void> DistributedIterator::fill_up(std::vector<data::Element>& elements) const {
   elements.resize(static_cast<std::size_t>(steps_.replicas));
   const data::Element* like = nullptr;
@@ -123,7 +124,7 @@ Result<DistributedDataset> DistributedDataset::of_plan(const data::Plan& plan, c
     auto input = TFD_TRY(data::input_of(plan, whole->spec(), reader, distribution.compat));
     steps.shares_rows = input.shares_rows;
     datasets.push_back(TFD_TRY(make(input.plan), fmt::format("input pipeline {}", reader.worker)));
-    if (steps.shares_rows) break;  // all of them read the same
+    if (steps.shares_rows) break;  // all replicas read the same
   }
   steps.ends_with_first = data::loses_partial_steps(distribution.compat, data::tensorflow_cardinality(plan, *whole),
                                                     data::is_static(whole->spec()) && !distribution.between_graph);

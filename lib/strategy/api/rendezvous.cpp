@@ -15,7 +15,7 @@ tl::unexpected<Error> Rendezvous::why_broken(std::string_view what) const {
               what, left_->replica);
 }
 
-/// Of all arrivals, which are there.
+/// Merges all arrivals, which are complete.
 Result<std::vector<DistributedValue>> Rendezvous::merge_all() {
   const Arrival& first = arrivals_.front();
   std::vector<std::vector<Tensor>> values;

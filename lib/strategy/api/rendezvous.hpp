@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the replicas of a run wait for each other: once all have come with their values, the last one makes something
-// of them for all. Nobody waits for one that has returned or failed. Private to the room. Thread rule: thread-safe.
+// Rendezvous of the replicas of a run: once all have arrived with their values, the last one merges them for all.
+// Nobody waits for a replica that has returned or failed. Private to the room. Thread rule: thread-safe.
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -20,12 +20,13 @@ class Rendezvous {
   explicit Rendezvous(std::size_t replicas) : arrivals_(replicas) {}
 
   using Merge = std::function<Result<std::vector<DistributedValue>>(const std::vector<DistributedValue>&)>;
-  /// This replica's components of what the merge function of replica 0 makes of all values. `what` is what the replica
-  /// is doing, "all_reduce". kFailedPrecondition: the others do something else, or one has returned; kAborted: one has
-  /// failed; kInvalidArgument: not as many values; the errors of the merge function, which all get.
+  /// Returns this replica's components of the result of replica 0's merge function on all values. `what` is the
+  /// replica's operation, "all_reduce". kFailedPrecondition: the others are in another operation, or one has returned;
+  /// kAborted: one has failed; kInvalidArgument: different numbers of values; the merge function's errors, which all
+  /// get.
   Result<std::vector<tensor::Tensor>> meet(std::size_t replica, std::string_view what,
                                            std::vector<tensor::Tensor> values, const Merge& merge);
-  /// The replica comes no more.
+  /// Records that the replica has returned or failed.
   void leave(std::size_t replica, bool has_failed);
 
  private:
@@ -47,8 +48,8 @@ class Rendezvous {
   std::size_t arrived_ = 0;
   std::uint64_t round_ = 0;
   Result<std::vector<DistributedValue>>
-      outcome_;               // of the round before this one: everybody reads it before coming again
-  std::optional<Left> left_;  // the first that did, or one that failed
+      outcome_;               // of the previous round: each replica reads it before it arrives again
+  std::optional<Left> left_;  // the first replica that left, or one that failed
 };
 
 }  // namespace tfd::strategy

@@ -33,12 +33,12 @@ Result<std::vector<Tensor>> ReplicaContext::merge_call(const MergeFunction& merg
 
 namespace {
 
-/// A value of each replica, whether or not it is the same object.
+/// Converts to per-replica components, even if they are the same object.
 DistributedValue of_each(const DistributedValue& value, std::size_t replicas) {
   return value.is_plain() ? DistributedValue::per_replica({replicas, value.components().front()}) : value;
 }
 
-/// The one that a merge function has made.
+/// Returns the only result of a merge function.
 Result<Tensor> only(Result<std::vector<Tensor>> merged) {
   if (!merged) return fail(std::move(merged).error());
   return std::move(merged->front());

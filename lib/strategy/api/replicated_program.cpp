@@ -11,7 +11,7 @@ namespace {
 
 using tensor::Tensor;
 
-/// How many replicas have rows: those behind them have none, but one always runs.
+/// Number of replicas with rows, at least one; later ones have none.
 std::size_t replicas_with_data(const DistributedElement& element) {
   const auto has_rows = [&](std::size_t replica) {
     return std::ranges::any_of(element.fields, [&](const DistributedValue& field) {
@@ -30,7 +30,7 @@ step::ReplicaElements elements_of(const DistributedElement& element, std::size_t
   return out;
 }
 
-/// How many of the element's rows are data, where a mask says it: those that fill it up come last.
+/// Number of rows that are data according to a mask; padding is last. nullopt: no mask.
 std::optional<std::int64_t> unpadded_rows(const DistributedElement& element) {
   for (std::size_t field = 0; field < element.spec.size(); ++field) {
     if (!element.spec[field].is_mask) continue;
@@ -42,13 +42,13 @@ std::optional<std::int64_t> unpadded_rows(const DistributedElement& element) {
   return std::nullopt;
 }
 
-/// A value that no field has a name for.
+/// Wraps a value as an element with an unnamed field.
 DistributedElement element_of(const DistributedValue& value) {
   const Tensor& first = value.components().front();
   return {{{"value", first.dtype(), first.shape()}}, {value}};
 }
 
-/// Arguments as the runner has them, as they are added.
+/// Collects arguments in the runner's form.
 struct Binder {
   std::size_t replicas;  // that run
   step::ReplicaArguments bound = {};
@@ -114,7 +114,7 @@ Result<step::VariableValues> ReplicatedProgram::read(const std::vector<std::stri
   return out;
 }
 
-/// The next element of each dataset that it has as an input, shared as arguments are.
+/// Takes the next element of each dataset that the function reads itself, distributed like arguments.
 Result<void> ReplicatedProgram::take_own_data(const program::FunctionDef& function, step::ReplicaArguments& bound) {
   for (const program::InputBinding& input : function.inputs) {
     if (input.kind != program::InputKind::kDataset || bound.datasets.contains(input.name)) continue;
@@ -164,7 +164,7 @@ Result<std::vector<Tensor>> ReplicatedProgram::run_on_rows(const std::string& na
   auto outcome = TFD_TRY(runner_->run(name, bound, TFD_TRY(read(function->variables_read()), name), true));
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < outcome.results.front().size(); ++i) {
-    std::vector<Tensor> pieces;  // in the order of the replicas, and so of the rows
+    std::vector<Tensor> pieces;  // in the order of the replicas, which is that of the rows
     for (auto& piece : outcome.results) pieces.push_back(std::move(piece[i]));
     out.push_back(TFD_TRY(gather(DistributedValue::per_replica(std::move(pieces)), 0), "function '" + name + "'"));
     if (out[i].shape()[0] != out[0].shape()[0])

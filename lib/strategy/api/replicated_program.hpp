@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program's functions on the replicas of this process, with variables wherever they are. Private to the room.
+// Runs a program's functions on the replicas of this process, wherever the variables are. Private to the room.
 // Thread rule: one thread.
 #include <map>
 #include <memory>
@@ -15,13 +15,13 @@
 
 namespace tfd::strategy {
 
-/// A value for each replica, or elements whose fields inputs name.
+/// An argument: a value per replica, or elements whose fields are named by inputs.
 using ProgramArgument = std::variant<DistributedValue, DistributedElement>;
 struct ProgramArguments {
   std::vector<ProgramArgument> args = {};
   std::vector<std::pair<std::string, ProgramArgument>> kwargs = {};
 };
-/// The same element for everything that the function takes.
+/// Passes the same element to all arguments of the function.
 ProgramArguments all_from(const program::FunctionDef& function, const DistributedElement& element);
 
 struct ProgramOutcome {
@@ -32,19 +32,19 @@ struct ProgramOutcome {
 
 class ReplicatedProgram {
  public:
-  /// `program` and `host` are borrowed. Errors of ReplicaRunner::make().
+  /// Makes the functions; `program` and `host` are borrowed. Errors of ReplicaRunner::make().
   static Result<std::unique_ptr<ReplicatedProgram>> make(const program::Program& program, VariableHost& host,
                                                          const step::ReplicaCopies& copies,
                                                          const step::ReplicaOptions& options,
                                                          Compat compat = Compat::kNone);
 
-  /// Under kTensorflow in its shares.
+  /// Distributes a dataset; under kTensorflow in TensorFlow's shares.
   Result<DistributedDataset> distribute(const std::string& dataset);
-  /// As LoadedProgram::run(), but nothing is applied.
+  /// Runs a function, as LoadedProgram::run(), without applying its updates.
   Result<ProgramOutcome> run(const std::string& function, const ProgramArguments& arguments);
-  /// LoadedProgram::run_on_rows().
+  /// Implements LoadedProgram::run_on_rows().
   Result<std::vector<tensor::Tensor>> run_on_rows(const std::string& function, const DistributedElement& element);
-  /// Adds the function's "returns", as they are now, to what it returned.
+  /// Appends the current values of the function's "returns" to its results.
   Result<void> add_returns(const std::string& function, ProgramOutcome& outcome);
 
  private:
@@ -62,7 +62,7 @@ class ReplicatedProgram {
   const Compat compat_;
   const data::Order order_;
   std::unique_ptr<step::ReplicaRunner> runner_;
-  std::map<std::string, DistributedIterator> own_data_;  // of datasets that functions read themselves
+  std::map<std::string, DistributedIterator> own_data_;  // iterators of datasets that functions read themselves
 };
 
 }  // namespace tfd::strategy

@@ -36,14 +36,14 @@ Result<void> check_devices(const StrategyOptions& options) {
   return {};
 }
 
-/// "CPU" of the platform "cpu", "GPU" of "cuda" and "rocm".
+/// Kind of a platform: "CPU" for "cpu", "GPU" for "cuda" and "rocm".
 std::string kind_of(std::string_view platform) {
   for (const std::string_view kind : {"gpu", "tpu"})
     if (function::is_of_kind(platform, kind)) return kind == "gpu" ? "GPU" : "TPU";
   return "CPU";
 }
 
-/// Says so until it goes.
+/// Sets the flag during its lifetime.
 class Running {
  public:
   explicit Running(std::atomic<bool>& flag) : flag_(flag) { flag_ = true; }
@@ -153,7 +153,7 @@ DistributedVariable* Strategy::value_container(std::string_view copy_name) {
   return nullptr;
 }
 
-/// By replica.
+/// Components of the arguments by replica.
 Result<std::vector<std::vector<Tensor>>> Strategy::components_of(const std::vector<Argument>& args) const {
   std::vector<std::vector<Tensor>> out(replicas_);
   const auto add = [&](const DistributedValue& value) -> Result<void> {
@@ -181,7 +181,7 @@ namespace {
 
 using ReplicaResult = Result<std::vector<Tensor>>;
 
-/// Of replicas that failed the first one that did so by itself; the others had to stop for it.
+/// Returns results; if replicas failed, the error of the first that failed by itself (the others were aborted).
 Result<std::vector<std::vector<Tensor>>> results_of(std::vector<std::optional<ReplicaResult>> results) {
   const Error* error = nullptr;
   for (const auto& result : results) {
@@ -219,7 +219,7 @@ Result<std::vector<DistributedValue>> Strategy::run(const ReplicaFunction& funct
   return regroup(TFD_TRY(results_of(std::move(results))), replicas_);
 }
 
-/// A merge function is outside of replicas, and they wait for it.
+/// A merge function runs in cross-replica context while the replicas wait, so it may not call run().
 Result<void> Strategy::check_idle() const {
   if (is_running_) return fail(Code::kFailedPrecondition, "run: the strategy is running a function already");
   return {};

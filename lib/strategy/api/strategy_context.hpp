@@ -1,9 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The strategy scope and the replica of a thread. They are thread-local, for code that reads a variable several layers
-// down means the copy of the replica that runs it. Private to the room.
-// Thread rule: each thread has its own.
+// The strategy scope and the replica of a thread (thread-local): code that reads a variable, however deep in the call
+// stack, means the copy of the replica that runs it. Private to the room. Thread rule: each thread has its own.
 #include <utility>
 
 namespace tfd::strategy {
@@ -17,7 +16,7 @@ struct ThreadContext {
 };
 ThreadContext& current_context();
 
-/// Gives this thread a context until the guard goes.
+/// Sets this thread's context for the guard's lifetime.
 class ContextGuard {
  public:
   explicit ContextGuard(ThreadContext context) : before_(std::exchange(current_context(), context)) {}

@@ -23,7 +23,7 @@ Result<Tensor> mean_of(std::span<const Tensor> components) {
                             static_cast<std::int64_t>(components.size()));
 }
 
-/// Its elements, of a small one.
+/// Formats a value for messages; the elements of a small one.
 std::string shown(const Tensor& value) {
   std::string text = format_spec(value.spec());
   if (value.size() > 8) return text;
@@ -32,7 +32,7 @@ std::string shown(const Tensor& value) {
   return text;
 }
 
-/// Elements along the axes, which are the tensor's.
+/// Number of elements along these axes of the tensor.
 std::int64_t count_along(const Tensor& value, const std::vector<std::size_t>& axes) {
   std::int64_t count = 1;
   for (const std::size_t axis : axes) count *= value.shape()[axis];
@@ -50,7 +50,7 @@ Result<Tensor> reduce_over(Reduce how, std::span<const Tensor> components, std::
   return how == Reduce::kSum ? total : variable::quotient(total, count);
 }
 
-/// What makes it impossible to put `value` behind `first` along that axis.
+/// Checks that `value` can be concatenated to `first` along that axis.
 Result<void> check_fits(const tensor::TensorSpec& first, const tensor::TensorSpec& value, std::size_t axis,
                         std::size_t replica) {
   std::string what;
@@ -118,7 +118,7 @@ Result<Reduce> parse_reduce(std::string_view name) {
 
 Result<Tensor> reduce(Reduce how, const DistributedValue& value, const std::optional<std::vector<std::int64_t>>& axes,
                       std::size_t num_replicas) {
-  if (axes) {  // which each replica reduces by itself first, also what is the same for all
+  if (axes) {  // each replica reduces over the axes first, even a plain value
     const std::vector<Tensor> components =
         value.is_plain() ? std::vector<Tensor>(num_replicas, value.components()[0]) : value.components();
     return reduce_over(how, components, *axes);

@@ -17,15 +17,14 @@ using program::OutputKind;
 using tensor::DType;
 using tensor::TensorSpec;
 
-constexpr std::int64_t kSmall = 16'384;  // elements: larger ones gain nothing, and would be copied out of a vector
+constexpr std::int64_t kSmall = 16'384;  // elements: larger ones gain nothing and would be copied out of a vector
 // Variables: a slice of a pack is compiled into every kernel that reads it, so that those of equal layers differ, and
 // each is compiled by itself. Slices against views, in layers that have a 16x16 matrix, two vectors and a number each,
 // on two cores that were busy: 8 variables 1.7 and 1.7 s of CPU in all; 16: 2.5 and 2.0 s, 4 900 and 8 900 steps/s; 48:
 // 5.2 and 2.4 s, 1 600 and 4 600 steps/s; 1 000: minutes and 14 s.
 constexpr std::size_t kManySlices = 16;
 
-/// Variables that the function only makes one vector of, with their places in its order: as slices of a pack that has
-/// them so they cost nothing.
+/// Variables that the function only concatenates, with their positions: packed in that order they cost nothing.
 std::map<std::string, std::size_t> joined_variables(const program::FunctionDef& function) {
   std::map<std::string, std::size_t> out;
   for (const std::size_t i : hlo::joined_arguments(function.modules.front()))
@@ -33,7 +32,7 @@ std::map<std::string, std::size_t> joined_variables(const program::FunctionDef& 
   return out;
 }
 
-/// As the function takes the variable: absent where it isn't cut.
+/// Sharding with which the function takes the variable; nullopt if it isn't split.
 std::optional<hlo::OpSharding> sharding_of(const program::FunctionDef& function, const std::string& variable) {
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const auto& stated = function.modules.front().signature.arguments[i].sharding;
@@ -69,13 +68,13 @@ std::vector<VariableUse> uses_of(const program::Program& program, const program:
   return uses;
 }
 
-/// The elements between one view's memory and the next one's, which is aligned.
+/// Elements from one view's start to the next one's, which is aligned.
 std::int64_t aligned_size(const TensorSpec& spec) {
   const auto each = static_cast<std::int64_t>(tensor::kAlignment / tensor::dtype_size(spec.dtype));
   return (std::max<std::int64_t>(tensor::element_count(spec.shape), 1) + each - 1) / each * each;
 }
 
-/// Those that are joined, then the others in creation order.
+/// Order of packing: concatenated variables, then the others in creation order.
 std::vector<std::size_t> order_of(const program::Program& program, const std::map<std::string, std::size_t>& joined) {
   std::vector<std::size_t> out(program.variables.size());
   std::iota(out.begin(), out.end(), std::size_t{0});
@@ -86,7 +85,7 @@ std::vector<std::size_t> order_of(const program::Program& program, const std::ma
   return out;
 }
 
-/// `views`: programs take small variables as views of their packs, but for those that are joined.
+/// `views`: small variables are passed as views of their packs, except concatenated ones.
 std::vector<Pack> pack(const program::Program& program, const std::vector<VariableUse>& uses, bool may_join,
                        bool views) {
   const auto joined = joined_variables(*program.find_function(program.train->function));
@@ -120,7 +119,7 @@ std::vector<Pack> pack(const program::Program& program, const std::vector<Variab
   return packs;
 }
 
-/// Whether gradients are collected over several steps.
+/// True if gradients are accumulated over several steps.
 bool waits_for_others(const program::Program& program) {
   return program.rules && program.rules->steps_per_update() > 1;
 }
@@ -143,7 +142,7 @@ std::optional<std::string> why_not_partitioned(const program::FunctionDef& funct
 
 }  // namespace
 
-// What is left: sparse gradients and lookups.
+// The remaining obstacles: sparse gradients and lookups.
 std::optional<std::string> why_not_on_devices(const program::Program& program, const function::DeviceChoice& devices) {
   const program::FunctionDef& function = *program.find_function(program.train->function);
   if (function.kind != program::FunctionKind::kModule) return "its function is no module";
@@ -186,7 +185,7 @@ std::optional<std::string> why_not_fused(const program::Program& program, int re
 
 bool is_fused(StepMode way, const program::Program& program, int replicas, const std::string& platform) {
   if (way != StepMode::kAuto) return way == StepMode::kFused;
-  // Several CPUs sum up faster on the host, by a thread for each; and only two modules can have views of variables.
+  // Several CPUs sum faster on the host, with a thread each; and views of variables require two modules.
   if (platform == "cpu" && (replicas > 1 || has_many_slices(program))) return false;
   return !why_not_fused(program, replicas);
 }

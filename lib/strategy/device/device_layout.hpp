@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a training lies on devices: variables that are used alike are packed into one buffer, and the step is modules
-// that tfd writes around the program's: one computes what the variables are to change by, another changes them; or one
-// does both. With many small variables a step costs what one costs (facts: 800 variables, 15 ms apart, 25 µs packed).
-// Private to the room. Thread rule: plain values, pure functions.
+// Layout of a training on devices: variables that are used alike are packed into one buffer, and a step consists of
+// modules that tfd writes around the program's: one computes the changes of the variables, another applies them; or one
+// does both. A step with many small variables then costs as much as one with a single variable (facts: 800 variables,
+// 15 ms apart, 25 µs packed). Private to the room. Thread rule: plain values, pure functions.
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -19,69 +19,68 @@
 
 namespace tfd::strategy {
 
-/// What the function does with a variable.
+/// Use of a variable by the function.
 struct VariableUse {
-  program::OutputKind kind = program::OutputKind::kResult;  // kGradient, an assignment; kResult: it only reads it
+  program::OutputKind kind = program::OutputKind::kResult;  // kGradient or an assignment; kResult: it is only read
   program::Reduce reduce = program::Reduce::kMean;          // of a gradient
   variable::Aggregation aggregation = variable::Aggregation::kNone;  // of an assignment
-  std::optional<hlo::OpSharding> sharding = {};  // how it is cut over a replica's logical devices; absent: it isn't
-  bool is_own = false;  // each replica has a value of its own, and what it assigns is for that one
+  std::optional<hlo::OpSharding> sharding = {};  // its sharding over a replica's logical devices; absent: not split
+  bool is_own = false;                           // each replica has its own value, and assigns to that one only
   std::shared_ptr<const variable::DeviceUpdate> update = {};  // of a gradient
   std::int64_t updates = 0;                                   // that it has had
-  std::int64_t accumulated = 0;                               // gradients that wait for the next one
+  std::int64_t accumulated = 0;                               // number of gradients accumulated so far
 
   bool changes() const { return kind != program::OutputKind::kResult; }
   friend bool operator==(const VariableUse&, const VariableUse&) = default;
 };
 
-/// Variables in one buffer: a vector of them all, or a single one as it is.
+/// Variables in one buffer: concatenated to a vector, or a single one unchanged.
 struct Pack {
   VariableUse use;
   tensor::TensorSpec spec;
   std::vector<std::size_t> variables;  // of the program
-  std::vector<std::int64_t> sizes;     // elements of each, and, where it is viewed, what fills up an aligned part
-  /// The function takes each of its variables by itself, as a view of the buffer's memory; else slices of it are made
-  /// in the function's kernels.
+  std::vector<std::int64_t> sizes;     // elements of each, in a viewed pack with padding to alignment
+  /// True: each variable is passed as a view of the buffer's memory; else the function's kernels slice it.
   bool is_viewed = false;
 
-  /// What its optimizer keeps beside it, the accumulator last.
+  /// Names of its optimizer slots, the accumulator last.
   std::vector<std::string> slot_names() const;
 };
 
 struct DeviceLayout {
-  std::vector<Pack> packs;      // of all variables but a loss scale
-  bool has_loss_scale = false;  // the function's gradients are divided by one
+  std::vector<Pack> packs;      // packs of all variables but a loss scale
+  bool has_loss_scale = false;  // the function's gradients are divided by a loss scale
 
   struct Argument {
-    enum class Of { kPack, kVariable, kInput };  // a variable of a pack that is viewed; an input that is no variable
+    enum class Of { kPack, kVariable, kInput };  // kVariable: of a viewed pack; kInput: no variable
     Of of = Of::kInput;
-    std::size_t index = 0;  // of the pack, of the program's variable, of the function's input
+    std::size_t index = 0;  // of the pack, the program's variable, or the function's input
   };
-  /// What the program's function computes, with one of its modules.
+  /// The computation of the program's function, with one of its modules.
   struct Compute {
     hlo::Module module;
     std::vector<Argument> arguments;
-    std::vector<std::size_t> metrics;  // its results: by metric
-    std::vector<std::size_t> changes;  // what each of changing() changes by, as one value
+    std::vector<std::size_t> metrics;  // result index by metric
+    std::vector<std::size_t> changes;  // result index of each changing() pack's change
   };
-  // A module stays where it is while others are added: it may be being compiled.
-  std::deque<Compute> computes;  // by module of the function that is called (program::Modules::called())
+  // References to modules stay valid while others are added: one may be being compiled.
+  std::deque<Compute> computes;  // by the function's callable module (program::Modules::called())
 
-  /// Arguments: packs that change; their slots, the accumulator last; by what they change; then update_scalars().
-  /// Results are the first and the second of these, in the same memory.
+  /// The update. Arguments: packs that change; their slots, the accumulator last; their changes; then update_scalars().
+  /// Results: the packs and the slots, in the same memory.
   hlo::Module update;
-  /// The same where gradients only wait for others; where an update has more than one.
+  /// The same for steps that only accumulate gradients; set if an update takes several.
   std::optional<hlo::Module> waiting;
 
   /// The whole step, with one of the function's modules, for all replicas at once. Arguments: packs that change; their
-  /// slots; these; then update_scalars(). Results: the first and the second of these, in the same memory; metrics; and,
-  /// where the optimizer looks at gradients, whether all of them are finite: else nothing has changed.
+  /// slots; `arguments`; then update_scalars(). Results: the packs and the slots, in the same memory; metrics; and, if
+  /// the optimizer checks gradients, whether all are finite: otherwise nothing has changed.
   struct Fused {
     hlo::Module module;
     std::vector<Argument> arguments;
     bool has_finite = false;
   };
-  std::deque<Fused> fused, fused_waiting;  // by module of the function, as above; empty where steps aren't fused
+  std::deque<Fused> fused, fused_waiting;  // by module of the function, as above; empty if steps aren't fused
 
   std::vector<std::size_t> changing() const;  // packs
 };
@@ -90,26 +89,26 @@ struct LayoutOptions {
   std::string platform;  // of the engine
   int replicas = 1;
   int logical_devices = 1;  // of each
-  bool fuses = false;       // what why_not_fused() (device_training.hpp) has looked at
+  bool fuses = false;       // requires that why_not_fused() (device_training.hpp) is nullopt
 };
 
-/// `states`: of the program's variables, of which it takes how many updates and gradients they have had. What
-/// why_not_on_devices() (device_training.hpp) has looked at. Errors of embedding.
+/// Makes the layout. `states` of the program's variables give the counts of updates and accumulated gradients. Requires
+/// that why_not_on_devices() (device_training.hpp) is nullopt. Errors of embedding.
 Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<variable::VariableState>& states,
                              const LayoutOptions& options);
 
-/// Whether the function reads so many small variables that kernels with slices of a pack in them would take too long to
-/// compile (device_layout.cpp has the figures).
+/// True if the function reads so many small variables that kernels with slices of a pack would take too long to compile
+/// (figures in device_layout.cpp).
 bool has_many_slices(const program::Program& program);
 
-/// Adds the modules of the function that a template was made into meanwhile. Errors of embedding.
+/// Adds modules that the function's template was expanded to meanwhile. Errors of embedding.
 Result<void> add_modules(const program::Program& program, const LayoutOptions& options, DeviceLayout& layout);
 
-/// Whether it is neither a result nor a metric.
+/// True for outputs that are neither results nor metrics.
 bool changes_variable(program::OutputKind kind);
 
-/// The arguments of the update that differ from update to update: one vector for each dtype of numbers that there is,
-/// with the loss scale in front, where there is one.
+/// Arguments that change with every update: one vector per dtype of scalars, with the loss scale in front, if there is
+/// one.
 std::vector<tensor::Tensor> update_scalars(const DeviceLayout& layout, double loss_scale);
 
 }  // namespace tfd::strategy

@@ -16,7 +16,7 @@ using program::OutputKind;
 using tensor::DType;
 using tensor::TensorSpec;
 
-/// The gradients among the changes of these packs, all of one step.
+/// Clips the gradients among the changes of these packs, all of one step.
 void clip(Builder& builder, const program::Program& program, const std::vector<const Pack*>& packs,
           const std::vector<Value*>& changes) {
   if (!program.rules || !program.rules->clips()) return;
@@ -33,7 +33,7 @@ void clip(Builder& builder, const program::Program& program, const std::vector<c
     *clipped[i] = hlo::convert(gradients[i].value, clipped[i]->spec().dtype);
 }
 
-/// The program's function inside a module, on packs.
+/// The program's function embedded in a module that works on packs.
 class Model {
  public:
   Model(const program::Program& program, const std::vector<Pack>& packs, const hlo::Module& module,
@@ -51,7 +51,7 @@ class Model {
     });
   }
 
-  /// Arguments of the builder's module for the inputs that are no variables: what they are goes to `out`.
+  /// Adds arguments for inputs that aren't variables; records them in `out`.
   std::map<std::size_t, Value> take_inputs(Builder& builder, std::vector<DeviceLayout::Argument>& out) const {
     std::map<std::size_t, Value> inputs;
     for (std::size_t i = 0; i < function_.inputs.size(); ++i) {
@@ -67,7 +67,7 @@ class Model {
     std::vector<std::pair<std::string, Value>> metrics;
     std::vector<Value> changes;  // by pack that changes
   };
-  /// Arguments of the builder's module for the variables of a pack that is viewed.
+  /// Adds arguments for the variables of a viewed pack.
   void take_variables(Builder& builder, const Pack& pack, std::map<std::string, Value>& values,
                       std::vector<DeviceLayout::Argument>& out) const {
     for (const std::size_t i : pack.variables) {
@@ -77,7 +77,7 @@ class Model {
       out.push_back({DeviceLayout::Argument::Of::kVariable, i});
     }
   }
-  /// The variables of one that isn't.
+  /// Slices the variables out of a pack that isn't viewed.
   void take_apart(Builder& builder, const Pack& pack, const Value& whole, std::map<std::string, Value>& values) const {
     std::int64_t first = 0;
     for (std::size_t k = 0; k < pack.variables.size(); ++k) {
@@ -90,7 +90,7 @@ class Model {
     }
   }
 
-  /// `values`: of the variables that it reads.
+  /// Calls the function; `values` of the variables that it reads.
   Computed call(Builder& builder, const std::map<std::string, Value>& values,
                 const std::map<std::size_t, Value>& inputs) const {
     std::vector<Value> arguments;
@@ -114,7 +114,7 @@ class Model {
   }
 
  private:
-  /// Those of one replica, before they are added up.
+  /// Clips one replica's changes, before they are summed.
   void clip_changes(Builder& builder, std::vector<Value>& changes) const {
     std::vector<const Pack*> packs;
     std::vector<Value*> values;
@@ -146,13 +146,13 @@ class Model {
 
 using Shardings = std::vector<std::optional<hlo::OpSharding>>;
 
-/// States where the first arguments and results lie; the others aren't cut.
+/// Sets shardings of the first arguments and results; the others aren't split.
 void place(hlo::Module& module, const Shardings& arguments, const Shardings& results) {
   for (std::size_t i = 0; i < arguments.size(); ++i) module.signature.arguments[i].sharding = arguments[i];
   for (std::size_t i = 0; i < results.size(); ++i) module.signature.results[i].sharding = results[i];
 }
 
-/// Of the packs that change, then of their slots, which lie as they do.
+/// Shardings of the changing packs, then of their slots, which are split alike.
 Shardings shardings_of_state(const DeviceLayout& layout) {
   Shardings out;
   for (const std::size_t p : layout.changing()) out.push_back(layout.packs[p].use.sharding);
@@ -163,7 +163,7 @@ Shardings shardings_of_state(const DeviceLayout& layout) {
 
 void add_shardings(const std::vector<DeviceLayout::Argument>& arguments, const std::vector<Pack>& packs,
                    const hlo::Module& module, Shardings& out) {
-  for (const auto& [of, index] : arguments)  // a variable by itself isn't cut
+  for (const auto& [of, index] : arguments)  // a viewed variable isn't split
     out.push_back(of == DeviceLayout::Argument::Of::kPack    ? packs[index].use.sharding
                   : of == DeviceLayout::Argument::Of::kInput ? module.signature.arguments[index].sharding
                                                              : std::nullopt);
@@ -200,7 +200,7 @@ Result<DeviceLayout::Compute> compute_around(const program::Program& program, co
   return out;
 }
 
-/// The module as it is: each pack is one variable, and every argument its own.
+/// Uses the module unchanged: each pack is one variable, and an argument of its own.
 DeviceLayout::Compute compute_as_is(const program::Program& program, const hlo::Module& module,
                                     const std::vector<Pack>& packs) {
   const program::FunctionDef& function = *program.find_function(program.train->function);
@@ -228,7 +228,7 @@ DeviceLayout::Compute compute_as_is(const program::Program& program, const hlo::
   return out;
 }
 
-/// Each pack's own scalars, out of the vector of its dtype.
+/// A pack's scalars, from the vector of its dtype.
 class Scalars {
  public:
   Scalars(Builder& builder, const DeviceLayout& layout) : builder_(builder) {
@@ -267,7 +267,8 @@ struct Changed {
   Value change;
 };
 
-/// Adds the gradient to those that wait: where the update is due it becomes their mean, and none waits any more.
+/// Adds the gradient to the accumulator; if the update is due, the change becomes the mean and the accumulator is
+/// reset.
 void accumulate(Builder& builder, Changed& one, std::int64_t gradients, bool waits) {
   Value& waiting = one.slots.back();
   const Value sum = waiting + one.change;
@@ -275,8 +276,8 @@ void accumulate(Builder& builder, Changed& one, std::int64_t gradients, bool wai
   waiting = waits ? sum : builder.constant(0, sum.spec());
 }
 
-/// Every pack and slot becomes what its change makes of it. What is clipped is what variables are updated by, as in
-/// Keras: of gradients that are accumulated their mean, where the update is due.
+/// Applies the changes to packs and slots. The value that variables are updated by is clipped, as in Keras: for
+/// accumulated gradients the mean, when the update is due.
 void write_changes(Builder& builder, const program::Program& program, const DeviceLayout& layout,
                    std::vector<Changed>& all, bool waits) {
   Scalars scalars(builder, layout);
@@ -306,7 +307,7 @@ void write_changes(Builder& builder, const program::Program& program, const Devi
     if (!one.pack->use.update) one.value = assigned(one.pack->use.kind, one.value, one.change);
 }
 
-/// What changes, as the first arguments of a module, in whose memory its first results are.
+/// Adds the changing state as a module's first arguments, whose memory is reused by its first results.
 std::vector<Changed> take_state(Builder& builder, const DeviceLayout& layout) {
   std::vector<Changed> all;
   for (const std::size_t p : layout.changing()) all.push_back({&layout.packs[p], {}, {}, {}});
@@ -329,7 +330,7 @@ std::vector<std::pair<std::string, Value>> state_of(const std::vector<Changed>& 
 
 // ---- the sum over the replicas
 
-/// What one replica adds to the sum: halves as f32, and of an assignment that only the first one makes nothing.
+/// One replica's summand: halves as f32; zero, except on the first replica, for assignments that only it makes.
 Value summand(Builder& builder, const Changed& one) {
   const VariableUse& use = one.pack->use;
   const DType dtype = one.change.spec().dtype;
@@ -339,7 +340,7 @@ Value summand(Builder& builder, const Changed& one) {
   return select(is_first, dtype == DType::kBool ? hlo::convert(one.change, DType::kS32) : one.change, Value(0));
 }
 
-/// The change of all replicas, by their sum.
+/// The reduced change, from the replicas' sum.
 Value summed(const Changed& one, const Value& sum, int replicas) {
   const VariableUse& use = one.pack->use;
   const bool is_mean = use.kind == OutputKind::kGradient ? use.reduce == program::Reduce::kMean
@@ -347,8 +348,8 @@ Value summed(const Changed& one, const Value& sum, int replicas) {
   return hlo::convert(is_mean ? sum / replicas : sum, one.pack->spec.dtype);
 }
 
-/// One all_reduce for each dtype, whatever there is of it; what is cut over logical devices has its own, which each of
-/// them makes of its piece. What is each replica's own stays as it is.
+/// Sums over replicas with one all_reduce per dtype; values split over logical devices have their own, which each
+/// device makes of its piece. Values of each replica's own are unchanged.
 void sum_over_replicas(Builder& builder, std::vector<Changed>& all, int replicas) {
   std::map<DType, std::vector<Value>> parts;
   std::map<DType, std::vector<Changed*>> owners;
@@ -374,7 +375,7 @@ void sum_over_replicas(Builder& builder, std::vector<Changed>& all, int replicas
   }
 }
 
-/// Whether all gradients are finite: the same on every replica, once they are summed up.
+/// True if all gradients are finite: the same on every replica, after summing.
 Value find_finite(Builder& builder, const std::vector<Changed>& all) {
   std::optional<Value> finite;
   for (const Changed& one : all) {

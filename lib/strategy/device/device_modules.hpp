@@ -1,25 +1,25 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the modules of a step on devices: what tfd puts around the program's own. Private to the room.
-// Thread rule: pure functions.
+// Writes the modules of a step on devices around the program's own. Private to the room. Thread rule: pure functions.
 #include "device_layout.hpp"
 
 namespace tfd::strategy {
 
-/// A module of the program's function in a @main of tfd's own, which takes packs apart and puts what changes together.
-/// Bytecode as it is: each pack is one variable then. Errors of embedding.
+/// Writes a @main around the program's function that unpacks variables and packs changes. Bytecode is used unchanged:
+/// each pack is one variable then. Errors of embedding.
 Result<DeviceLayout::Compute> write_compute(const program::Program& program, const hlo::Module& module,
                                             const std::vector<Pack>& packs);
 
-/// DeviceLayout::update. `waits`: gradients are only added to those that wait already.
+/// Writes DeviceLayout::update. `waits`: gradients are only accumulated.
 hlo::Module write_update(const program::Program& program, const DeviceLayout& layout, bool waits);
 
-/// Both in one, with a sum over the replicas between them. `module`: text. What why_not_fused() has looked at.
+/// Writes both as one module, with a sum over the replicas in between. `module`: text. Requires that why_not_fused() is
+/// nullopt.
 Result<DeviceLayout::Fused> write_fused(const program::Program& program, const hlo::Module& module,
                                         const DeviceLayout& layout, int replicas, bool waits);
 
-/// Of the numbers that updates calculate with; those that there are.
+/// Dtypes of the scalars in the updates of these packs.
 std::vector<tensor::DType> dtypes_of_numbers(const std::vector<Pack>& packs);
 
 }  // namespace tfd::strategy

@@ -16,7 +16,7 @@ using function::DeviceBuffers;
 using tensor::Tensor;
 using variable::VariableState;
 
-/// All of a pack; zeros fill it up. Each is let go as soon as it is there.
+/// Concatenates a pack, padded with zeros. Each part is released once it is copied.
 Tensor joined(std::vector<Tensor> parts, const Pack& pack) {
   if (parts.size() == 1) return std::move(parts.front());
   Tensor out = Tensor::uninitialized(parts.front().dtype(), pack.spec.shape);
@@ -32,7 +32,7 @@ Tensor joined(std::vector<Tensor> parts, const Pack& pack) {
   return out;
 }
 
-/// Memory of a pack, which keeps it: what a program has written there is what the tensor has.
+/// A view of a pack's memory, which it keeps alive: programs' writes are visible in the tensor.
 class ViewedMemory final : public tensor::Storage {
  public:
   explicit ViewedMemory(const std::byte* data) : data_(data) {}
@@ -42,7 +42,7 @@ class ViewedMemory final : public tensor::Storage {
   const std::byte* data_;
 };
 
-/// Takes values and slots out of states, one by one, and makes those that are missing.
+/// Moves values and slots out of states, one by one, and makes missing ones.
 class Taker {
  public:
   Taker(const program::Program& program, const step::ReplicaCopies& copies, std::vector<VariableState> states)
@@ -55,12 +55,12 @@ class Taker {
     if (copies_.has(one.name)) value = TFD_TRY(copies_.assign_across(one.name, value)).front().second;
     return value;
   }
-  /// A slot of it, after its value was taken.
+  /// Takes a slot of a variable, after its value was taken.
   Result<Tensor> slot(std::size_t variable, const std::string& name) {
     VariableState& one = states_[variable];
     if (one.find_slot(name) == nullptr) {
       const tensor::TensorSpec& spec = program_.variables[variable].spec;
-      one.value = Tensor::zeros(spec.dtype, spec.shape);  // an optimizer asks what it is, not what it has
+      one.value = Tensor::zeros(spec.dtype, spec.shape);  // an optimizer needs its spec, not its value
       program_.rules->prepare(one);
       one.value = {};
     }
@@ -74,7 +74,7 @@ class Taker {
   tensor::SafetensorsFiles files_;
 };
 
-/// Each variable's part of a pack, to `put`.
+/// Calls `put` with each variable's part of a pack.
 template <class Put>
 void take_apart(const program::Program& program, const Pack& pack, const Tensor& whole, const Put& put) {
   std::int64_t first = 0;
@@ -149,7 +149,7 @@ Result<std::vector<ReplicaState>> put_state(const program::Program& program, fun
 
 namespace {
 
-/// The values of a pack's variables, as the host reads them: of each variable by its position in the program.
+/// Reads the values of a pack's variables on the host, by position in the program.
 Result<std::vector<std::pair<std::size_t, Tensor>>> read_pack(const program::Program& program, const Pack& pack,
                                                               std::size_t position, const step::ReplicaCopies& copies,
                                                               const std::vector<ReplicaState>& state) {
@@ -196,7 +196,7 @@ Result<std::vector<VariableState>> read_state(const program::Program& program, c
   return out;
 }
 
-// Of what lies together with others, which are small, the host takes the buffer apart.
+// Variables that share a buffer, which are small, are sliced on the host.
 Result<step::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
                                          const step::ReplicaCopies& copies, const std::vector<ReplicaState>& state,
                                          const std::vector<std::string>& names) {

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The variables of a training and what its optimizer keeps, on the devices: a copy for each replica, in packs.
-// Private to the room. Thread rule: plain values; a replica's is one thread's at a time.
+// The variables of a training and their optimizer slots on the devices: a copy per replica, in packs. Private to the
+// room. Thread rule: plain values; a replica's is one thread's at a time.
 #include <span>
 #include <string>
 #include <vector>
@@ -14,38 +14,38 @@
 
 namespace tfd::strategy {
 
-/// What one replica has on its device.
+/// State of one replica on its device.
 struct ReplicaState {
   function::DeviceBuffers packs;
   std::vector<function::DeviceBuffers> slots;  // by pack that changes
-  function::DeviceBuffers views = {};          // by variable; null where its pack isn't viewed
+  function::DeviceBuffers views = {};          // by variable; null if its pack isn't viewed
 
-  /// The packs that change, then their slots: what an update takes over.
+  /// The changing packs, then their slots: an update's donated arguments.
   function::DeviceBuffers changing(const DeviceLayout& layout) const;
-  /// They become the first of these, which are the results of an update.
+  /// Replaces them by the first of `results` of an update.
   void replace(const DeviceLayout& layout, std::span<const function::DeviceBufferPtr> results);
-  /// The views become those of the packs, which are waited for: an update may have written to the same memory.
+  /// Renews the views after waiting for the packs, whose memory an update may have written.
   Result<void> view(const program::Program& program, function::Engine& engine, const DeviceLayout& layout);
 
  private:
-  std::vector<const std::byte*> viewed_;  // by pack: the memory that the views are of
+  std::vector<const std::byte*> viewed_;  // by pack: the viewed memory
 };
 
-/// Replica i's is on device i. `states`: in the program's order, as they are outside of replicas; values and slots that
-/// are missing are the initial ones. What is there already is let go, pack by pack, as soon as it is on all devices,
-/// and what isn't is made then: the host never has more than one pack beside it. `copies`: of the program and as many
-/// replicas. Errors of initial values and of devices.
+/// Puts the state on the devices, replica i's on device i. `states`: in the program's order, as outside of replicas;
+/// missing values and slots get initial values. Given values are released, pack by pack, as soon as they are on all
+/// devices, and missing ones are made then, so that the host never holds more than one additional pack. `copies`: of
+/// the program with that many replicas. Errors of initial values and of devices.
 Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
                                             const DeviceLayout& layout, const step::ReplicaCopies& copies,
                                             std::vector<variable::VariableState> states);
-/// The inverse: in the device's own memory where the host can read it. A variable whose copies have no aggregation is
-/// the first one's.
+/// Reads the state back, in the device's own memory if the host can read it. A variable without an aggregation gets the
+/// first copy's value.
 Result<std::vector<variable::VariableState>> read_state(const program::Program& program, const DeviceLayout& layout,
                                                         const step::ReplicaCopies& copies,
                                                         const std::vector<ReplicaState>& state);
 
-/// These of them, where they are, for functions on the same devices: what is there in a buffer of its own isn't moved.
-/// Of a variable whose copies differ the one value that it is outside of replicas.
+/// Returns variables for functions on the same devices: one with a buffer of its own isn't copied. A variable whose
+/// copies differ is aggregated.
 Result<step::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
                                          const step::ReplicaCopies& copies, const std::vector<ReplicaState>& state,
                                          const std::vector<std::string>& names);

@@ -23,7 +23,7 @@ Result<void> first_error(const std::vector<Result<void>>& results) {
   return {};
 }
 
-/// Where some have updated their variables and others haven't, nothing is whole any more.
+/// Fails if some replicas have updated their variables and others haven't: the state is inconsistent then.
 Result<void> updated_by_all(const std::vector<Result<void>>& replicas, std::int64_t number) {
   const auto failed = std::ranges::find_if(replicas, [](const Result<void>& one) { return !one; });
   if (failed == replicas.end()) return {};
@@ -57,7 +57,7 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();
   TFD_TRY(add_programs());
-  state_.clear();  // not beside the new one
+  state_.clear();  // so that old and new state don't coexist
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states)));
   return {};
 }
@@ -183,7 +183,7 @@ Result<std::vector<Tensor>> DeviceSteps::reduce(const std::vector<std::vector<Te
   return out;
 }
 
-// A replica without data keeps its own values.
+// Changes of one replica; one without data keeps its own values.
 Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t replica, const DeviceBuffers* own,
                                               const std::vector<Tensor>& reduced) const {
   const int device = static_cast<int>(replica);
@@ -233,7 +233,7 @@ std::string DeviceSteps::find_nonfinite(const std::vector<Tensor>& changes) cons
   return "";
 }
 
-// All trained variables have a gradient in every step.
+// True if this step only accumulates; all trained variables have a gradient in every step.
 bool DeviceSteps::waits() const {
   if (!layout_.waiting) return false;
   const auto trained = std::ranges::find_if(layout_.packs, [](const Pack& pack) { return pack.use.update != nullptr; });
@@ -277,8 +277,8 @@ Result<DeviceSteps::Done> DeviceSteps::step(const Inputs& inputs, std::int64_t n
   return done;
 }
 
-// One module runs on all devices, and its mean is that of equal replicas: a step whose data are used up, or are batches
-// of several sizes, goes the other way, in the same buffers.
+// One module runs on all devices and takes the mean over equal replicas: a step with exhausted data, or with batches of
+// several sizes, isn't fused, but uses the same buffers.
 bool DeviceSteps::can_be_fused(const step::StepInputs& inputs) const {
   const auto is_like_first = [&](const step::StepInputs::Replica& one) {
     return one.module == inputs.replicas.front().module && one.examples == inputs.replicas.front().examples;
@@ -287,7 +287,7 @@ bool DeviceSteps::can_be_fused(const step::StepInputs& inputs) const {
          std::ranges::all_of(inputs.replicas, is_like_first);
 }
 
-/// nullopt: a gradient isn't finite, and nothing has changed. The other way says whose it is.
+/// nullopt: a gradient isn't finite, and nothing has changed. An unfused step finds out which.
 Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& inputs, std::int64_t number) {
   const train::Trace::Span span(options_.trace, "step", 0, number);
   const std::size_t module = inputs.step.replicas.front().module;
@@ -323,7 +323,7 @@ Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int
   std::vector<Result<void>> done(count);
   std::vector<double> examples;
   for (const auto& one : inputs.step.replicas) examples.push_back(one.examples);
-  std::future<void> beside;  // the first time both are compiled at once
+  std::future<void> beside;  // on first use both are compiled concurrently
   if (!updates_[waits() ? 1 : 0].is_made())
     beside = std::async(std::launch::async, [this, waits = waits()] { (void)compiled_update(waits); });
   threads_.run(count, [&](std::size_t replica) {

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The steps of a synchronous training on the devices of this process. Every replica has its own copy of the variables
-// on its device; they are equal by construction: all replicas make the same update of the same values, and what they
-// compute from is the same sum, on the host in the order of the replicas, or of an all_reduce. Between steps nothing of
-// the variables comes to the host.
+// on its device; copies are equal by construction: all replicas apply the same update, computed from the same sum, on
+// the host in the order of the replicas, or by an all_reduce. Between steps variables aren't copied to the host.
 // Private to the room. Thread rule: one thread calls; replicas run on threads of their own.
 #include <deque>
 #include <memory>
@@ -27,7 +26,7 @@ namespace tfd::strategy {
 
 struct DeviceStepOptions {
   int replicas = 1;         // replica i runs on the engine's device i
-  int logical_devices = 1;  // or, where it has several, on those from i * logical_devices on
+  int logical_devices = 1;  // or, with several, on those from i * logical_devices on
   StepMode way = StepMode::kAuto;
   train::Trace* trace = nullptr;  // null: none
 };
@@ -43,53 +42,54 @@ class DeviceSteps {
         options_(options),
         threads_(options.replicas, true) {}
 
-  /// The variables become these, as put_state() has them. Modules are compiled when a step first calls them; nothing of
-  /// left_to_compile() may go on. kFailedPrecondition: steps are to be fused, but can't be. After another error there
-  /// is no state any more, and nothing may follow but another load().
+  /// Sets the variables, as put_state(). Modules are compiled when a step first calls them; no left_to_compile() may be
+  /// in progress. kFailedPrecondition: steps are to be fused, but can't be. After another error there is no state, and
+  /// only another load() may follow.
   Result<void> load(std::vector<variable::VariableState> states);
-  /// What they are. The host's view of them: the devices' own memory where it can be read.
+  /// Reads the variables' states, in the devices' own memory if the host can read it.
   Result<std::vector<variable::VariableState>> states() const;
-  /// These, where they are, until the next step: find_values().
+  /// Values of these variables on the devices, valid until the next step: find_values().
   Result<step::VariableValues> values(const std::vector<std::string>& names) const;
 
-  /// What a step takes beside variables, on its way to the devices where it is there ahead.
+  /// Inputs of a step besides variables, already in transfer to the devices if they were prefetched.
   struct Inputs {
     step::StepInputs step;
-    std::vector<function::DeviceBuffers> buffers = {};  // by replica and input; null: a variable, or a loss scale
+    std::vector<function::DeviceBuffers> buffers = {};  // by replica and input; null for variables and loss scales
   };
-  /// Whether step() leaves the devices at work, so that the next step's inputs can be put there meanwhile.
+  /// True if step() returns while the devices still compute, so that the next step's inputs can be transferred
+  /// meanwhile.
   bool works_ahead() const { return layout_options_.fuses; }
-  /// Begins to bring them there.
+  /// Starts the transfer of inputs.
   Result<Inputs> put(step::StepInputs inputs) const;
 
   struct Done {
-    std::vector<std::vector<tensor::Tensor>> metrics;  // scalars, of each replica that had data
-    std::vector<function::DeviceBuffers> unread = {};  // the same on the devices, until read_metrics()
-    /// Where the optimizer looks at gradients: the variable whose gradient wasn't finite. Then nothing was updated.
+    std::vector<std::vector<tensor::Tensor>> metrics;  // scalars of each replica that had data
+    std::vector<function::DeviceBuffers> unread = {};  // metrics still on the devices, until read_metrics()
+    /// If the optimizer checks gradients: the variable whose gradient wasn't finite; nothing was updated then.
     std::string nonfinite = {};
   };
-  /// A step: the changes of all replicas that have data, each as the binding or the variable's aggregation says, and
-  /// one update. `number`: of the step, for the trace. Errors of the program's function leave the variables as they
-  /// were before it; where steps are fused over several devices they end the process (DeviceProgram).
+  /// Makes a step: reduces the changes of all replicas with data, according to the bindings and aggregations, and
+  /// applies one update. `number`: of the step, for the trace. Errors of the program's function leave the variables
+  /// unchanged; if steps are fused over several devices they end the process (DeviceProgram).
   Result<Done> step(const Inputs& inputs, std::int64_t number = 0);
-  /// What later steps will call, as far as it is known, and isn't compiled yet; until the next load().
+  /// Modules of later steps, as far as known, that aren't compiled yet; valid until the next load().
   std::vector<step::CompileOne> left_to_compile();
-  /// Waits for them, where the devices are still at work on them. Errors of the step.
+  /// Waits for the metrics, if the devices still compute them. Errors of the step.
   static Result<void> read_metrics(Done& done);
 
  private:
-  using ProgramPtr = std::shared_ptr<function::DeviceProgram>;  // with the engine, which compiles it
+  using ProgramPtr = std::shared_ptr<function::DeviceProgram>;  // shared with the engine, which compiles it
   using Programs = std::vector<ProgramPtr>;
 
   void forget_programs();
-  /// A place for each module of what is called of the function.
+  /// Adds a slot for each callable module of the function.
   Result<void> add_programs();
   Result<ProgramPtr> compiled(Lazy<ProgramPtr>& program, const hlo::Module& module) const;
   Result<const Programs*> compiled(Lazy<Programs>& programs, const hlo::Module& module) const;
   Result<const Programs*> compiled_update(bool waits);
   Result<function::DeviceBuffers> inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
                                             const Inputs& inputs) const;
-  /// What it changes by on its device: `own`, by changing pack, and what was reduced.
+  /// Changes on a replica's device, by changing pack: its `own`, and the reduced ones.
   Result<function::DeviceBuffers> changes_of(std::size_t replica, const function::DeviceBuffers* own,
                                              const std::vector<tensor::Tensor>& reduced) const;
   bool can_be_fused(const step::StepInputs& inputs) const;
@@ -101,7 +101,7 @@ class DeviceSteps {
   std::string find_nonfinite(const std::vector<tensor::Tensor>& changes) const;
   bool looks_at_gradients() const;
   double loss_scale() const;
-  /// Once it is known whether the step's gradients are finite.
+  /// Adjusts a dynamic loss scale, once it is known whether the step's gradients are finite.
   void move_loss_scale(bool is_finite);
   bool waits() const;
   Result<void> update(std::size_t replica, const function::DeviceBuffers& changes,
@@ -110,17 +110,17 @@ class DeviceSteps {
 
   const program::Program& program_;
   const program::FunctionDef& function_;
-  std::shared_ptr<function::Engine> engine_;  // with whoever evaluates
+  std::shared_ptr<function::Engine> engine_;  // shared with evaluations
   const DeviceStepOptions options_;
   LayoutOptions layout_options_;
   DeviceLayout layout_;
   step::ReplicaCopies copies_;
-  std::optional<variable::VariableState> loss_scale_;   // of those that move; here, where every step asks for it
+  std::optional<variable::VariableState> loss_scale_;   // a dynamic loss scale, on the host since every step reads it
   std::vector<std::size_t> changing_;                   // packs
   std::deque<Lazy<ProgramPtr>> fused_, fused_waiting_;  // by module of the function
   std::deque<Lazy<Programs>> computes_;                 // by module of the function, and by device
-  std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the one that waits
-  std::vector<std::size_t> donated_;                    // arguments of what updates
+  std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the accumulating one
+  std::vector<std::size_t> donated_;                    // indices of donated arguments of updates
   std::vector<ReplicaState> state_;
   step::ReplicaThreads threads_;
 };

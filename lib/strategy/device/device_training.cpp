@@ -22,7 +22,7 @@ class DeviceDriver final : public train::StepDriver {
   Result<train::StartResult> begin(const train::TrainStart& from) override;
   void describe(JsonLine& start) const override;
   Result<train::AdvanceResult> advance(train::StepControl& control) override;
-  void wake() override {  // ask() is looked at between steps, which wait for data
+  void wake() override {  // ask() is polled between steps, which may be waiting for data
     if (options_.train.interrupts->stopping()) stop_data_->request();
   }
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint* of) override;
@@ -35,45 +35,45 @@ class DeviceDriver final : public train::StepDriver {
   Result<std::vector<variable::VariableState>> states_of(task::NamedState state) const;
   Result<void> check_memory(const train::TrainStart& from) const;
 
-  /// A step that was made, or is under way on the devices.
+  /// A step that is finished, or still running on the devices.
   struct Made {
     std::int64_t number = 0;
     DeviceSteps::Done done;
-    std::vector<double> examples = {};  // of each replica that had data
+    std::vector<double> examples = {};  // examples of each replica that had data
   };
   Result<DeviceSteps::Inputs> take_inputs();
   Result<Made> make_step();
-  /// What isn't compiled when the first step is.
+  /// Compiles the rest in the background after the first step.
   void compile_ahead();
   Result<std::vector<step::Metric>> metrics_of(Made& made) const;
 
   const program::Program& program_;
   const program::TrainDef& train_;
   const DeviceTrainingOptions& options_;
-  const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the runner, and so is the engine
+  const std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the runner, like the engine
       std::make_shared<const function::CommandStop>();
   std::shared_ptr<function::Engine> engine_;
   std::unique_ptr<step::ReplicaRunner> runner_;
   std::optional<DeviceSteps> steps_;
-  /// What the next step takes, while the devices are at work on this one; and where the data stood before.
+  /// Prefetched inputs of the next step, and the data's position before them.
   struct Ahead {
     step::DataPosition position;
     Result<DeviceSteps::Inputs> inputs;
   };
   std::optional<Ahead> ahead_;
   std::int64_t step_ = 0;
-  std::int64_t iterations_ = 0;   // updates, as checkpoints have them
-  step::CompileAhead compiling_;  // what uses the runner and the steps
+  std::int64_t iterations_ = 0;   // number of updates, as in checkpoints
+  step::CompileAhead compiling_;  // uses the runner and the steps
 };
 
-/// States without values: these are made one by one, on their way to the devices.
+/// States without values: initial values are made one by one while they are put on the devices.
 std::vector<variable::VariableState> DeviceDriver::initial_states() const {
   std::vector<variable::VariableState> states;
   for (const program::VariableDef& variable : program_.variables) states.push_back({variable.name, {}, {}});
   return states;
 }
 
-/// What a checkpoint has is understood in one place. Shares the tensors.
+/// Parses a checkpoint's state. Shares the tensors.
 Result<std::vector<variable::VariableState>> DeviceDriver::states_of(task::NamedState state) const {
   variable::VariableStore store;
   store.set_optimizer(program_.rules);
@@ -85,8 +85,7 @@ Result<std::vector<variable::VariableState>> DeviceDriver::states_of(task::Named
   return states;
 }
 
-// Where the devices' memory is the host's, every replica has a copy there. What was read of a checkpoint is moved, not
-// copied.
+// If devices use host memory, every replica has a copy there. Values from a checkpoint are moved, not copied.
 Result<void> DeviceDriver::check_memory(const train::TrainStart& from) const {
   if (engine_->plugin().platform != "cpu") return {};
   auto free = find_free_memory();
@@ -124,7 +123,7 @@ void DeviceDriver::describe(JsonLine& start) const {
   start.add_raw("devices", fmt::format("[\"{}\"]", fmt::join(function::names_of_devices(*engine_), "\", \"")));
 }
 
-// Where the devices work on, the step after this one is begun before the metrics of this one are read.
+// If devices run asynchronously, the next step is started before this one's metrics are read.
 Result<train::AdvanceResult> DeviceDriver::advance(train::StepControl& control) {
   std::optional<Made> last;  // isn't counted yet
   const auto count_last = [&]() -> Result<void> {
@@ -153,7 +152,7 @@ Result<train::AdvanceResult> DeviceDriver::advance(train::StepControl& control) 
   return train::AdvanceResult{.step = step_};
 }
 
-/// Of the step that is next.
+/// Takes the next step's inputs.
 Result<DeviceSteps::Inputs> DeviceDriver::take_inputs() {
   const train::Trace::Span span(options_.train.trace.get(), "data", 0, step_);
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;

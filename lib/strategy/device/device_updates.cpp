@@ -47,7 +47,7 @@ Result<void> DeviceUpdates::apply(std::vector<Change>& changes) {
 }
 
 Result<void> DeviceUpdates::apply_alike(const std::vector<Change*>& changes, bool waits) {
-  DeviceLayout layout;  // each variable in a buffer of its own
+  DeviceLayout layout;  // one buffer per variable
   std::string key = waits ? "waiting" : "";
   for (Change* const one : changes) {
     const program::VariableDef& variable = *program_.find_variable(one->update->variable);

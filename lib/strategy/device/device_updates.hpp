@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What updates make of variables, on the devices of the replicas: the optimizer's formulas, and sums. A module for the
-// variables that are updated together, compiled once. Private to the room. Thread rule: one thread.
+// Applies updates on the replicas' devices: the optimizer's formulas, and sums, in a module for all variables that are
+// updated together, compiled once. Private to the room. Thread rule: one thread.
 #include <map>
 #include <memory>
 #include <string>
@@ -20,15 +20,16 @@ class DeviceUpdates {
   DeviceUpdates(const program::Program& program, std::shared_ptr<function::Engine> engine, int replicas)
       : program_(program), engine_(std::move(engine)), replicas_(replicas) {}
 
-  /// Whether it can make this one: a gradient, or a sum, of a whole variable that all replicas have the same value of.
+  /// True if it can apply the update: a gradient, or a sum, of a whole variable whose value is the same on all
+  /// replicas.
   bool makes(const variable::Update& update) const;
 
   struct Change {
     const variable::Update* update = nullptr;
-    variable::VariableState state;  // before, and then after it
+    variable::VariableState state;  // before the update, then after it
   };
-  /// Makes updates of different variables: their values and slots are on the devices afterwards. Where it fails they
-  /// are as they were.
+  /// Applies updates of different variables, whose values and slots are on the devices afterwards. On failure they are
+  /// unchanged.
   Result<void> apply(std::vector<Change>& changes);
 
  private:
@@ -37,7 +38,7 @@ class DeviceUpdates {
   Result<void> apply_alike(const std::vector<Change*>& changes, bool waits);
 
   const program::Program& program_;
-  std::shared_ptr<function::Engine> engine_;  // with whoever runs functions
+  std::shared_ptr<function::Engine> engine_;  // shared with functions
   int replicas_;
   std::map<std::string, Programs> compiled_;  // by what they update
 };

@@ -10,9 +10,9 @@
 namespace tfd::strategy {
 namespace {
 
-// How long one step waits for its parameter servers. A dead or frozen one is noticed much earlier, by its heartbeats.
+// Time that a step waits for its parameter servers. A dead or suspended one is noticed much earlier, by its heartbeats.
 constexpr Duration kStepTimeout = std::chrono::seconds(60);
-constexpr Duration kStateTimeout = std::chrono::minutes(5);  // for all variables to move
+constexpr Duration kStateTimeout = std::chrono::minutes(5);  // to transfer all variables
 
 class LocalHost : public LocalVariables {
  public:
@@ -42,7 +42,7 @@ class LocalHost : public LocalVariables {
     std::vector<tensor::Tensor> out;
     for (const step::RowLookup& one : lookups) {
       auto rows = store_.read_rows(one.table, one.indices.reshaped({one.indices.size()}));
-      if (!rows && rows.error().code == Code::kOutOfRange)  // which is the end of the data elsewhere
+      if (!rows && rows.error().code == Code::kOutOfRange)  // which means the end of the data elsewhere
         return fail(Code::kInvalidArgument, "'{}': {}", one.table, rows.error().message);
       if (!rows) return fail(std::move(rows).error());
       tensor::Shape shape = one.indices.shape();
@@ -73,7 +73,7 @@ class LocalHost : public LocalVariables {
   std::uint64_t sequence_ = 0;
 };
 
-/// Its values are resident tensors from when they are first read on.
+/// Keeps values as resident tensors once they have been read.
 class DeviceHost final : public LocalHost {
  public:
   explicit DeviceHost(step::ReplicaCopies copies, std::unique_ptr<DeviceUpdates> updates = {})
@@ -89,7 +89,7 @@ class DeviceHost final : public LocalHost {
     return out;
   }
 
-  // Those that may fail first: all or none.
+  // Updates that may fail come first, so that all or none are applied.
   Result<void> update(const std::vector<variable::Update>& updates, std::optional<std::uint64_t> sequence) override {
     if (!updates_) return LocalHost::update(updates, sequence);
     const auto admission = TFD_TRY(store_.admit(sequence_++, updates));
@@ -131,7 +131,7 @@ class DeviceHost final : public LocalHost {
     return {};
   }
 
-  std::unique_ptr<DeviceUpdates> updates_;  // null: the host calculates
+  std::unique_ptr<DeviceUpdates> updates_;  // null: the host computes
 };
 
 class RemoteHost final : public VariableHost {
@@ -183,7 +183,7 @@ Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& p
                                                        const step::MakeEngine& make_engine,
                                                        const step::ReplicaCopies& copies,
                                                        std::shared_ptr<function::Engine> engine, int logical_devices) {
-  // What is clipped is the mean of what was collected, maybe together with variables of other calls: the store's.
+  // Accumulated gradients are clipped as their mean, perhaps together with variables of other calls: left to the store.
   const bool clips_means = program.rules && program.rules->steps_per_update() > 1 && program.rules->clips();
   std::unique_ptr<DeviceUpdates> updates;
   if (logical_devices == 1 && !clips_means && !engine->devices().empty())

@@ -40,15 +40,15 @@ class Follower {
     TFD_TRY(emit(event("start").add("program", program_.path).add("follows", train_.checkpoint->directory)));
     if (job_.on_begin) job_.on_begin();
     const std::string& directory = train_.checkpoint->directory;
-    // What an earlier one left, where this one trains on, which begins by removing it.
+    // An end left by an earlier run, which a continuing training removes when it begins.
     auto left = train::find_run_end(directory);
     if (left && train_.checkpoint->resume && train::is_over(*left, train_)) left.reset();
     for (;;) {
-      const auto ended = train::find_run_end(directory);  // looked at first: its last checkpoint is there then
+      const auto ended = train::find_run_end(directory);  // read first: then the last checkpoint exists
       TFD_TRY(look(summary));
       while (!seen_.empty() && !options_.interrupts->stopping()) {
         TFD_TRY(evaluate_first(summary));
-        TFD_TRY(look(summary));  // others came meanwhile, and some may have gone
+        TFD_TRY(look(summary));  // checkpoints may have been added or removed meanwhile
       }
       summary.reason = "interrupted";
       if (options_.interrupts->stopping()) return summary;
@@ -64,11 +64,11 @@ class Follower {
     }
   }
 
-  /// Which checkpoints are there now and weren't looked at: each is evaluated that is still there when its turn comes.
+  /// Lists new checkpoints; each is evaluated if it still exists when its turn comes.
   Result<void> look(train::TrainSummary& summary) {
     auto index = TFD_TRY(variable::read_checkpoint_index(train_.checkpoint->directory));
     const auto is_seen = [this](const auto& one) { return newest_ && one.first >= *newest_; };
-    // An older tfd's directory, which gets its index while it goes on, stays the same run's.
+    // A directory of an older tfd, which gets its index when training continues, stays the same run's.
     const bool has_begun_anew =
         index.run != run_ && (!run_.empty() || std::ranges::none_of(index.checkpoints, is_seen));
     if (has_begun_anew && newest_ && !index.run.empty()) {
@@ -92,7 +92,7 @@ class Follower {
     if (!checkpoint && checkpoint.error().code == Code::kNotFound) {
       if (options_.say)
         options_.say(fmt::format("{} was removed before its turn (train.checkpoint.keep): not evaluated", path));
-      newest_ = first.key();  // that it is still listed, as a link to nowhere is, doesn't make it new
+      newest_ = first.key();  // still being listed, like a dangling link, doesn't make it new
       return {};
     }
     if (!checkpoint) return fail(std::move(checkpoint).error());
@@ -139,10 +139,10 @@ class Follower {
   const program::TrainDef& train_;
   const FollowJob& job_;
   const train::TrainOptions& options_;
-  std::string run_;  // whose checkpoints they are, as far as is known
+  std::string run_;  // run of the checkpoints, as far as is known
   std::optional<train::BestExporter> best_;
-  std::map<std::int64_t, std::string> seen_;  // by step: there, and to be evaluated
-  std::optional<std::int64_t> newest_;        // the newest one that was evaluated, or passed over
+  std::map<std::int64_t, std::string> seen_;  // by step: checkpoints to be evaluated
+  std::optional<std::int64_t> newest_;        // the newest one that was evaluated or skipped
   Notifier notifier_;
 };
 

@@ -56,7 +56,7 @@ std::vector<std::string> ParameterServerStrategy::worker_devices() const {
 }
 
 std::vector<std::string> ParameterServerStrategy::parameter_devices() const {
-  // Variables of a process with one device are there; of several, on the CPU.
+  // Variables are on the device if there is only one; else on the CPU.
   if (is_local()) return devices_.count == 1 ? worker_devices() : std::vector<std::string>{"/device:CPU:0"};
   std::vector<std::string> out;
   for (const int index : servers_) out.push_back(fmt::format("/job:ps/task:{}", index));

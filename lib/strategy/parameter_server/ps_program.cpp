@@ -11,15 +11,15 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-/// What checkpoints of older versions may have beside it.
+/// Further variables in checkpoints of older versions.
 constexpr std::array<std::string_view, 5> kFormer{"worker_updates", "worker_beats", "workers_ended", "training_stopped",
                                                   "training_first_step"};
 
-/// "w" of "w/.optimizer/updates".
+/// Returns "w" for "w/.optimizer/updates".
 std::string_view owner_of(std::string_view name) { return name.substr(0, name.find("/.optimizer/")); }
 bool is_global_step(const std::pair<std::string, Tensor>& one) { return owner_of(one.first) == kGlobalStep; }
 
-/// The program's variables behind the global step.
+/// Adds the global step in front of the program's variables.
 program::Program with_global_step(program::Program program) {
   program::VariableDef step;
   step.name = kGlobalStep;

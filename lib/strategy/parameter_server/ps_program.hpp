@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program with the variable that asynchronous workers need beside its own: the global step, which counts the updates
-// of all workers, each together with its update. It is on the first parameter server. Private to the room. Thread rule:
-// pure functions.
+// A program extended by a variable for asynchronous workers: the global step, which counts the updates of all workers,
+// each atomically with its update. It is on the first parameter server. Private to the room. Thread rule: pure
+// functions.
 #include <string_view>
 
 #include "tfd/program/program.hpp"
@@ -16,20 +16,20 @@ namespace tfd::strategy {
 struct PsProgram {
   program::Program program;
   task::Placement placement;
-  step::ReplicaCopies copies;  // of as many replicas as this worker has
+  step::ReplicaCopies copies;  // copies for this worker's number of replicas
 };
 
-/// The global step first, then the program's variables, as the strategy places them. kInvalidArgument where the program
-/// has a variable of its name; errors of ReplicaCopies::make().
+/// Makes the program: the global step first, then the program's variables, placed by the strategy. kInvalidArgument if
+/// the program has a variable of its name; errors of ReplicaCopies::make().
 Result<PsProgram> make_ps_program(const program::Program& program, const ParameterServerStrategy& strategy);
 
-/// What a checkpoint keeps.
+/// The state that a checkpoint keeps.
 task::NamedState checkpoint_state(task::NamedState state);
-/// The inverse, of a checkpoint of any strategy at that step.
+/// The state to import from a checkpoint of any strategy at that step.
 task::NamedState import_state_of(const PsProgram& program, task::NamedState checkpoint, std::int64_t step);
-/// `values` with the global step of `now`: the training isn't set back.
+/// Returns `values` with the global step of `now`, so that the training isn't set back.
 task::NamedState with_global_step_of(const task::NamedState& now, task::NamedState values);
-/// kNotFound where it isn't there.
+/// Reads the global step. kNotFound if the state has none.
 Result<std::int64_t> global_step_of(const task::NamedState& state);
 
 }  // namespace tfd::strategy

@@ -41,7 +41,7 @@ class PsRun {
       if (!outcome && outcome.error().code == Code::kCancelled && options_.train.interrupts->stopping()) continue;
       const Result<void> applied = outcome ? apply(outcome->updates) : fail(outcome.error());
       if (!applied && applied.error().code == Code::kPermissionDenied && !strategy_.is_chief()) {
-        TFD_TRY(session_.attach());  // the chief came back and began anew: what this was computed from is no more
+        TFD_TRY(session_.attach());  // the chief was restarted and began anew: these variables are obsolete
         continue;
       }
       TFD_TRY(applied);
@@ -66,7 +66,7 @@ class PsRun {
                   request_.untrained ? "--untrained" : "--checkpoint");
     if (options_.on_begin) options_.on_begin();
     auto with = TFD_TRY(session_.replica_options());
-    with.order.stream = 0;  // the data as they are, whatever was trained before
+    with.order.stream = 0;  // the data's first order, whatever was trained before
     replicas_ = TFD_TRY(ReplicatedProgram::make(program_.program, session_.host(), program_.copies, with));
     if (!takes_arguments(function_)) return {};
     const std::string where = "dataset '" + request_.dataset + "'";
@@ -75,7 +75,7 @@ class PsRun {
     return {};
   }
 
-  /// kOutOfRange at the end of the data.
+  /// Runs the function once. kOutOfRange at the end of the data.
   Result<ProgramOutcome> one() {
     std::optional<DistributedElement> element;
     if (elements_) element = TFD_TRY(elements_->next(), "dataset '" + request_.dataset + "'");
@@ -101,7 +101,7 @@ class PsRun {
     return write_results(request_, outcome.results, combine, options_.train);
   }
 
-  // Of an interrupted one only where all others left too: those who go on need the parameter servers.
+  // Ends the run; if interrupted, the servers are shut down only if all others left, too: those who continue need them.
   Result<void> finish(bool interrupted) {
     if (!strategy_.is_chief()) return session_.group().leave();
     if (interrupted) {
@@ -113,7 +113,7 @@ class PsRun {
     return options_.keep_servers ? Result<void>() : session_.dismiss_servers();
   }
 
-  const program::Program& stated_;  // without the strategy's own variables
+  const program::Program& stated_;  // the program without the strategy's own variables
   const PsProgram& program_;
   const ParameterServerStrategy& strategy_;
   const PsTrainingOptions& options_;

@@ -16,14 +16,14 @@ using tensor::Tensor;
 constexpr const char* kTraining = "training";
 constexpr const char* kData = "data";
 
-constexpr Duration kLook = std::chrono::seconds(1);  // while the chief hasn't begun: at what else is missing
+constexpr Duration kLook = std::chrono::seconds(1);  // poll interval while the chief hasn't begun
 constexpr Duration kTalkAfter = std::chrono::seconds(2);
 constexpr Duration kAnswer = std::chrono::seconds(60);
 constexpr Duration kLoadTimeout = std::chrono::minutes(5);
-constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // who has the cluster is asked meanwhile
+constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the present holder is pinged meanwhile
 constexpr Duration kGoodbye = std::chrono::seconds(3);
 
-/// Of what this room, or the service, has put.
+/// Parses a number that this room, or the service, has put.
 template <class T>
 T to_number(const std::string& text) {
   T out = 0;
@@ -72,7 +72,7 @@ Result<void> PsSession::connect() {
   return {};
 }
 
-/// Whether they are this program's; of tables, which may be large, the last row tells.
+/// Checks that the variables are this program's; tables, which may be large, by their last row.
 Result<void> PsSession::check_variables() {
   const auto& program = program_.program;
   const auto differs = [&](const std::string& name, const std::string& there, const tensor::TensorSpec& spec) {
@@ -113,13 +113,13 @@ Result<void> PsSession::check_variables() {
   return {};
 }
 
-/// Whether the parameter servers hold this program's variables, initialised; takes their epoch.
+/// True if the parameter servers hold this program's initialised variables; adopts their epoch.
 Result<bool> PsSession::find_running() {
   const auto all = TFD_TRY(servers_->status(Deadline::after(options_.connect_timeout)));
   for (const task::TaskStatus& one : all)
     if (one.epoch == 0 || one.epoch != all.front().epoch) return false;
   servers_->set_epoch(all.front().epoch);
-  const auto is_other = [](const Error& error) {  // it may begin anew just now
+  const auto is_other = [](const Error& error) {  // the chief may be beginning anew
     return error.code == Code::kNotFound || error.code == Code::kPermissionDenied;
   };
   const auto training = run().get(kTraining, Deadline::after(kAnswer));
@@ -132,7 +132,7 @@ Result<bool> PsSession::find_running() {
   return true;
 }
 
-/// Whether what the parameter servers hold isn't at its end.
+/// True if the training on the parameter servers isn't complete.
 Result<bool> PsSession::goes_on(const program::TrainDef& train) {
   if (TFD_TRY(group_->read_stopped())) return false;
   return !train.steps || TFD_TRY(read_global_step()) < *train.steps;
@@ -145,10 +145,10 @@ Result<std::uint64_t> PsSession::claim(bool adopt) {
   return servers_->claim(claim, Deadline::after(kClaimAnswer));
 }
 
-/// What the parameter servers have is adopted, or they are given the program.
+/// Adopts the run on the parameter servers, or loads the program on them.
 Result<void> PsSession::begin_as_chief(bool may_adopt, const FindState& find,
                                        std::optional<variable::Checkpoint>& restored) {
-  TFD_TRY(claim(true));  // first whether somebody else is the chief
+  TFD_TRY(claim(true));  // checks first that there is no other chief
   const auto& train = program_.program.train;
   const auto running = may_adopt ? find_running() : Result<bool>(false);
   if (!running && running.error().code == Code::kUnavailable) return fail(running.error());
@@ -184,7 +184,7 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find, std::u
   if (!servers_) return {};
   data_seed_ = data_seed;
   TFD_TRY(run().put(kData, std::to_string(data_seed_), Deadline::after(kAnswer)));
-  // Last of all: this is what the others wait for.
+  // Put last: the others wait for this key.
   TFD_TRY(run().put(kTraining, std::to_string(first_step_), Deadline::after(kAnswer)));
   return {};
 }
@@ -217,7 +217,7 @@ Result<void> PsSession::attach() {
   }
 }
 
-/// Until it may have begun. What goes wrong is find_running()'s to say.
+/// Waits until the chief may have begun. Errors are left to find_running().
 void PsSession::wait_for_chief(Deadline deadline) {
   const auto process = servers_->coordination(task::CoordinationScope::kProcess);
   const auto epoch = process.get(task::kEpochKey, deadline);
@@ -274,14 +274,14 @@ Result<std::int64_t> PsSession::read_global_step() {
   return values.front().as<std::int64_t>()[0];
 }
 
-// The first replica's increment, of every worker.
+// Adds the global step's increment, of the worker's first replica.
 void PsSession::add_counters(std::vector<variable::Update>& updates) {
   updates.push_back(
       {variable::UpdateKind::kAssignAdd, std::string(kGlobalStep), Tensor::scalar(DType::kS64, std::int64_t{1})});
   count_update();
 }
 
-/// Joins the training as it is, also after having left it.
+/// Joins the training in its present state, also after leaving it.
 Result<void> PsSession::come_back() {
   const Deadline deadline = Deadline::after(kAnswer);
   first_step_ = to_number<std::int64_t>(TFD_TRY(run().get(kTraining, deadline)).value);

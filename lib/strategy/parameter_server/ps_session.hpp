@@ -1,12 +1,12 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One worker's place in a training on parameter servers: the chief makes or restores the variables, the others wait for
-// that, everybody says when it has ended. As TensorFlow's SessionManager, but for a chief that comes back: what the
-// others go on training is adopted as it stands. What the workers agree on beside variables is in the coordination
-// service of the first parameter server, in the scope of the run: the key "training" (there once the variables are; the
-// first step), the key "data" (a seed), and what WorkerGroup has there.
-// Private to the room. Thread rule: one thread, but interrupted().
+// One worker's session in a training on parameter servers: the chief creates or restores the variables, the others wait
+// for that, each announces its end. Like TensorFlow's SessionManager, except for a restarted chief: it adopts the
+// training that the others continue, unchanged. What the workers agree on besides variables is in the coordination
+// service of the first parameter server, in the run's scope: the key "training" (put once the variables exist; the
+// first step), the key "data" (a seed), and WorkerGroup's keys. Private to the room. Thread rule: one thread, but
+// interrupted().
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,33 +26,33 @@ namespace tfd::strategy {
 class PsSession {
  public:
   PsSession(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options);
-  /// What train.interrupts are to call: waits for others, and for what commands print, end. From any thread.
+  /// To be called by train.interrupts: ends waits for others, and for commands' output. From any thread.
   void interrupted();
 
   using FindState = std::function<Result<std::optional<variable::Checkpoint>>()>;
-  /// The chief's: joins what the parameter servers hold, where it may and there is something to go on with; else begins
-  /// with what `find` gives, or the initial values.
-  /// `data_seed` as TrainStart has it.
+  /// For the chief: adopts the run on the parameter servers, if it may and there is one to continue; else starts with
+  /// the state from `find`, or initial values. `data_seed` as in TrainStart.
   Result<void> initialise(bool may_adopt, const FindState& find, std::uint64_t data_seed = 0);
-  /// The others': until the chief has. kDeadlineExceeded says whom it waited for; kCancelled: interrupted.
+  /// For the others: waits for the chief's initialise(). kDeadlineExceeded names whom it waited for; kCancelled:
+  /// interrupted.
   Result<void> attach();
-  /// Whether the chief found a training that goes on.
+  /// True if the chief adopted a training in progress.
   bool adopted() const { return adopted_; }
 
   VariableHost& host() { return *host_; }
-  /// What the replicas of this worker run with; their lookups ask host().
+  /// Options of this worker's replicas; their lookups use host().
   Result<step::ReplicaOptions> replica_options();
-  /// Of this worker's data, from where it began, joined or came back: all workers that begin together have one order,
-  /// of which each takes its part; one that has worked before has another one, so that it doesn't begin with the same.
-  /// Of data that are handed out there is one order.
+  /// Order of this worker's data, from where it began, joined or returned: workers that begin together share one order,
+  /// of which each takes its part; a worker that has trained before gets another order, so that it doesn't repeat the
+  /// same data. Dynamically sharded data have a single order.
   data::Order data_order() const;
-  /// Those of a cluster, where they are handed out.
+  /// Dynamic sharding of a cluster's data; nullopt if they aren't sharded so.
   std::optional<SplitProvider> split_provider() const;
-  /// Where there is a cluster.
+  /// The parameter servers; only with a cluster.
   task::ParameterServers& servers() { return *servers_; }
   const std::stop_source& interruption() const { return interrupted_; }
   Result<std::int64_t> read_global_step();
-  /// What a step adds to its own updates, which are sent next: the global step.
+  /// Adds the global step to a step's updates, which are sent next.
   void add_counters(std::vector<variable::Update>& updates);
 
   /// The workers of a training in a cluster.
@@ -93,10 +93,10 @@ class PsSession {
   std::stop_source interrupted_;
   const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the runner
       std::make_shared<const function::CommandStop>();
-  std::uint64_t seen_training_ = 0;  // the key's version when the chief was waited for
+  std::uint64_t seen_training_ = 0;  // the key's version when the wait for the chief ended
   bool adopted_ = false;
   bool stopped_ = false;         // a local training
-  std::int64_t first_step_ = 0;  // of the training that this worker belongs to
+  std::int64_t first_step_ = 0;  // first step of the training
   std::uint64_t data_seed_ = 0;  // of it
 };
 

@@ -13,10 +13,10 @@ namespace {
 
 constexpr Duration kChiefLook = std::chrono::seconds(1);
 constexpr Duration kTurnTalk = std::chrono::seconds(5);
-constexpr Duration kEndTogether = std::chrono::milliseconds(200);  // with the others' last steps, or saved before
-constexpr Duration kTurnLook = std::chrono::milliseconds(100);     // while others make the last steps
+constexpr Duration kEndTogether = std::chrono::milliseconds(200);  // for the others' last steps, before a checkpoint
+constexpr Duration kTurnLook = std::chrono::milliseconds(100);     // poll interval while others make the last steps
 
-/// One worker's steps, each of the variables as they are by then.
+/// Steps of one worker, each on the current variables.
 class PsDriver final : public train::StepDriver {
  public:
   PsDriver(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options)
@@ -53,7 +53,7 @@ class PsDriver final : public train::StepDriver {
   Result<std::optional<std::int64_t>> take_turn();
   void leave_turns() {
     if (turns_) turns_->leave(session_.servers());
-    turns_.reset();  // once, for one that settles and then ends
+    turns_.reset();  // once: settle() may be followed by end()
   }
   Result<std::optional<std::vector<step::Metric>>> one_step(const step::VariableValues& variables);
 
@@ -65,16 +65,16 @@ class PsDriver final : public train::StepDriver {
   std::unique_ptr<step::ReplicaRunner> runner_;
   step::InputPart input_;
   int replicas_ = 1;
-  std::vector<std::string> devices_;                   // where there is an engine
-  std::optional<SplitProvider> turns_;                 // where data are handed out
-  std::optional<Deadline> turn_talk_;                  // while there is nothing to do: when to say so
-  std::int64_t step_ = 0;                              // the global one, as last read
-  bool stopped_ = false;                               // by the chief, before the last step
-  Deadline chief_look_ = Deadline::after(kChiefLook);  // whether this is still the chief
-  bool is_alone_ = false;                              // nobody needs the parameter servers any more
+  std::vector<std::string> devices_;                   // set if there is an engine
+  std::optional<SplitProvider> turns_;                 // set if data are dynamically sharded
+  std::optional<Deadline> turn_talk_;                  // while idle: when to report it
+  std::int64_t step_ = 0;                              // the global step, as last read
+  bool stopped_ = false;                               // the chief ended the training before the last step
+  Deadline chief_look_ = Deadline::after(kChiefLook);  // next check that this is still the chief
+  bool is_alone_ = false;                              // no other worker needs the parameter servers
 };
 
-// Whether to stop early is the chief's to decide, beside an evaluator too.
+// Early stopping is decided by the chief, even with an evaluator.
 train::TrainRole PsDriver::role() const {
   const bool has_evaluator = strategy_.cluster_resolver().cluster.has_job("evaluator");
   return {.task = strategy_.task_name(),
@@ -92,11 +92,11 @@ Result<train::StartResult> PsDriver::begin(const train::TrainStart& from) {
   replicas_ = replicas.replicas;
   input_ = replicas.input;
   runner_ = TFD_TRY(step::ReplicaRunner::make(program_.program, replicas));
-  for (const step::CompileOne& one : runner_->left_to_compile()) TFD_TRY(one());  // while nobody waits for its turn
+  for (const step::CompileOne& one : runner_->left_to_compile()) TFD_TRY(one());  // before it holds steps
   step_ = TFD_TRY(session_.read_global_step());
   turns_ = session_.split_provider();
   if (strategy_.is_local()) train::begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
-  // A chief that has begun anew is at that step, however far the others are while it compiles.
+  // A chief that begins anew is at its first step, however far the others get while it compiles.
   const bool has_joined = session_.adopted() || !strategy_.is_chief();
   return train::StartResult{.step = has_joined ? step_ : from.step, .joined = has_joined};
 }
@@ -111,10 +111,10 @@ Result<void> PsDriver::begin_as_chief(const train::TrainStart& from) {
       from.data_seed()));
   if (session_.adopted() && options_.train.say)
     options_.train.say("the parameter servers hold a training that isn't done: joining it as it stands");
-  return from.is_over ? session_.stop_all() : Result<void>();  // the others, who wait for the variables, end too
+  return from.is_over ? session_.stop_all() : Result<void>();  // ends the others, who wait for the variables
 }
 
-/// Each replica runs on a device of its own.
+/// Makes an engine with a device for each replica.
 Result<std::shared_ptr<function::Engine>> PsDriver::make_engine() {
   auto engine = TFD_TRY(options_.make_engine());
   devices_ = function::names_of_devices(*engine);
@@ -153,7 +153,7 @@ Result<train::AdvanceResult> PsDriver::advance(train::StepControl& control) {
       return train::AdvanceResult{.step = step_, .end_of_data = std::move(metrics).error()};
     if (!metrics && (metrics.error().code != Code::kPermissionDenied || strategy_.is_chief()))
       return fail(std::move(metrics).error());
-    if (!metrics) {  // The chief came back and began anew: what this step was computed from is no more.
+    if (!metrics) {  // The chief was restarted and began anew: the variables of this step are obsolete.
       if (options_.train.say) options_.train.say(fmt::format("{} has started over", strategy_.chief_name()));
       TFD_TRY(session_.attach());
       runner_->begin_data(session_.data_order());
@@ -165,7 +165,7 @@ Result<train::AdvanceResult> PsDriver::advance(train::StepControl& control) {
   }
 }
 
-/// The step to make next, at whose elements the data stand then. nullopt: others make the last ones.
+/// Returns the next step and moves the data to its elements. nullopt: others make the last steps.
 Result<std::optional<std::int64_t>> PsDriver::take_turn() {
   if (turns_->is_over()) return fail(Code::kOutOfRange, "end of the data that the workers share");
   const auto stop = session_.interruption().get_token();
@@ -183,7 +183,7 @@ Result<std::optional<std::int64_t>> PsDriver::take_turn() {
   return turn;
 }
 
-// nullopt: nothing was there to do just now.
+// nullopt: there is nothing to do at present.
 Result<std::optional<std::vector<step::Metric>>> PsDriver::one_step(const step::VariableValues& variables) {
   const auto turn = turns_ ? TFD_TRY(take_turn()) : std::nullopt;
   if (turns_ && !turn) return std::nullopt;
@@ -224,14 +224,14 @@ Result<variable::Checkpoint> PsDriver::export_state() {
   return checkpoint;
 }
 
-/// The global step stays: what was done isn't undone.
+/// The global step isn't set back.
 Result<void> PsDriver::import_state(const variable::Checkpoint& state) {
   const auto now = TFD_TRY(session_.host().export_state());
   return session_.host().import_state(with_global_step_of(now, state.state));
 }
 
-// Where all were interrupted (srun passes a signal to every task) nobody needs the parameter servers any more; where
-// others go on, they do.
+// If all workers were interrupted (srun passes a signal to every task) nobody needs the parameter servers any more; if
+// others continue, they do.
 Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted, const std::function<Result<void>()>& save) {
   leave_turns();
   TFD_TRY(session_.check_chief());

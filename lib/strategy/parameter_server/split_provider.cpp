@@ -9,7 +9,7 @@ namespace tfd::strategy {
 namespace {
 
 constexpr const char* kSteps = "steps";  // the queue
-// At a time: what is made ahead of a step is for this worker, but for the last of them.
+// Lease size. Elements prefetched for a step are this worker's own, except for the last of a lease.
 constexpr std::uint32_t kMost = 64;
 constexpr std::int64_t kSettleStep = 1024;
 constexpr Duration kAnswer = std::chrono::seconds(10);
@@ -54,7 +54,8 @@ task::TakeNumbers SplitProvider::request(task::ParameterServers& servers, std::u
   return take;
 }
 
-// Of the others, which need not have a part of every update: what they remember stays small. The first has all.
+// Settles numbers on the other parameter servers, which don't get a part of every update, so that their history stays
+// small. The first one gets all.
 void SplitProvider::settle(task::ParameterServers& servers, std::int64_t below) {
   if (below - settled_ < kSettleStep) return;
   settled_ = below;

@@ -1,11 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which data a step of an asynchronous worker takes, where the workers have one order of them: those of the step's
-// number, which the first parameter server hands out, some at a time. The numbers of a worker that is killed are given
-// to others, and an update has the number that it was made of: a parameter server that has had it drops it. So each
-// element is trained on once, whoever is slow or dies.
-// Private to the room. Thread rule: one thread.
+// Dynamic sharding of asynchronous workers' data, which have one order for all workers: a step takes the data of its
+// number, which the first parameter server leases, some at a time. Numbers of a killed worker are leased to others, and
+// an update carries its step's number: a parameter server that has applied it drops it. So each element is trained on
+// once, whichever workers are slow or die. Private to the room. Thread rule: one thread.
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -18,36 +17,36 @@
 
 namespace tfd::strategy {
 
-/// Of a training's data. Not where they say how workers share them, or "off".
+/// True if a training's data are dynamically sharded: unless they state another way of sharing, or "off".
 bool is_sharded_dynamically(const program::Program& program);
 
 class SplitProvider {
  public:
   struct Part {
-    std::int64_t first = 0;                // of the training's steps
-    std::optional<std::int64_t> end = {};  // behind the last of them
+    std::int64_t first = 0;                // first step of the training
+    std::optional<std::int64_t> end = {};  // end of the training's steps, exclusive
     int workers = 1;
     std::string name;  // this one's
   };
   explicit SplitProvider(const Part& part) : part_(part) {}
 
-  /// What this worker does next. None: there are none now, for others do the last of them.
+  /// Returns this worker's next step. nullopt: none now, since others hold the last ones.
   Result<std::optional<std::int64_t>> next(task::ParameterServers& servers, Deadline deadline,
                                            const std::stop_token& stop);
-  /// Of that step's update, so that it is applied once, whoever makes it.
+  /// Sequence number of that step's update, so that it is applied once, whichever worker makes it.
   std::uint64_t sequence_of(std::int64_t step) const { return static_cast<std::uint64_t>(step - part_.first); }
-  /// All parameter servers have had the update of the step that came last.
+  /// Marks the last step as done: all parameter servers have applied its update.
   void done() {
     ++next_;
     --left_;
   }
-  /// There are no data for this step: the others are told.
+  /// Ends the steps here: there are no data for this one, which the next request tells the others.
   void end_at(std::int64_t step);
-  /// Who has the last steps, while there are none for this worker.
+  /// Workers that hold the last steps, while there are none for this worker.
   const std::vector<std::string>& waits_for() const { return waits_for_; }
-  /// This worker makes no more steps: what it hasn't made is others'. What can't be told is seen when it is gone.
+  /// Returns this worker's unused steps for others. If the message is lost, they are returned when its connection ends.
   void leave(task::ParameterServers& servers);
-  /// All steps have been made.
+  /// True if all steps are done.
   bool is_over() const { return is_over_; }
 
  private:
@@ -57,7 +56,7 @@ class SplitProvider {
   Part part_;
   std::int64_t next_ = 0;
   std::uint32_t left_ = 0;    // from next_ on
-  std::int64_t settled_ = 0;  // sequence numbers, as the parameter servers know
+  std::int64_t settled_ = 0;  // settled sequence numbers, as sent to the parameter servers
   bool is_over_ = false;
   std::vector<std::string> waits_for_;
 };

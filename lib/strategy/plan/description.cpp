@@ -22,7 +22,7 @@ Json json_of(const tensor::TensorSpec& spec) {
   return {{"dtype", std::string(tensor::dtype_name(spec.dtype))}, {"shape", spec.shape}};
 }
 
-/// What it is, and of whom: {"is": "variable", "name": "w"}.
+/// Kind and name of an input: {"is": "variable", "name": "w"}.
 Json source_of(const program::InputBinding& input) {
   const auto field = [&](Json source) {
     if (input.field) source["field"] = *input.field;
@@ -113,7 +113,7 @@ Result<Json> describe_function(const FunctionDef& function, function::Engine* en
   return out;
 }
 
-/// Variables that some function gives a gradient of.
+/// Variables for which some function has a gradient.
 std::set<std::string, std::less<>> trained_variables(const program::Program& program) {
   std::set<std::string, std::less<>> out;
   for (const FunctionDef& function : program.functions)

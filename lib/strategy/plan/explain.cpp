@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using function::DeviceProgram;
 using Of = DeviceLayout::Argument::Of;
 
-constexpr std::size_t kMostReplicas = 16;  // that people are told of one by one
+constexpr std::size_t kMostReplicas = 16;  // replicas listed one by one in the text
 
 std::int64_t bytes_of(const tensor::TensorSpec& spec) {
   return tensor::element_count(spec.shape) * static_cast<std::int64_t>(tensor::dtype_size(spec.dtype));
@@ -38,7 +38,7 @@ class Explainer {
       : program_(program), options_(options), step_(*program.find_function(program.train->function)) {}
 
   Result<Json> explain() {
-    if (step_.modules.called_size() == 0)  // of a template, as long as no size is known: the one that it is written for
+    if (step_.modules.called_size() == 0)  // a template without a known size is expanded to the one it was written for
       TFD_TRY(step_.modules.find([](std::size_t) { return nullptr; }), program_.path);
     engine_ = TFD_TRY(options_.make_engine());
     const int cores = options_.devices.logical_devices;
@@ -57,7 +57,7 @@ class Explainer {
   }
 
  private:
-  /// By replica and logical device.
+  /// Devices by replica and logical device.
   Json devices() const {
     Json out = Json::array();
     const auto& all = engine_->devices();
@@ -89,7 +89,7 @@ class Explainer {
     return out;
   }
 
-  /// The program's own module; the update is made on the host.
+  /// The step with variables on the host: the program's own module; the host updates.
   Result<Json> host_step() const {
     if (step_.kind != program::FunctionKind::kModule) return Json{{"function", step_.name}, {"module", nullptr}};
     hlo::Module module = TFD_TRY(hlo::for_platform(step_.modules.called(0), engine_->plugin().platform));
@@ -131,7 +131,7 @@ class Explainer {
                 {"step", cost_of(*compiled)}};
   }
 
-  /// What every replica's step moves for the others.
+  /// Bytes that every replica exchanges with the others.
   Json reduce(bool is_fused) const {
     std::int64_t bytes = 0;
     for (const program::OutputBinding& output : step_.outputs) {
@@ -144,7 +144,7 @@ class Explainer {
     return Json{{"bytes_per_replica", bytes}, {"where", "host"}, {"order", "replicas"}};
   }
 
-  /// The state, and what the largest of a step's programs needs beside it.
+  /// Memory of the state, and additional memory of a step's largest program.
   Json memory(const Json& step) const {
     const std::int64_t need = static_cast<std::int64_t>(step::need_of(program_).total()) - elsewhere_bytes();
     const bool on_host = options_.why_on_host.has_value();
@@ -153,7 +153,7 @@ class Explainer {
       const std::int64_t whole = memory_of(step["compute"], {"arguments", "results", "temporary"});
       beside = on_host ? whole : std::max<std::int64_t>(whole - read_bytes(layout_.computes.front().arguments), 0);
     }
-    if (step.contains("step")) {  // the state is among its arguments, and what changes of it among its results
+    if (step.contains("step")) {  // its arguments include the state, its results the changed part
       const std::int64_t whole = memory_of(step["step"], {"arguments", "results", "temporary"});
       const std::int64_t in_place = 2 * (need - kept_bytes()) + read_bytes(layout_.fused.front().arguments);
       beside = std::max<std::int64_t>(whole - in_place, 0) + input_bytes();
@@ -161,9 +161,9 @@ class Explainer {
     if (step.contains("update")) beside = std::max(beside, memory_of(step["update"], {"temporary"}) + changed_bytes());
     const std::int64_t each = (on_host ? 0 : need) + beside;
     const auto devices = static_cast<std::int64_t>(engine_->devices().size());
-    const bool is_shared = engine_->plugin().platform == "cpu";  // the host's memory with the devices
+    const bool is_shared = engine_->plugin().platform == "cpu";  // devices use host memory
     const std::int64_t start = (on_host ? need : is_shared ? devices * need : 0) + passing_bytes();
-    const std::int64_t saving = program_.train->checkpoint ? need : 0;  // a state that steps don't change any more
+    const std::int64_t saving = program_.train->checkpoint ? need : 0;  // a snapshot that steps don't change
     Json out{
         {"per_device", each}, {"host", on_host ? need : 0}, {"host_at_start", start}, {"host_while_saving", saving}};
     if (const auto device = engine_->memory(0); device && device->limit) {
@@ -178,25 +178,25 @@ class Explainer {
     out["fits"] = std::max(all + saving, start) <= static_cast<std::int64_t>(options_.free_memory->count);
     return out;
   }
-  /// What is on its way to the devices while a training begins: one buffer at a time.
+  /// Bytes in transfer to the devices while a training begins: one buffer at a time.
   std::int64_t passing_bytes() const {
     std::int64_t most = 0;
     for (const Pack& pack : layout_.packs) most = std::max(most, bytes_of(pack.spec));
     return most;
   }
-  /// Of the state, what other logical devices of the replica have.
+  /// Bytes of the state on other logical devices of the replica.
   std::int64_t elsewhere_bytes() const {
     std::int64_t bytes = 0;
     for (const Pack& pack : layout_.packs)
       bytes += (bytes_of(pack.spec) - bytes_here(pack)) * static_cast<std::int64_t>(1 + pack.slot_names().size());
     return bytes;
   }
-  /// On each logical device.
+  /// Bytes of a pack on each logical device.
   static std::int64_t bytes_here(const Pack& pack) {
     if (!pack.use.sharding) return bytes_of(pack.spec);
     return bytes_of({pack.spec.dtype, hlo::shape_of_piece(*pack.use.sharding, pack.spec.shape)});
   }
-  /// Of the state, what is among these.
+  /// Bytes of the state among these arguments.
   std::int64_t read_bytes(const std::vector<DeviceLayout::Argument>& arguments) const {
     std::int64_t bytes = 0;
     for (const auto& argument : arguments)
@@ -206,7 +206,7 @@ class Explainer {
         bytes += bytes_of(program_.variables[argument.index].spec);
     return bytes;
   }
-  /// What a fused step takes beside variables: the next one's are on the devices, too.
+  /// Bytes of a fused step's inputs besides variables: the next step's are on the devices, too.
   std::int64_t input_bytes() const {
     std::int64_t bytes = 0;
     for (const auto& argument : layout_.fused.front().arguments)
@@ -214,7 +214,7 @@ class Explainer {
         bytes += bytes_of(step_.modules.called(0).signature.arguments[argument.index].spec);
     return bytes;
   }
-  /// Of the state, what the step doesn't change.
+  /// Bytes of the state that the step doesn't change.
   std::int64_t kept_bytes() const {
     std::int64_t bytes = 0;
     for (const Pack& pack : layout_.packs)
@@ -231,7 +231,7 @@ class Explainer {
   const ExplainOptions& options_;
   const program::FunctionDef& step_;
   std::shared_ptr<function::Engine> engine_;           // with what it compiles
-  std::shared_ptr<function::Engine> replicas_engine_;  // whose devices are the replicas
+  std::shared_ptr<function::Engine> replicas_engine_;  // its devices are the replicas
   DeviceLayout layout_;
 };
 

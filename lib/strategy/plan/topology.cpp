@@ -33,7 +33,7 @@ Result<Coordinates> positive_numbers(std::string_view what, const std::vector<st
   return out;
 }
 
-/// Every place, the core fastest.
+/// Visits all coordinates, the core fastest.
 template <class ContextGuard>
 void for_places(const Coordinates& shape, ContextGuard visit) {
   for (int x = 0; x < shape[0]; ++x)
@@ -44,7 +44,7 @@ void for_places(const Coordinates& shape, ContextGuard visit) {
 
 using Chip = std::array<int, 3>;
 
-/// From (1, 0) through all of a grid, and down the first column to (0, 1): with (0, 0) it is a ring.
+/// Path from (1, 0) through the whole grid, and down the first column to (0, 1): a ring together with (0, 0).
 std::vector<std::array<int, 2>> open_ring(int width, int height) {
   std::vector<std::array<int, 2>> out;
   for (int pair = 0; pair < height / 2; ++pair) {
@@ -55,7 +55,7 @@ std::vector<std::array<int, 2>> open_ring(int width, int height) {
   return out;
 }
 
-/// All chips of a grid, each beside the one before it as far as that can be.
+/// All chips of a grid, each next to its predecessor where possible.
 std::vector<Chip> ring_of(int width, int height, int depth) {
   std::vector<Chip> out;
   const int lines = (width > 1 ? 1 : 0) + (height > 1 ? 1 : 0) + (depth > 1 ? 1 : 0);
@@ -82,7 +82,8 @@ std::vector<Chip> ring_of(int width, int height, int depth) {
   return out;
 }
 
-/// As near to a cube as can be; the axis with the fewest places is filled first, of equal ones the cores of a chip.
+/// Shape for the replicas, as close to a cube as possible; the axis with the fewest places is filled first, among equal
+/// ones the cores of a chip.
 Coordinates grid_of(std::int64_t replicas, const Coordinates& counts) {
   Coordinates grid{};
   std::array<std::size_t, kRank> axes{3, 0, 1, 2};
@@ -133,7 +134,7 @@ std::vector<std::vector<Coordinates>> place_on_mesh(std::int64_t replicas, const
   return out;
 }
 
-/// Of a mesh with holes: one device after the other.
+/// Assigns devices in order, for a mesh with holes.
 Result<std::vector<std::vector<Coordinates>>> place_in_order(const Topology& topology, std::int64_t replicas,
                                                              const Coordinates& shape, const Coordinates& stride) {
   const std::int64_t each = product(shape), per_task = topology.num_devices_per_task();
@@ -301,7 +302,7 @@ Result<std::vector<int>> DeviceAssignment::lookup_replicas(int task, int logical
 }
 
 Result<Topology> topology_of(const std::vector<function::DeviceInfo>& devices) {
-  std::map<int, std::vector<std::pair<int, Coordinates>>> tasks;  // by host: each device's id, and where it is
+  std::map<int, std::vector<std::pair<int, Coordinates>>> tasks;  // by host: each device's id and coordinates
   std::vector<std::int64_t> mesh(kRank, 1);
   for (const function::DeviceInfo& one : devices) {
     if (one.coords.size() != kRank - 1)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostTasks = 1 << 20;
 
-/// A core of the system, by its name.
+/// A core of the system, parsed from its name.
 struct Core {
   std::string job;
   int task = 0;
@@ -24,7 +24,7 @@ struct Core {
   friend auto operator<=>(const Core&, const Core&) = default;
 };
 
-/// "/job:worker/replica:0/task:0/device:TPU:3", where all but the device may be left out.
+/// Parses "/job:worker/replica:0/task:0/device:TPU:3", in which all but the device may be left out.
 Result<Core> parse_core(const std::string& name) {
   Core core{"localhost", 0, 0};
   for (const std::string& part : split(name, '/')) {

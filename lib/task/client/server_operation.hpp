@@ -13,7 +13,7 @@
 
 namespace tfd::task {
 
-/// Positions of the parts that aren't empty.
+/// Positions of the servers that have parts.
 template <class Parts>
 std::vector<std::size_t> with_parts(const Parts& parts) {
   std::vector<std::size_t> out;
@@ -67,7 +67,7 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
   std::optional<Error> first_failure_;
 };
 
-/// Waits for parameter servers that were cut off, as long as nothing says that their processes have ended.
+/// Waits for disconnected parameter servers whose processes aren't known to have ended.
 class ParameterServers::Rejoin {
  public:
   explicit Rejoin(Duration patience) : patience_(patience) {}
@@ -84,7 +84,7 @@ class ParameterServers::Rejoin {
 
   const Duration patience_;
   mutable std::mutex mutex_;
-  std::set<std::string> gone_;  // those whose process has ended: filled on the I/O thread
+  std::set<std::string> gone_;  // tasks whose process has ended: filled on the I/O thread
 };
 
 }  // namespace tfd::task

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program is made of, for people and as JSON: its variables, and of each function what it takes, gives and
-// costs. Nothing is run. Thread rule: pure functions.
+// Describes a program, for people and as JSON: its variables, and each function's inputs, outputs and costs. Nothing is
+// run. Thread rule: pure functions.
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -17,12 +17,12 @@ namespace tfd::strategy {
 /// {"program", "parameters": elements of what is trained, "variables": {"count", "bytes", "slot_bytes", "each":
 /// [{"name", "dtype", "shape", "parameters", "trained"}]}, "functions": [{"name", "kind", "inputs": [{"is", "name",
 /// "dtype", "shape"}], "outputs": likewise, of a ratio with "part", "modules": [{"module", "flops", "memory":
-/// {"arguments", "results", "temporary"}}]}]}. What a module costs, on one device, is what `engine` (null: none) says
-/// that compiles it; flops that it doesn't say are hlo::estimate_flops(). Errors of the compiler.
+/// {"arguments", "results", "temporary"}}]}]}. A module's costs on one device are reported by `engine` (null: left
+/// out), which compiles it; flops that it doesn't report are hlo::estimate_flops(). Errors of the compiler.
 Result<nlohmann::ordered_json> describe_program(const program::Program& program, function::Engine* engine);
 std::string format_description(const nlohmann::ordered_json& description);
 
-/// What one device needs for a program, as far as the plug-in says it: {"flops", "memory"}.
+/// Costs of a program on one device, as far as the plug-in reports them: {"flops", "memory"}.
 nlohmann::ordered_json cost_of(const function::DeviceProgram& program);
 /// "19.2 kB".
 std::string bytes_text(const nlohmann::ordered_json& bytes);

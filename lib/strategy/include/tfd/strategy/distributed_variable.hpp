@@ -1,11 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A variable of a strategy: a value on each of its replicas. What reading and writing it means depends on where it is
-// done: within a replica (a function that Strategy::run() runs), or outside of all. The rules are those of
-// tfd/variable/replicated.hpp.
-// Thread rule: thread-safe; of what several replicas write together they wait for each other.
-// Source: tensorflow/python/distribute/values.py, DistributedVariable, 2.21.
+// A variable of a strategy: a value on each of its replicas. The meaning of reads and writes depends on the context:
+// within a replica (a function that Strategy::run() runs), or cross-replica. The rules are those of
+// tfd/variable/replicated.hpp. Thread rule: thread-safe; replicas that write together wait for each other. Source:
+// tensorflow/python/distribute/values.py, DistributedVariable, 2.21.
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,7 +20,8 @@ class VariableHost;
 
 class DistributedVariable {
  public:
-  /// `entries`: what the host calls the value of each replica; one where all have the same. Both are borrowed.
+  /// `entries`: the host's names of the replicas' values; a single one if all share one value. Both references are
+  /// borrowed.
   DistributedVariable(Strategy& strategy, VariableHost& host, std::string name, tensor::TensorSpec spec,
                       variable::ReplicationKind kind, std::vector<std::string> entries);
 
@@ -29,26 +29,27 @@ class DistributedVariable {
   const tensor::TensorSpec& spec() const { return spec_; }
   const variable::ReplicationKind& kind() const { return kind_; }
   const Strategy& strategy() const { return strategy_; }
-  /// "v", "v/replica_1", …; "v" alone where all replicas have one value.
+  /// Names of the copies: "v", "v/replica_1", …; "v" alone if all replicas share one value.
   const std::vector<std::string>& copy_names() const { return entries_; }
 
-  /// In a replica: its own copy. Outside: the first copy, or, synchronized on read, all of them aggregated.
-  /// kInvalidArgument where that has no aggregation; kFailedPrecondition in the scope of another strategy.
+  /// Reads the variable. In a replica: its own copy. Outside: the first copy, or, if synchronized on read, all of them
+  /// aggregated. kInvalidArgument if that has no aggregation; kFailedPrecondition in the scope of another strategy.
   Result<tensor::Tensor> read() const;
-  /// What this replica reads of it: a tensor of its own, also where copies share their memory.
+  /// The value that this replica reads: an object of its own, even if copies share memory.
   Result<tensor::Tensor> read_on(std::size_t replica) const;
-  /// In a replica, synchronized on write with an aggregation: what all replicas write is aggregated and goes to every
-  /// copy, so that all of them must write (it is a merge_call()); a tensor that was made outside of replicas is the
-  /// same for all and has no sum. Else each replica writes to its own copy. Outside: to every copy; synchronized on
-  /// read with a sum, what is assigned is divided among them, and nothing can be added. kInvalidArgument: another dtype
-  /// or shape, what the aggregation can't do, or a replica that writes without one where all have one value.
+  /// Assigns the variable. In a replica, if synchronized on write with an aggregation: all replicas' values are
+  /// aggregated and written to every copy, so that all of them must write (it is a merge_call()); a tensor made outside
+  /// of replicas is the same for all and can't be summed. Otherwise each replica writes its own copy. Outside: every
+  /// copy is written; if synchronized on read with a sum, the value is divided among them, and nothing can be added.
+  /// kInvalidArgument: another dtype or shape, a write that the aggregation doesn't allow, or a replica's write without
+  /// an aggregation if all share one value.
   Result<void> assign(const tensor::Tensor& value) { return write(variable::WriteOp::kAssign, value); }
   Result<void> assign_add(const tensor::Tensor& value) { return write(variable::WriteOp::kAdd, value); }
   Result<void> assign_sub(const tensor::Tensor& value) { return write(variable::WriteOp::kSubtract, value); }
 
-  /// Every copy: mirrored ones, or, synchronized on read, those of the replicas.
+  /// Every copy: mirrored ones, or per replica if synchronized on read.
   Result<DistributedValue> copies() const;
-  /// Outside of replicas: each copy becomes what `make` gives for it. As assign().
+  /// Outside of replicas: replaces each copy by the result of `make`. Errors as assign().
   Result<void> update(
       const std::function<Result<tensor::Tensor>(std::size_t replica, const tensor::Tensor& copy)>& make);
 

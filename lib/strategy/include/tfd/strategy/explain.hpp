@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a training on one host would do, without doing it: devices, replicas, where variables are, what a step computes
-// and moves, and whether it fits into memory. Thread rule: pure functions but for the engine's.
+// Explains a training on one host without running it: devices, replicas, placement of variables, a step's computation
+// and communication, and whether it fits into memory. Thread rule: pure functions but for the engine's.
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -21,15 +21,15 @@ struct ExplainOptions {
   std::string strategy;  // its name
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine;
   function::DeviceChoice devices;               // of the replicas
-  std::optional<std::string> why_on_host = {};  // variables; nullopt: they are on the devices
-  StepMode step = StepMode::kAuto;              // of variables on the devices
-  std::optional<Bytes> free_memory = {};        // of this host; nullopt: not known
+  std::optional<std::string> why_on_host = {};  // why variables are on the host; nullopt: they are on the devices
+  StepMode step = StepMode::kAuto;              // mode of steps if variables are on the devices
+  std::optional<Bytes> free_memory = {};        // free memory of this host; nullopt: not known
 };
 
-/// Of program.train, which must be there: its modules are compiled, nothing is run. The keys are those of tfd-run(1),
-/// EXPLANATIONS; sizes are in bytes. Errors of compiling.
+/// Explains program.train, which must exist: its modules are compiled, nothing is run. Keys as in tfd-run(1),
+/// EXPLANATIONS; sizes in bytes. Errors of compiling.
 Result<nlohmann::ordered_json> explain(const program::Program& program, const ExplainOptions& options);
-/// The same for people, in lines.
+/// Formats the explanation as text.
 std::string format_explanation(const nlohmann::ordered_json& plan);
 
 }  // namespace tfd::strategy

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one function on the replicas of a strategy, once for every element of a dataset, and says what each replica
-// returned. Source: tf.distribute.Strategy.run and experimental_distribute_dataset.
-// Thread rule: blocks its thread, which alone calls the sinks.
+// Runs one function on the replicas of a strategy, once for every element of a dataset, and writes what each replica
+// returned. Source: tf.distribute.Strategy.run and experimental_distribute_dataset. Thread rule: blocks its thread,
+// which alone calls the sinks.
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,38 +14,37 @@
 
 namespace tfd::strategy {
 
-/// What becomes of what the replicas returned; nothing: each one's value by itself.
+/// Combination of the replicas' results; none: each one's value separately.
 struct Combine {
   std::optional<program::Reduce> reduce = {};
-  std::optional<std::vector<std::int64_t>> axes = {};  // of `reduce`: over these of each replica first
+  std::optional<std::vector<std::int64_t>> axes = {};  // axes of `reduce`: each replica is first reduced over these
   std::optional<std::int64_t> gather_axis = {};
 };
 
 struct RunRequest {
   std::string function;
   std::string
-      dataset;  // of the program (see program::set_dataset()): what the function's argument is; empty: it has none
+      dataset;  // the program's dataset (see program::set_dataset()) that is the function's argument; empty: none
   Combine combine = {};
-  bool untrained = false;  // with the initial values, whatever checkpoints there are
-  /// Instead of lines: each element's results, whose rows are its examples, in their order. The function updates
-  /// nothing; modules take them in pieces of their own sizes, the last one padded.
+  bool untrained = false;  // uses the initial values, whatever checkpoints there are
+  /// Replaces lines: called with each element's results, whose rows are its examples, in order. The function updates
+  /// nothing; elements are processed in pieces of the modules' sizes, the last one padded.
   std::function<Result<void>(const std::vector<tensor::Tensor>&)> predict = {};
 };
 
-/// kInvalidArgument: no such function or dataset, a function that takes arguments and no dataset; one that can't
-/// predict. Whoever runs the request looks himself.
+/// Checks a request early; running it checks again. kInvalidArgument: no such function or dataset, a function with
+/// arguments but no dataset, one that can't predict.
 Result<void> check_request(const program::Program& program, const RunRequest& request);
 
-/// Whether the function means nothing with initial values: it reads variables, and the program says where it saves
-/// them; or it reads some that training changes, or that begin at random, and no file gives.
+/// True if the function is meaningless with initial values: it reads variables, and the program states checkpoints; or
+/// it reads variables that training changes, or that are initialised at random, without values from a file.
 bool needs_weights(const program::Program& program, const program::FunctionDef& function);
 
-/// One line for every element, {"0": […], "1": […]}: what each replica returned for its share of the rows, then the
-/// variables that the function says to return; or, reduced or gathered, the one value that these make (a list of them
-/// where there are several results). What it wants of the variables is applied, as one update. The variables are those
-/// of the checkpoint that TrainOptions names, or the latest of train.checkpoint.dir: kInvalidArgument where there is
-/// none and needs_weights(). `on_begin`: from here on it runs. kInvalidArgument, kNotFound: no such function or
-/// dataset; errors of LoadedProgram.
+/// Runs a function; writes one line for every element, {"0": […], "1": […]}: each replica's results for its share of
+/// the rows, then the variables of the function's "returns"; or, reduced or gathered, the combined value (a list if
+/// there are several results). Its updates are applied as one. Variables come from the checkpoint that TrainOptions
+/// names, or the latest of train.checkpoint.dir: kInvalidArgument if there is none and needs_weights(). `on_begin` is
+/// called before it runs. kInvalidArgument, kNotFound: no such function or dataset; errors of LoadedProgram.
 Result<train::TrainSummary> run_function(const program::Program& program, Strategy& strategy, const RunRequest& request,
                                          const train::TrainOptions& options,
                                          const std::function<void()>& on_begin = {});

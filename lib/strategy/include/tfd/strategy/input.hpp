@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Datasets whose elements are for replicas. Thread rule: a DistributedDataset is immutable, an iterator lives on one
-// thread at a time. Source: tensorflow/python/distribute/input_lib.py and distribute_lib.py, InputContext, 2.21.
+// Datasets whose elements are distributed to replicas. Thread rule: a DistributedDataset is immutable, an iterator
+// lives on one thread at a time. Source: tensorflow/python/distribute/input_lib.py and distribute_lib.py, InputContext,
+// 2.21.
 //
 //   auto batches = TFD_TRY(strategy->experimental_distribute_dataset(plan, {}));   // of 8 rows, two replicas: 4 and 4
 //   auto iterator = TFD_TRY(batches.iterate());
@@ -18,56 +19,56 @@
 
 namespace tfd::strategy {
 
-/// What a dataset function is told.
+/// Argument of a dataset function.
 struct InputContext {
   int num_input_pipelines = 1;
   int input_pipeline_id = 0;
   int num_replicas_in_sync = 1;
 
-  /// kInvalidArgument where the global batch can't be shared equally.
+  /// Divides the global batch size by the replicas. kInvalidArgument if they can't share it equally.
   Result<std::int64_t> get_per_replica_batch_size(std::int64_t global_batch_size) const;
 };
 
-/// How often a dataset function is called: once for each worker, whose replicas then take elements in turn, or once for
-/// each replica. Source: tf.distribute.InputReplicationMode.
+/// Calls of a dataset function: once for each worker, whose replicas then take elements in turn, or once for each
+/// replica. Source: tf.distribute.InputReplicationMode.
 enum class InputReplicationMode : std::uint8_t { kPerWorker, kPerReplica };
 
 using DatasetPtr = std::shared_ptr<const data::Dataset>;  // immutable: iterators share it
 using DatasetFunction = std::function<Result<DatasetPtr>(const InputContext&)>;
 
-/// An element of each replica, by field. Replicas for which there was nothing left have no rows.
+/// Each replica's element, by field. Replicas without data have no rows.
 struct DistributedElement {
   data::ElementSpec spec;
   std::vector<DistributedValue> fields;
 
-  /// What the replica sees.
+  /// The replica's component.
   data::Element on(std::size_t replica) const;
 };
 
-/// Who shares a dataset.
+/// Workers and replicas that share a dataset.
 struct Distribution {
   int workers = 1;
-  int replicas = 1;  // of all workers, each of which has as many
+  int replicas = 1;  // of all workers together, which have the same number each
   Compat compat = Compat::kNone;
-  /// Workers are processes that agree on each step, as with MultiWorkerMirroredStrategy: under kTensorflow a step is
-  /// made then while any of them has data, whatever the shapes.
+  /// True: workers are processes that agree on each step, as with MultiWorkerMirroredStrategy: under kTensorflow steps
+  /// are made as long as any of them has data, whatever the shapes.
   bool between_graph = false;
 };
 
-/// How the datasets of replicas make steps.
+/// How steps are made from the replicas' datasets.
 struct DistributedSteps {
   int replicas = 1;
-  bool shares_rows = false;      // of one element; else each replica has one of its own
-  bool ends_with_first = false;  // no step where any replica lacks data; else none where all of them do
+  bool shares_rows = false;      // replicas share the rows of one element; else each has its own
+  bool ends_with_first = false;  // data end when any replica has none left; else when all have none
 };
 
 class DistributedIterator {
  public:
   DistributedIterator(std::vector<std::unique_ptr<data::Iterator>> iterators, data::ElementSpec spec,
                       const DistributedSteps& steps);
-  /// nullopt at the end of the data, and ever after. Errors of the datasets; kInvalidArgument: in a replica; an element
-  /// without rows, or with several numbers of rows, that several replicas are to share; data that end within a step
-  /// where elements are scalars, so that there is no empty one.
+  /// Returns the next step's element; nullopt at the end of the data, and ever after. Errors of the datasets;
+  /// kInvalidArgument: called in a replica; an element that replicas share without rows, or whose fields differ in
+  /// rows; data that end within a step of scalar elements, which can't be empty.
   Result<std::optional<DistributedElement>> next();
 
  private:
@@ -75,7 +76,7 @@ class DistributedIterator {
   Result<std::vector<data::Element>> take_each();
   Result<void> fill_up(std::vector<data::Element>& elements) const;
 
-  std::vector<std::unique_ptr<data::Iterator>> iterators_;  // each for as many replicas
+  std::vector<std::unique_ptr<data::Iterator>> iterators_;  // each serves an equal number of replicas
   data::ElementSpec spec_;
   DistributedSteps steps_;
   bool has_ended_ = false;
@@ -86,19 +87,19 @@ class DistributedDataset {
   /// Instantiates a plan.
   using Make = std::function<Result<DatasetPtr>(const data::Plan&)>;
 
-  /// As experimental_distribute_dataset, for the replicas of all workers: those of the first worker come first. Each
-  /// worker reads its data::input_of(). kInvalidArgument: workers that would have different numbers of replicas; errors
-  /// of data::input_of() and `make`.
+  /// Distributes a plan, as experimental_distribute_dataset, to the replicas of all workers, the first worker's first.
+  /// Each worker reads its data::input_of(). kInvalidArgument: workers that would have different numbers of replicas;
+  /// errors of data::input_of() and `make`.
   static Result<DistributedDataset> of_plan(const data::Plan& plan, const Make& make, const Distribution& distribution);
-  /// Batches that `replicas` share: as equal as can be, those with more rows first, nothing lost.
+  /// Splits batches among `replicas`, as evenly as possible, larger shares first, without loss.
   static DistributedDataset of_batches(DatasetPtr dataset, int replicas);
-  /// Elements that are one replica's each: of one dataset in turn, or of one dataset for each replica. Under
-  /// kTensorflow elements of static shapes are lost where not every replica has one.
+  /// Gives each replica elements of its own: of one dataset in turn, or of one dataset for each. Under kTensorflow
+  /// elements of static shapes are dropped unless every replica has one.
   static DistributedDataset of_elements(std::vector<DatasetPtr> datasets, int replicas, Compat compat = Compat::kNone);
 
-  /// Of one replica's elements.
+  /// Spec of one replica's elements.
   const data::ElementSpec& element_spec() const { return spec_; }
-  /// From the first element. Errors of data::Dataset::iterate().
+  /// Iterates from the first element. Errors of data::Dataset::iterate().
   Result<DistributedIterator> iterate(const data::Order& order = {}) const;
 
  private:

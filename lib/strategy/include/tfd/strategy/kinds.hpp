@@ -1,8 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The distribution strategies that there are, in one table: what users call them, and what is different about each.
-// Thread rule: constants.
+// Table of the distribution strategies: their names, and how they differ. Thread rule: constants.
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -15,9 +14,9 @@ enum class VariablePlace : std::uint8_t { kDevices, kHost, kServers };
 struct Kind {
   std::string_view name;
   VariablePlace variables = VariablePlace::kDevices;
-  bool is_of_one_host = true;    // all of it is in one process; else its workers are tasks of a cluster
+  bool is_of_one_host = true;    // everything is in one process; else workers are tasks of a cluster
   bool has_one_replica = false;  // never more
-  bool has_topology = false;     // replicas are placed on a mesh of cores, which may be several for each
+  bool has_topology = false;     // replicas are placed on a mesh, each on one or several cores
 };
 
 inline constexpr Kind kParameterServerKind{"parameter-server", VariablePlace::kServers, false};
@@ -26,9 +25,9 @@ inline constexpr Kind kMirroredKind{.name = "mirrored"};
 inline constexpr Kind kCentralStorageKind{"central-storage", VariablePlace::kHost};
 inline constexpr Kind kTpuKind{.name = "tpu", .has_topology = true};
 
-/// All of them, in the order in which they are offered.
+/// All kinds, in the order in which they are listed.
 std::span<const Kind* const> kinds();
-/// Null where there is none of that name.
+/// Finds a kind by name; null if there is none.
 const Kind* find_kind(std::string_view name);
 
 }  // namespace tfd::strategy

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// ParameterServerStrategy of tf.compat.v1: who one is, where variables go, which part of the input is one's own. Every
-// worker is a client by itself (between-graph) and none waits for another. Decides only; ps_training.hpp does it.
-// Thread rule: thread-compatible; one thread creates variables.
-// Source: tensorflow/python/distribute/parameter_server_strategy.py, 2.21.
+// ParameterServerStrategy of tf.compat.v1: a task's role, the placement of variables, its part of the input. Every
+// worker is a client of its own (between-graph) and none waits for another. Only decides; ps_training.hpp trains.
+// Thread rule: thread-compatible; one thread creates variables. Source:
+// tensorflow/python/distribute/parameter_server_strategy.py, 2.21.
 //
 //   auto strategy = TFD_TRY(ParameterServerStrategy::make(config, {.kind = "CPU", .count = 2}));
 //   strategy.create_variable("w", variable::Aggregation::kMean);   // on ps:0, the next one on ps:1
@@ -19,7 +19,7 @@
 
 namespace tfd::strategy {
 
-/// The compute devices of this worker: one replica each.
+/// The devices of this worker, each with one replica.
 struct LocalDevices {
   std::string kind = "CPU";
   int count = 1;
@@ -30,25 +30,25 @@ struct StrategyVariable {
   int ps = 0;          // position among the parameter servers; 0 without a cluster
   std::string device;  // "/job:ps/task:0"; without a cluster a local one
   variable::Aggregation aggregation = variable::Aggregation::kNone;
-  /// Of several replicas: what they write is aggregated to one value (TensorFlow's AggregatingVariable).
+  /// With several replicas: their writes are aggregated to one value (TensorFlow's AggregatingVariable).
   bool aggregating = false;
 };
 
 class ParameterServerStrategy {
  public:
-  /// Without a cluster: everything is in this process. kInvalidArgument: no task type and id in a cluster, no ps, roles
-  /// that aren't valid.
+  /// Makes the strategy; without a cluster everything is in this process. kInvalidArgument: no task type and id in a
+  /// cluster, no ps, invalid roles.
   static Result<ParameterServerStrategy> make(cluster::ClusterConfig config, LocalDevices devices);
 
-  /// Where it has its cluster from.
+  /// The cluster's configuration.
   const cluster::ClusterConfig& cluster_resolver() const { return config_; }
-  /// Of this worker only: others aren't in sync with it.
+  /// Number of this worker's replicas: other workers aren't in sync with it.
   int num_replicas_in_sync() const { return devices_.count; }
   bool is_local() const { return !config_.task; }
   bool is_evaluator() const { return config_.task && config_.task->job == "evaluator"; }
-  /// Its part is to run a standard server, not the program.
+  /// True if the task runs a standard server, not the program.
   bool is_parameter_server() const { return config_.task && config_.task->job == "ps"; }
-  /// Initialises variables; so does an evaluator, for itself.
+  /// True for the task that initialises variables; an evaluator initialises its own.
   bool is_chief() const;
   bool should_checkpoint() const { return is_chief(); }
   /// "worker:1"; "local" without a cluster.
@@ -56,25 +56,25 @@ class ParameterServerStrategy {
   /// Every client of the parameter servers, in the order of their input pipelines.
   const std::vector<std::string>& clients() const { return clients_; }
   const std::string& chief_name() const { return clients_.front(); }
-  /// Position among clients(); 0 of one that is none.
+  /// Position among clients(); 0 if it isn't a client.
   int client_index() const { return client_index_; }
 
   std::vector<std::string> worker_devices() const;
   std::vector<std::string> parameter_devices() const;
-  /// Tasks that this one talks to: never other workers.
+  /// Tasks that this one communicates with: never other workers.
   std::vector<std::string> device_filters() const;
-  /// What this task's dataset function is told. kInvalidArgument: a parameter server has no input; kNotFound: an
-  /// evaluator that isn't in the cluster spec.
+  /// The InputContext of this task. kInvalidArgument: a parameter server has no input; kNotFound: an evaluator that
+  /// isn't in the cluster spec.
   Result<InputContext> input_context() const;
 
-  /// Round-robin in creation order; with `colocate_with` beside that variable, and the next one goes where it would
-  /// have gone anyway. kInvalidArgument: the name is taken, there is nothing of that name to be colocated with.
+  /// Places a variable round-robin in creation order, or, with `colocate_with`, with that variable, without advancing
+  /// the round. kInvalidArgument: the name is taken, or there is no variable `colocate_with`.
   Result<StrategyVariable> create_variable(const std::string& name, variable::Aggregation aggregation,
                                            const std::string& colocate_with = {});
-  /// Each part takes a turn, as a variable "name/part_0" of its own.
+  /// Places the parts round-robin, as variables "name/part_0" and so on.
   Result<std::vector<StrategyVariable>> create_partitioned_variable(const std::string& name,
                                                                     variable::Aggregation aggregation, int parts);
-  /// A counter that the first replica of every worker increments.
+  /// Makes a counter that the first replica of every worker increments.
   Result<StrategyVariable> create_global_step();
 
  private:

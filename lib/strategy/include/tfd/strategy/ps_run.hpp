@@ -8,8 +8,8 @@
 
 namespace tfd::strategy {
 
-/// As run_function(), on this worker's part of the data. The variables may also be those of the training that goes on
-/// on the parameter servers. The strategy isn't local. Errors as train_on_parameter_servers().
+/// Runs a function, as run_function(), on this worker's part of the data. The variables may also be those of a training
+/// in progress on the parameter servers. The strategy isn't local. Errors as train_on_parameter_servers().
 Result<train::TrainSummary> run_on_parameter_servers(const program::Program& program,
                                                      const ParameterServerStrategy& strategy, PsTrainingOptions options,
                                                      const RunRequest& request);

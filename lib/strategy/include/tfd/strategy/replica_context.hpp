@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a replica knows while Strategy::run() runs it, and how it meets the others. Whatever is a rendezvous must be
-// called by every replica, in the same order: one that returns, or calls something else, while others wait makes it an
-// error of all (kFailedPrecondition), as does one that fails (kAborted, and run() gives the error that it failed with).
-// Thread rule: of its replica's thread. Source: tf.distribute.ReplicaContext, distribute_lib.py, 2.21.
+// A replica's context while Strategy::run() runs it, and its synchronization with the others. Synchronizing calls must
+// be made by every replica, in the same order: if one returns, or calls something else, while others wait, all get
+// kFailedPrecondition; if one fails, the others get kAborted, and run() returns its error. Thread rule: of its
+// replica's thread. Source: tf.distribute.ReplicaContext, distribute_lib.py, 2.21.
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -16,7 +16,8 @@ namespace tfd::strategy {
 class Rendezvous;
 class Strategy;
 
-/// Called once, outside of replicas, with what they passed; each replica gets its component of what it returns.
+/// Called once, in cross-replica context, with the values that the replicas passed; each replica gets its component of
+/// the result.
 using MergeFunction =
     std::function<Result<std::vector<DistributedValue>>(Strategy&, const std::vector<DistributedValue>&)>;
 
@@ -31,11 +32,12 @@ class ReplicaContext {
   int replica_id_in_sync_group() const { return static_cast<int>(replica_); }
   int num_replicas_in_sync() const { return static_cast<int>(replicas_); }
 
-  /// The function of replica 0, once all have come. kFailedPrecondition outside of this replica; errors of it.
+  /// Calls replica 0's function once all have arrived. kFailedPrecondition outside of this replica; errors of the
+  /// function.
   Result<std::vector<tensor::Tensor>> merge_call(const MergeFunction& merge, std::vector<tensor::Tensor> args = {});
-  /// The sum or mean of all replicas' values, element by element. Errors as reduce().
+  /// Sums or averages all replicas' values, element by element. Errors as reduce().
   Result<tensor::Tensor> all_reduce(program::Reduce how, const tensor::Tensor& value);
-  /// Their concatenation. Errors as gather().
+  /// Concatenates all replicas' values. Errors as gather().
   Result<tensor::Tensor> all_gather(const tensor::Tensor& value, std::int64_t axis);
 
  private:
@@ -48,8 +50,8 @@ class ReplicaContext {
   const std::size_t replicas_;
 };
 
-/// Where this thread is: the strategy whose scope it is in, or null; and the replica of it that it runs, or null
-/// outside of replicas. Source: tf.distribute.get_strategy, get_replica_context.
+/// The thread's context: the strategy whose scope it is in, or null; and the replica that it runs, or null in
+/// cross-replica context. Source: tf.distribute.get_strategy, get_replica_context.
 Strategy* current_strategy();
 ReplicaContext* current_replica();
 

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A distribution strategy on the devices of this process: OneDeviceStrategy, MirroredStrategy, CentralStorageStrategy
-// and TPUStrategy. It runs a function once per replica, keeps variables on all of them, and makes one value of what
-// they return. What it doesn't do: train (train_loop.hpp does).
-// Thread rule: one thread at a time calls it; within run() its replicas do, on threads of their own.
-// Source: tf.distribute.Strategy, tensorflow/python/distribute/distribute_lib.py, 2.21.
+// and TPUStrategy. It runs a function once per replica, keeps variables on all of them, and combines their results. It
+// doesn't train (train_loop.hpp does). Thread rule: one thread at a time calls it; within run() its replicas do, on
+// threads of their own. Source: tf.distribute.Strategy, tensorflow/python/distribute/distribute_lib.py, 2.21.
 //
 //   auto strategy = TFD_TRY(Strategy::make({.kind = &kMirroredKind, .devices = function::first_devices(2)}));
 //   DistributedVariable* total = TFD_TRY(strategy->create_variable("total", zero, {.aggregation = Aggregation::kSum}));
@@ -50,14 +49,14 @@ class LoadedProgram;
 struct StrategyOptions {
   const Kind* kind = &kOneDeviceKind;
   function::DeviceChoice devices = function::first_devices(1);
-  /// Of TPUStrategy: which device is which; the devices are those of its replicas, one after the other.
+  /// For TPUStrategy: its plan; the devices are the replicas', replica by replica.
   std::optional<TpuPlan> tpu = {};
   /// Makes an engine with these devices, once the first module is compiled; empty: only C++ functions are run.
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
-  /// What the devices were found by, where that is a cluster.
+  /// The cluster by which the devices were found, if any.
   std::optional<cluster::ClusterConfig> cluster_resolver = {};
-  Compat compat = Compat::kNone;  // of how datasets are distributed
-  // Of programs.
+  Compat compat = Compat::kNone;  // applies to the distribution of datasets
+  // Settings of programs:
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   Environment command_environment = {};
 };
@@ -66,12 +65,12 @@ struct VariableOptions {
   variable::Synchronization synchronization = variable::Synchronization::kAuto;
   variable::Aggregation aggregation = variable::Aggregation::kNone;
   std::optional<bool> trainable = {};
-  /// On the same devices. Source: StrategyExtended.colocate_vars_with.
+  /// Places the variable on this one's devices. Source: StrategyExtended.colocate_vars_with.
   const DistributedVariable* colocate_with = nullptr;
 };
 
-/// What a function gets on each replica: its component, its element's fields (an argument each), its copy of a
-/// variable.
+/// Argument of a function, of which each replica gets its component, its element's fields (an argument each), or its
+/// copy of a variable.
 using Argument = std::variant<DistributedValue, DistributedElement, std::reference_wrapper<const DistributedVariable>>;
 using ReplicaFunction =
     std::function<Result<std::vector<tensor::Tensor>>(ReplicaContext&, const std::vector<tensor::Tensor>&)>;
@@ -82,7 +81,7 @@ struct ValueContext {
   int num_replicas_in_sync = 1;
 };
 
-/// A thread is in a strategy's scope until this goes, on the same thread; the last one first.
+/// Keeps the thread in a strategy's scope until it is destroyed, on the same thread, in reverse order.
 class Scope {
  public:
   Scope(Strategy* before, Strategy* strategy);
@@ -97,8 +96,8 @@ class Scope {
 
 class Strategy {
  public:
-  /// kInvalidArgument: parameter servers, which are no devices of this process; several replicas of a strategy that has
-  /// one; a device twice; no TpuPlan of a TPU system, or one of other devices.
+  /// Makes a strategy. kInvalidArgument: parameter servers, which aren't devices of this process; several replicas for
+  /// a strategy with one; a repeated device; no TpuPlan for a TPU system, or one with other devices.
   static Result<std::unique_ptr<Strategy>> make(StrategyOptions options);
   ~Strategy();
   Strategy(const Strategy&) = delete;
@@ -106,62 +105,62 @@ class Strategy {
 
   const Kind& kind() const { return *options_.kind; }
   int num_replicas_in_sync() const { return static_cast<int>(replicas_); }
-  /// Null: it has no cluster.
+  /// The cluster's configuration; null if it has none.
   const cluster::ClusterConfig* cluster_resolver() const {
     return options_.cluster_resolver ? &*options_.cluster_resolver : nullptr;
   }
-  /// "/job:localhost/replica:0/task:0/device:CPU:1", by replica; of a replica of several cores its first. The kind is
-  /// the plug-in's where nobody stated one. Errors of making the engine.
+  /// Devices by replica, "/job:localhost/replica:0/task:0/device:CPU:1"; the first core of a replica with several. The
+  /// kind is the plug-in's unless stated. Errors of making the engine.
   Result<std::vector<std::string>> worker_devices();
-  /// Where variables are.
+  /// Devices of the variables.
   Result<std::vector<std::string>> parameter_devices();
 
-  // Everything below is for outside of replicas: kFailedPrecondition within one, and in another strategy's scope.
+  // The rest is for cross-replica context: kFailedPrecondition within a replica, and in another strategy's scope.
 
   Result<Scope> scope();
-  /// It begins as `initial` on every replica. It lives as long as the strategy. kAlreadyExists; kInvalidArgument:
-  /// synchronization 'none', the mean of integers, a variable of another strategy to be colocated with.
+  /// Creates a variable with the value `initial` on every replica; it lives as long as the strategy. kAlreadyExists;
+  /// kInvalidArgument: synchronization 'none', the mean of integers, colocation with another strategy's variable.
   Result<DistributedVariable*> create_variable(const std::string& name, const tensor::Tensor& initial,
                                                const VariableOptions& options = {});
 
-  /// The function once on every replica, all at the same time. What it returns, by position; where all replicas return
-  /// the same object (one that was made outside) that one, plain. The error of the first replica that failed by itself;
-  /// kInvalidArgument: a value with other components than there are replicas, results that differ in number;
+  /// Runs the function once on every replica, concurrently. Returns the results, by position; an object that all
+  /// replicas return (one made outside) is returned plain. The error of the first replica that failed by itself;
+  /// kInvalidArgument: a value whose components aren't as many as the replicas, different numbers of results;
   /// kFailedPrecondition: it is running.
   Result<std::vector<DistributedValue>> run(const ReplicaFunction& function, const std::vector<Argument>& args = {});
-  /// The module, to be run so. Errors of the engine.
+  /// Compiles a module to a function for run(). Errors of the engine.
   Result<ReplicaFunction> compile(const hlo::Module& module);
-  /// A program's variables and functions, in this scope. It is borrowed, as this is. Errors of compiling, of initial
-  /// values, and of memory that isn't there.
+  /// Loads a program's variables and functions in this scope. Both the program and this strategy are borrowed. Errors
+  /// of compiling and of initial values; too little memory.
   Result<std::unique_ptr<LoadedProgram>> load(const program::Program& program);
 
-  /// As strategy::reduce() and gather(). A value of fewer replicas, as run() of a LoadedProgram gives where the others
-  /// had no data, is theirs alone; one of more is kInvalidArgument.
+  /// Reduces a value, as strategy::reduce() and gather(). A value with fewer components than replicas, which run() of a
+  /// LoadedProgram returns if the others had no data, is combined over those; one with more is kInvalidArgument.
   Result<tensor::Tensor> reduce(program::Reduce how, const DistributedValue& value,
                                 const std::optional<std::vector<std::int64_t>>& axes = std::nullopt) const;
   Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis) const;
-  /// A component for each replica, whatever they are.
+  /// Makes a value with a component for each replica.
   Result<DistributedValue> experimental_distribute_values_from_function(
       const std::function<Result<tensor::Tensor>(const ValueContext&)>& value_fn) const;
 
-  /// A batch is the global one: replicas share its rows, by default as equally as can be, under
-  /// StrategyOptions::compat in TensorFlow's way. As many batches are made ahead as there are replicas.
+  /// Distributes a dataset of global batches: replicas share each one's rows, by default as evenly as possible, under
+  /// StrategyOptions::compat in TensorFlow's way. One batch per replica is prefetched.
   Result<DistributedDataset> experimental_distribute_dataset(const data::Plan& plan,
                                                              data::DatasetContext context) const;
-  /// Of batches that are there already.
+  /// Distributes an existing dataset of batches.
   Result<DistributedDataset> experimental_distribute_dataset(DatasetPtr dataset) const;
-  /// The function's elements are batches of one replica: nothing is shared, each takes the next one.
-  /// kUnimplemented: a dataset for each replica of another strategy than MirroredStrategy.
+  /// Distributes per-replica batches: nothing is split, each replica takes the next one. kUnimplemented: a dataset for
+  /// each replica with another strategy than MirroredStrategy.
   Result<DistributedDataset> distribute_datasets_from_function(
       const DatasetFunction& dataset_fn, InputReplicationMode mode = InputReplicationMode::kPerWorker) const;
 
-  /// Each copy becomes what the function gives for it and its components of the arguments. Source:
+  /// Replaces each copy by the function's result for it and its components of the arguments. Source:
   /// StrategyExtended.update.
   Result<void> update(DistributedVariable& variable,
                       const std::function<Result<tensor::Tensor>(const tensor::Tensor& copy,
                                                                  const std::vector<tensor::Tensor>& args)>& make,
                       const std::vector<DistributedValue>& args = {});
-  /// The variable that has a copy of this name; or null. Source: StrategyExtended.value_container.
+  /// Finds the variable with a copy of this name; or null. Source: StrategyExtended.value_container.
   DistributedVariable* value_container(std::string_view copy_name);
 
  private:
@@ -180,7 +179,7 @@ class Strategy {
   std::size_t replicas_;
   std::unique_ptr<step::ReplicaThreads> threads_;
   std::atomic<bool> is_running_ = false;
-  std::shared_ptr<function::Engine> engine_;  // null until somebody asks; shared with the functions it compiled
+  std::shared_ptr<function::Engine> engine_;  // null until first used; shared with the functions it compiled
   std::mutex variables_mutex_;                // of the hosts
   std::unique_ptr<LocalVariables> host_;      // of created variables
   std::map<std::string, std::unique_ptr<DistributedVariable>, std::less<>> variables_;
