@@ -12,7 +12,7 @@
 namespace tfd::coordinator {
 namespace {
 
-constexpr std::uint64_t kMostUnsettled = std::uint64_t{1} << 20;  // numbers: more aren't those of a coordinator
+constexpr std::uint64_t kMostUnsettled = std::uint64_t{1} << 20;  // sequence numbers: more can't be a coordinator's
 constexpr Duration kAnswer = std::chrono::seconds(10);
 
 enum class Fate : std::uint8_t { kNone, kApplied, kFenced };
@@ -102,7 +102,8 @@ std::uint64_t Continuation::steps_below(std::uint64_t sequence) const {
   return sequence - unused_below - static_cast<std::uint64_t>(fenced);
 }
 
-// The run that all parameter servers have, which isn't over. Some may have its next epoch: who adopted it died of that.
+// Finds the unfinished run that all parameter servers have. Some may already have its next epoch, if a coordinator died
+// while adopting it.
 std::optional<Coordinator::FoundRun> Coordinator::find_run() {
   const Deadline deadline = Deadline::after(kAnswer);
   const auto status = ps_->status(deadline);
@@ -121,7 +122,7 @@ std::optional<Coordinator::FoundRun> Coordinator::find_run() {
   return FoundRun{std::move(epochs), std::move(*record), is_own};
 }
 
-// False where it can't be gone on with, or isn't worth it: then the parameter servers may have this epoch already.
+// Adopts a run. False if it can't be continued, or isn't far enough; the parameter servers may have this epoch then.
 Result<bool> Coordinator::adopt(const FoundRun& found) {
   RunOwner record = found.record;
   record.epochs.push_back(epoch_);
@@ -151,7 +152,7 @@ Result<bool> Coordinator::adopt(const FoundRun& found) {
 
 task::CoordinationClient Coordinator::run_records() { return ps_->coordination(task::CoordinationScope::kProcess); }
 
-// Only where nobody else has since: it may have been frozen, and another coordinator's run be there.
+// Writes the record only if nobody else has since: this coordinator may have been suspended and replaced.
 Result<void> Coordinator::keep_run(const std::optional<RunOwner>& record) {
   const Deadline deadline = Deadline::after(kAnswer);
   const std::string value = record ? format_run(*record) : "";
@@ -160,7 +161,7 @@ Result<void> Coordinator::keep_run(const std::optional<RunOwner>& record) {
     const auto kept = TFD_TRY(run_records().get(kRunKey, deadline));
     if (kept.value != value)
       return fail(Code::kPermissionDenied, "another coordinator has a training on the parameter servers by now");
-    version = kept.version;  // it was put, and the answer lost
+    version = kept.version;  // it was put, but the answer was lost
   }
   record_version_ = TFD_TRY(std::move(version));
   has_record_ = record.has_value();

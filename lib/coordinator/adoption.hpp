@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Going on with a training whose coordinator has died, as it stands on the parameter servers. The first of them keeps
-// whose it is while it isn't over (RunOwner); each knows which sequence numbers it has applied, and put together these
-// say how far the training has come (Continuation). Private to the room. Thread rule: pure functions.
+// Adopts a training whose coordinator has died, from the state on the parameter servers. The first of them keeps its
+// owner while it isn't complete (RunOwner); each knows the sequence numbers that it has applied, which together tell
+// how far the training has come (Continuation). Private to the room. Thread rule: pure functions.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,37 +16,39 @@
 
 namespace tfd::coordinator {
 
-/// A key of the coordination service, in the scope of the process: it is there while a run moves to another epoch.
+/// Key of the record in the coordination service, in the process's scope, so that it survives a move to another epoch.
 inline constexpr const char* kRunKey = "training";
 
 struct RunOwner {
-  std::string run;              // the id that its checkpoints have, too
+  std::string run;              // the run's id, also in its checkpoints
   std::string program;          // digest_of()
-  std::int64_t first_step = 0;  // of its first sequence number
-  /// Parameter servers have this run if theirs is one of these. Until an adoption is over, it is that and those before.
+  std::int64_t first_step = 0;  // step of its first sequence number
+  /// Epochs of this run: a parameter server with one of these has it. During an adoption these are the new one and the
+  /// former ones.
   std::vector<std::uint64_t> epochs;
 };
-/// The same of two trainings where one can go on with the variables of the other: the program but for when it is
-/// logged, saved, evaluated and over, the parameter servers, and how many replicas each worker has.
+/// Digest that is equal for two trainings if one can continue with the variables of the other: the program without its
+/// intervals and ends, the parameter servers, and the number of replicas per worker.
 std::string digest_of(const program::Program& program, const task::Placement& placement, int replicas);
 
 std::string format_run(const RunOwner& record);
-/// nullopt: it isn't one.
+/// Parses a record; nullopt if malformed.
 std::optional<RunOwner> parse_run(std::string_view text);
 
-/// Where the sequence numbers of a training stand.
+/// State of a training's sequence numbers.
 struct Continuation {
-  std::uint64_t next = 0;                      // the first one that nobody has had
-  std::vector<std::uint64_t> unfinished = {};  // of steps that not all parameter servers have, ascending
-  std::uint64_t settled = 0;                   // everything below is over
-  std::uint64_t unused_below = 0;              // of those: that came to nothing
-  std::vector<std::uint64_t> unused = {};      // from `settled` on: that came to nothing
+  std::uint64_t next = 0;                      // the first one that no parameter server has seen
+  std::vector<std::uint64_t> unfinished = {};  // steps that not all parameter servers have applied, ascending
+  std::uint64_t settled = 0;                   // all numbers below are settled
+  std::uint64_t unused_below = 0;              // void numbers below `settled`
+  std::vector<std::uint64_t> unused = {};      // void numbers from `settled` on
 
-  /// Of the numbers below `sequence`, which isn't below `settled`: those that are steps.
+  /// Number of steps among the numbers below `sequence`, which isn't below `settled`.
   std::uint64_t steps_below(std::uint64_t sequence) const;
 };
-/// Of all parameter servers. A number that is fenced, and that none of them has applied, came to nothing; any other one
-/// is a step, which isn't finished where one of them neither has it nor is fenced. nullopt: they can't be of one run.
+/// Merges the histories of all parameter servers. A fenced sequence number that no server applied is void; any other
+/// one is a step, which is unfinished if some server has neither applied nor fenced it. nullopt: they can't be of one
+/// run.
 std::optional<Continuation> put_together(const std::vector<variable::SequenceHistory>& histories);
 
 }  // namespace tfd::coordinator

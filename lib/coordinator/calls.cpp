@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a call fits the function of the program that it names.
+// Checks that a call fits the program's function that it names.
 #include <algorithm>
 
 #include "tfd/base/counted.hpp"
@@ -16,7 +16,7 @@ std::vector<std::string> names_of(const std::vector<program::FunctionDef>& funct
   return names;
 }
 
-/// One argument against the module arguments that are bound to it. `where` is "argument 0" or "argument 'x'".
+/// Checks one argument against the module arguments bound to it. `where` is "argument 0" or "argument 'x'".
 Result<void> check_argument(const program::Program& program, const program::FunctionDef& function,
                             const std::string& where, const Argument& argument,
                             const std::function<bool(const program::InputBinding&)>& is_bound) {
@@ -31,14 +31,14 @@ Result<void> check_argument(const program::Program& program, const program::Func
   }
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     if (!is_bound(function.inputs[i])) continue;
-    if (!spec) continue;  // an iterator: the worker looks for its fields
+    if (!spec) continue;  // an iterator: the worker checks its fields
     if (function.inputs[i].field)
       return fail(Code::kInvalidArgument, "{}: {} must be an iterator: its field '{}' is used", function.name, where,
                   *function.inputs[i].field);
     const tensor::TensorSpec& parameter = function.modules.front().signature.arguments[i].spec;
     tensor::TensorSpec taken = *spec, wanted = parameter;
     bool may_fit = true;
-    if (!function.inputs[i].lookup.empty()) {  // the module takes the rows that these are the numbers of
+    if (!function.inputs[i].lookup.empty()) {  // the argument is row ids, the module takes the rows
       const tensor::TensorSpec& table = program.find_variable(function.inputs[i].lookup)->spec;
       may_fit = spec->dtype == tensor::DType::kS32 || spec->dtype == tensor::DType::kS64;
       wanted = {may_fit ? spec->dtype : tensor::DType::kS64, *program::indices_shape(parameter, table)};

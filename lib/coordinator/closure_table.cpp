@@ -38,7 +38,7 @@ ClosurePtr ClosureTable::remove(ClosureId id) {
 void ClosureTable::complete(const ClosurePtr& closure, task::ClosureOutcome outcome) {
   closure->value->set_outcome(std::move(outcome));
   queue_.finished(closure->id);
-  // An earlier attempt may still be on its way from a worker that is frozen: nothing of it may come after a join.
+  // Updates of an earlier attempt may still arrive from a suspended worker; none may be applied after a join.
   if (closure->call.attempt > 0)
     raise_fence(*closure);
   else if (closure->updates)
@@ -110,9 +110,9 @@ void ClosureTable::abandon(const Error& error) {
   for (const auto& [id, closure] : closures_) closure->value->set_cancelled(error, std::nullopt);
 }
 
-// A closure that ends without its updates, while a worker that is only frozen or cut off may still hold it: an empty
-// update of its sequence number, so that parameter servers drop a late one (and need not remember a hole for ever).
-// What is raised is raised when they have acknowledged it: then nothing is executing, as far as anybody can see.
+// Fences a closure that ends without its updates, while a suspended or disconnected worker may still hold it: an empty
+// update with its sequence number makes parameter servers drop a late one (and saves them from remembering a gap for
+// ever). Errors are raised once it is acknowledged: then nothing is executing, as far as callers can observe.
 void ClosureTable::raise_fence(const Closure& closure) {
   if (!closure.sequenced || !closure.updates) return;
   over_.insert(closure.call.sequence);
@@ -141,7 +141,7 @@ void ClosureTable::go_on(const Continuation& from) {
   unused_below_ = from.unused_below;
 }
 
-// What is scheduled next has higher numbers: nothing is scheduled before the error is raised.
+// Later closures have higher numbers, since nothing is scheduled before the error is raised.
 std::optional<ClosureTable::DropBelow> ClosureTable::take_drop() {
   if (!std::exchange(drop_is_due_, false) || !queue_.has_error()) return std::nullopt;
   return DropBelow{next_sequence_, task::kWithoutUpdates | next_id_};

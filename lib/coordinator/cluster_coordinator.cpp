@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connecting, and what a caller's thread does: schedule, join, done.
+// Connecting, and functions on the caller's thread: schedule, join, done.
 #include "tfd/coordinator/cluster_coordinator.hpp"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace tfd::coordinator {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kForOthers = std::chrono::seconds(2);  // once one worker is ready, or can't be used, at most
+constexpr Duration kForOthers = std::chrono::seconds(2);  // for others, once one worker is ready or unusable, at most
 constexpr Duration kQuiet = std::chrono::seconds(5);
-constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // whether those that are up still are
+constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // poll interval for workers that are up
 
-/// What its message carries.
+/// Bytes of its message's arguments.
 std::uint64_t argument_bytes(const Closure& closure) {
   std::uint64_t bytes = closure.command ? closure.command->text.size() : 0;
   const auto add = [&bytes](const step::ArgumentValue& value) {
@@ -76,11 +76,10 @@ Coordinator::~Coordinator() {
   {
     const Lock lock(mutex_);
     closing_ = true;
-    for (Worker& worker : workers_)
-      ++worker.generation;  // what the endpoint still calls back at its end comes too late
+    for (Worker& worker : workers_) ++worker.generation;  // callbacks during the endpoint's destruction are ignored
   }
   if (options_.commands && endpoint_ != nullptr) end_sessions(Deadline::after(kGoodbye));
-  owned_endpoint_.reset();  // after this no callback runs
+  owned_endpoint_.reset();  // no callback runs after this
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
   closures_.abandon(ended);
   for (const auto& [name, values] : values_on_workers_)
@@ -140,7 +139,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   share_steps();
   servers_ready_ = true;
   opened_ = true;
-  // Workers that are up by now; later ones come as events. On the I/O thread, where workers change.
+  // Handle workers that are up by now; later ones come as events. On the I/O thread, where workers change.
   endpoint_->post([this] {
     for (std::size_t i = 0; i < servers_.size(); ++i)
       if (!ps_->is_up(i)) return server_lost(servers_[i], "it disconnected");
@@ -153,7 +152,8 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   return wait_for_worker(deadline);
 }
 
-// An earlier coordinator's since its last checkpoint, which the parameter servers have: who made which isn't known.
+// Steps of an earlier coordinator since its last checkpoint: the parameter servers have them, but the workers that made
+// them aren't known.
 void Coordinator::share_steps() {
   const Lock lock(mutex_);
   std::int64_t left = options_.data.shared_steps;
@@ -171,8 +171,8 @@ std::map<std::string, DataProgress> Coordinator::data_progress() const {
   return out;
 }
 
-// What one worker says, before there are variables, which may have a copy for each of its replicas. The others are
-// compared with it later.
+// Asks one worker for its number of replicas, before variables are created, which may have a copy per replica. The
+// others are compared with it later.
 Result<int> Coordinator::find_replicas(Deadline deadline) {
   const auto find_up = [this]() -> const Worker* {
     const auto is_up = [this](const Worker& worker) {
@@ -200,7 +200,7 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   const auto decided = [&] { return workers_.any_was_ready() || fatal_ || are_all_unusable(lock); };
   const auto is_loading = [this] { return workers_.count(WorkerState::kLoading) > 0; };
   const auto begun = Clock::now();
-  // The deadline is for reaching one; one that was reached may need longer to compile.
+  // The deadline is for reaching a worker; compiling may take longer.
   while (!decided() && !(deadline.expired() && !is_loading())) {
     const bool reached = is_loading();
     wait_for_others(lock, reached ? Deadline::after(kLoadTimeout) : deadline,
@@ -208,14 +208,14 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   }
   if (fatal_) return fail(*fatal_);
   if (workers_.any_was_ready()) {
-    // How many replicas the others run is known before they have compiled; they must be as many.
+    // The others' numbers of replicas, which must be equal, are known before they have compiled.
     const auto all_said = [this] {
       return std::ranges::none_of(workers_, [](const Worker& worker) {
         return worker.state() == WorkerState::kLoading && worker.replicas == 0;
       });
     };
     if (!options_.commands) wait(lock, changed_, Deadline::after(kForOthers), [&] { return fatal_ || all_said(); });
-    // The others are as good as there, unless they take much longer than it did.
+    // The others are expected soon, unless they take much longer than the first one.
     const auto all_ready = [this] { return workers_.count(WorkerState::kReady) == workers_.size(); };
     wait(lock, changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, kForOthers)),
          [&] { return fatal_ || all_ready(); });
@@ -231,8 +231,8 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   return fail(no_worker(waiting));
 }
 
-// As wait() for `changed_`. Where some can't be used, whether one of the others still comes is a matter of time too. A
-// wait that is long says for whom, after 5, 10, 20 … seconds.
+// Waits for `changed_`, as wait(). If some workers are unusable, whether others still come also depends on time. A long
+// wait is logged, with the missing ones, after 5, 10, 20 … seconds.
 bool Coordinator::wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready) {
   const auto begun = Clock::now();
   Clock::duration quiet = kQuiet;
@@ -251,7 +251,7 @@ bool Coordinator::wait_for_others(Lock& lock, Deadline deadline, const std::func
   return ready();
 }
 
-// No other one is left that may do: of those that are up each has an error, and what isn't up yet has had a moment.
+// True if no usable worker remains: each one that is up has an error, and the others had a moment to connect.
 bool Coordinator::are_all_unusable(const Lock&) const {
   if (!workers_.any_unusable()) return false;
   const bool is_early = Clock::now() - workers_.unusable_since() < kForOthers;
@@ -284,7 +284,7 @@ bool Coordinator::wait(Lock& lock, std::condition_variable& changed, Deadline de
 
 Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   if (!call.command) TFD_TRY(check_call(program_, call));
-  auto closure = std::make_shared<Closure>();  // with the table and whoever sends it
+  auto closure = std::make_shared<Closure>();  // shared with the table and its sender
   closure->call.epoch = epoch_;
   closure->call.step = call.step.value_or(0);
   closure->call.replicas = call.replicas;
@@ -338,7 +338,7 @@ Result<void> Coordinator::join(Deadline deadline) {
 Result<bool> Coordinator::done() {
   Lock lock(mutex_);
   if (!fatal_ && !closures_.has_error()) return closures_.is_over();
-  // When it raises nothing is executing any more.
+  // Nothing is executing any more when it raises.
   wait(lock, idle_, Deadline::never(), [&] { return fatal_ || !closures_.is_executing(); });
   TFD_TRY(raise(lock));
   return true;
@@ -360,11 +360,11 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     for (const auto& [name, pipeline] : program_.datasets) names.push_back(name);
     return fail(Code::kInvalidArgument, "no dataset '{}'{}", dataset, did_you_mean(dataset, names));
   }
-  PerWorkerDataset made;  // where it isn't returned, what was made of it is dropped
+  PerWorkerDataset made;  // if it isn't returned, iterators made for it are dropped
   Lock lock(mutex_);
   if (fatal_) return fail(*fatal_);
   made = add_iterators(lock, dataset);
-  const IteratorDef& iterators = std::prev(iterators_.end())->second;  // stays as long as `made`
+  const IteratorDef& iterators = std::prev(iterators_.end())->second;  // valid as long as `made`
   endpoint_->post([this] {
     std::vector<std::pair<std::size_t, std::uint64_t>> ready;
     {
@@ -374,7 +374,7 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     }
     for (const auto& [index, generation] : ready) make_iterators(index, generation);
   });
-  // Every worker that is there has it, and at least one is there; others get it before their first closure.
+  // True if every connected worker has it, and there is at least one; others get it before their first closure.
   const auto is_made = [this, &iterators] {
     bool any = false;
     for (std::size_t i = 0; i < workers_.size(); ++i) {

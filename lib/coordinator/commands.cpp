@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shell commands as closures: a worker gets a session instead of a program, a command instead of a function's call.
-// Everything but end_sessions() runs on the endpoint's I/O thread.
+// Shell commands as closures: a worker gets a session instead of a program, and commands instead of calls. Everything
+// but end_sessions() runs on the endpoint's I/O thread.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -10,8 +10,7 @@ namespace tfd::coordinator {
 namespace {
 
 constexpr Duration kSessionAnswer = std::chrono::seconds(30);
-constexpr std::size_t kAhead =
-    8;  // short commands that wait at the worker; a long one that comes after them waits, too
+constexpr std::size_t kAhead = 8;  // short commands queued at the worker; a long one behind them waits, too
 constexpr Duration kRenewAfter = task::kCommandLease / 5;
 
 }  // namespace
@@ -47,7 +46,7 @@ void Coordinator::renew_sessions() {
     task::CommandSession session = *options_.commands;
     session.epoch = epoch_;
     session.generation = generation;
-    // A worker that lost it says so to the next command.
+    // A worker that lost its session reports it at the next command.
     workers_[index].client->open_session(session, Deadline::after(kSessionAnswer), [](const Result<int>&) {});
   }
 }

@@ -3,10 +3,10 @@
 //
 // The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable, WorkerPool
 // and Evaluation, each with its own state and without a lock; one lock guards them all, and requests are sent and
-// callbacks of the caller are called without it. cluster_coordinator.cpp has what callers' threads do (connecting,
-// schedule, join), dispatch.cpp the way of closures to workers and back, aftermath.cpp what is left to do after one
-// that failed, workers.cpp the coming of workers, losses.cpp their going, servers.cpp the variables. Thread rule:
-// public functions from any thread but the I/O thread; the private ones say where they run.
+// callbacks of the caller are called without it. cluster_coordinator.cpp runs on callers' threads (connecting,
+// schedule, join), dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp
+// handles new workers, worker_loss.cpp lost ones, servers.cpp the variables. Thread rule: public functions from any
+// thread but the I/O thread; the private ones say where they run.
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -25,16 +25,16 @@ namespace tfd::coordinator {
 /// Loading compiles every function: minutes for a large one. A task that dies meanwhile is seen by its heartbeats.
 inline constexpr Duration kLoadTimeout = std::chrono::minutes(10);
 
-/// A task that is asked how it is answers at once, however busy it is.
+/// A task answers status requests at once, however busy it is.
 inline constexpr Duration kStatusAnswer = std::chrono::seconds(5);
 
-/// Why a parameter server is lost that answers.
+/// Reason for the loss of a parameter server that answers.
 inline constexpr const char* kRestarted = "it was restarted and has lost its variables";
 
 struct Server {
   std::string name;
   std::string address;
-  Clock::time_point away_since{};  // silent, or without a connection; zero: it is there
+  Clock::time_point away_since{};  // since when it is silent or disconnected; zero: it is up
   bool has_connection = true;
 };
 
@@ -91,7 +91,7 @@ class Coordinator final : public ClusterCoordinator {
     std::size_t worker;
     std::uint64_t generation;
     ClosurePtr closure;
-    Clock::time_point sent = {};  // where somebody wants to know
+    Clock::time_point sent = {};  // set if a listener needs it
   };
 
   // cluster_coordinator.cpp
@@ -103,7 +103,7 @@ class Coordinator final : public ClusterCoordinator {
   bool are_all_unusable(const Lock& lock) const;
   Error no_worker(const std::string& waiting) const;
   std::string whom_it_waits_for(const std::string& waiting) const;
-  Result<void> raise(Lock& lock);  // whatever is pending; the lock is released where there is something
+  Result<void> raise(Lock& lock);  // raises a pending error; the lock is released if there is one
   static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
 
   // dispatch.cpp: on the I/O thread
@@ -125,7 +125,7 @@ class Coordinator final : public ClusterCoordinator {
   void settle();
   static void call_back(const ClosurePtrs& closures);
 
-  // balance.cpp: on the I/O thread
+  // rebalance.cpp: on the I/O thread
   void balance_soon();
   void balance();
 
@@ -156,7 +156,7 @@ class Coordinator final : public ClusterCoordinator {
   void resume_worker_soon(std::size_t index, std::uint64_t generation);
   bool is_server(const std::string& task) const;
 
-  // resources.cpp: what lives on workers
+  // resources.cpp: iterators and variables on workers
   PerWorkerDataset add_iterators(const Lock& lock, const std::string& dataset);
   void drop_iterators(std::uint64_t number);  // on the I/O thread
   const IteratorDef* find_iterators(const Lock& lock, const std::string& id) const;
@@ -181,9 +181,9 @@ class Coordinator final : public ClusterCoordinator {
 
   // adoption.cpp
   struct FoundRun {
-    std::vector<std::uint64_t> epochs;  // of the parameter servers
+    std::vector<std::uint64_t> epochs;  // epochs of the parameter servers
     RunOwner record;
-    bool is_own;  // of the run and program that may go on with it
+    bool is_own;  // of the same run and program
   };
   std::optional<FoundRun> find_run();
   Result<bool> adopt(const FoundRun& found);
@@ -218,53 +218,53 @@ class Coordinator final : public ClusterCoordinator {
 
   const program::Program program_;
   const CoordinatorOptions options_;
-  std::uint64_t epoch_ = 0;                      // before a request carries it
+  std::uint64_t epoch_ = 0;                      // set before the first request
   const std::shared_ptr<CoordinatorLink> link_;  // with the values
   cluster::ClusterConfig config_;
   task::Placement placement_;
   task::PackedProgram packed_;                   // of both
-  step::ReplicaCopies copies_;                   // with as many replicas as the first worker said
+  step::ReplicaCopies copies_;                   // with the first worker's number of replicas
   std::optional<AdoptedRun> adopted_;            // since open()
   bool has_record_ = false;                      // parameter server 0 keeps a RunOwner; the caller's thread
-  std::optional<std::uint64_t> record_version_;  // of what it keeps, as far as this one knows
+  std::optional<std::uint64_t> record_version_;  // version of the record, as far as known
 
   mutable std::mutex mutex_;
-  std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error pending)
-  std::condition_variable room_;     // the queue isn't full any more, or an error may be raised
+  std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error is pending)
+  std::condition_variable room_;     // the queue has room, or an error may be raised
   std::condition_variable changed_;  // workers, iterators, evaluations
   ClosureTable closures_;
   WorkerPool workers_;  // grows on the I/O thread, under the lock
   std::vector<Server> servers_;
   std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
-  std::uint64_t settled_ = 0;  // numbers of updates that parameter servers know to be over; I/O thread, after open()
+  std::uint64_t settled_ = 0;  // sequence numbers settled on parameter servers; used by the I/O thread, after open()
   bool balance_is_due_ = false;
-  std::optional<Error> fatal_;                      // a parameter server was lost: the answer to everything
-  std::map<std::uint64_t, IteratorDef> iterators_;  // those that live, in the order of their creation
+  std::optional<Error> fatal_;                      // loss of a parameter server: fails all requests
+  std::map<std::uint64_t, IteratorDef> iterators_;  // live iterators, in the order of creation
   std::uint64_t next_iterators_ = 0;
-  using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // with the caller's RemoteValue
+  using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // shared with the caller's RemoteValue
   std::map<std::string, std::vector<SharedValue>> values_on_workers_;
-  std::shared_ptr<Evaluation> evaluation_;  // with the answers under way
+  std::shared_ptr<Evaluation> evaluation_;  // shared with pending answers
   bool evaluates_no_more_ = false;
   std::optional<TransientFailures> transient_;
   int replicas_ = 1;     // of each worker
-  bool fenced_ = false;  // a task refused us: it may belong to a newer coordinator, so no goodbyes
+  bool fenced_ = false;  // a task refused us: it may belong to a newer coordinator, so tasks aren't shut down
   bool dispatch_posted_ = false;
   bool closing_ = false;
-  Clock::time_point renewed_{};  // sessions of shell commands
+  Clock::time_point renewed_{};  // last renewal of command sessions
   std::uint64_t progress_ = 0;   // answers so far
   std::uint64_t seen_progress_ = 0;
   Clock::time_point progress_at_{};
   Duration stall_limit_{};
 
-  std::atomic<bool> opened_{false};  // peer events before that are looked up by open() itself
+  std::atomic<bool> opened_{false};  // open() itself polls peers' earlier events
   std::atomic<bool> servers_ready_{false};
   bool dispatching_ = false;                 // I/O thread only
   bool dispatch_again_ = false;              // I/O thread only
-  transport::Endpoint* endpoint_ = nullptr;  // the same: its thread still uses it while it is being destroyed
+  transport::Endpoint* endpoint_ = nullptr;  // the same endpoint: its thread still uses it during destruction
   std::unique_ptr<transport::Endpoint> owned_endpoint_;  // last: its thread uses all of the above
 };
 
-/// Asks one task and waits for the answer, which always comes (the deadline is the request's).
+/// Sends a request to one task and waits for the answer, which always comes (the request has a deadline).
 template <class T, class Ask>
 Result<T> Coordinator::ask(const Ask& question) {
   struct Answer {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Closures to workers and back. Everything here runs on the endpoint's I/O thread, but post_dispatch().
+// Sends closures to workers and handles their answers. Everything here runs on the endpoint's I/O thread, except
+// post_dispatch().
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -25,7 +26,7 @@ void Coordinator::post_dispatch(const Lock&) {
 }
 
 void Coordinator::dispatch() {
-  // A request may be answered while it is being made (the worker is lost), and that dispatches again.
+  // A request may be answered while it is being made (the worker is lost), which dispatches recursively.
   dispatch_again_ = true;
   if (dispatching_) return;
   dispatching_ = true;
@@ -40,15 +41,15 @@ std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
   const Lock lock(mutex_);
   if (fatal_ || (options_.commands && closing_)) return taken;
   const bool was_full = closures_.full();
-  // First to whoever has nothing to do: what is sent behind another closure waits for that one, however long it takes.
+  // Idle workers come first: a closure sent behind another one waits for that, however long it takes.
   assign_closures(lock, WorkerPool::Share::kWhatRuns, taken);
   assign_closures(lock, WorkerPool::Share::kWindow, taken);
   if (was_full && !closures_.full()) room_.notify_all();
   return taken;
 }
 
-// In turn to the workers that hold less than their share. What runs alone waits for one that holds nothing, and what is
-// queued behind it waits, too.
+// Assigns closures round-robin to the workers that hold less than their share. One that runs alone waits for a worker
+// that holds none, and closures queued behind it wait, too.
 void Coordinator::assign_closures(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken) {
   while (const Closure* next = closures_.next()) {
     const auto index = workers_.take_turn(share, next->runs_alone);
@@ -71,7 +72,7 @@ void Coordinator::send(const Dispatched& one) {
       [this, one](Result<task::ClosureOutcome> outcome) { on_reply(one, std::move(outcome)); });
 }
 
-// True where the closure was put back, to be tried again.
+// Returns true if the closure was put back, for a retry.
 bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
   bool passes = false;
   {
@@ -79,7 +80,7 @@ bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
     const Worker& worker = workers_[one.worker];
     if (worker.generation != one.generation || !worker.held().contains(one.closure->id)) return true;  // too late
     passes = transient_ && transient_->pass(error);
-    // TensorFlow's timeout is the closure's own error.
+    // TensorFlow treats a timeout as the closure's own error.
     if (transient_ && !passes && classify(error) == Failure::kTimeout) return false;
     workers_.take_back(one.worker, one.closure->id);
     const ClosurePtr cancelled =
@@ -103,7 +104,7 @@ bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
 void Coordinator::on_reply(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
   if (!outcome) {
     Error error = outcome.error();
-    // Cancelled: a worker that is stopping says so of what it hadn't begun.
+    // kCancelled: a worker that is stopping returns closures that hadn't started.
     if (error.code == Code::kCancelled || (error.code == Code::kUnavailable && error.task.empty()))
       error.task = workers_[one.worker].name;
     const Failure failure = classify(error);
@@ -120,8 +121,8 @@ void Coordinator::on_reply(const Dispatched& one, Result<task::ClosureOutcome> o
   on_finished(one, std::move(outcome));
 }
 
-// A task that belongs to somebody else by now: to a newer coordinator, or to one that came and went. What else isn't
-// permitted is the function's own error.
+// Checks whether a refusing task belongs to another coordinator by now, perhaps one that is gone again. Other
+// kPermissionDenied errors are the function's own.
 void Coordinator::may_be_fenced(const Dispatched& one, Error error, Deadline deadline) {
   const auto as_it_is = [this, one, error] { on_finished(one, fail(error)); };
   const auto look_at_worker = [this, one, as_it_is] {
@@ -137,12 +138,12 @@ void Coordinator::may_be_fenced(const Dispatched& one, Error error, Deadline dea
                         if (status && status->epoch != epoch_) return fenced_off(error);
                         if (status) return look_at_worker();
                         if (deadline.expired()) return as_it_is();
-                        endpoint_->post_at(Clock::now() + kAskAgain,  // it is away, and waited for
+                        endpoint_->post_at(Clock::now() + kAskAgain,  // it is disconnected, and may return
                                            [this, one, error, deadline] { may_be_fenced(one, error, deadline); });
                       });
 }
 
-/// Nothing of this run is taken any more.
+/// Ends everything: tasks refuse this run's requests.
 void Coordinator::fenced_off(const Error& error) {
   {
     const Lock lock(mutex_);
@@ -178,7 +179,7 @@ void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome
   dispatch();
 }
 
-// It waited at its worker when another one failed. It ends as what waited here does.
+// Handles a closure that waited at its worker when another one failed: it is cancelled like queued ones.
 void Coordinator::on_dropped(const Dispatched& one) {
   ClosurePtr cancelled;
   {

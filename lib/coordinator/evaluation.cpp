@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One exact pass of a function over its dataset: cut into as many parts as there are workers, a lost part is done
-// again.
+// One exact pass of a function over its dataset: split into as many parts as workers; lost parts are repeated.
 #include "evaluation.hpp"
 
 #include <algorithm>
@@ -70,9 +69,9 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
     return fail(Code::kDeadlineExceeded,
                 "evaluation by '{}': another evaluation, by '{}', has not finished: waiting for {}", function,
                 evaluation_->pass().function, describe(lock));
-  // Those that are there, or will be in a moment: one that is still loading takes its part when it is ready.
+  // Counts workers that are up or loading: one that is still loading takes its part when it is ready.
   const auto parts = static_cast<std::int64_t>(workers_.size() - workers_.count(WorkerState::kAway));
-  const auto evaluation = std::make_shared<Evaluation>(  // with the answers under way
+  const auto evaluation = std::make_shared<Evaluation>(  // shared with pending answers
       Evaluation::Pass{function, steps, data::draw_seed(), std::max<std::int64_t>(parts, 1)});
   evaluation_ = evaluation;
   progress_at_ = Clock::now();

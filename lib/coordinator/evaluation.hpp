@@ -1,9 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One exact pass of a function over its dataset, in parts: which are to do, who does which, what came back. A pure
-// state machine. Private to the room.
-// Thread rule: thread-compatible; the coordinator's lock guards it.
+// One exact pass of a function over its dataset, in parts: pending, running and finished ones. A pure state machine.
+// Private to the room. Thread rule: thread-compatible; the coordinator's lock guards it.
 #include <deque>
 #include <map>
 #include <optional>
@@ -17,7 +16,7 @@ namespace tfd::coordinator {
 
 class Evaluation {
  public:
-  /// What is the same in all parts. `seed` is of shuffles that state none.
+  /// Properties of all parts. `seed` is for shuffles that state none.
   struct Pass {
     std::string function;
     std::optional<std::int64_t> steps;  // of the whole pass
@@ -31,18 +30,18 @@ class Evaluation {
   bool ended() const { return error_.has_value() || left_ == 0; }
   const std::optional<Error>& error() const { return error_; }
   bool runs_on(std::size_t worker) const;
-  /// Whether somebody still does it: an answer of who has lost it comes too late.
+  /// True if the part is running: an answer for a part that was returned is too late.
   bool is_running(std::int64_t part) const { return running_.contains(part); }
 
-  /// The next part, for a worker that does none; nullopt where none waits.
+  /// Takes the next part for an idle worker; nullopt if none is pending.
   std::optional<std::int64_t> take_part(std::size_t worker);
-  /// What the worker does is done again by another one.
+  /// Returns the worker's part, to be repeated by another one.
   void return_part(std::size_t worker);
   void finish_part(std::int64_t part, std::vector<step::Metric> metrics);
-  /// The first error is that of the pass.
+  /// Fails a part; the first error is the pass's.
   void fail_part(std::int64_t part, Error error);
   void end(Error error);
-  /// Of all parts, once they are done.
+  /// Metrics of all parts, once they are done.
   std::vector<std::pair<std::string, double>> values() const;
 
  private:

@@ -45,7 +45,7 @@ Result<TransientLimits> read_transient_limits(const Environment& env) {
   return limits;
 }
 
-// The K-th report counts, not the one after it: TensorFlow ignores K - 1.
+// The K-th report counts: TensorFlow ignores K - 1.
 bool TransientFailures::pass(const Error& error) {
   switch (classify(error)) {
     case Failure::kServer:

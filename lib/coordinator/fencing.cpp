@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is left to do when a closure has failed, or when numbers of updates are over: workers drop what they haven't
-// begun, parameter servers keep late updates out. Everything here runs on the endpoint's I/O thread.
+// Fencing and settling, after a closure has failed or sequence numbers are over: workers drop closures that haven't
+// started, parameter servers reject late updates. Everything here runs on the endpoint's I/O thread.
 #include "coordinator.hpp"
 
 namespace tfd::coordinator {
 namespace {
 
-constexpr Duration kFencePause = std::chrono::seconds(1);  // until a parameter server is asked again
-constexpr std::uint64_t kSettleStep = 128;                 // numbers that end between two messages about them
+constexpr Duration kFencePause = std::chrono::seconds(1);  // until a request to a parameter server is repeated
+constexpr std::uint64_t kSettleStep = 128;                 // sequence numbers per message
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Coordinator::send_fences_and_drops() {
   }
   for (task::WorkerClient* worker : workers)
     worker->drop_waiting(epoch_, below.updates, below.others, Deadline::never(),
-                         [](const Result<void>&) {});  // what it drops says so; one that is lost holds nothing
+                         [](const Result<void>&) {});  // dropped ones are answered themselves; a lost worker has none
   for (const std::uint64_t sequence : sequences)
     for (std::size_t i = 0; i < servers_.size(); ++i) send_fence(i, sequence);
 }
@@ -38,8 +38,8 @@ void Coordinator::send_fence(std::size_t server, std::uint64_t sequence) {
   });
 }
 
-// Only who has put up the fence keeps a late update out. One that belongs to a newer coordinator by now takes none of
-// ours anyway; one that can't be reached is lost, or (as TensorFlow has it) gets its chances.
+// A late update is rejected only by servers that have acknowledged the fence. A server of a newer coordinator rejects
+// all our updates anyway; one that can't be reached is lost, or (in TensorFlow's mode) is retried a few times.
 void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer) {
   bool tries_again = false;
   {
@@ -51,7 +51,7 @@ void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, con
     }
     Error error = answer.error();
     if (error.task.empty()) error.task = servers_[server].name;
-    // One that is away may come back as it was; server_event() says when it doesn't.
+    // A disconnected server may return unchanged; server_event() handles the case that it doesn't.
     tries_again = transient_ ? transient_->pass(error) : error.code == Code::kUnavailable;
   }
   if (!tries_again) return server_lost(servers_[server], answer.error().message);
@@ -60,7 +60,8 @@ void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, con
                      [this, server, sequence] { send_fence(server, sequence); });
 }
 
-// A function may touch only some of the parameter servers: others would remember a hole for each of its calls.
+// Settles numbers: a function may update only some of the parameter servers, and others would remember a gap for each
+// of its calls.
 void Coordinator::settle() {
   ClosureTable::Over over{};
   {

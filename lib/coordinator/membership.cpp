@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which tasks there are: what a cluster must have, and another spec while it runs.
+// Membership: requirements on a cluster, and changes of its spec at run time.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -14,7 +14,7 @@ std::size_t count_tasks(const cluster::ClusterSpec& spec, std::string_view job) 
   return tasks == nullptr ? 0 : tasks->size();
 }
 
-/// Name -> address of the tasks of a job. kInvalidArgument for an address that can't be connected to.
+/// Maps names to addresses of a job's tasks. kInvalidArgument for an address that can't be connected to.
 Result<std::map<std::string, std::string>> addresses_of(const cluster::ClusterSpec& spec, std::string_view job) {
   std::map<std::string, std::string> out;
   for (const cluster::Task& task : spec.tasks()) {

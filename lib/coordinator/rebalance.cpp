@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker holds more than it runs, so that it never waits. Where that takes long after all, and nothing is queued any
-// more, it gives back what it hasn't begun to those that have nothing to do. On the endpoint's I/O thread.
+// Rebalancing. A worker holds more closures than it runs, so that it never idles. If these take long after all, and the
+// queue is empty, it returns closures that haven't started, for idle workers. On the endpoint's I/O thread.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -52,7 +52,7 @@ void Coordinator::balance() {
   for (const Ask& ask : asks)
     workers_[ask.worker].client->give_back(
         epoch_, ask.count, options_.commands.has_value(), Deadline::never(), [this, ask](const Result<void>&) {
-          const Lock lock(mutex_);  // what it gives back has said so; one that is lost holds nothing
+          const Lock lock(mutex_);  // returned closures are answered themselves; a lost worker holds none
           if (workers_[ask.worker].generation == ask.generation) workers_[ask.worker].gives_back = false;
         });
   if (must_wait) balance_soon();

@@ -7,7 +7,7 @@ namespace tfd::coordinator {
 
 void RemoteValue::Shared::publish(ClosureState value) {
   state.store(value);
-  // A fetch counts itself before it looks at the state, so either it sees this one or it is seen here.
+  // A fetch counts itself before it reads the state, so either it sees this state or it is counted here.
   if (link->waiting.load() == 0) return;
   const std::scoped_lock lock(link->mutex);
   link->changed.notify_all();
@@ -46,7 +46,7 @@ std::optional<ClosureId> RemoteValue::cause() const {
   return state() == ClosureState::kCancelled ? shared_->cause : std::nullopt;
 }
 
-// A variable changes, so its value isn't kept.
+// A variable's value isn't kept, since it changes.
 Result<task::ClosureOutcome> RemoteValue::read_again(Deadline deadline) const {
   CoordinatorLink& link = *shared_->link;
   const std::shared_lock lock(link.read_mutex);

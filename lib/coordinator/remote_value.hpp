@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a RemoteValue shares with the coordinator that fills it. Private to the room.
-// Thread rule: thread-safe; everything but `state` is written once, before `state`.
+// State that a RemoteValue shares with the coordinator that fills it. Private to the room. Thread rule: thread-safe;
+// everything but `state` is written once, before `state`.
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -16,22 +16,22 @@
 
 namespace tfd::coordinator {
 
-/// Where the fetches of one coordinator wait: one for all its values, since a condition variable each would be most of
-/// the memory of a small closure.
+/// Synchronization of one coordinator's fetches: shared by all its values, since a condition variable for each would
+/// dominate the memory of small closures.
 struct CoordinatorLink {
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<int> waiting{0};
-  std::mutex describe_mutex;              // never taken by those who fill values
-  std::function<std::string()> describe;  // whom the coordinator waits for; empty after its end
+  std::mutex describe_mutex;              // never taken by threads that fill values
+  std::function<std::string()> describe;  // describes the coordinator's waits; empty after its end
   std::shared_mutex read_mutex;
-  /// Of a worker's own variable; empty after the coordinator's end.
+  /// Reads a worker's own variable; empty after the coordinator's end.
   std::function<Result<task::ClosureOutcome>(std::size_t worker, const std::string& variable, Deadline)> read;
-  std::mutex drop_mutex;  // taken under the coordinator's lock too: a closure may be the last that has a dataset
-  std::function<void(std::uint64_t number)> drop;  // of iterators that nobody can use any more; empty after its end
+  std::mutex drop_mutex;  // also taken under the coordinator's lock: a closure may hold the last reference to a dataset
+  std::function<void(std::uint64_t number)> drop;  // drops iterators that can't be used any more; empty after its end
 };
 
-/// What lives on a worker, and isn't kept here.
+/// A resource on a worker, whose value isn't kept here.
 struct OnWorker {
   std::size_t worker = 0;
   std::string variable;  // empty: an iterator, which has no value
@@ -44,13 +44,13 @@ struct RemoteValue::Shared {
   void set_outcome(task::ClosureOutcome value);
   void set_error(Error value);
   void set_cancelled(const Error& because, std::optional<ClosureId> closure);
-  /// Of what lives on a worker, whose error was set when it was made: kReady, kAborted.
+  /// Sets the state of a worker's resource, kReady or kAborted; its error was set when it was made.
   void become(ClosureState now) { publish(now); }
 
   const ClosureId id;
-  const std::shared_ptr<CoordinatorLink> link;  // with the coordinator and its other values
+  const std::shared_ptr<CoordinatorLink> link;  // shared with the coordinator and its other values
   std::atomic<ClosureState> state{ClosureState::kNotReady};
-  std::atomic<bool> fetched = false;  // the first value that is fetched stays the value, also when it is made anew
+  std::atomic<bool> fetched = false;  // the first value that was fetched is kept, even if the resource is recreated
   task::ClosureOutcome outcome;
   Error error;
   std::optional<ClosureId> cause;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lives on workers: iterators, and the variables that every worker has of its own. Gone with a worker, made again
-// when it returns.
+// Resources on workers: iterators, and workers' own variables. Lost with a worker, recreated when it returns.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -11,9 +10,10 @@
 namespace tfd::coordinator {
 namespace {
 
-using SharedRemote = std::shared_ptr<RemoteValue::Shared>;  // with the callers who have that value
+using SharedRemote = std::shared_ptr<RemoteValue::Shared>;  // shared with callers that hold the value
 
-/// Says that nobody can use the iterators any more, wherever the last one is gone: also under the coordinator's lock.
+/// Reports that the iterators can't be used any more, on whatever thread the last reference goes, even under the
+/// coordinator's lock.
 class IteratorsHold {
  public:
   IteratorsHold(std::shared_ptr<CoordinatorLink> link, std::uint64_t number)
@@ -26,11 +26,11 @@ class IteratorsHold {
   }
 
  private:
-  const std::shared_ptr<CoordinatorLink> link_;  // with the coordinator, which this may outlive
+  const std::shared_ptr<CoordinatorLink> link_;  // shared with the coordinator, which this may outlive
   const std::uint64_t number_;
 };
 
-/// The same value; who has it has the iterators, too. The coordinator's own pointer to it isn't such a one.
+/// Returns the same value, which keeps the iterators alive; the coordinator's own pointer to it doesn't.
 SharedRemote with_hold(const SharedRemote& value, std::shared_ptr<const void> hold) {
   if (hold == nullptr) return value;
   using Both = std::pair<SharedRemote, std::shared_ptr<const void>>;
@@ -44,18 +44,19 @@ bool Coordinator::is_own_variable(const std::string& name) const {
   return variable != nullptr && variable->per_worker;
 }
 
-// Another coordinator's iterators of the same worker must not have the same ids.
+// Ids must differ from those of other coordinators' iterators on the same worker.
 PerWorkerDataset Coordinator::add_iterators(const Lock&, const std::string& dataset) {
   const std::uint64_t number = next_iterators_++;
   PerWorkerDataset made{fmt::format("{}#{}.{}", dataset, epoch_, number),
                         std::make_shared<const IteratorsHold>(link_, number)};
   iterators_.emplace(number, IteratorDef{made.id, dataset, made.hold});
   for (std::size_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].has_program) closures_.put_for(i, number);  // others get them all with the program
+    if (workers_[i].has_program) closures_.put_for(i, number);  // other workers get all iterators with the program
   return made;
 }
 
-// A worker that is making them has them by the time it is told. One that is away makes those that live when it returns.
+// A worker that is creating them has them when the message arrives. One that is away recreates live ones only when it
+// returns.
 void Coordinator::drop_iterators(std::uint64_t number) {
   std::string id;
   std::vector<task::WorkerClient*> clients;
@@ -70,7 +71,7 @@ void Coordinator::drop_iterators(std::uint64_t number) {
       if (worker.has_program) clients.push_back(worker.client.get());
   }
   for (task::WorkerClient* client : clients)
-    client->drop_iterator(id, Deadline::never(), [](const Result<void>&) {});  // who is lost has lost it, too
+    client->drop_iterator(id, Deadline::never(), [](const Result<void>&) {});  // a lost worker has lost it, too
 }
 
 const IteratorDef* Coordinator::find_iterators(const Lock&, const std::string& id) const {
@@ -81,10 +82,10 @@ const IteratorDef* Coordinator::find_iterators(const Lock&, const std::string& i
 bool Coordinator::is_there(const Lock& lock, const std::string& name, std::size_t worker) const {
   if (!workers_[worker].is_ready()) return false;
   const IteratorDef* iterators = find_iterators(lock, name);
-  return iterators == nullptr || iterators->made_on.contains(worker);  // variables come with the program
+  return iterators == nullptr || iterators->made_on.contains(worker);  // variables are created with the program
 }
 
-// Of the iterators that it makes from now on.
+// Shuffle stream of the iterators that the worker creates from now on.
 std::uint64_t Coordinator::shuffle_stream_of(const Lock&, const Worker& worker) const {
   const auto task = cluster::parse_task(worker.name);
   if (options_.same_shuffles || !task) return 0;
@@ -110,7 +111,7 @@ Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::strin
   for (std::size_t i = values.size(); i < workers_.size(); ++i) {
     values.push_back(std::make_shared<RemoteValue::Shared>(ClosureId{0}, link_));
     values.back()->place = std::make_unique<OnWorker>(OnWorker{i, is_variable ? name : std::string()});
-    values.back()->error = aborted(workers_[i], name);  // once, before anybody sees it
+    values.back()->error = aborted(workers_[i], name);  // set once, before it is visible to others
     if (is_there(lock, name, i))
       values.back()->become(ClosureState::kReady);
     else if (workers_[i].was_ready)
@@ -147,7 +148,7 @@ Result<task::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std:
   if (values) return task::ClosureOutcome{std::move(*values), {}};
   Error error = std::move(values).error();
   if (error.code == Code::kUnavailable || error.code == Code::kCancelled)
-    return fail(std::move(*gone));  // it went away meanwhile
+    return fail(std::move(*gone));  // it was lost meanwhile
   if (error.task.empty()) error.task = client->name();
   return fail(std::move(error));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameter servers: they get the program first, hold the variables, and when one is lost everything ends.
+// Parameter servers: they get the program first and hold the variables; the loss of one ends everything.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using State = task::NamedState;
 
-constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the holder is asked meanwhile
+constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the holder is pinged meanwhile
 
 Error gone(const std::string& server, const std::string& reason) {
   return {Code::kUnavailable, fmt::format("parameter server {} is gone: {}", server, reason), server};
@@ -21,7 +21,7 @@ Error gone(const std::string& server, const std::string& reason) {
 
 }  // namespace
 
-// One coordinator at a time: the first parameter server hands out the epochs.
+// Claims the cluster: there is one coordinator at a time, to which the first parameter server issues epochs.
 Result<void> Coordinator::claim_cluster() {
   task::Claim claim = task::make_claim();
   claim.take_over = options_.take_over;
@@ -47,7 +47,7 @@ void Coordinator::server_event(std::size_t index, const transport::PeerEvent& ev
   }
 }
 
-// It is silent, or its connection broke, and nothing says that its process has ended.
+// Handles a server that is silent or disconnected, whose process isn't known to have ended.
 void Coordinator::server_away(std::size_t index, const transport::PeerEvent& event) {
   Clock::time_point since;
   {
@@ -58,7 +58,7 @@ void Coordinator::server_away(std::size_t index, const transport::PeerEvent& eve
     since = server.away_since;
     changed_.notify_all();
   }
-  if (options_.transient) return;  // what workers report counts
+  if (options_.transient) return;  // workers' reports count instead
   if (event.state == transport::PeerState::kLost)
     options_.log.info("the connection to {} broke ({}); connecting anew", servers_[index].name, event.reason);
   endpoint_->post_at(since + std::chrono::duration_cast<Clock::duration>(options_.rejoin),
@@ -82,7 +82,7 @@ void Coordinator::server_back(std::size_t index) {
   }
   options_.log.info("{} answers again", servers_[index].name);
   if (!is_new_connection || index != 0) return;
-  // Whoever else wants the cluster is refused as long as this connection answers.
+  // Other coordinators' claims are refused as long as this connection answers.
   task::Claim claim = task::make_claim();
   claim.held = epoch_;
   ps_->task(index).claim(claim, Deadline::after(kClaimAnswer), [this](const Result<std::uint64_t>& kept) {
@@ -105,7 +105,7 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
   placement_ = task::place_variables(program_, std::move(ps), copies_);
   packed_ = task::PackedProgram::pack(program_, placement_);
   task::ServerPolicy policy{.peer = {.patience = options_.rejoin}, .leaves_peers = true};
-  // All that is asked of it may be asked twice: it may have died just when it was asked, or its connection broke.
+  // Requests may be sent twice, since it may have died, or its connection broken, after the first.
   policy.on_cut = [this](const std::vector<std::size_t>& cut, const Error& why, int) -> Result<void> {
     const Error lost = gone(servers_[cut.front()].name, why.message);
     return !servers_ready_ || options_.transient ? fail(lost) : wait_for_servers(cut, lost);
@@ -121,7 +121,7 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
 Result<void> Coordinator::begin_run() {
   if (!servers_.empty()) {
     TFD_TRY(claim_cluster());
-    const auto found = find_run();  // nobody else's from here on: who had the cluster before may have died of it
+    const auto found = find_run();  // nobody else's from here on: its former holder may have died
     if (found && found->is_own) {
       if (TFD_TRY(adopt(*found))) return {};
       TFD_TRY(claim_cluster());
@@ -160,7 +160,7 @@ Result<void> Coordinator::check_placed(const std::string& variable) const {
   return fail(Code::kNotFound, "no variable '{}'{}", variable, did_you_mean(variable, names));
 }
 
-/// Of one whose rows are read or assigned ("read").
+/// Checks a variable whose rows are read or assigned ("read").
 Result<void> Coordinator::check_table(const std::string& variable, const char* how) const {
   if (is_own_variable(variable))
     return fail(Code::kInvalidArgument, "'{}' is per worker: it can only be {} whole", variable, how);
@@ -172,7 +172,7 @@ Result<void> Coordinator::check_table(const std::string& variable, const char* h
   return check_placed(variable);
 }
 
-// What somebody else's parameter servers refuse they refuse from now on.
+// Checks a refusal: parameter servers that belong to another coordinator refuse all later requests, too.
 template <class T>
 Result<T> Coordinator::unless_fenced(Result<T> answer) {
   if (!answer && answer.error().code == Code::kPermissionDenied)
@@ -212,7 +212,7 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
   tensor::TensorSpec wanted = program_.find_variable(variable)->spec;
   if (wanted.shape.empty()) return fail(Code::kInvalidArgument, "'{}': a scalar has no rows", variable);
   const auto checked = variable::read_indices(rows, wanted.shape[0]);
-  if (!checked)  // kOutOfRange is the end of the data
+  if (!checked)  // kOutOfRange means the end of the data
     return fail(Error{Code::kInvalidArgument, fmt::format("'{}': {}", variable, checked.error().message), {}});
   wanted.shape[0] = static_cast<std::int64_t>(rows.size());
   if (values.spec() != wanted)

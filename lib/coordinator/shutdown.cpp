@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end: tasks are told to stop, and do, if they are nobody else's.
+// Shutdown: tasks are told to stop, and do unless they belong to another coordinator.
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/task/gather.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using Answers = std::vector<Result<void>>;
 
-/// Tells them all to stop; done when each has answered, or is gone, or at the deadline.
+/// Tells all tasks to stop; returns when each has answered, or is gone, or at the deadline.
 Answers dismiss(std::vector<task::TaskClient>& tasks, std::uint64_t epoch, Deadline deadline) {
   return task::gather<void>(tasks.size(),
                             [&](std::size_t i, auto done) { tasks[i].shutdown(epoch, deadline, std::move(done)); });
@@ -28,7 +28,7 @@ Result<void> check_silent(const std::vector<std::string>& silent) {
 
 }  // namespace
 
-// First those that know whose the cluster is: of one that somebody has all go on.
+// Asks the tasks that know the cluster's holder first: if there is one, all tasks continue.
 Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint,
                          Deadline deadline) {
   transport::EndpointOptions options;
@@ -41,7 +41,7 @@ Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::Endpo
     (task.id.job == "ps" ? servers : workers).emplace_back(*endpoint, endpoint->add_peer(name, task.address), name);
   }
   std::vector<std::string> silent;
-  const Deadline half = Deadline::after(deadline.remaining() / 2);  // who is down leaves the others their goodbye
+  const Deadline half = Deadline::after(deadline.remaining() / 2);  // leaves time for the others if one is down
   for (auto* tasks : {&servers, &workers}) {
     const Answers answers = dismiss(*tasks, 0, tasks == &servers ? half : deadline);
     for (const Result<void>& answer : answers)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who waits for whom, since when: for the messages of waits that gave up, and for the log when nothing moves.
+// Describes who waits for whom, since when, for messages of timeouts, and for the stall report.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -69,7 +69,7 @@ void Coordinator::watch() {
       stall_limit_ = options_.stall_after;
     } else if (now - progress_at_ >= stall_limit_ && !fatal_) {
       stall = fmt::format("nothing has finished for {}: waiting for {}", ago(progress_at_), describe(lock));
-      stall_limit_ *= 2;  // said at 10, 20, 40 … seconds
+      stall_limit_ *= 2;  // reported at 10, 20, 40 … seconds
     }
   }
   if (!stall.empty()) options_.log.warning("{}", stall);

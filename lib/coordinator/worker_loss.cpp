@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker that is lost, or that can't reach a parameter server: what it held goes to others, and what it died of is
+// Workers that are lost, or that can't reach a parameter server: their closures are migrated, and losses per closure
 // counted. Everything here runs on the endpoint's I/O thread.
 #include <algorithm>
 
@@ -12,11 +12,11 @@ namespace tfd::coordinator {
 namespace {
 
 constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
-constexpr Duration kServerTrouble = std::chrono::seconds(15);  // that a worker alone may have with a parameter server
-constexpr std::uint64_t kSentWhole = 16 << 10;                 // arguments that the transport never cuts into pieces
-constexpr std::size_t kSuspicious = 3;  // workers that a closure is lost with, until the log says so
+constexpr Duration kServerTrouble = std::chrono::seconds(15);  // for one worker that can't reach a parameter server
+constexpr std::uint64_t kSentWhole = 16 << 10;                 // bytes of arguments that the transport never splits
+constexpr std::size_t kSuspicious = 3;  // number of workers lost with a closure before it is logged
 
-/// Of a command, for a message.
+/// Shortens a command for a message.
 std::string shortened(const std::string& command) {
   constexpr std::size_t kMost = 60;
   return printable(command.size() <= kMost ? command : command.substr(0, kMost) + "...");
@@ -24,9 +24,9 @@ std::string shortened(const std::string& command) {
 
 }  // namespace
 
-/// A worker begins closures in the order they came: one at a time, or as many commands as it has slots. They come in
-/// the order of their turns, except that what the transport sends in pieces may be overtaken: by whatever is sent
-/// whole, and by what has fewer pieces.
+/// Closures that a worker has started, certainly or possibly. It starts them in FIFO order: one at a time, or as many
+/// commands as it has slots. They arrive in the order of their turns, except that one split by the transport may be
+/// overtaken by smaller ones.
 Coordinator::StartedClosures Coordinator::begun_by(const Lock&, const Worker& worker) const {
   std::vector<const Closure*> held;
   for (const ClosureId id : worker.held()) held.push_back(&closures_.at(id));
@@ -48,7 +48,7 @@ Coordinator::StartedClosures Coordinator::begun_by(const Lock&, const Worker& wo
   return begun;
 }
 
-/// The error of a closure that may not be tried again; `said` is for the log, once.
+/// Counts a loss; returns the error of a closure that may not be retried; `said` gets lines for the log.
 std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, const std::string& worker,
                                              std::vector<std::string>& said) const {
   closure.died_of.push_back(worker);
@@ -98,7 +98,8 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     const Error meanwhile{Code::kCancelled, "its worker was lost meanwhile", {}};
     for (const ClosureId id : held) {
       const ClosurePtr closure = closures_.find(id);
-      // One that is run alone from now on is told apart the next time; this time counts for none of them.
+      // A closure that runs alone from now on is identified at the next loss; this one counts for none of the
+      // candidates.
       closure->runs_alone = closure->runs_alone || begun.possible.contains(id);
       if (begun.certain.contains(id)) {
         if (auto over = count_loss(lock, *closure, worker.name, suspicions)) {
@@ -116,7 +117,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     changed_.notify_all();
   }
   if (was_used) {
-    // Said once: by whoever listens for it, else here.
+    // Reported once: by the listener if there is one, else here.
     if (options_.on_worker)
       options_.on_worker({worker.name, true, reason});
     else
@@ -129,11 +130,11 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
   call_back(ended);
   dispatch();
   dispatch_evaluation();
-  retry_worker_after(index, pause);  // where only a request failed: it is up, and no event will say so
+  retry_worker_after(index, pause);  // if only a request failed: it is still up, so no event will follow
 }
 
-// One worker says that a parameter server is gone. If it is there for us, it is that worker's trouble, and passes or
-// not.
+// Handles a worker's report that a parameter server is gone. If we can reach it, the problem is that worker's
+// connection, perhaps transient.
 void Coordinator::server_reported(std::size_t index, std::uint64_t generation, const Error& error) {
   const auto server =
       static_cast<std::size_t>(std::ranges::find(servers_, error.task, &Server::name) - servers_.begin());
@@ -143,7 +144,7 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
     Worker& worker = workers_[index];
     if (fatal_ || worker.generation != generation || worker.is_paused()) return;
     workers_.set_paused(index, true);
-    passes = transient_ && transient_->pass(error);  // of an evaluation: closures' reports were counted
+    passes = transient_ && transient_->pass(error);  // for an evaluation: closures' reports were counted already
     if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
   }
   if (transient_ && !passes) return server_lost(servers_[server], error.message);
@@ -163,7 +164,7 @@ void Coordinator::server_checked(std::size_t index, std::uint64_t generation, st
   if (!status) {
     const bool may_pass = status.error().code == Code::kUnavailable || status.error().code == Code::kDeadlineExceeded;
     if (!may_pass) return server_lost(servers_[server], status.error().message);
-    return resume_worker_soon(index, generation);  // it is away for us, too: server_event() says for how long
+    return resume_worker_soon(index, generation);  // we can't reach it either: server_event() limits the wait
   }
   if (status->incarnation != ps_->incarnation(server)) return server_lost(servers_[server], kRestarted);
   if (status->epoch != epoch_) return fenced_off(error);

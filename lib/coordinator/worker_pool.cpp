@@ -8,8 +8,8 @@
 namespace tfd::coordinator {
 namespace {
 
-constexpr Duration kWindowWork = std::chrono::milliseconds(20);  // how much work a worker should have at hand
-constexpr Duration kWindowSlice = std::chrono::milliseconds(5);  // how long its speed is measured for
+constexpr Duration kWindowWork = std::chrono::milliseconds(20);  // work that a worker should hold
+constexpr Duration kWindowSlice = std::chrono::milliseconds(5);  // time over which its speed is measured
 
 }  // namespace
 

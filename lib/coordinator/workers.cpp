@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The coming of workers: one that comes up gets the program, then its iterators, then closures. Everything here runs on
-// the endpoint's I/O thread. Their going is in losses.cpp.
+// New workers: one that comes up gets the program, then its iterators, then closures. Everything here runs on the
+// endpoint's I/O thread. Lost workers: worker_loss.cpp.
 #include <algorithm>
 
 #include "coordinator.hpp"
@@ -11,7 +11,7 @@
 namespace tfd::coordinator {
 namespace {
 
-constexpr Duration kOccupied = std::chrono::seconds(1);  // after which one that doesn't load is asked what it does
+constexpr Duration kOccupied = std::chrono::seconds(1);  // until the status of a worker that doesn't load is asked for
 
 }  // namespace
 
@@ -34,9 +34,9 @@ void Coordinator::on_peer(const transport::PeerEvent& event) {
   }
 }
 
-/// It answers, but not to us: another key, or another version.
+/// Handles a worker that refuses us: another key, or another version.
 void Coordinator::worker_refused(const transport::PeerEvent& event) {
-  if (is_server(event.name)) return;  // what it was asked has failed
+  if (is_server(event.name)) return;  // its requests have failed
   const Lock lock(mutex_);
   for (std::size_t i = 0; i < workers_.size(); ++i)
     if (workers_[i].name == event.name)
@@ -98,7 +98,7 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
                      [this, index, generation] { ask_what_it_does(index, generation); });
 }
 
-// A call of an earlier coordinator's that can't be stopped, as XLA's can't, has to end before anything else is done.
+// An earlier coordinator's call that can't be interrupted, such as XLA's, must end before anything else is done.
 void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) {
   const auto is_loading = [this, index, generation](const Lock&) {
     return workers_[index].generation == generation && workers_[index].state() == WorkerState::kLoading &&
@@ -130,7 +130,7 @@ void Coordinator::on_replicas_known(std::size_t index, std::uint64_t generation,
     if (worker.generation != generation) return;
     worker.replicas = replicas;
     mismatch = check_replicas(lock, worker);
-    // The cluster was wrong from the beginning; later a worker that doesn't fit isn't used.
+    // Fatal if the cluster was wrong from the beginning; later a worker that doesn't fit isn't used.
     is_fatal = mismatch && !worker.was_ready && !worker.joined_later;
     if (mismatch)
       worker.replicas = 0;
@@ -177,11 +177,11 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     fenced_ = fenced_ || error.code == Code::kPermissionDenied;
     pause = worker.take_backoff();
     const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
-                          error.code == Code::kCancelled;  // it is stopping: its successor may do
+                          error.code == Code::kCancelled;  // it is stopping: its successor may be usable
     if (error.task.empty()) error.task = worker.name;
     if (!may_pass) workers_.cannot_use(index, error, Clock::now());
     changed_.notify_all();
-    // What it alone can't reach nobody else will tell of.
+    // A task that only this worker can't reach won't be reported by others.
     is_news = workers_.any_was_ready() && !closing_ && (!may_pass || is_server(error.task));
   }
   if (is_news)
@@ -197,7 +197,7 @@ void Coordinator::retry_worker_after(std::size_t index, Duration pause) {
   });
 }
 
-// The iterators that it lacks, one after the other, in the order in which they were asked for; then it is ready.
+// Creates missing iterators one after the other, in the order of their creation; then the worker is ready.
 void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
   IteratorDef next;
   std::uint64_t stream = 0;
@@ -210,7 +210,7 @@ void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
     do {
       number = closures_.take_for(index);
       found = number ? iterators_.find(*number) : iterators_.end();
-    } while (number && (found == iterators_.end() || found->second.error));  // dropped, or nobody will use it
+    } while (number && (found == iterators_.end() || found->second.error));  // dropped, or unused because of an error
     if (number) {
       next = found->second;
       stream = shuffle_stream_of(lock, worker);
@@ -234,12 +234,12 @@ void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std
     if (worker.generation != generation) return;
     worker.making_iterator = false;
     const auto iterators = iterators_.find(number);
-    if (made || made.error().code == Code::kAlreadyExists) {  // kept from before the connection was lost
+    if (made || made.error().code == Code::kAlreadyExists) {  // kept since before the connection was lost
       if (iterators != iterators_.end()) iterators->second.made_on.insert(index);
       refresh_values(lock, index);
       ++progress_;
     } else if (made.error().code != Code::kUnavailable && worker.is_ready() && iterators != iterators_.end()) {
-      auto& error = iterators->second.error;  // nobody has it yet: its creation fails
+      auto& error = iterators->second.error;  // no caller has it yet: its creation fails
       error = made.error();
       if (error->task.empty()) error->task = worker.name;
       changed_.notify_all();

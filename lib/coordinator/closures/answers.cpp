@@ -7,8 +7,8 @@ namespace tfd::coordinator {
 namespace {
 
 constexpr std::size_t kFlushBytes = std::size_t{64} << 10;
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of answers that may be waiting
-constexpr std::size_t kLeastUnanswered = 64;  // enough to keep some workers busy, however large the answers
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // limit on bytes of waiting answers
+constexpr std::size_t kLeastUnanswered = 64;                // keeps some workers busy, however large the answers
 
 }  // namespace
 
@@ -137,7 +137,7 @@ void Answers::write_batch(std::vector<Item> batch) {
   for (Item& item : batch) {
     if (!ordered_) {
       append(item.form);
-      item.form = {};  // gives its tensors back
+      item.form = {};  // releases its tensors
       continue;
     }
     waiting_.emplace(item.line, std::move(item.form));
@@ -161,7 +161,7 @@ void Answers::flush(std::string& text, std::size_t answers, std::size_t largest)
   written_.notify_all();
 }
 
-// Under the lock.
+// Called under the lock.
 void Answers::see_size(std::size_t bytes) {
   if (bytes <= largest_) return;
   largest_ = bytes;

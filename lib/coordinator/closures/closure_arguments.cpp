@@ -15,7 +15,7 @@ using nlohmann::json;
 
 bool is_reference(const json& value, const char* key) { return value.is_object() && value.contains(key); }
 
-/// {"per_worker": NAME} and nothing beside it.
+/// Requires {"per_worker": NAME} without other keys.
 Result<void> check_alone(const json& value, std::string_view key) {
   for (const auto& [name, other] : value.items())
     if (name != key) return fail(Code::kInvalidArgument, "unknown key '{}' beside '{}'", printable(name), key);
@@ -146,7 +146,7 @@ Result<tensor::Tensor> ArgumentReader::read_value(const std::string& variable, c
 Result<tensor::Tensor> ArgumentReader::read_value_of_rows(const std::string& variable, std::int64_t rows,
                                                           const json& value) const {
   tensor::TensorSpec spec = TFD_TRY(find_variable(variable))->spec;
-  spec.shape.at(0) = rows;  // read_rows() has seen that it is a table
+  spec.shape.at(0) = rows;  // read_rows() has checked that it is a table
   return TFD_TRY(tensor::tensor_from_json(value, spec, directory_), variable);
 }
 

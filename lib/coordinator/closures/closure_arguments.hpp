@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arguments of a scheduled line: JSON typed by the signature of the function that gets them. What a function takes
-// is looked up once. Private to the room. Thread rule: one thread.
+// Reads the arguments of a scheduled line: JSON typed by the function's signature, which is looked up once. Private to
+// the room. Thread rule: one thread.
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -20,30 +20,30 @@ class ArgumentReader {
       : program_(program), directory_(std::move(directory)) {}
 
   const program::Program& program() const { return program_; }
-  /// {"per_worker": "NAME"} stands for this from now on.
+  /// Makes {"per_worker": "NAME"} stand for this dataset.
   void add_dataset(const std::string& name, PerWorkerDataset dataset) { datasets_[name] = std::move(dataset); }
-  /// `args` and `kwargs` may be null. kInvalidArgument names the argument.
+  /// Reads a call; `args` and `kwargs` may be null. kInvalidArgument names the argument.
   Result<Call> read(const std::string& function, const nlohmann::json* args, const nlohmann::json* kwargs);
-  /// The values of a call: its results, and what it `returns`.
+  /// Values of a call: its results, and its `returns`.
   struct Results {
     std::size_t count = 0;
-    std::size_t bytes = 0;  // of all, on one replica; of modules for several batch sizes the most
+    std::size_t bytes = 0;  // of all values, on one replica; the maximum over modules for several batch sizes
   };
-  /// kInvalidArgument where there is no such function.
+  /// Describes a function's results. kInvalidArgument: no such function.
   Result<Results> find_results(const std::string& function);
-  /// A value for a variable.
+  /// Reads a value for a variable.
   Result<tensor::Tensor> read_value(const std::string& variable, const nlohmann::json& value) const;
-  /// The same of so many rows of it.
+  /// Reads a value for `rows` rows of it.
   Result<tensor::Tensor> read_value_of_rows(const std::string& variable, std::int64_t rows,
                                             const nlohmann::json& value) const;
-  /// Numbers of rows of it: [3, 5], or Python's slice as text, "10:20". s64, of rank 1.
+  /// Reads row ids: [3, 5], or a Python slice as text, "10:20". s64, of rank 1.
   Result<tensor::Tensor> read_rows(std::string_view op, const std::string& variable, const nlohmann::json& rows) const;
 
  private:
   struct Slot {
-    std::vector<tensor::TensorSpec> specs;  // of its modules, each once; empty: nothing uses it
-    bool has_any_rows = false;              // of a template: the first dimension is up to the argument
-    std::string field;                      // of an iterator; empty where it may be a tensor
+    std::vector<tensor::TensorSpec> specs;  // distinct specs in its modules; empty: unused
+    bool has_any_rows = false;              // for a template: any first dimension
+    std::string field;                      // field of an iterator; empty if it may be a tensor
   };
   struct Shape {
     std::vector<Slot> args;

@@ -113,11 +113,11 @@ std::string_view describe(Type type) {
 }
 
 struct Outline {
-  int depth = 0;         // of brackets within each other, at most
+  int depth = 0;         // maximal nesting of brackets
   std::size_t keys = 0;  // of all objects
 };
 
-/// Before it is parsed: whoever walks through it later does so by recursion.
+/// Checked before parsing, since code that walks the document is recursive.
 Outline outline_of(std::string_view text) {
   Outline out;
   int depth = 0;
@@ -147,7 +147,7 @@ std::size_t count_keys(const json& value) {
   return count;
 }
 
-/// The parser keeps the last of them.
+/// Finds a duplicate key, of which the parser would keep the last.
 std::string find_duplicate(std::string_view text) {
   std::vector<std::set<std::string>> open;
   std::string duplicate;
@@ -167,7 +167,7 @@ Result<json> parse_object(std::string_view text) {
   if (outline.depth > kMostDepth) return fail(Code::kInvalidArgument, "nested deeper than {}", kMostDepth);
   try {
     json value = json::parse(text);
-    // Where all keys are the line's own nothing else need be looked at.
+    // If all keys are at the top level, no duplicate check is needed.
     if (outline.keys != value.size() && outline.keys != count_keys(value))
       return fail(Code::kInvalidArgument, "the key '{}' appears twice", printable(find_duplicate(text)));
     if (value.is_object()) return value;
@@ -211,7 +211,7 @@ Result<ClosureLine> parse_closure_line(std::string_view text, std::optional<std:
   }
   const auto op = line.fields.find("op");
   if (op == line.fields.end()) {
-    if (line.fields.contains("cluster")) {  // written by tfd-resolve: what else it holds is its own
+    if (line.fields.contains("cluster")) {  // a spec written by tfd-resolve may have other keys
       line.op = Op::kCluster;
       return line;
     }

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One line of a closure stream, read: what is asked, and how its answer is labelled. Knows the form of lines, not the
+// Parses one line of a closure stream: the request and the label of its answer. Knows the form of lines, not the
 // program: arguments stay JSON (closure_arguments.hpp reads them). Private to the room; includes nlohmann/json.hpp.
 // Thread rule: pure functions.
 #include <nlohmann/json.hpp>
@@ -33,11 +33,11 @@ enum class Op {
 struct ClosureLine {
   std::optional<std::string> id;  // its JSON text: "a" and 1 are different labels
   Op op = Op::kJoin;
-  nlohmann::json fields;           // the whole line: has what its op needs, of the right types, and nothing else
-  nlohmann::ordered_json of = {};  // of a fetch or a release: its keys in the order of the line
+  nlohmann::json fields;           // the whole line: exactly the keys of its op, with the right types
+  nlohmann::ordered_json of = {};  // operand of a fetch or a release, with keys in the line's order
 };
 
-/// kInvalidArgument says what is wrong; `id` is set where the line had a good one, so that the answer can bear it.
+/// Parses a line. kInvalidArgument says what is wrong; `id` is set if the line had a valid one, for the answer.
 Result<ClosureLine> parse_closure_line(std::string_view text, std::optional<std::string>* id);
 
 }  // namespace tfd::coordinator

@@ -62,7 +62,7 @@ Result<std::string> ClosureOps::read(const std::string& variable, const json& fi
   return out;
 }
 
-// A list, by worker.
+// Returns a list, by worker.
 Result<std::string> ClosureOps::read_on_workers(const std::string& variable, const std::string& name) {
   const auto values = TFD_TRY(coordinator_.values_on_workers(variable));
   std::string out = "[";

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lines of a closure stream that no closure answers: variables, datasets, checkpoints, another cluster. Private to
-// the room; includes nlohmann/json.hpp. Thread rule: the stream's thread; blocks.
+// Handles lines of a closure stream that run no closure: variables, datasets, checkpoints, change of cluster. Private
+// to the room; includes nlohmann/json.hpp. Thread rule: the stream's thread; blocks.
 #include <string>
 
 #include "closure_arguments.hpp"
@@ -15,11 +15,11 @@ namespace tfd::coordinator {
 
 class ClosureOps {
  public:
-  /// They live longer.
+  /// The references must outlive this object.
   ClosureOps(ClusterCoordinator& coordinator, ArgumentReader& arguments, const ValueWriter& values, Duration timeout)
       : coordinator_(coordinator), arguments_(arguments), values_(values), timeout_(timeout) {}
 
-  /// Adds what the answer says beside its status; `name` is for files of its values.
+  /// Handles a line and adds members to its answer; `name` is for files of its values.
   Result<void> answer(const ClosureLine& parsed, const std::string& name, JsonLine& answer);
 
  private:

@@ -21,9 +21,9 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr Duration kReadSlice = std::chrono::milliseconds(250);  // between looks at whether a parameter server was lost
+constexpr Duration kReadSlice = std::chrono::milliseconds(250);  // poll interval for a lost parameter server
 
-/// Those that raise what became of others. The ClusterCoordinator's, and an evaluation, which joins first.
+/// True for ops that raise other closures' errors: the ClusterCoordinator's, and an evaluation, which joins first.
 bool raises(Op op) { return op == Op::kSchedule || op == Op::kJoin || op == Op::kDone || op == Op::kEvaluate; }
 
 std::size_t bytes_of_arguments(const Call& call) {
@@ -36,7 +36,7 @@ std::size_t bytes_of_arguments(const Call& call) {
   return bytes;
 }
 
-/// For files of this line's values: its id where it can be a file's name.
+/// Name for files of this line's values: its id if it can be a file name.
 std::string file_name(std::uint64_t line, const std::optional<std::string>& id) {
   constexpr std::string_view kGood = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
   if (!id) return fmt::format("line-{}", line);
@@ -88,9 +88,9 @@ class ClosureStream {
   ClosureOps ops_;
   RetainedValues kept_;
 
-  std::mutex mutex_;                                     // for what follows: the I/O thread fills it
-  std::unordered_map<ClosureId, std::string> failures_;  // label of those that cancel others
-  std::size_t untold_ = 0;                               // scheduled, and on_done hasn't been called
+  std::mutex mutex_;                                     // guards what follows, which the I/O thread fills
+  std::unordered_map<ClosureId, std::string> failures_;  // labels of closures that cancel others
+  std::size_t untold_ = 0;                               // scheduled closures whose on_done hasn't been called
   std::condition_variable told_;
   Answers answers_;  // last: its thread reads the above
 };
@@ -111,10 +111,10 @@ Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
       answers_.skip();
   }
   if (const auto lost = coordinator_.lost()) answer_rest(read_line, *lost);
-  (void)coordinator_.join(Deadline::never());  // whose error it is, its own line has said
+  (void)coordinator_.join(Deadline::never());  // ignored: the failed closure's own line has reported it
   const auto finished = answers_.finish();
   {
-    std::unique_lock lock(mutex_);  // all callbacks have answered: let the last one leave
+    std::unique_lock lock(mutex_);  // all callbacks have answered; waits for the last one to return
     told_.wait(lock, [this] { return untold_ == 0; });
   }
   TFD_TRY(finished);
@@ -123,7 +123,7 @@ Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
   return answers_.summary();
 }
 
-// Nothing can be run any more: lines that are there already are answered by that, and nobody waits for others.
+// After a fatal error: lines already there are answered with it, without waiting for more.
 void ClosureStream::answer_rest(const ReadLine& read_line, const Error& lost) {
   while (!answers_.broken()) {
     const auto text = read_line(Deadline::after(Duration::zero()));
@@ -203,7 +203,7 @@ Result<void> ClosureStream::schedule(const AnswerLabel& asker, const ClosureLine
 }
 
 Result<void> ClosureStream::fetch(const AnswerLabel& asker, const ClosureLine& parsed) {
-  const auto fetch = std::make_shared<RetainedValues::Fetch>();  // with the closures it waits for
+  const auto fetch = std::make_shared<RetainedValues::Fetch>();  // shared with the closures it waits for
   fetch->asker = asker;
   fetch->of = parsed.of;
   fetch->name = name_for_files(asker);
@@ -211,17 +211,17 @@ Result<void> ClosureStream::fetch(const AnswerLabel& asker, const ClosureLine& p
   return {};
 }
 
-// No argument may be remote, but who reads that it's to be fetched first should be able to.
+// Arguments can't be remote. The error for that suggests a fetch, so references to released values are reported first.
 Result<void> ClosureStream::check_arguments_kept(const ClosureLine& parsed) {
   std::vector<RemoteRef> remotes;
   for (const char* key : {"args", "kwargs"})
     if (const auto found = parsed.fields.find(key); found != parsed.fields.end())
-      (void)collect_remotes("schedule", ordered_json(*found), remotes);  // what isn't one is another error
+      (void)collect_remotes("schedule", ordered_json(*found), remotes);  // malformed references are another error
   TFD_TRY(kept_.check_kept(remotes), "schedule");
   return {};
 }
 
-// Everything before it has run, and nothing behind it is read before its end: variables stay as they are meanwhile.
+// Evaluates after all earlier lines have run, and before later ones are read, so that variables don't change meanwhile.
 Result<void> ClosureStream::evaluate(const AnswerLabel& asker, const ClosureLine& parsed) {
   const auto& function = parsed.fields["function"].get_ref<const std::string&>();
   const auto stated = parsed.fields.find("steps");
@@ -245,7 +245,7 @@ Result<void> ClosureStream::join() {
   return joined;
 }
 
-// An answer that comes from no closure.
+// Answers a line without a closure.
 Result<void> ClosureStream::answer_now(const AnswerLabel& asker, const ClosureLine& parsed) {
   JsonLine answer = asker.answer("ready");
   if (parsed.op == Op::kJoin) {
@@ -270,7 +270,7 @@ Result<void> ClosureStream::answer_now(const AnswerLabel& asker, const ClosureLi
   return {};
 }
 
-// On the I/O thread.
+// Called on the I/O thread.
 void ClosureStream::closure_done(const AnswerLabel& asker, const std::string& name, const RetainedValues::Place& place,
                                  const RemoteValue& value) {
   if (value.state() == ClosureState::kError && !options_.keep_going) {
@@ -282,12 +282,12 @@ void ClosureStream::closure_done(const AnswerLabel& asker, const std::string& na
   for (const auto& fetch : complete) put_fetch(fetch);
   const std::scoped_lock lock(mutex_);
   if (--untold_ > 0) return;
-  failures_.clear();  // whatever they cancelled has said so
+  failures_.clear();  // closures that they cancelled have been answered
   told_.notify_all();
 }
 
-// Who reads that all is done has read what came of it: the coordinator returns a moment before the callbacks of the
-// last closures.
+// Waits until all callbacks were called, so that the answers of closures precede that of the join: the coordinator
+// returns a moment before the last callbacks.
 void ClosureStream::await_told() {
   std::unique_lock lock(mutex_);
   while (untold_ > 0 && !coordinator_.lost()) told_.wait_for(lock, kReadSlice);
@@ -315,7 +315,7 @@ void ClosureStream::put_fetch(const std::shared_ptr<RetainedValues::Fetch>& fetc
   });
 }
 
-// What it is about has its own line, or is said at the end: only of a schedule or an evaluation something isn't run.
+// The error is counted by its closure's line, or at the end; here only schedules and evaluations count, as cancelled.
 void ClosureStream::put_raised(const AnswerLabel& asker, Op op, const Error& error) {
   const bool is_run = op == Op::kJoin || op == Op::kDone;
   answers_.put_error(asker, is_run ? Kind::kOther : Kind::kCancelled, "raised", error);

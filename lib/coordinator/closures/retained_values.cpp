@@ -36,7 +36,7 @@ void RetainedValues::withdraw(const Place& place) {
   if (place.known_ != nullptr) *place.known_ = {};
 }
 
-// Of those without results one stands for all: what they have in common needs no memory for each.
+// Closures without results share one entry, to save memory.
 RetainedValues::Fetches RetainedValues::put(const Place& place, const RemoteValue& value) {
   Fetches complete;
   if (!place.named_) return complete;
@@ -76,7 +76,7 @@ Result<bool> RetainedValues::add_fetch(const std::shared_ptr<Fetch>& fetch) {
 }
 
 Result<void> RetainedValues::release(const std::vector<std::string>& ids, std::uint64_t line) {
-  std::vector<std::shared_ptr<Named>> dropped;  // without the lock: their tensors may be large
+  std::vector<std::shared_ptr<Named>> dropped;  // destroyed without the lock: their tensors may be large
   const std::scoped_lock lock(mutex_);
   for (const std::string& id : ids) {
     const auto known = known_.find(id);

@@ -1,9 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What came of closures that have ids, for the fetches of a closure stream: kept until a line releases them, or with
-// `forget` not at all. Fetches of closures that still run wait here. Private to the room.
-// Thread rule: thread-safe.
+// Results of closures with ids, for the fetches of a closure stream: kept until a line releases them, or with `forget`
+// not at all. Fetches of running closures wait here. Private to the room. Thread rule: thread-safe.
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -22,15 +21,15 @@ class RetainedValues {
   struct Known;
 
  public:
-  /// A fetch line. With the closures that it waits for.
+  /// A fetch line, shared with the closures that it waits for.
   struct Fetch {
     AnswerLabel asker;
     std::string name;  // of files for it
     nlohmann::ordered_json of;
 
-    /// The value of what it names, once all of it is there.
+    /// The value of a referenced closure, once all are ready.
     const RemoteValue& value(const std::string& id) const;
-    /// The first error among them.
+    /// The first error among its closures.
     const Error* error() const;
 
    private:
@@ -40,7 +39,7 @@ class RetainedValues {
   };
   using Fetches = std::vector<std::shared_ptr<Fetch>>;
 
-  /// A closure whose value is to be kept. An empty one has no id.
+  /// Slot of a closure whose value will be kept; empty if it has no id.
   class Place {
     friend class RetainedValues;
     Known* known_ = nullptr;
@@ -49,36 +48,36 @@ class RetainedValues {
 
   explicit RetainedValues(bool forget) : forget_(forget) {}
 
-  /// The id of a line. False: it was used before.
+  /// Registers a line's id. False: it was used before.
   bool add(const std::string& id);
-  /// For a closure under that id, which has so many results.
+  /// Makes a slot for a closure with this id and number of results.
   Place expect(const std::optional<std::string>& id, std::size_t results);
-  /// It wasn't scheduled after all.
+  /// Removes the slot of a closure that wasn't scheduled after all.
   void withdraw(const Place& place);
-  /// The closure is done; the fetches that have all that they wait for now.
+  /// Stores a finished closure's value; returns the fetches that are complete now.
   Fetches put(const Place& place, const RemoteValue& value);
 
-  /// Whether all is there already; else put() returns it. kInvalidArgument: what it names was never scheduled, or has
-  /// no such result. kFailedPrecondition: it was released.
+  /// Adds a fetch; true if it is complete already, else put() returns it later. kInvalidArgument: a referenced closure
+  /// was never scheduled, or has no such result. kFailedPrecondition: it was released.
   Result<bool> add_fetch(const std::shared_ptr<Fetch>& fetch);
-  /// All of them, or none where one isn't known. One that still runs has its value dropped when that is there: only its
-  /// line and the fetches before this one get it.
+  /// Releases all of these ids, or none if one is unknown. The value of a running closure is dropped when it is ready:
+  /// only its line and earlier fetches get it.
   Result<void> release(const std::vector<std::string>& ids, std::uint64_t line);
-  /// kFailedPrecondition: one of them was released.
+  /// Checks references. kFailedPrecondition: one of them was released.
   Result<void> check_kept(const std::vector<RemoteRef>& refs);
 
  private:
-  /// A closure that can be fetched: its value, and the fetches that wait for it.
+  /// Value of a closure that can be fetched, and the fetches that wait for it.
   struct Named {
     std::size_t results = 0;  // that its function has
     std::optional<RemoteValue> value;
     Fetches waiting;
   };
 
-  /// What stays of an id, of which there may be many millions.
+  /// Permanent record of an id, of which there may be many millions.
   struct Known {
-    static constexpr std::uint64_t kForgotten = ~std::uint64_t{0};  // by --forget, not by a line
-    std::shared_ptr<Named> named;   // with its closure while that runs, and with its fetches until they are answered
+    static constexpr std::uint64_t kForgotten = ~std::uint64_t{0};  // released by --forget, not by a line
+    std::shared_ptr<Named> named;   // shared with its closure while that runs, and with unanswered fetches
     std::uint64_t released_by = 0;  // a line
     bool is_closure() const { return named || released_by > 0; }
   };
@@ -86,9 +85,9 @@ class RetainedValues {
   Result<void> check_kept(const std::string& id) const;  // under the lock
 
   const bool forget_;
-  std::mutex mutex_;                              // for what follows, and for what it points to
-  std::unordered_map<std::string, Known> known_;  // every id seen; its elements stay where they are
-  std::shared_ptr<Named> nothing_;                // with every id whose closure had no results
+  std::mutex mutex_;                              // guards what follows and what it points to
+  std::unordered_map<std::string, Known> known_;  // every id seen; references to elements stay valid
+  std::shared_ptr<Named> nothing_;                // shared by all ids whose closures had no results
 };
 
 }  // namespace tfd::coordinator

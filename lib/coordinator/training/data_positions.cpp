@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The digest of the pipelines that a step takes elements from.
+/// Digest of the pipelines that a step takes elements from.
 std::string digest_of_data(const program::Program& program) {
   Sha256 sum;
   for (const program::InputBinding& input : program.find_function(program.train->function)->inputs) {

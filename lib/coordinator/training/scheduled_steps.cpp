@@ -8,8 +8,8 @@
 namespace tfd::coordinator {
 namespace {
 
-constexpr std::int64_t kStepsAhead = 4;  // per worker: enough that no worker waits for the training's thread
-// A closure that a worker gave back without being lost tells nobody.
+constexpr std::int64_t kStepsAhead = 4;  // per worker, so that no worker waits for the training's thread
+// Poll interval: nobody is notified when a worker returns a closure without being lost.
 constexpr Duration kLook = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -27,7 +27,7 @@ Result<void> Steps::finish(const std::vector<AdoptedRun::Unfinished>& unfinished
   return {};
 }
 
-// False where one has failed meanwhile.
+// Schedules a step; false if one has failed meanwhile.
 Result<bool> Steps::schedule(std::int64_t step, std::optional<std::uint64_t> sequence) {
   Call call{.function = train_.function, .step = step, .replicas = train_.replicas};
   if (elements_ > 0) call.most_elements = train::elements_of_step(step, elements_, replicas_);
@@ -39,7 +39,7 @@ Result<bool> Steps::schedule(std::int64_t step, std::optional<std::uint64_t> seq
   };
   auto value = coordinator_->schedule(std::move(call));
   if (!value) {
-    if (failed_) return false;  // it has raised: take_rest() will see whose error it is
+    if (failed_) return false;  // it has raised: take_rest() finds the failed step
     return fail(std::move(value).error());
   }
   ++scheduled_;

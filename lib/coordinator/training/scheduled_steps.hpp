@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of a training that are under way: few of them at a time (stale gradients help nobody), counted in their
-// order whatever order they end in. Private to the room. Thread rule: the training's thread; steps end on others.
+// The steps of a training in flight: few of them at a time (to avoid stale gradients), counted in their order whatever
+// order they end in. Private to the room. Thread rule: the training's thread; steps end on others.
 #include <atomic>
 #include <deque>
 #include <optional>
@@ -14,39 +14,39 @@ namespace tfd::coordinator {
 
 class Steps {
  public:
-  /// `notifier` is told whenever one has ended.
+  /// Makes the steps; `notifier` is notified whenever one has ended.
   Steps(const program::TrainDef& train, Notifier& notifier) : train_(train), notifier_(notifier) {}
-  /// The first one is step `first`, of this coordinator.
+  /// Sets the coordinator; the first step is `first`.
   void begin(ClusterCoordinator& coordinator, std::int64_t first) {
     coordinator_ = &coordinator;
     first_ = scheduled_ = counted_ = first;
   }
 
-  /// So many elements are all there are of the epochs, one for each replica of a step: the last takes what is left.
+  /// Sets the number of elements in all epochs, one per replica and step: the last step takes the rest.
   void share(std::int64_t elements, int replicas) {
     elements_ = elements;
     replicas_ = replicas;
   }
 
   std::int64_t scheduled() const { return scheduled_; }
-  /// Those before `first` included.
+  /// Number of counted steps, including those before `first`.
   std::int64_t counted() const { return counted_; }
-  /// Nothing is under way.
+  /// True if no step is in flight.
   bool idle() const { return steps_.empty(); }
-  /// One has ended with an error.
+  /// True if one has ended with an error.
   bool failed() const { return failed_; }
 
-  /// Steps of an adopted run, under their own numbers, before any others.
+  /// Schedules unfinished steps of an adopted run, under their own numbers, before any others.
   Result<void> finish(const std::vector<AdoptedRun::Unfinished>& unfinished);
-  /// As many as the workers can take, up to this one.
+  /// Schedules as many steps as the workers can take, up to this one.
   Result<void> schedule_until(std::int64_t boundary);
-  /// The next in order, where it has ended well: counted now.
+  /// Takes the next step in order and counts it, if it has succeeded.
   std::optional<RemoteValue> take_next();
-  /// Schedules nothing more, takes back what no worker has (what lost workers had, too), and waits for what they have.
+  /// Stops scheduling, cancels steps that no worker has (including lost workers'), and waits for the others.
   /// kDeadlineExceeded names the workers.
   Result<void> settle(Deadline deadline);
-  /// Once nothing is under way, by settle() or since one has failed: those that ended well in any order, counted, and
-  /// the first error.
+  /// Result once no step is in flight, after settle() or a failure: the succeeded steps in any order, counted, and the
+  /// first error.
   struct Rest {
     std::vector<RemoteValue> done;
     std::optional<Error> error;
@@ -60,13 +60,13 @@ class Steps {
   const program::TrainDef& train_;
   Notifier& notifier_;
   ClusterCoordinator* coordinator_ = nullptr;
-  std::deque<RemoteValue> steps_;  // scheduled and not counted, in order
+  std::deque<RemoteValue> steps_;  // scheduled steps that aren't counted, in order
   std::int64_t first_ = 0;
   std::int64_t scheduled_ = 0;
   std::int64_t counted_ = 0;
-  std::atomic<std::int64_t> ended_ = 0;  // these two on the I/O thread
+  std::atomic<std::int64_t> ended_ = 0;  // these two are set on the I/O thread
   std::atomic<bool> failed_ = false;
-  std::int64_t elements_ = 0;  // 0: as many as there are
+  std::int64_t elements_ = 0;  // 0: unlimited
   int replicas_ = 1;
 };
 

@@ -17,11 +17,11 @@
 namespace tfd::coordinator {
 namespace {
 
-constexpr std::size_t kWindow = 2;                                   // per worker: one step runs, one waits
-constexpr Duration kInterruptLook = std::chrono::milliseconds(100);  // whether the training is interrupted meanwhile
-constexpr Duration kStateTimeout = std::chrono::minutes(5);          // for all variables to move
+constexpr std::size_t kWindow = 2;                                   // closures per worker: one runs, one waits
+constexpr Duration kInterruptLook = std::chrono::milliseconds(100);  // poll interval for an interruption
+constexpr Duration kStateTimeout = std::chrono::minutes(5);          // to transfer all variables
 
-/// Steps that a coordinator schedules; it alone changes the variables.
+/// Makes steps through a coordinator, which alone changes the variables.
 class CoordinatorDriver final : public train::StepDriver {
  public:
   CoordinatorDriver(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
@@ -50,7 +50,7 @@ class CoordinatorDriver final : public train::StepDriver {
 
  private:
   void forget() {
-    if (!coordinator_->lost()) (void)coordinator_->forget_run();  // what can't be reached can't be adopted
+    if (!coordinator_->lost()) (void)coordinator_->forget_run();  // an unreachable run can't be adopted
   }
   Result<void> finish_adopted(const AdoptedRun& run);
   Result<train::AdvanceResult> settle_steps(train::StepControl& control, bool interrupted);
@@ -66,7 +66,7 @@ class CoordinatorDriver final : public train::StepDriver {
   const TrainOptions& options_;
   Notifier notifier_;
   std::mutex mutex_;
-  std::vector<train::WorkerEvent> changes_;  // that the training's thread hasn't told yet
+  std::vector<train::WorkerEvent> changes_;  // not yet reported by the training's thread
   Steps steps_;
   std::atomic<ClusterCoordinator*> connected_ = nullptr;  // the next one, for wake()
   std::unique_ptr<ClusterCoordinator> coordinator_;       // last: its threads use all of the above
@@ -94,7 +94,7 @@ Result<train::StartResult> CoordinatorDriver::begin(const train::TrainStart& fro
   train::StartResult begun{.adopted = adopted.has_value()};
   const int replicas = coordinator_->num_replicas_in_sync();
   if (options_.epoch_elements != 0 && train_.replicas == program::Replicas::kEach && replicas > 1) {
-    steps_.share(options_.epoch_elements, replicas);  // a step takes as many elements as there are replicas
+    steps_.share(options_.epoch_elements, replicas);  // a step takes one element per replica
     begun.steps = train::steps_over(options_.epoch_elements, replicas);
   }
   if (adopted)
@@ -105,7 +105,7 @@ Result<train::StartResult> CoordinatorDriver::begin(const train::TrainStart& fro
   return begun;
 }
 
-// A step that only some parameter servers have: until the others have it, too, no state is one of a step.
+// Finishes steps that only some parameter servers have applied: until then the state isn't that of any step.
 Result<void> CoordinatorDriver::finish_adopted(const AdoptedRun& run) {
   TFD_TRY(steps_.finish(run.unfinished));
   Deadline limit = Deadline::never();
@@ -123,14 +123,14 @@ void CoordinatorDriver::describe(JsonLine& start) const {
   start.add("workers", coordinator_->workers_up()).add("replicas", coordinator_->num_replicas_in_sync());
 }
 
-// Steps are counted in their order, so that an interval's metrics are of exactly its steps.
+// Steps are counted in order, so that an interval's metrics are exactly those of its steps.
 Result<train::AdvanceResult> CoordinatorDriver::advance(train::StepControl& control) {
   using train::LoopRequest;
   for (;;) {
     TFD_TRY(tell_news(control));
     while (const auto step = steps_.take_next()) TFD_TRY(count(control, steps_.counted(), *step));
     if (steps_.failed()) {
-      forget();  // who comes next begins with what is known to be good
+      forget();  // the next coordinator begins with a consistent state
       auto rest = TFD_TRY(count_rest(control, coordinator_->join(Deadline::never())));
       return rest.end_of_data ? Result<train::AdvanceResult>(std::move(rest))
                               : fail(Code::kInternal, "a step failed without an error");
@@ -145,7 +145,7 @@ Result<train::AdvanceResult> CoordinatorDriver::advance(train::StepControl& cont
   }
 }
 
-// What no worker has is taken back, so that it ends while there are none; half of the grace for what they have, the
+// Cancels steps that no worker has, so that this ends even without workers; half of the grace is for running ones, the
 // rest for the checkpoint.
 Result<train::AdvanceResult> CoordinatorDriver::settle_steps(train::StepControl& control, bool interrupted) {
   const auto settled = steps_.settle(interrupted ? Deadline::after(options_.grace / 2) : Deadline::never());
@@ -155,7 +155,7 @@ Result<train::AdvanceResult> CoordinatorDriver::settle_steps(train::StepControl&
   return count_rest(control, settled);
 }
 
-// Nothing is under way any more. What ran is counted, whatever failed: the data may simply have ended.
+// Called with no step in flight. Succeeded steps are counted, whatever failed: the data may simply have ended.
 Result<train::AdvanceResult> CoordinatorDriver::count_rest(train::StepControl& control, const Result<void>& joined) {
   std::int64_t step = steps_.counted();
   const auto rest = steps_.take_rest();
@@ -215,7 +215,7 @@ void trace_workers(CoordinatorOptions& options, std::shared_ptr<train::Trace> tr
   if (trace == nullptr) return;
   options.on_ran = [trace = std::move(trace),
                     last = std::map<std::string, Clock::time_point>()](const WorkerRun& run) mutable {
-    auto& before = last[run.task];  // one runs while others wait there
+    auto& before = last[run.task];  // one runs while others wait at the worker
     trace->add(run.function, trace->lane_of(run.task), static_cast<std::int64_t>(run.closure),
                std::max(run.sent, before), run.answered);
     before = run.answered;

@@ -1,11 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules of ClusterCoordinator's queue as a pure state machine: no lock, clock or socket.
-// Source: tensorflow/python/distribute/coordinator/cluster_coordinator.py (_CoordinatedClosureQueue), 2.21: one FIFO,
-// the first error wins and cancels what has not run, a function put back goes to the end, after the raise it is clean
-// again.
-// Thread rule: thread-compatible.
+// The rules of ClusterCoordinator's queue as a pure state machine: no lock, clock or socket. Source:
+// tensorflow/python/distribute/coordinator/cluster_coordinator.py (_CoordinatedClosureQueue), 2.21: one FIFO; the first
+// error wins and cancels closures that haven't run; a closure put back goes to the end; raising the error resets the
+// queue. Thread rule: thread-compatible.
 //
 //   queue.put(7);  queue.take() == 7;  queue.failed(7, error);
 //   queue.raise(&cancelled)->message == error.message;  queue.raise(&cancelled) == std::nullopt;
@@ -31,27 +30,28 @@ class ClosureQueue {
 
   bool full() const { return capacity_ > 0 && queued_.size() >= capacity_; }
   void put(ClosureId closure) { queued_.push_back(closure); }
-  /// The next to run, now in flight; nullopt when there is none. Also while an error is pending: whoever would rather
-  /// start nothing more asks has_error() first, as the coordinator does.
+  /// Takes the next closure into flight; nullopt if there is none. Also while an error is pending: callers that don't
+  /// want to start more check has_error() first, as the coordinator does.
   std::optional<ClosureId> take();
-  /// The one that take() would give.
+  /// The closure that take() would return.
   std::optional<ClosureId> next() const { return queued_.empty() ? std::nullopt : std::optional(queued_.front()); }
 
-  // What makes the resources of one worker (its iterators): a queue of its own without a bound, served first, never in
-  // flight, and neither cancelled nor held back by an error.
+  // Requests that create the resources of one worker (its iterators): a separate unbounded queue, served first, never
+  // in flight, and neither cancelled nor held back by an error.
   void put_for(std::size_t worker, ClosureId resource) { tagged_[worker].push_back(resource); }
   std::optional<ClosureId> take_for(std::size_t worker);
-  /// What the worker does next: its own, then the next of all.
+  /// Takes the worker's next request: from its own queue, then from the common one.
   std::optional<ClosureId> take(std::size_t worker);
-  /// The worker is gone, or gets them all anew.
+  /// Clears a worker's own queue, when it is lost or recreates everything.
   void forget(std::size_t worker) { tagged_.erase(worker); }
 
   bool is_in_flight(ClosureId closure) const { return in_flight_.contains(closure); }
-  /// False, and nothing changes, for a closure that isn't in flight: an answer that came too late.
+  /// Finishes a closure. False, without effect, if it isn't in flight, since the answer was late.
   bool finished(ClosureId closure);
-  /// The first error is kept, later ones are dropped; with keep_going it only counts as finished. False as finished().
+  /// Fails a closure: the first error is kept, later ones are dropped; with keep_going it only counts as finished.
+  /// False as finished().
   bool failed(ClosureId closure, Error error);
-  /// To the end of the queue; cancelled instead (returned true) while an error is pending.
+  /// Puts a closure at the end of the queue; while an error is pending it is cancelled instead, and true is returned.
   bool put_back(ClosureId closure);
 
   bool has_error() const { return error_.has_value(); }
@@ -59,10 +59,10 @@ class ClosureQueue {
   bool idle() const { return queued_.empty() && in_flight_.empty(); }
   std::size_t queued() const { return queued_.size(); }
   std::size_t in_flight() const { return in_flight_.size(); }
-  /// When an error is pending and nothing is in flight: everything queued is cancelled (returned in `cancelled`), the
-  /// error is returned once, and the queue is clean.
+  /// If an error is pending and nothing is in flight: cancels everything queued (returned in `cancelled`), returns the
+  /// error once, and resets the queue.
   std::optional<Error> raise(std::vector<ClosureId>* cancelled);
-  /// Everything, queued first: what a lost parameter server ends. Afterwards the queue is empty.
+  /// Removes and returns everything, queued closures first, when a parameter server is lost.
   std::vector<ClosureId> clear();
 
  private:

@@ -1,10 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose failure an error is, and which ones pass by themselves: decisions only. TensorFlow reads them from the texts of
-// messages, here an Error says what it is (its code) and whose (its task).
-// Thread rule: thread-compatible.
-// Source: cluster_coordinator.py, 2.21: is_ps_failure, is_worker_failure, _ignore_ps_failures, _ignore_timeout.
+// Attributes an error to the closure, a worker or a parameter server, and decides which errors are transient.
+// TensorFlow parses messages for that; here an Error has a code and a task. Thread rule: thread-compatible. Source:
+// cluster_coordinator.py, 2.21: is_ps_failure, is_worker_failure, _ignore_ps_failures, _ignore_timeout.
 //
 //   classify({Code::kUnavailable, "…", "ps:1"}) == Failure::kServer
 //   TransientFailures transient({.servers = 3}, 4);   // the third report of a parameter server counts
@@ -18,20 +17,20 @@
 namespace tfd::coordinator {
 
 enum class Failure {
-  kFunction,  // its own: whoever asked for it is told
-  kWorker,    // the worker is gone, or ends: what it held goes to others
-  kServer,    // a parameter server is gone, or out of reach
-  kTimeout,   // of waiting for a parameter server, or for nobody in particular
+  kFunction,  // the closure's own: reported to its caller
+  kWorker,    // the worker is gone, or ending: its closures are migrated
+  kServer,    // a parameter server is gone, or unreachable
+  kTimeout,   // a timeout, of a parameter server or unattributed
 };
 Failure classify(const Error& error);
 
-/// How many reports don't count, as TensorFlow has it; tfd's own way is to ask the parameter server itself.
+/// Number of reports that are ignored, as in TensorFlow; by default tfd asks the parameter server itself.
 struct TransientLimits {
-  int servers = 3;                   // of each parameter server the 1st and 2nd report pass; 0: none
+  int servers = 3;                   // the 1st and 2nd report about each parameter server are ignored; 0: none
   std::optional<int> timeouts = {};  // absent: a tenth of the workers
 };
-/// TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES, TF_COORDINATOR_IGNORE_TRANSIENT_TIMEOUTS. kInvalidArgument names the
-/// one that is not a number.
+/// Reads TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES and TF_COORDINATOR_IGNORE_TRANSIENT_TIMEOUTS. kInvalidArgument
+/// names one that isn't a number.
 Result<TransientLimits> read_transient_limits(const Environment& env);
 
 class TransientFailures {
@@ -39,7 +38,7 @@ class TransientFailures {
   TransientFailures(TransientLimits limits, int workers)
       : servers_(limits.servers), timeouts_(limits.timeouts.value_or(workers / 10)) {}
 
-  /// Counts the report; true where the closure is to be tried again as if nothing had happened.
+  /// Counts the report; true if the closure is to be retried as if nothing had happened.
   bool pass(const Error& error);
   int reports_of(const std::string& server) const;
   int timeouts() const { return seen_timeouts_; }

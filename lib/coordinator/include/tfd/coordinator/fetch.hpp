@@ -1,9 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// fetch() of any structure: the values of the RemoteValues in it, in the same structure; what is none stays as it is.
-// Thread rule: thread-safe; blocks the caller.
-// Source: tf.distribute.coordinator.ClusterCoordinator.fetch, 2.21.
+// fetch() of any structure: RemoteValues are replaced by their values, everything else is kept. Thread rule:
+// thread-safe; blocks the caller. Source: tf.distribute.coordinator.ClusterCoordinator.fetch, 2.21.
 //
 //   auto [loss, rest] = TFD_TRY(fetch(std::pair(value, std::vector{other, another}), Deadline::after(60s)));
 #include <array>
@@ -21,7 +20,7 @@ namespace tfd::coordinator {
 
 namespace detail {
 
-/// What a T has become once it is fetched, and how.
+/// Type of a fetched T, and how to fetch it.
 template <class T>
 struct Fetched {
   using Type = T;
@@ -68,7 +67,7 @@ struct Fetched<std::map<Key, T>> {
   }
 };
 
-/// Those of a tuple, a pair or an array, one after the other.
+/// Fetches the elements of a tuple, a pair or an array in order.
 template <class Type, class Values, std::size_t... Is>
 Result<Type> fetch_each(const Values& values, Deadline deadline, std::index_sequence<Is...>) {
   std::tuple<std::optional<std::tuple_element_t<Is, Type>>...> out;
@@ -113,9 +112,9 @@ struct Fetched<std::array<T, N>> {
 
 }  // namespace detail
 
-/// Vectors, maps, optionals, tuples, pairs and arrays, however deep, keep their form; a RemoteValue is waited for and
-/// becomes its outcome; anything else is returned as it is. The first Error in the order of the structure, as
-/// RemoteValue::fetch() has it. All wait until the one deadline.
+/// Fetches a structure: vectors, maps, optionals, tuples, pairs and arrays, however deep, keep their form; a
+/// RemoteValue is waited for and becomes its outcome; anything else is returned unchanged. Returns the first Error in
+/// the structure's order, as RemoteValue::fetch(). All share one deadline.
 template <class Structure>
 Result<typename detail::Fetched<Structure>::Type> fetch(const Structure& structure, Deadline deadline) {
   return detail::Fetched<Structure>::of(structure, deadline);
