@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # What tf.compat.v1's ParameterServerStrategy documents, in the shell: clusters from TF_CONFIG, its examples. Sentence by
-# sentence it is in tests/unit/strategy/test_page.cpp.
+# sentence it is in tests/unit/strategy/test_documented_v1.cpp.
 
 load run
 setup() { coordinate_setup; }

@@ -121,7 +121,7 @@ class Bed {
     if (tasks_[name]) dead_.push_back(std::move(tasks_[name]));  // the one at its former address goes on
     tasks_[name] = std::move(*started);
   }
-  /// As SIGKILL: its peers see it lost, and whatever it still does reaches nobody.
+  /// Kills the task like SIGKILL: its peers see it lost, and its later messages reach no peer.
   void kill(const std::string& name) {
     network->kill(address(name));
     dead_.push_back(std::move(tasks_[name]));
@@ -160,7 +160,7 @@ class Bed {
     return std::move(*coordinator);
   }
   std::unique_ptr<coordinator::ClusterCoordinator> connect() { return connect(make_program(), options()); }
-  /// While another one has the cluster.
+  /// Connects while another coordinator holds the cluster.
   std::unique_ptr<coordinator::ClusterCoordinator> take_over() {
     auto with = options();
     with.take_over = true;

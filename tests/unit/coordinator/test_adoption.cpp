@@ -15,7 +15,7 @@ using namespace bed;
 using Sequences = std::vector<std::uint64_t>;
 using History = variable::SequenceHistory;
 
-/// Of the training "mine", which has come to step `from` at least.
+/// Options to adopt the training "mine" if it has reached step `from`.
 CoordinatorOptions adopting(Bed& bed, std::int64_t from = 0) {
   auto options = bed.options();
   options.adopt = Adoption{"mine", from};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// More of the sentences of ClusterCoordinator's page that promise something (test_page.cpp has the others): what may
+// More of the sentences of ClusterCoordinator's page that promise something (test_documented.cpp has the others): what may
 // be fetched at once, where functions are executed, what several errors come to.
 #include <array>
 #include <future>
@@ -143,7 +143,7 @@ TEST_CASE("coordinator page: a function whose worker becomes unavailable is migr
   bed.gate.wait_for(1);
   bed.kill("worker:0");
   until([&] { return coordinator->workers_up() == 1; });
-  // Who had it is told that it moved, soon after the worker is known to be lost.
+  // The callback with the lost worker's name comes soon after the loss.
   for (const Deadline told = Deadline::after(std::chrono::seconds(1)); moved_from().empty() && !told.expired();)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (moved_from().empty()) {  // it was the other one's

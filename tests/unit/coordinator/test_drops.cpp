@@ -37,7 +37,8 @@ struct Held {
     for (int i = 0; i < kMany; ++i) behind.push_back(schedule(*coordinator, "add", {number(1)}));
     until([this] { return coordinator->in_flight() == 3 * kWindow; });
   }
-  /// By the one that may leave the gate: it runs what the other two have no room for, then this.
+  /// Lets one closure pass the gate: its worker then runs those that the other two have no room for, then the failing
+  /// one.
   RemoteValue one_fails() {
     RemoteValue bad = schedule(*coordinator, "fail", {number(7)});
     bed.gate.let_one_pass();

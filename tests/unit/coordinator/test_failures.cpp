@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose failure an error is, and what becomes of it: decided alone, and with parameter servers that really fail.
-// TensorFlow's own decisions are golden sets: tests/vectors/coordinator_sets.cpp.
+// Attribution of errors and their consequences: as decisions, and with parameter servers that really fail. TensorFlow's
+// own decisions are golden sets: tests/vectors/coordinator_sets.cpp.
 #include "bed.hpp"
 
 using namespace tfd;
@@ -76,7 +76,7 @@ TEST_CASE("failures: as TensorFlow has it, the third report of a parameter serve
     if (text.find("trying again") != std::string_view::npos) ++said;
   });
   auto coordinator = bed.connect(make_program(), std::move(options));
-  // Until the worker has its connection: what it asks before that waits for it.
+  // The worker needs its connection first: requests before that wait for it.
   REQUIRE(coordinator->schedule({.function = "add", .args = {number(1)}}));
   REQUIRE(coordinator->join(Deadline::after(60s)));
   bed.kill("ps:0");

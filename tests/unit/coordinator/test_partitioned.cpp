@@ -130,7 +130,7 @@ TEST_CASE("partitioned: rows of a table are assigned by their numbers, and no ot
     const auto assign = [&](const Tensor& rows, const Tensor& values) {
       return coordinator->assign_rows("table", rows, values, Deadline::after(20s));
     };
-    // Of a row that appears twice the last counts.
+    // The last value of a repeated row counts.
     REQUIRE(assign(numbers({4, 0, 4}), rows_of({-1, -2, -3, -4, -5, -6})));
     CHECK(floats_of(read_table(*coordinator, "table")) == std::vector<float>{-3, -4, 2, 3, 4, 5, 6, 7, -5, -6});
     REQUIRE(assign(numbers({}), rows_of({})));

@@ -121,7 +121,7 @@ TEST_CASE("replicas: a variable that is synchronized on read has a value for eac
   CHECK(refused->fetch(soon()).error().message.find("can only be assigned outside of replicas") != std::string::npos);
   CHECK_FALSE(coordinator.join(soon()));
   CHECK(coordinator.read_rows("v", number(0), soon()).error().code == Code::kUnimplemented);
-  // Of each worker's own variable, too.
+  // The same holds for each worker's own variable.
   good(coordinator.assign("own", number(7), soon()));
   CHECK(fetch(good(coordinator.values_on_workers("own")).at(1)) == 6);
 }

@@ -171,7 +171,7 @@ TEST_CASE("iterators: live as long as one of their values on the workers") {
   until([&] { return !asker.has("worker:1", id); });
 }
 
-/// Of two datasets one is dropped while worker:0 is away: the other one is there when it is back.
+/// Drops one of two datasets while worker:0 is away: the other one exists when it returns.
 void drop_meanwhile(Bed& bed, const std::function<void()>& leave, const std::function<void()>& come_back) {
   const auto coordinator = bed.connect();
   AnswerLabel asker(bed);

@@ -291,7 +291,7 @@ TEST_CASE("trainer: stops within its grace also when the workers don't answer") 
   }
 }
 
-// In the bed's program "mean_x" is the same in every evaluation, and "v" counts the steps.
+// The bed's program has the same "mean_x" in every evaluation, and "v" counts the steps.
 TEST_CASE("trainer: an interrupted run stops at the same step with the same best as one that wasn't") {
   Bed bed;
   const auto overrides = [](const TemporaryDirectory& directory) {
@@ -335,7 +335,7 @@ TEST_CASE("trainer: asked to stop while all workers are away it writes a checkpo
   CHECK(summary.step >= 50);
   REQUIRE(training.of("checkpoint").size() == 1);
   CHECK(training.of("checkpoint")[0]["step"] == summary.step);
-  // Of each worker one step may have come to a parameter server without being answered.
+  // One step of each worker may have reached a parameter server without an answer.
   CHECK(value_in(directory.path(), "v") >= summary.step);
   CHECK(value_in(directory.path(), "v") <= summary.step + 2);
 }

@@ -16,7 +16,7 @@ struct Value {
   Numbers numbers;
   friend bool operator==(const Value&, const Value&) = default;
 };
-/// By the names of fields.
+/// Values by field name.
 using Values = std::map<std::string, Value>;
 using Elements = std::vector<Values>;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who reads what: rebatched, sharded by files and elements, filled up with a mask. The golden sets have TensorFlow's.
+// Distribution of data: rebatched, sharded by files and elements, padded with a mask. The golden sets have
+// TensorFlow's.
 #include "tfd/data/distribute.hpp"
 
 #include "kit.hpp"

@@ -63,7 +63,7 @@ class Bed {
     return train_with(ParameterServerStrategy::make(config(worker), {.count = replicas}).value(), replicas,
                       std::move(interrupts));
   }
-  /// As the evaluator of the same cluster.
+  /// Runs the evaluator of the same cluster.
   Result<train::TrainSummary> evaluate() {
     auto with = config(0);
     with.cluster.add_task("evaluator", 0, "evaluator0:1");
@@ -104,7 +104,7 @@ class Bed {
     return {};
   }
 
-  /// In the program's document.
+  /// Replaces text in the program's document.
   void replace(const std::string& what, const std::string& with) {
     const auto at = parts_.document.find(what);
     REQUIRE(at != std::string::npos);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which variables share a buffer on devices, and how the step's module takes them.
+// Variables that share a buffer on devices, and how the step's module takes them.
 #include <doctest/doctest.h>
 
 #include "device/device_layout.hpp"

@@ -260,13 +260,13 @@ TEST_CASE("device training: replicas of two cores each, over which variables are
       const auto expected = on_host(host.path(), replicas, overrides);
       check_same(on_devices(threads.path(), replicas, cut, StepMode::kThreads, 2), expected);
       check_same(on_devices(fused.path(), replicas, cut, StepMode::kFused, 2), expected);
-      // And on from there, with replicas of one core.
+      // Continues from there, with replicas of one core.
       overrides.emplace_back("train.steps=12");
       check_same(on_devices(fused.path(), replicas, overrides), on_host(host.path(), replicas, overrides));
     }
 }
 
-// Of ten elements the last step has one: it isn't fused, in the same pieces.
+// The last step has one of ten elements: it isn't fused, but uses the same pieces.
 TEST_CASE("device training: replicas of two cores, not all of which have data") {
   const std::vector<std::string> overrides{R"(optimizer={"sgd": {"learning_rate": 0.1, "momentum": 0.9}})",
                                            R"(datasets.d[1]={"repeat": 5})", "train.steps=4",
@@ -327,7 +327,7 @@ TEST_CASE("device training: replicas with other rows weigh as much as they have,
   }
 }
 
-// Of ten elements the last step's one is for the first replica: the others keep what they have.
+// The last step has one of ten elements, for the first replica: the others keep their values.
 TEST_CASE("device training: variables that each replica has its own value of") {
   const std::vector<std::string> kinds[] = {
       {"variables.mean.aggregation=mean", "variables.n.aggregation=sum"},
@@ -341,7 +341,7 @@ TEST_CASE("device training: variables that each replica has its own value of") {
     const auto expected = on_host(host.path(), 3, overrides);
     check_same(on_devices(threads.path(), 3, overrides, StepMode::kThreads), expected);
     check_same(on_devices(fused.path(), 3, overrides, StepMode::kFused), expected);
-    // And on from there.
+    // Continues from there.
     overrides.insert(overrides.end(), {R"(datasets.d[1]={"repeat": 8})", "train.steps=6"});
     const auto later = on_host(host.path(), 3, overrides);
     check_same(on_devices(threads.path(), 3, overrides, StepMode::kThreads), later);

@@ -2,7 +2,7 @@
 //
 // What TensorFlow's pages of TPUStrategy and of distributed datasets promise of the Strategy itself, one test each.
 // What a user sees of it on the command line is in tests/cli/t3110-tpu-documented.bats; of ParameterServerStrategy, in
-// test_page.cpp.
+// test_documented_v1.cpp.
 #include <condition_variable>
 #include <mutex>
 
@@ -21,7 +21,7 @@ data::Plan batches_of_four() {
 }
 std::int64_t first_of(const Tensor& value) { return value.as<std::int64_t>()[0]; }
 
-/// On one host, whose topology is stated.
+/// A TPU strategy on one host, whose topology is stated.
 std::unique_ptr<Strategy> tpu_strategy(const std::vector<std::int64_t>& mesh) {
   const auto topology = Topology::full(mesh).value();
   std::vector<std::string> names;

@@ -91,7 +91,7 @@ TEST_CASE("ps data: a training that goes on begins with other elements, a new on
   CHECK(second != first);
   CHECK(steps(10, "/b") == second);
   CHECK(steps(15, "/a") != second);
-  // In one process the data go on where they stood.
+  // Data continue from their position within one process.
   auto whole = steps(10, "/local whole", 10);
   CHECK(steps(5, "/local") == first);
   const auto rest = steps(10, "/local");

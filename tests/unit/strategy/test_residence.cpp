@@ -68,7 +68,7 @@ std::shared_ptr<function::Engine> new_engine(int devices) {
       .value();
 }
 
-/// Of a training that ends with an evaluation of so many batches.
+/// Transfers of a training that ends with an evaluation of `batches`.
 function::Transfers trained(int replicas, StepMode way, int batches) {
   const auto engine = new_engine(replicas);
   const auto program =
@@ -109,7 +109,7 @@ struct Loaded {
     const auto done = loaded->run(function, args);
     REQUIRE_MESSAGE(done, (done ? "" : done.error().message));
   }
-  /// Since it was asked last.
+  /// Transfers since the last call.
   function::Transfers moved() {
     const auto now = engine->transfers();
     const function::Transfers out{now.put - before.put, now.taken - before.taken};

@@ -128,7 +128,7 @@ TEST_CASE(
         return steps_of(DistributedDataset::of_elements({make(of_all).value()}, replicas));
       };
       CHECK(steps(in_turns) == steps_of(DistributedDataset::of_plan(plan, make, distribution).value()));
-      // On a cluster every worker takes the same.
+      // Every worker of a cluster takes the same.
       CHECK(steps(data::part_of(in_turns, data::Shard{3, 1}).value()) == steps(in_turns));
     }
   }

@@ -148,7 +148,7 @@ class SmallCluster {
     return ask<ClosureOutcome>([&](Deadline deadline, auto done) { worker().run(call, deadline, done); });
   }
   void stop_worker() { servers_.pop_back(); }
-  /// Of all messages to and from parameter servers.
+  /// Bytes of all messages to and from parameter servers.
   std::size_t ps_bytes() const { return ps_bytes_; }
   /// What one parameter server has under a name.
   Result<Tensor> read(int ps, const std::string& name) {

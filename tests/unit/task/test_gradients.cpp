@@ -67,7 +67,7 @@ void push_and_die(SmallCluster& cluster, std::uint64_t sequence) {
   }
 }
 
-/// As of one update by 1.5, 2 and 6.
+/// Checks the values after one update by 1.5, 2 and 6.
 void check_updated_once(const Result<ClosureOutcome>& outcome) {
   if (!outcome) FAIL(outcome.error().message);
   CHECK(floats(outcome->results[0]) == std::vector<float>{-1.5, -2});

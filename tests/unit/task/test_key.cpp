@@ -144,7 +144,7 @@ TEST_CASE("key file: a mounted Secret may be its group's, and not everybody's") 
     MESSAGE("not run: mounting needs root");
     return;
   }
-  // As kubelet does it: a directory of this version of the Secret, and links to it.
+  // The layout of kubelet: a directory of this version of the Secret, and links to it.
   REQUIRE(::mkdir((mount + "/..2026").c_str(), 0755) == 0);
   REQUIRE(::symlink("..2026", (mount + "/..data").c_str()) == 0);
   REQUIRE(::symlink("..data/key", (mount + "/key").c_str()) == 0);

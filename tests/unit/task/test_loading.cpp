@@ -134,7 +134,7 @@ TEST_CASE("loading: a program of more than a mebibyte") {
   CHECK(floats(cluster.run("first").value().results[0])[0] == 1.0f);
 }
 
-// As 20 000 of names of a usual length, but for the time that reading such a document takes.
+// Stands for 20 000 names of usual length, without the time that parsing such a document takes.
 TEST_CASE("loading: many variables, whose names alone are more than a mebibyte") {
   constexpr int kCount = 4300;
   const auto name = [](int i) { return fmt::format("{}/layers/{}/kernel", std::string(225, 'm'), i); };

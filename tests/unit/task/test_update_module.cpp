@@ -115,7 +115,7 @@ TEST_CASE("optimizer of one's own: what doesn't fit is said with its place") {
 
 namespace {
 
-/// Whose compiler takes as long as a test likes.
+/// An engine whose compiler takes as long as a test needs.
 class SlowEngine final : public function::Engine {
  public:
   SlowEngine(std::map<std::string, kit::Body> bodies, std::shared_future<void> done)
@@ -173,7 +173,7 @@ TEST_CASE("optimizer of one's own: a parameter server answers and lives while it
     task.status(deadline, [answer](Result<TaskStatus> result) { answer->set_value(std::move(result)); });
     return answer->get_future().get().value();
   };
-  // Until it is at it, and for several times as long as its heartbeats may stay away.
+  // Waits until it is compiling, for several times its heartbeat timeout.
   while (status().doing != "(the program)") REQUIRE_FALSE(deadline.expired());
   while (status().doing_ms < 500) REQUIRE_FALSE(deadline.expired());
   CHECK(losses == 0);

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// In place of the C library's.
+// Replaces the C library's function.
 extern "C" int fsync(int fd) {
   tfd::train::test::SlowDisk::pass();
   return static_cast<int>(::syscall(SYS_fsync, fd));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which checkpoint a training goes on from, whose it is, and what starting over leaves.
+// The checkpoint that a training continues from, its run, and the files that starting over leaves.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -142,7 +142,7 @@ struct Run {
   }
   Run(const Run&) = delete;
 
-  /// At that step, once.
+  /// Runs the action at that step, once.
   void at(std::int64_t step, const std::function<void()>& action) {
     driver.on_step = [step, action](std::int64_t now) -> Result<void> {
       if (now == step) action();

@@ -66,7 +66,7 @@ TEST_CASE("replicated: vectors and half types are aggregated element by element"
 }
 
 TEST_CASE("replicated: a mean is the sum in replica order, divided once") {
-  // Of three, neither the sum of thirds nor the sum times a third.
+  // The mean of three is neither the sum of thirds nor the sum times a third.
   const auto mean = [](float a, float b, float c) {
     return values_of(*aggregate(Aggregation::kMean, std::vector<Tensor>{floats({a}), floats({b}), floats({c})}))[0];
   };
