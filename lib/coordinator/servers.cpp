@@ -127,7 +127,7 @@ Result<void> Coordinator::begin_run() {
       TFD_TRY(claim_cluster());
     } else if (found) {
       options_.log.warning(
-          "the parameter servers had a training that wasn't over (run {}): its steps since its last checkpoint are "
+          "the parameter servers had an unfinished training (run {}): its steps since its last checkpoint are "
           "lost",
           printable(found->record.run));
     }

@@ -7,8 +7,8 @@ void begin_data(step::ReplicaRunner& runner, const variable::Checkpoint* from, c
   if (from != nullptr && !from->data_position.empty()) {
     const auto position = step::parse_data_position(from->data_position);
     if (position && runner.continue_data(*position)) return;
-    options.log.info("{}: {}: the data begin again, in another order", from->path,
-                     position ? "its datasets were others" : position.error().message);
+    options.log.info("{}: {}: the data restart in another order", from->path,
+                     position ? "its datasets have changed" : position.error().message);
   }
   data::Order order;
   if (from != nullptr) order.stream = data::shuffle_stream(0, from->step, 0);

@@ -42,7 +42,7 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
   const auto plan = program.datasets.find(name);
   if (plan != program.datasets.end() && data::counts_by_content(plan->second)) {
     if (!options.make_engine)
-      return fail(Code::kInvalidArgument, "how many there are is up to a function that only the workers call");
+      return fail(Code::kInvalidArgument, "their number depends on a function that only the workers call");
     return count_elements(*TFD_TRY(step::open_dataset(program, name,
                                                       {.data_root = options.data_root,
                                                        .make_engine = options.make_engine,

@@ -113,7 +113,7 @@ train() {
     event '.event == "start"'
     jq -e ".adopted and .step >= $step" <<<"$EVENT"
     step=$(jq .step <<<"$EVENT")
-    grep -q "continuing at step $step: the parameter servers still have all of it" talk
+    grep -q "continuing at step $step: the parameter servers still hold its state" talk
     event ".event == \"step\" and .step >= $step + 150 * $run"
     step=$(jq .step <<<"$EVENT")
   done
@@ -158,9 +158,9 @@ train() {
   kill_coordinator
   local other=(program.json --cluster spec.json --keep-servers --set train.checkpoint.dir=other --set train.steps=5)
   run -0 --separate-stderr timeout 60 tfd-coordinate "${other[@]}"
-  [[ $stderr == *"the parameter servers had a training that wasn't over (run $(jq -r .run ck/index.json)): its steps since its last checkpoint are lost"* ]]
+  [[ $stderr == *"the parameter servers had an unfinished training (run $(jq -r .run ck/index.json)): its steps since its last checkpoint are lost"* ]]
   run -0 --separate-stderr timeout 60 tfd-coordinate "${other[@]}" --set train.steps=10
-  [[ $stderr != *"wasn't over"* ]]
+  [[ $stderr != *"had an unfinished training"* ]]
 }
 
 is_another_ps() { # PID

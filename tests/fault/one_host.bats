@@ -103,5 +103,5 @@ assert seen == (2,) * 40, seen
 PY
   # Another pipeline begins again.
   run -0 --separate-stderr timeout 60 tfd-run -v program.json --set train.steps=90 --set 'datasets.numbers[1].shuffle.buffer=20' </dev/null
-  [[ $stderr == *"its datasets were others: the data begin again, in another order"* ]]
+  [[ $stderr == *"its datasets have changed: the data restart in another order"* ]]
 }

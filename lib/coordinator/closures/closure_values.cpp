@@ -34,7 +34,8 @@ Result<void> collect_released_of(const ordered_json& value, std::vector<std::str
     return {};
   }
   if (is_remote(value))
-    return fail(Code::kInvalidArgument, "release: {} is one of several results: only all of a closure are released",
+    return fail(Code::kInvalidArgument,
+                "release: {} is one of several results: a closure's results are only released together",
                 text_of(value));
   if (!value.is_structured() || value.contains("remote"))
     return fail(Code::kInvalidArgument, "release: {} is no {{\"remote\": ID}}", text_of(value));

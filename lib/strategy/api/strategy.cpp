@@ -85,8 +85,9 @@ Result<void> Strategy::check_outside(std::string_view what) const {
   TFD_TRY(check_here(what));
   const ReplicaContext* replica = current_replica();
   if (replica == nullptr) return {};
-  return fail(Code::kFailedPrecondition, "{} is for outside of replicas, and this is replica {}: use its merge_call",
-              what, replica->replica_id_in_sync_group());
+  return fail(Code::kFailedPrecondition,
+              "{} must be called in cross-replica context, and this is replica {}: use its merge_call", what,
+              replica->replica_id_in_sync_group());
 }
 
 Result<void> Strategy::check_components(const DistributedValue& value) const {
@@ -133,7 +134,7 @@ Result<DistributedVariable*> Strategy::create_variable(const std::string& name, 
   const auto made = TFD_TRY(
       variable::resolve_kind(initial.dtype(), options.synchronization, options.aggregation, options.trainable), where);
   if (options.colocate_with != nullptr && &options.colocate_with->strategy() != this)
-    return fail(Code::kInvalidArgument, "{}: '{}', which it is to be colocated with, is another strategy's", where,
+    return fail(Code::kInvalidArgument, "{}: can't be colocated with '{}', a variable of another strategy", where,
                 options.colocate_with->name());
   const bool has_one =
       kind().variables == VariablePlace::kHost && made.synchronization != variable::Synchronization::kOnRead;
@@ -280,14 +281,14 @@ Result<DistributedDataset> Strategy::distribute_datasets_from_function(const Dat
   TFD_TRY(check_outside("distribute_datasets_from_function"));
   const bool is_per_replica = mode == InputReplicationMode::kPerReplica;
   if (is_per_replica && options_.kind != &kMirroredKind)
-    return fail(Code::kUnimplemented, "a dataset for each replica is only there for {}, not for {}", kMirroredKind.name,
-                kind().name);
+    return fail(Code::kUnimplemented, "a dataset for each replica is only supported by {}, not by {}",
+                kMirroredKind.name, kind().name);
   InputContext context{is_per_replica ? num_replicas_in_sync() : 1, 0, num_replicas_in_sync()};
   std::vector<DatasetPtr> datasets;
   for (; context.input_pipeline_id < context.num_input_pipelines; ++context.input_pipeline_id) {
     datasets.push_back(TFD_TRY(dataset_fn(context)));
     if (datasets.back()->spec() != datasets.front()->spec())
-      return fail(Code::kInvalidArgument, "the datasets of input pipelines 0 and {} have other fields",
+      return fail(Code::kInvalidArgument, "the datasets of input pipelines 0 and {} have different fields",
                   context.input_pipeline_id);
   }
   return DistributedDataset::of_elements(std::move(datasets), num_replicas_in_sync(), options_.compat);

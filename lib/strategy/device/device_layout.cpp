@@ -178,7 +178,7 @@ std::optional<std::string> why_not_fused(const program::Program& program, int re
     using variable::Aggregation;
     const bool is_bool = variable.spec.dtype == DType::kBool && variable.aggregation != Aggregation::kOnlyFirstReplica;
     if (variable.aggregation == Aggregation::kNone || is_bool)
-      return fmt::format("what replicas assign to '{}' doesn't add up", variable.name);
+      return fmt::format("assignments to '{}' can't be summed over replicas", variable.name);
   }
   return std::nullopt;
 }

@@ -89,7 +89,7 @@ Result<StrategyVariable> ParameterServerStrategy::create_variable(const std::str
   } else {
     const auto beside = variables_.find(colocate_with);
     if (beside == variables_.end())
-      return fail(Code::kInvalidArgument, "variable '{}' is to be placed beside '{}', which does not exist", name,
+      return fail(Code::kInvalidArgument, "variable '{}' can't be colocated with '{}', which does not exist", name,
                   colocate_with);
     placed.ps = beside->second.ps;
   }

@@ -61,7 +61,7 @@ class PsRun {
     const bool is_named = request_.untrained || !options_.train.checkpoint.empty();
     if (session_.adopted() && is_named)
       return fail(Code::kInvalidArgument,
-                  "{}: the parameter servers hold the variables of a training that isn't done: use --cluster none to "
+                  "{}: the parameter servers hold the variables of an unfinished training: use --cluster none to "
                   "run the function separately",
                   request_.untrained ? "--untrained" : "--checkpoint");
     if (options_.on_begin) options_.on_begin();

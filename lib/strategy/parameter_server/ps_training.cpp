@@ -110,7 +110,7 @@ Result<void> PsDriver::begin_as_chief(const train::TrainStart& from) {
       },
       from.data_seed()));
   if (session_.adopted() && options_.train.say)
-    options_.train.say("the parameter servers hold a training that isn't done: joining it as it stands");
+    options_.train.say("the parameter servers hold an unfinished training: joining it");
   return from.is_over ? session_.stop_all() : Result<void>();  // ends the others, who wait for the variables
 }
 

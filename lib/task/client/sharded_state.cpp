@@ -56,14 +56,16 @@ class Joiner {
     if (is_count(value)) {
       if (fresh) entries_.push_back({whole, nullptr, {value}});
       Entry& entry = entries_[known->second];
-      if (!is_count(entry.parts[0])) return fail(Code::kInternal, "'{}' is not a count everywhere", printable(whole));
+      if (!is_count(entry.parts[0]))
+        return fail(Code::kInternal, "'{}' is a count on some parameter servers only", printable(whole));
       entry.parts[0] = larger(entry.parts[0], value);
       return {};
     }
     if (placed == nullptr) return fail(Code::kInternal, "'{}' is not a count", printable(name));
     if (fresh) entries_.push_back({whole, placed, std::vector<Tensor>(placed->ps.size())});
     Entry& entry = entries_[known->second];
-    if (entry.placed != placed) return fail(Code::kInternal, "'{}' is a count in places", printable(whole));
+    if (entry.placed != placed)
+      return fail(Code::kInternal, "'{}' is a count on some parameter servers only", printable(whole));
     entry.parts[shard->second.second] = std::move(value);
     return {};
   }

@@ -228,8 +228,7 @@ CoordinationState::Decision CoordinationState::take(Connection connection, const
   TFD_TRY(check_name(take.queue));
   TFD_TRY(check_name(take.name));
   if (take.end.value_or(0) < 0 || take.end.value_or(0) > kMostNumber || take.most > kMostNumbers || take.sharers == 0)
-    return fail(Code::kInvalidArgument,
-                "numbers are from 0 to {}, of which those that share them take up to {} at once", kMostNumber,
+    return fail(Code::kInvalidArgument, "numbers range from 0 to {}, and at most {} are leased at once", kMostNumber,
                 kMostNumbers);
   if (!queues_.contains(take.queue)) TFD_TRY(count_name());
   StepLeases& queue = queues_[take.queue];

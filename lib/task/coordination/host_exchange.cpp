@@ -52,7 +52,7 @@ class CoordinatedExchange final : public function::HostExchange {
     for (std::size_t part = 1; part <= static_cast<std::size_t>(parts); ++part) {
       const auto state = TFD_TRY(client_.get(part_of(key, part), Deadline::after(kAnswers)), printable(key));
       if (state.version == 0)
-        return fail(Code::kDataLoss, "part {} of {} of '{}' has gone", part, parts, printable(key));
+        return fail(Code::kDataLoss, "part {} of {} of '{}' is missing", part, parts, printable(key));
       value += state.value;
     }
     return value;

@@ -171,7 +171,7 @@ void PsService::adopt(const transport::Message& request, transport::Responder re
 Result<transport::Message> PsService::adopt(const transport::Message& request) {
   const Adopt adopt = TFD_TRY(decode_adopt(request));
   if (loading_ > 0 || epoch_ == 0 || (epoch_ != adopt.from && epoch_ != adopt.epoch))
-    return fail(Code::kFailedPrecondition, "{} has no run of epoch {} to go on with", name_, adopt.from);
+    return fail(Code::kFailedPrecondition, "{} has no run of epoch {} to adopt", name_, adopt.from);
   newest_ = adopt.epoch;
   epoch_is(adopt.epoch);
   return encode_history(served_->store().history());

@@ -116,7 +116,7 @@ Result<transport::Message> StateTransfers::import_part(std::uint64_t connection,
     if (found->bytes > most_import_bytes(store.value_bytes()) ||
         found->values.size() >= most_import_entries(store.size())) {
       imports_.erase(part.id);
-      return fail(Code::kResourceExhausted, "a state of more than these variables can have");
+      return fail(Code::kResourceExhausted, "the state is larger than that of these variables can be");
     }
     found->values.emplace_back(std::move(name), std::move(value));
   }

@@ -260,7 +260,7 @@ class Server final : public TaskServer {
     if (auto decoded = decode_load(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
     const bool is_there = request.epoch == loaded();
     if (!is_there && (!brought_ || brought_->program.epoch != request.epoch))
-      return responder.reply(fail(Code::kUnavailable, "{} was not brought the program", ps_name()));
+      return responder.reply(fail(Code::kUnavailable, "{} did not receive the program", ps_name()));
     std::optional<transport::Message> program;
     if (!is_there) program = brought_->program;
     if (worker_) return worker_->submit(caller, std::move(request), std::move(responder), std::move(program));

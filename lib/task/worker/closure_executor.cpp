@@ -55,7 +55,7 @@ Result<transport::Message> ClosureExecutor::load(const transport::Message& reque
                                                  const std::stop_token& stop) {
   const WorkerOrders orders = TFD_TRY(decode_load(request));
   if (request.epoch != epoch_) {
-    if (!program) return fail(Code::kUnavailable, "this worker was not brought the program");
+    if (!program) return fail(Code::kUnavailable, "this worker did not receive the program");
     TFD_TRY(replace_program(TFD_TRY(decode_program(*program))));
   } else {  // a repeated request: the caller recreates the iterators that are still in use
     const bool begins_anew = orders.shuffle_stream != orders_.shuffle_stream;

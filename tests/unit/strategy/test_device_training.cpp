@@ -546,7 +546,8 @@ TEST_CASE("device training: what it can't do it says") {
   };
   CHECK(why_not_together({"variables.mean.aggregation=mean"}, 2).empty());
   CHECK(why_not_together({"variables.mean.aggregation=none"}, 1).empty());
-  CHECK(why_not_together({"variables.mean.aggregation=none"}, 2) == "what replicas assign to 'mean' doesn't add up");
+  CHECK(why_not_together({"variables.mean.aggregation=none"}, 2) ==
+        "assignments to 'mean' can't be summed over replicas");
 }
 
 }  // namespace

@@ -270,7 +270,7 @@ TEST_CASE("strategy: creating variables, and where they are") {
   DistributedVariable* const theirs = other->create_variable("v", floats(1)).value();
   CHECK(theirs->copy_names() == std::vector<std::string>{"v"});
   CHECK(error_of(strategy->create_variable("x", floats(1), {.colocate_with = theirs})) ==
-        "variable 'x': 'v', which it is to be colocated with, is another strategy's");
+        "variable 'x': can't be colocated with 'v', a variable of another strategy");
 }
 
 TEST_CASE("strategy: central storage has one value for all replicas, which they only write with an aggregation") {
