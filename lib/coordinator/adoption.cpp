@@ -152,7 +152,7 @@ Result<bool> Coordinator::adopt(const FoundRun& found) {
 
 task::CoordinationClient Coordinator::run_records() { return ps_->coordination(task::CoordinationScope::kProcess); }
 
-// Writes the record only if nobody else has since: this coordinator may have been suspended and replaced.
+// Writes the record only if it is unchanged since: this coordinator may have been suspended and replaced.
 Result<void> Coordinator::keep_run(const std::optional<RunOwner>& record) {
   const Deadline deadline = Deadline::after(kAnswer);
   const std::string value = record ? format_run(*record) : "";

@@ -79,7 +79,7 @@ class ClosureTable {
   // End of several closures.
   struct Raised {
     Error error;
-    ClosurePtrs cancelled;  // what was queued
+    ClosurePtrs cancelled;  // closures that were queued
   };
   /// Returns the pending error, once, when nothing is in flight.
   std::optional<Raised> raise();

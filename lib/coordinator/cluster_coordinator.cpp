@@ -265,7 +265,7 @@ bool Coordinator::are_all_unusable(const Lock&) const {
 std::string Coordinator::whom_it_waits_for(const std::string& waiting) const {
   std::vector<transport::PeerId> peers;
   for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
-  auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // says why each isn't
+  auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // names each one's reason
   return up ? "waiting for " + waiting : up.error().message;
 }
 

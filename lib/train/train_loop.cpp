@@ -92,7 +92,7 @@ class TrainLoop final : public StepControl {
 
   const program::Program& program_;
   program::TrainDef train_;                   // its steps may be reduced
-  std::optional<std::int64_t> stated_steps_;  // what they were then
+  std::optional<std::int64_t> stated_steps_;  // the stated number, if they were
   StepDriver& driver_;
   const TrainRole role_;
   const TrainOptions& options_;

@@ -27,7 +27,7 @@ inline transport::ReplyCallback acknowledged(TaskClient::Callback<void> done) {
   };
 }
 
-/// A callback for a message of `count` tensors, as many as were asked for; kInternal where there are others.
+/// A callback for a message of `count` tensors, as many as were requested; kInternal if the number differs.
 inline transport::ReplyCallback of_count(std::size_t count, TaskClient::Callback<std::vector<tensor::Tensor>> done) {
   return [done = std::move(done), count](Result<transport::Message> answer) {
     if (!answer) return done(fail(std::move(answer).error()));

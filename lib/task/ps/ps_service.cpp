@@ -146,7 +146,7 @@ void PsService::loaded(Loading& loading) {
   --loading_;
   const std::uint64_t epoch = loading.load.epoch;
   if (loading.store && !*loading.store) {
-    if (newest_ == epoch) newest_ = epoch_;  // what was there stays
+    if (newest_ == epoch) newest_ = epoch_;  // the previous program stays
     return loading.responder->reply(fail(std::move(*loading.store).error()));
   }
   if (loading.store && epoch != epoch_ && !is_older(epoch, epoch_)) {

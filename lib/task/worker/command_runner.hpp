@@ -48,7 +48,7 @@ class CommandRunner {
     std::deque<Waiting> waiting;
     std::set<int> free_slots;
     std::size_t running = 0;
-    std::vector<transport::Responder> ending;  // who asked for its end
+    std::vector<transport::Responder> ending;  // requests to end it
   };
   struct Job {
     std::uint64_t epoch = 0;

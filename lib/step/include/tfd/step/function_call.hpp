@@ -36,7 +36,7 @@ class ElementTable {
  public:
   void put(const std::string& iterator, const data::ElementSpec& spec, data::Element element);
   bool has(const std::string& iterator) const { return elements_.contains(iterator); }
-  /// kInvalidArgument: no such field, or none named where there are several.
+  /// Takes a field of an iterator's element. kInvalidArgument: no such field, or none named if there are several.
   Result<tensor::Tensor> field(const std::string& iterator, const std::optional<std::string>& name) const;
   /// Number of rows of the first field of the first element, without padding: the weight of means. 1 if there is no
   /// element.
