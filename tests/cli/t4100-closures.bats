@@ -6,7 +6,7 @@ load coordinate
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
-@test "closures: the examples of the API page, from a file" {
+@test "closures: the examples of the API documentation, from a file" {
   run -0 --separate-stderr timeout 60 bash -c "tfd-resolve local --jobs worker=2,ps=1 | tfd-serve | tfd-coordinate '$EXAMPLES/counter/program.json' --closures '$EXAMPLES/counter/closures.jsonl'"
   [ "$(jq -c 'select(.id == "three") | .value' <<<"$output")" = 3 ]
   [ "$(jq -c 'select(.id == "one") | .value' <<<"$output")" = 1 ]
@@ -42,20 +42,6 @@ teardown() { coordinate_teardown; }
   [ "$(jq -r '.status' <<<"$output" | paste -sd' ')" = "error error error ready" ]
   [ "$(jq -c '[.line, .id]' <<<"$output" | paste -sd' ')" = '[1,null] [2,null] [null,"x"] [null,"y"]' ]
   [[ ${lines[1]} == *"did you mean 'join'"* ]]
-}
-
-@test "closures: the end of data is raised once" {
-  serve --jobs worker=1,ps=1
-  {
-    echo '{"op": "create_per_worker_dataset", "dataset": "threes"}'
-    for i in 1 2 3 4; do echo "{\"op\": \"schedule\", \"function\": \"worker_fn\", \"args\": [{\"per_worker\": \"threes\"}], \"id\": \"c$i\"}"; done
-    echo '{"op": "join", "id": "first"}'
-    echo '{"op": "join", "id": "second"}'
-  } >lines.jsonl
-  run -1 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/counter/program.json" --cluster spec.json --closures lines.jsonl
-  jq -es 'any(.[]; .id == "c4" and .status == "error" and .error.code == "OUT_OF_RANGE" and .error.task == "worker:0")' <<<"$output"
-  jq -es 'any(.[]; .id == "first" and .status == "raised" and .error.code == "OUT_OF_RANGE")' <<<"$output"
-  jq -es 'any(.[]; .id == "second" and .status == "ready")' <<<"$output"
 }
 
 @test "closures: --ordered answers in the order of the lines" {

@@ -12,7 +12,7 @@ using namespace tfd::bed;
 using namespace tfd::coordinator;
 using nlohmann::json;
 
-TEST_CASE("closures: both examples of the API page") {
+TEST_CASE("closures: both examples of the API documentation") {
   Bed bed;
   Stream stream(bed);
   const auto summary = stream.run_well({
@@ -121,6 +121,60 @@ TEST_CASE("closures: what an error cancels says because of whom, and the raising
   CHECK(stream.answers().size() == lines.size());
 }
 
+TEST_CASE("closures: a schedule that raises is answered so, and its function isn't run") {
+  Bed bed(1);
+  Stream stream(bed);
+  std::deque<std::string> lines{schedule_line("fail", 1, "bad"), schedule_line("add", 5, "raises"),
+                                R"({"op": "done", "id": "clean"})", R"({"op": "read", "variable": "v", "id": "v"})"};
+  const auto read = [&](Deadline) -> Result<std::optional<std::string>> {
+    if (lines.empty()) return std::nullopt;
+    if (lines.size() == 3)  // the first one's error is there
+      until([&] {
+        const std::scoped_lock lock(stream.mutex);
+        return stream.written.find(R"("id":"bad")") != std::string::npos;
+      });
+    std::string line = std::move(lines.front());
+    lines.pop_front();
+    return line;
+  };
+  const auto write = [&](std::string_view text) -> Result<void> {
+    const std::scoped_lock lock(stream.mutex);
+    stream.written.append(text);
+    return {};
+  };
+  good(run_closures(*stream.coordinator, stream.program, read, write, stream.options));
+  CHECK(stream.answer("raises")["status"] == "raised");
+  CHECK(stream.answer("raises")["error"]["code"] == "INVALID_ARGUMENT");
+  CHECK(stream.answer("clean")["value"] == true);
+  CHECK(stream.answer("v")["value"] == 0);
+}
+
+TEST_CASE("closures: done tells whether all has ended, a fetch and a join wait until it has") {
+  Bed bed(1);
+  Stream stream(bed);
+  bed.gate.close();
+  const auto has = [&](const std::string& text) {
+    const std::scoped_lock lock(stream.mutex);
+    return stream.written.find(text) != std::string::npos;
+  };
+  bool is_early = false;
+  auto opened = std::async(std::launch::async, [&] {
+    bed.gate.wait_for(1);
+    until([&] { return has(R"("id":"asks")"); });
+    is_early = has(R"("id":"waits")") || has(R"("id":"joins")");
+    bed.gate.open();
+  });
+  stream.run_well({schedule_line("gated", 1, "gated"), R"({"op": "done", "id": "asks"})",
+                   R"({"op": "fetch", "of": {"remote": "gated"}, "id": "waits"})", R"({"op": "join", "id": "joins"})",
+                   R"({"op": "done", "id": "asks again"})"});
+  opened.get();
+  CHECK_FALSE(is_early);
+  CHECK(stream.answer("asks")["value"] == false);
+  CHECK(stream.answer("waits")["status"] == "ready");
+  CHECK(stream.answer("joins")["status"] == "ready");
+  CHECK(stream.answer("asks again")["value"] == true);
+}
+
 TEST_CASE("closures: the answer of a fetch has its keys in the order of the line") {
   Bed bed(1);
   Stream stream(bed);
@@ -187,6 +241,12 @@ TEST_CASE("closures: a line that is wrong gets an error with its label, and the 
       {R"({"op": "evaluate", "function": "double"})",
        "evaluate: 'double' takes arguments, but an evaluation passes none"},
       {R"({"op": "evaluate", "function": "eval_endless"})", "evaluate: dataset 'endless' never ends: set 'steps'"},
+      {R"({"op": "next", "of": {"per_worker": "ten"}})", "unknown op 'next'"},
+      {R"({"op": "schedule", "function": "double", "args": [1], "worker": 0})", "schedule: unknown key 'worker'"},
+      {R"({"op": "schedule", "function": "double", "args": [1], "priority": 1})", "schedule: unknown key 'priority'"},
+      {R"({"op": "schedule", "function": "double", "args": [1e400]})", "has a number that is too large for any dtype"},
+      {R"({"op": "schedule", "function": "pair", "args": [], "kwargs": {"a": {"remote": "a"}, "b": 1}})",
+       "a remote value can't be an argument: fetch it first"},
       {R"({"op": "join", "op": "done"})", "the key 'op' appears twice"},
       {R"({"op": "schedule", "function": "pair", "kwargs": {"a": 1, "b": 2, "a": 3}})", "the key 'a' appears twice"},
       {R"({"op": "fetch", "of": [{"x": 1}, {"y:": "a:b", "y\u003a": 1}]})", "the key 'y:' appears twice"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// More of the sentences of ClusterCoordinator's page that promise something (test_documented.cpp has the others): what may
-// be fetched at once, where functions are executed, what several errors come to.
+// More of the sentences of ClusterCoordinator's page that promise something (test_documented.cpp has the others): what
+// may be fetched at once, where functions are executed, what several errors come to.
 #include <array>
 #include <future>
 #include <mutex>
@@ -23,7 +23,7 @@ std::int32_t number_in(const task::ClosureOutcome& outcome) { return bed::number
 
 // --- fetch
 
-TEST_CASE("coordinator page: fetch returns the values of any structure of remote values with the same structure") {
+TEST_CASE("documented: fetch returns the values of any structure of remote values with the same structure") {
   Bed bed;
   const auto coordinator = bed.connect();
   const auto twice = [&](std::int32_t x) { return schedule(*coordinator, "double", {bed::number(x)}); };
@@ -46,7 +46,7 @@ TEST_CASE("coordinator page: fetch returns the values of any structure of remote
   CHECK(number_in(two[1]) == 16);
 }
 
-TEST_CASE("coordinator page: if the value is of another type, fetch returns it as it is") {
+TEST_CASE("documented: if the value is of another type, fetch returns it as it is") {
   Bed bed;
   const auto coordinator = bed.connect();
   CHECK(good(coordinator::fetch(3, soon())) == 3);
@@ -59,7 +59,7 @@ TEST_CASE("coordinator page: if the value is of another type, fetch returns it a
   CHECK(number_in(value) == 8);
 }
 
-TEST_CASE("coordinator page: fetch returns values immediately if they are available, or blocks until they are") {
+TEST_CASE("documented: fetch returns values immediately if they are available, or blocks until they are") {
   Bed bed(1);
   const auto coordinator = bed.connect();
   bed.gate.close();
@@ -73,7 +73,7 @@ TEST_CASE("coordinator page: fetch returns values immediately if they are availa
       coordinator::fetch(structure, Deadline::after(0ms)));  // there already: not even a deadline that has passed hurts
 }
 
-TEST_CASE("coordinator page: fetch of a structure raises the error of a function in it") {
+TEST_CASE("documented: fetch of a structure raises the error of a function in it") {
   Bed bed(1);
   const auto coordinator = bed.connect();
   const auto good_one = schedule(*coordinator, "double", {bed::number(1)});
@@ -88,7 +88,7 @@ TEST_CASE("coordinator page: fetch of a structure raises the error of a function
 
 // --- create_per_worker_dataset
 
-TEST_CASE("coordinator page: create_per_worker_dataset places an iterator on every worker, and returns all of them") {
+TEST_CASE("documented: create_per_worker_dataset places an iterator on every worker, and returns all of them") {
   Bed bed(3);
   const auto coordinator = bed.connect();
   const auto dataset = good(coordinator->create_per_worker_dataset("ten", soon()));
@@ -103,7 +103,7 @@ TEST_CASE("coordinator page: create_per_worker_dataset places an iterator on eve
   until([&] { return iterators[1].state() == ClosureState::kReady; });  // re-built
 }
 
-TEST_CASE("coordinator page: datasets of workers may be shuffled differently if no seed is set") {
+TEST_CASE("documented: datasets of workers may be shuffled differently if no seed is set") {
   std::string numbers = "0";
   for (int i = 1; i < 30; ++i) numbers += ", " + std::to_string(i);
   const auto program = make_program(
@@ -124,7 +124,7 @@ TEST_CASE("coordinator page: datasets of workers may be shuffled differently if 
 
 // --- where functions are executed
 
-TEST_CASE("coordinator page: a function whose worker becomes unavailable is migrated to another worker") {
+TEST_CASE("documented: a function whose worker becomes unavailable is migrated to another worker") {
   Bed bed(2);
   const auto coordinator = bed.connect();
   bed.gate.close();
@@ -161,7 +161,7 @@ TEST_CASE("coordinator page: a function whose worker becomes unavailable is migr
   CHECK(read(*coordinator, "v") == 5);
 }
 
-TEST_CASE("coordinator page: upon recovery of a failed worker it is added for function execution") {
+TEST_CASE("documented: upon recovery of a failed worker it is added for function execution") {
   Bed bed(2);
   const auto coordinator = bed.connect();
   bed.kill("worker:1");
@@ -179,7 +179,7 @@ TEST_CASE("coordinator page: upon recovery of a failed worker it is added for fu
   CHECK(read(*coordinator, "v") == 12);
 }
 
-TEST_CASE("coordinator page: a function can be executed on any available worker, so none waits behind a busy one") {
+TEST_CASE("documented: a function can be executed on any available worker, so none waits behind a busy one") {
   Bed bed(2);
   const auto coordinator = bed.connect();
   bed.gate.close();
@@ -193,7 +193,7 @@ TEST_CASE("coordinator page: a function can be executed on any available worker,
 
 // --- arguments and errors
 
-TEST_CASE("coordinator page: args and kwargs can be per-worker values, and are the component of the worker") {
+TEST_CASE("documented: args and kwargs can be per-worker values, and are the component of the worker") {
   Bed bed(1);
   const auto program = make_program(
       {R"(functions.by_name={"module": "pair.mlir", "inputs": [{"kwarg": "it", "field": "x"}, {"arg": 0}], "outputs": [{"result": 0}, {"result": 1}]})"});
@@ -208,7 +208,7 @@ TEST_CASE("coordinator page: args and kwargs can be per-worker values, and are t
   }
 }
 
-TEST_CASE("coordinator page: of several errors join raises one, and clears all that were collected") {
+TEST_CASE("documented: of several errors join raises one, and clears all that were collected") {
   Bed bed(3);
   const auto coordinator = bed.connect(make_program(), one_at_a_time(bed));
   bed.gate.close();
@@ -234,7 +234,7 @@ TEST_CASE("coordinator page: of several errors join raises one, and clears all t
   CHECK(fetch(schedule(*coordinator, "double", {bed::number(2)})) == 4);
 }
 
-TEST_CASE("coordinator page: at least one worker and one parameter server are needed, and roles that there are") {
+TEST_CASE("documented: at least one worker and one parameter server are needed, and roles that there are") {
   Bed bed(1, 1);
   const auto refuses = [&](const std::vector<const char*>& jobs) {
     cluster::ClusterConfig config;
