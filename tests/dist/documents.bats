@@ -113,3 +113,8 @@ print("\n".join(wrong))
 sys.exit(bool(wrong))
 PYTHON
 }
+
+@test "ARCHITECTURE.md is one page that a reader can hold in the head" {
+  [ "$(wc -w <"$TFD_SOURCE/ARCHITECTURE.md")" -le 900 ]
+  [ "$(LC_ALL=C.UTF-8 wc -L <"$TFD_SOURCE/ARCHITECTURE.md")" -le 130 ]
+}
