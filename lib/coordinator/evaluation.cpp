@@ -135,7 +135,7 @@ void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::
       if (metrics) {
         evaluation->finish_part(part, std::move(*metrics));
       } else {
-        Error error = std::move(metrics).error();
+        Error error = metrics.error();
         if (error.task.empty()) error.task = workers_[worker].name;
         evaluation->fail_part(part, std::move(error));
       }

@@ -145,7 +145,7 @@ Result<std::string> CommandProcess::run_once(std::string_view line, std::size_t 
   std::string_view to_write = line;
   while (out_) {
     if (auto done = turn(to_write, most, deadline); !done)
-      return fail(failure(done.error().code, std::move(done).error().message));
+      return fail(failure(done.error().code, done.error().message));
     if (to_write.empty()) in_.reset();
   }
   return end_of_output(deadline);
@@ -156,7 +156,7 @@ Result<std::string> CommandProcess::read_output(std::size_t most) {
   std::string_view nothing;
   while (out_ && output_.empty())
     if (auto done = move_bytes(nothing, most, Deadline::never()); !done)
-      return fail(failure(done.error().code, std::move(done).error().message));
+      return fail(failure(done.error().code, done.error().message));
   if (!output_.empty()) return std::exchange(output_, {});
   return end_of_output(Deadline::never());
 }
@@ -198,7 +198,7 @@ Result<std::string> CommandProcess::exchange(std::string_view line, std::size_t 
       return fail(failure(Code::kFailedPrecondition, "ended without an answer"));
     }
     if (auto done = turn(to_write, most, deadline); !done)
-      return fail(failure(done.error().code, std::move(done).error().message));
+      return fail(failure(done.error().code, done.error().message));
   }
 }
 

@@ -56,8 +56,8 @@ double flops_of_convolution(std::string_view line) {
   if (shapes.size() != 3 || kernel.empty()) return 0;
   const auto feature = static_cast<std::size_t>(std::ranges::count(kernel.substr(0, kernel.find('o')), ','));
   if (feature >= shapes[1].size() || shapes[1][feature] == 0) return 0;
-  return 2.0 * static_cast<double>(tensor::element_count(shapes[2])) *
-         static_cast<double>(tensor::element_count(shapes[1]) / shapes[1][feature]);
+  const auto per_output = tensor::element_count(shapes[1]) / shapes[1][feature];
+  return 2.0 * static_cast<double>(tensor::element_count(shapes[2])) * static_cast<double>(per_output);
 }
 
 struct Counted {

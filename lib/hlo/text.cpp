@@ -327,7 +327,7 @@ class Parser {
       names_.push_back(std::move(names));
       sharding.is_complex = is_complex;
       note_sharding(sharding, place);
-      argument_shardings_.push_back(std::move(sharding));
+      argument_shardings_.push_back(sharding);
       facts_.signature.arguments.push_back(std::move(argument));
       if (!lexer_.accept(',') && !lexer_.peek().is(')'))
         return fail_at(lexer_.peek(), "expected ',' or ')' after {}, not {}", what, shown(lexer_.peek()));

@@ -59,8 +59,8 @@ class ModuleUpdate final : public variable::DeviceUpdate {
 
   /// The learning rate, and the step in two parts that f32 represents exactly.
   std::vector<double> scalars(std::int64_t updates, DType) const override {
-    return {common_->learning_rate_at(updates), static_cast<double>(updates / kPart),
-            static_cast<double>(updates % kPart)};
+    const std::int64_t whole = updates / kPart, rest = updates % kPart;
+    return {common_->learning_rate_at(updates), static_cast<double>(whole), static_cast<double>(rest)};
   }
 
   void write(hlo::Builder& builder, Value& value, const Value& gradient, std::span<Value> slots,

@@ -30,8 +30,9 @@ class Problems {
     return std::nullopt;
   }
   bool check(const Node& part, const Mentions& mentions, Result<void> result) {
-    if (!result) note(part, mentions, std::move(result).error());
-    return result.has_value();
+    if (result) return true;
+    note(part, mentions, std::move(result).error());
+    return false;
   }
   /// Records an error that is independent of other parts, whatever it names, such as an unknown key.
   bool check_form(const Mentions& mentions, Result<void> result);

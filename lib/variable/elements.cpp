@@ -49,8 +49,7 @@ Tensor divided(const Tensor& value, std::int64_t count) {
 Tensor owned(const Tensor& value) {
   const bool whole = value.offset() == 0 && reinterpret_cast<std::uintptr_t>(value.data()) % tensor::kAlignment == 0;
   if (whole) return value;
-  Tensor copy = value;  // a second owner, so that unshared() copies
-  return copy.unshared();
+  return Tensor(value).unshared();  // with a second owner it copies
 }
 
 void unshare(Tensor& tensor) {

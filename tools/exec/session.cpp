@@ -95,7 +95,7 @@ struct Session::Box {
 };
 
 Session::Session(const Template& command, SessionOptions options, cli::Io& io, process::SignalSource& signals)
-    : command_(command), options_(std::move(options)), io_(io), signals_(signals), box_(std::make_shared<Box>()) {}
+    : command_(command), options_(options), io_(io), signals_(signals), box_(std::make_shared<Box>()) {}
 
 Session::~Session() = default;
 

@@ -12,7 +12,7 @@ Secret& Secret::operator=(const Secret& other) {
   return *this;
 }
 
-Secret::Secret(Secret&& other) noexcept : text_(other.text_) { other.wipe(); }
+Secret::Secret(Secret&& other) noexcept { *this = std::move(other); }
 
 Secret& Secret::operator=(Secret&& other) noexcept {
   if (this == &other) return *this;
