@@ -21,7 +21,7 @@
 
 namespace tfd::variable {
 
-/// Which numbers a setting may have, and how to say it.
+/// Range of the numbers that a setting may have, and its text.
 struct NumberRange {
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();

@@ -451,7 +451,7 @@ Result<VariableStore::Import> VariableStore::prepare_import(const NamedValues& s
   return import;
 }
 
-// Who saved them came between the gradients of an update and the update.
+// The state was saved between the gradients of an update and the update.
 void VariableStore::make_due(Import& import) const {
   std::vector<DueUpdate> due;
   std::map<std::string, VariableState*> states;

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files a path of a pipeline means: itself, or those that match it. Thread rule: functions without state.
+// The files that a path of a pipeline means: itself, or those that match it. Thread rule: functions without state.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which part of a plan a worker reads: its files, or its elements.
+// A worker's part of a plan: its files, or its elements.
 #include <algorithm>
 
 #include "../files/file_pattern.hpp"

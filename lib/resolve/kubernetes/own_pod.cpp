@@ -8,7 +8,7 @@
 namespace tfd::resolve::kubernetes {
 namespace {
 
-/// Who this process says it is.
+/// Identity that this process states.
 struct Self {
   std::string pod_name;  // stated by the pod's author; may be empty
   std::string hostname;  // up to the first dot

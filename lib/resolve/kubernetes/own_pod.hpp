@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of the pods this process runs in. Thread rule: pure functions.
+// The pod that this process runs in. Thread rule: pure functions.
 #include <map>
 #include <string>
 #include <vector>

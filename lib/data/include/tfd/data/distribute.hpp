@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who reads what where workers share a dataset: plans rewritten, one for each worker. Thread rule: pure functions.
+// Datasets that workers share: plans rewritten, one for each worker. Thread rule: pure functions.
 // Source: tensorflow/python/distribute/input_lib.py, tensorflow/python/data/experimental/ops/distribute.py,
 // tensorflow/core/grappler/optimizers/data/auto_shard.cc, 2.21; docs of tf.data.experimental.AutoShardPolicy.
 //

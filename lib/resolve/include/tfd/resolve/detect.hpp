@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which resolver fits where this process runs, by what the environment shows; the one list behind `tfd-resolve auto`
+// The resolver that fits where this process runs, by what the environment shows; the one list behind `tfd-resolve auto`
 // and --cluster auto. Thread rule: pure functions; resolve_kind may block until the deadline.
 #include <memory>
 #include <string>

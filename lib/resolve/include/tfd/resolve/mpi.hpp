@@ -23,7 +23,7 @@ struct MpiOptions {
 /// that can't be read. O(ranks).
 Result<cluster::ClusterConfig> resolve_mpi(const ResolverEnvironment& environment, const MpiOptions& options);
 
-/// Which of the launcher's variables says the rank here; nullopt outside of MPI, and where Slurm itself started the
+/// Finds the launcher's variable that says the rank here; nullopt outside of MPI, and where Slurm itself started the
 /// ranks (srun --mpi=pmix), which it knows best.
 std::optional<std::string> find_mpi_rank_variable(const Environment& env);
 

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose the checkpoints of a directory are. "index.json" beside them names the run that writes there, and its
+// The run that owns the checkpoints of a directory. "index.json" beside them names the run that writes there, and its
 // checkpoints in the order in which they were written:
 //
 //   {"v": 1, "run": "20261122T065712Z-3f2a1c", "latest": "step-00000400.safetensors", …

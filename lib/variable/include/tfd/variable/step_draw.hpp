@@ -11,7 +11,7 @@
 
 namespace tfd::variable {
 
-/// Whose numbers they are: any two that differ in anything are independent.
+/// Key of random numbers: any two keys that differ in anything give independent numbers.
 struct StepDraw {
   std::uint64_t seed = 0;
   std::string function;      // its name
