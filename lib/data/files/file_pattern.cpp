@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <memory>
 
-#include "../transformations/transformations.hpp"
 #include "file_stamp.hpp"
 #include "tfd/base/counted.hpp"
 
@@ -58,6 +57,13 @@ Result<std::vector<std::string>> find_files(const FileList& files) {
 tl::unexpected<Error> nothing_in(const std::vector<std::string>& found, const FileList& files) {
   if (found.size() == 1) return fail(Code::kInvalidArgument, "{} is empty", found.front());
   return fail(Code::kInvalidArgument, "all {} files of {} are empty", found.size(), format_files(files));
+}
+
+tl::unexpected<Error> too_few_for(const Shard& shard, std::string_view found) {
+  return fail(Code::kInvalidArgument,
+              "shard {} of {} has something, but not each of them: {}; share it another way, with "
+              "\"auto_shard\": \"data\" or \"off\"",
+              shard.index + 1, shard.count, found);
 }
 
 std::string format_files(const FileList& files) {

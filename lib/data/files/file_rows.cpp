@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <mutex>
 
-#include "../sources/table.hpp"
 #include "file_pattern.hpp"
 #include "file_pieces.hpp"
+#include "table.hpp"
 
 namespace tfd::data {
 namespace {

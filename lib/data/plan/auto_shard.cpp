@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "../files/file_pattern.hpp"
-#include "../transformations/transformations.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/data/stage_traits.hpp"

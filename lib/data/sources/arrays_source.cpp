@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "../files/file_stamp.hpp"
+#include "../files/table.hpp"
 #include "sources.hpp"
-#include "table.hpp"
 
 namespace tfd::data {
 namespace {

@@ -3,8 +3,8 @@
 // tensor_slices: rows that the pipeline itself holds.
 #include <nlohmann/json.hpp>
 
+#include "../files/table.hpp"
 #include "field_json.hpp"
-#include "table.hpp"
 #include "tfd/tensor/json.hpp"
 
 namespace tfd::data {

@@ -5,10 +5,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "../files/file_pattern.hpp"
 #include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "tfd/base/counted.hpp"
-#include "transformations.hpp"
 
 namespace tfd::data {
 namespace {
@@ -179,13 +179,6 @@ std::int64_t sharded_cardinality(const Shard& shard, std::int64_t input) {
 constexpr StageTraits kSelects{.elements = ElementTrait::kSelected, .batches = BatchTrait::kKept};
 
 }  // namespace
-
-tl::unexpected<Error> too_few_for(const Shard& shard, std::string_view found) {
-  return fail(Code::kInvalidArgument,
-              "shard {} of {} has something, but not each of them: {}; share it another way, with "
-              "\"auto_shard\": \"data\" or \"off\"",
-              shard.index + 1, shard.count, found);
-}
 
 const StageKind<Take>& kind_of(Tag<Take>) {
   static constexpr StageKind<Take> kKind{

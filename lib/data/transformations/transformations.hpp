@@ -4,7 +4,6 @@
 // What transformations share, and what others take of them. Each of them is a row of the table
 // (../plan/stage_kinds.hpp) in a file of its own. Thread rule: free functions; datasets are immutable and thread-safe.
 #include <string>
-#include <string_view>
 
 #include "../plan/stage_kinds.hpp"
 
@@ -22,8 +21,5 @@ Result<void> check_new(const StageSite& site, const std::string& key, const std:
 /// The input passed check_rows().
 RowDatasetPtr make_unbatch(RowDatasetPtr input);
 RowDatasetPtr make_prefetch(RowDatasetPtr input, const Prefetch& prefetch);
-
-/// The error of a shard that requires something for each: `found` says how much there is.
-tl::unexpected<Error> too_few_for(const Shard& shard, std::string_view found);
 
 }  // namespace tfd::data

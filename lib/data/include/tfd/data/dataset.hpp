@@ -53,28 +53,28 @@ class Iterator {
   virtual Result<std::int64_t> skip(std::int64_t count);
 };
 
-/// Seeds for shuffles that state none: those who iterate by the same ones see one order.
+/// Seeds for shuffles that state none: readers with the same seeds see the same order.
 struct ShuffleSeeds {
-  std::uint64_t iteration = 0;  // of those that reshuffle in each iteration
-  std::uint64_t dataset = 0;    // of those that don't: to be the same as long as the dataset's order is to be
+  std::uint64_t iteration = 0;  // for shuffles that reshuffle in each iteration
+  std::uint64_t dataset = 0;    // for those that don't: the same for as long as the order is to stay
 };
 
 /// What the order of a shuffle depends on, beside its own seed. One that states a seed and doesn't reshuffle in each
 /// iteration depends on none of it: its order is part of what the dataset is, as for a take() and a skip() that split
 /// the data.
 struct Order {
-  std::uint64_t pass = 0;    // which time through a repeat, or which epoch of those that are iterated one by one
-  std::uint64_t stream = 0;  // of readers that are to see orders of their own: shuffle_stream()
+  std::uint64_t pass = 0;                  // the repeat's pass, or the epoch where each is iterated by itself
+  std::uint64_t stream = 0;                // tells readers apart that are to see different orders: shuffle_stream()
   std::optional<ShuffleSeeds> seeds = {};  // absent: a shuffle that states none draws one
-  /// No part of the order: once it is requested, the commands that sources run are stopped, and who waits for what they
-  /// print gets kCancelled.
+  /// Once a stop is requested, the commands that sources run are stopped, and whoever waits for what they print gets
+  /// kCancelled. It is no part of the order.
   std::stop_token stop = {};
 };
 
-/// The stream of the reader with this index, in a run that began (or went on) at this step, where the reader has come
-/// back so many times. 0, the order of the seed alone, where all of them are.
+/// The Order::stream of reader `reader` in a run that began, or was continued, at `first_step`; `returns`: how often
+/// that reader has rejoined the run. 0 (the order of the seed alone) where all three are 0.
 std::uint64_t shuffle_stream(std::uint64_t reader, std::int64_t first_step, std::uint64_t returns);
-/// Another one every time, from the system's source of randomness.
+/// A seed from the system's source of randomness, another one at every call.
 std::uint64_t draw_seed();
 
 class Dataset {
@@ -120,10 +120,10 @@ struct DatasetContext {
       find_function = {};
   /// Reads files to learn their shapes (npy headers). Off where the files are another host's.
   bool look_at_files = true;
-  /// Where it is set, a file that isn't there is left to who will read it, if the pipeline states its dtypes and
-  /// shapes: called with the path in the pipeline and what is missing.
+  /// Where it is set, a file that isn't there is no error if the pipeline states its dtypes and shapes: it is left to
+  /// whoever will read it, and this is called with the path in the pipeline and the file.
   std::function<void(const std::string& path, const std::string& file)> missing_file = {};
-  /// Where it is set, sources of files are taken from there if they are the same, and put there.
+  /// Shares sources of files between datasets, where it is set: equal ones are taken from there, new ones put there.
   SharedSources* sources = nullptr;
   /// Called with what was wrong with each element that an "on_error": "skip" left out. Thread-safe.
   std::function<void(const Error&)> skipped = {};

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Datasets that workers share: plans rewritten, one for each worker. Thread rule: pure functions.
+// A dataset distributed over workers: its plan is rewritten into one for each of them. Thread rule: pure functions.
 // Source: tensorflow/python/distribute/input_lib.py, tensorflow/python/data/experimental/ops/distribute.py,
 // tensorflow/core/grappler/optimizers/data/auto_shard.cc, 2.21; docs of tf.data.experimental.AutoShardPolicy.
 //
@@ -21,59 +21,62 @@ inline constexpr NameTable<AutoShardPolicy, 5> kAutoShardPolicies{{{{AutoShardPo
                                                                     {AutoShardPolicy::kData, "data"},
                                                                     {AutoShardPolicy::kOff, "off"},
                                                                     {AutoShardPolicy::kHint, "hint"}}}};
-/// What the last {"options": …} says that says it; else kAuto.
+/// The policy of the last {"options": …} that states one; else kAuto.
 AutoShardPolicy policy_of(const Plan& plan);
 
-/// Whether the dataset is handed out element by element (WithOptions::is_dynamic).
+/// Whether its elements are assigned to workers by dynamic sharding, first come, first served
+/// (WithOptions::is_dynamic).
 bool is_dynamic(const Plan& plan);
 
-/// How many rows each of workers * replicas sub-batches of a global batch has: as equal as can be, in the order in
-/// which this worker takes them, `replicas` a step. All workers together take `global` rows a step.
+/// Rows of each of the workers * replicas sub-batches of a global batch: as equal as can be, in the order in which this
+/// worker takes them, `replicas` a step. All workers together take `global` rows a step.
 std::vector<std::int64_t> batch_sizes_for_worker(std::int64_t global, std::int64_t workers, std::int64_t replicas,
                                                  std::int64_t worker);
 
-/// Rows of a whole batch of the plan, whose elements are of `spec`; -1 where that isn't known: behind a map or an
-/// unbatch, or where fields or the parts of a zip differ. kInvalidArgument for elements with a scalar, which are no
+/// Rows of a full batch of the plan, whose elements are of `spec`; -1 where that isn't known: after a map or an
+/// unbatch, or where fields or the inputs of a zip differ. kInvalidArgument for elements with a scalar, which are no
 /// batches.
 Result<std::int64_t> compute_batch_size(const Plan& plan, const ElementSpec& spec);
 
-/// One worker of several that have as many replicas.
+/// One of several workers, all with the same number of replicas. Source: tf.distribute.InputContext.
 struct Reader {
   std::int64_t workers = 1, worker = 0;
   std::int64_t replicas = 1;  // of each worker
 };
 
 /// What one of the workers reads of the plan, in TensorFlow's way: by kFile every workers-th file (a policy of files,
-/// or kAuto where there are files), by kData every workers-th element. Shards are errors where there is something for
-/// this worker, but not for each; not with `may_be_empty`. kInvalidArgument: no such worker. kNotFound: kFile, and a
-/// source that isn't of files.
+/// or kAuto where there are files), by kData every workers-th element. A shard with data is an
+/// error where another one would be empty; not with `may_be_empty`. kInvalidArgument: no such worker. kNotFound: kFile,
+/// and a source that isn't of files.
 Result<Plan> auto_shard(Plan plan, const Reader& reader, AutoShardPolicy policy, bool may_be_empty = false);
 
 /// What a worker reads, and how its replicas take it.
 struct WorkerInput {
   Plan plan;
-  /// Each element is a batch of all replicas of all workers, of which every one has its share (split_rows()). Else
-  /// elements are those of this worker's replicas, in turns.
+  /// True: each element is a global batch, of which every replica of every worker takes its share (split_rows()).
+  /// False: this worker's replicas take whole elements in turns.
   bool shares_rows = false;
 };
 
 /// What one worker reads of a distributed dataset, as by experimental_distribute_dataset. By default nothing is seen
 /// twice and nothing lost: workers share the rows of every batch, or, where the policy says so, they have files of
 /// their own or their hinted shard, or each of them sees everything, and then their batches are such that together they
-/// make as large a step. Under kTensorflow its exact splits, and what is lost by them. `spec`: of the plan's elements.
+/// make as large a step. Under kTensorflow the splits are exactly
+/// TensorFlow's, which may drop data. `spec`: of the plan's elements.
 /// Errors of auto_shard() and compute_batch_size().
 Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Reader& reader,
                              Compat compat = Compat::kNone);
 
-/// What one of several workers reads that make steps of their own, of whole elements: nothing is seen twice and nothing
-/// lost, unless the policy says that each of them sees everything. Errors of auto_shard().
+/// What one of several workers reads where each makes steps of its own, of whole elements: nothing is read twice and
+/// nothing lost, unless the policy says that each of them reads everything. Errors of auto_shard().
 Result<Plan> part_of(Plan plan, const Shard& part);
 
 /// Whether every dimension of the fields is known.
 bool is_static(const ElementSpec& spec);
 
-/// Whether replicas make no step for which one of them lacks data: TensorFlow's don't where it doesn't expect that. Of
-/// a dataset before it is distributed. Source: _enable_get_next_as_optional in input_lib.py.
+/// Whether a last step that lacks data for some replica is dropped: TensorFlow drops it where it expects none, judging
+/// by cardinality and shapes of the dataset before it is distributed. Source: _enable_get_next_as_optional in
+/// input_lib.py.
 bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality, bool all_static);
 
 /// What the replicas of one process take in turns, step by step, as under kTensorflow: by `shares_rows` from
@@ -84,8 +87,8 @@ Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, st
 /// The plan where each shard by hint is this one.
 Plan with_hint(Plan plan, const Shard& shard);
 
-/// How many elements TensorFlow says there are of what `dataset` is made of: with a shard by hint before it is one, it
-/// counts -1 shards, and may so find data that never end.
+/// The cardinality that TensorFlow reports for the plan, which `dataset` is made of. It counts a shard by hint as -1
+/// shards, so it may take finite data for infinite.
 std::optional<std::int64_t> tensorflow_cardinality(const Plan& plan, const Dataset& dataset);
 
 }  // namespace tfd::data

@@ -29,14 +29,14 @@ namespace tfd::data {
 /// Every count-th element, from index on (0 <= index < count). Source: tf.data.Dataset.shard.
 struct Shard {
   std::int64_t count = 1, index = 0;
-  bool by_hint = false;  // which one: who distributes the dataset says it (auto_shard()). Source: SHARD_HINT
-  /// An error where there is an element for this shard, but not one for each. Source: ShardDataset's attribute.
+  bool by_hint = false;  // auto_shard() fills in which one. Source: SHARD_HINT
+  /// Whether it is an error if this shard has elements but another one has none. Source: ShardDataset's attribute.
   bool require_non_empty = false;
   friend bool operator==(const Shard&, const Shard&) = default;
 };
 
-/// Files of rows: paths and patterns, one behind the other, and which of the files that they mean are read;
-/// cycle_length of them at a time, as by Interleave.
+/// Files of rows: paths and patterns, one after the other; `shard` says which of the files are read, cycle_length of
+/// them at a time, as by Interleave.
 struct FileList {
   std::vector<std::string> paths;
   Shard shard = {};
@@ -194,14 +194,14 @@ struct Rebatch {
   bool drop_remainder = false;
   friend bool operator==(const Rebatch&, const Rebatch&) = default;
 };
-/// Each batch cut into so many: of n rows ceil(n / pieces), as far as they go. Source: _LegacyRebatchDataset of
-/// tensorflow/python/data/experimental/ops/distribute.py.
+/// Each batch cut into `pieces` batches: ceil(n / pieces) of its n rows each, as far as they go. Source:
+/// _LegacyRebatchDataset of tensorflow/python/data/experimental/ops/distribute.py.
 struct LegacyRebatch {
   std::int64_t pieces = 1;
   friend bool operator==(const LegacyRebatch&, const LegacyRebatch&) = default;
 };
-/// Elements for steps of so many replicas, each of which takes one: the last step of a pass is whole. Where data lack,
-/// it is dropped, or filled up with elements without rows. Source: what the iterators of tf.distribute give.
+/// Elements for steps in which each of `replicas` takes one: a partial last step is dropped, or filled up with elements
+/// without rows. Source: what the iterators of tf.distribute give.
 struct WholeSteps {
   std::int64_t replicas = 1;
   bool drop_remainder = false;
@@ -217,7 +217,7 @@ struct Window {
 struct Map {
   std::string function;
   std::vector<std::string> fields = {};
-  std::int64_t parallel = 1;  // elements that it is called for at the same time; they stay in their order
+  std::int64_t parallel = 1;  // calls at the same time; elements stay in order
   bool skip_errors = false;
   friend bool operator==(const Map&, const Map&) = default;
 };
