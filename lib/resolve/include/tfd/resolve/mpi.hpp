@@ -23,8 +23,8 @@ struct MpiOptions {
 /// that can't be read. O(ranks).
 Result<cluster::ClusterConfig> resolve_mpi(const ResolverEnvironment& environment, const MpiOptions& options);
 
-/// Finds the launcher's variable that says the rank here; nullopt outside of MPI, and where Slurm itself started the
-/// ranks (srun --mpi=pmix), which it knows best.
+/// The launcher's variable that states this process' rank; nullopt outside of MPI, and where Slurm itself started the
+/// ranks (srun --mpi=pmix): its variables say more.
 std::optional<std::string> find_mpi_rank_variable(const Environment& env);
 
 }  // namespace tfd::resolve

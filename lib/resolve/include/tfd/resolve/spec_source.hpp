@@ -31,7 +31,7 @@ class InputReader {
   /// One line without its newline; nullopt at the end of file. The last line needs no newline.
   Result<std::optional<std::string>> next_line(Deadline deadline);
   int fd() const { return fd_; }
-  /// Keeps a descriptor open as long as this reader lives: whoever writes into a pipe must not think its reader gone.
+  /// Keeps a descriptor open as long as this reader lives, so that whoever writes into a pipe doesn't get SIGPIPE.
   void hold(process::Fd fd) { held_.push_back(std::move(fd)); }
 
  private:

@@ -18,7 +18,7 @@ using PortPicker = std::function<Result<int>()>;
 struct TpuOptions {
   /// nullopt: found in the environment; "local"; a name; grpc://ADDRESSES. More than one: an error, as in TensorFlow.
   std::optional<std::vector<std::string>> tpu;
-  /// TensorFlow's argument was a list: then ["local"] is a name and not the attached TPU.
+  /// Whether TensorFlow's argument was a list: ["local"] is a name then, and not the attached TPU.
   bool tpu_is_list = false;
   std::string zone;     // empty: the metadata server's
   std::string project;  // empty: the metadata server's

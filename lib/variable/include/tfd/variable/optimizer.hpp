@@ -4,10 +4,9 @@
 // Optimizers, as Keras' (and, with "v1", tf.compat.v1's). They update one variable in place from one gradient, dense or
 // of some rows; slots live beside their variable; t counts the applied updates of that variable.
 //
-// What is clipped is what a variable is updated by, as in Keras. Where every gradient is an update, whoever sees all of
-// them clips: clip() on the worker before the push, apply() or apply_rows() where the variable is. Where gradients are
-// accumulated, that is their mean, once it is complete: apply() clips it by itself; where one norm is that of several
-// variables or shards (shared_norm()), it leaves it to apply_due(), which is told of the others.
+// Clipping is of what a variable is updated by, as in Keras. Where every gradient is an update, the worker clips with
+// clip() before the push. Where gradients are accumulated, their mean is clipped once it is complete: by apply(), or,
+// where several variables or shards have one norm (shared_norm()), by apply_due(), which is told of the others.
 // Thread rule: an Optimizer is immutable and thread-safe; a VariableState belongs to whoever updates it.
 #include <algorithm>
 #include <cstdint>
@@ -43,8 +42,8 @@ struct VariableState {
   }
 };
 
-/// What becomes of a step whose gradients are not all finite: its updates are made like any other's, the step is an
-/// error, or it updates nothing.
+/// What happens to a step whose gradients are not all finite: its updates are applied, the step is an error, or it is
+/// skipped.
 enum class OnNonfinite { kApply, kStop, kSkip };
 
 /// What a function multiplies its loss with, and its gradients are divided by, so that those in half precision don't
@@ -52,7 +51,7 @@ enum class OnNonfinite { kApply, kStop, kSkip };
 struct LossScale {
   double initial = 32768;
   std::int64_t growth_steps =
-      2000;  // so many finite steps in a row double it; one that isn't halves it; 0: it is fixed
+      2000;  // finite steps in a row that double it; a step that isn't finite halves it; 0: it is fixed
 };
 
 /// A loss scale, of which `updates` counts the finite steps since it moved, after one more step.
@@ -67,7 +66,7 @@ class DeviceUpdate;  // device_update.hpp
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// What its slots are called after in checkpoints: "adam", "rmsprop_v1". Optimizers of one name understand each
+  /// The name in the names of its slots in checkpoints: "adam", "rmsprop_v1". Optimizers of one name understand each
   /// other's slots.
   virtual std::string_view state_name() const = 0;
   /// Whether a slot of that name is one of its own, with any settings.
@@ -83,20 +82,20 @@ class Optimizer {
   virtual Result<void> clip(std::span<const std::string> names, std::span<tensor::Tensor> gradients) const = 0;
   virtual bool clips() const = 0;
 
-  /// One update, or, with gradient accumulation, one of several gradients before it, of which the last clips their mean
-  /// and updates, unless it has a shared norm. The gradient has the value's dtype (a floating-point one) and shape:
-  /// kInvalidArgument otherwise. Writes in place where nobody else holds the buffers, else into fresh ones. Source:
-  /// keras/src/optimizers/*.py, 3.15; within 2 ulp in float32. An f64 variable gets the settings as f64 (Keras rounds
-  /// the learning rate to float32 first). Those of f16 and bf16 are updated in f32, with slots that are f32, and
+  /// Applies one update, or, with gradient accumulation, adds one of several gradients, the last of which clips their
+  /// mean and updates, unless the variable has a shared norm. The gradient has the value's dtype (a floating-point one)
+  /// and shape: kInvalidArgument otherwise. Writes in place where nobody else holds the buffers, else into fresh ones.
+  /// Source: keras/src/optimizers/*.py, 3.15; within 2 ulp in float32. An f64 variable gets the settings as f64 (Keras
+  /// rounds the learning rate to float32 first). Those of f16 and bf16 are updated in f32, with slots that are f32, and
   /// rounded to nearest, ties to even (Keras does all in the half type).
   virtual Result<void> apply(VariableState& state, const tensor::Tensor& gradient) const = 0;
-  /// The same for a gradient that is zero but in some rows; duplicates are added up first. Touches only these rows
+  /// apply() for a gradient that is zero but in some rows; duplicates are added up first. Touches only these rows
   /// where that gives what the dense gradient would (or the v1 original does so), and always with "lazy_rows"; else the
   /// moments of all rows decay. kInvalidArgument, kOutOfRange.
   virtual Result<void> apply_rows(VariableState& state, const Rows& gradient) const = 0;
 
-  /// Where gradients are accumulated: with what the mean of that variable's has one norm; empty: with all others
-  /// ("global_clipnorm"); else with the shards of the variable of that name ("clipnorm"). nullopt: apply() clips it.
+  /// What shares a norm with the mean of that variable's accumulated gradients; empty: all others ("global_clipnorm");
+  /// else the shards of the variable of that name ("clipnorm"). nullopt: nothing does, and apply() clips it.
   virtual std::optional<std::string> shared_norm(std::string_view /*variable*/) const { return std::nullopt; }
   /// Whether as many gradients wait as make an update.
   bool is_due(const VariableState& state) const {
@@ -105,16 +104,16 @@ class Optimizer {
   // The next two are for a variable whose update is due.
   /// The sum of squares of the mean of its gradients.
   virtual double due_square_sum(const VariableState& /*state*/) const { return 0; }
-  /// Clips it, by the norm of all whose sum of squares this is, and updates.
+  /// Clips that mean by the norm whose square is `square_sum`, and updates.
   virtual void apply_due(VariableState& /*state*/, double /*square_sum*/) const {}
 
-  /// The same as operations, of a variable of that name and spec: those with the same one are updated alike. Null where
-  /// it can't be written so.
+  /// The update of a variable of that name and spec as operations of a module: variables with the same result are
+  /// updated alike. Null where it can't be written so.
   virtual std::shared_ptr<const DeviceUpdate> device_update_of(std::string_view /*variable*/,
                                                                const tensor::TensorSpec& /*spec*/) const {
     return nullptr;
   }
-  /// What all gradients are clipped by together; then none is by itself.
+  /// The norm that all gradients are clipped to together; none is clipped by itself then.
   virtual std::optional<double> global_clipnorm() const { return std::nullopt; }
 
   /// Makes the average the value, at the end of training with "use_ema" (Keras: finalize_variable_values).

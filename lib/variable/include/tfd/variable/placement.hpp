@@ -18,7 +18,7 @@ namespace tfd::variable {
 struct VariableToPlace {
   std::string name;
   tensor::TensorSpec spec;
-  std::optional<Partitioner> partitioner;  // of scalars, and where colocate_with says another place, it has no say
+  std::optional<Partitioner> partitioner;  // ignored for scalars, and where colocate_with says another place
   std::string colocate_with;               // a variable named before; empty: round-robin
   /// What a partitioner of one's own returned, instead of `partitioner`.
   std::optional<std::vector<std::int64_t>> partitions = {};
@@ -30,8 +30,9 @@ struct PlacedVariable {
   std::vector<int> ps;  // of each shard
 };
 
-/// Counts on for every variable and every shard; colocated ones don't count. kInvalidArgument: no parameter server, a
-/// variable to be colocated with that isn't there before, or is in several places.
+/// Places one variable: round-robin goes on with every variable and every shard; colocated ones don't count.
+/// kInvalidArgument: no parameter server, a variable to be colocated with that isn't there before, or is in several
+/// places.
 Result<std::vector<PlacedVariable>> place_variables(const std::vector<VariableToPlace>& variables, int ps_count);
 
 /// The same for variables that come one after another: one that can't be placed doesn't count.

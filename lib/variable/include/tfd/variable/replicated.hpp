@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A variable with a copy on each replica: how it is synchronized and what becomes of the replicas' values. Pure rules
-// over tensors; who moves them between replicas is the strategy's business. Thread rule: plain values.
+// A variable with a copy on each replica: how it is synchronized and aggregated. Pure rules over tensors; moving them
+// between replicas is the strategy's business. Thread rule: plain values.
 // Source: tensorflow/python/distribute/values.py and values_util.py, 2.21.
 #include <cstdint>
 #include <optional>
@@ -27,7 +27,7 @@ std::string_view name_of(Aggregation aggregation);
 Result<Synchronization> parse_synchronization(std::string_view name);
 Result<Aggregation> parse_aggregation(std::string_view name);
 
-/// What a variable is, once its defaults are known.
+/// How a variable is synchronized and aggregated, with "auto" resolved.
 struct ReplicationKind {
   Synchronization synchronization = Synchronization::kOnWrite;  // kOnWrite or kOnRead
   Aggregation aggregation = Aggregation::kNone;
@@ -37,8 +37,8 @@ struct ReplicationKind {
 /// synchronized at all, the mean of numbers that aren't floating-point.
 Result<ReplicationKind> resolve_kind(tensor::DType dtype, Synchronization synchronization, Aggregation aggregation,
                                      std::optional<bool> trainable);
-/// Where a program doesn't say: floating-point numbers take their mean (batch-norm statistics), others the first
-/// replica's value (counters, seeds).
+/// The default where a program states no aggregation: the mean of floating-point numbers (batch-norm statistics), the
+/// first replica's value of others (counters, seeds).
 Aggregation default_aggregation(tensor::DType dtype);
 
 enum class WriteOp : std::uint8_t { kAssign, kAdd, kSubtract };
@@ -76,7 +76,7 @@ class ReplicatedVariable {
   /// All replicas write the same constant: there is no sum of that (kInvalidArgument) but of one replica's, its mean is
   /// itself.
   Result<void> write_same(WriteOp op, const tensor::Tensor& value);
-  /// Outside of replicas: to every copy. Synchronized on read with a sum, what is assigned is divided among the copies
+  /// Writes outside of replicas, to every copy. Synchronized on read with a sum, the value is divided among the copies
   /// (integers towards zero), and nothing can be added: kInvalidArgument.
   Result<void> write_across(WriteOp op, const tensor::Tensor& value);
 

@@ -38,8 +38,8 @@ class Sharding {
   /// Where a row is; 0 <= row < shape()[0].
   Place locate(std::int64_t row) const;
 
-  /// What each shard gets of a list of rows: local indices (s64), and which positions of the list they were. For a
-  /// lookup or a sparse update that asks every parameter server only for its own.
+  /// Splits a list of rows by shard: local indices (s64), and their positions in the list. For a lookup or a sparse
+  /// update that asks every parameter server only for its own.
   struct ShardRows {
     tensor::Tensor indices;
     std::vector<std::int64_t> positions;

@@ -3,9 +3,9 @@
 //
 // The variables of one parameter server, and which updates they have seen. Updates are exactly once: every update has a
 // (epoch, sequence) and one that was applied is acknowledged and dropped.
-// Thread rule: thread-compatible. A parameter server decides on its I/O thread what is done and in which order, and
-// does it on others: there each variable is in one thread's hands at a time, and what is said to be of one variable
-// touches nothing else. There is no lock.
+// Thread rule: thread-compatible, without a lock. A parameter server admits updates on its I/O thread, which decides
+// their order, and performs them on others, where one thread at a time owns a variable: functions that are about one
+// variable touch nothing else.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,8 +22,8 @@
 
 namespace tfd::variable {
 
-/// Some are of rows: `value` belongs to the rows `indices`. The last two are what a step tells of the loss scale that
-/// it used (`value`): whether its gradients were finite.
+/// Those of rows change the rows `indices` by `value`. The last two report the loss scale that a step used (`value`):
+/// whether its gradients were finite.
 enum class UpdateKind : std::uint8_t {
   kGradient,
   kAssign,
@@ -51,16 +51,16 @@ struct Update {
   tensor::Tensor indices = {};  // s32 or s64, of rank 1
 };
 
-/// An assignment as what it changes: the new value less `read` is added. Same spec, not bool; integers wrap round.
+/// An assignment as an addition: what is added is the new value less `read`. Same spec, not bool; integers wrap round.
 Update as_difference(Update assigned, const tensor::Tensor& read);
 
-/// What a worker does with the updates of one closure before it sends them: gradients of rows get their duplicates
-/// added up, then, where each is an update, all gradients are clipped together as the optimizer says. Before a
-/// partitioned variable's are cut, for a norm is that of the whole. Gradients that are accumulated are clipped where
-/// they are, once there are as many as make an update. kInvalidArgument: a gradient that can't be clipped, or rows that
-/// don't fit together.
+/// Prepares the updates of one closure on the worker, before they are sent: adds up duplicate rows of gradients, then,
+/// where each gradient is an update, clips all of them together as the optimizer says. Call it before gradients of a
+/// partitioned variable are cut: a norm is taken of the whole. Accumulated gradients are clipped on the parameter
+/// server instead, once there are as many as make an update. kInvalidArgument: a gradient that can't be clipped, or
+/// rows that don't fit together.
 Result<void> prepare_gradients(const Optimizer& optimizer, std::vector<Update>& updates);
-/// The first half of that.
+/// The first half of prepare_gradients().
 Result<void> sum_duplicate_rows(std::vector<Update>& updates);
 
 /// Set of applied sequence numbers: everything below `low`, and those in `above`. Compact as long as they come
@@ -69,7 +69,8 @@ class AppliedSet {
  public:
   bool contains(std::uint64_t sequence) const { return sequence < low_ || above_.contains(sequence); }
   void insert(std::uint64_t sequence);
-  /// All below count as applied from now on: what nobody sends to here leaves no holes that are remembered for ever.
+  /// Counts all numbers below as applied from now on, so that those which were never sent here aren't remembered as
+  /// holes for ever.
   void settle(std::uint64_t below);
   std::uint64_t low() const { return low_; }
   const std::set<std::uint64_t>& above() const { return above_; }
@@ -79,37 +80,38 @@ class AppliedSet {
   std::set<std::uint64_t> above_;
 };
 
-/// What became of the sequence numbers of client 0, for whoever goes on in the place of one that is gone.
+/// What became of the sequence numbers of client 0, for the coordinator that takes over from one that is gone. A number
+/// is done when its updates were applied or it was fenced.
 struct SequenceHistory {
-  std::uint64_t settled = 0;               // everything below is over, for all parameter servers
-  std::uint64_t unused = 0;                // of those: that came to nothing
-  std::uint64_t low = 0;                   // everything below is over here
-  std::vector<std::uint64_t> above = {};   // that are over here, too; ascending
-  std::vector<std::uint64_t> fenced = {};  // from `settled` on, of those that are over: without having been applied
+  std::uint64_t settled = 0;               // everything below is done, on all parameter servers
+  std::uint64_t unused = 0;                // how many of those were void: applied nowhere
+  std::uint64_t low = 0;                   // everything below is done here
+  std::vector<std::uint64_t> above = {};   // done here beyond that; ascending
+  std::vector<std::uint64_t> fenced = {};  // those from `settled` on that were fenced before they were applied
 };
 
-/// Where a variable stands whose accumulated gradients are clipped by a norm that it has together with others
-/// (Optimizer::shared_norm()), which may be on several parameter servers: when all its gradients are there its update
-/// is due, and waits for the others' sums of squares.
+/// State of a variable whose accumulated gradients are clipped by a norm that it shares with others
+/// (Optimizer::shared_norm()), maybe on other parameter servers: once all its gradients are there its update is due,
+/// and waits for the others' sums of squares.
 struct DueUpdate {
   std::string variable;     // as it is stored
   std::string norm;         // as shared_norm() says it
-  bool is_due = false;      // else it waits for gradients
+  bool is_due = false;      // false: it waits for gradients
   std::uint64_t round = 0;  // which update it is: counted from 1
-  /// The sum for the mean of its gradients; where it isn't due, what its last update was clipped by.
+  /// The sum of squares of the mean of its gradients; where it isn't due, the one that its last update was clipped by.
   double square_sum = 0;
 };
-/// Those that can be made, each with the sum of squares of all that have its norm.
+/// The due updates that can be made, each with the sum of squares of all that share its norm.
 struct NormedUpdates {
   std::vector<DueUpdate> updates;
-  bool is_complete = true;  // else some are due that wait for others
+  bool is_complete = true;  // false: some are due, but wait for others
 };
-/// The updates of one norm are made once they all are due; or where another one of that round has been made already:
-/// who made them hasn't come to the end. `waits`: for gradients of others; else they are made by the norm of those that
-/// are due.
+/// Puts the sums of squares of each norm together. Its updates can be made once all are due, or once another one of the
+/// same round was made (by somebody who didn't finish). `waits`: false makes those that are due without the others, by
+/// their own norm.
 NormedUpdates join_norms(std::vector<DueUpdate> all, bool waits = true);
 
-/// A state, as export_state() and import_state() have it.
+/// The state that export_state() makes and import_state() takes.
 using NamedValues = std::vector<std::pair<std::string, tensor::Tensor>>;
 
 class VariableStore {
@@ -137,25 +139,26 @@ class VariableStore {
   bool fence(std::uint64_t sequence);
   SequenceHistory history() const;
 
-  /// One write outside of any closure (the coordinator's).
+  /// Applies one write outside of any closure (the coordinator's).
   Result<void> assign(const Update& update);
 
-  // The same in two steps, for who does the second elsewhere. First it is decided what will be done: that is about the
-  // store as a whole. Then it is done, one by one, where a variable goes by its position in creation order.
+  // apply() and assign() in two steps, for callers that perform the second one on another thread: admit() decides for
+  // the store as a whole what will be done; then it is performed variable by variable, each named by its position in
+  // creation order.
 
   struct Admission {
     bool is_new = true;                     // false: this sequence number was admitted before
-    bool is_busy = false;                   // nothing was admitted: updates that are due have to be made before
-    std::vector<std::size_t> targets = {};  // the variable of each update; of an old one those that are known
-    std::vector<std::size_t> due = {};      // those of them whose updates are due then, and have a shared norm
+    bool is_busy = false;                   // nothing was admitted: due updates must be made first
+    std::vector<std::size_t> targets = {};  // the variable of each update; where it isn't new, those that exist
+    std::vector<std::size_t> due = {};      // those of them with a shared norm whose updates are due then
   };
-  /// apply() but for the changes: checks everything, and counts the sequence number as applied from now on.
+  /// The first step of apply(): checks everything, and counts the sequence number as applied from now on.
   Result<Admission> admit(std::uint64_t sequence, const std::vector<Update>& updates, std::uint64_t client = 0);
-  /// Where a variable with a shared norm stands, without its sum of squares where it is due; nullopt: it has none.
+  /// The state of a variable with a shared norm, without its sum of squares where it is due; nullopt: it has none.
   std::optional<DueUpdate> find_due(std::size_t variable) const;
-  /// The variable, where this update of it is due: it is to be made by perform_due(), and isn't due any more.
+  /// The variable, if this update of it is due: perform_due() must make it, and it counts as made; else nullopt.
   std::optional<std::size_t> admit(const DueUpdate& update);
-  /// assign() but for the change.
+  /// The first step of assign().
   Result<std::size_t> admit(const Update& update) const;
   Result<std::size_t> find(std::string_view name) const;  // kNotFound
   std::size_t size() const { return definitions_.size(); }
@@ -166,17 +169,17 @@ class VariableStore {
     std::int64_t iterations = 0;
   };
   Result<Import> prepare_import(const NamedValues& state) const;
-  /// Counts it as there, before its variables are replaced.
+  /// The first step of import_state(): counts the import as done, before its variables are replaced.
   void admit(const Import& import);
 
   // The next ones are about one variable.
-  /// An update that was admitted. Fails only within an optimizer of one's own.
+  /// Performs an update that was admitted. Fails only in an optimizer of the program's own.
   Result<void> perform(std::size_t variable, const Update& update);
   /// Optimizer::due_square_sum() of a variable whose update is due.
   double due_square_sum(std::size_t variable) const { return optimizer_->due_square_sum(variables_[variable]); }
   Result<void> perform_due(std::size_t variable, double square_sum);
   const tensor::Tensor& value(std::size_t variable) const { return variables_[variable].value; }
-  /// Shares the buffers: later updates go into new ones.
+  /// A copy that shares the buffers: later updates go into new ones.
   VariableState copy(std::size_t variable) const { return variables_[variable]; }
   void replace(std::size_t variable, VariableState restored);
   void use_average(std::size_t variable);
@@ -196,14 +199,14 @@ class VariableStore {
   /// as s64 scalars "w/.optimizer/updates", "w/.optimizer/accumulated" (where gradients are accumulated),
   /// ".iterations".
   NamedValues export_state() const;
-  /// The same of copy()s of all variables and the iterations of then.
+  /// The state of copy()s of all variables, with the iterations of that moment.
   NamedValues name_state(const std::vector<VariableState>& variables, std::int64_t iterations) const;
-  /// The inverse, for variables that exist; names of others are ignored. kInvalidArgument for another dtype or shape,
-  /// kNotFound when a variable's value is missing (not of tfd's own, which have "/." in their names). All or nothing. A
-  /// state of values only starts slots and counters afresh; of several ".iterations" (the parameter servers' states put
-  /// together) the largest counts. What was applied stays. kFailedPrecondition for the slots of another optimizer than
-  /// the program's; without an optimizer slots are left out. Slots of the first version ("w/.optimizer/momentum") are
-  /// understood where they can only be SGD's or Adam's.
+  /// The inverse of export_state(), for variables that exist; names of others are ignored. kInvalidArgument for another
+  /// dtype or shape, kNotFound when a variable's value is missing (not of tfd's own, which have "/." in their names).
+  /// All or nothing. A state of values only starts slots and counters afresh; of several ".iterations" (the parameter
+  /// servers' states put together) the largest counts. What was applied stays. kFailedPrecondition for the slots of
+  /// another optimizer than the program's; without an optimizer slots are left out. Slots of the first version
+  /// ("w/.optimizer/momentum") are understood where they can only be SGD's or Adam's.
   Result<void> import_state(const NamedValues& state);
 
  private:
