@@ -21,7 +21,7 @@
 
 namespace tfd::variable {
 
-/// Range of the numbers that a setting may have, and its text.
+/// The numbers that a setting may have, and how messages say it.
 struct NumberRange {
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();

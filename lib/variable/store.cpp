@@ -451,7 +451,7 @@ Result<VariableStore::Import> VariableStore::prepare_import(const NamedValues& s
   return import;
 }
 
-// The state was saved between the gradients of an update and the update.
+// Applies the updates that were due when the state was saved: after their last gradient, before the update.
 void VariableStore::make_due(Import& import) const {
   std::vector<DueUpdate> due;
   std::map<std::string, VariableState*> states;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker's part of a plan: its files, or its elements.
+// The part of a plan that a worker reads: its files, or its elements.
 #include <algorithm>
 
 #include "../files/file_pattern.hpp"

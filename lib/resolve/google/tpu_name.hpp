@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The TPU that is meant: the given one, else that of the environment. Source: Client.__init__ and
-// TPUClusterResolver.__init__ of TensorFlow 2.21 (facts, semantics 9). Thread rule: pure functions.
+// The name of the TPU that is meant: what was given, else the environment's. Source: Client.__init__ and
+// TPUClusterResolver.__init__ of TensorFlow 2.21. Thread rule: pure functions.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pods that are tasks of a job, their order, and those that are still missing. Decisions only: no I/O.
+// The pods that are the tasks of a job, in order, and those still waited for. Decisions only: no I/O.
 // Thread rule: pure functions.
 #include <map>
 #include <optional>

@@ -8,7 +8,7 @@
 namespace tfd::resolve::kubernetes {
 namespace {
 
-/// Identity that this process states.
+/// What this process knows of itself.
 struct Self {
   std::string pod_name;  // stated by the pod's author; may be empty
   std::string hostname;  // up to the first dot

@@ -51,7 +51,7 @@ inline std::string gzipped(const std::string& text) {
   return out;
 }
 
-/// A dataset for reader `index` of `count` that share the elements.
+/// The pipeline as reader `index` of `count` sees it, which share the elements.
 inline DatasetPtr shard_of(const std::string& text, std::int64_t count, std::int64_t index,
                            const DatasetContext& context = {}) {
   auto made = instantiate(shard(parse_plan(nlohmann::ordered_json::parse(text)).value(), Shard{count, index}), context);

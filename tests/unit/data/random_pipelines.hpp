@@ -16,7 +16,7 @@ struct Value {
   Numbers numbers;
   friend bool operator==(const Value&, const Value&) = default;
 };
-/// Values by field name.
+/// An element: its values by the names of fields.
 using Values = std::map<std::string, Value>;
 using Elements = std::vector<Values>;
 

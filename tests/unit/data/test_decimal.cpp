@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
-#include "sources/decimal.hpp"
 #include "kit.hpp"
+#include "sources/decimal.hpp"
 
 using namespace tfd;
 using namespace tfd::data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Distribution of data: rebatched, sharded by files and elements, padded with a mask. The golden sets have
+// Distributed datasets: rebatched, sharded by files and elements, filled up with a mask. The golden sets have
 // TensorFlow's.
 #include "tfd/data/distribute.hpp"
 

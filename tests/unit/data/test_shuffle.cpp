@@ -35,7 +35,7 @@ TEST_CASE("shuffle: a permutation that is a function of the seed only") {
   CHECK(sorted(first) == values_of(R"([{"range": 100}])"));
   CHECK(first != values_of(R"([{"range": 100}])"));
   CHECK(first != values_of(R"([{"range": 100}, {"shuffle": {"buffer": 100, "seed": 8}}])"));
-  // One dataset can be iterated any number of times.
+  // One dataset gives the same order as often as it is iterated.
   const auto dataset = dataset_of(seven);
   CHECK(drain(dataset).flat() == first);
   CHECK(drain(dataset).flat() == first);
@@ -144,7 +144,7 @@ TEST_CASE("shuffle: shards of one order are a partition, however the pipeline sh
       CHECK(sorted(all) == sorted(values_of(text)));
     }
   }
-  // The order determines the elements, too.
+  // The order decides which elements there are, too.
   const std::string taken = R"([{"range": 100}, {"shuffle": 100}, {"take": 10}])";
   CHECK(values_in({.seeds = ShuffleSeeds{4, 5}}, taken) == values_in({.seeds = ShuffleSeeds{4, 5}}, taken));
   CHECK(values_in({.seeds = ShuffleSeeds{4, 5}}, taken) != values_in({.seeds = ShuffleSeeds{6, 5}}, taken));

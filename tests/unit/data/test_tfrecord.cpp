@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // TFRecord files of tf.Examples. The golden ones were written, and parsed, by TensorFlow (tests/vectors/data_files.py).
-#include "sources/example.hpp"
 #include "kit.hpp"
+#include "sources/example.hpp"
 #include "tfd/base/protobuf.hpp"
 #include "tfd/data/tfrecord.hpp"
 #include "tfd/tensor/json.hpp"

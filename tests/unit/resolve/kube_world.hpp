@@ -229,7 +229,7 @@ class KubeWorld {
       if (!watch_lines.empty()) {
         const std::string line = std::move(watch_lines.front());
         watch_lines.pop_front();
-        // Sends the line in two pieces, as the network may split it.
+        // The line comes in two pieces, as the network may cut it.
         if (!sink(line.substr(0, line.size() / 2)) || !sink(line.substr(line.size() / 2))) return answer(200, "");
         continue;
       }

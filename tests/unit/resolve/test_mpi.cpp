@@ -97,7 +97,7 @@ TEST_CASE("mpi: the batch system's lists of hosts") {
   check({{"LSB_MCPU_HOSTS", "a 2 b 2"}});
   check({{"PE_HOSTFILE", "/sge"}}, {{"/sge", "a 2 q@a UNDEFINED\nb 1 q@b UNDEFINED\n"}});
   check({{"SLURM_JOB_NODELIST", "a,b"}, {"SLURM_TASKS_PER_NODE", "2,1"}});
-  // Environment of a rank started by mpirun's daemon, which srun started once on each node.
+  // The view of a rank that mpirun's daemon started, which srun started once on each node.
   check({{"SLURM_JOB_NODELIST", "a,b"},
          {"SLURM_TASKS_PER_NODE", "1(x2)"},
          {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},

@@ -177,7 +177,7 @@ TEST_CASE("slurm: what another job left in the environment doesn't count") {
   CHECK(shown(config) == "n7:1000 n7:1001");
   CHECK_FALSE(config->task);
   CHECK(config->no_task_reason == "SLURM_PROCID is the batch step's; srun starts the tasks");
-  // The step's own hosts, with other counts.
+  // The same on the step's own hosts, with other counts.
   values["SLURM_JOB_NODELIST"] = "n1";
   CHECK(shown(resolve_het(values)) == "n1:1000 n1:1001");
   // srun --preserve-env keeps the job's counts beside the step's.

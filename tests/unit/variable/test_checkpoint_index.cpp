@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The run of a directory's checkpoints: its index, and leftovers of a process that died between two writes.
+// The run of a directory's checkpoints: its index, and what is left where a process died between two writes.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -45,7 +45,7 @@ std::int64_t latest_step(const std::string& directory) {
   REQUIRE(latest->has_value());
   return (*latest)->step;
 }
-/// Saves a checkpoint as an older tfd wrote it.
+/// Writes a checkpoint as an older tfd did.
 void save_without_run(const std::string& directory, std::int64_t step) {
   const std::string path = fmt::format("{}/step-{:08}.safetensors", directory, step);
   REQUIRE(tensor::save_safetensors(path, {{{"w", Tensor::scalar(DType::kS64, step)}},

@@ -108,7 +108,7 @@ TEST_CASE("partitioner: says what is wrong with its settings") {
   CHECK(partitioner(R"({"max_size": {"max_shard_bytes": 8, "max_shard": 2}})").error().message ==
         "max_size.max_shard: unknown, did you mean 'max_shards'?");
   CHECK(partitioner(R"({"max_size": {"max_shard_bytes": 8, "max_shards": 0}})")->partitions({9, 1}, 4).value()[0] == 5);
-  // A variable without rows can't be split, as in TensorFlow; min_size leaves it whole.
+  // A variable without rows has nothing to cut, as TensorFlow has it; min_size leaves it whole.
   CHECK(partitioner(R"({"fixed_shards": {"num_shards": 3}})")->partitions({0, 4}, 4).value()[0] == 0);
   CHECK(partitioner(R"({"min_size": {"min_shard_bytes": 1, "max_shards": 3}})")->partitions({0, 4}, 4).value()[0] == 1);
   for (const tensor::Shape& empty : {tensor::Shape{0}, tensor::Shape{3, 0}})

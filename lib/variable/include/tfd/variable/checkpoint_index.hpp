@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The run that owns the checkpoints of a directory. "index.json" beside them names the run that writes there, and its
-// checkpoints in the order in which they were written:
+// The run that the checkpoints of a directory belong to. "index.json" beside them names the run that writes there, and
+// its checkpoints in the order in which they were written:
 //
 //   {"v": 1, "run": "20261122T065712Z-3f2a1c", "latest": "step-00000400.safetensors", …
 //    "checkpoints": [{"step": 200, "file": "step-00000200.safetensors"}, …]}

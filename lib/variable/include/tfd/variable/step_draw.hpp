@@ -11,7 +11,7 @@
 
 namespace tfd::variable {
 
-/// Key of random numbers: any two keys that differ in anything give independent numbers.
+/// What the random numbers belong to: those of any two that differ in anything are independent.
 struct StepDraw {
   std::uint64_t seed = 0;
   std::string function;      // its name

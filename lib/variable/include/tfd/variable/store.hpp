@@ -63,7 +63,7 @@ Result<void> prepare_gradients(const Optimizer& optimizer, std::vector<Update>& 
 /// The first half of prepare_gradients().
 Result<void> sum_duplicate_rows(std::vector<Update>& updates);
 
-/// Set of applied sequence numbers: everything below `low`, and those in `above`. Compact as long as they come
+/// The sequence numbers that were applied: everything below `low`, and those in `above`. Compact as long as they come
 /// roughly in order.
 class AppliedSet {
  public:
