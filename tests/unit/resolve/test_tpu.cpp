@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The TPU resolver: names, the API, coordinators, health. What the documentation promises is in test_tpu_documented.cpp.
+// The TPU resolver: names, the API, coordinators, health. What the documentation promises is in
+// test_tpu_documented.cpp.
 #include <doctest/doctest.h>
 
 #include "google_world.hpp"
