@@ -16,10 +16,7 @@
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
-#include "tfd/strategy/explain.hpp"
-#include "tfd/strategy/kinds.hpp"
-#include "tfd/strategy/ps_run.hpp"
-#include "tfd/strategy/ps_training.hpp"
+#include "tfd/strategy/runner.hpp"
 #include "tfd/task/key.hpp"
 #include "tfd/train/epochs.hpp"
 #include "training/common.hpp"
@@ -59,12 +56,6 @@ Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
   return Devices{std::move(choice)};
 }
 
-/// Strategy of a run in this process; the default has as many replicas as devices.
-const strategy::Kind& local_kind(const Asked& a, int replicas) {
-  if (a.is_of_one_host()) return *a.kind;
-  return replicas > 1 ? strategy::kMirroredKind : strategy::kOneDeviceKind;
-}
-
 /// Finds the cluster. stdin is read only if an option requires a cluster, else TF_CONFIG may name it: under srun,
 /// mpirun, cron and ssh stdin is a pipe without a writer.
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
@@ -78,10 +69,10 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   return config;
 }
 
-Result<strategy::PsTrainingOptions> worker_options(const Asked& a, const cluster::ClusterConfig& config,
-                                                   const function::DeviceChoice& devices, cli::Io& io,
-                                                   training::SignalThread& signals) {
-  strategy::PsTrainingOptions with;
+Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterConfig& config,
+                                         const function::DeviceChoice& devices, cli::Io& io,
+                                         training::SignalThread& signals) {
+  strategy::RunOptions with;
   if (config.cluster.has_job("ps"))
     with.make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env)));
   with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
@@ -108,20 +99,6 @@ Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
   return axes;
 }
 
-/// Runs a function on the devices of this process.
-Result<train::TrainSummary> run_here(const program::Program& program, const strategy::Kind& kind,
-                                     const Devices& devices, Compat compat, const strategy::PsTrainingOptions& with,
-                                     const strategy::RunRequest& request) {
-  const auto strategy = TFD_TRY(strategy::Strategy::make({.kind = &kind,
-                                                          .devices = devices.choice,
-                                                          .tpu = devices.plan,
-                                                          .make_engine = with.make_engine,
-                                                          .compat = compat,
-                                                          .data_root = with.data_root,
-                                                          .command_environment = with.command_environment}));
-  return strategy::run_function(program, *strategy, request, with.train, with.on_begin);
-}
-
 Compat compat_of(const Asked& a) { return a.compat.empty() ? Compat::kNone : Compat::kTensorflow; }
 
 /// Makes the request; a dataset given as an option is added to the program.
@@ -141,19 +118,16 @@ Result<strategy::RunRequest> make_request(const Asked& a, program::Program& prog
 }
 
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
-                         const Devices& devices, const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
+                         const function::DeviceChoice& devices, strategy::Runner& runner, cli::Io& io) {
   auto request = TFD_TRY(make_request(a, program));
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
-  auto with = TFD_TRY(worker_options(a, config, devices.choice, io, *signals));
+  auto with = TFD_TRY(run_options(a, config, devices, io, *signals));
   training::connect_sinks(with.train, a.common, progress, io);
   auto predictions = TFD_TRY(run::Predictions::make(a.output, with.train.write_event));
   if (!a.predict.empty())
     request.predict = [&](const std::vector<tensor::Tensor>& results) { return predictions.add(results); };
-  const auto summary =
-      strategy.is_local()
-          ? TFD_TRY(run_here(program, local_kind(a, devices.choice.replicas()), devices, compat_of(a), with, request))
-          : TFD_TRY(strategy::run_on_parameter_servers(program, strategy, std::move(with), request));
+  const auto summary = TFD_TRY(runner.run_function(program, request, std::move(with)));
   progress.finish();
   if (!a.predict.empty() && summary.reason != "interrupted") {
     TFD_TRY(predictions.finish());
@@ -164,14 +138,7 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
 
-/// Reason why the variables of a training in this process aren't on its devices; nullopt if they are.
-std::optional<std::string> why_on_host(const Asked& a, const program::Program& program,
-                                       const function::DeviceChoice& devices) {
-  if (a.kind != nullptr && a.kind->variables == strategy::VariablePlace::kHost) return "--strategy " + a.strategy;
-  return strategy::why_not_on_devices(program, devices);
-}
-
-strategy::StepMode step_way(const Asked& a) {
+strategy::StepMode step_mode(const Asked& a) {
   if (a.step.empty()) return strategy::StepMode::kAuto;
   return a.step == "fused" ? strategy::StepMode::kFused : strategy::StepMode::kThreads;
 }
@@ -188,69 +155,37 @@ Result<void> check_step(const Asked& a, const program::Program& program, int rep
 }
 
 Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, const cluster::ClusterConfig& config,
-                  const function::DeviceChoice& devices, strategy::ParameterServerStrategy strategy, cli::Io& io) {
+                  const function::DeviceChoice& devices, strategy::Runner& runner, cli::Io& io) {
   const program::Program& program = steps.program;
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
-  auto with = TFD_TRY(worker_options(a, config, devices, io, *signals));
+  auto with = TFD_TRY(run_options(a, config, devices, io, *signals));
   with.train.epoch_elements = steps.elements;
   training::connect_sinks(with.train, a.common, progress, io);
-  const bool is_one_of_several = !strategy.is_local() && !strategy.is_chief();
-  TFD_TRY(training::connect_logdir(with.train, a.common, is_one_of_several ? strategy.task_name() : "", io));
+  const strategy::RunnerRole& role = runner.role();
+  const bool is_one_of_several = role.job == strategy::TaskJob::kTrain && !role.is_chief;
+  TFD_TRY(training::connect_logdir(with.train, a.common, is_one_of_several ? role.task : "", io));
   with.train.trace = TFD_TRY(training::open_trace(a.common));
-  training::Ending ending{.tool = kTool, .task = strategy.task_name()};
-  ending.evaluates = strategy.is_evaluator();
-  ending.joins = !strategy.should_checkpoint();
+  training::Ending ending{.tool = kTool, .task = role.task};
+  ending.evaluates = role.job == strategy::TaskJob::kEvaluate;
+  ending.joins = is_one_of_several;
   ending.command = train::command_to_continue(*program.train, with.train);
-  const int replicas = devices.replicas();
-  const auto why_not = strategy.is_local() ? why_on_host(a, program, devices) : "a cluster";
-  TFD_TRY(check_step(a, program, replicas, why_not));
-  if (strategy.is_local() && why_not) io.log.info("the variables are on the host: {}", *why_not);
-  const auto summary =
-      why_not ? TFD_TRY(strategy::train_on_parameter_servers(program, std::move(strategy), std::move(with)))
-              : TFD_TRY(strategy::train_on_devices(program, {.make_engine = with.make_engine,
-                                                             .replicas = replicas,
-                                                             .logical_devices = devices.logical_devices,
-                                                             .step = step_way(a),
-                                                             .data_root = with.data_root,
-                                                             .command_environment = with.command_environment,
-                                                             .on_begin = with.on_begin,
-                                                             .train = with.train}));
+  TFD_TRY(check_step(a, program, devices.replicas(), runner.why_on_host(program)));
+  const auto summary = TFD_TRY(runner.train(program, std::move(with)));
   progress.finish();
   ending.signal = signals->stopped_by();
   return training::conclude(summary, ending, io);
 }
 
 Result<int> explain(const Asked& a, const program::Program& program, const function::DeviceChoice& devices,
-                    const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
-  if (!strategy.is_local())
-    return fail(Code::kUsage, "--explain is about a training in this process, not on a cluster");
-  const auto why_not = why_on_host(a, program, devices);
-  TFD_TRY(check_step(a, program, devices.replicas(), why_not));
-  const auto plan = TFD_TRY(strategy::explain(
-      program, {.strategy = a.strategy.empty() ? std::string(local_kind(a, devices.replicas()).name) : a.strategy,
-                .make_engine = [&] { return make_engine(io.env, devices, io.log); },
-                .devices = devices,
-                .why_on_host = why_not,
-                .step = step_way(a),
-                .free_memory = find_free_memory()}));
+                    const strategy::Runner& runner, cli::Io& io) {
+  strategy::ExplainOptions options;
+  options.make_engine = [&] { return make_engine(io.env, devices, io.log); };
+  options.free_memory = find_free_memory();
+  const auto plan = TFD_TRY(runner.explain(program, options));
   TFD_TRY(io.out.write(a.json ? plan.dump() + "\n" : strategy::format_explanation(plan)));
   const auto fits = plan["memory"].find("fits");
   return fits != plan["memory"].end() && !fits->get<bool>() ? static_cast<int>(cli::ExitCode::kSystem) : 0;
-}
-
-Result<std::string> describe(const program::Program& program, const strategy::ParameterServerStrategy& strategy) {
-  const std::string who = strategy.task_name();
-  if (strategy.is_parameter_server()) return fmt::format("{}: {} serves variables: ok", program.path, who);
-  if (strategy.is_evaluator()) return fmt::format("{}: {} evaluates checkpoints: ok", program.path, who);
-  const auto input = TFD_TRY(strategy.input_context());
-  if (strategy.is_local())
-    return fmt::format("{}: in this process, {}: ok", program.path,
-                       counted(static_cast<std::uint64_t>(input.num_replicas_in_sync), "replica"));
-  return fmt::format("{}: {} of {} workers{}, {}, variables on {}: ok", program.path, who, input.num_input_pipelines,
-                     strategy.is_chief() ? " (chief)" : "",
-                     counted(static_cast<std::uint64_t>(input.num_replicas_in_sync), "replica"),
-                     fmt::join(strategy.parameter_devices(), ", "));
 }
 
 /// Prints the description; costs are included if there is a plug-in.
@@ -263,17 +198,17 @@ Result<void> print_description(const Asked& a, const program::Program& program, 
   return io.out.write(a.json ? description.dump() + "\n" : strategy::format_description(description));
 }
 
-void warn_of_lost_updates(const program::Program& program, const std::string& function,
-                          const strategy::ParameterServerStrategy& strategy, cli::Io& io) {
-  if (strategy.clients().size() < 2) return;
+void warn_of_lost_updates(const program::Program& program, const std::string& function, const strategy::Runner& runner,
+                          cli::Io& io) {
+  if (runner.role().workers < 2) return;
   for (const std::string& lost : training::find_lost_updates(program, function, true)) io.log.warning("{}", lost);
 }
 
 /// Warns, once, if training on several replicas differs from training on one.
-void warn_of_split_training(const program::Program& program, const strategy::ParameterServerStrategy& strategy,
-                            int replicas, cli::Io& io) {
-  const auto workers = std::max<std::int64_t>(1, static_cast<std::int64_t>(strategy.clients().size()));
-  if (const auto split = training::split_training_of(program, workers * replicas)) io.log.warning("{}", *split);
+void warn_of_split_training(const program::Program& program, const strategy::Runner& runner, int replicas,
+                            cli::Io& io) {
+  if (const auto split = training::split_training_of(program, runner.role().workers * replicas))
+    io.log.warning("{}", *split);
 }
 
 Result<int> run_strategy(Asked a, cli::Io& io) {
@@ -295,33 +230,42 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (a.function.empty() && !program.train && !a.common.check)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   const auto config = TFD_TRY(find_cluster(a, io));
-  auto strategy = TFD_TRY(strategy::ParameterServerStrategy::make(config, {.kind = "CPU", .count = replicas}));
+  const auto runner = TFD_TRY(strategy::make_runner({.kind = a.kind,
+                                                     .config = config,
+                                                     .devices = devices,
+                                                     .tpu = found.plan,
+                                                     .step = step_mode(a),
+                                                     .compat = compat_of(a)}));
+  const strategy::RunnerRole& role = runner->role();
   if (a.common.check) {
     TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
     if (!a.function.empty()) TFD_TRY(strategy::check_request(program, TFD_TRY(make_request(a, program))));
-    warn_of_lost_updates(program, "", strategy, io);
+    warn_of_lost_updates(program, "", *runner, io);
     TFD_TRY(print_description(a, program, devices, io));
-    say(io, TFD_TRY(describe(program, strategy)));
+    say(io, fmt::format("{}: {}: ok", program.path, TFD_TRY(runner->describe())));
     return 0;
   }
-  if (a.explain) return explain(a, program, devices, strategy, io);
-  if (strategy.is_parameter_server())
+  if (a.explain) {
+    TFD_TRY(check_step(a, program, replicas, runner->why_on_host(program)));
+    return explain(a, program, devices, *runner, io);
+  }
+  if (role.job == strategy::TaskJob::kServe)
     return fail(training::become(
         training::serve_task_command(*config.task,
                                      {a.common.data_root, a.common.insecure, a.common.grace, a.common.key_file}, io),
         config, io));
-  if (strategy.is_chief() && !strategy.is_evaluator())  // other tasks would repeat it
-    warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, strategy, io);
-  if (!a.function.empty()) return run_function(a, std::move(program), config, found, strategy, io);
-  if (strategy.is_chief() && !strategy.is_evaluator()) warn_of_split_training(program, strategy, replicas, io);
+  if (role.is_chief)  // other tasks would repeat it
+    warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, *runner, io);
+  if (!a.function.empty()) return run_function(a, std::move(program), config, devices, *runner, io);
+  if (role.is_chief) warn_of_split_training(program, *runner, replicas, io);
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
   const train::EpochsOptions epochs{.data_root = a.common.data_root,
                                     .elements_per_step = elements,
                                     .make_engine = [&] { return make_engine(io.env, devices, io.log); },
                                     .command_environment = io.env};
   const auto steps = TFD_TRY(train::epochs_as_steps(std::move(program), epochs));
-  return train(a, steps, config, devices, std::move(strategy), io);
+  return train(a, steps, config, devices, *runner, io);
 }
 
 }  // namespace

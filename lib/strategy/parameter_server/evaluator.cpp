@@ -180,8 +180,7 @@ step::VariableValues values_for(const program::FunctionDef& function, const task
 }
 
 Result<train::TrainSummary> follow_as_evaluator(const program::Program& program,
-                                                const ParameterServerStrategy& strategy,
-                                                const PsTrainingOptions& options) {
+                                                const ParameterServerStrategy& strategy, const RunOptions& options) {
   TFD_TRY(check_followed(program));
   step::ReplicaOptions replicas;
   replicas.data_root = options.data_root;

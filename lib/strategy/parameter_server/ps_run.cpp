@@ -11,7 +11,7 @@ namespace {
 class PsRun {
  public:
   PsRun(const program::Program& stated, const PsProgram& program, const ParameterServerStrategy& strategy,
-        const PsTrainingOptions& options, const RunRequest& request)
+        const RunOptions& options, const RunRequest& request)
       : stated_(stated),
         program_(program),
         strategy_(strategy),
@@ -116,7 +116,7 @@ class PsRun {
   const program::Program& stated_;  // the program without the strategy's own variables
   const PsProgram& program_;
   const ParameterServerStrategy& strategy_;
-  const PsTrainingOptions& options_;
+  const RunOptions& options_;
   const RunRequest& request_;
   const program::FunctionDef& function_;
   PsSession session_;
@@ -128,7 +128,7 @@ class PsRun {
 }  // namespace
 
 Result<train::TrainSummary> run_on_parameter_servers(const program::Program& program,
-                                                     const ParameterServerStrategy& strategy, PsTrainingOptions options,
+                                                     const ParameterServerStrategy& strategy, RunOptions options,
                                                      const RunRequest& request) {
   TFD_TRY(check_request(program, request));
   if (strategy.is_local()) return fail(Code::kInvalidArgument, "there is no cluster with parameter servers");

@@ -33,8 +33,7 @@ T to_number(const std::string& text) {
 
 }  // namespace
 
-PsSession::PsSession(const PsProgram& program, const ParameterServerStrategy& strategy,
-                     const PsTrainingOptions& options)
+PsSession::PsSession(const PsProgram& program, const ParameterServerStrategy& strategy, const RunOptions& options)
     : program_(program), strategy_(strategy), options_(options) {}
 
 void PsSession::interrupted() {

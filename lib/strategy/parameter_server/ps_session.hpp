@@ -25,7 +25,7 @@ namespace tfd::strategy {
 
 class PsSession {
  public:
-  PsSession(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options);
+  PsSession(const PsProgram& program, const ParameterServerStrategy& strategy, const RunOptions& options);
   /// To be called by train.interrupts: ends waits for others, and for commands' output. From any thread.
   void interrupted();
 
@@ -86,7 +86,7 @@ class PsSession {
 
   const PsProgram& program_;
   const ParameterServerStrategy& strategy_;
-  const PsTrainingOptions& options_;
+  const RunOptions& options_;
   std::unique_ptr<task::ParameterServers> servers_;  // none: local
   std::unique_ptr<VariableHost> host_;
   std::optional<task::WorkerGroup> group_;

@@ -19,7 +19,7 @@ constexpr Duration kTurnLook = std::chrono::milliseconds(100);     // poll inter
 /// Steps of one worker, each on the current variables.
 class PsDriver final : public train::StepDriver {
  public:
-  PsDriver(const PsProgram& program, const ParameterServerStrategy& strategy, const PsTrainingOptions& options)
+  PsDriver(const PsProgram& program, const ParameterServerStrategy& strategy, const RunOptions& options)
       : program_(program),
         train_(*program.program.train),
         strategy_(strategy),
@@ -60,7 +60,7 @@ class PsDriver final : public train::StepDriver {
   const PsProgram& program_;
   const program::TrainDef& train_;
   const ParameterServerStrategy& strategy_;
-  const PsTrainingOptions& options_;
+  const RunOptions& options_;
   PsSession session_;
   std::unique_ptr<step::ReplicaRunner> runner_;
   step::InputPart input_;
@@ -258,7 +258,7 @@ Result<void> PsDriver::end() {
 }  // namespace
 
 Result<train::TrainSummary> train_on_parameter_servers(const program::Program& program,
-                                                       ParameterServerStrategy strategy, PsTrainingOptions options) {
+                                                       ParameterServerStrategy strategy, RunOptions options) {
   if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);
   if (strategy.is_parameter_server())
     return fail(Code::kInvalidArgument, "{} is a parameter server: it runs a server, not the program",

@@ -134,7 +134,7 @@ class Bed {
 
   Result<train::TrainSummary> train_with(ParameterServerStrategy strategy, int replicas,
                                          std::shared_ptr<train::Interrupts> interrupts) {
-    PsTrainingOptions options;
+    RunOptions options;
     options.make_endpoint = endpoints();
     options.make_engine = [this, replicas, task = strategy.task_name()]() -> Result<std::shared_ptr<function::Engine>> {
       if (before_engine) before_engine(task);

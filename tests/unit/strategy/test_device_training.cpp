@@ -172,7 +172,7 @@ NamedState on_devices(const std::string& directory, int replicas, std::vector<st
 NamedState on_host(const std::string& directory, int replicas, std::vector<std::string> overrides = {}) {
   const auto program = program_of(directory, std::move(overrides));
   auto strategy = ParameterServerStrategy::make({}, {.kind = "CPU", .count = replicas}).value();
-  PsTrainingOptions options;
+  RunOptions options;
   options.make_engine = engine_maker(replicas);
   return saved(train_on_parameter_servers(program, std::move(strategy), std::move(options)));
 }

@@ -36,8 +36,7 @@ Result<train::TrainSummary> follow_checkpoints(const program::Program& program, 
 
 /// The same for the evaluator task of a cluster of ParameterServerStrategy (v1), with variables of its own.
 Result<train::TrainSummary> follow_as_evaluator(const program::Program& program,
-                                                const ParameterServerStrategy& strategy,
-                                                const PsTrainingOptions& options);
+                                                const ParameterServerStrategy& strategy, const RunOptions& options);
 
 /// The variables that the function reads, its tables too.
 std::vector<std::string> variables_of(const program::FunctionDef& function);

@@ -11,7 +11,7 @@ namespace tfd::strategy {
 /// Runs a function, as run_function(), on this worker's part of the data. The variables may also be those of a training
 /// in progress on the parameter servers. The strategy isn't local. Errors as train_on_parameter_servers().
 Result<train::TrainSummary> run_on_parameter_servers(const program::Program& program,
-                                                     const ParameterServerStrategy& strategy, PsTrainingOptions options,
+                                                     const ParameterServerStrategy& strategy, RunOptions options,
                                                      const RunRequest& request);
 
 }  // namespace tfd::strategy

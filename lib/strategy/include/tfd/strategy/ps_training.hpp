@@ -5,27 +5,23 @@
 // all its replicas, pushes it, and never waits for another worker. The chief creates (or restores) the variables and
 // saves checkpoints; the others wait for it; an evaluator evaluates the checkpoints as they appear. Thread rule: blocks
 // its thread, which alone calls the sinks.
-#include "tfd/step/replica_runner.hpp"
 #include "tfd/strategy/parameter_server.hpp"
-#include "tfd/task/parameter_servers.hpp"
+#include "tfd/strategy/run_options.hpp"
 #include "tfd/train/training.hpp"
 
 namespace tfd::strategy {
 
-struct PsTrainingOptions {
-  task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
-  std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
-  std::string data_root = {};
-  Environment command_environment = {};
-  Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
-  Duration linger = std::chrono::seconds(10);           // time that the chief waits at its end for idle workers
-  bool keep_servers = false;
-  Duration rejoin = std::chrono::seconds(30);  // as in ParameterServersOptions
-  /// For the chief: takes the cluster from another chief that holds it and answers.
-  bool take_over = false;
-  /// Variables may have been changed: from here on a stop is worth a checkpoint.
-  std::function<void()> on_begin = {};
-  train::TrainOptions train;
+std::string data_root = {};
+Environment command_environment = {};
+Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
+Duration linger = std::chrono::seconds(10);           // time that the chief waits at its end for idle workers
+bool keep_servers = false;
+Duration rejoin = std::chrono::seconds(30);  // as in ParameterServersOptions
+/// For the chief: takes the cluster from another chief that holds it and answers.
+bool take_over = false;
+/// Variables may have been changed: from here on a stop is worth a checkpoint.
+std::function<void()> on_begin = {};
+train::TrainOptions train;
 };
 
 /// Trains by program.train, which must exist. kUnavailable (its task set): a parameter server is lost;
@@ -33,6 +29,6 @@ struct PsTrainingOptions {
 /// steps; kInvalidArgument: the parameter servers hold another program; kUnimplemented names a feature that only
 /// tfd-coordinate has.
 Result<train::TrainSummary> train_on_parameter_servers(const program::Program& program,
-                                                       ParameterServerStrategy strategy, PsTrainingOptions options);
+                                                       ParameterServerStrategy strategy, RunOptions options);
 
 }  // namespace tfd::strategy

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/strategy/runner.hpp"
+
+#include "runners.hpp"
+
+namespace tfd::strategy {
+
+Result<std::unique_ptr<Runner>> make_runner(RunnerOptions options) {
+  if (!options.config.cluster.empty()) return make_parameter_server_runner(std::move(options));
+  if (options.kind == nullptr || !options.kind->is_of_one_host)
+    options.kind = options.devices.replicas() > 1 ? &kMirroredKind : &kOneDeviceKind;
+  return make_device_runner(std::move(options));
+}
+
+}  // namespace tfd::strategy

@@ -1,0 +1,14 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The makers of the runners, for make_runner(). Private to the room. Thread rule: functions without state.
+#include "tfd/strategy/runner.hpp"
+
+namespace tfd::strategy {
+
+/// The strategies of one process: `options.kind` is one of those.
+Result<std::unique_ptr<Runner>> make_device_runner(RunnerOptions options);
+/// A worker, evaluator or parameter server of ParameterServerStrategy (v1).
+Result<std::unique_ptr<Runner>> make_parameter_server_runner(RunnerOptions options);
+
+}  // namespace tfd::strategy
