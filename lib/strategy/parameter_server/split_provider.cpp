@@ -12,7 +12,7 @@ constexpr const char* kSteps = "steps";  // the queue
 // Lease size. Elements prefetched for a step are this worker's own, except for the last of a lease.
 constexpr std::uint32_t kMost = 64;
 constexpr std::int64_t kSettleStep = 1024;
-constexpr Duration kAnswer = std::chrono::seconds(10);
+constexpr Duration kSplitAnswer = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Result<std::optional<std::int64_t>> SplitProvider::next(task::ParameterServers& 
 }
 
 void SplitProvider::leave(task::ParameterServers& servers) {
-  (void)servers.coordination().take_numbers(request(servers, 0), Deadline::after(kAnswer));
+  (void)servers.coordination().take_numbers(request(servers, 0), Deadline::after(kSplitAnswer));
   left_ = 0;
 }
 
@@ -61,7 +61,7 @@ void SplitProvider::settle(task::ParameterServers& servers, std::int64_t below) 
   settled_ = below;
   for (std::size_t i = 1; i < servers.size(); ++i) {
     task::ServerClient& task = servers.task(i);
-    task.settle(task.epoch(), static_cast<std::uint64_t>(below), 0, Deadline::after(kAnswer),
+    task.settle(task.epoch(), static_cast<std::uint64_t>(below), 0, Deadline::after(kSplitAnswer),
                 [](const Result<void>&) {});
   }
 }

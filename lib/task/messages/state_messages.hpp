@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "tfd/task/task_client.hpp"
+#include "tfd/task/server_client.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {

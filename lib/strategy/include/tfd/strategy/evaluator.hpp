@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "tfd/program/program.hpp"
-#include "tfd/strategy/ps_training.hpp"
+#include "tfd/step/replica_copies.hpp"
+#include "tfd/strategy/parameter_server.hpp"
+#include "tfd/strategy/run_options.hpp"
+#include "tfd/task/parameter_servers.hpp"
 #include "tfd/train/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 

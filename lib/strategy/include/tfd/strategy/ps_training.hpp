@@ -11,19 +11,6 @@
 
 namespace tfd::strategy {
 
-std::string data_root = {};
-Environment command_environment = {};
-Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
-Duration linger = std::chrono::seconds(10);           // time that the chief waits at its end for idle workers
-bool keep_servers = false;
-Duration rejoin = std::chrono::seconds(30);  // as in ParameterServersOptions
-/// For the chief: takes the cluster from another chief that holds it and answers.
-bool take_over = false;
-/// Variables may have been changed: from here on a stop is worth a checkpoint.
-std::function<void()> on_begin = {};
-train::TrainOptions train;
-};
-
 /// Trains by program.train, which must exist. kUnavailable (its task set): a parameter server is lost;
 /// kDeadlineExceeded: a parameter server, or the chief, isn't up in time; kOutOfRange: the data ended before the stated
 /// steps; kInvalidArgument: the parameter servers hold another program; kUnimplemented names a feature that only

@@ -17,5 +17,17 @@ namespace tfd::strategy {
 struct RunOptions {
   task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
+  std::string data_root = {};
+  Environment command_environment = {};
+  Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
+  Duration linger = std::chrono::seconds(10);           // time that the chief waits at its end for idle workers
+  bool keep_servers = false;
+  Duration rejoin = std::chrono::seconds(30);  // as in ParameterServersOptions
+  /// For the chief: takes the cluster from another chief that holds it and answers.
+  bool take_over = false;
+  /// Variables may have been changed: from here on a stop is worth a checkpoint.
+  std::function<void()> on_begin = {};
+  train::TrainOptions train;
+};
 
 }  // namespace tfd::strategy
