@@ -52,6 +52,7 @@ using namespace tfd::resolve;
 using namespace tfd::task;
 using namespace tfd::strategy;
 using namespace tfd::tensor;
+using namespace tfd::train;
 using namespace tfd::transport;
 using namespace tfd::variable;
 
@@ -281,7 +282,7 @@ Result<void> mesh() {
   return {};
 }
 
-// coordinate
+// coordinator
 Result<void> coordinator(const Program& program, const ClusterConfig& config, const CoordinatorOptions& options,
                          const PerWorkerDataset& iterator) {
   auto coordinator = TFD_TRY(ClusterCoordinator::connect(program, config, options));

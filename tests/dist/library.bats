@@ -93,5 +93,5 @@ option() { jq -r --arg name "$1" '.[] | select(.name == $name).value' "$TFD_BUIL
   ln -s "$(realpath "$SOURCE")" own/subprojects/tfd
   env -u PKG_CONFIG_PATH -u PKG_CONFIG_SYSROOT_DIR meson setup own/build own >setup.log || { cat setup.log; return 1; }
   ninja -C own/build -t query three >inputs
-  for room in base cluster coordinate; do grep -q "libtfd-$room.a" inputs; done
+  for room in base cluster coordinator; do grep -q "libtfd-$room.a" inputs; done
 }
