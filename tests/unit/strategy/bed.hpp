@@ -16,6 +16,7 @@
 #include "fake_engine.hpp"
 #include "temporary_directory.hpp"
 #include "tfd/strategy/ps_training.hpp"
+#include "tfd/task/parameter_servers.hpp"
 #include "tfd/task/task_server.hpp"
 
 namespace tfd::strategy::test {

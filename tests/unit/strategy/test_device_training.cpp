@@ -11,6 +11,7 @@
 #include "temporary_directory.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/ps_training.hpp"
+#include "tfd/task/parameter_servers.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::strategy {
