@@ -2,6 +2,8 @@
 //
 // The strategies of one process: their variables are on the devices, or on the host where the strategy says so or the
 // program needs it.
+#include <nlohmann/json.hpp>
+
 #include "api/runners.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/strategy/device_training.hpp"

@@ -7,6 +7,7 @@
 #include "device/variable_host.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/notifier.hpp"
+#include "tfd/step/replica_runner.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
 #include "tfd/train/checkpoint_notes.hpp"
 
