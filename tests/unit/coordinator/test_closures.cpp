@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "asking.hpp"
 #include "closure_stream.hpp"
 
 using namespace tfd;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "asking.hpp"
+#include "tfd/task/server_client.hpp"
 
 using namespace tfd;
 using namespace tfd::bed;
