@@ -6,9 +6,9 @@
 
 namespace tfd::strategy {
 
-/// The strategies of one process: `options.kind` is one of those.
+/// Makes the runner of a strategy of one process, which `options.kind` names.
 Result<std::unique_ptr<Runner>> make_device_runner(RunnerOptions options);
-/// A worker, evaluator or parameter server of ParameterServerStrategy (v1).
+/// Makes the runner of a worker, evaluator or parameter server of ParameterServerStrategy (v1).
 Result<std::unique_ptr<Runner>> make_parameter_server_runner(RunnerOptions options);
 
 }  // namespace tfd::strategy
