@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "coordinator.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/sha256.hpp"
-#include "tfd/base/text.hpp"
 
 namespace tfd::coordinator {
 namespace {
 
 constexpr std::uint64_t kMostUnsettled = std::uint64_t{1} << 20;  // sequence numbers: more can't be a coordinator's
-constexpr Duration kAnswer = std::chrono::seconds(10);
 
 enum class Fate : std::uint8_t { kNone, kApplied, kFenced };
 
@@ -101,79 +98,5 @@ std::uint64_t Continuation::steps_below(std::uint64_t sequence) const {
   const auto fenced = std::ranges::lower_bound(unused, sequence) - unused.begin();
   return sequence - unused_below - static_cast<std::uint64_t>(fenced);
 }
-
-// Finds the unfinished run that all parameter servers have. Some may already have its next epoch, if a coordinator died
-// while adopting it.
-std::optional<Coordinator::FoundRun> Coordinator::find_run() {
-  const Deadline deadline = Deadline::after(kAnswer);
-  const auto status = ps_->status(deadline);
-  const auto kept = run_records().get(kRunKey, deadline);
-  if (!status || !kept) return std::nullopt;
-  record_version_ = kept->version;
-  auto record = parse_run(kept->value);
-  if (!record) return std::nullopt;
-  std::vector<std::uint64_t> epochs;
-  for (const auto& one : *status) {
-    if (one.epoch == 0 || std::ranges::find(record->epochs, one.epoch) == record->epochs.end()) return std::nullopt;
-    epochs.push_back(one.epoch);
-  }
-  const bool is_own = options_.adopt && record->run == options_.adopt->run &&
-                      record->program == digest_of(program_, placement_, copies_.replicas());
-  return FoundRun{std::move(epochs), std::move(*record), is_own};
-}
-
-// Adopts a run. False if it can't be continued, or isn't far enough; the parameter servers may have this epoch then.
-Result<bool> Coordinator::adopt(const FoundRun& found) {
-  RunOwner record = found.record;
-  record.epochs.push_back(epoch_);
-  TFD_TRY(keep_run(record));
-  const auto histories = ps_->adopt(found.epochs, epoch_, Deadline::after(kAnswer));
-  if (!histories) {
-    options_.log.info("the unfinished run {} can't be adopted: {}", printable(record.run), histories.error().message);
-    return false;
-  }
-  const auto continuation = put_together(*histories);
-  if (!continuation) return false;
-  const auto step_of = [&](std::uint64_t sequence) {
-    return record.first_step + static_cast<std::int64_t>(continuation->steps_below(sequence));
-  };
-  const std::int64_t step = step_of(continuation->next);
-  if (step < options_.adopt->from) return false;
-  record.epochs = {epoch_};
-  TFD_TRY(keep_run(record));
-  adopted_ = AdoptedRun{.step = step};
-  for (const std::uint64_t sequence : continuation->unfinished)
-    adopted_->unfinished.push_back({sequence, step_of(sequence)});
-  settled_ = continuation->settled;
-  const Lock lock(mutex_);
-  closures_.go_on(*continuation);
-  return true;
-}
-
-task::CoordinationClient Coordinator::run_records() { return ps_->coordination(task::CoordinationScope::kProcess); }
-
-// Writes the record only if it is unchanged since: this coordinator may have been suspended and replaced.
-Result<void> Coordinator::keep_run(const std::optional<RunOwner>& record) {
-  const Deadline deadline = Deadline::after(kAnswer);
-  const std::string value = record ? format_run(*record) : "";
-  auto version = run_records().put(kRunKey, value, deadline, record_version_);
-  if (!version && version.error().code == Code::kFailedPrecondition) {
-    const auto kept = TFD_TRY(run_records().get(kRunKey, deadline));
-    if (kept.value != value)
-      return fail(Code::kPermissionDenied, "another coordinator has a training on the parameter servers by now");
-    version = kept.version;  // it was put, but the answer was lost
-  }
-  record_version_ = TFD_TRY(std::move(version));
-  has_record_ = record.has_value();
-  return {};
-}
-
-Result<void> Coordinator::record_run(std::int64_t first_step) {
-  if (!options_.adopt || servers_.empty()) return {};
-  const std::string program = digest_of(program_, placement_, copies_.replicas());
-  return keep_run(RunOwner{options_.adopt->run, program, first_step, {epoch_}});
-}
-
-Result<void> Coordinator::forget_run() { return has_record_ ? keep_run(std::nullopt) : Result<void>(); }
 
 }  // namespace tfd::coordinator

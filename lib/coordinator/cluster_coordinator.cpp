@@ -46,7 +46,13 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
       options_(std::move(options)),
       epoch_(options_.commands ? transport::make_incarnation() : task::make_first_epoch()),
       link_(std::make_shared<CoordinatorLink>()),
-      closures_(options_.queue_capacity, options_.keep_going) {
+      closures_(options_.queue_capacity, options_.keep_going),
+      stall_(options_.stall_after) {
+  if (options_.commands) {
+    task::CommandSession session = *options_.commands;
+    session.epoch = epoch_;
+    sessions_.emplace(std::move(session), options_.commands_ahead);
+  }
   link_->describe = [this] { return describe(Lock(mutex_)); };
   link_->read = [this](std::size_t worker, const std::string& variable, Deadline deadline) {
     return read_on(worker, variable, deadline);
@@ -67,7 +73,7 @@ Coordinator::~Coordinator() {
     const std::scoped_lock lock(link_->drop_mutex);
     link_->drop = {};
   }
-  bool goodbye = !options_.keep_servers && !options_.commands;
+  bool goodbye = !options_.keep_servers && !sessions_;
   {
     const Lock lock(mutex_);
     goodbye = goodbye && workers_.any_was_ready() && !fatal_ && !fenced_ && !closing_;
@@ -78,7 +84,7 @@ Coordinator::~Coordinator() {
     closing_ = true;
     for (Worker& worker : workers_) ++worker.generation;  // callbacks during the endpoint's destruction are ignored
   }
-  if (options_.commands && endpoint_ != nullptr) end_sessions(Deadline::after(kGoodbye));
+  if (sessions_ && endpoint_ != nullptr) end_sessions(Deadline::after(kGoodbye));
   owned_endpoint_.reset();  // no callback runs after this
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
   closures_.abandon(ended);
@@ -95,7 +101,7 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
   for (const cluster::Task& task : config.cluster.tasks()) {
     const std::string name = cluster::format_task(task.id);
     if (task.id.job != "ps" && task.id.job != "worker") continue;
-    if (task.id.job == "ps" && options_.commands) continue;
+    if (task.id.job == "ps" && sessions_) continue;
     const auto address = cluster::parse_address(task.address);
     if (!address) return fail(Error(address.error()).within("cluster." + name));
     if (address->port == 0)
@@ -133,7 +139,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
         std::make_unique<task::WorkerClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address), worker.name);
   const bool has_copies = std::ranges::find(program_.variables, variable::Synchronization::kOnRead,
                                             &program::VariableDef::synchronization) != program_.variables.end();
-  if (has_copies && !options_.commands)
+  if (has_copies && !sessions_)
     copies_ = TFD_TRY(step::ReplicaCopies::make(program_, TFD_TRY(find_replicas(deadline))));
   TFD_TRY(load_servers(deadline));
   share_steps();
@@ -214,7 +220,7 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
         return worker.state() == WorkerState::kLoading && worker.replicas == 0;
       });
     };
-    if (!options_.commands) wait(lock, changed_, Deadline::after(kForOthers), [&] { return fatal_ || all_said(); });
+    if (!sessions_) wait(lock, changed_, Deadline::after(kForOthers), [&] { return fatal_ || all_said(); });
     // The others are expected soon, unless they take much longer than the first one.
     const auto all_ready = [this] { return workers_.count(WorkerState::kReady) == workers_.size(); };
     wait(lock, changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, kForOthers)),

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable, WorkerPool
-// and Evaluation, each with its own state and without a lock; one lock guards them all, and requests are sent and
-// callbacks of the caller are called without it. cluster_coordinator.cpp runs on callers' threads (connecting,
+// The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable, WorkerPool,
+// Evaluation and StallReport, each with its own state and without a lock; one lock guards them all, and requests are
+// sent and callbacks of the caller are called without it. CommandSessions and RunOwnership are one thread's. cluster_coordinator.cpp runs on callers' threads (connecting,
 // schedule, join), dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp
 // handles new workers, worker_loss.cpp lost ones, servers.cpp the variables. Thread rule: public functions from any
 // thread but the I/O thread; the private ones say where they run.
@@ -15,7 +15,10 @@
 #include <set>
 
 #include "closure_table.hpp"
+#include "command_sessions.hpp"
 #include "evaluation.hpp"
+#include "run_ownership.hpp"
+#include "stall_report.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
 #include "tfd/task/parameter_servers.hpp"
 #include "worker_pool.hpp"
@@ -79,9 +82,11 @@ class Coordinator final : public ClusterCoordinator {
   int num_replicas_in_sync() const override;
   ParameterServerStrategyV2 strategy() const override;
   const std::optional<AdoptedRun>& adopted() const override { return adopted_; }
-  Result<void> record_run(std::int64_t first_step) override;
+  Result<void> record_run(std::int64_t first_step) override {
+    return ownership_ ? ownership_->record(first_step, epoch_) : Result<void>();
+  }
   std::map<std::string, DataProgress> data_progress() const override;
-  Result<void> forget_run() override;
+  Result<void> forget_run() override { return ownership_ ? ownership_->forget() : Result<void>(); }
   Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) override;
   Result<void> shutdown_tasks(Deadline deadline) override;
 
@@ -179,21 +184,11 @@ class Coordinator final : public ClusterCoordinator {
   void send_command(const Dispatched& one);
   void end_sessions(Deadline deadline);
 
-  // adoption.cpp
-  struct FoundRun {
-    std::vector<std::uint64_t> epochs;  // epochs of the parameter servers
-    RunOwner record;
-    bool is_own;  // of the same run and program
-  };
-  std::optional<FoundRun> find_run();
-  Result<bool> adopt(const FoundRun& found);
-  task::CoordinationClient run_records();
-  Result<void> keep_run(const std::optional<RunOwner>& record);
-
   // servers.cpp
   Result<void> load_servers(Deadline deadline);
   Result<void> begin_run();
   Result<void> claim_cluster();
+  Result<bool> adopt_run();
   void server_event(std::size_t index, const transport::PeerEvent& event);  // on the I/O thread
   void server_away(std::size_t index, const transport::PeerEvent& event);   // on the I/O thread
   void server_back(std::size_t index);                                      // on the I/O thread
@@ -222,11 +217,11 @@ class Coordinator final : public ClusterCoordinator {
   const std::shared_ptr<CoordinatorLink> link_;  // with the values
   cluster::ClusterConfig config_;
   task::Placement placement_;
-  task::PackedProgram packed_;                   // of both
-  step::ReplicaCopies copies_;                   // with the first worker's number of replicas
-  std::optional<AdoptedRun> adopted_;            // since open()
-  bool has_record_ = false;                      // parameter server 0 keeps a RunOwner; the caller's thread
-  std::optional<std::uint64_t> record_version_;  // version of the record, as far as known
+  task::PackedProgram packed_;               // of both
+  step::ReplicaCopies copies_;               // with the first worker's number of replicas
+  std::optional<CommandSessions> sessions_;  // with CoordinatorOptions::commands; the I/O thread's, after open()
+  std::optional<RunOwnership> ownership_;    // with parameter servers, since open(); the caller's thread
+  std::optional<AdoptedRun> adopted_;        // since open()
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error is pending)
@@ -250,11 +245,7 @@ class Coordinator final : public ClusterCoordinator {
   bool fenced_ = false;  // a task refused us: it may belong to a newer coordinator, so tasks aren't shut down
   bool dispatch_posted_ = false;
   bool closing_ = false;
-  Clock::time_point renewed_{};  // last renewal of command sessions
-  std::uint64_t progress_ = 0;   // answers so far
-  std::uint64_t seen_progress_ = 0;
-  Clock::time_point progress_at_{};
-  Duration stall_limit_{};
+  StallReport stall_;
 
   std::atomic<bool> opened_{false};  // open() itself polls peers' earlier events
   std::atomic<bool> servers_ready_{false};

@@ -39,7 +39,7 @@ void Coordinator::dispatch() {
 std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
   std::vector<Dispatched> taken;
   const Lock lock(mutex_);
-  if (fatal_ || (options_.commands && closing_)) return taken;
+  if (fatal_ || (sessions_ && closing_)) return taken;
   const bool was_full = closures_.full();
   // Idle workers come first: a closure sent behind another one waits for that, however long it takes.
   assign_closures(lock, WorkerPool::Share::kWhatRuns, taken);
@@ -159,7 +159,7 @@ void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome
     const Worker& worker = workers_[one.worker];
     if (worker.generation != one.generation || !workers_.take_back(one.worker, one.closure->id)) return;  // migrated
     workers_.answered(one.worker, Clock::now());
-    ++progress_;
+    stall_.progressed();
     if (outcome) {
       if (!one.closure->command && !one.closure->call.closure) ++workers_[one.worker].data.steps;
       closures_.complete(one.closure, std::move(*outcome));
@@ -187,7 +187,7 @@ void Coordinator::on_dropped(const Dispatched& one) {
     Worker& worker = workers_[one.worker];
     if (worker.generation != one.generation || !workers_.take_back(one.worker, one.closure->id)) return;  // migrated
     worker.since = Clock::now();
-    ++progress_;
+    stall_.progressed();
     const Error none{Code::kCancelled, "its worker dropped it", {}};
     cancelled = closures_.put_back(one.closure->id, closures_.error().value_or(none));
     announce_idle(lock);

@@ -74,7 +74,7 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
   const auto evaluation = std::make_shared<Evaluation>(  // shared with pending answers
       Evaluation::Pass{function, steps, data::draw_seed(), std::max<std::int64_t>(parts, 1)});
   evaluation_ = evaluation;
-  progress_at_ = Clock::now();
+  stall_.restart(Clock::now());
   endpoint_->post([this] { dispatch_evaluation(); });
   const bool ended = wait(lock, changed_, deadline, [&] { return evaluation->ended(); });
   const std::string waiting = ended ? std::string() : describe(lock);
@@ -131,7 +131,7 @@ void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::
     if (!unavailable) {
       workers_[worker].since = Clock::now();
       workers_[worker].server_trouble_since = {};
-      ++progress_;
+      stall_.progressed();
       if (metrics) {
         evaluation->finish_part(part, std::move(*metrics));
       } else {

@@ -19,7 +19,7 @@ void Coordinator::send_fences_and_drops() {
   {
     const Lock lock(mutex_);
     sequences = closures_.take_fences();
-    if (const auto drop = closures_.take_drop(); drop && !options_.commands) {
+    if (const auto drop = closures_.take_drop(); drop && !sessions_) {
       below = *drop;
       for (const Worker& worker : workers_)
         if (!worker.held().empty()) workers.push_back(worker.client.get());

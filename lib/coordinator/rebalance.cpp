@@ -51,7 +51,7 @@ void Coordinator::balance() {
   }
   for (const Ask& ask : asks)
     workers_[ask.worker].client->give_back(
-        epoch_, ask.count, options_.commands.has_value(), Deadline::never(), [this, ask](const Result<void>&) {
+        epoch_, ask.count, sessions_.has_value(), Deadline::never(), [this, ask](const Result<void>&) {
           const Lock lock(mutex_);  // returned closures are answered themselves; a lost worker holds none
           if (workers_[ask.worker].generation == ask.generation) workers_[ask.worker].gives_back = false;
         });

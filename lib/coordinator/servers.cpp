@@ -13,7 +13,8 @@ namespace {
 
 using State = task::NamedState;
 
-constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the holder is pinged meanwhile
+constexpr Duration kClaimAnswer = std::chrono::seconds(10);    // the holder is pinged meanwhile
+constexpr Duration kHistoryAnswer = std::chrono::seconds(10);  // to requests about an unfinished run
 
 Error gone(const std::string& server, const std::string& reason) {
   return {Code::kUnavailable, fmt::format("parameter server {} is gone: {}", server, reason), server};
@@ -27,6 +28,39 @@ Result<void> Coordinator::claim_cluster() {
   claim.take_over = options_.take_over;
   epoch_ = TFD_TRY(ps_->claim(claim, Deadline::after(kClaimAnswer)));
   return {};
+}
+
+// Continues the training that the parameter servers hold, if it is this one. It is nobody else's from here on: its
+// former holder may have died. False: they are to be loaded, under an epoch that none of them has.
+Result<bool> Coordinator::adopt_run() {
+  const Deadline soon = Deadline::after(kHistoryAnswer);
+  const auto status = ps_->status(soon);
+  if (!status) return false;
+  RunOwnership::Epochs epochs;
+  for (const task::TaskStatus& one : *status) epochs.push_back(one.epoch);
+  const auto found = ownership_->find(epochs, soon);
+  if (found && !found->is_own)
+    options_.log.warning(
+        "the parameter servers had an unfinished training (run {}): its steps since its last checkpoint are lost",
+        printable(found->record.run));
+  if (!found || !found->is_own) return false;
+  const auto move = [&](const RunOwnership::Epochs& from) {
+    auto histories = ps_->adopt(from, epoch_, Deadline::after(kHistoryAnswer));
+    if (!histories)
+      options_.log.info("the unfinished run {} can't be adopted: {}", printable(found->record.run),
+                        histories.error().message);
+    return histories;
+  };
+  const auto adopted = TFD_TRY(ownership_->adopt(*found, epoch_, move));
+  if (!adopted) {
+    TFD_TRY(claim_cluster());
+    return false;
+  }
+  adopted_ = adopted->run;
+  settled_ = adopted->continuation.settled;
+  const Lock lock(mutex_);
+  closures_.go_on(adopted->continuation);
+  return true;
 }
 
 void Coordinator::server_event(std::size_t index, const transport::PeerEvent& event) {
@@ -111,6 +145,9 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
     return !servers_ready_ || options_.transient ? fail(lost) : wait_for_servers(cut, lost);
   };
   ps_ = std::make_unique<task::ParameterServers>(*endpoint_, placement_, std::move(policy));
+  if (!servers_.empty())
+    ownership_.emplace(ps_->coordination(task::CoordinationScope::kProcess), options_.adopt,
+                       options_.adopt ? digest_of(program_, placement_, copies_.replicas()) : std::string());
   const auto may_wait = [this](const Error& why) {
     options_.log.info("{}: waiting for its successor", why.message);
     return true;
@@ -121,16 +158,7 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
 Result<void> Coordinator::begin_run() {
   if (!servers_.empty()) {
     TFD_TRY(claim_cluster());
-    const auto found = find_run();  // nobody else's from here on: its former holder may have died
-    if (found && found->is_own) {
-      if (TFD_TRY(adopt(*found))) return {};
-      TFD_TRY(claim_cluster());
-    } else if (found) {
-      options_.log.warning(
-          "the parameter servers had an unfinished training (run {}): its steps since its last checkpoint are "
-          "lost",
-          printable(found->record.run));
-    }
+    if (TFD_TRY(adopt_run())) return {};
   }
   return ps_->load(packed_, epoch_, Deadline::after(kLoadTimeout));
 }

@@ -122,7 +122,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
       options_.on_worker({worker.name, true, reason});
     else
       options_.log.warning("lost {} ({}); {} {}{} to other workers", worker.name, reason, migrated,
-                           options_.commands ? "command" : "closure", migrated == 1 ? " goes" : "s go");
+                           sessions_ ? "command" : "closure", migrated == 1 ? " goes" : "s go");
   }
   for (const std::string& suspicion : suspicions) options_.log.warning("{}", suspicion);
   send_fences_and_drops();

@@ -70,7 +70,7 @@ void Coordinator::on_worker_up(std::size_t index, transport::Incarnation incarna
 }
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
-  if (options_.commands) return open_session(index, generation);
+  if (sessions_) return open_session(index, generation);
   task::WorkerOrders orders{.data_seed = options_.data_seed};
   {
     const Lock lock(mutex_);
@@ -237,7 +237,7 @@ void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std
     if (made || made.error().code == Code::kAlreadyExists) {  // kept since before the connection was lost
       if (iterators != iterators_.end()) iterators->second.made_on.insert(index);
       refresh_values(lock, index);
-      ++progress_;
+      stall_.progressed();
     } else if (made.error().code != Code::kUnavailable && worker.is_ready() && iterators != iterators_.end()) {
       auto& error = iterators->second.error;  // no caller has it yet: its creation fails
       error = made.error();
@@ -264,12 +264,12 @@ void Coordinator::worker_ready(std::size_t index) {
     if (worker.state() != WorkerState::kLoading) return;
     is_back = worker.was_ready;
     worker.server_trouble_since = {};
-    if (!options_.commands) workers_.set_window(index, Window(options_.window));
+    if (!sessions_) workers_.set_window(index, Window(options_.window));
     workers_.set_paused(index, false);
     workers_.become(index, WorkerState::kReady, Clock::now());
     workers_.became_ready(index);
     refresh_values(lock, index);
-    ++progress_;
+    stall_.progressed();
     changed_.notify_all();
   }
   if (is_back) {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stall_report.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;  // workers in a message
+
+std::string describe_worker(const Worker& worker, bool evaluates, Clock::time_point now) {
+  const auto ago = [now](Clock::time_point since) -> std::string {
+    if (since == Clock::time_point{}) return "the start";
+    return format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - since));
+  };
+  switch (worker.state()) {
+    case WorkerState::kAway:
+      return fmt::format("{} (away for {}: {})", worker.name, ago(worker.since), worker.reason);
+    case WorkerState::kWaiting:
+      return fmt::format("{} (up, waiting for the parameter servers)", worker.name);
+    case WorkerState::kLoading:
+      return fmt::format("{} ({} for {})", worker.name,
+                         worker.occupied.empty() ? "loading the program" : worker.occupied, ago(worker.since));
+    case WorkerState::kReady:
+      break;
+  }
+  if (evaluates) return fmt::format("{} (evaluating, last answer {} ago)", worker.name, ago(worker.since));
+  if (worker.held().empty()) return {};
+  return fmt::format("{} (holds {}, last answer {} ago)", worker.name, counted(worker.held().size(), "closure"),
+                     ago(worker.since));
+}
+
+}  // namespace
+
+std::string describe_waiting(const WorkerPool& workers, const Evaluation* evaluation, std::size_t queued,
+                             Clock::time_point now) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    if (workers[i].has_left) continue;
+    std::string one = describe_worker(workers[i], evaluation != nullptr && evaluation->runs_on(i), now);
+    if (!one.empty()) parts.push_back(std::move(one));
+  }
+  if (parts.size() > kMostNamed) {
+    const std::size_t others = parts.size() - kMostNamed;
+    parts.resize(kMostNamed);
+    parts.push_back(counted(others, "other"));
+  }
+  std::string text = parts.empty() ? "nobody" : join_words(parts);
+  if (queued > 0) text += fmt::format("; {} more queued", queued);
+  return text;
+}
+
+std::optional<std::chrono::seconds> StallReport::look(bool is_waiting, Clock::time_point now) {
+  if (std::exchange(has_progressed_, false) || !is_waiting || since_ == Clock::time_point{}) {
+    since_ = now;
+    limit_ = after_;
+    return std::nullopt;
+  }
+  if (now - since_ < limit_) return std::nullopt;
+  limit_ *= 2;
+  return std::chrono::duration_cast<std::chrono::seconds>(now - since_);
+}
+
+}  // namespace tfd::coordinator
