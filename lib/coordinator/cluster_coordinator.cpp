@@ -53,7 +53,10 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
     session.epoch = epoch_;
     sessions_.emplace(std::move(session), options_.commands_ahead);
   }
-  link_->describe = [this] { return describe(Lock(mutex_)); };
+  link_->describe = [this] {
+    const MutexLock lock(mutex_);
+    return describe();
+  };
   link_->read = [this](std::size_t worker, const std::string& variable, Deadline deadline) {
     return read_on(worker, variable, deadline);
   };
@@ -75,12 +78,12 @@ Coordinator::~Coordinator() {
   }
   bool goodbye = !options_.keep_servers && !sessions_;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     goodbye = goodbye && workers_.any_was_ready() && !fatal_ && !fenced_ && !closing_;
   }
   if (goodbye) (void)shutdown_tasks(Deadline::after(kGoodbye));
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     for (Worker& worker : workers_) ++worker.generation;  // callbacks during the endpoint's destruction are ignored
   }
@@ -94,6 +97,7 @@ Coordinator::~Coordinator() {
 
 Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
   TFD_TRY(check_cluster(config, false));
+  const MutexLock lock(mutex_);
   const auto on_servers = std::ranges::count(program_.variables, false, &program::VariableDef::per_worker);
   if (!config.cluster.has_job("ps") && on_servers > 0)
     return fail(Code::kInvalidArgument, "the cluster spec has no ps, but the program has {}",
@@ -124,8 +128,11 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
 
 Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   TFD_TRY(read_spec(config));
-  config_ = config;
-  if (options_.transient) transient_.emplace(*options_.transient, static_cast<int>(workers_.size()));
+  {
+    const MutexLock lock(mutex_);
+    config_ = config;
+    if (options_.transient) transient_.emplace(*options_.transient, static_cast<int>(workers_.size()));
+  }
   const Deadline deadline = Deadline::after(options_.connect_timeout);
   transport::EndpointOptions endpoint;
   endpoint.name = "coordinator";
@@ -134,9 +141,12 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   task::allow_large_messages(endpoint);
   owned_endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
   endpoint_ = owned_endpoint_.get();
-  for (Worker& worker : workers_)
-    worker.client =
-        std::make_unique<task::WorkerClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address), worker.name);
+  {
+    const MutexLock lock(mutex_);
+    for (Worker& worker : workers_)
+      worker.client = std::make_unique<task::WorkerClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address),
+                                                           worker.name);
+  }
   const bool has_copies = std::ranges::find(program_.variables, variable::Synchronization::kOnRead,
                                             &program::VariableDef::synchronization) != program_.variables.end();
   if (has_copies && !sessions_)
@@ -149,8 +159,8 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint_->post([this] {
     for (std::size_t i = 0; i < servers_.size(); ++i)
       if (!ps_->is_up(i)) return server_lost(servers_[i], "it disconnected");
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      const transport::PeerId peer = workers_[i].client->peer();
+    for (std::size_t i = 0; i < count_workers(); ++i) {
+      const transport::PeerId peer = client_of(i).peer();
       if (endpoint_->state(peer) == transport::PeerState::kUp) on_worker_up(i, endpoint_->incarnation_of(peer));
     }
     watch();
@@ -161,7 +171,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
 // Steps of an earlier coordinator since its last checkpoint: the parameter servers have them, but the workers that made
 // them aren't known.
 void Coordinator::share_steps() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::int64_t left = options_.data.shared_steps;
   if (adopted_) left += adopted_->step - static_cast<std::int64_t>(adopted_->unfinished.size()) - options_.adopt->from;
   const auto count = static_cast<std::int64_t>(workers_.size());
@@ -170,7 +180,7 @@ void Coordinator::share_steps() {
 }
 
 std::map<std::string, DataProgress> Coordinator::data_progress() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::map<std::string, DataProgress> out;
   for (const Worker& worker : workers_)
     if (!worker.has_left) out.emplace(worker.name, worker.data);
@@ -180,7 +190,7 @@ std::map<std::string, DataProgress> Coordinator::data_progress() const {
 // Asks one worker for its number of replicas, before variables are created, which may have a copy per replica. The
 // others are compared with it later.
 Result<int> Coordinator::find_replicas(Deadline deadline) {
-  const auto find_up = [this]() -> const Worker* {
+  const auto find_up = [this]() TFD_REQUIRES(mutex_) -> const Worker* {
     const auto is_up = [this](const Worker& worker) {
       return endpoint_->state(worker.client->peer()) == transport::PeerState::kUp;
     };
@@ -189,10 +199,10 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
   };
   for (;;) {
     const Worker* up = nullptr;
-    {
-      Lock lock(mutex_);
-      wait_for_others(lock, deadline, [&] { return (up = find_up()) != nullptr || are_all_unusable(lock); });
-      if (up == nullptr && workers_.any_unusable()) return fail(workers_.describe_unusable());
+    wait_for_others(deadline, [&]() TFD_REQUIRES(mutex_) { return (up = find_up()) != nullptr || are_all_unusable(); });
+    if (up == nullptr) {
+      const MutexLock lock(mutex_);
+      if (workers_.any_unusable()) return fail(workers_.describe_unusable());
     }
     if (up == nullptr) return fail(no_worker("a worker"));
     const auto status = ask<task::TaskStatus>([&](auto done) { up->client->status(deadline, std::move(done)); });
@@ -202,29 +212,34 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
 }
 
 Result<void> Coordinator::wait_for_worker(Deadline deadline) {
-  Lock lock(mutex_);
-  const auto decided = [&] { return workers_.any_was_ready() || fatal_ || are_all_unusable(lock); };
-  const auto is_loading = [this] { return workers_.count(WorkerState::kLoading) > 0; };
+  const auto decided = [this]()
+                           TFD_REQUIRES(mutex_) { return workers_.any_was_ready() || fatal_ || are_all_unusable(); };
+  const auto is_loading = [this]() TFD_REQUIRES(mutex_) { return workers_.count(WorkerState::kLoading) > 0; };
   const auto begun = Clock::now();
+  MutexLock lock(mutex_);
   // The deadline is for reaching a worker; compiling may take longer.
   while (!decided() && !(deadline.expired() && !is_loading())) {
     const bool reached = is_loading();
-    wait_for_others(lock, reached ? Deadline::after(kLoadTimeout) : deadline,
-                    [&] { return decided() || is_loading() != reached; });
+    lock.unlock();
+    wait_for_others(reached ? Deadline::after(kLoadTimeout) : deadline,
+                    [&]() TFD_REQUIRES(mutex_) { return decided() || is_loading() != reached; });
+    lock.lock();
   }
   if (fatal_) return fail(*fatal_);
   if (workers_.any_was_ready()) {
     // The others' numbers of replicas, which must be equal, are known before they have compiled.
-    const auto all_said = [this] {
+    const auto all_said = [this]() TFD_REQUIRES(mutex_) {
       return std::ranges::none_of(workers_, [](const Worker& worker) {
         return worker.state() == WorkerState::kLoading && worker.replicas == 0;
       });
     };
-    if (!sessions_) wait(lock, changed_, Deadline::after(kForOthers), [&] { return fatal_ || all_said(); });
+    if (!sessions_)
+      lock.wait(changed_, Deadline::after(kForOthers), [&]() TFD_REQUIRES(mutex_) { return fatal_ || all_said(); });
     // The others are expected soon, unless they take much longer than the first one.
-    const auto all_ready = [this] { return workers_.count(WorkerState::kReady) == workers_.size(); };
-    wait(lock, changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, kForOthers)),
-         [&] { return fatal_ || all_ready(); });
+    const auto all_ready = [this]()
+                               TFD_REQUIRES(mutex_) { return workers_.count(WorkerState::kReady) == workers_.size(); };
+    lock.wait(changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, kForOthers)),
+              [&]() TFD_REQUIRES(mutex_) { return fatal_ || all_ready(); });
     if (fatal_) return fail(*fatal_);
     for (const Worker& worker : workers_)
       if (worker.load_error)
@@ -232,33 +247,35 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
     return {};
   }
   if (workers_.any_unusable()) return fail(workers_.describe_unusable());
-  const std::string waiting = describe(lock);
+  const std::string waiting = describe();
   lock.unlock();
   return fail(no_worker(waiting));
 }
 
-// Waits for `changed_`, as wait(). If some workers are unusable, whether others still come also depends on time. A long
-// wait is logged, with the missing ones, after 5, 10, 20 … seconds.
-bool Coordinator::wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready) {
+// Waits for `changed_` until `ready()`, which is called under the lock, or the deadline. If some workers are unusable,
+// whether others still come also depends on time. A long wait is logged, with the missing ones, after 5, 10, 20 …
+// seconds.
+template <class Ready>
+void Coordinator::wait_for_others(Deadline deadline, const Ready& ready) {
   const auto begun = Clock::now();
+  MutexLock lock(mutex_);
   Clock::duration quiet = kQuiet;
   while (!ready() && !deadline.expired()) {
     const bool had_some = workers_.any_unusable();
     Deadline look = Deadline::at(begun + quiet).earlier_of(deadline);
     if (had_some) look = look.earlier_of(Deadline::after(kLookAgain));
-    wait(lock, changed_, look, [&] { return ready() || workers_.any_unusable() != had_some; });
+    lock.wait(changed_, look, [&]() TFD_REQUIRES(mutex_) { return ready() || workers_.any_unusable() != had_some; });
     if (ready() || Clock::now() - begun < quiet) continue;
     quiet *= 2;
-    const std::string waiting = describe(lock);
+    const std::string waiting = describe();
     lock.unlock();
     options_.log.warning("{}", whom_it_waits_for(waiting));
     lock.lock();
   }
-  return ready();
 }
 
 // True if no usable worker remains: each one that is up has an error, and the others had a moment to connect.
-bool Coordinator::are_all_unusable(const Lock&) const {
+bool Coordinator::are_all_unusable() const {
   if (!workers_.any_unusable()) return false;
   const bool is_early = Clock::now() - workers_.unusable_since() < kForOthers;
   return std::ranges::all_of(workers_, [&](const Worker& worker) {
@@ -270,7 +287,10 @@ bool Coordinator::are_all_unusable(const Lock&) const {
 
 std::string Coordinator::whom_it_waits_for(const std::string& waiting) const {
   std::vector<transport::PeerId> peers;
-  for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
+  {
+    const MutexLock lock(mutex_);
+    for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
+  }
   auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // names each one's reason
   return up ? "waiting for " + waiting : up.error().message;
 }
@@ -279,13 +299,6 @@ Error Coordinator::no_worker(const std::string& waiting) const {
   return {Code::kDeadlineExceeded,
           fmt::format("no worker within {}: {}", format_duration(options_.connect_timeout), whom_it_waits_for(waiting)),
           {}};
-}
-
-bool Coordinator::wait(Lock& lock, std::condition_variable& changed, Deadline deadline,
-                       const std::function<bool()>& ready) {
-  if (!deadline.is_never()) return changed.wait_until(lock, deadline.when(), ready);
-  changed.wait(lock, ready);
-  return true;
 }
 
 Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
@@ -315,46 +328,45 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closure->bytes = argument_bytes(*closure);
   closure->call.function = std::move(call.function);
 
-  Lock lock(mutex_);
-  const bool decided = wait(lock, room_, deadline, [&] {
+  MutexLock lock(mutex_);
+  const bool decided = lock.wait(room_, deadline, [&]() TFD_REQUIRES(mutex_) {
     return fatal_ || (closures_.has_error() ? closures_.is_over() : !closures_.full());
   });
   if (!decided)
     return fail(Code::kDeadlineExceeded, "the queue is full ({}): waiting for {}",
-                counted(closures_.queued(), "closure"), describe(lock));
-  TFD_TRY(raise(lock));
+                counted(closures_.queued(), "closure"), describe());
+  TFD_TRY(raise());
   closures_.add(closure);
   if (!call.step) closure->call.closure = closure->id;
   closure->value = std::make_shared<RemoteValue::Shared>(closure->id, link_);
-  post_dispatch(lock);
+  post_dispatch();
   return RemoteValue(closure->value);
 }
 
 Result<void> Coordinator::join(Deadline deadline) {
-  Lock lock(mutex_);
-  const bool decided = wait(lock, idle_, deadline, [&] { return fatal_ || closures_.is_over(); });
+  MutexLock lock(mutex_);
+  const bool decided = lock.wait(idle_, deadline, [&]() TFD_REQUIRES(mutex_) { return fatal_ || closures_.is_over(); });
   if (!decided) {
     const std::size_t left = closures_.in_flight() + closures_.queued();
     return fail(Code::kDeadlineExceeded, "{} {} not finished: waiting for {}", counted(left, "closure"),
-                left == 1 ? "has" : "have", describe(lock));
+                left == 1 ? "has" : "have", describe());
   }
-  return raise(lock);
+  return raise();
 }
 
 Result<bool> Coordinator::done() {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!fatal_ && !closures_.has_error()) return closures_.is_over();
   // Nothing is executing any more when it raises.
-  wait(lock, idle_, Deadline::never(), [&] { return fatal_ || !closures_.is_executing(); });
-  TFD_TRY(raise(lock));
+  lock.wait(idle_, Deadline::never(), [&]() TFD_REQUIRES(mutex_) { return fatal_ || !closures_.is_executing(); });
+  TFD_TRY(raise());
   return true;
 }
 
-Result<void> Coordinator::raise(Lock& lock) {
+Result<void> Coordinator::raise() {
   if (fatal_) return fail(*fatal_);
   auto raised = closures_.raise();
   if (!raised) return {};
-  lock.unlock();
   room_.notify_all();
   if (!raised->cancelled.empty()) endpoint_->post([cancelled = std::move(raised->cancelled)] { call_back(cancelled); });
   return fail(std::move(raised->error));
@@ -367,21 +379,21 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     return fail(Code::kInvalidArgument, "no dataset '{}'{}", dataset, did_you_mean(dataset, names));
   }
   PerWorkerDataset made;  // if it isn't returned, iterators made for it are dropped
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (fatal_) return fail(*fatal_);
-  made = add_iterators(lock, dataset);
+  made = add_iterators(dataset);
   const IteratorDef& iterators = std::prev(iterators_.end())->second;  // valid as long as `made`
   endpoint_->post([this] {
     std::vector<std::pair<std::size_t, std::uint64_t>> ready;
     {
-      const Lock inner(mutex_);
+      const MutexLock inner(mutex_);
       for (std::size_t i = 0; i < workers_.size(); ++i)
         if (workers_[i].is_ready()) ready.emplace_back(i, workers_[i].generation);
     }
     for (const auto& [index, generation] : ready) make_iterators(index, generation);
   });
   // True if every connected worker has it, and there is at least one; others get it before their first closure.
-  const auto is_made = [this, &iterators] {
+  const auto is_made = [this, &iterators]() TFD_REQUIRES(mutex_) {
     bool any = false;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       if (!workers_[i].is_ready()) continue;
@@ -390,40 +402,41 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     }
     return any;
   };
-  const bool decided = wait(lock, changed_, deadline, [&] { return fatal_ || iterators.error || is_made(); });
+  const bool decided =
+      lock.wait(changed_, deadline, [&]() TFD_REQUIRES(mutex_) { return fatal_ || iterators.error || is_made(); });
   if (fatal_) return fail(*fatal_);
   if (iterators.error) return fail(*iterators.error);
   if (!decided)
-    return fail(Code::kDeadlineExceeded, "dataset '{}' is not on all workers: waiting for {}", dataset, describe(lock));
+    return fail(Code::kDeadlineExceeded, "dataset '{}' is not on all workers: waiting for {}", dataset, describe());
   return made;
 }
 
 std::optional<Error> Coordinator::lost() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return fatal_;
 }
 
 std::size_t Coordinator::queued() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return closures_.queued();
 }
 
 std::size_t Coordinator::in_flight() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return closures_.in_flight();
 }
 
 int Coordinator::workers_up() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<int>(workers_.count(WorkerState::kReady));
 }
 
 void Coordinator::drop_queued() {
   ClosurePtrs dropped;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     dropped = closures_.drop_queued();
-    announce_idle(lock);
+    announce_idle();
   }
   room_.notify_all();
   if (!dropped.empty())
@@ -434,7 +447,7 @@ void Coordinator::drop_queued() {
 }
 
 std::size_t Coordinator::windows() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::size_t sum = 0;
   for (const Worker& worker : workers_)
     if (worker.is_ready()) sum += worker.window().size();
@@ -442,12 +455,12 @@ std::size_t Coordinator::windows() const {
 }
 
 int Coordinator::num_replicas_in_sync() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return replicas_;
 }
 
 ParameterServerStrategyV2 Coordinator::strategy() const {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return {config_, replicas_, placement_};
 }
 

@@ -13,34 +13,34 @@ constexpr Duration kSessionAnswer = std::chrono::seconds(30);
 }  // namespace
 
 void Coordinator::open_session(std::size_t index, std::uint64_t generation) {
-  workers_[index].client->open_session(sessions_->at(generation), Deadline::after(kSessionAnswer),
-                                       [this, index, generation](Result<int> slots) {
-                                         if (!slots) return load_failed(index, generation, std::move(slots).error());
-                                         {
-                                           const Lock lock(mutex_);
-                                           if (workers_[index].generation != generation) return;
-                                           workers_.set_window(index, sessions_->window(*slots));
-                                         }
-                                         worker_ready(index);
-                                       });
+  client_of(index).open_session(sessions_->at(generation), Deadline::after(kSessionAnswer),
+                                [this, index, generation](Result<int> slots) {
+                                  if (!slots) return load_failed(index, generation, std::move(slots).error());
+                                  {
+                                    const MutexLock lock(mutex_);
+                                    if (workers_[index].generation != generation) return;
+                                    workers_.set_window(index, sessions_->window(*slots));
+                                  }
+                                  worker_ready(index);
+                                });
 }
 
 void Coordinator::renew_sessions() {
   if (!sessions_->is_due(Clock::now())) return;
   std::vector<std::pair<std::size_t, std::uint64_t>> ready;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < workers_.size(); ++i)
       if (workers_[i].is_ready()) ready.emplace_back(i, workers_[i].generation);
   }
   for (const auto& [index, generation] : ready)  // a worker that lost its session reports it at the next command
-    workers_[index].client->open_session(sessions_->at(generation), Deadline::after(kSessionAnswer),
-                                         [](const Result<int>&) {});
+    client_of(index).open_session(sessions_->at(generation), Deadline::after(kSessionAnswer),
+                                  [](const Result<int>&) {});
 }
 
 void Coordinator::send_command(const Dispatched& one) {
-  workers_[one.worker].client->run_command(
-      epoch_, *one.closure->command, Deadline::never(), [this, one](Result<task::CommandOutcome> outcome) {
+  client_of(one.worker)
+      .run_command(epoch_, *one.closure->command, Deadline::never(), [this, one](Result<task::CommandOutcome> outcome) {
         if (!outcome) return on_reply(one, fail(std::move(outcome).error()));
         task::ClosureOutcome wrapped;
         wrapped.dropped = outcome->given_back;
@@ -51,8 +51,11 @@ void Coordinator::send_command(const Dispatched& one) {
 
 void Coordinator::end_sessions(Deadline deadline) {
   std::vector<task::WorkerClient*> up;
-  for (Worker& worker : workers_)
-    if (endpoint_->state(worker.client->peer()) == transport::PeerState::kUp) up.push_back(worker.client.get());
+  {
+    const MutexLock lock(mutex_);
+    for (Worker& worker : workers_)
+      if (endpoint_->state(worker.client->peer()) == transport::PeerState::kUp) up.push_back(worker.client.get());
+  }
   (void)task::gather<void>(up.size(),
                            [&](std::size_t i, auto done) { up[i]->end_session(epoch_, deadline, std::move(done)); });
 }

@@ -1,17 +1,17 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable, WorkerPool,
-// Evaluation and StallReport, each with its own state and without a lock; one lock guards them all, and requests are
-// sent and callbacks of the caller are called without it. CommandSessions and RunOwnership are one thread's. cluster_coordinator.cpp runs on callers' threads (connecting,
-// schedule, join), dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp
-// handles new workers, worker_loss.cpp lost ones, servers.cpp the variables. Thread rule: public functions from any
-// thread but the I/O thread; the private ones say where they run.
+// The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable,
+// WorkerPool, Evaluation and StallReport, each with its own state and without a lock; one lock guards them all, and
+// requests are sent and callbacks of the caller are called without it. CommandSessions and RunOwnership are one
+// thread's. cluster_coordinator.cpp runs on callers' threads (connecting, schedule, join), dispatch.cpp sends closures
+// to workers, fencing.cpp fences and drops after a failure, workers.cpp handles new workers, worker_loss.cpp lost ones,
+// servers.cpp the variables. Thread rule: public functions from any thread but the I/O thread; the private ones say
+// where they run.
 #include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 
 #include "closure_table.hpp"
@@ -19,6 +19,7 @@
 #include "evaluation.hpp"
 #include "run_ownership.hpp"
 #include "stall_report.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
 #include "tfd/task/parameter_servers.hpp"
 #include "worker_pool.hpp"
@@ -91,7 +92,6 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> shutdown_tasks(Deadline deadline) override;
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
   struct Dispatched {
     std::size_t worker;
     std::uint64_t generation;
@@ -104,18 +104,24 @@ class Coordinator final : public ClusterCoordinator {
   Result<int> find_replicas(Deadline deadline);
   Result<void> wait_for_worker(Deadline deadline);
   void share_steps();
-  bool wait_for_others(Lock& lock, Deadline deadline, const std::function<bool()>& ready);
-  bool are_all_unusable(const Lock& lock) const;
+  template <class Ready>
+  void wait_for_others(Deadline deadline, const Ready& ready) TFD_EXCLUDES(mutex_);
+  bool are_all_unusable() const TFD_REQUIRES(mutex_);
   Error no_worker(const std::string& waiting) const;
   std::string whom_it_waits_for(const std::string& waiting) const;
-  Result<void> raise(Lock& lock);  // raises a pending error; the lock is released if there is one
-  static bool wait(Lock& lock, std::condition_variable& changed, Deadline deadline, const std::function<bool()>& ready);
+  Result<void> raise() TFD_REQUIRES(mutex_);  // a pending error
+
+  // Workers, on the I/O thread. Unchecked, since that thread alone adds them, and changes a client: under the lock,
+  // under which other threads read them.
+  std::size_t count_workers() const TFD_UNCHECKED_THREADS { return workers_.size(); }
+  const std::string& name_of(std::size_t worker) const TFD_UNCHECKED_THREADS { return workers_[worker].name; }
+  task::WorkerClient& client_of(std::size_t worker) const TFD_UNCHECKED_THREADS { return *workers_[worker].client; }
 
   // dispatch.cpp: on the I/O thread
-  void post_dispatch(const Lock& lock);
+  void post_dispatch() TFD_REQUIRES(mutex_);
   void dispatch();
   std::vector<Dispatched> take_closures();
-  void assign_closures(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken);
+  void assign_closures(WorkerPool::Share share, std::vector<Dispatched>& taken) TFD_REQUIRES(mutex_);
   void send(const Dispatched& one);
   void on_reply(const Dispatched& one, Result<task::ClosureOutcome> outcome);
   void on_finished(const Dispatched& one, Result<task::ClosureOutcome> outcome);
@@ -123,7 +129,7 @@ class Coordinator final : public ClusterCoordinator {
   void may_be_fenced(const Dispatched& one, Error error, Deadline deadline);
   void fenced_off(const Error& error);
   void on_dropped(const Dispatched& one);
-  void announce_idle(const Lock& lock);
+  void announce_idle() TFD_REQUIRES(mutex_);
   void send_fences_and_drops();
   void send_fence(std::size_t server, std::uint64_t sequence);
   void fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer);
@@ -136,6 +142,7 @@ class Coordinator final : public ClusterCoordinator {
 
   // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
+  std::optional<std::size_t> find_member(const std::string& name) const;  // a worker of the newest spec
   void worker_refused(const transport::PeerEvent& event);
   void on_worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
@@ -143,13 +150,14 @@ class Coordinator final : public ClusterCoordinator {
   struct StartedClosures {
     std::set<ClosureId> certain, possible;
   };
-  StartedClosures begun_by(const Lock& lock, const Worker& worker) const;
-  std::optional<Error> count_loss(const Lock& lock, Closure& closure, const std::string& worker,
-                                  std::vector<std::string>& said) const;
+  StartedClosures begun_by(const Worker& worker) const TFD_REQUIRES(mutex_);
+  std::optional<Error> count_loss(Closure& closure, const std::string& worker, std::vector<std::string>& said) const
+      TFD_REQUIRES(mutex_);
   void ask_what_it_does(std::size_t index, std::uint64_t generation);
+  bool is_loading(std::size_t index, std::uint64_t generation) const TFD_REQUIRES(mutex_);
   void load_worker(std::size_t index, std::uint64_t generation);
   void on_replicas_known(std::size_t index, std::uint64_t generation, int replicas);
-  std::optional<Error> check_replicas(const Lock& lock, const Worker& worker) const;
+  std::optional<Error> check_replicas(const Worker& worker) const TFD_REQUIRES(mutex_);
   void load_failed(std::size_t index, std::uint64_t generation, Error error);
   void make_iterators(std::size_t index, std::uint64_t generation);
   void iterator_made(std::size_t index, std::uint64_t generation, std::uint64_t number, Result<void> made);
@@ -162,13 +170,13 @@ class Coordinator final : public ClusterCoordinator {
   bool is_server(const std::string& task) const;
 
   // resources.cpp: iterators and variables on workers
-  PerWorkerDataset add_iterators(const Lock& lock, const std::string& dataset);
+  PerWorkerDataset add_iterators(const std::string& dataset) TFD_REQUIRES(mutex_);
   void drop_iterators(std::uint64_t number);  // on the I/O thread
-  const IteratorDef* find_iterators(const Lock& lock, const std::string& id) const;
+  const IteratorDef* find_iterators(const std::string& id) const TFD_REQUIRES(mutex_);
   bool is_own_variable(const std::string& name) const;
-  bool is_there(const Lock& lock, const std::string& name, std::size_t worker) const;
-  std::uint64_t shuffle_stream_of(const Lock& lock, const Worker& worker) const;
-  void refresh_values(const Lock& lock, std::size_t worker);
+  bool is_there(const std::string& name, std::size_t worker) const TFD_REQUIRES(mutex_);
+  std::uint64_t shuffle_stream_of(const Worker& worker) const TFD_REQUIRES(mutex_);
+  void refresh_values(std::size_t worker) TFD_REQUIRES(mutex_);
   Result<task::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
   Result<void> assign_on_workers(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
   Error aborted(const Worker& worker, const std::string& name) const;
@@ -176,7 +184,7 @@ class Coordinator final : public ClusterCoordinator {
   // membership.cpp
   Result<void> check_servers(const std::map<std::string, std::string>& addresses) const;
   MembershipChange change_workers(const std::map<std::string, std::string>& addresses);  // on the I/O thread
-  void connect_worker(Worker& worker, const std::string& address);                       // on the I/O thread
+  void connect_worker(Worker& worker, const std::string& address) TFD_REQUIRES(mutex_);  // on the I/O thread
 
   // commands.cpp: on the I/O thread, but end_sessions()
   void open_session(std::size_t index, std::uint64_t generation);
@@ -208,14 +216,14 @@ class Coordinator final : public ClusterCoordinator {
                  std::uint64_t generation, Result<std::vector<step::Metric>> metrics);
 
   // watchdog.cpp
-  std::string describe(const Lock& lock) const;
+  std::string describe() const TFD_REQUIRES(mutex_);
   void watch();  // on the I/O thread
 
   const program::Program program_;
   const CoordinatorOptions options_;
   std::uint64_t epoch_ = 0;                      // set before the first request
   const std::shared_ptr<CoordinatorLink> link_;  // with the values
-  cluster::ClusterConfig config_;
+  cluster::ClusterConfig config_ TFD_GUARDED_BY(mutex_);
   task::Placement placement_;
   task::PackedProgram packed_;               // of both
   step::ReplicaCopies copies_;               // with the first worker's number of replicas
@@ -223,29 +231,30 @@ class Coordinator final : public ClusterCoordinator {
   std::optional<RunOwnership> ownership_;    // with parameter servers, since open(); the caller's thread
   std::optional<AdoptedRun> adopted_;        // since open()
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable idle_;     // nothing is in flight (and nothing queued, or an error is pending)
   std::condition_variable room_;     // the queue has room, or an error may be raised
   std::condition_variable changed_;  // workers, iterators, evaluations
-  ClosureTable closures_;
-  WorkerPool workers_;  // grows on the I/O thread, under the lock
+  ClosureTable closures_ TFD_GUARDED_BY(mutex_);
+  WorkerPool workers_ TFD_GUARDED_BY(mutex_);  // grows on the I/O thread, under the lock
   std::vector<Server> servers_;
   std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
   std::uint64_t settled_ = 0;  // sequence numbers settled on parameter servers; used by the I/O thread, after open()
-  bool balance_is_due_ = false;
-  std::optional<Error> fatal_;                      // loss of a parameter server: fails all requests
-  std::map<std::uint64_t, IteratorDef> iterators_;  // live iterators, in the order of creation
-  std::uint64_t next_iterators_ = 0;
+  bool balance_is_due_ TFD_GUARDED_BY(mutex_) = false;
+  std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);  // loss of a parameter server: fails all requests
+  std::map<std::uint64_t, IteratorDef> iterators_ TFD_GUARDED_BY(mutex_);  // live iterators, in the order of creation
+  std::uint64_t next_iterators_ TFD_GUARDED_BY(mutex_) = 0;
   using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // shared with the caller's RemoteValue
-  std::map<std::string, std::vector<SharedValue>> values_on_workers_;
-  std::shared_ptr<Evaluation> evaluation_;  // shared with pending answers
-  bool evaluates_no_more_ = false;
-  std::optional<TransientFailures> transient_;
-  int replicas_ = 1;     // of each worker
-  bool fenced_ = false;  // a task refused us: it may belong to a newer coordinator, so tasks aren't shut down
-  bool dispatch_posted_ = false;
-  bool closing_ = false;
-  StallReport stall_;
+  std::map<std::string, std::vector<SharedValue>> values_on_workers_ TFD_GUARDED_BY(mutex_);
+  std::shared_ptr<Evaluation> evaluation_ TFD_GUARDED_BY(mutex_);  // shared with pending answers
+  bool evaluates_no_more_ TFD_GUARDED_BY(mutex_) = false;
+  std::optional<TransientFailures> transient_ TFD_GUARDED_BY(mutex_);
+  int replicas_ TFD_GUARDED_BY(mutex_) = 1;  // of each worker
+  // A task refused us: it may belong to a newer coordinator, so tasks aren't shut down.
+  bool fenced_ TFD_GUARDED_BY(mutex_) = false;
+  bool dispatch_posted_ TFD_GUARDED_BY(mutex_) = false;
+  bool closing_ TFD_GUARDED_BY(mutex_) = false;
+  StallReport stall_ TFD_GUARDED_BY(mutex_);
 
   std::atomic<bool> opened_{false};  // open() itself polls peers' earlier events
   std::atomic<bool> servers_ready_{false};

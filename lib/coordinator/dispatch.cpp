@@ -13,12 +13,12 @@ constexpr auto kAskAgain = std::chrono::milliseconds(200);
 
 }  // namespace
 
-void Coordinator::post_dispatch(const Lock&) {
+void Coordinator::post_dispatch() {
   if (dispatch_posted_) return;
   dispatch_posted_ = true;
   endpoint_->post([this] {
     {
-      const Lock lock(mutex_);
+      const MutexLock lock(mutex_);
       dispatch_posted_ = false;
     }
     dispatch();
@@ -38,19 +38,19 @@ void Coordinator::dispatch() {
 
 std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
   std::vector<Dispatched> taken;
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fatal_ || (sessions_ && closing_)) return taken;
   const bool was_full = closures_.full();
   // Idle workers come first: a closure sent behind another one waits for that, however long it takes.
-  assign_closures(lock, WorkerPool::Share::kWhatRuns, taken);
-  assign_closures(lock, WorkerPool::Share::kWindow, taken);
+  assign_closures(WorkerPool::Share::kWhatRuns, taken);
+  assign_closures(WorkerPool::Share::kWindow, taken);
   if (was_full && !closures_.full()) room_.notify_all();
   return taken;
 }
 
 // Assigns closures round-robin to the workers that hold less than their share. One that runs alone waits for a worker
 // that holds none, and closures queued behind it wait, too.
-void Coordinator::assign_closures(const Lock&, WorkerPool::Share share, std::vector<Dispatched>& taken) {
+void Coordinator::assign_closures(WorkerPool::Share share, std::vector<Dispatched>& taken) {
   while (const Closure* next = closures_.next()) {
     const auto index = workers_.take_turn(share, next->runs_alone);
     if (!index) return;
@@ -67,16 +67,16 @@ void Coordinator::send(const Dispatched& one) {
     return send(timed);
   }
   if (one.closure->command) return send_command(one);
-  workers_[one.worker].client->run(
-      one.closure->call, Deadline::never(),
-      [this, one](Result<task::ClosureOutcome> outcome) { on_reply(one, std::move(outcome)); });
+  client_of(one.worker).run(one.closure->call, Deadline::never(), [this, one](Result<task::ClosureOutcome> outcome) {
+    on_reply(one, std::move(outcome));
+  });
 }
 
 // Returns true if the closure was put back, for a retry.
 bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
   bool passes = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const Worker& worker = workers_[one.worker];
     if (worker.generation != one.generation || !worker.held().contains(one.closure->id)) return true;  // too late
     passes = transient_ && transient_->pass(error);
@@ -85,15 +85,14 @@ bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
     workers_.take_back(one.worker, one.closure->id);
     const ClosurePtr cancelled =
         closures_.put_back(one.closure->id, {Code::kCancelled, "its parameter server failed meanwhile", {}});
-    announce_idle(lock);
+    announce_idle();
     if (cancelled) endpoint_->post([cancelled] { call_back({cancelled}); });
   }
   send_fences_and_drops();
-  if (!transient_) {
+  if (!options_.transient) {
     server_reported(one.worker, one.generation, error);
   } else if (passes) {
-    options_.log.info("{}: {}; trying again", error.task.empty() ? workers_[one.worker].name : error.task,
-                      error.message);
+    options_.log.info("{}: {}; trying again", error.task.empty() ? name_of(one.worker) : error.task, error.message);
     dispatch();
   } else {
     server_lost(*std::ranges::find(servers_, error.task, &Server::name), error.message);
@@ -106,12 +105,12 @@ void Coordinator::on_reply(const Dispatched& one, Result<task::ClosureOutcome> o
     Error error = outcome.error();
     // kCancelled: a worker that is stopping returns closures that hadn't started.
     if (error.code == Code::kCancelled || (error.code == Code::kUnavailable && error.task.empty()))
-      error.task = workers_[one.worker].name;
+      error.task = name_of(one.worker);
     const Failure failure = classify(error);
-    if (failure == Failure::kWorker && error.task == workers_[one.worker].name && error.code != Code::kAborted)
+    if (failure == Failure::kWorker && error.task == name_of(one.worker) && error.code != Code::kAborted)
       return worker_lost(one.worker, one.generation, error.message, error.code != Code::kCancelled);
     const bool of_server = failure == Failure::kServer || failure == Failure::kTimeout;
-    const bool of_timeout = transient_ && failure == Failure::kTimeout;
+    const bool of_timeout = options_.transient && failure == Failure::kTimeout;
     if (of_server && (is_server(error.task) || of_timeout) && server_failed(one, error)) return;
     if (error.code == Code::kPermissionDenied && !one.closure->command)
       return may_be_fenced(one, std::move(error), Deadline::after(options_.rejoin));
@@ -126,8 +125,8 @@ void Coordinator::on_reply(const Dispatched& one, Result<task::ClosureOutcome> o
 void Coordinator::may_be_fenced(const Dispatched& one, Error error, Deadline deadline) {
   const auto as_it_is = [this, one, error] { on_finished(one, fail(error)); };
   const auto look_at_worker = [this, one, as_it_is] {
-    workers_[one.worker].client->status(
-        Deadline::after(kStatusAnswer), [this, one, as_it_is](const Result<task::TaskStatus>& status) {
+    client_of(one.worker)
+        .status(Deadline::after(kStatusAnswer), [this, one, as_it_is](const Result<task::TaskStatus>& status) {
           if (!status || status->epoch == epoch_) return as_it_is();
           worker_lost(one.worker, one.generation, "it holds another coordinator's program", false);
         });
@@ -146,7 +145,7 @@ void Coordinator::may_be_fenced(const Dispatched& one, Error error, Deadline dea
 /// Ends everything: tasks refuse this run's requests.
 void Coordinator::fenced_off(const Error& error) {
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     fenced_ = true;
   }
   end_all({Code::kPermissionDenied, "another coordinator has taken the cluster over: " + error.message, error.task});
@@ -155,7 +154,7 @@ void Coordinator::fenced_off(const Error& error) {
 void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
   bool must_tell_tasks = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const Worker& worker = workers_[one.worker];
     if (worker.generation != one.generation || !workers_.take_back(one.worker, one.closure->id)) return;  // migrated
     workers_.answered(one.worker, Clock::now());
@@ -169,12 +168,12 @@ void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome
       fenced_ = fenced_ || error.code == Code::kPermissionDenied;
       closures_.fail(one.closure, std::move(error));
     }
-    announce_idle(lock);
+    announce_idle();
     must_tell_tasks = closures_.has_fences_or_drops();
   }
   if (must_tell_tasks) send_fences_and_drops();
   if (options_.on_ran)
-    options_.on_ran({workers_[one.worker].name, one.closure->call.function, one.closure->id, one.sent, Clock::now()});
+    options_.on_ran({name_of(one.worker), one.closure->call.function, one.closure->id, one.sent, Clock::now()});
   call_back({one.closure});
   dispatch();
 }
@@ -183,21 +182,21 @@ void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome
 void Coordinator::on_dropped(const Dispatched& one) {
   ClosurePtr cancelled;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Worker& worker = workers_[one.worker];
     if (worker.generation != one.generation || !workers_.take_back(one.worker, one.closure->id)) return;  // migrated
     worker.since = Clock::now();
     stall_.progressed();
     const Error none{Code::kCancelled, "its worker dropped it", {}};
     cancelled = closures_.put_back(one.closure->id, closures_.error().value_or(none));
-    announce_idle(lock);
+    announce_idle();
   }
   send_fences_and_drops();
   if (cancelled) call_back({cancelled});
   dispatch();
 }
 
-void Coordinator::announce_idle(const Lock&) {
+void Coordinator::announce_idle() {
   if (!closures_.is_over()) return;
   idle_.notify_all();
   if (closures_.has_error()) room_.notify_all();

@@ -61,14 +61,15 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
                                                                           std::optional<std::int64_t> steps,
                                                                           Deadline deadline) {
   TFD_TRY(check_evaluation(program_, function, steps));
-  Lock lock(mutex_);
-  const bool is_next = wait(lock, changed_, deadline, [&] { return !evaluation_ || fatal_ || evaluates_no_more_; });
+  MutexLock lock(mutex_);
+  const bool is_next = lock.wait(changed_, deadline,
+                                 [&]() TFD_REQUIRES(mutex_) { return !evaluation_ || fatal_ || evaluates_no_more_; });
   if (fatal_) return fail(*fatal_);
   if (evaluates_no_more_) return fail(Code::kCancelled, "evaluations have ended");
   if (!is_next)
     return fail(Code::kDeadlineExceeded,
                 "evaluation by '{}': another evaluation, by '{}', has not finished: waiting for {}", function,
-                evaluation_->pass().function, describe(lock));
+                evaluation_->pass().function, describe());
   // Counts workers that are up or loading: one that is still loading takes its part when it is ready.
   const auto parts = static_cast<std::int64_t>(workers_.size() - workers_.count(WorkerState::kAway));
   const auto evaluation = std::make_shared<Evaluation>(  // shared with pending answers
@@ -76,8 +77,8 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
   evaluation_ = evaluation;
   stall_.restart(Clock::now());
   endpoint_->post([this] { dispatch_evaluation(); });
-  const bool ended = wait(lock, changed_, deadline, [&] { return evaluation->ended(); });
-  const std::string waiting = ended ? std::string() : describe(lock);
+  const bool ended = lock.wait(changed_, deadline, [&] { return evaluation->ended(); });
+  const std::string waiting = ended ? std::string() : describe();
   evaluation_.reset();
   changed_.notify_all();  // another one may wait
   if (evaluation->error()) return fail(*evaluation->error());
@@ -87,7 +88,7 @@ Result<std::vector<std::pair<std::string, double>>> Coordinator::evaluate(const 
 }
 
 void Coordinator::stop_evaluating() {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   evaluates_no_more_ = true;
   if (evaluation_) evaluation_->end({Code::kCancelled, "interrupted", {}});
   changed_.notify_all();
@@ -102,7 +103,7 @@ void Coordinator::dispatch_evaluation() {
   std::vector<Part> parts;
   std::shared_ptr<Evaluation> evaluation;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!evaluation_ || fatal_) return;
     evaluation = evaluation_;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -112,11 +113,11 @@ void Coordinator::dispatch_evaluation() {
   }
   const Evaluation::Pass& pass = evaluation->pass();
   for (const Part& part : parts)
-    workers_[part.worker].client->evaluate(
-        pass.function, pass.parts, part.index, pass.steps, epoch_, pass.seed, Deadline::never(),
-        [this, evaluation, part](Result<std::vector<step::Metric>> metrics) {
-          evaluated(evaluation, part.index, part.worker, part.generation, std::move(metrics));
-        });
+    client_of(part.worker)
+        .evaluate(pass.function, pass.parts, part.index, pass.steps, epoch_, pass.seed, Deadline::never(),
+                  [this, evaluation, part](Result<std::vector<step::Metric>> metrics) {
+                    evaluated(evaluation, part.index, part.worker, part.generation, std::move(metrics));
+                  });
 }
 
 void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,
@@ -125,7 +126,7 @@ void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::
       !metrics && (metrics.error().code == Code::kUnavailable || metrics.error().code == Code::kCancelled);
   const bool of_server = unavailable && is_server(metrics.error().task);
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (workers_[worker].generation != generation || !evaluation->is_running(part)) return;  // done again elsewhere
     if (of_server) evaluation->return_part(worker);
     if (!unavailable) {

@@ -17,7 +17,7 @@ void Coordinator::send_fences_and_drops() {
   std::vector<task::WorkerClient*> workers;
   ClosureTable::DropBelow below{};
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     sequences = closures_.take_fences();
     if (const auto drop = closures_.take_drop(); drop && !sessions_) {
       below = *drop;
@@ -43,11 +43,11 @@ void Coordinator::send_fence(std::size_t server, std::uint64_t sequence) {
 void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer) {
   bool tries_again = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (answer || fatal_ || closing_ || answer.error().code == Code::kPermissionDenied) {
       if (!answer && answer.error().code == Code::kPermissionDenied) fenced_ = true;
       closures_.fence_acknowledged();
-      return announce_idle(lock);
+      return announce_idle();
     }
     Error error = answer.error();
     if (error.task.empty()) error.task = servers_[server].name;
@@ -65,7 +65,7 @@ void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, con
 void Coordinator::settle() {
   ClosureTable::Over over{};
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     over = closures_.over();
     if (fatal_ || closing_ || over.below - settled_ < kSettleStep) return;
   }

@@ -44,7 +44,7 @@ Result<MembershipChange> Coordinator::change_cluster(const cluster::ClusterConfi
   const auto workers = TFD_TRY(addresses_of(config.cluster, "worker"));
   auto change = TFD_TRY(ask<MembershipChange>(
       [&](auto done) { endpoint_->post([this, workers, done] { done(change_workers(workers)); }); }));
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   config_ = config;
   return change;
 }
@@ -66,48 +66,43 @@ Result<void> Coordinator::check_servers(const std::map<std::string, std::string>
 }
 
 void Coordinator::connect_worker(Worker& worker, const std::string& address) {
-  const transport::PeerId peer = endpoint_->add_peer(worker.name, address);
-  const Lock lock(mutex_);
   worker.address = address;
   worker.has_left = false;
   worker.since = Clock::now();
   worker.reason = "not reached yet";
-  worker.client = std::make_unique<task::WorkerClient>(*endpoint_, peer, worker.name);
+  worker.client =
+      std::make_unique<task::WorkerClient>(*endpoint_, endpoint_->add_peer(worker.name, address), worker.name);
 }
 
 MembershipChange Coordinator::change_workers(const std::map<std::string, std::string>& addresses) {
+  MembershipDifference difference;
+  {
+    const MutexLock lock(mutex_);
+    difference = compare_members(workers_, addresses);
+    for (const std::size_t index : difference.left) workers_[index].has_left = true;
+  }
   MembershipChange change;
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    Worker& worker = workers_[i];
-    if (worker.has_left) continue;
-    const auto found = addresses.find(worker.name);
-    if (found != addresses.end() && found->second == worker.address) continue;
-    if (found != addresses.end()) {
-      worker_lost(i, std::nullopt, "it moved to " + found->second, false);
-      connect_worker(worker, found->second);
-      change.moved.push_back(worker.name);
-      continue;
-    }
-    {
-      const Lock lock(mutex_);
-      worker.has_left = true;
-    }
-    worker_lost(i, std::nullopt, "it left the cluster", false);
-    endpoint_->remove_peer(worker.client->peer());
-    change.left.push_back(worker.name);
+  for (const std::size_t index : difference.moved) {
+    const std::string& name = change.moved.emplace_back(name_of(index));
+    worker_lost(index, std::nullopt, "it moved to " + addresses.at(name), false);
+    const MutexLock lock(mutex_);
+    connect_worker(workers_[index], addresses.at(name));
   }
-  for (const auto& [name, address] : addresses) {
+  for (const std::size_t index : difference.left) {
+    change.left.push_back(name_of(index));
+    worker_lost(index, std::nullopt, "it left the cluster", false);
+    endpoint_->remove_peer(client_of(index).peer());
+  }
+  for (const std::string& name : difference.joined) {
+    const MutexLock lock(mutex_);
     auto worker = std::ranges::find(workers_, name, &Worker::name);
-    if (worker != workers_.end() && !worker->has_left) continue;
     if (worker == workers_.end()) {
-      const Lock lock(mutex_);
-      workers_.add(name, Window(options_.window));
+      workers_.add(name, Window(options_.window)).joined_later = true;
       worker = std::prev(workers_.end());
-      worker->joined_later = true;
     }
-    connect_worker(*worker, address);
-    change.joined.push_back(name);
+    connect_worker(*worker, addresses.at(name));
   }
+  change.joined = std::move(difference.joined);
   return change;
 }
 

@@ -10,7 +10,7 @@ namespace tfd::coordinator {
 
 void Coordinator::balance_soon() {
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (balance_is_due_ || closures_.queued() > 0 || closures_.in_flight() < 2 || closures_.has_error() || fatal_)
       return;
     balance_is_due_ = true;
@@ -28,7 +28,7 @@ void Coordinator::balance() {
   std::vector<Ask> asks;
   bool must_wait = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     balance_is_due_ = false;
     if (fatal_ || closures_.queued() > 0 || closures_.has_error()) return;
     std::size_t idle = 0;
@@ -50,9 +50,9 @@ void Coordinator::balance() {
     }
   }
   for (const Ask& ask : asks)
-    workers_[ask.worker].client->give_back(
-        epoch_, ask.count, sessions_.has_value(), Deadline::never(), [this, ask](const Result<void>&) {
-          const Lock lock(mutex_);  // returned closures are answered themselves; a lost worker holds none
+    client_of(ask.worker)
+        .give_back(epoch_, ask.count, sessions_.has_value(), Deadline::never(), [this, ask](const Result<void>&) {
+          const MutexLock lock(mutex_);  // returned closures are answered themselves; a lost worker holds none
           if (workers_[ask.worker].generation == ask.generation) workers_[ask.worker].gives_back = false;
         });
   if (must_wait) balance_soon();

@@ -45,7 +45,7 @@ bool Coordinator::is_own_variable(const std::string& name) const {
 }
 
 // Ids must differ from those of other coordinators' iterators on the same worker.
-PerWorkerDataset Coordinator::add_iterators(const Lock&, const std::string& dataset) {
+PerWorkerDataset Coordinator::add_iterators(const std::string& dataset) {
   const std::uint64_t number = next_iterators_++;
   PerWorkerDataset made{fmt::format("{}#{}.{}", dataset, epoch_, number),
                         std::make_shared<const IteratorsHold>(link_, number)};
@@ -61,7 +61,7 @@ void Coordinator::drop_iterators(std::uint64_t number) {
   std::string id;
   std::vector<task::WorkerClient*> clients;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = iterators_.find(number);
     if (found == iterators_.end() || closing_) return;
     id = std::move(found->second.id);
@@ -74,19 +74,19 @@ void Coordinator::drop_iterators(std::uint64_t number) {
     client->drop_iterator(id, Deadline::never(), [](const Result<void>&) {});  // a lost worker has lost it, too
 }
 
-const IteratorDef* Coordinator::find_iterators(const Lock&, const std::string& id) const {
+const IteratorDef* Coordinator::find_iterators(const std::string& id) const {
   const auto found = std::ranges::find_if(iterators_, [&](const auto& one) { return one.second.id == id; });
   return found == iterators_.end() ? nullptr : &found->second;
 }
 
-bool Coordinator::is_there(const Lock& lock, const std::string& name, std::size_t worker) const {
+bool Coordinator::is_there(const std::string& name, std::size_t worker) const {
   if (!workers_[worker].is_ready()) return false;
-  const IteratorDef* iterators = find_iterators(lock, name);
+  const IteratorDef* iterators = find_iterators(name);
   return iterators == nullptr || iterators->made_on.contains(worker);  // variables are created with the program
 }
 
 // Shuffle stream of the iterators that the worker creates from now on.
-std::uint64_t Coordinator::shuffle_stream_of(const Lock&, const Worker& worker) const {
+std::uint64_t Coordinator::shuffle_stream_of(const Worker& worker) const {
   const auto task = cluster::parse_task(worker.name);
   if (options_.same_shuffles || !task) return 0;
   return data::shuffle_stream(static_cast<std::uint64_t>(task->index), 0, worker.data.returns);
@@ -99,10 +99,10 @@ Error Coordinator::aborted(const Worker& worker, const std::string& name) const 
 }
 
 Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::string& name) {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fatal_) return fail(*fatal_);
   const bool is_variable = is_own_variable(name);
-  const IteratorDef* iterators = find_iterators(lock, name);
+  const IteratorDef* iterators = find_iterators(name);
   const auto hold = iterators == nullptr ? nullptr : iterators->hold.lock();
   if (!is_variable && hold == nullptr)
     return fail(Code::kNotFound, "no '{}' on the workers: it is neither a per-worker variable nor the id of a dataset",
@@ -112,7 +112,7 @@ Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::strin
     values.push_back(std::make_shared<RemoteValue::Shared>(ClosureId{0}, link_));
     values.back()->place = std::make_unique<OnWorker>(OnWorker{i, is_variable ? name : std::string()});
     values.back()->error = aborted(workers_[i], name);  // set once, before it is visible to others
-    if (is_there(lock, name, i))
+    if (is_there(name, i))
       values.back()->become(ClosureState::kReady);
     else if (workers_[i].was_ready)
       values.back()->become(ClosureState::kAborted);
@@ -123,10 +123,10 @@ Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::strin
   return out;
 }
 
-void Coordinator::refresh_values(const Lock& lock, std::size_t worker) {
+void Coordinator::refresh_values(std::size_t worker) {
   for (const auto& [name, values] : values_on_workers_) {
     if (worker >= values.size()) continue;
-    const bool there = is_there(lock, name, worker);
+    const bool there = is_there(name, worker);
     const ClosureState before = values[worker]->state.load();
     if (there && before != ClosureState::kReady) values[worker]->become(ClosureState::kReady);
     if (!there && before == ClosureState::kReady) values[worker]->become(ClosureState::kAborted);
@@ -137,10 +137,10 @@ Result<task::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std:
   std::optional<task::WorkerClient> client;
   std::optional<Error> gone;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (fatal_) return fail(*fatal_);
     gone = aborted(workers_[worker], variable);
-    if (!is_there(lock, variable, worker)) return fail(std::move(*gone));
+    if (!is_there(variable, worker)) return fail(std::move(*gone));
     client.emplace(*workers_[worker].client);
   }
   auto values =
@@ -161,10 +161,10 @@ Result<void> Coordinator::assign_on_workers(const std::string& variable, const t
                 tensor::format_spec(value.spec()));
   std::vector<task::WorkerClient> clients;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (fatal_) return fail(*fatal_);
     for (std::size_t i = 0; i < workers_.size(); ++i)
-      if (is_there(lock, variable, i)) clients.push_back(*workers_[i].client);
+      if (is_there(variable, i)) clients.push_back(*workers_[i].client);
   }
   auto answers = task::gather<void>(
       clients.size(), [&](std::size_t i, auto done) { clients[i].assign(variable, value, deadline, std::move(done)); });

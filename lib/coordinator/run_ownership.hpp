@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose training the parameter servers hold: finds an unfinished one, adopts it, and keeps the record that allows the
-// next coordinator to do so. Records are in a coordination service; what moves the servers is handed in, so no socket
-// is seen here. Private to the room. Thread rule: blocks its caller; of one thread at a time.
+// Ownership of the training that parameter servers hold: finds an unfinished one, adopts it, and keeps the record that
+// allows the next coordinator to do so. Records are in a coordination service; what moves the servers is handed in, so
+// no socket is seen here. Private to the room. Thread rule: blocks its caller; of one thread at a time.
 #include <functional>
 #include <optional>
 #include <string>

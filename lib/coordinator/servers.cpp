@@ -58,7 +58,7 @@ Result<bool> Coordinator::adopt_run() {
   }
   adopted_ = adopted->run;
   settled_ = adopted->continuation.settled;
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   closures_.go_on(adopted->continuation);
   return true;
 }
@@ -85,7 +85,7 @@ void Coordinator::server_event(std::size_t index, const transport::PeerEvent& ev
 void Coordinator::server_away(std::size_t index, const transport::PeerEvent& event) {
   Clock::time_point since;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Server& server = servers_[index];
     if (server.away_since == Clock::time_point{}) server.away_since = Clock::now();
     server.has_connection = event.state == transport::PeerState::kSilent;
@@ -98,7 +98,7 @@ void Coordinator::server_away(std::size_t index, const transport::PeerEvent& eve
   endpoint_->post_at(since + std::chrono::duration_cast<Clock::duration>(options_.rejoin),
                      [this, index, since, reason = event.reason] {
                        {
-                         const Lock lock(mutex_);
+                         const MutexLock lock(mutex_);
                          if (servers_[index].away_since != since) return;
                        }
                        server_lost(servers_[index], reason);
@@ -108,7 +108,7 @@ void Coordinator::server_away(std::size_t index, const transport::PeerEvent& eve
 void Coordinator::server_back(std::size_t index) {
   bool is_new_connection = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Server& server = servers_[index];
     if (std::exchange(server.away_since, {}) == Clock::time_point{}) return;
     is_new_connection = !std::exchange(server.has_connection, true);
@@ -125,10 +125,10 @@ void Coordinator::server_back(std::size_t index) {
 }
 
 Result<void> Coordinator::wait_for_servers(const std::vector<std::size_t>& indices, const Error& why) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto all_up = [&] { return std::ranges::all_of(indices, [this](std::size_t i) { return ps_->is_up(i); }); };
-  const bool decided = wait(lock, changed_, Deadline::after(2 * options_.rejoin + kClaimAnswer),
-                            [&] { return fatal_.has_value() || all_up(); });
+  const bool decided = lock.wait(changed_, Deadline::after(2 * options_.rejoin + kClaimAnswer),
+                                 [&]() TFD_REQUIRES(mutex_) { return fatal_.has_value() || all_up(); });
   if (fatal_) return fail(*fatal_);
   return decided ? Result<void>() : fail(why);
 }
@@ -168,7 +168,7 @@ void Coordinator::server_lost(const Server& server, const std::string& reason) {
 void Coordinator::end_all(Error error) {
   ClosurePtrs ended;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (fatal_ || closing_) return;
     fatal_ = std::move(error);
     ended = closures_.end(*fatal_);

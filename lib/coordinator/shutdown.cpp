@@ -54,7 +54,7 @@ Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::Endpo
 
 Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
   }
   std::vector<task::TaskClient> tasks;
@@ -62,7 +62,7 @@ Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
     if (endpoint_->state(task.peer()) == transport::PeerState::kUp) tasks.push_back(task);
   };
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Worker& worker : workers_)
       if (!worker.has_left) add_if_up(*worker.client);
   }

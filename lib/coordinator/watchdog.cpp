@@ -13,17 +13,17 @@ constexpr Duration kWatchInterval = std::chrono::milliseconds(500);
 
 }  // namespace
 
-std::string Coordinator::describe(const Lock&) const {
+std::string Coordinator::describe() const {
   return describe_waiting(workers_, evaluation_.get(), closures_.queued(), Clock::now());
 }
 
 void Coordinator::watch() {
   std::string stall;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool is_waiting = !fatal_ && (!closures_.idle() || evaluation_ != nullptr);
     if (const auto stalled = stall_.look(is_waiting, Clock::now()))
-      stall = fmt::format("nothing has finished for {}: waiting for {}", format_duration(*stalled), describe(lock));
+      stall = fmt::format("nothing has finished for {}: waiting for {}", format_duration(*stalled), describe());
   }
   if (!stall.empty()) options_.log.warning("{}", stall);
   if (sessions_) renew_sessions();

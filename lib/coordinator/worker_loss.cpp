@@ -27,7 +27,7 @@ std::string shortened(const std::string& command) {
 /// Closures that a worker has started, certainly or possibly. It starts them in FIFO order: one at a time, or as many
 /// commands as it has slots. They arrive in the order of their turns, except that one split by the transport may be
 /// overtaken by smaller ones.
-Coordinator::StartedClosures Coordinator::begun_by(const Lock&, const Worker& worker) const {
+Coordinator::StartedClosures Coordinator::begun_by(const Worker& worker) const {
   std::vector<const Closure*> held;
   for (const ClosureId id : worker.held()) held.push_back(&closures_.at(id));
   std::ranges::sort(held, {}, &Closure::turn);
@@ -49,7 +49,7 @@ Coordinator::StartedClosures Coordinator::begun_by(const Lock&, const Worker& wo
 }
 
 /// Counts a loss; returns the error of a closure that may not be retried; `said` gets lines for the log.
-std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, const std::string& worker,
+std::optional<Error> Coordinator::count_loss(Closure& closure, const std::string& worker,
                                              std::vector<std::string>& said) const {
   closure.died_of.push_back(worker);
   const std::size_t times = closure.died_of.size();
@@ -71,19 +71,19 @@ std::optional<Error> Coordinator::count_loss(const Lock&, Closure& closure, cons
 
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                               bool died, bool is_unfit) {
-  Worker& worker = workers_[index];
   ClosurePtrs ended, moved;
   std::size_t migrated = 0;
   std::vector<std::string> suspicions;
   bool was_used = false;
   Duration pause = kReconnectPause;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
+    Worker& worker = workers_[index];
     if (worker.state() == WorkerState::kAway || (generation && worker.generation != *generation)) return;
     ++worker.generation;
     worker.gives_back = false;
     was_used = worker.is_ready() && !closing_ && !fatal_;
-    const auto begun = died ? begun_by(lock, worker) : StartedClosures();
+    const auto begun = died ? begun_by(worker) : StartedClosures();
     const std::vector<ClosureId> held = workers_.take_all(index);
     workers_.become(index, WorkerState::kAway, Clock::now());
     worker.replicas = 0;
@@ -91,7 +91,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     worker.making_iterator = false;
     closures_.forget(index);
     for (auto& [number, iterators] : iterators_) iterators.made_on.erase(index);
-    refresh_values(lock, index);
+    refresh_values(index);
     worker.reason = reason;
     worker.occupied.clear();
     if (is_unfit) pause = worker.take_backoff();
@@ -102,7 +102,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
       // candidates.
       closure->runs_alone = closure->runs_alone || begun.possible.contains(id);
       if (begun.certain.contains(id)) {
-        if (auto over = count_loss(lock, *closure, worker.name, suspicions)) {
+        if (auto over = count_loss(*closure, worker.name, suspicions)) {
           closures_.fail(closure, std::move(*over));
           ended.push_back(closure);
           continue;
@@ -113,20 +113,20 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     }
     migrated = held.size() - ended.size();
     if (evaluation_) evaluation_->return_part(index);
-    announce_idle(lock);
+    announce_idle();
     changed_.notify_all();
   }
   if (was_used) {
     // Reported once: by the listener if there is one, else here.
     if (options_.on_worker)
-      options_.on_worker({worker.name, true, reason});
+      options_.on_worker({name_of(index), true, reason});
     else
-      options_.log.warning("lost {} ({}); {} {}{} to other workers", worker.name, reason, migrated,
+      options_.log.warning("lost {} ({}); {} {}{} to other workers", name_of(index), reason, migrated,
                            sessions_ ? "command" : "closure", migrated == 1 ? " goes" : "s go");
   }
   for (const std::string& suspicion : suspicions) options_.log.warning("{}", suspicion);
   send_fences_and_drops();
-  for (const ClosurePtr& closure : moved) closure->on_moved(worker.name, reason);
+  for (const ClosurePtr& closure : moved) closure->on_moved(name_of(index), reason);
   call_back(ended);
   dispatch();
   dispatch_evaluation();
@@ -140,19 +140,19 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
       static_cast<std::size_t>(std::ranges::find(servers_, error.task, &Server::name) - servers_.begin());
   bool passes = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Worker& worker = workers_[index];
     if (fatal_ || worker.generation != generation || worker.is_paused()) return;
     workers_.set_paused(index, true);
     passes = transient_ && transient_->pass(error);  // for an evaluation: closures' reports were counted already
     if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
   }
-  if (transient_ && !passes) return server_lost(servers_[server], error.message);
+  if (options_.transient && !passes) return server_lost(servers_[server], error.message);
   if (passes) {
     options_.log.info("{}: {}; trying again", error.task, error.message);
     return resume_worker_soon(index, generation);
   }
-  options_.log.info("{} can't reach {} ({}); checking it", workers_[index].name, error.task, error.message);
+  options_.log.info("{} can't reach {} ({}); checking it", name_of(index), error.task, error.message);
   ps_->task(server).status(Deadline::after(kStatusAnswer),
                            [this, index, generation, server, error](const Result<task::TaskStatus>& status) {
                              server_checked(index, generation, server, error, status);
@@ -170,7 +170,7 @@ void Coordinator::server_checked(std::size_t index, std::uint64_t generation, st
   if (status->epoch != epoch_) return fenced_off(error);
   bool is_its_own = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     is_its_own = workers_[index].generation == generation &&
                  Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
   }
@@ -181,7 +181,7 @@ void Coordinator::server_checked(std::size_t index, std::uint64_t generation, st
 void Coordinator::resume_worker_soon(std::size_t index, std::uint64_t generation) {
   endpoint_->post_at(Clock::now() + kReconnectPause, [this, index, generation] {
     {
-      const Lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (workers_[index].generation != generation) return;
       workers_.set_paused(index, false);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 namespace tfd::coordinator {
 namespace {
@@ -182,6 +183,23 @@ Error WorkerPool::describe_unusable() const {
   const std::string of = fmt::format(" ({} of {} workers)", same, workers_.size());
   error.message.insert(std::min(error.message.find('\n'), error.message.size()), of);  // a hint follows
   return error;
+}
+
+MembershipDifference compare_members(const WorkerPool& workers, const std::map<std::string, std::string>& addresses) {
+  MembershipDifference difference;
+  std::set<std::string> members;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    if (workers[i].has_left) continue;
+    members.insert(workers[i].name);
+    const auto found = addresses.find(workers[i].name);
+    if (found == addresses.end())
+      difference.left.push_back(i);
+    else if (found->second != workers[i].address)
+      difference.moved.push_back(i);
+  }
+  for (const auto& [name, address] : addresses)
+    if (!members.contains(name)) difference.joined.push_back(name);
+  return difference;
 }
 
 }  // namespace tfd::coordinator

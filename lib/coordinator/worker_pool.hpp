@@ -6,7 +6,7 @@
 // own or socket (a worker's client is only kept here). Private to the room. Thread rule: thread-compatible; the
 // coordinator's lock guards it. It grows on the I/O thread; references to workers stay valid.
 #include <deque>
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -162,5 +162,14 @@ class WorkerPool {
   Clock::time_point unusable_since_{};
   bool any_was_ready_ = false;
 };
+
+/// Workers that a newer cluster spec changes, in their order, and those that join, by name.
+struct MembershipDifference {
+  std::vector<std::size_t> moved;
+  std::vector<std::size_t> left;
+  std::vector<std::string> joined;
+};
+/// Compares the workers with the addresses of a newer spec. A worker that had left joins again.
+MembershipDifference compare_members(const WorkerPool& workers, const std::map<std::string, std::string>& addresses);
 
 }  // namespace tfd::coordinator

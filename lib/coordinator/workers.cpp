@@ -22,22 +22,28 @@ bool Coordinator::is_server(const std::string& task) const {
 void Coordinator::on_peer(const transport::PeerEvent& event) {
   if (event.refused) return worker_refused(event);
   if (!opened_) {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return changed_.notify_all();  // see find_replicas()
   }
   for (std::size_t i = 0; i < servers_.size(); ++i)
     if (servers_[i].name == event.name) return servers_ready_ ? server_event(i, event) : void();
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    if (workers_[i].name != event.name || workers_[i].has_left) continue;
-    if (event.state == transport::PeerState::kUp) on_worker_up(i, event.incarnation);
-    if (event.state == transport::PeerState::kLost) worker_lost(i, std::nullopt, event.reason);
-  }
+  const auto worker = find_member(event.name);
+  if (!worker) return;
+  if (event.state == transport::PeerState::kUp) on_worker_up(*worker, event.incarnation);
+  if (event.state == transport::PeerState::kLost) worker_lost(*worker, std::nullopt, event.reason);
+}
+
+std::optional<std::size_t> Coordinator::find_member(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  const auto found = std::ranges::find(workers_, name, &Worker::name);
+  if (found == workers_.end() || found->has_left) return std::nullopt;
+  return static_cast<std::size_t>(found - workers_.begin());
 }
 
 /// Handles a worker that refuses us: another key, or another version.
 void Coordinator::worker_refused(const transport::PeerEvent& event) {
   if (is_server(event.name)) return;  // its requests have failed
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (std::size_t i = 0; i < workers_.size(); ++i)
     if (workers_[i].name == event.name)
       workers_.cannot_use(i, {*event.refused, fmt::format("{} {}", event.name, event.reason), event.name},
@@ -46,16 +52,17 @@ void Coordinator::worker_refused(const transport::PeerEvent& event) {
 }
 
 void Coordinator::on_worker_up(std::size_t index, transport::Incarnation incarnation) {
-  Worker& worker = workers_[index];
   bool replaced = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
+    const Worker& worker = workers_[index];
     replaced = worker.state() != WorkerState::kAway && worker.incarnation != incarnation;
   }
   if (replaced) worker_lost(index, std::nullopt, "it was restarted");
   std::uint64_t generation = 0;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
+    Worker& worker = workers_[index];
     if (fatal_ || closing_ || worker.has_left) return;
     const bool has_waited = worker.state() == WorkerState::kWaiting && servers_ready_;
     if (worker.state() != WorkerState::kAway && !has_waited) return;
@@ -73,17 +80,17 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (sessions_) return open_session(index, generation);
   task::WorkerOrders orders{.data_seed = options_.data_seed};
   {
-    const Lock lock(mutex_);
-    orders.shuffle_stream = shuffle_stream_of(lock, workers_[index]);
+    const MutexLock lock(mutex_);
+    orders.shuffle_stream = shuffle_stream_of(workers_[index]);
     orders.steps_taken = workers_[index].data.steps;
   }
-  workers_[index].client->load_worker(
+  client_of(index).load_worker(
       packed_, epoch_, Deadline::after(kLoadTimeout),
       [this, index, generation](int replicas) { on_replicas_known(index, generation, replicas); },
       [this, index, generation](Result<void> loaded) {
         if (!loaded) return load_failed(index, generation, std::move(loaded).error());
         {
-          const Lock lock(mutex_);
+          const MutexLock lock(mutex_);
           Worker& worker = workers_[index];
           if (worker.generation != generation) return;
           worker.has_program = true;
@@ -98,26 +105,27 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
                      [this, index, generation] { ask_what_it_does(index, generation); });
 }
 
+bool Coordinator::is_loading(std::size_t index, std::uint64_t generation) const {
+  const Worker& worker = workers_[index];
+  return worker.generation == generation && worker.state() == WorkerState::kLoading && !worker.has_program;
+}
+
 // An earlier coordinator's call that can't be interrupted, such as XLA's, must end before anything else is done.
 void Coordinator::ask_what_it_does(std::size_t index, std::uint64_t generation) {
-  const auto is_loading = [this, index, generation](const Lock&) {
-    return workers_[index].generation == generation && workers_[index].state() == WorkerState::kLoading &&
-           !workers_[index].has_program;
-  };
   {
-    const Lock lock(mutex_);
-    if (!is_loading(lock)) return;
+    const MutexLock lock(mutex_);
+    if (!is_loading(index, generation)) return;
   }
-  workers_[index].client->status(
-      Deadline::after(kStatusAnswer), [this, index, is_loading](const Result<task::TaskStatus>& status) {
+  client_of(index).status(
+      Deadline::after(kStatusAnswer), [this, index, generation](const Result<task::TaskStatus>& status) {
         if (!status || !status->is_abandoned || status->doing.empty()) return;
         {
-          const Lock lock(mutex_);
-          if (!is_loading(lock)) return;
+          const MutexLock lock(mutex_);
+          if (!is_loading(index, generation)) return;
           workers_[index].occupied = fmt::format("still running '{}' of an earlier coordinator", status->doing);
         }
-        options_.log.warning("waiting for {}, which is still running '{}' of an earlier coordinator",
-                             workers_[index].name, status->doing);
+        options_.log.warning("waiting for {}, which is still running '{}' of an earlier coordinator", name_of(index),
+                             status->doing);
       });
 }
 
@@ -125,11 +133,11 @@ void Coordinator::on_replicas_known(std::size_t index, std::uint64_t generation,
   std::optional<Error> mismatch;
   bool is_fatal = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation) return;
     worker.replicas = replicas;
-    mismatch = check_replicas(lock, worker);
+    mismatch = check_replicas(worker);
     // Fatal if the cluster was wrong from the beginning; later a worker that doesn't fit isn't used.
     is_fatal = mismatch && !worker.was_ready && !worker.joined_later;
     if (mismatch)
@@ -143,7 +151,7 @@ void Coordinator::on_replicas_known(std::size_t index, std::uint64_t generation,
 }
 
 // Source: ParameterServerStrategyV2, whose workers must all have the same number of GPUs.
-std::optional<Error> Coordinator::check_replicas(const Lock&, const Worker& worker) const {
+std::optional<Error> Coordinator::check_replicas(const Worker& worker) const {
   const auto devices = [](const Worker& one) {
     return fmt::format("{} has {}", one.name, counted(static_cast<std::uint64_t>(one.replicas), "device"));
   };
@@ -163,11 +171,11 @@ std::optional<Error> Coordinator::check_replicas(const Lock&, const Worker& work
 }
 
 void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error error) {
-  Worker& worker = workers_[index];
   Duration pause{};
   bool is_news = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
+    Worker& worker = workers_[index];
     if (worker.generation != generation) return;
     ++worker.generation;
     workers_.become(index, WorkerState::kAway, Clock::now());
@@ -185,14 +193,14 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
     is_news = workers_.any_was_ready() && !closing_ && (!may_pass || is_server(error.task));
   }
   if (is_news)
-    options_.log.warning("{} can't be used; trying again in {}: {}", worker.name, format_duration(pause),
+    options_.log.warning("{} can't be used; trying again in {}: {}", name_of(index), format_duration(pause),
                          error.message);
   retry_worker_after(index, pause);
 }
 
 void Coordinator::retry_worker_after(std::size_t index, Duration pause) {
   endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(pause), [this, index] {
-    const transport::PeerId peer = workers_[index].client->peer();
+    const transport::PeerId peer = client_of(index).peer();
     if (endpoint_->state(peer) == transport::PeerState::kUp) on_worker_up(index, endpoint_->incarnation_of(peer));
   });
 }
@@ -203,7 +211,7 @@ void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
   std::uint64_t stream = 0;
   std::optional<ClosureId> number;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation || worker.making_iterator) return;
     auto found = iterators_.end();
@@ -213,13 +221,13 @@ void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
     } while (number && (found == iterators_.end() || found->second.error));  // dropped, or unused because of an error
     if (number) {
       next = found->second;
-      stream = shuffle_stream_of(lock, worker);
+      stream = shuffle_stream_of(worker);
       worker.making_iterator = true;
     }
     changed_.notify_all();
   }
   if (!number) return worker_ready(index);
-  workers_[index].client->create_iterator(
+  client_of(index).create_iterator(
       next.id, next.dataset, Deadline::after(kLoadTimeout),
       [this, index, generation, number = *number](Result<void> made) {
         iterator_made(index, generation, number, std::move(made));
@@ -229,14 +237,14 @@ void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
 
 void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std::uint64_t number, Result<void> made) {
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation) return;
     worker.making_iterator = false;
     const auto iterators = iterators_.find(number);
     if (made || made.error().code == Code::kAlreadyExists) {  // kept since before the connection was lost
       if (iterators != iterators_.end()) iterators->second.made_on.insert(index);
-      refresh_values(lock, index);
+      refresh_values(index);
       stall_.progressed();
     } else if (made.error().code != Code::kUnavailable && worker.is_ready() && iterators != iterators_.end()) {
       auto& error = iterators->second.error;  // no caller has it yet: its creation fails
@@ -248,7 +256,7 @@ void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std
   if (!made && made.error().code != Code::kAlreadyExists) {
     if (made.error().code == Code::kUnavailable) return worker_lost(index, generation, made.error().message);
     const bool is_missed = [&] {
-      const Lock lock(mutex_);
+      const MutexLock lock(mutex_);
       return workers_[index].state() == WorkerState::kLoading && iterators_.contains(number);
     }();
     if (is_missed) return load_failed(index, generation, std::move(made).error());
@@ -259,7 +267,7 @@ void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std
 void Coordinator::worker_ready(std::size_t index) {
   bool is_back = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.state() != WorkerState::kLoading) return;
     is_back = worker.was_ready;
@@ -268,15 +276,15 @@ void Coordinator::worker_ready(std::size_t index) {
     workers_.set_paused(index, false);
     workers_.become(index, WorkerState::kReady, Clock::now());
     workers_.became_ready(index);
-    refresh_values(lock, index);
+    refresh_values(index);
     stall_.progressed();
     changed_.notify_all();
   }
   if (is_back) {
     if (options_.on_worker)
-      options_.on_worker({workers_[index].name, false, {}});
+      options_.on_worker({name_of(index), false, {}});
     else
-      options_.log.warning("{} is back", workers_[index].name);
+      options_.log.warning("{} is back", name_of(index));
   }
   dispatch();
   dispatch_evaluation();

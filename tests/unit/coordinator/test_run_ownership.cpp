@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose training the parameter servers hold, over records in memory.
+// The ownership of trainings, over records in memory.
 #include "run_ownership.hpp"
 
 #include <doctest/doctest.h>

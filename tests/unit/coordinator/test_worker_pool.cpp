@@ -90,6 +90,21 @@ TEST_CASE("worker pool: errors count until a worker is ready, the first with how
   CHECK_FALSE(pool[2].load_error);
 }
 
+TEST_CASE("worker pool: a newer spec moves workers, and they leave and join, also those that had left") {
+  WorkerPool pool;
+  for (int i = 0; i < 4; ++i) pool.add(fmt::format("worker:{}", i), Window(2)).address = fmt::format("host{}:1", i);
+  pool[3].has_left = true;
+  const auto same = compare_members(pool, {{"worker:0", "host0:1"}, {"worker:1", "host1:1"}, {"worker:2", "host2:1"}});
+  CHECK(same.moved.empty());
+  CHECK(same.left.empty());
+  CHECK(same.joined.empty());
+  const auto changed = compare_members(
+      pool, {{"worker:0", "host0:1"}, {"worker:2", "host2:9"}, {"worker:3", "host3:1"}, {"worker:10", "host10:1"}});
+  CHECK(changed.moved == std::vector<std::size_t>{2});
+  CHECK(changed.left == std::vector<std::size_t>{1});
+  CHECK(changed.joined == std::vector<std::string>{"worker:10", "worker:3"});
+}
+
 TEST_CASE("worker pool: the lists say what a look at every worker would say") {
   constexpr std::size_t kCount = 130;  // more than two words of the list
   std::mt19937 random(7);
