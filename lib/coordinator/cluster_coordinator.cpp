@@ -47,6 +47,7 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
       epoch_(options_.commands ? transport::make_incarnation() : task::make_first_epoch()),
       link_(std::make_shared<CoordinatorLink>()),
       closures_(options_.queue_capacity, options_.keep_going),
+      dispatcher_(closures_, workers_, {options_.max_losses, options_.balance_after}),
       stall_(options_.stall_after) {
   if (options_.commands) {
     task::CommandSession session = *options_.commands;

@@ -38,7 +38,7 @@ void Coordinator::renew_sessions() {
                                   [](const Result<int>&) {});
 }
 
-void Coordinator::send_command(const Dispatched& one) {
+void Coordinator::send_command(const Assignment& one) {
   client_of(one.worker)
       .run_command(epoch_, *one.closure->command, Deadline::never(), [this, one](Result<task::CommandOutcome> outcome) {
         if (!outcome) return on_reply(one, fail(std::move(outcome).error()));

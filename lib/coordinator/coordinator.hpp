@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable,
-// WorkerPool, Evaluation and StallReport, each with its own state and without a lock; one lock guards them all, and
-// requests are sent and callbacks of the caller are called without it. CommandSessions and RunOwnership are one
-// thread's. cluster_coordinator.cpp runs on callers' threads (connecting, schedule, join), dispatch.cpp sends closures
+// WorkerPool, Dispatcher, Evaluation and StallReport, each with its own state and without a lock; one lock guards them
+// all, and requests are sent and callbacks of the caller are called without it. CommandSessions and RunOwnership are
+// one thread's. cluster_coordinator.cpp runs on callers' threads (connecting, schedule, join), dispatch.cpp sends closures
 // to workers, fencing.cpp fences and drops after a failure, workers.cpp handles new workers, worker_loss.cpp lost ones,
 // servers.cpp the variables. Thread rule: public functions from any thread but the I/O thread; the private ones say
 // where they run.
@@ -16,6 +16,7 @@
 
 #include "closure_table.hpp"
 #include "command_sessions.hpp"
+#include "dispatcher.hpp"
 #include "evaluation.hpp"
 #include "run_ownership.hpp"
 #include "stall_report.hpp"
@@ -92,12 +93,7 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> shutdown_tasks(Deadline deadline) override;
 
  private:
-  struct Dispatched {
-    std::size_t worker;
-    std::uint64_t generation;
-    ClosurePtr closure;
-    Clock::time_point sent = {};  // set if a listener needs it
-  };
+  using Assignment = Dispatcher::Assignment;
 
   // cluster_coordinator.cpp
   Result<void> read_spec(const cluster::ClusterConfig& config);
@@ -120,25 +116,22 @@ class Coordinator final : public ClusterCoordinator {
   // dispatch.cpp: on the I/O thread
   void post_dispatch() TFD_REQUIRES(mutex_);
   void dispatch();
-  std::vector<Dispatched> take_closures();
-  void assign_closures(WorkerPool::Share share, std::vector<Dispatched>& taken) TFD_REQUIRES(mutex_);
-  void send(const Dispatched& one);
-  void on_reply(const Dispatched& one, Result<task::ClosureOutcome> outcome);
-  void on_finished(const Dispatched& one, Result<task::ClosureOutcome> outcome);
-  bool server_failed(const Dispatched& one, const Error& error);
-  void may_be_fenced(const Dispatched& one, Error error, Deadline deadline);
+  std::vector<Assignment> assign_closures();
+  void send(const Assignment& one);
+  void on_reply(const Assignment& one, Result<task::ClosureOutcome> outcome);
+  void on_finished(const Assignment& one, Result<task::ClosureOutcome> outcome);
+  bool server_failed(const Assignment& one, const Error& error);
+  void may_be_fenced(const Assignment& one, Error error, Deadline deadline);
   void fenced_off(const Error& error);
-  void on_dropped(const Dispatched& one);
+  void on_dropped(const Assignment& one);
   void announce_idle() TFD_REQUIRES(mutex_);
+  void rebalance_soon();
+  void rebalance();
   void send_fences_and_drops();
   void send_fence(std::size_t server, std::uint64_t sequence);
   void fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer);
   void settle();
   static void call_back(const ClosurePtrs& closures);
-
-  // rebalance.cpp: on the I/O thread
-  void balance_soon();
-  void balance();
 
   // workers.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
@@ -147,12 +140,6 @@ class Coordinator final : public ClusterCoordinator {
   void on_worker_up(std::size_t index, transport::Incarnation incarnation);
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                    bool died = true, bool is_unfit = false);
-  struct StartedClosures {
-    std::set<ClosureId> certain, possible;
-  };
-  StartedClosures begun_by(const Worker& worker) const TFD_REQUIRES(mutex_);
-  std::optional<Error> count_loss(Closure& closure, const std::string& worker, std::vector<std::string>& said) const
-      TFD_REQUIRES(mutex_);
   void ask_what_it_does(std::size_t index, std::uint64_t generation);
   bool is_loading(std::size_t index, std::uint64_t generation) const TFD_REQUIRES(mutex_);
   void load_worker(std::size_t index, std::uint64_t generation);
@@ -189,7 +176,7 @@ class Coordinator final : public ClusterCoordinator {
   // commands.cpp: on the I/O thread, but end_sessions()
   void open_session(std::size_t index, std::uint64_t generation);
   void renew_sessions();
-  void send_command(const Dispatched& one);
+  void send_command(const Assignment& one);
   void end_sessions(Deadline deadline);
 
   // servers.cpp
@@ -236,11 +223,11 @@ class Coordinator final : public ClusterCoordinator {
   std::condition_variable room_;     // the queue has room, or an error may be raised
   std::condition_variable changed_;  // workers, iterators, evaluations
   ClosureTable closures_ TFD_GUARDED_BY(mutex_);
-  WorkerPool workers_ TFD_GUARDED_BY(mutex_);  // grows on the I/O thread, under the lock
+  WorkerPool workers_ TFD_GUARDED_BY(mutex_);     // grows on the I/O thread, under the lock
+  Dispatcher dispatcher_ TFD_GUARDED_BY(mutex_);  // over both
   std::vector<Server> servers_;
   std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
   std::uint64_t settled_ = 0;  // sequence numbers settled on parameter servers; used by the I/O thread, after open()
-  bool balance_is_due_ TFD_GUARDED_BY(mutex_) = false;
   std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);  // loss of a parameter server: fails all requests
   std::map<std::uint64_t, IteratorDef> iterators_ TFD_GUARDED_BY(mutex_);  // live iterators, in the order of creation
   std::uint64_t next_iterators_ TFD_GUARDED_BY(mutex_) = 0;

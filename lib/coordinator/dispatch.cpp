@@ -31,38 +31,23 @@ void Coordinator::dispatch() {
   if (dispatching_) return;
   dispatching_ = true;
   while (std::exchange(dispatch_again_, false))
-    for (const Dispatched& one : take_closures()) send(one);
+    for (const Assignment& one : assign_closures()) send(one);
   dispatching_ = false;
-  balance_soon();
+  rebalance_soon();
 }
 
-std::vector<Coordinator::Dispatched> Coordinator::take_closures() {
-  std::vector<Dispatched> taken;
+std::vector<Dispatcher::Assignment> Coordinator::assign_closures() {
   const MutexLock lock(mutex_);
-  if (fatal_ || (sessions_ && closing_)) return taken;
+  if (fatal_ || (sessions_ && closing_)) return {};
   const bool was_full = closures_.full();
-  // Idle workers come first: a closure sent behind another one waits for that, however long it takes.
-  assign_closures(WorkerPool::Share::kWhatRuns, taken);
-  assign_closures(WorkerPool::Share::kWindow, taken);
+  auto assigned = dispatcher_.assign(Clock::now());
   if (was_full && !closures_.full()) room_.notify_all();
-  return taken;
+  return assigned;
 }
 
-// Assigns closures round-robin to the workers that hold less than their share. One that runs alone waits for a worker
-// that holds none, and closures queued behind it wait, too.
-void Coordinator::assign_closures(WorkerPool::Share share, std::vector<Dispatched>& taken) {
-  while (const Closure* next = closures_.next()) {
-    const auto index = workers_.take_turn(share, next->runs_alone);
-    if (!index) return;
-    const ClosurePtr& closure = closures_.take();
-    workers_.give(*index, closure->id, closure->runs_alone, Clock::now());
-    taken.push_back({*index, workers_[*index].generation, closure});
-  }
-}
-
-void Coordinator::send(const Dispatched& one) {
+void Coordinator::send(const Assignment& one) {
   if (options_.on_ran && one.sent == Clock::time_point()) {
-    Dispatched timed = one;
+    Assignment timed = one;
     timed.sent = Clock::now();
     return send(timed);
   }
@@ -73,18 +58,16 @@ void Coordinator::send(const Dispatched& one) {
 }
 
 // Returns true if the closure was put back, for a retry.
-bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
+bool Coordinator::server_failed(const Assignment& one, const Error& error) {
   bool passes = false;
   {
     const MutexLock lock(mutex_);
-    const Worker& worker = workers_[one.worker];
-    if (worker.generation != one.generation || !worker.held().contains(one.closure->id)) return true;  // too late
+    if (!dispatcher_.holds(one)) return true;  // too late
     passes = transient_ && transient_->pass(error);
     // TensorFlow treats a timeout as the closure's own error.
     if (transient_ && !passes && classify(error) == Failure::kTimeout) return false;
-    workers_.take_back(one.worker, one.closure->id);
     const ClosurePtr cancelled =
-        closures_.put_back(one.closure->id, {Code::kCancelled, "its parameter server failed meanwhile", {}});
+        dispatcher_.put_back(one, {Code::kCancelled, "its parameter server failed meanwhile", {}});
     announce_idle();
     if (cancelled) endpoint_->post([cancelled] { call_back({cancelled}); });
   }
@@ -100,7 +83,7 @@ bool Coordinator::server_failed(const Dispatched& one, const Error& error) {
   return true;
 }
 
-void Coordinator::on_reply(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
+void Coordinator::on_reply(const Assignment& one, Result<task::ClosureOutcome> outcome) {
   if (!outcome) {
     Error error = outcome.error();
     // kCancelled: a worker that is stopping returns closures that hadn't started.
@@ -122,7 +105,7 @@ void Coordinator::on_reply(const Dispatched& one, Result<task::ClosureOutcome> o
 
 // Checks whether a refusing task belongs to another coordinator by now, perhaps one that is gone again. Other
 // kPermissionDenied errors are the function's own.
-void Coordinator::may_be_fenced(const Dispatched& one, Error error, Deadline deadline) {
+void Coordinator::may_be_fenced(const Assignment& one, Error error, Deadline deadline) {
   const auto as_it_is = [this, one, error] { on_finished(one, fail(error)); };
   const auto look_at_worker = [this, one, as_it_is] {
     client_of(one.worker)
@@ -151,23 +134,14 @@ void Coordinator::fenced_off(const Error& error) {
   end_all({Code::kPermissionDenied, "another coordinator has taken the cluster over: " + error.message, error.task});
 }
 
-void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome> outcome) {
+void Coordinator::on_finished(const Assignment& one, Result<task::ClosureOutcome> outcome) {
   bool must_tell_tasks = false;
   {
     const MutexLock lock(mutex_);
-    const Worker& worker = workers_[one.worker];
-    if (worker.generation != one.generation || !workers_.take_back(one.worker, one.closure->id)) return;  // migrated
-    workers_.answered(one.worker, Clock::now());
+    const bool is_refused = !outcome && outcome.error().code == Code::kPermissionDenied;
+    if (!dispatcher_.finish(one, std::move(outcome), Clock::now())) return;  // it has migrated
     stall_.progressed();
-    if (outcome) {
-      if (!one.closure->command && !one.closure->call.closure) ++workers_[one.worker].data.steps;
-      closures_.complete(one.closure, std::move(*outcome));
-    } else {
-      Error error = std::move(outcome).error();
-      if (error.task.empty()) error.task = worker.name;
-      fenced_ = fenced_ || error.code == Code::kPermissionDenied;
-      closures_.fail(one.closure, std::move(error));
-    }
+    fenced_ = fenced_ || is_refused;
     announce_idle();
     must_tell_tasks = closures_.has_fences_or_drops();
   }
@@ -179,21 +153,43 @@ void Coordinator::on_finished(const Dispatched& one, Result<task::ClosureOutcome
 }
 
 // Handles a closure that waited at its worker when another one failed: it is cancelled like queued ones.
-void Coordinator::on_dropped(const Dispatched& one) {
-  ClosurePtr cancelled;
+void Coordinator::on_dropped(const Assignment& one) {
+  std::optional<ClosurePtr> cancelled;
   {
     const MutexLock lock(mutex_);
-    Worker& worker = workers_[one.worker];
-    if (worker.generation != one.generation || !workers_.take_back(one.worker, one.closure->id)) return;  // migrated
-    worker.since = Clock::now();
+    cancelled = dispatcher_.returned(one, Clock::now());
+    if (!cancelled) return;  // it has migrated
     stall_.progressed();
-    const Error none{Code::kCancelled, "its worker dropped it", {}};
-    cancelled = closures_.put_back(one.closure->id, closures_.error().value_or(none));
     announce_idle();
   }
   send_fences_and_drops();
-  if (cancelled) call_back({cancelled});
+  if (*cancelled) call_back({*cancelled});
   dispatch();
+}
+
+void Coordinator::rebalance_soon() {
+  {
+    const MutexLock lock(mutex_);
+    if (!dispatcher_.schedule_rebalance()) return;
+  }
+  endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(options_.balance_after),
+                     [this] { rebalance(); });
+}
+
+void Coordinator::rebalance() {
+  Dispatcher::Rebalance found;
+  {
+    const MutexLock lock(mutex_);
+    found = dispatcher_.rebalance(evaluation_.get(), Clock::now());
+  }
+  for (const Dispatcher::Request& request : found.requests)  // a lost worker holds none
+    client_of(request.worker)
+        .give_back(epoch_, request.count, sessions_.has_value(), Deadline::never(),
+                   [this, request](const Result<void>&) {
+                     const MutexLock lock(mutex_);
+                     dispatcher_.request_answered(request);
+                   });
+  if (found.must_wait) rebalance_soon();
 }
 
 void Coordinator::announce_idle() {
